@@ -1,0 +1,66 @@
+"""The constituency formalism's domain object: a phrase-structure tree over words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+__all__ = ["Phrase"]
+
+_WRITTEN = str.maketrans({"(": "-LRB-", ")": "-RRB-"} | dict.fromkeys(" \t\n\r\f\v", "_"))  # in labels and words
+
+
+class Phrase(NamedTuple):
+    """A labelled constituent; its children are phrases, or words.
+
+    A preterminal (part-of-speech tag) is a phrase whose one child is a word.  Everything here walks with an
+    explicit stack, so that depth is limited by memory alone.
+
+    >>> tree = Phrase("S", (Phrase("NP", (Phrase("NNS", ("dogs",)),)), Phrase("VP", (Phrase("VBP", ("bark",)),))))
+    >>> print(tree.bracketed())
+    (S (NP (NNS dogs)) (VP (VBP bark)))
+    >>> list(tree.words())
+    ['dogs', 'bark']
+    """
+
+    label: str
+    children: tuple[Phrase | str, ...]
+
+    def is_preterminal(self) -> bool:
+        """Whether the only child is a word."""
+        return len(self.children) == 1 and isinstance(self.children[0], str)
+
+    def nodes(self) -> Iterator[Phrase | str]:
+        """All phrases and words, parents before children, left to right."""
+        stack: list[Phrase | str] = [self]
+        while stack:
+            node = stack.pop()
+            yield node
+            if isinstance(node, Phrase):
+                stack.extend(reversed(node.children))
+
+    def words(self) -> Iterator[str]:
+        """The words, left to right."""
+        return (node for node in self.nodes() if isinstance(node, str))
+
+    def bracketed(self) -> str:
+        """One line in Penn Treebank brackets.
+
+        Brackets within labels and words are written as the treebank does, -LRB- and -RRB-, white space as _.
+
+        >>> print(Phrase("NP", (Phrase("(", ("(",)), Phrase("CD", ("10 000",)))).bracketed())
+        (NP (-LRB- -LRB-) (CD 10_000))
+        """
+        pieces: list[str] = []
+        stack: list[Phrase | str | None] = [self]
+        while stack:
+            node = stack.pop()
+            if node is None:
+                pieces.append(")")
+            elif isinstance(node, str):
+                pieces.append(" " + node.translate(_WRITTEN))
+            else:
+                pieces.append((" (" if pieces else "(") + node.label.translate(_WRITTEN))
+                stack.append(None)
+                stack.extend(reversed(node.children))
+        return "".join(pieces)

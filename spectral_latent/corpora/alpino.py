@@ -1,0 +1,79 @@
+"""The Alpino Treebank of Dutch: dependency structures in XML, whose constituents may be discontinuous."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from io import StringIO
+from xml.etree import ElementTree
+
+from spectral_latent.constituency.phrase import Phrase
+from spectral_latent.corpora.text import CorpusError
+
+__all__ = ["parse_alpino"]
+
+_Block = tuple[int, int, Phrase]  # first word, the word after the last, the phrase over them
+
+
+def parse_alpino(text: str, source: str = "<string>") -> Iterator[Phrase]:
+    """The sentences of an Alpino XML text, with `cat` and `pos` for labels and the words in their order.
+
+    Punctuation, in the treebank outside all structure, goes into the lowest constituent around it.  A constituent
+    that is discontinuous even so is split into phrases of the same label, one for each of its unbroken stretches of
+    words (Boyd 2007, Discontinuity Revisited).  A second mention of a constituent, a node that has only an index,
+    is dropped.
+
+    Raises `CorpusError`, which names `source` and the place, for text that is not XML, a node without the
+    attributes above, and a sentence whose words are not all there.
+
+    >>> tree, = parse_alpino('''<alpino><alpino_ds><node cat="top">
+    ...     <node cat="np"><node begin="0" pos="noun" word="huis"/><node begin="2" pos="adj" word="groot"/></node>
+    ...     <node begin="1" pos="verb" word="is"/>
+    ... </node></alpino_ds></alpino>''')
+    >>> print(tree.bracketed())
+    (top (np (noun huis)) (verb is) (np (adj groot)))
+    """
+    number = 0
+    try:
+        for _, element in ElementTree.iterparse(StringIO(text)):
+            if element.tag == "alpino_ds":
+                number += 1
+                yield _phrase(element)
+                element.clear()
+    except (ElementTree.ParseError, LookupError, ValueError) as error:
+        raise CorpusError(f"{source}, after sentence {number}: not Alpino's XML ({error}); restore the file") from error
+
+
+def _phrase(sentence: ElementTree.Element) -> Phrase:
+    done: list[list[_Block]] = []  # the blocks of subtrees whose parents are still to come
+    loose: dict[int, _Block] = {}  # punctuation that no constituent is around so far, by its place
+    nodes = list(sentence.iter("node"))
+    for node in reversed(nodes):
+        below = [block for _ in node.findall("node") for block in done.pop()]
+        if word := node.get("word"):
+            begin = int(node.attrib["begin"])
+            block = begin, begin + 1, Phrase(node.attrib["pos"], (word,))
+            if node.attrib["pos"] == "punct":
+                loose[begin] = block
+            done.append([] if begin in loose else [block])
+        else:
+            if node is nodes[0]:
+                below += loose.values()
+            done.append([_block(node.attrib["cat"], run) for run in _runs(below, loose)])
+    ((_, _, phrase),) = done.pop()
+    return phrase
+
+
+def _block(label: str, run: list[_Block]) -> _Block:
+    return run[0][0], run[-1][1], Phrase(label, tuple(phrase for _, _, phrase in run))
+
+
+def _runs(blocks: list[_Block], loose: dict[int, _Block]) -> list[list[_Block]]:
+    """The blocks in order, in groups without gaps, where loose punctuation is taken to fill a gap."""
+    runs: list[list[_Block]] = []
+    for block in sorted(blocks, key=lambda block: block[0]):
+        gap = range(runs[-1][-1][1], block[0]) if runs else range(0)
+        if runs and all(place in loose for place in gap):
+            runs[-1] += [*(loose.pop(place) for place in gap), block]
+        else:
+            runs.append([block])
+    return runs

@@ -1,0 +1,116 @@
+"""Trees in the brackets of the Penn Treebank."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from sys import intern  # one string per distinct label and word
+
+from spectral_latent.constituency.phrase import Phrase
+from spectral_latent.corpora.text import CorpusError, read_text
+
+__all__ = ["parse_brackets", "read_brackets", "without_outer_bracket"]
+
+# What separates tokens is ASCII white space: a no-break or an ideographic space belongs to its word.
+_TOKEN = re.compile(
+    r"\( \s*+ ([^\s()]++) \s++ ([^\s()]++) \s*+ \) | \( \s*+ ([^\s()]*+) | (\)) | ([^\s()]++)", re.ASCII | re.VERBOSE
+)
+_TAGGED, _OPEN, _CLOSE, _TEXT = 2, 3, 4, 5  # the last group that each alternative of _TOKEN sets
+
+
+def read_brackets(path: str | os.PathLike[str]) -> Iterator[Phrase]:
+    """The trees of a UTF-8 file; see `parse_brackets`.
+
+    The file is read at the call, and its trees as they are asked for.  Raises `CorpusError`, which names file and
+    line, also for a missing file and for bytes that are not UTF-8.
+
+    >>> import pathlib, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = pathlib.Path(folder, "two.mrg")
+    ...     _ = file.write_text("( (NP (NNS dogs)) )\\n( (NP (NNS cats)) )")
+    ...     for tree in read_brackets(file):
+    ...         print(tree.bracketed())
+    (NP (NNS dogs))
+    (NP (NNS cats))
+    """
+    return parse_brackets(read_text(path), os.fspath(path))
+
+
+def parse_brackets(text: str, source: str = "<string>") -> Iterator[Phrase]:
+    """The trees in a text of Penn Treebank brackets, one after the other; line breaks mean nothing.
+
+    Labels, words and traces are kept as they stand.  An unlabelled outermost bracket is dropped if it holds one
+    tree; if it holds several, they are the children of a phrase with the label "".
+
+    Raises `CorpusError`, which names `source` and the line, for brackets that do not match, text outside brackets,
+    an unlabelled bracket within a tree, a constituent that is empty, has several words, or words beside phrases,
+    and a text without trees.
+
+    >>> for tree in parse_brackets("( (S (NP (PRP It)) (VP (VBZ works)))) (FRAG (UH Yes))"):
+    ...     print(tree.bracketed())
+    (S (NP (PRP It)) (VP (VBZ works)))
+    (FRAG (UH Yes))
+    """
+    labels: list[str] = []  # of the open constituents, outermost first
+    families: list[list[Phrase]] = []  # their children so far
+    begin = 0  # where the outermost of them begins
+    phrase = None
+    for token in _TOKEN.finditer(text):
+        kind = token.lastindex
+        if kind == _TAGGED:
+            phrase = Phrase(intern(token[1]), (intern(token[2]),))
+        elif kind == _OPEN:
+            if not labels:
+                begin = token.start()
+            labels.append(intern(token[3]))
+            families.append([])
+            continue
+        elif kind == _CLOSE and labels and families[-1] and (labels[-1] or len(labels) == 1):
+            phrase = Phrase(labels.pop(), tuple(families.pop()))
+        elif kind == _TEXT and labels and not text[token.end() :].strip():
+            break
+        else:
+            raise _error(text, source, token.start(), _misplaced(token, labels))
+        if families:
+            families[-1].append(phrase)
+        else:
+            yield without_outer_bracket(phrase)
+    if labels:
+        raise _error(text, source, begin, "the bracket that opens here is never closed; add the missing bracket")
+    if phrase is None:
+        raise CorpusError(f"{source}: no trees; give text such as (S (NP (NNS dogs)) (VP (VBP bark)))")
+
+
+def without_outer_bracket(phrase: Phrase) -> Phrase:
+    """The only child of a phrase without a label; any other phrase as it is.
+
+    >>> without_outer_bracket(Phrase("", (Phrase("UH", ("Yes",)),)))
+    Phrase(label='UH', children=('Yes',))
+    """
+    match phrase:
+        case Phrase("", (Phrase() as only,)):
+            return only
+        case _:
+            return phrase
+
+
+def _misplaced(token: re.Match[str], labels: list[str]) -> str:
+    """Why the token, a closing bracket or bare text, cannot stand within the open constituents."""
+    if not labels:
+        if token.lastindex == _CLOSE:
+            return "a bracket closes that was never opened; remove it, or add the bracket that it should close"
+        return f"{token[0]!r} stands outside brackets; remove everything that is not a tree"
+    if token.lastindex == _TEXT:
+        return (
+            f"{token[0]!r} makes a constituent {labels[-1]} of several words, or of words beside phrases; "
+            f"give each word a tag of its own, as in (NN dog), and close its bracket"
+        )
+    if not labels[-1] and len(labels) > 1:
+        return "a bracket within a tree has no label; add the label: only the outermost bracket may go without"
+    return f"the constituent {labels[-1] or '()'} is empty; remove it, or write a trace as (-NONE- *)"
+
+
+def _error(text: str, source: str, position: int, problem: str) -> CorpusError:
+    line = text.count("\n", 0, position) + 1
+    return CorpusError(f"{source}, line {line}: {problem}")

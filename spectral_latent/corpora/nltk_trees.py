@@ -1,0 +1,77 @@
+"""NLTK's trees from and to phrases.  NLTK itself is imported only where its trees are made."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from spectral_latent.constituency.phrase import Phrase
+from spectral_latent.corpora.brackets import without_outer_bracket
+
+__all__ = ["phrase_from_nltk", "phrase_to_nltk"]
+
+
+def phrase_from_nltk(tree: Any) -> Phrase:
+    """An `nltk.Tree` as a phrase; a root without a label is dropped if it has one child.
+
+    Leaves may contain anything, also spaces and brackets.  Raises `TypeError` for leaves or labels that are not
+    strings, and `ValueError` for an empty leaf, an empty label below the root, and a constituent that is empty, has
+    several words, or words beside phrases.
+
+    >>> from nltk.tree import Tree
+    >>> phrase_from_nltk(Tree("NP", [Tree("NNS", ["dogs"])]))
+    Phrase(label='NP', children=(Phrase(label='NNS', children=('dogs',)),))
+    """
+    parents_first: list[Any] = []  # siblings right to left
+    waiting = [tree]
+    while waiting:
+        node = waiting.pop()
+        inner = bool(parents_first)
+        parents_first.append(node)
+        if not (inner and isinstance(node, str)):
+            _check(node, inner)
+            waiting.extend(node)
+    done: list[Phrase | str] = []
+    for node in reversed(parents_first):
+        if isinstance(node, str):
+            done.append(node)
+        else:
+            first = len(done) - len(node)
+            done[first:] = [Phrase(node.label(), tuple(done[first:]))]
+    root = done.pop()
+    assert isinstance(root, Phrase)
+    return without_outer_bracket(root)
+
+
+def phrase_to_nltk(phrase: Phrase, logprob: float | None = None) -> Any:
+    """A phrase as an `nltk.Tree`; with `logprob` (base 2), as a `ProbabilisticTree` whose subtrees are plain.
+
+    >>> print(phrase_to_nltk(Phrase("NP", (Phrase("NNS", ("dogs",)),))))
+    (NP (NNS dogs))
+    >>> phrase_to_nltk(Phrase("NNS", ("dogs",)), logprob=-3.0).prob()
+    0.125
+    """
+    from nltk.tree import ProbabilisticTree, Tree
+
+    done: list[Any] = []
+    for node in reversed(list(phrase.nodes())):
+        done.append(node if isinstance(node, str) else Tree(node.label, [done.pop() for _ in node.children]))
+    root = done.pop()
+    return root if logprob is None else ProbabilisticTree(root.label(), list(root), logprob=logprob)
+
+
+def _check(node: Any, inner: bool) -> None:
+    """Raise the error of `phrase_from_nltk` for a node that breaks its rules."""
+    if not (isinstance(node, list) and hasattr(node, "label")):
+        raise TypeError(f"expected an nltk.Tree whose leaves are strings, got {type(node).__name__} {node!r:.80}")
+    label = node.label()
+    if not isinstance(label, str):
+        raise TypeError(f"a label must be a string, got {type(label).__name__} {label!r:.80}")
+    has_word = any(isinstance(child, str) for child in node)
+    if len(node) == 0 or "" in node:
+        raise ValueError(f"the constituent {label} is empty; remove it, or give it a word")
+    if has_word and len(node) > 1:
+        raise ValueError(
+            f"the constituent {label} has several words, or words beside phrases; give each word a tag of its own"
+        )
+    if not label and (inner or has_word):
+        raise ValueError("a constituent has no label; only a root over phrases may go without")

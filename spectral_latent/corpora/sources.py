@@ -1,0 +1,153 @@
+"""Constituency treebanks by name: a file, a folder, or a corpus of NLTK."""
+
+from __future__ import annotations
+
+import os
+import re
+import warnings
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from itertools import chain
+from pathlib import Path
+from typing import Any, TypeVar
+
+from spectral_latent.constituency.phrase import Phrase
+from spectral_latent.corpora.alpino import parse_alpino
+from spectral_latent.corpora.brackets import parse_brackets, read_brackets
+from spectral_latent.corpora.nltk_trees import phrase_from_nltk
+from spectral_latent.corpora.text import CorpusError
+
+__all__ = ["constituency_trees"]
+
+_ENDINGS = (".mrg", ".parse", ".psd", ".ptb", ".tree", ".trees")
+_T = TypeVar("_T")
+_PARTS = ("train", "dev", "test")
+_ONE_CHARACTER = re.compile(r"\(([^\s()])\)")
+_UNLABELLED = re.compile(r"(?=\(\s*\()")
+_WITH_LEMMA = re.compile(r"\(([^\s()]+) ([^\s()]+) [^\s()]+\)")
+
+
+def constituency_trees(source: str | os.PathLike[str]) -> Iterator[Phrase]:
+    """The trees of a treebank.
+
+    `source` is one of
+
+    - a file in Penn Treebank brackets;
+    - a folder: all files beneath it, in sorted order, that end in .mrg, .parse, .psd, .ptb, .tree or .trees and are
+      not hidden;
+    - `nltk:NAME`, a corpus of NLTK that has `parsed_sents`, or a part of it: `nltk:NAME:train`, `:dev`, `:test`.
+      With n the place of a file among the sorted file names, or that of a sentence if there is one file, counted
+      from 1, n mod 10 = 9 is test, 8 is dev, and the rest is train.
+
+    Raises `CorpusError` for a source that does not exist and for trees that break the rules of `parse_brackets`.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     for name in ("b.mrg", "a.mrg", ".hidden.mrg", "notes.txt"):
+    ...         _ = Path(folder, name).write_text(f"(X (Y {name}))")
+    ...     for tree in constituency_trees(folder):
+    ...         print(tree.bracketed())
+    (X (Y a.mrg))
+    (X (Y b.mrg))
+    """
+    name = os.fspath(source)
+    if name.startswith("nltk:"):
+        return _nltk_trees(name)
+    path = Path(name)
+    return chain.from_iterable(map(read_brackets, _files_beneath(path))) if path.is_dir() else read_brackets(path)
+
+
+def _files_beneath(folder: Path) -> list[Path]:
+    files = [
+        path
+        for path in sorted(folder.rglob("*"))
+        if path.suffix.lower() in _ENDINGS
+        and not any(part.startswith(".") for part in path.relative_to(folder).parts)
+        and path.is_file()
+    ]
+    if not files:
+        raise CorpusError(f"{folder}: no treebank files here; give a folder with files named *{', *'.join(_ENDINGS)}")
+    return files
+
+
+def _nltk_trees(source: str) -> Iterator[Phrase]:
+    corpus, _, part = source.removeprefix("nltk:").partition(":")
+    if part not in ("", *_PARTS):
+        raise CorpusError(f"{source}: no part {part!r}; give nltk:{corpus}, or one of its parts {', '.join(_PARTS)}")
+    reader = _nltk_reader(corpus)
+    files = sorted(reader.fileids())
+    if len(files) == 1:
+        return _part(_trees_of_file(reader, corpus, files[0]), part)
+    return chain.from_iterable(_trees_of_file(reader, corpus, file) for file in _part(files, part))
+
+
+def _part(items: Iterable[_T], part: str) -> Iterator[_T]:
+    """The items of a part by the n mod 10 rule; all of them if it has no name."""
+    return (item for n, item in enumerate(items, start=1) if part in ("", {8: "dev", 9: "test"}.get(n % 10, "train")))
+
+
+def _nltk_reader(corpus: str) -> Any:
+    import nltk.corpus
+
+    reader = getattr(nltk.corpus, corpus, None)
+    try:
+        has_trees = hasattr(reader, "parsed_sents")
+    except LookupError as error:
+        raise CorpusError(
+            f"nltk:{corpus}: the corpus is not installed; run `python -m nltk.downloader {corpus}`, "
+            f"or let NLTK_DATA name the folder that holds it"
+        ) from error
+    if not has_trees:
+        raise CorpusError(f"nltk:{corpus}: NLTK has no such treebank; give one such as nltk:treebank")
+    return reader
+
+
+def _trees_of_file(reader: Any, corpus: str, file: str) -> Iterable[Phrase]:
+    """The trees of one file of an NLTK corpus.
+
+    Plain brackets are read by `parse_brackets`: faster than by NLTK, which also cuts a tree in two where one of its
+    lines is not indented.  Other brackets, such as those with comments, are left to NLTK.
+    """
+    from nltk.corpus.reader import (
+        AlpinoCorpusReader,
+        BracketParseCorpusReader,
+        CategorizedBracketParseCorpusReader,
+    )
+
+    where = f"nltk:{corpus}, file {file}"
+    if type(reader) is AlpinoCorpusReader:
+        return parse_alpino(reader.raw(file), where)
+    if type(reader) in (BracketParseCorpusReader, CategorizedBracketParseCorpusReader):
+        text = _one_word_per_tag(reader.raw(file))
+        with suppress(CorpusError):
+            return list(parse_brackets(text))
+        with suppress(CorpusError):
+            trees = list(parse_brackets(_balanced(text)))
+            warnings.warn(f"{where}: brackets that do not match were mended at the end of their tree", stacklevel=2)
+            return trees
+    return _from_nltk(reader.parsed_sents(file), where)
+
+
+def _one_word_per_tag(text: str) -> str:
+    """The text with (,) and (tag word lemma) written as (, ,) and (tag word), as NLTK's bracket readers take them."""
+    return _WITH_LEMMA.sub(r"(\1 \2)", _ONE_CHARACTER.sub(r"(\1 \1)", text))
+
+
+def _balanced(text: str) -> str:
+    """The text with closing brackets added or removed at the end of each tree, where a tree opens with `( (`."""
+    before, *trees = _UNLABELLED.split(text)
+    if before.strip():
+        return text
+    surplus = [tree.count(")") - tree.count("(") for tree in trees]
+    return "".join(
+        tree[::-1].replace(")", "", extra)[::-1] if extra > 0 else tree + ")" * -extra
+        for tree, extra in zip(trees, surplus, strict=True)
+    )
+
+
+def _from_nltk(trees: Iterable[Any], where: str) -> Iterator[Phrase]:
+    for number, tree in enumerate(trees, start=1):
+        try:
+            yield phrase_from_nltk(tree)
+        except (TypeError, ValueError) as error:
+            raise CorpusError(f"{where}, sentence {number}: {error}") from error

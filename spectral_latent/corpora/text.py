@@ -1,0 +1,37 @@
+"""Files as text, and the error of every reader."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+__all__ = ["CorpusError", "read_text"]
+
+
+class CorpusError(ValueError):
+    """Data that cannot be read; the message says where, why, and what to do about it."""
+
+
+def read_text(path: str | os.PathLike[str]) -> str:
+    """The content of a UTF-8 file, without a byte order mark.
+
+    Raises `CorpusError` if the file cannot be opened, or has bytes that are not UTF-8.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = Path(folder, "hello.txt")
+    ...     _ = file.write_text("¡hola!", encoding="utf-8")
+    ...     print(read_text(file))
+    ¡hola!
+    """
+    try:
+        return Path(path).read_bytes().decode("utf-8-sig")
+    except OSError as error:
+        raise CorpusError(f"{os.fspath(path)}: {error.strerror}; give a file that exists and may be read") from error
+    except UnicodeDecodeError as error:
+        line = error.object.count(b"\n", 0, error.start) + 1
+        column = error.start - error.object.rfind(b"\n", 0, error.start)
+        raise CorpusError(
+            f"{os.fspath(path)}, line {line}, byte {column}: 0x{error.object[error.start]:02x} is not UTF-8; "
+            f"convert the file to UTF-8, for example with `iconv -f LATIN1 -t UTF-8`"
+        ) from error

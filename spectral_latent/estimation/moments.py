@@ -1,0 +1,141 @@
+"""Moments: sums over the nodes of a treebank.  They add, so the moments of shards add up to those of the whole.
+
+| here | long paper | meaning |
+| --- | --- | --- |
+| `binary[r]` | n · D^{a→b c} | Σ_i z⁺_i ⊗ y⁺_i2 ⊗ y⁺_i3 over the nodes with rule r |
+| `unary[r]` | - | Σ_i z⁺_i ⊗ y⁺_i2 |
+| `leaf[r]` | n · d∞_{a→x} | Σ_i z_i |
+| `root[a]` | T · c¹_a | Σ y over trees rooted in a |
+| `outer[a]`, `inner[a]` | - | Σ z and Σ y over all nodes of a |
+
+x⁺ = [x; 1]: with a one appended, a product of three holds the third-order moment, all pairwise and single ones,
+and the count; smoothing needs them all.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from spectral_latent.operators import Tensor
+from spectral_latent.trees import FloatArray, IntArray, Rules, SkeletalTrees
+
+__all__ = ["LeafMoments", "Moments"]
+
+
+@dataclass(frozen=True, eq=False)
+class LeafMoments:
+    """Of R0 rules a → x: which, how often, and Σ z.  Of S symbols: how often, and Σ z over all nodes.
+
+    rules: (R0, 2).  count: (R0,).  total: (R0, M).  symbol_count: (S,).  symbol_total: (S, M).
+    """
+
+    rules: IntArray
+    count: FloatArray
+    total: FloatArray
+    symbol_count: FloatArray
+    symbol_total: FloatArray
+
+
+@dataclass(frozen=True, eq=False)
+class Moments:
+    """Sums over nodes, in the notation of this module; M is the largest state count.
+
+    states: (S,).  n_trees: T.  count: (S,) nodes per symbol.  root, outer, inner: (S, M).
+    leaf: (R0, M), leaf_count: (R0,).  unary: (R1, M+1, M+1).  binary: R2 tensors (m_a+1, m_b+1, m_c+1).
+    """
+
+    rules: Rules
+    states: IntArray
+    n_trees: int
+    count: FloatArray
+    root: FloatArray
+    outer: FloatArray
+    inner: FloatArray
+    leaf: FloatArray
+    leaf_count: FloatArray
+    unary: FloatArray
+    binary: list[Tensor]
+
+    @staticmethod
+    def of(trees: SkeletalTrees, rules: Rules, states: IntArray, y: FloatArray, z: FloatArray) -> Moments:
+        """Moments of trees whose nodes have projected inside and outside trees y, z: (N, M), zero-padded."""
+        rule, symbol, n_symbols = trees.rule_in(rules), trees.symbol, len(states)
+        leaf = rule[trees.is_leaf]
+        return Moments(
+            rules=rules,
+            states=states,
+            n_trees=len(trees.root),
+            count=np.bincount(symbol, minlength=n_symbols).astype(float),
+            root=_sums(symbol[trees.root], y[trees.root], n_symbols),
+            outer=_sums(symbol, z, n_symbols),
+            inner=_sums(symbol, y, n_symbols),
+            leaf=_sums(leaf, z[trees.is_leaf], len(rules.leaf)),
+            leaf_count=np.bincount(leaf, minlength=len(rules.leaf)).astype(float),
+            unary=_unary(trees, rule, rules, y, z),
+            binary=_binary(trees, rule, rules, states, y, z),
+        )
+
+    def __add__(self, other: Moments) -> Moments:
+        """Moments of two shards that share `rules`, `states` and projections."""
+        return Moments(
+            self.rules,
+            self.states,
+            self.n_trees + other.n_trees,
+            *(
+                getattr(self, name) + getattr(other, name)
+                for name in ("count", "root", "outer", "inner", "leaf", "leaf_count", "unary")
+            ),
+            [(ours + theirs).compact() for ours, theirs in zip(self.binary, other.binary, strict=True)],
+        )
+
+    def leaves(self) -> LeafMoments:
+        """The part that concerns terminals."""
+        return LeafMoments(self.rules.leaf, self.leaf_count, self.leaf, self.count, self.outer)
+
+
+def _sums(which: IntArray, rows: FloatArray, size: int) -> FloatArray:
+    """Sum of the rows (n, M) that share a value of `which` (n,): (size, M)."""
+    order = np.argsort(which, kind="stable")
+    sums = np.zeros((size, rows.shape[1]))
+    if len(order):
+        values, starts = np.unique(which[order], return_index=True)
+        sums[values] = np.add.reduceat(rows[order], starts, axis=0)
+    return sums
+
+
+def _groups(rule: IntArray, nodes: IntArray, n_rules: int) -> list[IntArray]:
+    """The nodes of each rule, in node order."""
+    order = nodes[np.argsort(rule[nodes], kind="stable")]
+    return np.split(order, np.searchsorted(rule[order], np.arange(1, n_rules)))
+
+
+def _augmented(rows: FloatArray) -> FloatArray:
+    """A column of ones appended."""
+    return np.concatenate([rows, np.ones((len(rows), 1))], axis=1)
+
+
+def _unary(trees: SkeletalTrees, rule: IntArray, rules: Rules, y: FloatArray, z: FloatArray) -> FloatArray:
+    nodes = np.flatnonzero(trees.is_unary)
+    unary = np.zeros((len(rules.unary), z.shape[1] + 1, y.shape[1] + 1))
+    if len(nodes):
+        for r, group in enumerate(_groups(rule, nodes, len(rules.unary))):
+            unary[r] = _augmented(z[group]).T @ _augmented(y[trees.left[group]])
+    return unary
+
+
+def _binary(
+    trees: SkeletalTrees, rule: IntArray, rules: Rules, states: IntArray, y: FloatArray, z: FloatArray
+) -> list[Tensor]:
+    nodes = np.flatnonzero(trees.is_binary)
+    if not len(rules.binary):
+        return []
+    return [
+        Tensor(
+            _augmented(z[group, : states[a]]),
+            _augmented(y[trees.left[group], : states[b]]),
+            _augmented(y[trees.right[group], : states[c]]),
+        ).compact()
+        for (a, b, c), group in zip(rules.binary, _groups(rule, nodes, len(rules.binary)), strict=True)
+    ]

@@ -1,0 +1,80 @@
+"""Projections U^a, V^a: a truncated singular value decomposition per symbol.
+
+| here | long paper | meaning |
+| --- | --- | --- |
+| `views` φ, ψ | φ(t), ψ(o) | feature vectors of a symbol's n nodes, (n, d) and (n, d') |
+| Ω̂ = φᵀ ψ / n | Ω̂^a | their cross-covariance; never formed, only applied |
+| U, σ, V | U^a, V^a (step 1 of Figure 7) | its leading singular vectors and values |
+| `y` = φ U | Y | projected inside trees, (n, m) |
+| `z` = ψ V / σ | Z (Σ̂^a)⁻¹ | projected outside trees; Σ̂^a = Uᵀ Ω̂ V = diag(σ), so its inverse is a division |
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy import sparse
+from scipy.sparse.linalg import ArpackError, LinearOperator, svds
+
+from spectral_latent.trees import FloatArray, IntArray
+
+__all__ = ["ProjectedViews", "project", "states_for", "truncated_svd"]
+
+_SMALL = 400  # below this size a dense decomposition is faster than an iterative one
+
+
+class ProjectedViews(NamedTuple):
+    """Inside and outside trees of a symbol's n nodes in m dimensions, with E[z yᵀ] = identity."""
+
+    y: FloatArray  # (n, m)
+    z: FloatArray  # (n, m)
+    sigma: FloatArray  # (m,) singular values, decreasing
+
+
+def truncated_svd(
+    inner: sparse.csr_array, outer: sparse.csr_array, rank: int
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Leading singular triplets U (d, k), σ (k,), V (d', k) of innerᵀ outer / n; k = min(rank, d, d').
+
+    The same input gives the same bits: ARPACK starts from a fixed vector; where it does not converge, and for
+    small matrices, the decomposition is dense.
+
+    >>> eye = sparse.csr_array(np.diag([3.0, 2.0, 1.0]))
+    >>> truncated_svd(eye, eye, 2)[1]
+    array([3.        , 1.33333333])
+    """
+    n, shape = inner.shape[0], (inner.shape[1], outer.shape[1])
+    rank = min(rank, *shape)
+    if min(shape) > max(_SMALL, 2 * rank):
+        inner_t, outer_t = inner.T.tocsr(), outer.T.tocsr()
+        omega = LinearOperator(
+            shape,
+            matvec=lambda v: inner_t @ (outer @ v) / n,
+            rmatvec=lambda v: outer_t @ (inner @ v) / n,
+            dtype=np.float64,
+        )
+        try:
+            u, sigma, vt = svds(omega, k=rank, v0=np.ones(min(shape)), solver="arpack")
+            return u[:, ::-1], sigma[::-1], vt[::-1].T
+        except ArpackError:
+            pass
+    u, sigma, vt = np.linalg.svd((inner.T @ outer).toarray() / n, full_matrices=False)
+    return u[:, :rank], sigma[:rank], vt[:rank].T
+
+
+def states_for(count: int, states: int) -> int:
+    """States that `count` nodes can support: 1 up to 10 nodes, all from 100 on, linear between.
+
+    >>> [states_for(count, 16) for count in (1, 10, 55, 100, 5000)]
+    [1, 1, 8, 16, 16]
+    """
+    return 1 + int((states - 1) * min(max((count - 10) / 90, 0.0), 1.0))
+
+
+def project(inner: sparse.csr_array, outer: sparse.csr_array, states: int, cutoff: float) -> ProjectedViews:
+    """Project one symbol's views to at most `states` dimensions; those with σ_i ≤ cutoff · σ_1 are dropped."""
+    u, sigma, v = truncated_svd(inner, outer, states)
+    m = max(1, int(np.count_nonzero(sigma > cutoff * sigma[0])))
+    sign = np.where(u.sum(axis=0) < 0, -1.0, 1.0)[:m]
+    return ProjectedViews(inner @ (u[:, :m] * sign), outer @ (v[:, :m] * (sign / sigma[:m])), sigma[:m])

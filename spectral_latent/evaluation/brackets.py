@@ -1,0 +1,179 @@
+"""Bracket scores of constituency parses, as EVALB (Sekine and Collins 1997) computes them with COLLINS.prm.
+
+Before anything is counted, words tagged -NONE- , : `` '' or . are removed, with every bracket that is left empty.
+The others are counted by first word, last word and label, a bracket that occurs twice twice, but for those labelled
+TOP or like the tags above.  Labels are cut at the first - or =, and PRT is ADVP.  The one thing that differs: EVALB
+counts an unlabelled outer bracket, here it is a TOP.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from spectral_latent.constituency.phrase import Phrase
+
+__all__ = ["BracketScores", "score_brackets"]
+
+_DELETED = frozenset({"TOP", "-NONE-", ",", ":", "``", "''", "."})
+_EQUIVALENT = {"PRT": "ADVP"}
+_FUNCTION = re.compile("[-=].*", re.DOTALL)
+
+
+@dataclass(frozen=True)
+class BracketScores:
+    """Counts over sentences, and the percentages (0 to 100) that follow from them; a ratio over nothing is 0.
+
+    Scores add: those of a corpus are the sum of those of its parts.
+
+    >>> half = BracketScores(sentences=1, gold=4, predicted=2, matched=2)
+    >>> both = half + half
+    >>> both.matched, both.recall, both.precision
+    (4, 50.0, 100.0)
+    """
+
+    sentences: int = 0
+    """Sentences not above the length limit, among them the errors and the skipped, which count for nothing below."""
+    errors: int = 0
+    """Sentences whose gold and predicted words differ once words are removed; also through tags of punctuation."""
+    skipped: int = 0
+    """Sentences of which the prediction has no words left."""
+    gold: int = 0
+    """Brackets in gold trees."""
+    predicted: int = 0
+    """Brackets in predicted trees."""
+    matched: int = 0
+    """Brackets in both."""
+    complete: int = 0
+    """Sentences in which matched = gold = predicted."""
+    uncrossed: int = 0
+    """Sentences in which no predicted bracket overlaps a gold one without one of them containing the other."""
+    words: int = 0
+    """Words that are not removed."""
+    correct_tags: int = 0
+    """Words among these whose tag is the gold one."""
+
+    @property
+    def valid(self) -> int:
+        """The sentences that count: sentences - errors - skipped."""
+        return self.sentences - self.errors - self.skipped
+
+    @property
+    def recall(self) -> float:
+        """100 matched / gold."""
+        return _percentage(self.matched, self.gold)
+
+    @property
+    def precision(self) -> float:
+        """100 matched / predicted."""
+        return _percentage(self.matched, self.predicted)
+
+    @property
+    def f1(self) -> float:
+        """The harmonic mean of recall and precision: 200 matched / (gold + predicted)."""
+        return _percentage(2 * self.matched, self.gold + self.predicted)
+
+    @property
+    def exact(self) -> float:
+        """Complete match: 100 complete / valid."""
+        return _percentage(self.complete, self.valid)
+
+    @property
+    def no_crossing(self) -> float:
+        """100 uncrossed / valid."""
+        return _percentage(self.uncrossed, self.valid)
+
+    @property
+    def tagging_accuracy(self) -> float:
+        """100 correct_tags / words."""
+        return _percentage(self.correct_tags, self.words)
+
+    def __add__(self, other: BracketScores) -> BracketScores:
+        return BracketScores(**{name: count + vars(other)[name] for name, count in vars(self).items()})
+
+
+def score_brackets(pairs: Iterable[tuple[Phrase, Phrase]], max_length: int | None = None) -> BracketScores:
+    """The scores of predicted trees, given pairs of a gold tree and a predicted tree of the same sentence.
+
+    With `max_length`, only for sentences of at most so many words in the gold tree, punctuation included and traces
+    not.  Raises `ValueError` for a tree in which a word is not the only child of its tag.
+
+    >>> from spectral_latent.corpora import parse_brackets
+    >>> gold = "(S (NP (PRP We)) (VP (VBD saw) (NP (NNS dogs)) (PP (IN with) (NP (NNS spots)))) (. .))"
+    >>> parse = "(S (NP (PRP We)) (VP (VBD saw) (NP (NP (NNS dogs)) (PP (IN with) (NP (NNS spots))))) (. .))"
+    >>> scores = score_brackets(zip(parse_brackets(gold), parse_brackets(parse), strict=True))
+    >>> scores.recall, round(scores.precision, 2), scores.exact, scores.tagging_accuracy
+    (100.0, 85.71, 0.0, 100.0)
+    """
+    total = BracketScores()
+    for gold, predicted in pairs:
+        gold_words = _Sentence.of(gold)
+        if max_length is None or gold_words.length <= max_length:
+            total += _compare(gold_words, _Sentence.of(predicted))
+    return total
+
+
+class _Sentence(NamedTuple):
+    length: int  # words without traces
+    tagged: list[tuple[str, str]]  # the words that are left, with their tags
+    brackets: Counter[tuple[int, int, str]]  # first word, the word after the last, label
+
+    @classmethod
+    def of(cls, tree: Phrase) -> _Sentence:
+        length = 0
+        tagged: list[tuple[str, str]] = []
+        brackets: Counter[tuple[int, int, str]] = Counter()
+        stack: list[Phrase | str | tuple[int, str]] = [tree]  # a pair: a bracket to be closed
+        while stack:
+            match stack.pop():
+                case Phrase(tag, (str() as word,)):
+                    length += tag != "-NONE-"
+                    if tag not in _DELETED:
+                        tagged.append((word, _EQUIVALENT.get(tag, tag)))
+                case Phrase(label, children):
+                    label = _FUNCTION.sub("", label or "TOP")
+                    stack.append((len(tagged), _EQUIVALENT.get(label, label)))
+                    stack.extend(reversed(children))
+                case (int() as first, str() as label):
+                    if first < len(tagged) and label not in _DELETED:
+                        brackets[first, len(tagged), label] += 1
+                case word:
+                    raise ValueError(f"the word {word!r} is not the only child of a tag; give it a tag of its own")
+        return cls(length, tagged, brackets)
+
+
+def _compare(gold: _Sentence, predicted: _Sentence) -> BracketScores:
+    if not predicted.tagged:
+        return BracketScores(sentences=1, skipped=1)
+    if [word for word, _ in gold.tagged] != [word for word, _ in predicted.tagged]:
+        return BracketScores(sentences=1, errors=1)
+    matched = (gold.brackets & predicted.brackets).total()
+    return BracketScores(
+        sentences=1,
+        gold=gold.brackets.total(),
+        predicted=predicted.brackets.total(),
+        matched=matched,
+        complete=int(gold.brackets == predicted.brackets),
+        uncrossed=int(_is_nested({bracket[:2] for bracket in (*gold.brackets, *predicted.brackets)})),
+        words=len(gold.tagged),
+        correct_tags=sum(a == b for a, b in zip(gold.tagged, predicted.tagged, strict=True)),
+    )
+
+
+def _is_nested(spans: Iterable[tuple[int, int]]) -> bool:
+    """Whether of any two spans (first, after the last) that overlap, one contains the other."""
+    around: list[int] = []  # ends of the spans around the present one, the outermost first
+    for first, end in sorted(spans, key=lambda span: (span[0], -span[1])):
+        while around and around[-1] <= first:
+            around.pop()
+        if around and around[-1] < end:
+            return False
+        around.append(end)
+    return True
+
+
+def _percentage(part: int, whole: int) -> float:
+    return 100 * part / whole if whole else 0.0

@@ -1,0 +1,101 @@
+"""The tensor form of the inside-outside algorithm, over any forest.
+
+| here | long paper | meaning |
+| --- | --- | --- |
+| `inside` | Figure 4, f; Figure 5, α | α^{item} = Σ_edges C(α^left, α^right), c∞ at a leaf |
+| `outside` | Figure 5, β | β^{root} = c¹; pushed down through each edge to both children |
+| `marginals` | Figure 5, μ | μ(item) = α^{item} · β^{item} |
+| `Weight` | p(r_1 ... r_N) | a number as sign and log |·|: estimates may be negative (slides 21-22) |
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from spectral_latent.inference.kernels import EMPTY, inside_pass, outside_pass
+from spectral_latent.operators import ObservableOperators
+from spectral_latent.trees import FloatArray, Forest, IntArray
+
+__all__ = ["ScaledVectors", "Weight", "inside", "marginals", "outside", "total_weight", "tree_weights"]
+
+
+class ScaledVectors(NamedTuple):
+    """One vector per item: vectors[i] · 2^exponents[i]."""
+
+    vectors: FloatArray  # (I, M), padded with zeros beyond the symbol's states
+    exponents: IntArray  # (I,); `EMPTY` for a zero vector
+
+
+class Weight(NamedTuple):
+    """Real numbers of any magnitude: sign · exp(log); a zero has sign 0 and log -inf."""
+
+    sign: IntArray  # (C,) -1, 0 or 1
+    log: FloatArray  # (C,) natural logarithm of the absolute value
+
+    @staticmethod
+    def of(mantissa: FloatArray, exponent: IntArray) -> Weight:
+        """mantissa · 2^exponent.
+
+        >>> Weight.of(np.array([-0.5, 0.0]), np.array([-4000, 3]))
+        Weight(sign=array([-1,  0]), log=array([-2773.28186943,           -inf]))
+        """
+        with np.errstate(divide="ignore"):
+            log = np.log(np.abs(mantissa)) + exponent * np.log(2.0)
+        return Weight(np.sign(mantissa).astype(np.int64), log)
+
+
+def inside(operators: ObservableOperators, forest: Forest) -> ScaledVectors:
+    """Inside vectors of all items (long paper, Figures 4 and 5)."""
+    return ScaledVectors(*inside_pass(operators.packed, forest))
+
+
+def outside(operators: ObservableOperators, forest: Forest, inner: ScaledVectors) -> ScaledVectors:
+    """Outside vectors of all items, given their inside vectors (long paper, Figure 5)."""
+    return ScaledVectors(*outside_pass(operators.packed, forest, inner.vectors, inner.exponents))
+
+
+def _root_sums(operators: ObservableOperators, forest: Forest, inner: ScaledVectors) -> tuple[FloatArray, IntArray]:
+    """Σ_roots c¹ · α of each component as mantissa (C,) and exponent (C,)."""
+    mantissa = np.einsum("km,km->k", operators.root[forest.symbol[forest.root]], inner.vectors[forest.root])
+    exponent = np.full(forest.n_components, EMPTY)
+    np.maximum.at(exponent, forest.component, inner.exponents[forest.root])
+    shift = np.maximum(inner.exponents[forest.root] - exponent[forest.component], -2000)
+    total = np.zeros(forest.n_components)
+    np.add.at(total, forest.component, np.ldexp(mantissa, shift))
+    return total, exponent
+
+
+def total_weight(operators: ObservableOperators, forest: Forest, inner: ScaledVectors) -> Weight:
+    """The weight of each component: the sum of its derivations' estimated probabilities."""
+    return Weight.of(*_root_sums(operators, forest, inner))
+
+
+def tree_weights(operators: ObservableOperators, forest: Forest) -> Weight:
+    """`total_weight` after an inside pass: of s-trees, their estimated probabilities p̂ (Figure 4).
+
+    >>> from spectral_latent.trees import Rules, SkeletalTrees
+    >>> tree = SkeletalTrees.of([0], left=[-1], right=[-1], terminal=[0], root=[0])
+    >>> operators = ObservableOperators(
+    ...     tree.rules, np.array([2]), np.array([[0.5, 0.5]]), np.array([[0.2, 0.6]]), np.empty((0, 2, 2)), [])
+    >>> np.exp(tree_weights(operators, Forest.of_trees(tree, tree.rules)).log).round(3)
+    array([0.4])
+    """
+    return total_weight(operators, forest, inside(operators, forest))
+
+
+def marginals(operators: ObservableOperators, forest: Forest, inner: ScaledVectors, outer: ScaledVectors) -> FloatArray:
+    """μ(item) / (weight of the item's component), (I,): with true probabilities, the item's posterior.
+
+    The sign is kept; items of a component of weight zero have marginal zero.
+    """
+    total, exponent = _root_sums(operators, forest, inner)
+    last_item = np.zeros(forest.n_components, dtype=np.int64)
+    np.maximum.at(last_item, forest.component, forest.root)
+    component = np.searchsorted(last_item, np.arange(forest.n_items))
+    product = np.einsum("im,im->i", inner.vectors, outer.vectors)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratio = np.where(total[component] == 0.0, 0.0, product / total[component])
+    shift = inner.exponents + outer.exponents - exponent[component]
+    return np.ldexp(ratio, np.clip(shift, -2000, 900))

@@ -1,0 +1,78 @@
+"""The terminals of a model of language: the words it has seen, and the signatures that stand for all others."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from spectral_latent.lexicon.signatures import DEPTH, signatures
+from spectral_latent.trees import IntArray, Vocabulary
+
+__all__ = ["Lexicon", "LexiconOptions"]
+
+
+@dataclass(frozen=True)
+class LexiconOptions:
+    """Strengths of the lexicon's back-offs, in tokens.
+
+    rare: words seen at most so often lend their statistics to their signatures, and borrow from them.
+    back_off: weight of a coarser signature in a finer one.
+    borrow: weight of its signature in a rare word.
+    share: weight of the family's emission distribution in a symbol's.
+    own: a rule's mean z counts √n / (own + √n) against its symbol's mean.
+    least: symbols below this share of a signature are forgotten.
+    """
+
+    rare: int = 5
+    back_off: float = 2.0
+    borrow: float = 1.0
+    share: float = 50.0
+    own: float = 1.0
+    least: float = 1e-3
+
+
+class Lexicon:
+    """Terminals 0 ... W-1 are words, the rest the signatures of those words.
+
+    >>> lexicon = Lexicon(["trading", "the"])
+    >>> lexicon.terminals_of(["The", "walking"]).tolist(), lexicon.terminals.names[3]
+    ([1, 2], ('x', 'ng'))
+    """
+
+    def __init__(self, words: Iterable[str], options: LexiconOptions | None = None) -> None:
+        self.options = options or LexiconOptions()
+        self.words = list(dict.fromkeys(words))
+        self.terminals = Vocabulary(self.words)
+        for word in self.words:
+            for signature in signatures(word):
+                self.terminals.add(signature)
+
+    def terminals_of(self, words: Sequence[str]) -> IntArray:
+        """The terminal of each word of a sentence: itself, or the finest signature that a known word has.
+
+        A word that opens a sentence and was never seen so is looked up in lower case first.
+        """
+        return np.array([self._terminal(word, at == 0) for at, word in enumerate(words)], dtype=np.int64)
+
+    def _terminal(self, word: str, opens: bool) -> int:
+        terminal = self.terminals.get(word)
+        if terminal < 0 and opens:
+            terminal = self.terminals.get(word.lower())
+        if terminal >= 0:
+            return terminal
+        return next(self.terminals[signature] for signature in signatures(word) if signature in self.terminals)
+
+    def ladders(self) -> IntArray:
+        """The signatures of each terminal, coarsest first, as terminals (T, DEPTH); -1 beyond the finest.
+
+        A signature's ladder ends with itself.
+        """
+        ladders = np.full((len(self.terminals), DEPTH), -1, dtype=np.int64)
+        for terminal, word in enumerate(self.words):
+            rungs = [self.terminals[signature] for signature in reversed(signatures(word))]
+            ladders[terminal, : len(rungs)] = rungs
+            for level, rung in enumerate(rungs, start=1):
+                ladders[rung, :level] = rungs[:level]
+        return ladders

@@ -1,0 +1,41 @@
+"""What the spelling of a word tells of it, in any script."""
+
+from __future__ import annotations
+
+import itertools
+import unicodedata
+
+__all__ = ["DEPTH", "Signature", "signatures"]
+
+Signature = tuple[str, ...]
+
+_LONGEST_SUFFIX = 3
+DEPTH = _LONGEST_SUFFIX + 2  # the most signatures a word has
+_LONGEST_SHAPE = 6
+
+
+def _character_class(character: str) -> str:
+    """`d` digit, `X` capital, `x` any other letter; other characters stand for themselves."""
+    category = unicodedata.category(character)
+    if category[0] == "N":
+        return "d"
+    if category in ("Lu", "Lt"):
+        return "X"
+    return "x" if category[0] in "LM" else character
+
+
+def signatures(word: str) -> tuple[Signature, ...]:
+    """A word's signatures, from shape and longest suffix down to the empty one that all words share.
+
+    The shape is the word's character classes, runs shortened to one; words that begin with a digit have no suffix.
+
+    >>> signatures("Trading")
+    (('Xx', 'ing'), ('Xx', 'ng'), ('Xx', 'g'), ('Xx',), ())
+    >>> signatures("1,000"), signatures("東京")[0]
+    ((('d,d',), ()), ('x', '東京'))
+    """
+    shape = "".join(kind for kind, _ in itertools.groupby(map(_character_class, word)))[:_LONGEST_SHAPE]
+    if shape.startswith("d"):
+        return (shape,), ()
+    ending = word.lower()[-_LONGEST_SUFFIX:]
+    return (*((shape, ending[at:]) for at in range(len(ending))), (shape,), ())

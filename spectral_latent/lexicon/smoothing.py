@@ -1,0 +1,137 @@
+"""Emissions of rare and unseen words, for any number of states.
+
+| here | meaning |
+| --- | --- |
+| v(a, x) = [Σ z, n] | sum of z over the nodes with rule a → x, and their count; for a plain PCFG both are the count |
+| D(a, s) | Σ v(a, x) over rare words x with signature s |
+| Q(a, s) = (D(a, s) + K Q(a, s')) / (n(s) + K) | a word of signature s seen once; s' is the next coarser signature |
+| family | symbols over the same tag: `NN`, `NP\\|NN`, ... share one distribution over words |
+
+A rare word x of count n(x) gets (v(a, x) + B Q(a, s(x))) n(x) / (n(x) + B); an unseen one is scored as its signature,
+by Q.  Then a symbol a of count n(a) gets (v(a, x) + C p(x | family) z̄_a) n(a) / (n(a) + C).
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from spectral_latent.estimation import LeafMoments
+from spectral_latent.lexicon.lexicon import Lexicon, LexiconOptions
+from spectral_latent.lexicon.signatures import DEPTH
+from spectral_latent.trees import FloatArray, IntArray, Rules
+
+__all__ = ["smooth_emissions"]
+
+
+class _Emissions(NamedTuple):
+    """v(a, x) for n pairs of a symbol and a terminal."""
+
+    symbol: IntArray  # (n,)
+    terminal: IntArray  # (n,)
+    vectors: FloatArray  # (n, M + 1): Σ z, then the count
+
+    @property
+    def count(self) -> FloatArray:
+        return self.vectors[:, -1]
+
+    def where(self, keep: IntArray) -> _Emissions:
+        """Some of the pairs, by index or mask."""
+        return _Emissions(self.symbol[keep], self.terminal[keep], self.vectors[keep])
+
+    def times(self, weights: FloatArray | float) -> _Emissions:
+        """Each pair's vector times a weight, one for all or (n,)."""
+        return self._replace(vectors=self.vectors * np.reshape(weights, (-1, 1)))
+
+    def plus(self, *others: _Emissions) -> _Emissions:
+        """The sum, each pair once, in order of symbol and terminal."""
+        parts = (self, *others)
+        pairs = np.concatenate([np.stack([part.symbol, part.terminal], axis=1) for part in parts])
+        vectors = np.concatenate([part.vectors for part in parts])
+        distinct, which = Rules.distinct(pairs)
+        order = np.argsort(which, kind="stable")
+        starts = np.searchsorted(which[order], np.arange(len(distinct)))
+        return _Emissions(*distinct.T, np.add.reduceat(vectors[order], starts, axis=0))
+
+    def lent(self, source: IntArray, target: IntArray) -> _Emissions:
+        """For every i, the pairs of terminal source[i] as pairs of terminal target[i]."""
+        order = np.argsort(self.terminal, kind="stable")
+        rows, which = _join(self.terminal[order], source)
+        rows = order[rows]
+        return _Emissions(self.symbol[rows], target[which], self.vectors[rows])
+
+
+def _join(keys: IntArray, wanted: IntArray) -> tuple[IntArray, IntArray]:
+    """All (row, i) with keys[row] = wanted[i], for sorted keys: two columns of equal length."""
+    first, end = np.searchsorted(keys, wanted, "left"), np.searchsorted(keys, wanted, "right")
+    length = end - first
+    which = np.repeat(np.arange(len(wanted)), length)
+    return np.arange(len(which)) + np.repeat(first - (np.cumsum(length) - length), length), which
+
+
+def _observed(moments: LeafMoments, own: float) -> _Emissions:
+    """v(a, x), each rule's mean z drawn to its symbol's: it counts √n / (own + √n)."""
+    symbol, terminal = moments.rules.T
+    trust = (np.sqrt(moments.count) / (own + np.sqrt(moments.count)))[:, None]
+    mean = (moments.symbol_total / np.maximum(moments.symbol_count, 1.0)[:, None])[symbol]
+    total = trust * moments.total + (1 - trust) * moments.count[:, None] * mean
+    return _Emissions(symbol, terminal, np.concatenate([total, moments.count[:, None]], axis=1))
+
+
+def _posteriors(rare: _Emissions, ladders: IntArray, options: LexiconOptions) -> _Emissions:
+    """Q(a, s) for every signature s, from the coarsest on; shares below `least` are left out."""
+    rungs: list[_Emissions] = []
+    for level in range(DEPTH):
+        evidence = rare._replace(terminal=ladders[rare.terminal, level])
+        evidence = evidence.where(evidence.terminal >= 0)
+        if level:
+            here = np.unique(ladders[ladders[:, level] >= 0, level])
+            evidence = evidence.plus(rungs[-1].lent(ladders[here, level - 1], here).times(options.back_off))
+        total = np.bincount(evidence.terminal, evidence.count, minlength=len(ladders))  # n(s) + K
+        rungs.append(evidence.times(1.0 / total[evidence.terminal]))
+    every = rungs[0].plus(*rungs[1:])
+    return every.where(every.count >= options.least)
+
+
+def _shared(emissions: _Emissions, moments: LeafMoments, family: IntArray, share: float) -> _Emissions:
+    """Each symbol's emissions mixed with C p(x | family) z̄_a."""
+    pooled = emissions._replace(symbol=family[emissions.symbol], vectors=emissions.vectors[:, -1:]).plus()
+    totals = np.bincount(pooled.symbol, pooled.count)
+    symbols = np.unique(emissions.symbol)
+    rows, which = _join(pooled.symbol, family[symbols])
+    amount = share * pooled.count[rows] / totals[pooled.symbol[rows]]
+    count = moments.symbol_count[symbols]
+    mean = np.concatenate([moments.symbol_total[symbols] / count[:, None], np.ones((len(symbols), 1))], axis=1)
+    lent = _Emissions(symbols[which], pooled.terminal[rows], amount[:, None] * mean[which])
+    mixed = emissions.plus(lent)
+    n = moments.symbol_count[mixed.symbol]
+    return mixed.times(n / (n + share))
+
+
+def smooth_emissions(lexicon: Lexicon, moments: LeafMoments, family: IntArray) -> tuple[IntArray, FloatArray]:
+    """Leaf rules (R, 2) and sums of z (R, M) that cover rare and unseen words; `family` (S,) groups the symbols.
+
+    Which rules there are depends on the counts alone, not on z.
+
+    >>> lexicon = Lexicon(["cat", "dog", "ran"])
+    >>> moments = LeafMoments(
+    ...     rules=np.array([[0, 0], [0, 1], [1, 2]]), count=np.ones(3), total=np.ones((3, 1)),
+    ...     symbol_count=np.array([2.0, 1.0]), symbol_total=np.array([[2.0], [1.0]]))
+    >>> rules, total = smooth_emissions(lexicon, moments, family=np.array([0, 1]))
+    >>> unseen = lexicon.terminals_of(["bat"])[0]
+    >>> total[(rules == [0, unseen]).all(axis=1)] > total[(rules == [1, unseen]).all(axis=1)]
+    array([[ True]])
+    """
+    options, ladders = lexicon.options, lexicon.ladders()
+    observed = _observed(moments, options.own)
+    tokens = np.bincount(observed.terminal, observed.count, minlength=len(ladders))
+    is_rare = (tokens > 0) & (tokens <= max(options.rare, tokens[tokens > 0].min()))
+    posterior = _posteriors(observed.where(is_rare[observed.terminal]), ladders, options)
+    rare = np.flatnonzero(is_rare)
+    finest = ladders[rare, (ladders[rare] >= 0).sum(axis=1) - 1]
+    known = observed.plus(posterior.lent(finest, rare).times(options.borrow))
+    trust = np.where(is_rare, tokens / (tokens + options.borrow), 1.0)
+    emissions = known.times(trust[known.terminal]).plus(posterior)
+    mixed = _shared(emissions, moments, family, options.share)
+    return np.stack([mixed.symbol, mixed.terminal], axis=1), mixed.vectors[:, :-1]

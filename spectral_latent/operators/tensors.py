@@ -1,0 +1,87 @@
+"""Third-order tensors as sums of rank-one terms, kept as factors or multiplied out.
+
+The tensor of a rule seen at n nodes is Σ_i z_i ⊗ x_i ⊗ y_i, a row of each factor per node.  Applied as
+zᵀ((X α_b) ∘ (Y α_c)) it costs n (m_a + m_b + m_c); multiplied out it costs m_a m_b m_c.  Both are exact, so the
+cheaper one is kept.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from spectral_latent.trees import FloatArray
+
+__all__ = ["Tensor"]
+
+_BLOCK = 4096  # rows multiplied out at a time: bounds the memory of the (rows, m_b m_c) intermediate
+
+
+@dataclass(frozen=True, eq=False)
+class Tensor:
+    """Σ_i first[i] ⊗ second[i] ⊗ third[i] + dense, of shape (m_a, m_b, m_c).
+
+    first: (n, m_a), second: (n, m_b), third: (n, m_c).  dense: (m_a, m_b, m_c), or None for zero.
+
+    >>> tensor = Tensor(np.array([[1.0], [2.0]]), np.array([[1.0, 0.0], [0.0, 1.0]]), np.array([[3.0], [5.0]]))
+    >>> tensor.multiplied_out()
+    array([[[ 3.],
+            [10.]]])
+    >>> (tensor + tensor).compact().dense
+    array([[[ 6.],
+            [20.]]])
+    """
+
+    first: FloatArray
+    second: FloatArray
+    third: FloatArray
+    dense: FloatArray | None = None
+
+    @property
+    def shape(self) -> tuple[int, int, int]:
+        """(m_a, m_b, m_c)."""
+        return self.first.shape[1], self.second.shape[1], self.third.shape[1]
+
+    @property
+    def n_terms(self) -> int:
+        """Rank-one terms still kept as factors."""
+        return len(self.first)
+
+    def multiplied_out(self) -> FloatArray:
+        """The full (m_a, m_b, m_c) array."""
+        m_a, m_b, m_c = self.shape
+        total = np.zeros((m_a, m_b * m_c)) if self.dense is None else self.dense.reshape(m_a, m_b * m_c).copy()
+        for at in range(0, self.n_terms, _BLOCK):
+            rows = slice(at, at + _BLOCK)
+            pairs = (self.second[rows, :, None] * self.third[rows, None, :]).reshape(-1, m_b * m_c)
+            total += self.first[rows].T @ pairs
+        return total.reshape(self.shape)
+
+    def compact(self) -> Tensor:
+        """The same tensor in its cheaper form: factors only, or multiplied out only."""
+        size = int(np.prod(self.shape))
+        if self.dense is None and 0 < self.n_terms * sum(self.shape) <= size:
+            return self
+        empty = (np.empty((0, m)) for m in self.shape)
+        return Tensor(*empty, dense=self.multiplied_out())
+
+    def transform(self, maps: tuple[FloatArray, FloatArray, FloatArray]) -> Tensor:
+        """The tensor seen through a linear map (m'_k, m_k) on each of its three legs."""
+        a, b, c = maps
+        dense = None if self.dense is None else np.einsum("pa,qb,rc,abc->pqr", a, b, c, self.dense, optimize=True)
+        return Tensor(self.first @ a.T, self.second @ b.T, self.third @ c.T, dense)
+
+    def scale(self, factor: float) -> Tensor:
+        """The tensor times a number."""
+        dense = None if self.dense is None else self.dense * factor
+        return Tensor(self.first * factor, self.second, self.third, dense)
+
+    def __add__(self, other: Tensor) -> Tensor:
+        parts = [part for part in (self.dense, other.dense) if part is not None]
+        return Tensor(
+            np.concatenate([self.first, other.first]),
+            np.concatenate([self.second, other.second]),
+            np.concatenate([self.third, other.third]),
+            sum(parts[1:], start=parts[0]) if parts else None,
+        )

@@ -1,0 +1,69 @@
+"""Packed forests: items and the rule applications (edges) that derive them, items before the items built on them.
+
+A chart, a trellis and a single s-tree are all forests; an s-tree is a forest with one edge per item.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from spectral_latent.trees.skeletal import SkeletalTrees
+from spectral_latent.trees.symbols import IntArray, Rules
+
+__all__ = ["Forest"]
+
+
+class Forest(NamedTuple):
+    """I items and E edges; children come before parents.
+
+    symbol: (I,) the symbol of each item.
+    start: (I + 1,) item i is derived by the edges start[i] ... start[i+1] - 1; equal rules stand together.
+    rule: (E,) row of `rules.binary` (both children), `rules.unary` (left child only) or `rules.leaf` (no child);
+    an edge with rule -1 has weight zero.
+    left, right: (E,) child items, or -1.
+    root: (K,) items that may stand at the top.  component: (K,) which tree or sentence each root belongs to,
+    non-decreasing; components share no item, and the last item of each is a root.
+
+    >>> tree = SkeletalTrees.of([0, 1, 2], left=[-1, -1, 0], right=[-1, -1, 1], terminal=[5, 6, -1], root=[2])
+    >>> forest = Forest.of_trees(tree, tree.rules)
+    >>> forest.n_items, forest.n_edges, forest.rule
+    (3, 3, array([0, 1, 0]))
+    """
+
+    symbol: IntArray
+    start: IntArray
+    rule: IntArray
+    left: IntArray
+    right: IntArray
+    root: IntArray
+    component: IntArray
+
+    @staticmethod
+    def of_trees(trees: SkeletalTrees, rules: Rules) -> Forest:
+        """One component per tree, one edge per node, rules numbered as in `rules`."""
+        return Forest(
+            symbol=trees.symbol,
+            start=np.arange(trees.n_nodes + 1),
+            rule=trees.rule_in(rules),
+            left=trees.left,
+            right=trees.right,
+            root=trees.root,
+            component=np.arange(len(trees.root)),
+        )
+
+    @property
+    def n_items(self) -> int:
+        """I."""
+        return len(self.symbol)
+
+    @property
+    def n_edges(self) -> int:
+        """E."""
+        return len(self.rule)
+
+    @property
+    def n_components(self) -> int:
+        """The number of trees or sentences."""
+        return int(self.component[-1]) + 1 if len(self.component) else 0

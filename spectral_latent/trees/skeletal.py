@@ -1,0 +1,187 @@
+"""Skeletal trees as columns of integers: one row per node in post-order, trees one after another.
+
+| here | long paper | meaning |
+| --- | --- | --- |
+| s-tree | s-tree, r_1 ... r_N | a tree of rules whose latent states are unseen (section 4) |
+| `rule` | r_i | the rule at node i |
+| `symbol` | a_i | its left-hand side |
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from spectral_latent.trees.symbols import BoolArray, IntArray, Rules
+
+__all__ = ["SkeletalTrees"]
+
+
+@dataclass(frozen=True, eq=False)
+class SkeletalTrees:
+    """T s-trees with N nodes in all; every column has shape (N,) unless said otherwise.
+
+    symbol: left-hand side.  left, right: child nodes; both -1 at a leaf, right -1 at a unary node.
+    terminal: observation of a leaf, else -1.  root: (T,) the root node of each tree, increasing.
+
+    >>> tree = SkeletalTrees.of([0, 1, 2], left=[-1, -1, 0], right=[-1, -1, 1], terminal=[5, 6, -1], root=[2])
+    >>> tree.rules.binary, tree.rules.leaf
+    (array([[2, 0, 1]]), array([[0, 5],
+           [1, 6]]))
+    >>> tree.parent, tree.first_leaf, tree.n_leaves
+    (array([ 2,  2, -1]), array([0, 1, 0]), array([1, 1, 2]))
+    """
+
+    symbol: IntArray
+    left: IntArray
+    right: IntArray
+    terminal: IntArray
+    root: IntArray
+
+    @staticmethod
+    def of(
+        symbol: Sequence[int],
+        *,
+        left: Sequence[int],
+        right: Sequence[int],
+        terminal: Sequence[int],
+        root: Sequence[int],
+    ) -> SkeletalTrees:
+        """Trees from five columns of integers.  Raises ValueError if they do not describe trees."""
+        columns = (np.asarray(column, dtype=np.int64) for column in (symbol, left, right, terminal, root))
+        trees = SkeletalTrees(*columns)
+        trees._check()
+        return trees
+
+    def _check(self) -> None:
+        n = len(self.symbol)
+        if not len(self.left) == len(self.right) == len(self.terminal) == n:
+            raise ValueError("columns of skeletal trees differ in length")
+        children = np.concatenate([self.left, self.right])
+        own = np.concatenate([np.arange(n)] * 2)[children >= 0]
+        children = children[children >= 0]
+        if (children >= own).any() or (np.diff(self.root) <= 0).any():
+            raise ValueError("skeletal trees must list children before parents and roots in order")
+        uses = np.bincount(np.concatenate([children, self.root]), minlength=n)
+        if len(uses) != n or (uses != 1).any():
+            raise ValueError("every node of skeletal trees must be the root of a tree or the child of one node")
+        if ((self.left < 0) & (self.right >= 0)).any() or ((self.left < 0) != (self.terminal >= 0)).any():
+            raise ValueError("a node of a skeletal tree must have either a terminal or a left child")
+        arity = (self.left >= 0).astype(int) + (self.right >= 0)
+        depth = np.cumsum(1 - arity)  # complete subtrees on the stack of a post-order traversal
+        inner, binary = np.flatnonzero(arity > 0), np.flatnonzero(arity == 2)
+        last = np.where(self.right >= 0, self.right, self.left)[inner]
+        if (last != inner - 1).any() or (depth[self.left[binary]] != depth[binary]).any():
+            raise ValueError("skeletal trees must list their nodes in post-order")
+
+    @property
+    def n_nodes(self) -> int:
+        """N."""
+        return len(self.symbol)
+
+    @cached_property
+    def is_leaf(self) -> BoolArray:
+        """Whether the node's rule is a → x."""
+        return self.left < 0
+
+    @cached_property
+    def is_binary(self) -> BoolArray:
+        """Whether the node's rule is a → b c."""
+        return self.right >= 0
+
+    @cached_property
+    def is_unary(self) -> BoolArray:
+        """Whether the node's rule is a → b."""
+        return (self.left >= 0) & (self.right < 0)
+
+    def rows(self) -> tuple[IntArray, IntArray, IntArray]:
+        """The rules at leaf nodes (n0, 2), unary nodes (n1, 2) and binary nodes (n2, 3), in node order."""
+        leaf, unary, binary = self.is_leaf, self.is_unary, self.is_binary
+        symbol = self.symbol
+        return (
+            np.stack([symbol[leaf], self.terminal[leaf]], axis=1),
+            np.stack([symbol[unary], symbol[self.left[unary]]], axis=1),
+            np.stack([symbol[binary], symbol[self.left[binary]], symbol[self.right[binary]]], axis=1),
+        )
+
+    @cached_property
+    def _distinct(self) -> tuple[Rules, IntArray]:
+        rule = np.empty(self.n_nodes, dtype=np.int64)
+        tables = []
+        for kind, rows in zip((self.is_leaf, self.is_unary, self.is_binary), self.rows(), strict=True):
+            table, rule[kind] = Rules.distinct(rows)
+            tables.append(table)
+        return Rules(*tables), rule
+
+    @property
+    def rules(self) -> Rules:
+        """The distinct rules of these trees."""
+        return self._distinct[0]
+
+    @property
+    def rule(self) -> IntArray:
+        """Each node's rule: a row of `rules.leaf`, `rules.unary` or `rules.binary`, as the node's kind says."""
+        return self._distinct[1]
+
+    def rule_in(self, rules: Rules) -> IntArray:
+        """Each node's rule in another table of rules; -1 where that table lacks it."""
+        found = np.empty(self.n_nodes, dtype=np.int64)
+        kinds = (self.is_leaf, self.is_unary, self.is_binary)
+        tables = (rules.leaf, rules.unary, rules.binary)
+        for kind, table, rows in zip(kinds, tables, self.rows(), strict=True):
+            found[kind] = Rules.find(table, rows)
+        return found
+
+    @cached_property
+    def tree(self) -> IntArray:
+        """The tree of each node, 0 ... T-1."""
+        return np.searchsorted(self.root, np.arange(self.n_nodes))
+
+    @cached_property
+    def parent(self) -> IntArray:
+        """The node above, -1 at a root."""
+        parent = np.full(self.n_nodes, -1, dtype=np.int64)
+        for child in (self.left, self.right):
+            inner = np.flatnonzero(child >= 0)
+            parent[child[inner]] = inner
+        return parent
+
+    @cached_property
+    def is_right_child(self) -> BoolArray:
+        """Whether the node is the right child of a binary node."""
+        side = np.zeros(self.n_nodes, dtype=bool)
+        side[self.right[self.right >= 0]] = True
+        return side
+
+    def follow(self, step: IntArray) -> IntArray:
+        """The end (N,) of the path node → step[node] → ... ; a path ends where step is -1.
+
+        By pointer doubling: log2(depth) numpy operations.
+
+        >>> tree = SkeletalTrees.of([0, 1, 2], left=[-1, -1, 0], right=[-1, -1, 1], terminal=[5, 6, -1], root=[2])
+        >>> tree.follow(tree.right)
+        array([0, 1, 1])
+        """
+        end = np.where(step < 0, np.arange(self.n_nodes), step)
+        while True:
+            further = end[end]
+            if np.array_equal(further, end):
+                return end
+            end = further
+
+    @cached_property
+    def first_leaf(self) -> IntArray:
+        """Position within its tree of the leftmost leaf below the node."""
+        leaves_before = np.cumsum(self.is_leaf) - self.is_leaf  # nodes come in post-order, leaves left to right
+        first_node = np.concatenate([[0], self.root[:-1] + 1])
+        offset = leaves_before[first_node[self.tree]] if self.n_nodes else leaves_before
+        return leaves_before[self.follow(self.left)] - offset
+
+    @cached_property
+    def n_leaves(self) -> IntArray:
+        """Leaves at or below the node."""
+        last = self.follow(np.where(self.right >= 0, self.right, self.left))
+        return self.first_leaf[last] - self.first_leaf + 1

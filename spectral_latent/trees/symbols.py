@@ -1,0 +1,109 @@
+"""Symbols, terminals and rules as integers.
+
+| here | long paper | meaning |
+| --- | --- | --- |
+| `Rules.binary` row (a, b, c) | a → b c | arity 2 |
+| `Rules.unary` row (a, b) | - | arity 1: a → b |
+| `Rules.leaf` row (a, x) | a → x | arity 0: symbol a rewrites to terminal x |
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["BoolArray", "FloatArray", "IntArray", "Rules", "Vocabulary"]
+
+BoolArray = NDArray[np.bool_]
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+
+
+class Vocabulary:
+    """A growing two-way table of hashable names and the integers 0, 1, 2, ...
+
+    >>> symbols = Vocabulary(["S", "NP"])
+    >>> symbols.add("VP"), symbols.add("NP"), symbols["S"], symbols.get("X")
+    (2, 1, 0, -1)
+    >>> symbols.names
+    ['S', 'NP', 'VP']
+    """
+
+    def __init__(self, names: Iterable[Hashable] = ()) -> None:
+        self.names: list[Hashable] = []
+        self._index: dict[Hashable, int] = {}
+        for name in names:
+            self.add(name)
+
+    def add(self, name: Hashable) -> int:
+        """The integer of a name, which is entered if it is new."""
+        index = self._index.setdefault(name, len(self.names))
+        if index == len(self.names):
+            self.names.append(name)
+        return index
+
+    def get(self, name: Hashable) -> int:
+        """The integer of a name, or -1 if it was never entered."""
+        return self._index.get(name, -1)
+
+    def __getitem__(self, name: Hashable) -> int:
+        return self._index[name]
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    def __iter__(self) -> Iterator[Hashable]:
+        return iter(self.names)
+
+    def __contains__(self, name: Hashable) -> bool:
+        return name in self._index
+
+
+def _keys(rows: IntArray, base: IntArray) -> IntArray:
+    """One integer per row, ordered as the rows are lexicographically; base[k] exceeds column k."""
+    key = np.zeros(len(rows), dtype=np.int64)
+    for column, size in zip(rows.T, base, strict=True):
+        key = key * size + column
+    return key
+
+
+@dataclass(frozen=True, eq=False)
+class Rules:
+    """The distinct rules of a grammar, each kind in lexicographic order.
+
+    leaf: (R0, 2) parent symbol, terminal.  unary: (R1, 2) parent, child.  binary: (R2, 3) parent, left, right.
+    A rule is named by its kind and its row.
+    """
+
+    leaf: IntArray
+    unary: IntArray
+    binary: IntArray
+
+    @staticmethod
+    def distinct(rows: IntArray) -> tuple[IntArray, IntArray]:
+        """Distinct rows (R, k) in lexicographic order, and the row (N,) that each row given became.
+
+        >>> Rules.distinct(np.array([[1, 0], [0, 2], [1, 0]]))
+        (array([[0, 2],
+               [1, 0]]), array([1, 0, 1]))
+        """
+        base = rows.max(axis=0, initial=0) + 1
+        _, first, inverse = np.unique(_keys(rows, base), return_index=True, return_inverse=True)
+        return rows[first], inverse
+
+    @staticmethod
+    def find(table: IntArray, rows: IntArray) -> IntArray:
+        """Index (N,) of each row (N, k) in a table (R, k) of distinct sorted rows; -1 where it is absent.
+
+        >>> Rules.find(np.array([[0, 2], [1, 0]]), np.array([[1, 0], [1, 1], [-1, 0]]))
+        array([ 1, -1, -1])
+        """
+        if len(table) == 0 or len(rows) == 0:
+            return np.full(len(rows), -1, dtype=np.int64)
+        base = np.maximum(table.max(axis=0), rows.max(axis=0)) + 1
+        known, wanted = _keys(table, base), _keys(rows, base)
+        at = np.minimum(np.searchsorted(known, wanted), len(known) - 1)
+        return np.where((known[at] == wanted) & (rows >= 0).all(axis=1), at, -1)

@@ -1,0 +1,55 @@
+"""Fixtures for data that does not come with the project, and the settings of property tests."""
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NoReturn
+
+import hypothesis
+import pytest
+
+hypothesis.settings.register_profile("default", deadline=None, derandomize=True)
+hypothesis.settings.load_profile("default")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark the tests that use the fixtures below, directly or through others."""
+    for item in items:
+        if not {"require_corpus", "shared_file"}.isdisjoint(getattr(item, "fixturenames", ())):
+            item.add_marker(pytest.mark.corpus)
+
+
+def _missing(what: str, remedy: str) -> NoReturn:
+    """Skip the test, or fail it where SPECTRAL_LATENT_REQUIRE_DATA=1 says that the data must be there."""
+    verdict = pytest.fail if os.environ.get("SPECTRAL_LATENT_REQUIRE_DATA") == "1" else pytest.skip
+    verdict(f"{what} not found: {remedy}")
+
+
+@pytest.fixture(scope="session")
+def require_corpus() -> Callable[[str], Any]:
+    """Give the function from a name to the NLTK corpus reader of that name; NLTK itself searches NLTK_DATA."""
+
+    def reader(name: str) -> Any:
+        import nltk.corpus  # here, because it takes a second
+
+        corpus = getattr(nltk.corpus, name)
+        try:
+            corpus.ensure_loaded()
+        except LookupError:
+            _missing(f"NLTK corpus {name}", f"run `python -m nltk.downloader {name}`, or set NLTK_DATA")
+        return corpus
+
+    return reader
+
+
+@pytest.fixture(scope="session")
+def shared_file() -> Callable[[str], Path]:
+    """Give the function from a path relative to SPECTRAL_LATENT_DATA to that file or folder."""
+
+    def locate(relative: str) -> Path:
+        root = os.environ.get("SPECTRAL_LATENT_DATA")
+        if root is None or not (path := Path(root, relative)).exists():
+            _missing(relative, "set SPECTRAL_LATENT_DATA to the folder that holds it")
+        return path
+
+    return locate

@@ -1,0 +1,89 @@
+"""NLTK's trees from and to phrases."""
+
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from nltk.tree import ImmutableTree, ParentedTree, ProbabilisticTree, Tree
+
+from spectral_latent.constituency.phrase import Phrase
+from spectral_latent.corpora import phrase_from_nltk, phrase_to_nltk
+
+TOKEN = st.text(min_size=1, max_size=5)
+TREES = st.recursive(
+    st.builds(lambda tag, word: Tree(tag, [word]), TOKEN, TOKEN),
+    lambda below: st.builds(Tree, TOKEN, st.lists(below, min_size=1, max_size=4)),
+    max_leaves=20,
+)
+
+
+@given(TREES)
+def test_there_and_back(tree: Tree) -> None:
+    phrase = phrase_from_nltk(tree)
+    assert phrase_to_nltk(phrase) == tree
+    assert list(phrase.words()) == tree.leaves()
+    assert [node.label for node in phrase.nodes() if isinstance(node, Phrase)] == [s.label() for s in tree.subtrees()]
+
+
+@pytest.mark.parametrize("kind", [ImmutableTree, ParentedTree])
+def test_every_kind_of_tree(kind: Any) -> None:
+    text = "(S (NP (NNS dogs)) (VP (VBP bark)))"
+    assert phrase_from_nltk(kind.fromstring(text)).bracketed() == text
+
+
+def test_a_probability_belongs_to_the_root() -> None:
+    phrase = Phrase("NP", (Phrase("NNS", ("dogs",)),))
+    tree = phrase_to_nltk(phrase, logprob=-2000.0)
+    assert isinstance(tree, ProbabilisticTree)
+    assert tree.logprob() == -2000.0
+    assert type(tree[0]) is Tree
+    assert phrase_from_nltk(tree) == phrase
+
+
+def test_unlabelled_roots() -> None:
+    inner = Tree("S", [Tree("NN", ["dog"])])
+    assert phrase_from_nltk(Tree("", [inner])) == phrase_from_nltk(inner)
+    assert phrase_from_nltk(Tree("", [inner, inner])).label == ""
+
+
+def test_depth_is_limited_by_memory_alone() -> None:
+    tree = Tree("NN", ["a"])
+    for _ in range(5_000):
+        tree = Tree("S", [tree])
+    phrase = phrase_from_nltk(tree)
+    assert sum(isinstance(node, Phrase) for node in phrase.nodes()) == 5_001
+    back = phrase_to_nltk(phrase)
+    assert back.label() == "S"
+    while back.label() == "S":
+        (back,) = back
+
+
+@pytest.mark.parametrize(
+    ("tree", "error", "message"),
+    [
+        ("(NN dog)", TypeError, "got str"),
+        (["dog"], TypeError, "got list"),
+        (None, TypeError, "got NoneType"),
+        (Tree("NP", [("dog", "NN")]), TypeError, r"got tuple \('dog', 'NN'\)"),
+        (Tree("NP", [Tree("NN", [3])]), TypeError, "got int 3"),
+        (Tree(7, ["dog"]), TypeError, "label must be a string, got int 7"),
+        (Tree("NP", []), ValueError, "constituent NP is empty"),
+        (Tree("NP", [Tree("NN", [])]), ValueError, "constituent NN is empty"),
+        (Tree("NN", [""]), ValueError, "constituent NN is empty"),
+        (Tree("NP", ["the", "dog"]), ValueError, "NP has several words"),
+        (Tree("NP", ["the", Tree("NN", ["dog"])]), ValueError, "or words beside phrases"),
+        (Tree("S", [Tree("", [Tree("NN", ["dog"])])]), ValueError, "no label"),
+        (Tree("", ["dog"]), ValueError, "no label"),
+    ],
+)
+def test_errors(tree: Any, error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=message):
+        phrase_from_nltk(tree)
+
+
+def test_nltk_is_imported_only_when_needed() -> None:
+    script = "import sys, spectral_latent.corpora; sys.exit('nltk' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", script], check=False).returncode == 0

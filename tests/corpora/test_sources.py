@@ -1,0 +1,230 @@
+"""Treebanks by name, the readers of NLTK's corpora against NLTK, and the Alpino reader."""
+
+import re
+from collections.abc import Callable
+from html import unescape
+from pathlib import Path
+from typing import Any
+
+import nltk
+import pytest
+from nltk.corpus.reader import BracketParseCorpusReader, CategorizedBracketParseCorpusReader, SinicaTreebankCorpusReader
+
+from spectral_latent.constituency.phrase import Phrase
+from spectral_latent.corpora import CorpusError, constituency_trees, parse_alpino, phrase_from_nltk, read_brackets
+
+Install = Callable[..., Any]
+
+
+def brackets(trees: Any) -> list[str]:
+    return [tree.bracketed() for tree in trees]
+
+
+def words(trees: Any) -> list[str]:
+    return [" ".join(tree.words()) for tree in trees]
+
+
+def test_file_and_folder(tmp_path: Path) -> None:
+    for name in ("b/x.mrg", "a.TREE", "c.ptb", ".git/y.mrg", ".z.mrg", "notes.txt", "d.mrg/e.psd"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(f"(X {name})")
+    assert words(constituency_trees(tmp_path)) == ["a.TREE", "b/x.mrg", "c.ptb", "d.mrg/e.psd"]
+    assert words(constituency_trees(str(tmp_path / "notes.txt"))) == ["notes.txt"]
+
+
+def test_sources_that_do_not_exist(tmp_path: Path) -> None:
+    with pytest.raises(CorpusError, match="no treebank files here"):
+        constituency_trees(tmp_path)
+    with pytest.raises(CorpusError, match=r"none\.mrg: No such file"):
+        constituency_trees(tmp_path / "none.mrg")
+
+
+def test_an_error_names_the_file_in_the_folder(tmp_path: Path) -> None:
+    (tmp_path / "a.mrg").write_text("(X a)")
+    (tmp_path / "b.mrg").write_text("")
+    with pytest.raises(CorpusError, match=r"b\.mrg: no trees"):
+        list(constituency_trees(tmp_path))
+
+
+@pytest.mark.parametrize("name", ["nosuchcorpus", "reader", "stopwords_", ""])
+def test_nltk_does_not_know_the_corpus(name: str) -> None:
+    with pytest.raises(CorpusError, match="NLTK has no such treebank"):
+        constituency_trees(f"nltk:{name}")
+
+
+def test_nltk_corpus_that_is_not_installed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    absent = nltk.corpus.LazyCorpusLoader("floresta_absent", BracketParseCorpusReader, r".*\.txt")
+    monkeypatch.setattr(nltk.corpus, "floresta_absent", absent, raising=False)
+    monkeypatch.setattr(nltk.data, "path", [str(tmp_path)])
+    with pytest.raises(CorpusError, match=r"python -m nltk\.downloader floresta_absent.*NLTK_DATA"):
+        constituency_trees("nltk:floresta_absent")
+
+
+@pytest.fixture
+def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Install:
+    """Give the function that makes a corpus `nltk:toy` out of files and a reader."""
+
+    def make(files: dict[str, str], reader: Any = BracketParseCorpusReader, **options: Any) -> Any:
+        for name, text in files.items():
+            (tmp_path / name).write_text(text, encoding="utf-8")
+        monkeypatch.setattr(nltk.data, "path", [str(tmp_path)])  # NLTK reads nowhere else
+        corpus = reader(str(tmp_path), sorted(files, reverse=True), **options)
+        monkeypatch.setattr(nltk.corpus, "toy", corpus, raising=False)
+        return corpus
+
+    return make
+
+
+def test_parts_by_file(install: Install) -> None:
+    install({f"{n:02}.mrg": f"(X {n})" for n in range(1, 21)})
+    assert words(constituency_trees("nltk:toy:test")) == ["9", "19"]
+    assert words(constituency_trees("nltk:toy:dev")) == ["8", "18"]
+    train = words(constituency_trees("nltk:toy:train"))
+    assert train == [str(n) for n in range(1, 21) if n % 10 not in (8, 9)]
+    assert words(constituency_trees("nltk:toy")) == [str(n) for n in range(1, 21)]
+    with pytest.raises(CorpusError, match="no part 'tset'; give nltk:toy, or one of its parts train, dev, test"):
+        constituency_trees("nltk:toy:tset")
+
+
+def test_parts_by_sentence_of_a_single_file(install: Install) -> None:
+    install({"all.mrg": "".join(f"(X {n})\n" for n in range(1, 21))})
+    assert words(constituency_trees("nltk:toy:test")) == ["9", "19"]
+    assert words(constituency_trees("nltk:toy:dev")) == ["8", "18"]
+    assert len(words(constituency_trees("nltk:toy:train"))) == 16
+
+
+def test_what_nltk_mends_in_brackets(install: Install) -> None:
+    corpus = install({"a.tbf": "(\n  (S (sn (da0 El el) (nc perro perro)) (Fp .) (,)))\n"})
+    trees = list(constituency_trees("nltk:toy"))
+    assert brackets(trees) == ["(S (sn (da0 El) (nc perro)) (Fp .) (, ,))"]
+    assert trees == [phrase_from_nltk(tree) for tree in corpus.parsed_sents()]
+
+
+def test_comments_are_left_to_nltk(install: Install) -> None:
+    install({"a.txt": "# one\n(S (NN a))\n# two\n(S (NN b))\n"}, comment_char="#")
+    assert words(constituency_trees("nltk:toy")) == ["a", "b"]
+
+
+def test_a_line_that_is_not_indented_does_not_cut_a_tree(install: Install) -> None:
+    install({"a.mrg": "(S\n (NP (NN a))\n(VP (VB b)))\n"})
+    assert brackets(constituency_trees("nltk:toy")) == ["(S (NP (NN a)) (VP (VB b)))"]
+
+
+def test_brackets_that_do_not_match_are_mended_with_a_warning(install: Install) -> None:
+    install({"a.mrg": "( (S (A a)))\n( (S (B b))\n( (S (C c)) (D d))))\n( (S (E e)))"})
+    with pytest.warns(UserWarning, match=r"nltk:toy, file a\.mrg: brackets that do not match were mended"):
+        trees = list(constituency_trees("nltk:toy"))
+    assert brackets(trees) == ["(S (A a))", "(S (B b))", "( (S (C c)) (D d))", "(S (E e))"]
+
+
+def test_errors_in_nltk_corpora_name_the_sentence(install: Install, capsys: pytest.CaptureFixture[str]) -> None:
+    install({"a.mrg": "(S (NN a))\n(S (NN a) b)\n"})
+    with pytest.raises(CorpusError, match=r"nltk:toy, file a\.mrg, sentence 2: the constituent S has several words"):
+        list(constituency_trees("nltk:toy"))
+    install({"a.mrg": "(S (NN a))\n(S (NN a)\n"})
+    with pytest.raises(CorpusError, match=r"nltk:toy, file a\.mrg, sentence 2: expected an nltk\.Tree"):
+        list(constituency_trees("nltk:toy"))
+    assert "Bad tree" in capsys.readouterr().err
+
+
+def test_categorized_readers(install: Install) -> None:
+    install({"a.mrg": "(X a)", "b.mrg": "(X b)"}, CategorizedBracketParseCorpusReader, cat_pattern=r"(.)\.mrg")
+    assert words(constituency_trees("nltk:toy")) == ["a", "b"]
+
+
+def test_other_readers_are_read_by_nltk(install: Install) -> None:
+    line = "#1:1.[0] S(agent:NP(Head:Nhaa:我)|Head:VE2:想)#。\n"
+    install({"parsed": line}, SinicaTreebankCorpusReader)
+    assert brackets(constituency_trees("nltk:toy")) == ["(S (NP (Nhaa 我)) (VE2 想))"]
+
+
+ALPINO = """<alpino><alpino_ds id="1"><node cat="top">
+    <node begin="4" pos="punct" word=","/><node begin="7" pos="punct" word="("/>
+    <node cat="smain">
+      <node begin="1" pos="verb" word="heeft"/>
+      <node cat="np" index="1"><node begin="0" pos="noun" word="hij"/></node>
+      <node cat="ppart"><node index="1"/><node cat="conj"><node index="1"/></node>
+        <node cat="np"><node begin="6" pos="adj" word="groot"/><node begin="2" pos="det" word="een"/></node>
+        <node cat="conj"><node begin="5" pos="noun" word="huis"/><node begin="3" pos="noun" word="tuin"/></node>
+      </node>
+    </node>
+</node></alpino_ds></alpino>"""
+
+
+def test_alpino_splits_discontinuous_constituents() -> None:
+    (tree,) = parse_alpino(ALPINO)
+    assert tree.bracketed() == (
+        "(top (smain (np (noun hij)) (verb heeft)"
+        " (ppart (np (det een)) (conj (noun tuin) (punct ,) (noun huis)) (np (adj groot)))) (punct -LRB-))"
+    )
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "<alpino><alpino_ds>",
+        "(S (NN a))",
+        "<a><alpino_ds/></a>",
+        "<a><alpino_ds><node cat='top'/></alpino_ds></a>",
+        "<a><alpino_ds><node><node begin='0' pos='noun' word='a'/></node></alpino_ds></a>",
+        "<a><alpino_ds><node cat='top'><node begin='x' pos='noun' word='a'/></node></alpino_ds></a>",
+        "<a><alpino_ds><node cat='t'><node begin='0' pos='n' word='a'/><node begin='2' pos='n' word='b'/></node>"
+        "</alpino_ds></a>",
+    ],
+)
+def test_alpino_errors(text: str) -> None:
+    with pytest.raises(CorpusError, match=r"alpino\.xml, after sentence \d: not Alpino's XML"):
+        list(parse_alpino(text, "alpino.xml"))
+
+
+def test_penn_treebank_sample_is_that_of_nltk(require_corpus: Callable[[str], Any]) -> None:
+    corpus = require_corpus("treebank")
+    assert [int(file[4:8]) for file in sorted(corpus.fileids())] == list(range(1, 200))
+    trees = list(constituency_trees("nltk:treebank"))
+    assert len(trees) == 3914
+    assert trees == [phrase_from_nltk(tree) for tree in corpus.parsed_sents()]
+    parts = {part: list(constituency_trees(f"nltk:treebank:{part}")) for part in ("train", "dev", "test")}
+    assert {part: len(trees) for part, trees in parts.items()} == {"train": 2936, "dev": 555, "test": 423}
+    assert parts["test"] == [
+        phrase_from_nltk(tree) for file in corpus.fileids() if file[7] == "9" for tree in corpus.parsed_sents(file)
+    ]
+
+
+def test_cess_esp(require_corpus: Callable[[str], Any]) -> None:
+    corpus = require_corpus("cess_esp")
+    with pytest.warns(UserWarning, match="do not match") as warned:
+        trees = list(constituency_trees("nltk:cess_esp"))
+    assert len(warned) == 3
+    assert len(trees) == 6016
+    # NLTK flattens the sentences that it cannot read, to leaves that are pairs; all others are the same.
+    ours = set(brackets(trees))
+    theirs = [tree for tree in corpus.parsed_sents(corpus.fileids()[::5]) if isinstance(tree.leaves()[0], str)]
+    assert len(theirs) > 1000
+    assert [tree for tree in theirs if phrase_from_nltk(tree).bracketed() not in ours] == []
+
+
+def test_alpino(require_corpus: Callable[[str], Any]) -> None:
+    corpus = require_corpus("alpino")
+    trees = list(constituency_trees("nltk:alpino"))
+    assert len(trees) == 7136
+    sentences = re.findall("<sentence>(.*)</sentence>", corpus.raw())
+    assert words(trees) == [unescape(sentence) for sentence in sentences]
+    # NLTK's trees have the order of the annotation; where that is the order of the words, all is the same.
+    same = 0
+    for phrase, tree in zip(trees[:1500], corpus.parsed_sents(), strict=False):
+        if " ".join(map(str, tree.leaves())) == " ".join(phrase.words()):
+            assert phrase == phrase_from_nltk(tree)
+            same += 1
+    assert same > 200
+
+
+def test_craft(shared_file: Callable[[str], Path]) -> None:
+    folder = shared_file("treebanks/craft/dev")
+    trees = list(constituency_trees(folder))
+    files = sorted(folder.glob("*.tree"))
+    lines = [line for file in files for line in file.read_text(encoding="utf-8").splitlines() if line.strip()]
+    assert len(trees) == len(lines)
+    assert trees == [tree for file in files for tree in read_brackets(file)]
+    for tree, line in zip(trees, lines, strict=True):
+        assert isinstance(tree, Phrase)
+        assert tree.bracketed() == line.removeprefix("( ").removesuffix(" )")

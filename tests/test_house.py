@@ -1,0 +1,120 @@
+"""The house rules: who may import whom, what is public, and what is never used."""
+
+import ast
+import importlib
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+PACKAGES = {"spectral_latent": ROOT / "spectral_latent", "spectral_latent_nltk": ROOT / "adapters/spectral_latent_nltk"}
+ROOMS = (
+    "trees",
+    "operators",
+    "inference",
+    "estimation",
+    "model",
+    "lexicon",
+    "constituency",
+    "sequence",
+    "dependency",
+    "reranking",
+    "evaluation",
+    "corpora",
+    "cli",
+)  # each may import only from those before it
+CORE = ROOMS[:4]
+UNSAFE_MODULES = {"pickle", "cPickle", "_pickle", "cloudpickle", "dill", "marshal", "shelve"}
+UNSAFE_CALLS = {"eval", "exec", "joblib.dump", "joblib.load"}
+
+
+def _module_name(package: str, path: Path) -> str:
+    parts = path.relative_to(PACKAGES[package]).with_suffix("").parts
+    return ".".join((package, *parts)).removesuffix(".__init__")
+
+
+SOURCES = {
+    _module_name(package, path): path for package, folder in PACKAGES.items() for path in sorted(folder.rglob("*.py"))
+}
+IN_ROOMS = [module for module in SOURCES if module.startswith("spectral_latent.")]
+IMPORTABLE = [module for module in SOURCES if not module.endswith(".__main__")]
+
+
+def _parse(module: str) -> ast.Module:
+    return ast.parse(SOURCES[module].read_text(encoding="utf-8"))
+
+
+def _imports(module: str) -> Iterator[str]:
+    """The dotted names that a module imports, relative ones resolved: `from a import b` gives a.b."""
+    package = module.split(".") if SOURCES[module].name == "__init__.py" else module.split(".")[:-1]
+    for node in ast.walk(_parse(module)):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            base = package[: len(package) - node.level + 1] if node.level else []
+            prefix = ".".join([*base, *([node.module] if node.module else [])])
+            yield from (f"{prefix}.{alias.name}" for alias in node.names)
+
+
+def _room(name: str) -> str:
+    """The part after the package: `trees` of spectral_latent.trees.symbols, empty for the package itself."""
+    return name.partition(".")[2].partition(".")[0]
+
+
+@pytest.mark.parametrize("module", IN_ROOMS)
+def test_imports_only_from_rooms_before(module: str) -> None:
+    room = _room(module)
+    assert room in ROOMS, f"{module} is in no known room"
+    allowed = {*ROOMS[: ROOMS.index(room) + 1], "__version__"}
+    own = [name for name in _imports(module) if name.split(".")[0] in PACKAGES]
+    assert [name for name in own if name.split(".")[0] != "spectral_latent" or _room(name) not in allowed] == []
+
+
+def test_core_does_not_import_nltk() -> None:
+    core = [module for module in IN_ROOMS if _room(module) in CORE]
+    script = f"import sys, {', '.join(['spectral_latent', *core])}; sys.exit('nltk' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr or "the core imports nltk"
+
+
+def _public_names(tree: ast.Module, is_package: bool) -> Iterator[str]:
+    """Names without a leading underscore that a module defines, or that a package's `__init__` takes in."""
+    for node in tree.body:
+        match node:
+            case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
+                names = [name]
+            case ast.Assign(targets=targets):
+                names = [leaf.id for target in targets for leaf in ast.walk(target) if isinstance(leaf, ast.Name)]
+            case ast.AnnAssign(target=ast.Name(id=name)):
+                names = [name]
+            case ast.ImportFrom(module=source, names=aliases) if is_package and source != "__future__":
+                names = [alias.asname or alias.name for alias in aliases]
+            case _:
+                names = []
+        yield from (name for name in names if not name.startswith("_"))
+
+
+@pytest.mark.parametrize("module", IMPORTABLE)
+def test_all_lists_names_that_exist(module: str) -> None:
+    public = set(_public_names(_parse(module), SOURCES[module].name == "__init__.py"))
+    imported = importlib.import_module(module)
+    assert not public or hasattr(imported, "__all__"), f"{module} has no __all__ for {sorted(public)}"
+    assert [name for name in getattr(imported, "__all__", ()) if not hasattr(imported, name)] == []
+
+
+@pytest.mark.parametrize("module", SOURCES)
+def test_data_is_never_executed(module: str) -> None:
+    unsafe = [name for name in _imports(module) if name.split(".")[0] in UNSAFE_MODULES or name in UNSAFE_CALLS]
+    for node in ast.walk(_parse(module)):
+        if isinstance(node, ast.Call) and (call := ast.unparse(node.func)) in UNSAFE_CALLS:
+            unsafe.append(call)
+        if isinstance(node, ast.keyword) and node.arg == "allow_pickle" and ast.unparse(node.value) != "False":
+            unsafe.append("allow_pickle")
+    assert unsafe == []
+
+
+def test_adapters_is_a_plain_folder() -> None:
+    assert not (ROOT / "adapters" / "__init__.py").exists()
