@@ -85,7 +85,7 @@ def fill(grammar, start, symbols, weights, beam):
     """Inside scores of all cells, from the leaves: word i may have symbols[start[i]:start[i+1]].
 
     An item is dropped when its score times its symbol's prior is below `beam` times the cell's best.
-    Returns inner (cells, S), exponents, active (cells, S) and n_active (cells,).
+    Returns inner (cells, S) and exponents (cells,).
     """
     n, n_symbols = len(start) - 1, len(grammar.root)
     n_cells = n * (n + 1) // 2
@@ -123,7 +123,7 @@ def fill(grammar, start, symbols, weights, beam):
                             scores[grammar.by_left[r, 0]] += grammar.left_weight[r] * score * other
             exponents[cell] = top
             _close(cell, grammar, beam, inner, exponents, active, n_active)
-    return inner, exponents, active, n_active
+    return inner, exponents
 
 
 @_compiled

@@ -89,13 +89,13 @@ class TreeColumns:
 
     def trees(self) -> tuple[SkeletalTrees, BoolArray]:
         """The finished trees, and `head_is_right` (N,)."""
-        trees = SkeletalTrees.of(
-            self.symbol, left=self.left, right=self.right, terminal=self.terminal, root=self.root
-        )
+        trees = SkeletalTrees.of(self.symbol, left=self.left, right=self.right, terminal=self.terminal, root=self.root)
         return trees, np.array(self.head_is_right, dtype=bool)
 
 
-def _expand(phrase: Phrase, parents: tuple[str, ...], binarisation: Binarisation) -> list[tuple[Phrase, tuple[str, ...]] | _Merge] | tuple[Label, str]:
+def _expand(
+    phrase: Phrase, parents: tuple[str, ...], binarisation: Binarisation
+) -> list[tuple[Phrase, tuple[str, ...]] | _Merge] | tuple[Label, str]:
     """What a phrase is made of: a symbol over a word, or children and merges in post-order."""
     chain = [phrase.label]
     while len(phrase.children) == 1 and isinstance(phrase.children[0], Phrase):

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+import os
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass, field
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -11,10 +13,17 @@ import numpy as np
 from spectral_latent.constituency.cleaning import clean
 from spectral_latent.constituency.conversion import Binarisation, Label, TreeColumns, phrase_of, skeletal_trees
 from spectral_latent.constituency.features import FeatureSet, constituency_features
-from spectral_latent.constituency.forests import ForestBuilder, SpanForest
+from spectral_latent.constituency.forests import ForestBuilder
 from spectral_latent.constituency.phrase import Phrase
-from spectral_latent.estimation import LeafMoments, SpectralOptions, relative_frequencies, spectral
+from spectral_latent.estimation import (
+    EstimationError,
+    LeafMoments,
+    SpectralOptions,
+    relative_frequencies,
+    spectral,
+)
 from spectral_latent.inference import (
+    Derivation,
     Weight,
     best_derivation,
     inside,
@@ -24,82 +33,214 @@ from spectral_latent.inference import (
     tree_weights,
 )
 from spectral_latent.lexicon import Lexicon, LexiconOptions, smooth_emissions
-from spectral_latent.operators import ObservableOperators
+from spectral_latent.operators import (
+    ModelFileError,
+    ObservableOperators,
+    arrays_of,
+    load_model,
+    operators_from,
+    options_from,
+    save_model,
+)
 from spectral_latent.trees import FloatArray, Forest, IntArray, SkeletalTrees, Vocabulary
 
-__all__ = ["ConstituencyModel", "ConstituencyOptions", "Parse"]
+__all__ = ["FALLBACK", "ConstituencyModel", "ConstituencyOptions", "Parse"]
+
+FALLBACK = "FALLBACK"  # the label over a flat tree for a sentence that the grammar cannot derive
+_KIND = "constituency"
 
 
 @dataclass(frozen=True)
 class ConstituencyOptions:
-    """Settings of training and parsing."""
+    """Settings of training and parsing.
+
+    absolute: marginals are taken by absolute value before the arg max (slides 21, 22).
+    beam, threshold: what the plain PCFG prunes; see `charts.fill` and `charts.extract`.
+    """
 
     binarisation: Binarisation = field(default_factory=Binarisation)
     features: FeatureSet = "all"
     spectral: SpectralOptions = field(default_factory=SpectralOptions)
     lexicon: LexiconOptions = field(default_factory=LexiconOptions)
+    absolute: bool = True
     beam: float = 1e-9
     threshold: float = 1e-5
-    absolute: bool = True
 
 
 class Parse(NamedTuple):
-    """A tree for a sentence, and what the model says of it."""
+    """A tree for a sentence, and what the model says of it.
+
+    sign, log: of the tree's estimated probability p̂; an estimate may be negative.  A fallback has sign 0, log -inf.
+    """
 
     tree: Phrase
     sign: int
     log: float
-    fallback: bool
+
+    @property
+    def is_fallback(self) -> bool:
+        """Whether the grammar had no derivation of the sentence, and the tree is flat."""
+        return self.tree.label == FALLBACK
 
 
+@dataclass(frozen=True, eq=False)
 class ConstituencyModel:
-    """A latent PCFG over a plain one; see `train`."""
+    """A latent PCFG, and the plain PCFG over the same rules that prunes its charts.
 
-    def __init__(
-        self,
-        options: ConstituencyOptions,
-        labels: Sequence[Label],
-        lexicon: Lexicon,
-        prior: FloatArray,
-        plain: ObservableOperators,
-        operators: ObservableOperators,
-    ) -> None:
-        self.options, self.labels, self.lexicon, self.prior = options, list(labels), lexicon, prior
-        self.plain, self.operators = plain, operators
-        self.forests = ForestBuilder(plain, prior, options.beam, options.threshold)
+    labels: what each symbol stands for.  prior: (S,) share of each symbol among the training nodes.
+
+    >>> def leaf(tag, word): return Phrase(tag, (word,))
+    >>> trees = [Phrase("S", (leaf("NNS", noun), leaf("VBP", verb)))
+    ...     for noun in ("cats", "dogs") for verb in ("bark", "sleep")]
+    >>> model = ConstituencyModel.train(trees)
+    >>> print(model.parse(["mice", "sleep"]).tree.bracketed())
+    (S (NNS mice) (VBP sleep))
+    """
+
+    options: ConstituencyOptions
+    labels: list[Label]
+    lexicon: Lexicon
+    prior: FloatArray
+    plain: ObservableOperators
+    operators: ObservableOperators
 
     @staticmethod
     def train(phrases: Iterable[Phrase], options: ConstituencyOptions | None = None) -> ConstituencyModel:
+        """Learn from treebank trees, which are cleaned first.
+
+        Raises EstimationError if a tree holds no word, or there is no tree.
+        """
         options = options or ConstituencyOptions()
         columns = TreeColumns(Vocabulary(), Vocabulary())
-        cleaned = (clean(phrase) for phrase in phrases)
-        skeletal_trees((phrase for phrase in cleaned if phrase is not None), options.binarisation, columns)
+        skeletal_trees(_cleaned(phrases), options.binarisation, columns)
         trees, head_is_right = columns.trees()
-        labels = columns.symbols.names
+        if not trees.n_nodes:
+            raise EstimationError("no trees to learn from")
+        labels: list[Label] = columns.symbols.names
         lexicon = Lexicon(columns.terminals.names, options.lexicon)
         _, tag = np.unique([label.chain[-1] for label in labels], return_inverse=True)
-        smoothing: Callable[[LeafMoments], tuple[IntArray, FloatArray]] = lambda m: smooth_emissions(lexicon, m, tag)
+
+        def smooth(moments: LeafMoments) -> tuple[IntArray, FloatArray]:
+            return smooth_emissions(lexicon, moments, tag)
+
         features = constituency_features(trees, head_is_right, tag, options.features)
-        operators = spectral(trees, features, options.spectral, smoothing)
-        plain = relative_frequencies(trees, smoothing)
-        prior = np.bincount(trees.symbol) / trees.n_nodes
-        return ConstituencyModel(options, labels, lexicon, prior, plain, operators)
+        return ConstituencyModel(
+            options,
+            labels,
+            lexicon,
+            prior=np.bincount(trees.symbol) / trees.n_nodes,
+            plain=relative_frequencies(trees, smooth),
+            operators=spectral(trees, features, options.spectral, smooth),
+        )
 
-    def forest(self, words):
-        return self.forests.build(self.lexicon.terminals_of(words))
+    @cached_property
+    def _forests(self) -> ForestBuilder:
+        return ForestBuilder(self.plain, self.prior, self.options.threshold)
 
-    def parse(self, words: Sequence[str]) -> Parse | None:
-        spans = self.forest(words)
-        if spans is None:
-            return None
-        forest = spans.forest
+    def forest(self, words: Sequence[str]) -> Forest | None:
+        """The pruned forest of a sentence; None if the grammar cannot derive it, whatever the words' tags."""
+        terminals = self.lexicon.terminals_of(words)
+        unknown = np.full(len(words), self.lexicon.unknown)
+        for attempt, beam in ((terminals, self.options.beam), (terminals, 0.0), (unknown, 0.0)):
+            forest = self._forests.build(attempt, beam)
+            if forest is not None:
+                return forest
+        return None
+
+    def marginals(self, forest: Forest) -> FloatArray:
+        """μ / p̂(sentence) of each item (I,): absolute values unless the options say otherwise."""
         inner = inside(self.operators, forest)
-        outer = outside(self.operators, forest, inner)
-        mu = marginals(self.operators, forest, inner, outer)
-        if self.options.absolute:
-            mu = np.abs(mu)
-        best = best_derivation(forest, mu)
-        if best is None:
-            return None
-        tree = best.tree(forest, self.operators.rules)
-        return Parse(phrase_of(tree, self.labels, words), 1, best.score, False)
+        mu = marginals(self.operators, forest, inner, outside(self.operators, forest, inner))
+        return np.abs(mu) if self.options.absolute else mu
+
+    def parse(self, words: Sequence[str]) -> Parse:
+        """The minimum-Bayes-risk tree of a sentence.  Raises ValueError if the sentence is empty."""
+        return self.parse_nbest(words, 1)[0]
+
+    def parse_nbest(self, words: Sequence[str], k: int) -> list[Parse]:
+        """Up to k different trees of a sentence, by falling sum of marginals; a marked fallback at worst.
+
+        Raises ValueError if the sentence is empty or k < 1.
+        """
+        if not words:
+            raise ValueError("an empty sentence has no parse")
+        if k < 1:
+            raise ValueError(f"k must be at least 1, not {k}")
+        forest = self.forest(words)
+        if forest is None:
+            return [self._fallback(words)]
+        mu = self.marginals(forest)
+        best = [best_derivation(forest, mu)] if k == 1 else k_best_derivations(forest, mu, k)
+        parses = (self._parse(derivation, forest, words) for derivation in best if derivation is not None)
+        distinct = {parse.tree: parse for parse in parses}
+        return list(distinct.values()) or [self._fallback(words)]
+
+    def _parse(self, derivation: Derivation, forest: Forest, words: Sequence[str]) -> Parse:
+        tree = derivation.tree(forest, self.operators.rules)
+        weight = self._weights(tree)
+        return Parse(phrase_of(tree, self.labels, words), int(weight.sign[0]), float(weight.log[0]))
+
+    def _weights(self, trees: SkeletalTrees) -> Weight:
+        return tree_weights(self.operators, Forest.of_trees(trees, self.operators.rules))
+
+    def _fallback(self, words: Sequence[str]) -> Parse:
+        """A flat tree, marked by its label, over each word's most frequent tag."""
+        tags = [self.labels[self._forests.likeliest(terminal)] for terminal in self.lexicon.terminals_of(words)]
+        leaves = (Phrase(tag.chain[-1], (word,)) for tag, word in zip(tags, words, strict=True))
+        return Parse(Phrase(FALLBACK, tuple(leaves)), 0, -np.inf)
+
+    def score(self, phrases: Iterable[Phrase]) -> Weight:
+        """Estimated probabilities p̂ of trees with their words, as sign and log; of a rule never seen, zero.
+
+        The trees are cleaned as for training.  Raises EstimationError if one holds no word.
+        """
+        columns = TreeColumns(Vocabulary(self.labels), Vocabulary())
+        skeletal_trees(_cleaned(phrases), self.options.binarisation, columns)
+        trees, _ = columns.trees()
+        return self._weights(self._known(trees, columns.terminals))
+
+    def _known(self, trees: SkeletalTrees, words: Vocabulary) -> SkeletalTrees:
+        """The trees with their words as this model's terminals, and symbols it lacks as -1."""
+        opens = trees.first_leaf == 0
+        terminal = trees.terminal.copy()
+        for node in np.flatnonzero(trees.is_leaf):
+            terminal[node] = self.lexicon.terminal(words.names[terminal[node]], opens=opens[node])
+        symbol = np.where(trees.symbol < len(self.labels), trees.symbol, -1)
+        return SkeletalTrees(symbol, trees.left, trees.right, terminal, trees.root)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the model to one file, whole or not at all."""
+        arrays = {"prior": self.prior, **arrays_of("plain", self.plain), **arrays_of("latent", self.operators)}
+        settings = {
+            "kind": _KIND,
+            "options": asdict(self.options),
+            "labels": [list(label) for label in self.labels],
+            "words": self.lexicon.words,
+        }
+        save_model(path, arrays, settings)
+
+    @staticmethod
+    def load(path: str | os.PathLike[str]) -> ConstituencyModel:
+        """Read a model.  Raises ModelFileError if the file is not a whole model of this kind and version."""
+        arrays, settings = load_model(path, _KIND)
+        try:
+            labels = [Label(tuple(chain), bool(bar), tuple(memory)) for chain, bar, memory in settings["labels"]]
+            options = options_from(ConstituencyOptions, settings["options"])
+            lexicon = Lexicon(settings["words"], options.lexicon)
+            prior = arrays["prior"]
+        except (KeyError, TypeError, ValueError) as error:
+            raise ModelFileError(f"{path}: the model is damaged ({error}); train it again") from None
+        plain, latent = operators_from("plain", arrays), operators_from("latent", arrays)
+        fits = len(labels) == len(prior) == plain.n_symbols == latent.n_symbols
+        if not fits or not (plain.states == 1).all() or not plain.rules.equals(latent.rules):
+            raise ModelFileError(f"{path}: the model's parts do not fit together; train it again")
+        return ConstituencyModel(options, labels, lexicon, prior, plain, latent)
+
+
+def _cleaned(phrases: Iterable[Phrase]) -> Iterable[Phrase]:
+    """The phrases cleaned; EstimationError at one that holds no word."""
+    for number, phrase in enumerate(phrases, start=1):
+        cleaned = clean(phrase)
+        if cleaned is None:
+            raise EstimationError(f"tree {number} has no words: {phrase.bracketed()[:80]}")
+        yield cleaned

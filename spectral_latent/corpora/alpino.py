@@ -44,26 +44,33 @@ def parse_alpino(text: str, source: str = "<string>") -> Iterator[Phrase]:
 
 
 def _phrase(sentence: ElementTree.Element) -> Phrase:
-    done: list[list[_Block]] = []  # the blocks of subtrees whose parents are still to come
-    loose: dict[int, _Block] = {}  # punctuation that no constituent is around so far, by its place
     nodes = list(sentence.iter("node"))
+    words = {node: _word(node) for node in nodes if "word" in node.attrib}
+    # punctuation that no constituent is around so far, by its place
+    loose = {block[0]: block for block in words.values() if _is_punctuation(block)}
+    done: list[list[_Block]] = []  # the blocks of subtrees whose parents are still to come
     for node in reversed(nodes):
         below = [block for _ in node.findall("node") for block in done.pop()]
-        if word := node.get("word"):
-            begin = int(node.attrib["begin"])
-            block = begin, begin + 1, Phrase(node.attrib["pos"], (word,))
-            if node.attrib["pos"] == "punct":
-                loose[begin] = block
-            done.append([] if begin in loose else [block])
+        if node is nodes[0]:
+            below += loose.values()
+        if block := words.get(node):
+            done.append([] if _is_punctuation(block) else [block])
         else:
-            if node is nodes[0]:
-                below += loose.values()
-            done.append([_block(node.attrib["cat"], run) for run in _runs(below, loose)])
+            done.append([_constituent(node.attrib["cat"], run) for run in _runs(below, loose)])
     ((_, _, phrase),) = done.pop()
     return phrase
 
 
-def _block(label: str, run: list[_Block]) -> _Block:
+def _word(node: ElementTree.Element) -> _Block:
+    begin = int(node.attrib["begin"])
+    return begin, begin + 1, Phrase(node.attrib["pos"], (node.attrib["word"],))
+
+
+def _is_punctuation(block: _Block) -> bool:
+    return block[2].label == "punct"
+
+
+def _constituent(label: str, run: list[_Block]) -> _Block:
     return run[0][0], run[-1][1], Phrase(label, tuple(phrase for _, _, phrase in run))
 
 

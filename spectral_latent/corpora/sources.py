@@ -125,7 +125,7 @@ def _trees_of_file(reader: Any, corpus: str, file: str) -> Iterable[Phrase]:
             trees = list(parse_brackets(_balanced(text)))
             warnings.warn(f"{where}: brackets that do not match were mended at the end of their tree", stacklevel=2)
             return trees
-    return _from_nltk(reader.parsed_sents(file), where)
+    return _from_nltk(reader, file, where)
 
 
 def _one_word_per_tag(text: str) -> str:
@@ -145,9 +145,11 @@ def _balanced(text: str) -> str:
     )
 
 
-def _from_nltk(trees: Iterable[Any], where: str) -> Iterator[Phrase]:
-    for number, tree in enumerate(trees, start=1):
-        try:
+def _from_nltk(reader: Any, file: str, where: str) -> Iterator[Phrase]:
+    number = 1
+    try:
+        for tree in reader.parsed_sents(file):
             yield phrase_from_nltk(tree)
-        except (TypeError, ValueError) as error:
-            raise CorpusError(f"{where}, sentence {number}: {error}") from error
+            number += 1
+    except (TypeError, ValueError) as error:
+        raise CorpusError(f"{where}, sentence {number}: {error}") from error

@@ -54,9 +54,15 @@ class Lexicon:
 
         A word that opens a sentence and was never seen so is looked up in lower case first.
         """
-        return np.array([self._terminal(word, at == 0) for at, word in enumerate(words)], dtype=np.int64)
+        return np.array([self.terminal(word, opens=at == 0) for at, word in enumerate(words)], dtype=np.int64)
 
-    def _terminal(self, word: str, opens: bool) -> int:
+    @property
+    def unknown(self) -> int:
+        """The terminal of the signature that all words share."""
+        return self.terminals[()]
+
+    def terminal(self, word: str, *, opens: bool = False) -> int:
+        """The terminal of a word, which may open a sentence."""
         terminal = self.terminals.get(word)
         if terminal < 0 and opens:
             terminal = self.terminals.get(word.lower())

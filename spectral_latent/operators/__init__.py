@@ -1,6 +1,24 @@
 """Observable operators and the tensors they are made of."""
 
 from spectral_latent.operators.operators import ObservableOperators, PackedOperators
+from spectral_latent.operators.storage import (
+    ModelFileError,
+    arrays_of,
+    load_model,
+    operators_from,
+    options_from,
+    save_model,
+)
 from spectral_latent.operators.tensors import Tensor
 
-__all__ = ["ObservableOperators", "PackedOperators", "Tensor"]
+__all__ = [
+    "ModelFileError",
+    "ObservableOperators",
+    "PackedOperators",
+    "Tensor",
+    "arrays_of",
+    "load_model",
+    "operators_from",
+    "options_from",
+    "save_model",
+]

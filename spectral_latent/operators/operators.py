@@ -101,9 +101,7 @@ class ObservableOperators:
                 empty = (np.empty((0, m)) for m in shape)
                 binary.append(Tensor(*empty, dense=block.reshape(shape)))
         rules = Rules(packed.leaf_rules, packed.unary_rules, packed.binary_rules)
-        return ObservableOperators(
-            rules, packed.states, packed.root, packed.leaf, packed.unary, binary, probabilities
-        )
+        return ObservableOperators(rules, packed.states, packed.root, packed.leaf, packed.unary, binary, probabilities)
 
     def change_basis(self, bases: Sequence[FloatArray]) -> ObservableOperators:
         """The same model in the basis G^a, an invertible (m_a, m_a) matrix per symbol (Theorem 1).

@@ -82,6 +82,10 @@ class Rules:
     unary: IntArray
     binary: IntArray
 
+    def equals(self, other: Rules) -> bool:
+        """Whether both tables hold the same rules in the same rows."""
+        return all(np.array_equal(getattr(self, kind), getattr(other, kind)) for kind in ("leaf", "unary", "binary"))
+
     @staticmethod
     def distinct(rows: IntArray) -> tuple[IntArray, IntArray]:
         """Distinct rows (R, k) in lexicographic order, and the row (N,) that each row given became.

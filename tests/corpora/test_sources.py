@@ -136,6 +136,9 @@ def test_other_readers_are_read_by_nltk(install: Install) -> None:
     line = "#1:1.[0] S(agent:NP(Head:Nhaa:我)|Head:VE2:想)#。\n"
     install({"parsed": line}, SinicaTreebankCorpusReader)
     assert brackets(constituency_trees("nltk:toy")) == ["(S (NP (Nhaa 我)) (VE2 想))"]
+    install({"parsed": line + "#2:1.[0] S(agent:NP(Head:Nhaa:我)#。\n"}, SinicaTreebankCorpusReader)
+    with pytest.raises(CorpusError, match="nltk:toy, file parsed, sentence 2: "):
+        list(constituency_trees("nltk:toy"))
 
 
 ALPINO = """<alpino><alpino_ds id="1"><node cat="top">

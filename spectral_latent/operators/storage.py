@@ -1,0 +1,175 @@
+"""Models as files: named arrays and JSON settings in one safetensors file, which cannot run code.
+
+Written whole or not at all; read with every index checked, so that a damaged or hostile file is an error and never
+an out-of-bounds access.  The same model gives the same bytes.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+import tempfile
+import types
+import typing
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+from safetensors import SafetensorError, safe_open
+from safetensors.numpy import save
+
+from spectral_latent.operators.operators import ObservableOperators, PackedOperators
+
+__all__ = [
+    "ModelFileError",
+    "arrays_of",
+    "load_model",
+    "operators_from",
+    "options_from",
+    "save_model",
+]
+
+FORMAT = "spectral_latent"
+VERSION = 1
+_KEY = "model"
+
+Options = TypeVar("Options")
+
+
+class ModelFileError(ValueError):
+    """A file that is not a whole model of this library's, or of another version."""
+
+
+def save_model(path: str | os.PathLike[str], arrays: Mapping[str, NDArray[Any]], settings: Mapping[str, Any]) -> None:
+    """Write arrays and JSON-able settings; the file appears complete or the old one stays."""
+    header = {"format": FORMAT, "version": VERSION, **settings}
+    text = json.dumps(header, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+    content = save({name: np.ascontiguousarray(array) for name, array in arrays.items()}, {_KEY: text})
+    target = Path(path)
+    try:
+        handle, name = tempfile.mkstemp(dir=target.parent or Path(), prefix=f".{target.name}.")
+    except FileNotFoundError:
+        raise ModelFileError(f"{target}: the folder does not exist; create it first") from None
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(content)
+        umask = os.umask(0)
+        os.umask(umask)
+        os.chmod(name, 0o666 & ~umask)
+        os.replace(name, target)
+    except BaseException:
+        os.unlink(name)
+        raise
+
+
+def load_model(path: str | os.PathLike[str], kind: str) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+    """Arrays and settings of a model of the given kind.
+
+    Raises ModelFileError, naming the file and what to do, if the file is missing, cut short, not a model, of another
+    kind or of another version.
+    """
+    try:
+        with safe_open(path, framework="np") as file:
+            settings = json.loads((file.metadata() or {})[_KEY])
+            arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 - not a mapping
+    except FileNotFoundError:
+        raise ModelFileError(f"{path}: no such file") from None
+    except (SafetensorError, KeyError, ValueError, OSError) as error:
+        raise ModelFileError(f"{path}: not a model, or cut short ({error}); train it again") from None
+    if not isinstance(settings, dict) or settings.get("format") != FORMAT:
+        raise ModelFileError(f"{path}: not a model of this library")
+    if settings.get("version") != VERSION:
+        raise ModelFileError(
+            f"{path}: format version {settings.get('version')}, but this library reads {VERSION}; train it again"
+        )
+    if settings.get("kind") != kind:
+        raise ModelFileError(f"{path}: a {settings.get('kind')} model, where a {kind} model is needed")
+    return arrays, settings
+
+
+def arrays_of(prefix: str, operators: ObservableOperators) -> dict[str, NDArray[Any]]:
+    """The operators as arrays named `prefix.field`."""
+    return {f"{prefix}.{name}": array for name, array in operators.packed._asdict().items()}
+
+
+def operators_from(
+    prefix: str, arrays: Mapping[str, NDArray[Any]], *, probabilities: bool = False
+) -> ObservableOperators:
+    """The inverse of `arrays_of`.  Raises ModelFileError if arrays are missing or do not fit together."""
+    try:
+        packed = PackedOperators(*(arrays[f"{prefix}.{name}"] for name in PackedOperators._fields))
+        _check(packed)
+    except (KeyError, IndexError, TypeError, ValueError) as error:
+        raise ModelFileError(f"the operators `{prefix}` of the model are damaged ({error}); train it again") from None
+    return ObservableOperators.unpacked(packed, probabilities=probabilities)
+
+
+def _check(packed: PackedOperators) -> None:
+    """Raise ValueError unless every index of the packed operators points inside them."""
+    for name in ("states", "binary_rules", "unary_rules", "leaf_rules", "offset", "terms"):
+        if getattr(packed, name).dtype != np.int64:
+            raise ValueError(f"{name} is not of integers")
+    for name in ("root", "leaf", "unary", "data"):
+        if getattr(packed, name).dtype != np.float64 or not np.isfinite(getattr(packed, name)).all():
+            raise ValueError(f"{name} is not of finite numbers")
+    n_symbols, m_max = packed.root.shape
+    n_binary, n_unary, n_leaf = len(packed.binary_rules), len(packed.unary_rules), len(packed.leaf_rules)
+    shapes = {
+        "states": (n_symbols,),
+        "leaf": (n_leaf, m_max),
+        "unary": (n_unary, m_max, m_max),
+        "binary_rules": (n_binary, 3),
+        "unary_rules": (n_unary, 2),
+        "leaf_rules": (n_leaf, 2),
+        "offset": (n_binary + 1,),
+        "terms": (n_binary,),
+    }
+    for name, shape in shapes.items():
+        if getattr(packed, name).shape != shape:
+            raise ValueError(f"{name} has shape {getattr(packed, name).shape}, not {shape}")
+    symbols = np.concatenate([packed.binary_rules.ravel(), packed.unary_rules.ravel(), packed.leaf_rules[:, 0]])
+    if ((symbols < 0) | (symbols >= n_symbols)).any() or (packed.leaf_rules < 0).any():
+        raise ValueError("a rule names a symbol that does not exist")
+    if ((packed.states < 1) | (packed.states > m_max)).any() or (packed.terms < 0).any():
+        raise ValueError("state counts or term counts out of range")
+    a, b, c = packed.states[packed.binary_rules].T
+    size = np.where(packed.terms > 0, packed.terms * (a + b + c), a * b * c)
+    if packed.offset[0] != 0 or (np.diff(packed.offset) != size).any() or packed.offset[-1] != len(packed.data):
+        raise ValueError("tensor sizes do not add up")
+
+
+def options_from(cls: type[Options], values: Any) -> Options:
+    """A dataclass of settings from what `dataclasses.asdict` and JSON made of it.
+
+    Raises ModelFileError if fields are missing, unknown, or of another type.
+
+    >>> @dataclasses.dataclass
+    ... class Settings:
+    ...     states: int = 1
+    ...     smoothing: float | None = None
+    >>> options_from(Settings, {"states": 16, "smoothing": 30.0})
+    Settings(states=16, smoothing=30.0)
+    """
+    hints = typing.get_type_hints(cls)
+    if not isinstance(values, dict) or set(values) != set(hints):
+        raise ModelFileError(f"the model's settings do not fit {cls.__name__}; train it again")
+    return cls(**{name: _option(hints[name], values[name], name) for name in hints})
+
+
+def _option(hint: Any, value: Any, name: str) -> Any:
+    """One setting, checked against its type."""
+    if dataclasses.is_dataclass(hint) and isinstance(hint, type):
+        return options_from(hint, value)
+    if typing.get_origin(hint) is typing.Literal:
+        allowed = value in typing.get_args(hint)
+    else:
+        kinds = typing.get_args(hint) if isinstance(hint, types.UnionType) else (hint,)
+        if float in kinds and type(value) is int:
+            value = float(value)
+        allowed = type(value) in kinds
+    if not allowed:
+        raise ModelFileError(f"the model's setting {name} is {value!r}; train it again")
+    return value

@@ -1,0 +1,208 @@
+"""Bracket scores against the printed output of EVALB, a literal rendering of its loops, and worked examples."""
+
+from collections.abc import Callable
+from dataclasses import fields
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from spectral_latent.constituency.phrase import Phrase
+from spectral_latent.corpora import parse_brackets, read_brackets
+from spectral_latent.evaluation import BracketScores, score_brackets
+
+DELETED = ("TOP", "-NONE-", ",", ":", "``", "''", ".")
+
+
+def score(gold: str, predicted: str, max_length: int | None = None) -> BracketScores:
+    return score_brackets(zip(parse_brackets(gold), parse_brackets(predicted), strict=True), max_length)
+
+
+def shown(scores: BracketScores) -> list[str]:
+    values = (scores.recall, scores.precision, scores.f1, scores.exact, scores.no_crossing, scores.tagging_accuracy)
+    return [f"{value:.2f}" for value in values]
+
+
+@pytest.mark.parametrize(
+    ("max_length", "sentences", "printed"),
+    [
+        (None, 423, ["84.70", "83.97", "84.33", "24.35", "53.19", "94.06"]),
+        (40, 391, ["85.88", "85.43", "85.65", "25.83", "56.78", "93.93"]),
+    ],
+)
+def test_figures_that_evalb_printed(
+    shared_file: Callable[[str], Path], max_length: int | None, sentences: int, printed: list[str]
+) -> None:
+    gold, predicted = (read_brackets(shared_file(f"evalb-check/{name}.mrg")) for name in ("gold", "parsed"))
+    scores = score_brackets(zip(gold, predicted, strict=True), max_length)
+    assert shown(scores) == printed
+    assert (scores.sentences, scores.errors, scores.skipped) == (sentences, 0, 0)
+
+
+def evalb(gold: Phrase, predicted: Phrase) -> BracketScores:
+    """One sentence, by the loops of EVALB: lists of brackets, matched greedily, crossings by pairs."""
+
+    def read(tree: Phrase) -> tuple[list[str], list[str], list[tuple[int, int, str]]]:
+        words: list[str] = []
+        tags: list[str] = []
+        brackets: list[tuple[int, int, str]] = []
+
+        def visit(node: Phrase) -> None:
+            first = len(words)
+            for child in node.children:
+                if isinstance(child, Phrase):
+                    visit(child)
+                elif node.label not in DELETED:
+                    words.append(child)
+                    tags.append(node.label)
+            label = node.label.split("-")[0].split("=")[0]
+            if not node.is_preterminal() and first < len(words) and label not in DELETED:
+                brackets.append((first, len(words), label))
+
+        visit(tree)
+        return words, tags, brackets
+
+    def same(a: str, b: str) -> bool:
+        return a == b or {a, b} == {"ADVP", "PRT"}
+
+    words1, tags1, brackets1 = read(gold)
+    words2, tags2, brackets2 = read(predicted)
+    if not words2:
+        return BracketScores(sentences=1, skipped=1)
+    if words1 != words2:
+        return BracketScores(sentences=1, errors=1)
+    free = list(brackets2)
+    for a in brackets1:
+        for b in free:
+            if a[:2] == b[:2] and same(a[2], b[2]):
+                free.remove(b)
+                break
+    matched = len(brackets2) - len(free)
+    crossing = any(a[0] < b[0] < a[1] < b[1] or b[0] < a[0] < b[1] < a[1] for a in brackets1 for b in brackets2)
+    return BracketScores(
+        sentences=1,
+        gold=len(brackets1),
+        predicted=len(brackets2),
+        matched=matched,
+        complete=int(len(brackets1) == len(brackets2) == matched),
+        uncrossed=int(not crossing),
+        words=len(words1),
+        correct_tags=sum(map(same, tags1, tags2)),
+    )
+
+
+TAGS = st.sampled_from(["NN", "VB", "-LRB-", "PRT", "ADVP", *DELETED[1:]])
+LABELS = st.sampled_from(["TOP", "NP", "NP-SBJ", "NP=2", "VP", "ADVP", "PRT-1", "PRN", ":"])
+
+
+@st.composite
+def pairs(draw: st.DrawFn) -> tuple[Phrase, Phrase]:
+    """Two random trees over the same words, most of whose tags are the same."""
+    words = draw(st.lists(st.sampled_from("abc"), min_size=1, max_size=8))
+    tags = [draw(TAGS) for _ in words]
+    other = [draw(TAGS) if draw(st.integers(0, 9)) == 0 else tag for tag in tags]
+
+    def tree(leaves: list[Phrase]) -> Phrase:
+        cuts = sorted(draw(st.sets(st.integers(1, len(leaves) - 1), max_size=2))) if len(leaves) > 1 else []
+        if not cuts:
+            node = Phrase(draw(LABELS), tuple(leaves))
+        else:
+            spans = zip([0, *cuts], [*cuts, len(leaves)], strict=True)
+            node = Phrase(draw(LABELS), tuple(tree(leaves[i:j]) for i, j in spans))
+        return Phrase(draw(LABELS), (node,)) if draw(st.booleans()) else node
+
+    def tagged(tags: list[str]) -> list[Phrase]:
+        return [Phrase(tag, (word,)) for tag, word in zip(tags, words, strict=True)]
+
+    return tree(tagged(tags)), tree(tagged(other))
+
+
+@given(pairs())
+def test_a_sentence_by_the_loops_of_evalb(pair: tuple[Phrase, Phrase]) -> None:
+    assert score_brackets([pair]) == evalb(*pair)
+
+
+@given(st.lists(pairs(), max_size=4))
+def test_identities(sentences: list[tuple[Phrase, Phrase]]) -> None:
+    scores = score_brackets(sentences)
+    assert scores == sum((score_brackets([pair]) for pair in sentences), BracketScores())
+    assert all(0 <= value <= 100 for value in map(float, shown(scores)))
+    assert scores.matched <= min(scores.gold, scores.predicted)
+    if scores.valid == scores.sentences:
+        swapped = score_brackets((predicted, gold) for gold, predicted in sentences)
+        assert (swapped.recall, swapped.precision, swapped.f1) == (scores.precision, scores.recall, scores.f1)
+        assert shown(swapped)[3:] == shown(scores)[3:]
+    golds = [(gold, gold) for gold, _ in sentences]
+    ideal = score_brackets(golds)
+    assert (ideal.matched, ideal.complete, ideal.uncrossed) == (ideal.gold, ideal.valid, ideal.valid)
+    if ideal.gold:
+        assert shown(ideal) == ["100.00"] * 6
+
+
+GOLD = "(TOP (S (NP-SBJ (DT the) (NN dog)) (VP (VBD ran) (ADVP (RB away))) (. .)))"
+
+
+@pytest.mark.parametrize(
+    ("gold", "predicted", "counts"),  # gold, predicted and matched brackets
+    [
+        (GOLD, GOLD, (4, 4, 4)),
+        (GOLD, "( (S (NP (DT the) (NN dog)) (VP (VBD ran) (PRT (RB away))) (. .)))", (4, 4, 4)),
+        (GOLD, "(S (NP=1 (DT the) (NN dog)) (VP (VBD ran)) (ADVP (RB away)) (. .))", (4, 4, 3)),
+        ("(NP (NP (NN a)))", "(NP (NP (NP (NN a))))", (2, 3, 2)),
+        ("(NP (NP (NN a)))", "(NP (NN a))", (2, 1, 1)),
+        ("(S (NP (-NONE- *)) (VP (VB go)))", "(S (VP (VB go)))", (2, 2, 2)),
+        ("(S (NP (NN a) (, ,)) (VP (VB b)))", "(S (NP (NN a)) (, ,) (VP (VB b)))", (3, 3, 3)),
+        ("(S (PRN (`` ``) ('' '')) (VP (VB b)))", "(S (`` ``) ('' '') (VP (VB b)))", (2, 2, 2)),
+        ("((S (NN a)) (S (NN b)))", "(TOP (S (NN a)) (S (NN b)))", (2, 2, 2)),
+        ("(NN a)", "(NN a)", (0, 0, 0)),
+    ],
+)
+def test_brackets_by_hand(gold: str, predicted: str, counts: tuple[int, int, int]) -> None:
+    scores = score(gold, predicted)
+    assert (scores.gold, scores.predicted, scores.matched) == counts
+
+
+def test_ratios_by_hand() -> None:
+    scores = score(GOLD, "(S (NP (DT the) (NN dog) (VBD ran)) (NP (NN away)) (. .))")
+    assert (scores.gold, scores.predicted, scores.matched) == (4, 3, 1)
+    assert scores.recall == 25.0
+    assert scores.precision == pytest.approx(100 / 3)
+    assert scores.f1 == pytest.approx(200 / 7)
+    assert (scores.exact, scores.no_crossing, scores.tagging_accuracy) == (0.0, 0.0, 75.0)
+
+
+def test_errors_and_skipped_sentences_count_for_nothing_else() -> None:
+    gold = "(S (NN a)) (S (NN a)) (S (NN a) (. .)) (S (NN a))"
+    scores = score(gold, "(S (NN a)) (S (NN b)) (S (NN a) (NN .)) (S (. a))")
+    assert (scores.sentences, scores.errors, scores.skipped, scores.valid) == (4, 2, 1, 1)
+    assert (scores.gold, scores.predicted, scores.words) == (1, 1, 1)
+    assert shown(scores) == ["100.00"] * 6
+
+
+def test_length_counts_punctuation_and_no_traces() -> None:
+    gold = "(S (NP (-NONE- *)) (VP (VB go) (ADVP (RB on))) (. .))"
+    assert score(gold, gold, max_length=3).sentences == 1
+    assert score(gold, gold, max_length=2) == BracketScores()
+
+
+def test_nothing_to_score() -> None:
+    assert shown(score_brackets([])) == ["0.00"] * 6
+
+
+def test_words_beside_phrases_are_refused() -> None:
+    mixed = Phrase("NP", ("the", Phrase("NN", ("dog",))))
+    with pytest.raises(ValueError, match="'the' is not the only child of a tag"):
+        score_brackets([(mixed, mixed)])
+
+
+def test_deep_trees() -> None:
+    tree = Phrase("NN", ("a",))
+    for _ in range(50_000):
+        tree = Phrase("S", (tree, Phrase("NN", ("b",))))
+    assert score_brackets([(tree, tree)]).f1 == 100.0
+
+
+def test_every_field_is_additive() -> None:
+    ones = BracketScores(**{field.name: 1 for field in fields(BracketScores)})
+    assert ones + ones == BracketScores(**{field.name: 2 for field in fields(BracketScores)})
