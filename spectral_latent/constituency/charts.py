@@ -2,13 +2,14 @@
 
 The unpruned forest of a sentence has millions of edges, of which thousands matter.  It is therefore never built:
 `fill` computes inside scores, and `extract` walks down from the top, computing outside scores only for items that
-are kept, and writes out the edges whose posterior reaches a threshold.
+are kept, and lists the edges whose posterior reaches a threshold.
 
 | here | meaning |
 | --- | --- |
 | cell of (i, j) | words i ... j-1; numbered j (j-1) / 2 + i |
 | inner[cell, a] · 2^exponents[cell] | inside score of symbol a |
 | share[cell, a] | outside score in units that make inner · share the posterior of the item |
+| item | cell · S + symbol |
 """
 
 from __future__ import annotations
@@ -18,13 +19,15 @@ from typing import NamedTuple
 
 import numpy as np
 from numba import njit
+from numpy.typing import NDArray
 
 from spectral_latent.operators import ObservableOperators
 from spectral_latent.trees import FloatArray, IntArray
 
-__all__ = ["PlainGrammar", "extract", "fill"]
+__all__ = ["Chart", "PlainGrammar", "Tagging", "extract", "fill"]
 
 _compiled = njit(cache=True, nogil=True)
+_LOWEST = -(1 << 40)
 
 
 class PlainGrammar(NamedTuple):
@@ -58,10 +61,28 @@ class PlainGrammar(NamedTuple):
         )
 
 
+class Tagging(NamedTuple):
+    """The leaf rules that apply to each word: word i's are start[i] ... start[i+1] - 1."""
+
+    start: IntArray  # (n + 1,)
+    rule: IntArray  # row of `Rules.leaf`
+    symbol: IntArray
+    weight: FloatArray
+
+
+class Chart(NamedTuple):
+    """Inside scores of every cell, and the symbols that have one."""
+
+    inner: FloatArray  # (cells, S)
+    exponents: IntArray  # (cells,)
+    active: NDArray[np.int32]  # (cells, S), the first n_active[cell] of each row
+    n_active: IntArray  # (cells,)
+
+
 @_compiled
-def _close(cell, grammar, beam, inner, exponents, active, n_active):
+def _close(grammar: PlainGrammar, chart: Chart, cell: int, beam: float) -> None:
     """Scale a finished cell, drop items far below its best, and list the others."""
-    scores = inner[cell]
+    scores = chart.inner[cell]
     largest, promising = 0.0, 0.0
     for a in range(len(scores)):
         largest = max(largest, scores[a])
@@ -70,139 +91,160 @@ def _close(cell, grammar, beam, inner, exponents, active, n_active):
         return
     shift = math.frexp(largest)[1]
     scale = math.ldexp(1.0, -shift)
-    exponents[cell] += shift
+    chart.exponents[cell] += shift
     for a in range(len(scores)):
         if scores[a] * grammar.prior[a] > promising * beam:
             scores[a] *= scale
-            active[cell, n_active[cell]] = a
-            n_active[cell] += 1
+            chart.active[cell, chart.n_active[cell]] = a
+            chart.n_active[cell] += 1
         else:
             scores[a] = 0.0
 
 
 @_compiled
-def fill(grammar, start, symbols, weights, beam):
-    """Inside scores of all cells, from the leaves: word i may have symbols[start[i]:start[i+1]].
+def _splits(chart: Chart, i: int, j: int, left: IntArray, right: IntArray, scale: FloatArray) -> tuple[int, int]:
+    """Cells on both sides of each split of (i, j) where both have items, and 2^(their exponents - the largest).
 
-    An item is dropped when its score times its symbol's prior is below `beam` times the cell's best.
-    Returns inner (cells, S) and exponents (cells,).
+    Returns how many there are, and the largest.
     """
-    n, n_symbols = len(start) - 1, len(grammar.root)
+    count, top = 0, _LOWEST
+    for k in range(i + 1, j):
+        b, c = k * (k - 1) // 2 + i, j * (j - 1) // 2 + k
+        if chart.n_active[b] and chart.n_active[c]:
+            left[count], right[count] = b, c
+            top = max(top, chart.exponents[b] + chart.exponents[c])
+            count += 1
+    for at in range(count):
+        scale[at] = math.ldexp(1.0, max(chart.exponents[left[at]] + chart.exponents[right[at]] - top, -1100))
+    return count, top
+
+
+@_compiled
+def _join(grammar: PlainGrammar, chart: Chart, cell: int, left: int, right: int, scale: float) -> None:
+    """Add to a cell all that its left and right part derive together."""
+    scores, others = chart.inner[cell], chart.inner[right]
+    for at in range(chart.n_active[left]):
+        b = chart.active[left, at]
+        score = scale * chart.inner[left, b]
+        for r in range(grammar.of_left[b], grammar.of_left[b + 1]):
+            other = others[grammar.by_left[r, 1]]
+            if other > 0.0:
+                scores[grammar.by_left[r, 0]] += grammar.left_weight[r] * score * other
+
+
+@_compiled
+def fill(grammar: PlainGrammar, tagging: Tagging, beam: float) -> Chart:
+    """Inside scores of all cells of a sentence.
+
+    An item is dropped when its score times its symbol's prior is at most `beam` times the cell's best.
+    """
+    n, n_symbols = len(tagging.start) - 1, len(grammar.root)
     n_cells = n * (n + 1) // 2
-    inner = np.zeros((n_cells, n_symbols))
-    exponents = np.zeros(n_cells, dtype=np.int64)
-    active = np.empty((n_cells, n_symbols), dtype=np.int32)
-    n_active = np.zeros(n_cells, dtype=np.int64)
+    chart = Chart(
+        np.zeros((n_cells, n_symbols)),
+        np.zeros(n_cells, dtype=np.int64),
+        np.empty((n_cells, n_symbols), dtype=np.int32),
+        np.zeros(n_cells, dtype=np.int64),
+    )
+    left, right, scale = np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int64), np.empty(n)
     for i in range(n):
         cell = (i + 1) * i // 2 + i
-        for at in range(start[i], start[i + 1]):
-            inner[cell, symbols[at]] += weights[at]
-        _close(cell, grammar, beam, inner, exponents, active, n_active)
+        for at in range(tagging.start[i], tagging.start[i + 1]):
+            chart.inner[cell, tagging.symbol[at]] += tagging.weight[at]
+        _close(grammar, chart, cell, beam)
     for length in range(2, n + 1):
         for i in range(n - length + 1):
             j = i + length
             cell = j * (j - 1) // 2 + i
-            scores = inner[cell]
-            top = -(1 << 40)
-            for k in range(i + 1, j):
-                b, c = k * (k - 1) // 2 + i, j * (j - 1) // 2 + k
-                if n_active[b] and n_active[c]:
-                    top = max(top, exponents[b] + exponents[c])
-            for k in range(i + 1, j):
-                b, c = k * (k - 1) // 2 + i, j * (j - 1) // 2 + k
-                if n_active[b] == 0 or n_active[c] == 0 or exponents[b] + exponents[c] < top - 1000:
-                    continue
-                scale = math.ldexp(1.0, exponents[b] + exponents[c] - top)
-                right = inner[c]
-                for at in range(n_active[b]):
-                    left = active[b, at]
-                    score = scale * inner[b, left]
-                    for r in range(grammar.of_left[left], grammar.of_left[left + 1]):
-                        other = right[grammar.by_left[r, 1]]
-                        if other > 0.0:
-                            scores[grammar.by_left[r, 0]] += grammar.left_weight[r] * score * other
-            exponents[cell] = top
-            _close(cell, grammar, beam, inner, exponents, active, n_active)
-    return inner, exponents
+            n_splits, chart.exponents[cell] = _splits(chart, i, j, left, right, scale)
+            for at in range(n_splits):
+                _join(grammar, chart, cell, left[at], right[at], scale[at])
+            _close(grammar, chart, cell, beam)
+    return chart
 
 
 @_compiled
-def _grown(edges):
-    """The same edges with twice the room."""
-    larger = np.empty((2 * len(edges), edges.shape[1]), dtype=np.int64)
-    larger[: len(edges)] = edges
-    return larger
+def _appended(edges: IntArray, size: int, rule: int, left: int, right: int) -> IntArray:
+    """The edges with one more in row `size`, moved to twice the room where there is none."""
+    if size == len(edges):
+        larger = np.empty((2 * size, 3), dtype=np.int64)
+        larger[:size] = edges
+        edges = larger
+    edges[size, 0], edges[size, 1], edges[size, 2] = rule, left, right
+    return edges
 
 
 @_compiled
-def _expand(grammar, threshold, i, j, a, inner, exponents, share, edges, n_edges):
-    """Push an item's share to its children, and append its edges (rule, left item, right item) that are kept.
-
-    An item is named cell · S + symbol.
-    """
+def _expand(
+    grammar: PlainGrammar,
+    chart: Chart,
+    splits: tuple[IntArray, IntArray, FloatArray],
+    item: int,
+    threshold: float,
+    share: FloatArray,
+    edges: IntArray,
+    n_edges: int,
+) -> tuple[IntArray, int]:
+    """Push an item's share to its children; append the edges whose posterior is at least `threshold`."""
     n_symbols = len(grammar.root)
-    cell = j * (j - 1) // 2 + i
+    left, right, scale = splits
+    a, above = item % n_symbols, share[item // n_symbols, item % n_symbols]
     for r in range(grammar.of_parent[a], grammar.of_parent[a + 1]):
-        left, right = grammar.rules[r, 1], grammar.rules[r, 2]
-        for k in range(i + 1, j):
-            b, c = k * (k - 1) // 2 + i, j * (j - 1) // 2 + k
-            x, y = inner[b, left], inner[c, right]
+        b, c = grammar.rules[r, 1], grammar.rules[r, 2]
+        for at in range(len(left)):
+            x, y = chart.inner[left[at], b], chart.inner[right[at], c]
             if x == 0.0 or y == 0.0:
                 continue
-            shift = min(max(exponents[b] + exponents[c] - exponents[cell], -1000), 1000)
-            weight = share[cell, a] * grammar.weight[r] * math.ldexp(1.0, shift)
-            share[b, left] += weight * y
-            share[c, right] += weight * x
+            weight = above * grammar.weight[r] * scale[at]
+            share[left[at], b] += weight * y
+            share[right[at], c] += weight * x
             if weight * x * y >= threshold:
-                if n_edges == len(edges):
-                    edges = _grown(edges)
-                edges[n_edges, 0], edges[n_edges, 1], edges[n_edges, 2] = r, b * n_symbols + left, c * n_symbols + right
+                edges = _appended(edges, n_edges, r, left[at] * n_symbols + b, right[at] * n_symbols + c)
                 n_edges += 1
     return edges, n_edges
 
 
 @_compiled
-def extract(grammar, threshold, inner, exponents, start, symbols, leaf_rules):
-    """Items and edges whose posterior reaches `threshold`, from the widest span down.
+def extract(
+    grammar: PlainGrammar, chart: Chart, tagging: Tagging, threshold: float
+) -> tuple[IntArray, IntArray, IntArray, int]:
+    """Items and edges whose posterior is at least `threshold`, from the widest span down.
 
-    Returns items (I,) named cell · S + symbol, the number of edges of each (I,), and edges (E, 3): rule, left item,
-    right item; of a leaf rule the items are -1.  The last result is the number of items over the whole sentence.
+    Returns items (I,), the number of edges of each (I,), edges (E, 3): rule, left item, right item, both -1 for a
+    leaf rule; and the number of items over the whole sentence, which come first.
     """
-    n, n_symbols = len(start) - 1, len(grammar.root)
-    share = np.zeros_like(inner)
-    wanted = np.zeros(inner.shape, dtype=np.bool_)
-    edges, n_edges = np.empty((1024, 3), dtype=np.int64), 0
-    items, sizes, n_items, n_roots = np.empty(inner.size, dtype=np.int64), np.empty(inner.size, dtype=np.int64), 0, 0
+    n, n_symbols = len(tagging.start) - 1, len(grammar.root)
+    share, wanted = np.zeros_like(chart.inner), np.zeros(chart.inner.shape, dtype=np.bool_)
+    items, sizes = np.empty(chart.inner.size, dtype=np.int64), np.empty(chart.inner.size, dtype=np.int64)
+    edges, n_items, n_edges, n_tops = np.empty((1024, 3), dtype=np.int64), 0, 0, 0
+    left, right, scale = np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int64), np.empty(n)
     top = n * (n - 1) // 2
-    total = np.dot(inner[top], grammar.root)
+    total = (chart.inner[top] * grammar.root).sum()
     if total > 0.0:
         share[top] = grammar.root / total
-        wanted[top] = share[top] * inner[top] >= threshold
+        wanted[top] = share[top] * chart.inner[top] >= threshold
     for length in range(n, 0, -1):
         for i in range(n - length + 1):
-            cell = (i + length) * (i + length - 1) // 2 + i
+            j = i + length
+            cell = j * (j - 1) // 2 + i
+            n_splits, largest = _splits(chart, i, j, left, right, scale)
+            scale[:n_splits] *= math.ldexp(1.0, min(max(largest - chart.exponents[cell], -1000), 1000))
+            splits = (left[:n_splits], right[:n_splits], scale[:n_splits])
             for a in range(n_symbols):
                 if not wanted[cell, a]:
                     continue
-                before = n_edges
-                if length > 1:
-                    edges, n_edges = _expand(
-                        grammar, threshold, i, i + length, a, inner, exponents, share, edges, n_edges
-                    )
-                else:
-                    if n_edges == len(edges):
-                        edges = _grown(edges)
-                    for at in range(start[i], start[i + 1]):
-                        if symbols[at] == a:
-                            edges[n_edges, 0], edges[n_edges, 1], edges[n_edges, 2] = leaf_rules[at], -1, -1
+                item, before = cell * n_symbols + a, n_edges
+                edges, n_edges = _expand(grammar, chart, splits, item, threshold, share, edges, n_edges)
+                for edge in edges[before:n_edges]:
+                    wanted[edge[1] // n_symbols, edge[1] % n_symbols] = True
+                    wanted[edge[2] // n_symbols, edge[2] % n_symbols] = True
+                if length == 1:
+                    for at in range(tagging.start[i], tagging.start[i + 1]):
+                        if tagging.symbol[at] == a:
+                            edges = _appended(edges, n_edges, tagging.rule[at], -1, -1)
                             n_edges += 1
-                for e in range(before, n_edges):
-                    for side in range(1, 3):
-                        child = edges[e, side]
-                        if child >= 0:
-                            wanted[child // n_symbols, child % n_symbols] = True
-                items[n_items], sizes[n_items] = cell * n_symbols + a, n_edges - before
+                items[n_items], sizes[n_items] = item, n_edges - before
                 n_items += 1
         if length == n:
-            n_roots = n_items
-    return items[:n_items], sizes[:n_items], edges[:n_edges], n_roots
+            n_tops = n_items
+    return items[:n_items], sizes[:n_items], edges[:n_edges], n_tops

@@ -9,6 +9,7 @@ where the left children hang above the right ones.  Binarisation to the left or 
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
@@ -62,6 +63,10 @@ class _Merge(NamedTuple):
     head_is_right: bool
 
 
+def _column() -> array[int]:
+    return array("q")
+
+
 @dataclass
 class TreeColumns:
     """Columns of a growing treebank; see `SkeletalTrees`.
@@ -69,14 +74,19 @@ class TreeColumns:
     head_is_right: of binary nodes, whether the head lies below the right child.
     """
 
-    symbols: Vocabulary
-    terminals: Vocabulary
-    symbol: list[int] = field(default_factory=list)
-    left: list[int] = field(default_factory=list)
-    right: list[int] = field(default_factory=list)
-    terminal: list[int] = field(default_factory=list)
-    head_is_right: list[bool] = field(default_factory=list)
-    root: list[int] = field(default_factory=list)
+    symbols: Vocabulary[Label]
+    terminals: Vocabulary[str]
+    symbol: array[int] = field(default_factory=_column)
+    left: array[int] = field(default_factory=_column)
+    right: array[int] = field(default_factory=_column)
+    terminal: array[int] = field(default_factory=_column)
+    head_is_right: array[int] = field(default_factory=_column)
+    root: array[int] = field(default_factory=_column)
+
+    @staticmethod
+    def empty(labels: Iterable[Label] = ()) -> TreeColumns:
+        """No trees, and symbols numbered as given."""
+        return TreeColumns(Vocabulary(labels), Vocabulary())
 
     def add(self, symbol: Label, left: int, right: int, word: str | None, head_is_right: bool) -> int:
         """Append a node and return its number."""
@@ -142,7 +152,7 @@ def _append(columns: TreeColumns, phrase: Phrase, binarisation: Binarisation) ->
 def skeletal_trees(phrases: Iterable[Phrase], binarisation: Binarisation, columns: TreeColumns) -> None:
     """Append cleaned phrases to `columns`.  Every phrase must have children that are all phrases, or one word.
 
-    >>> columns = TreeColumns(Vocabulary(), Vocabulary())
+    >>> columns = TreeColumns.empty()
     >>> tree = Phrase("S", (Phrase("NP", (Phrase("NNS", ("dogs",)),)), Phrase("VP", (Phrase("VBP", ("bark",)),))))
     >>> skeletal_trees([tree], Binarisation(), columns)
     >>> [label.chain for label in columns.symbols], list(columns.terminals)
@@ -156,7 +166,8 @@ def phrase_of(tree: SkeletalTrees, labels: Sequence[Label], words: Sequence[str]
     """The phrase that one s-tree over the given words stands for; labels name its symbols.
 
     >>> tree = SkeletalTrees.of([0, 1, 2], left=[-1, -1, 0], right=[-1, -1, 1], terminal=[0, 1, -1], root=[2])
-    >>> print(phrase_of(tree, [Label(("NP", "NNS")), Label(("VP", "VBP")), Label(("S",))], ["dogs", "bark"]).bracketed())
+    >>> labels = [Label(("NP", "NNS")), Label(("VP", "VBP")), Label(("S",))]
+    >>> print(phrase_of(tree, labels, ["dogs", "bark"]).bracketed())
     (S (NP (NNS dogs)) (VP (VBP bark)))
     """
     rest = iter(words)

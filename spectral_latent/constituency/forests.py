@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from spectral_latent.constituency.charts import PlainGrammar, extract, fill
+from spectral_latent.constituency.charts import PlainGrammar, Tagging, extract, fill
 from spectral_latent.operators import ObservableOperators
 from spectral_latent.trees import FloatArray, Forest, IntArray
 
@@ -27,28 +27,27 @@ class ForestBuilder:
         self.by_terminal = np.argsort(operators.rules.leaf[:, 1], kind="stable")
         self.terminals = operators.rules.leaf[self.by_terminal, 1]
 
-    def leaf_rules(self, terminals: IntArray) -> tuple[IntArray, IntArray]:
-        """The leaf rules of each terminal (n,), and where each terminal's begin (n + 1,)."""
+    def tagging(self, terminals: IntArray) -> Tagging:
+        """The leaf rules of each terminal (n,) of a sentence."""
         first = np.searchsorted(self.terminals, terminals, "left")
         end = np.searchsorted(self.terminals, terminals, "right")
         rules = np.concatenate([self.by_terminal[i:j] for i, j in zip(first, end, strict=True)])
-        return rules, np.concatenate([[0], np.cumsum(end - first)])
+        start = np.concatenate([[0], np.cumsum(end - first)])
+        return Tagging(start, rules, self.leaf_symbol[rules], self.leaf_weight[rules])
 
     def likeliest(self, terminal: int) -> int:
         """The symbol over a terminal with the largest share of the training nodes."""
-        rules, _ = self.leaf_rules(np.array([terminal]))
-        symbols = self.leaf_symbol[rules]
-        return int(symbols[np.argmax(self.leaf_weight[rules] * self.grammar.prior[symbols])])
+        tagging = self.tagging(np.array([terminal]))
+        return int(tagging.symbol[np.argmax(tagging.weight * self.grammar.prior[tagging.symbol])])
 
     def build(self, terminals: IntArray, beam: float) -> Forest | None:
         """The pruned forest of a sentence of terminals (n,); None if nothing within the beam derives it.
 
         beam: see `charts.fill`.
         """
-        rules, start = self.leaf_rules(terminals)
-        symbols = self.leaf_symbol[rules]
-        inner, exponents = fill(self.grammar, start, symbols, self.leaf_weight[rules], beam)
-        items, sizes, edges, n_roots = extract(self.grammar, self.threshold, inner, exponents, start, symbols, rules)
+        tagging = self.tagging(terminals)
+        chart = fill(self.grammar, tagging, beam)
+        items, sizes, edges, n_roots = extract(self.grammar, chart, tagging, self.threshold)
         return self._forest(items, sizes, edges, n_roots) if n_roots else None
 
     def _forest(self, items: IntArray, sizes: IntArray, edges: IntArray, n_roots: int) -> Forest:

@@ -42,11 +42,11 @@ _RULES: dict[str, tuple[int, str]] = {
 _PRIORITIES = {label: (start, names.split()) for label, (start, names) in _RULES.items()}
 _NOUN_LIKE = frozenset({"NP", "NX", "NML"})
 _NOUN_STEPS: tuple[tuple[int, frozenset[str]], ...] = (
-    (_RIGHT, frozenset("NN NNP NNPS NNS NX NML POS JJR".split())),
+    (_RIGHT, frozenset(["NN", "NNP", "NNPS", "NNS", "NX", "NML", "POS", "JJR"])),
     (_LEFT, frozenset({"NP"})),
-    (_RIGHT, frozenset("$ ADJP PRN".split())),
+    (_RIGHT, frozenset(["$", "ADJP", "PRN"])),
     (_RIGHT, frozenset({"CD"})),
-    (_RIGHT, frozenset("JJ JJS RB QP".split())),
+    (_RIGHT, frozenset(["JJ", "JJS", "RB", "QP"])),
 )
 
 

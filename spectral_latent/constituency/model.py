@@ -63,8 +63,8 @@ class ConstituencyOptions:
     spectral: SpectralOptions = field(default_factory=SpectralOptions)
     lexicon: LexiconOptions = field(default_factory=LexiconOptions)
     absolute: bool = True
-    beam: float = 1e-9
-    threshold: float = 1e-5
+    beam: float = 1e-6
+    threshold: float = 1e-4
 
 
 class Parse(NamedTuple):
@@ -111,12 +111,12 @@ class ConstituencyModel:
         Raises EstimationError if a tree holds no word, or there is no tree.
         """
         options = options or ConstituencyOptions()
-        columns = TreeColumns(Vocabulary(), Vocabulary())
+        columns = TreeColumns.empty()
         skeletal_trees(_cleaned(phrases), options.binarisation, columns)
         trees, head_is_right = columns.trees()
         if not trees.n_nodes:
             raise EstimationError("no trees to learn from")
-        labels: list[Label] = columns.symbols.names
+        labels = columns.symbols.names
         lexicon = Lexicon(columns.terminals.names, options.lexicon)
         _, tag = np.unique([label.chain[-1] for label in labels], return_inverse=True)
 
@@ -194,12 +194,12 @@ class ConstituencyModel:
 
         The trees are cleaned as for training.  Raises EstimationError if one holds no word.
         """
-        columns = TreeColumns(Vocabulary(self.labels), Vocabulary())
+        columns = TreeColumns.empty(self.labels)
         skeletal_trees(_cleaned(phrases), self.options.binarisation, columns)
         trees, _ = columns.trees()
         return self._weights(self._known(trees, columns.terminals))
 
-    def _known(self, trees: SkeletalTrees, words: Vocabulary) -> SkeletalTrees:
+    def _known(self, trees: SkeletalTrees, words: Vocabulary[str]) -> SkeletalTrees:
         """The trees with their words as this model's terminals, and symbols it lacks as -1."""
         opens = trees.first_leaf == 0
         terminal = trees.terminal.copy()

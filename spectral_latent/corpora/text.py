@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-__all__ = ["CorpusError", "read_text"]
+__all__ = ["CorpusError", "decode", "read_text"]
 
 
 class CorpusError(ValueError):
@@ -25,13 +25,26 @@ def read_text(path: str | os.PathLike[str]) -> str:
     ¡hola!
     """
     try:
-        return Path(path).read_bytes().decode("utf-8-sig")
+        content = Path(path).read_bytes()
     except OSError as error:
         raise CorpusError(f"{os.fspath(path)}: {error.strerror}; give a file that exists and may be read") from error
+    return decode(content, os.fspath(path))
+
+
+def decode(content: bytes, source: str, line: int = 1) -> str:
+    """UTF-8 as text, without a byte order mark; `line` is the number of the first line within `source`.
+
+    Raises `CorpusError` for bytes that are not UTF-8.
+
+    >>> decode("¡hola!".encode(), "greeting")
+    '¡hola!'
+    """
+    try:
+        return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        line = error.object.count(b"\n", 0, error.start) + 1
-        column = error.start - error.object.rfind(b"\n", 0, error.start)
+        line += content.count(b"\n", 0, error.start)
+        column = error.start - content.rfind(b"\n", 0, error.start)
         raise CorpusError(
-            f"{os.fspath(path)}, line {line}, byte {column}: 0x{error.object[error.start]:02x} is not UTF-8; "
-            f"convert the file to UTF-8, for example with `iconv -f LATIN1 -t UTF-8`"
+            f"{source}, line {line}, byte {column}: 0x{content[error.start]:02x} is not UTF-8; "
+            f"convert the text to UTF-8, for example with `iconv -f LATIN1 -t UTF-8`"
         ) from error

@@ -37,11 +37,20 @@ def _at(column: IntArray, nodes: IntArray) -> IntArray:
 
 def _rule(trees: SkeletalTrees) -> IntArray:
     """Each node's rule with its kind, as one column."""
-    return 3 * trees.rule + trees.is_unary + 2 * trees.is_binary
+    kind: IntArray = trees.is_unary + 2 * trees.is_binary
+    rule: IntArray = 3 * trees.rule + kind
+    return rule
+
+
+def _magnitude(column: IntArray) -> IntArray:
+    """The number of binary digits: counts on a logarithmic scale."""
+    return np.frexp(column.astype(float))[1].astype(np.int64)
 
 
 def inside_templates(trees: SkeletalTrees) -> dict[str, IntArray]:
     """The rule below; its pairs; the rule with one child opened; the width (slide 18).
+
+    Widths are taken by magnitude: a span of 17 words has no statistics of its own.
 
     >>> tree = SkeletalTrees.of([0, 1, 2], left=[-1, -1, 0], right=[-1, -1, 1], terminal=[5, 6, -1], root=[2])
     >>> sorted(inside_templates(tree))
@@ -54,7 +63,7 @@ def inside_templates(trees: SkeletalTrees) -> dict[str, IntArray]:
         "right": _at(trees.symbol, trees.right),
         "left-opened": joint(rule, _at(rule, trees.left)),
         "right-opened": joint(rule, _at(rule, trees.right)),
-        "width": trees.n_leaves,
+        "width": _magnitude(trees.n_leaves),
     }
 
 
@@ -80,8 +89,8 @@ def outside_templates(trees: SkeletalTrees) -> dict[str, IntArray]:
         "above-3": joint(twice, _at(once, grandparent)),
         "parent": _at(trees.symbol, parent),
         "grandparent": joint(_at(trees.symbol, parent), _at(trees.symbol, grandparent)),
-        "leaves-before": trees.first_leaf,
-        "leaves-after": leaves[trees.root][trees.tree] - trees.first_leaf - leaves,
+        "leaves-before": _magnitude(trees.first_leaf),
+        "leaves-after": _magnitude(leaves[trees.root][trees.tree] - trees.first_leaf - leaves),
     }
 
 

@@ -80,14 +80,17 @@ class Moments:
     def __add__(self, other: Moments) -> Moments:
         """Moments of two shards that share `rules`, `states` and projections."""
         return Moments(
-            self.rules,
-            self.states,
-            self.n_trees + other.n_trees,
-            *(
-                getattr(self, name) + getattr(other, name)
-                for name in ("count", "root", "outer", "inner", "leaf", "leaf_count", "unary")
-            ),
-            [(ours + theirs).compact() for ours, theirs in zip(self.binary, other.binary, strict=True)],
+            rules=self.rules,
+            states=self.states,
+            n_trees=self.n_trees + other.n_trees,
+            count=self.count + other.count,
+            root=self.root + other.root,
+            outer=self.outer + other.outer,
+            inner=self.inner + other.inner,
+            leaf=self.leaf + other.leaf,
+            leaf_count=self.leaf_count + other.leaf_count,
+            unary=self.unary + other.unary,
+            binary=[(ours + theirs).compact() for ours, theirs in zip(self.binary, other.binary, strict=True)],
         )
 
     def leaves(self) -> LeafMoments:

@@ -17,7 +17,7 @@ import numpy as np
 from scipy import sparse
 from scipy.sparse.linalg import ArpackError, LinearOperator, svds
 
-from spectral_latent.trees import FloatArray, IntArray
+from spectral_latent.trees import FloatArray
 
 __all__ = ["ProjectedViews", "project", "states_for", "truncated_svd"]
 
@@ -56,11 +56,11 @@ def truncated_svd(
         )
         try:
             u, sigma, vt = svds(omega, k=rank, v0=np.ones(min(shape)), solver="arpack")
-            return u[:, ::-1], sigma[::-1], vt[::-1].T
+            return u[:, ::-1], sigma[::-1].astype(np.float64), vt[::-1].T
         except ArpackError:
             pass
     u, sigma, vt = np.linalg.svd((inner.T @ outer).toarray() / n, full_matrices=False)
-    return u[:, :rank], sigma[:rank], vt[:rank].T
+    return u[:, :rank], sigma[:rank].astype(np.float64), vt[:rank].T
 
 
 def states_for(count: int, states: int) -> int:

@@ -68,7 +68,8 @@ def _smoothed_matrix(matrix: FloatArray, symbol_means: list[FloatArray], smoothi
     own = confidence(n, smoothing)
     z, y = matrix[:-1, -1] / n, matrix[-1, :-1] / n
     backed_off = own * np.outer(z, y) + (1 - own) * np.outer(*symbol_means)
-    return own * matrix[:-1, :-1] + n * (1 - own) * backed_off
+    smoothed: FloatArray = own * matrix[:-1, :-1] + n * (1 - own) * backed_off
+    return smoothed
 
 
 def solve(

@@ -37,7 +37,7 @@ class SpectralOptions:
 
     states: int = 16
     scaling: float | None = 1.0
-    smoothing: float | None = 30.0
+    smoothing: float | None = 15.0
     cutoff: float = 0.01
     jobs: int = 1
 

@@ -1,6 +1,7 @@
 """Inference over forests: the one inside-outside engine, and decoding."""
 
 from spectral_latent.inference.decoding import Derivation, best_derivation, k_best_derivations
+from spectral_latent.inference.expectations import collapse, expected_counts
 from spectral_latent.inference.inside_outside import (
     ScaledVectors,
     Weight,
@@ -10,16 +11,21 @@ from spectral_latent.inference.inside_outside import (
     total_weight,
     tree_weights,
 )
+from spectral_latent.inference.sampling import SampledTrees, sample_trees
 
 __all__ = [
     "Derivation",
+    "SampledTrees",
     "ScaledVectors",
     "Weight",
     "best_derivation",
+    "collapse",
+    "expected_counts",
     "inside",
     "k_best_derivations",
     "marginals",
     "outside",
+    "sample_trees",
     "total_weight",
     "tree_weights",
 ]

@@ -42,7 +42,7 @@ class Derivation(NamedTuple):
 
 
 @njit(cache=True, nogil=True)
-def _best_edges(forest, weights):
+def _best_edges(forest: Forest, weights: FloatArray) -> tuple[FloatArray, IntArray]:
     """Score of the best derivation below each item, and its edge (-1 where there is none)."""
     n_items = len(forest.symbol)
     score = np.full(n_items, -np.inf)

@@ -98,4 +98,5 @@ def marginals(operators: ObservableOperators, forest: Forest, inner: ScaledVecto
     with np.errstate(divide="ignore", invalid="ignore"):
         ratio = np.where(total[component] == 0.0, 0.0, product / total[component])
     shift = inner.exponents + outer.exponents - exponent[component]
-    return np.ldexp(ratio, np.clip(shift, -2000, 900))
+    scaled: FloatArray = np.ldexp(ratio, np.clip(shift, -2000, 900))
+    return scaled

@@ -12,6 +12,9 @@ import math
 import numpy as np
 from numba import njit
 
+from spectral_latent.operators import PackedOperators
+from spectral_latent.trees import FloatArray, Forest, IntArray
+
 __all__ = ["EMPTY", "inside_pass", "outside_pass"]
 
 EMPTY = -(1 << 40)  # the exponent of a vector of zeros: far below that of any other
@@ -20,13 +23,13 @@ _compiled = njit(cache=True, nogil=True, fastmath={"contract", "reassoc"})
 
 
 @_compiled
-def _power(exponent):
+def _power(exponent: int) -> float:
     """2 ** exponent for exponent <= 0; zero where it underflows."""
     return math.ldexp(1.0, exponent) if exponent > -1070 else 0.0
 
 
 @_compiled
-def _normalise(vector, exponent):
+def _normalise(vector: FloatArray, exponent: int) -> int:
     """Scale in place to a largest entry in [1/2, 1); return the exponent that makes up for it."""
     largest = 0.0
     for i in range(len(vector)):
@@ -41,7 +44,7 @@ def _normalise(vector, exponent):
 
 
 @_compiled
-def _add(total, exponents, item, vector, exponent):
+def _add(total: FloatArray, exponents: IntArray, item: int, vector: FloatArray, exponent: int) -> None:
     """total[item] 2^exponents[item] += vector 2^exponent, kept at the larger of the two exponents."""
     if exponent > exponents[item]:
         scale = _power(exponents[item] - exponent)
@@ -55,7 +58,7 @@ def _add(total, exponents, item, vector, exponent):
 
 
 @_compiled
-def _edge_exponent(forest, exponents, edge):
+def _edge_exponent(forest: Forest, exponents: IntArray, edge: int) -> int:
     """The exponent of an edge's contribution to its item: the sum of its children's."""
     if forest.rule[edge] < 0:
         return EMPTY
@@ -68,7 +71,7 @@ def _edge_exponent(forest, exponents, edge):
 
 
 @_compiled
-def _run_end(forest, edge, stop):
+def _run_end(forest: Forest, edge: int, stop: int) -> int:
     """The end of the run of edges that apply the rule of `edge`, which is binary."""
     end = edge + 1
     while end < stop and forest.rule[end] == forest.rule[edge] and forest.right[end] >= 0:
@@ -77,7 +80,9 @@ def _run_end(forest, edge, stop):
 
 
 @_compiled
-def _block(operators, r, m_a, m_b, m_c):
+def _block(
+    operators: PackedOperators, r: int, m_a: int, m_b: int, m_c: int
+) -> tuple[FloatArray, FloatArray, FloatArray]:
     """The (m_a, Q) matrix of a binary rule and its two (Q, m) factors, which are empty if multiplied out."""
     terms = operators.terms[r]
     size = terms if terms else m_b * m_c
@@ -91,15 +96,15 @@ def _block(operators, r, m_a, m_b, m_c):
 
 
 @_compiled
-def _dot(row, vector):
-    total = row[0] * vector[0]
-    for i in range(1, len(row)):
+def _dot(row: FloatArray, vector: FloatArray) -> float:
+    total = 0.0
+    for i in range(len(row)):
         total += row[i] * vector[i]
     return total
 
 
 @_compiled
-def _pair(second, third, y, z, scale, pair):
+def _pair(second: FloatArray, third: FloatArray, y: FloatArray, z: FloatArray, scale: float, pair: FloatArray) -> None:
     """pair += scale times the image of children y (m_b,), z (m_c,) in the rule's pair space."""
     if len(second):
         for n in range(len(second)):
@@ -114,7 +119,15 @@ def _pair(second, third, y, z, scale, pair):
 
 
 @_compiled
-def _unpair(second, third, weights, y, z, to_y, to_z):
+def _unpair(
+    second: FloatArray,
+    third: FloatArray,
+    weights: FloatArray,
+    y: FloatArray,
+    z: FloatArray,
+    to_y: FloatArray,
+    to_z: FloatArray,
+) -> None:
     """to_y, to_z = the derivatives of weights · pair(y, z) by y and by z."""
     to_y[:] = 0.0
     to_z[:] = 0.0
@@ -136,8 +149,8 @@ def _unpair(second, third, weights, y, z, to_y, to_z):
 
 
 @_compiled
-def _largest_pair_space(operators):
-    """The most numbers that a pair (second) or a state vector (first result) needs."""
+def _sizes(operators: PackedOperators) -> tuple[int, int]:
+    """The most numbers that a state vector and a pair need."""
     m_max = operators.leaf.shape[1]
     size = m_max * m_max
     for terms in operators.terms:
@@ -146,7 +159,16 @@ def _largest_pair_space(operators):
 
 
 @_compiled
-def _inside_item(operators, forest, alpha, exponents, item, top, out, scratch):
+def _inside_item(
+    operators: PackedOperators,
+    forest: Forest,
+    alpha: FloatArray,
+    exponents: IntArray,
+    item: int,
+    top: int,
+    out: FloatArray,
+    scratch: FloatArray,
+) -> None:
     """out += the sum over the item's edges, at exponent `top`."""
     edge, stop = forest.start[item], forest.start[item + 1]
     while edge < stop:
@@ -179,10 +201,10 @@ def _inside_item(operators, forest, alpha, exponents, item, top, out, scratch):
 
 
 @_compiled
-def inside_pass(operators, forest):
+def inside_pass(operators: PackedOperators, forest: Forest) -> tuple[FloatArray, IntArray]:
     """α (I, M) and exponents (I,): item i's inside vector is α[i] 2^exponents[i]."""
     n_items = len(forest.symbol)
-    m_max, size = _largest_pair_space(operators)
+    m_max, size = _sizes(operators)
     alpha = np.zeros((n_items, m_max))
     exponents = np.full(n_items, EMPTY, dtype=np.int64)
     scratch = np.empty(size)
@@ -198,7 +220,16 @@ def inside_pass(operators, forest):
 
 
 @_compiled
-def _outside_item(operators, forest, alpha, inside_exponents, beta, exponents, item, scratch):
+def _outside_item(
+    operators: PackedOperators,
+    forest: Forest,
+    alpha: FloatArray,
+    inside_exponents: IntArray,
+    beta: FloatArray,
+    exponents: IntArray,
+    item: int,
+    scratch: FloatArray,
+) -> None:
     """Add the item's outside vector, through its edges, to its children's."""
     above = beta[item, : operators.states[forest.symbol[item]]]
     to_left, to_right = scratch[0], scratch[1]
@@ -231,10 +262,12 @@ def _outside_item(operators, forest, alpha, inside_exponents, beta, exponents, i
 
 
 @_compiled
-def outside_pass(operators, forest, alpha, inside_exponents):
+def outside_pass(
+    operators: PackedOperators, forest: Forest, alpha: FloatArray, inside_exponents: IntArray
+) -> tuple[FloatArray, IntArray]:
     """β (I, M) and exponents (I,), from the result of `inside_pass` on the same forest."""
     n_items = len(forest.symbol)
-    m_max, size = _largest_pair_space(operators)
+    m_max, size = _sizes(operators)
     beta = np.zeros((n_items, m_max))
     exponents = np.full(n_items, EMPTY, dtype=np.int64)
     scratch = np.empty((3, size))

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from spectral_latent.lexicon.signatures import DEPTH, signatures
+from spectral_latent.lexicon.signatures import DEPTH, Signature, signatures
 from spectral_latent.trees import IntArray, Vocabulary
 
 __all__ = ["Lexicon", "LexiconOptions"]
@@ -44,7 +44,7 @@ class Lexicon:
     def __init__(self, words: Iterable[str], options: LexiconOptions | None = None) -> None:
         self.options = options or LexiconOptions()
         self.words = list(dict.fromkeys(words))
-        self.terminals = Vocabulary(self.words)
+        self.terminals: Vocabulary[str | Signature] = Vocabulary(self.words)
         for word in self.words:
             for signature in signatures(word):
                 self.terminals.add(signature)

@@ -20,7 +20,7 @@ import numpy as np
 from spectral_latent.estimation import LeafMoments
 from spectral_latent.lexicon.lexicon import Lexicon, LexiconOptions
 from spectral_latent.lexicon.signatures import DEPTH
-from spectral_latent.trees import FloatArray, IntArray, Rules
+from spectral_latent.trees import BoolArray, FloatArray, IntArray, Rules
 
 __all__ = ["smooth_emissions"]
 
@@ -33,10 +33,10 @@ class _Emissions(NamedTuple):
     vectors: FloatArray  # (n, M + 1): Σ z, then the count
 
     @property
-    def count(self) -> FloatArray:
+    def tokens(self) -> FloatArray:
         return self.vectors[:, -1]
 
-    def where(self, keep: IntArray) -> _Emissions:
+    def where(self, keep: IntArray | BoolArray) -> _Emissions:
         """Some of the pairs, by index or mask."""
         return _Emissions(self.symbol[keep], self.terminal[keep], self.vectors[keep])
 
@@ -52,7 +52,7 @@ class _Emissions(NamedTuple):
         distinct, which = Rules.distinct(pairs)
         order = np.argsort(which, kind="stable")
         starts = np.searchsorted(which[order], np.arange(len(distinct)))
-        return _Emissions(*distinct.T, np.add.reduceat(vectors[order], starts, axis=0))
+        return _Emissions(distinct[:, 0], distinct[:, 1], np.add.reduceat(vectors[order], starts, axis=0))
 
     def lent(self, source: IntArray, target: IntArray) -> _Emissions:
         """For every i, the pairs of terminal source[i] as pairs of terminal target[i]."""
@@ -88,19 +88,19 @@ def _posteriors(rare: _Emissions, ladders: IntArray, options: LexiconOptions) ->
         if level:
             here = np.unique(ladders[ladders[:, level] >= 0, level])
             evidence = evidence.plus(rungs[-1].lent(ladders[here, level - 1], here).times(options.back_off))
-        total = np.bincount(evidence.terminal, evidence.count, minlength=len(ladders))  # n(s) + K
+        total = np.bincount(evidence.terminal, evidence.tokens, minlength=len(ladders))  # n(s) + K
         rungs.append(evidence.times(1.0 / total[evidence.terminal]))
     every = rungs[0].plus(*rungs[1:])
-    return every.where(every.count >= options.least)
+    return every.where(every.tokens >= options.least)
 
 
 def _shared(emissions: _Emissions, moments: LeafMoments, family: IntArray, share: float) -> _Emissions:
     """Each symbol's emissions mixed with C p(x | family) z̄_a."""
     pooled = emissions._replace(symbol=family[emissions.symbol], vectors=emissions.vectors[:, -1:]).plus()
-    totals = np.bincount(pooled.symbol, pooled.count)
+    totals = np.bincount(pooled.symbol, pooled.tokens)
     symbols = np.unique(emissions.symbol)
     rows, which = _join(pooled.symbol, family[symbols])
-    amount = share * pooled.count[rows] / totals[pooled.symbol[rows]]
+    amount = share * pooled.tokens[rows] / totals[pooled.symbol[rows]]
     count = moments.symbol_count[symbols]
     mean = np.concatenate([moments.symbol_total[symbols] / count[:, None], np.ones((len(symbols), 1))], axis=1)
     lent = _Emissions(symbols[which], pooled.terminal[rows], amount[:, None] * mean[which])
@@ -125,7 +125,7 @@ def smooth_emissions(lexicon: Lexicon, moments: LeafMoments, family: IntArray) -
     """
     options, ladders = lexicon.options, lexicon.ladders()
     observed = _observed(moments, options.own)
-    tokens = np.bincount(observed.terminal, observed.count, minlength=len(ladders))
+    tokens = np.bincount(observed.terminal, observed.tokens, minlength=len(ladders))
     is_rare = (tokens > 0) & (tokens <= max(options.rare, tokens[tokens > 0].min()))
     posterior = _posteriors(observed.where(is_rare[observed.terminal]), ladders, options)
     rare = np.flatnonzero(is_rare)

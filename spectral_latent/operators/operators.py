@@ -98,8 +98,7 @@ class ObservableOperators:
                 first, second, third = np.split(block, cuts)
                 binary.append(Tensor(first.reshape(-1, terms).T, second.reshape(terms, -1), third.reshape(terms, -1)))
             else:
-                empty = (np.empty((0, m)) for m in shape)
-                binary.append(Tensor(*empty, dense=block.reshape(shape)))
+                binary.append(Tensor.of_dense(block.reshape(shape)))
         rules = Rules(packed.leaf_rules, packed.unary_rules, packed.binary_rules)
         return ObservableOperators(rules, packed.states, packed.root, packed.leaf, packed.unary, binary, probabilities)
 

@@ -38,6 +38,12 @@ class Tensor:
     third: FloatArray
     dense: FloatArray | None = None
 
+    @staticmethod
+    def of_dense(dense: FloatArray) -> Tensor:
+        """A tensor without factors."""
+        m_a, m_b, m_c = dense.shape
+        return Tensor(np.empty((0, m_a)), np.empty((0, m_b)), np.empty((0, m_c)), dense)
+
     @property
     def shape(self) -> tuple[int, int, int]:
         """(m_a, m_b, m_c)."""
@@ -63,8 +69,7 @@ class Tensor:
         size = int(np.prod(self.shape))
         if self.dense is None and 0 < self.n_terms * sum(self.shape) <= size:
             return self
-        empty = (np.empty((0, m)) for m in self.shape)
-        return Tensor(*empty, dense=self.multiplied_out())
+        return Tensor.of_dense(self.multiplied_out())
 
     def transform(self, maps: tuple[FloatArray, FloatArray, FloatArray]) -> Tensor:
         """The tensor seen through a linear map (m'_k, m_k) on each of its three legs."""

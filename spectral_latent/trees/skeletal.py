@@ -51,7 +51,7 @@ class SkeletalTrees:
         root: Sequence[int],
     ) -> SkeletalTrees:
         """Trees from five columns of integers.  Raises ValueError if they do not describe trees."""
-        columns = (np.asarray(column, dtype=np.int64) for column in (symbol, left, right, terminal, root))
+        columns = (np.array(column, dtype=np.int64) for column in (symbol, left, right, terminal, root))
         trees = SkeletalTrees(*columns)
         trees._check()
         return trees
@@ -175,9 +175,9 @@ class SkeletalTrees:
     @cached_property
     def first_leaf(self) -> IntArray:
         """Position within its tree of the leftmost leaf below the node."""
-        leaves_before = np.cumsum(self.is_leaf) - self.is_leaf  # nodes come in post-order, leaves left to right
+        leaves_before: IntArray = np.cumsum(self.is_leaf) - self.is_leaf  # nodes come in post-order, leaves left to right
         first_node = np.concatenate([[0], self.root[:-1] + 1])
-        offset = leaves_before[first_node[self.tree]] if self.n_nodes else leaves_before
+        offset: IntArray = leaves_before[first_node[self.tree]] if self.n_nodes else leaves_before
         return leaves_before[self.follow(self.left)] - offset
 
     @cached_property

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import dataclass
+from typing import Generic, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,8 +22,10 @@ BoolArray = NDArray[np.bool_]
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
+Name = TypeVar("Name", bound=Hashable)
 
-class Vocabulary:
+
+class Vocabulary(Generic[Name]):
     """A growing two-way table of hashable names and the integers 0, 1, 2, ...
 
     >>> symbols = Vocabulary(["S", "NP"])
@@ -32,30 +35,30 @@ class Vocabulary:
     ['S', 'NP', 'VP']
     """
 
-    def __init__(self, names: Iterable[Hashable] = ()) -> None:
-        self.names: list[Hashable] = []
-        self._index: dict[Hashable, int] = {}
+    def __init__(self, names: Iterable[Name] = ()) -> None:
+        self.names: list[Name] = []
+        self._index: dict[Name, int] = {}
         for name in names:
             self.add(name)
 
-    def add(self, name: Hashable) -> int:
+    def add(self, name: Name) -> int:
         """The integer of a name, which is entered if it is new."""
         index = self._index.setdefault(name, len(self.names))
         if index == len(self.names):
             self.names.append(name)
         return index
 
-    def get(self, name: Hashable) -> int:
+    def get(self, name: Name) -> int:
         """The integer of a name, or -1 if it was never entered."""
         return self._index.get(name, -1)
 
-    def __getitem__(self, name: Hashable) -> int:
+    def __getitem__(self, name: Name) -> int:
         return self._index[name]
 
     def __len__(self) -> int:
         return len(self.names)
 
-    def __iter__(self) -> Iterator[Hashable]:
+    def __iter__(self) -> Iterator[Name]:
         return iter(self.names)
 
     def __contains__(self, name: Hashable) -> bool:

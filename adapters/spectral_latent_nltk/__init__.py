@@ -1,0 +1,6 @@
+"""NLTK's interfaces over the models of `spectral_latent`: translation only."""
+
+from spectral_latent_nltk._parser import FALLBACK, SpectralParser
+from spectral_latent_nltk._trees import ParseTree
+
+__all__ = ["FALLBACK", "ParseTree", "SpectralParser"]

@@ -1,0 +1,53 @@
+"""The plain PCFG under a model, as a grammar of NLTK's."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+
+from nltk.grammar import PCFG, Nonterminal, ProbabilisticProduction
+
+from spectral_latent.constituency import ConstituencyModel, Label
+
+__all__ = ["plain_pcfg"]
+
+_Rule = tuple[Nonterminal, tuple[Nonterminal | str, ...], float]
+
+
+def plain_pcfg(model: ConstituencyModel) -> PCFG:
+    """The model's rules with the probabilities that they have without latent states.
+
+    Symbols are named as `Tree.chomsky_normal_form` and `Tree.collapse_unary` name them, so that
+    `Tree.un_chomsky_normal_form` undoes the binarisation.  The start symbol is ROOT.  Terminals are the words seen
+    in training; what the model sets aside for other words is divided among them.
+    """
+    rules = [rule for rule in _weighted(model) if rule[-1] > 0]
+    total: defaultdict[Nonterminal, float] = defaultdict(float)
+    for parent, _, weight in rules:
+        total[parent] += weight
+    productions = [
+        ProbabilisticProduction(parent, children, prob=weight / total[parent]) for parent, children, weight in rules
+    ]
+    return PCFG(Nonterminal("ROOT"), productions)
+
+
+def _weighted(model: ConstituencyModel) -> Iterator[_Rule]:
+    """All rules; none is unary below the root, because chains are collapsed."""
+    plain, words = model.plain, model.lexicon.words
+    names = [Nonterminal(_name(label)) for label in model.labels]
+    for name, weight in zip(names, plain.root[:, 0].tolist(), strict=True):
+        yield Nonterminal("ROOT"), (name,), weight
+    for (a, b, c), tensor in zip(plain.rules.binary.tolist(), plain.binary, strict=True):
+        yield names[a], (names[b], names[c]), tensor.multiplied_out().item()
+    for (a, x), weight in zip(plain.rules.leaf.tolist(), plain.leaf[:, 0].tolist(), strict=True):
+        if x < len(words):
+            yield names[a], (words[x],), weight
+
+
+def _name(label: Label) -> str:
+    """`NP+NN` for a chain, `NP|<DT-NN>` for a part of an NP, `NP^<S>` for an NP that remembers its parent."""
+    name = "+".join(label.chain)
+    memory = f"<{'-'.join(label.memory)}>"
+    if label.bar:
+        return f"{name}|{memory}"
+    return f"{name}^{memory}" if label.memory else name

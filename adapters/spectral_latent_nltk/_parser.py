@@ -1,0 +1,128 @@
+"""The latent PCFG as a parser of NLTK's."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from functools import cached_property
+
+from nltk.grammar import PCFG
+from nltk.parse.api import ParserI
+from nltk.tree import Tree
+
+from spectral_latent.constituency import FALLBACK, ConstituencyModel, ConstituencyOptions, Phrase
+from spectral_latent.corpora import phrase_from_nltk
+from spectral_latent_nltk._grammar import plain_pcfg
+from spectral_latent_nltk._trees import ParseTree
+
+__all__ = ["FALLBACK", "SpectralParser"]
+
+
+class SpectralParser(ParserI):
+    """A latent-variable PCFG behind NLTK's `ParserI`; may be shared between threads.
+
+    A sentence is a list of tokens.  One that has tokens gets at least one tree over exactly these: where the grammar
+    has none, a flat tree labelled `FALLBACK`.  An empty sentence gets none: an empty iterator, or None from
+    `parse_one`.
+
+    >>> trees = [Tree("S", [Tree("NNS", [noun]), Tree("VBP", [verb])])
+    ...     for noun in ("cats", "dogs") for verb in ("bark", "sleep")]
+    >>> parser = SpectralParser.train(trees)
+    >>> print(parser.parse_one(["mice", "sleep"]).pformat())
+    (S (NNS mice) (VBP sleep))
+    """
+
+    def __init__(self, model: ConstituencyModel) -> None:
+        self.model = model
+
+    @classmethod
+    def train(
+        cls,
+        trees: Iterable[Tree],
+        n_states: int | None = None,
+        *,
+        jobs: int | None = None,
+        options: ConstituencyOptions | None = None,
+    ) -> SpectralParser:
+        """Learn from treebank trees: any iterable, read once.  The same trees give the same parser.
+
+        n_states: the most latent states of a symbol; 16 if `options` do not say otherwise.
+        jobs: processes; the result does not depend on it.
+        options: everything else.
+
+        Raises TypeError or ValueError for what is not a treebank tree, and EstimationError, a ValueError, if a tree
+        has no words or there is no tree.
+        """
+        if isinstance(trees, Tree):
+            raise TypeError("expected an iterable of trees, got one tree; give [tree]")
+        options = options or ConstituencyOptions()
+        given = {name: value for name, value in (("states", n_states), ("jobs", jobs)) if value is not None}
+        options = replace(options, spectral=replace(options.spectral, **given))
+        return cls(ConstituencyModel.train(_phrases(trees), options))
+
+    def parse(self, sent: Iterable[str], n_best: int = 1) -> Iterator[ParseTree]:
+        """Up to `n_best` different trees of a tokenised sentence, the best first.
+
+        The best has the largest expected number of right constituents, so that log probabilities need not fall from
+        tree to tree.  `parse_one`, `parse_all` and `parse_sents` take `n_best` too.
+
+        Raises TypeError for a sentence that is not made of strings, and ValueError for n_best < 1.
+        """
+        tokens = _tokens(sent)
+        parses = self.model.parse_nbest(tokens, n_best) if tokens else []
+        return map(ParseTree.of, parses)
+
+    def grammar(self) -> PCFG:
+        """The rules with the probabilities that they have without latent states; made at the first call.
+
+        >>> parser = SpectralParser.train([Tree("S", [Tree("NN", ["rain"]), Tree("VBZ", ["falls"])])])
+        >>> for production in parser.grammar().productions()[:3]:
+        ...     print(production)
+        ROOT -> S [1.0]
+        S -> NN VBZ [1.0]
+        NN -> 'rain' [0.926]
+        """
+        return self._grammar
+
+    @cached_property
+    def _grammar(self) -> PCFG:
+        return plain_pcfg(self.model)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the parser to one file, whole or not at all."""
+        self.model.save(path)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> SpectralParser:
+        """Read a parser.  Raises ModelFileError, a ValueError, for a file that is not a whole model."""
+        return cls(ConstituencyModel.load(path))
+
+    def __repr__(self) -> str:
+        operators, words = self.model.operators, self.model.lexicon.words
+        return (
+            f"<SpectralParser: {operators.n_symbols} symbols of up to {operators.states.max()} states, "
+            f"{len(words)} words>"
+        )
+
+
+def _phrases(trees: Iterable[Tree]) -> Iterator[Phrase]:
+    """The trees as phrases; an error says which tree is wrong."""
+    for number, tree in enumerate(trees, start=1):
+        try:
+            yield phrase_from_nltk(tree)
+        except (TypeError, ValueError) as error:
+            raise type(error)(f"tree {number}: {error}") from None
+
+
+def _tokens(sentence: Iterable[str]) -> list[str]:
+    """The tokens, if they are some."""
+    if isinstance(sentence, str):
+        raise TypeError(
+            f"expected a list of tokens, got the string {sentence!r:.60}; split it, as nltk.word_tokenize does"
+        )
+    tokens = list(sentence)
+    for token in tokens:
+        if not isinstance(token, str):
+            raise TypeError(f"expected tokens that are strings, got {token!r:.60}; give the words alone, without tags")
+    return tokens

@@ -1,0 +1,37 @@
+"""Parses as NLTK's trees."""
+
+from __future__ import annotations
+
+import math
+
+from nltk.tree import ProbabilisticTree
+
+from spectral_latent.constituency import Parse
+from spectral_latent.corpora import phrase_to_nltk
+
+__all__ = ["ParseTree"]
+
+
+class ParseTree(ProbabilisticTree):
+    """A parse: a `ProbabilisticTree` that keeps its log probability when it is copied.
+
+    `logprob()` is log2 |p̂| of the estimated probability, and -inf for a fallback; `prob()` is 0 once that
+    underflows.  NLTK copies a tree by way of `prob()`, and the copy's `logprob()` would then raise.  Subtrees are
+    plain trees.
+
+    >>> tree = ParseTree("S", ["word"], logprob=-4000.0)
+    >>> tree.prob(), tree.copy(deep=True).logprob()
+    (0.0, -4000.0)
+    """
+
+    @classmethod
+    def of(cls, parse: Parse) -> ParseTree:
+        """The parse as a tree of NLTK's."""
+        tree = phrase_to_nltk(parse.tree)
+        return cls(tree.label(), list(tree), logprob=parse.log / math.log(2))
+
+    def copy(self, deep: bool = False) -> ParseTree:
+        """A copy with the same log probability; `deep` copies the subtrees too, as NLTK does with probability 1."""
+        copied: ParseTree = super().copy(deep)
+        copied.set_logprob(self.logprob())
+        return copied

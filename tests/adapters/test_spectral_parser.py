@@ -1,0 +1,174 @@
+"""The latent PCFG as NLTK's parser."""
+
+import itertools
+import math
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import pytest
+from nltk.grammar import Nonterminal
+from nltk.parse import ViterbiParser
+from nltk.tree import ParentedTree, Tree
+
+from spectral_latent.constituency import Binarisation, ConstituencyOptions
+from spectral_latent.estimation import SpectralOptions
+from spectral_latent_nltk import FALLBACK, ParseTree, SpectralParser
+from tests.conformance.parsers import ProbabilisticTreeConformance
+
+SUBJECTS = ["(NP (PRP They))", "(NP (DT The) (NNS dogs))", "(NP (NP (NNS Cats)) (PP (IN with) (NP (NNS tails))))"]
+OBJECTS = ["(NP (PRP it))", "(NP (DT the) (JJ old) (NN house))", "(NP (NP (NNS dogs)) (PP (IN with) (NP (NNS tails))))"]
+VERBS = ["(VBP see)", "(VBD left)"]
+
+
+def treebank() -> list[Tree]:
+    patterns = ["( (S {} (VP {} {}) (. .)) )", "( (S {} (VP {} {} (PP (IN with) (NP (NNS eyes)))) (. .)) )"]
+    parts = itertools.product(patterns, SUBJECTS, VERBS, OBJECTS)
+    return [Tree.fromstring(pattern.format(subject, verb, thing)) for pattern, subject, verb, thing in parts]
+
+
+class TestSpectralParser(ProbabilisticTreeConformance):
+    @staticmethod
+    def train(examples: Iterable[Any]) -> SpectralParser:
+        return SpectralParser.train(examples, n_states=4)
+
+    @staticmethod
+    def examples() -> list[Tree]:
+        return treebank()
+
+    @staticmethod
+    def sentences() -> list[list[str]]:
+        return [tree.leaves() for tree in treebank()[::7]]
+
+
+@pytest.fixture(scope="module")
+def parser() -> SpectralParser:
+    return SpectralParser.train(treebank(), n_states=4)
+
+
+@pytest.fixture(scope="module")
+def underivable() -> SpectralParser:
+    """A parser that has trees of two words only."""
+    return SpectralParser.train([Tree.fromstring("(S (NN rain) (VBZ falls))")])
+
+
+def test_learns_the_trees(parser: SpectralParser) -> None:
+    for tree in treebank():
+        assert Tree.convert(parser.parse_one(tree.leaves())) == tree[0]
+
+
+def test_learns_from_other_kinds_of_tree(parser: SpectralParser) -> None:
+    sentence = treebank()[0].leaves()
+    for kind in (ParentedTree.convert, Tree.freeze):
+        learnt = SpectralParser.train(map(kind, treebank()), n_states=4)
+        assert learnt.parse_one(sentence) == parser.parse_one(sentence)
+
+
+def test_settings() -> None:
+    options = ConstituencyOptions(spectral=SpectralOptions(states=3, smoothing=10.0))
+    assert SpectralParser.train(treebank()).model.options == ConstituencyOptions()
+    assert SpectralParser.train(treebank(), options=options).model.options == options
+    changed = SpectralParser.train(treebank(), 2, jobs=2, options=options).model.options.spectral
+    assert changed == SpectralOptions(states=2, smoothing=10.0, jobs=2)
+    with pytest.raises(ValueError, match="states must be at least 1"):
+        SpectralParser.train(treebank(), 0)
+
+
+@pytest.mark.parametrize(
+    ("trees", "error", "message"),
+    [
+        (Tree.fromstring("(S (NN rain) (VBZ falls))"), TypeError, r"give \[tree\]"),
+        ([Tree("S", [Tree("NN", ["rain"])]), Tree("S", [])], ValueError, "tree 2: the constituent S is empty"),
+        ([Tree("S", ["rain", "falls"])], ValueError, "tree 1: the constituent S has several words"),
+        ([Tree("S", [Tree("NN", [("rain", "NN")])])], TypeError, "tree 1: expected an nltk.Tree whose leaves"),
+        ([Tree("S", [Tree("-NONE-", ["*"])])], ValueError, "tree 1 has no words"),
+        ([], ValueError, "no trees to learn from"),
+    ],
+)
+def test_what_cannot_be_learnt_from(trees: Any, error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=message):
+        SpectralParser.train(trees)
+
+
+def test_n_best() -> None:
+    other = Tree.fromstring("(S (NP (PRP They)) (VP (VBP see) (NP (NNS dogs)) (PP (IN with) (NP (NNS eyes)))) (. .))")
+    parser = SpectralParser.train([*treebank(), other])
+    sentence = ["They", "see", "dogs", "with", "tails", "."]
+    trees = parser.parse_all(sentence, n_best=5)
+    assert len({str(Tree.convert(tree)) for tree in trees}) == len(trees) > 1
+    assert trees[0] == parser.parse_one(sentence)
+    assert [list(parses) for parses in parser.parse_sents([sentence], n_best=5)] == [trees]
+    with pytest.raises(ValueError, match="at least 1"):
+        parser.parse(sentence, n_best=0)
+
+
+def test_log_probability_is_of_the_tree(parser: SpectralParser) -> None:
+    tree = parser.parse_one(treebank()[3].leaves())
+    (score,) = parser.model.score([parser.model.parse(tree.leaves()).tree]).log
+    assert tree.logprob() == pytest.approx(score / math.log(2), rel=1e-12)
+
+
+def test_fallback(underivable: SpectralParser) -> None:
+    tree = underivable.parse_one(["rain"])
+    assert (tree.label(), tree.leaves(), tree.prob(), tree.logprob()) == (FALLBACK, ["rain"], 0.0, -math.inf)
+    assert tree.copy(deep=True).logprob() == -math.inf
+    assert "p=0" in str(tree)
+
+
+def test_parse_trees_are_of_one_class(parser: SpectralParser) -> None:
+    tree = parser.parse_one(treebank()[0].leaves())
+    assert type(tree) is type(tree.copy(deep=True)) is ParseTree
+    assert all(type(subtree) is Tree for subtree in tree if isinstance(subtree, Tree))
+
+
+def deep_tree(depth: int) -> Tree:
+    tree = Tree("VP", [Tree("VB", ["go"])])
+    for _ in range(depth):
+        tree = Tree("VP", [Tree("VB", ["see"]), tree])
+    return tree
+
+
+def test_deep_trees() -> None:
+    tree = deep_tree(300)
+    parser = SpectralParser.train([tree, deep_tree(2)], 2)
+    parse = parser.parse_one(tree.leaves())
+    assert parse.height() == tree.height()
+    assert parse.pformat() == tree.pformat()  # comparing such trees is too deep for NLTK
+
+
+def test_grammar_is_that_of_the_plain_model(parser: SpectralParser) -> None:
+    grammar = parser.grammar()
+    assert str(grammar.start()) == "ROOT"
+    root, *_ = grammar.productions(lhs=Nonterminal("ROOT"))
+    assert (str(root.rhs()[0]), root.prob()) == ("S", 1.0)
+    sentences = {str(production.lhs()) for production in grammar.productions()}
+    assert {"S", "S|<>", "NP+PRP", "DT"} <= sentences
+    sentence = treebank()[0].leaves()
+    grammar.check_coverage(sentence)
+    (tree,) = ViterbiParser(grammar).parse(sentence)
+    tree = Tree.convert(tree)[0]
+    tree.un_chomsky_normal_form()
+    assert tree == treebank()[0][0]
+
+
+def test_names_of_symbols_with_memory() -> None:
+    options = ConstituencyOptions(binarisation=Binarisation(siblings=1, parents=1))
+    grammar = SpectralParser.train(treebank(), options=options).grammar()
+    names = {str(production.lhs()) for production in grammar.productions()}
+    assert {"VP^<S>", "S|<.>"} <= names
+    trees = ViterbiParser(grammar).parse(treebank()[0].leaves())
+    tree = Tree.convert(next(trees))[0]
+    tree.un_chomsky_normal_form()
+    assert tree == treebank()[0][0]
+
+
+def test_repr(underivable: SpectralParser) -> None:
+    assert repr(underivable) == "<SpectralParser: 3 symbols of up to 1 states, 2 words>"
+
+
+def test_a_treebank(require_corpus: Callable[[str], Any]) -> None:
+    trees = require_corpus("treebank").parsed_sents("wsj_0003.mrg")
+    parser = SpectralParser.train(trees)
+    for sentence in ("Mr. Vinken said nothing .", "Asbestos ( a fibre ) causes cancer ."):
+        tree = parser.parse_one(sentence.split())
+        assert tree.leaves() == sentence.split()
+        assert tree.label() == "S"

@@ -1,0 +1,512 @@
+"""The inside-outside engine against enumeration of trees and hidden states, and against logarithms at scale."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from spectral_latent.inference import Weight, inside, marginals, outside, total_weight, tree_weights
+from spectral_latent.operators import ObservableOperators, Tensor
+from spectral_latent.trees import Forest, SkeletalTrees
+from tests.oracles import (
+    Lpcfg,
+    all_rules,
+    by_enumeration,
+    cky_forest,
+    columns,
+    derivations,
+    figure_2,
+    figure_3,
+    figure_4,
+    kind_and_rule,
+    leaves,
+    log_sum,
+    log_weight,
+    nested,
+    post_order,
+    random_lpcfg,
+    random_numbers,
+    rules_of,
+    spans,
+    tree_strategy,
+    unscaled,
+)
+
+STATES = [2, 3, 4]
+seeds = st.integers(0, 2**32 - 1)
+
+
+def values(weight: Weight) -> np.ndarray:
+    return weight.sign * np.exp(weight.log)
+
+
+def posteriors(operators: ObservableOperators, forest: Forest) -> np.ndarray:
+    inner = inside(operators, forest)
+    return marginals(operators, forest, inner, outside(operators, forest, inner))
+
+
+def ambiguous(rng: np.random.Generator, *, positive: bool) -> Lpcfg:
+    """Three symbols with every rule over them, two acyclic unary rules, and three terminals."""
+    rules = all_rules(3, 3, unary=[(0, 1), (2, 0)])
+    return random_lpcfg(rng, STATES, rules) if positive else random_numbers(rng, STATES, rules)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The oracles agree with each other
+
+
+@given(tree_strategy(max_leaves=4), seeds)
+@settings(max_examples=25)
+def test_figures_2_and_4_equal_the_sum_over_hidden_states(tree: tuple, seed: int) -> None:
+    model = random_numbers(np.random.default_rng(seed), STATES, rules_of([tree]))
+    assert figure_2(model, tree) == pytest.approx(by_enumeration(model, tree), rel=1e-10, abs=1e-12)
+    assert figure_4(model, tree) == pytest.approx(by_enumeration(model, tree), rel=1e-10, abs=1e-12)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Single trees
+
+
+@given(st.lists(tree_strategy(max_leaves=4), min_size=1, max_size=4), seeds)
+def test_tree_weights_are_sums_over_hidden_states(trees: list[tuple], seed: int) -> None:
+    model = random_numbers(np.random.default_rng(seed), STATES, rules_of(trees))
+    skeletal = columns(trees)
+    weight = tree_weights(model.operators(), Forest.of_trees(skeletal, model.rules()))
+    expected = [by_enumeration(model, tree) for tree in trees]
+    size = [figure_4(_absolute(model), tree) for tree in trees]
+    assert np.abs(values(weight) - expected) <= pytest.approx(0, abs=1e-10 * max(size))
+    assert ((weight.sign == np.sign(expected)) | (np.abs(expected) < 1e-10 * np.array(size))).all()
+
+
+def _absolute(model: Lpcfg) -> Lpcfg:
+    """The numbers without signs: the size of the terms that a weight is the sum of."""
+    tables = ({rule: np.abs(array) for rule, array in model.of(kind).items()} for kind in ("leaf", "unary", "binary"))
+    return Lpcfg(model.states, [np.abs(vector) for vector in model.pi], *tables)
+
+
+@given(tree_strategy(max_leaves=8), seeds)
+def test_every_node_of_a_single_tree_has_marginal_one(tree: tuple, seed: int) -> None:
+    model = random_lpcfg(np.random.default_rng(seed), STATES, rules_of([tree]))
+    forest = Forest.of_trees(columns([tree]), model.rules())
+    assert posteriors(model.operators(), forest) == pytest.approx(np.ones(forest.n_items), rel=1e-10)
+
+
+@given(st.lists(tree_strategy(), min_size=2, max_size=5), seeds)
+def test_a_rule_that_the_table_lacks_makes_the_tree_weigh_nothing(trees: list[tuple], seed: int) -> None:
+    model = random_lpcfg(np.random.default_rng(seed), STATES, rules_of(trees[:1]))
+    forest = Forest.of_trees(columns(trees), model.rules())
+    operators = model.operators()
+    weight, mu = tree_weights(operators, forest), posteriors(operators, forest)
+    inner = inside(operators, forest)
+    at = 0
+    for number, tree in enumerate(trees):
+        known = all(kind_and_rule(node)[1] in model.of(kind_and_rule(node)[0]) for node in post_order(tree))
+        size = len(list(post_order(tree)))
+        assert weight.sign[number] == known
+        assert np.isneginf(weight.log[number]) == (not known)
+        assert mu[at : at + size] == pytest.approx(np.full(size, float(known)))
+        at += size
+    assert not np.isnan(inner.vectors).any()
+
+
+def test_the_sign_of_a_negative_weight_is_kept() -> None:
+    tree = (0, (0, 0), (0, 1))
+    model = Lpcfg(
+        [1], [np.array([0.5])], {(0, 0): np.array([2.0]), (0, 1): np.array([-3.0])}, {}, {(0, 0, 0): np.ones((1, 1, 1))}
+    )
+    forest = Forest.of_trees(columns([tree]), model.rules())
+    weight = tree_weights(model.operators(), forest)
+    assert weight.sign.tolist() == [-1]
+    assert weight.log == pytest.approx([math.log(3.0)])
+    assert posteriors(model.operators(), forest) == pytest.approx(np.ones(3))
+
+
+def test_weight_of_any_magnitude_keeps_its_sign_and_its_logarithm() -> None:
+    weight = Weight.of(np.array([0.5, -0.75, 0.0, 1.0]), np.array([-(10**6), 10**6, 5, 0]))
+    assert weight.sign.tolist() == [1, -1, 0, 1]
+    assert weight.log[:2] == pytest.approx(
+        [math.log(0.5) - 10**6 * math.log(2), math.log(0.75) + 10**6 * math.log(2)], rel=1e-14
+    )
+    assert weight.log[2:].tolist() == [-np.inf, 0.0]
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Packed forests
+
+
+@given(seeds, st.booleans(), st.lists(st.integers(0, 2), min_size=1, max_size=3))
+@settings(max_examples=15)
+def test_forests_sum_over_all_trees_and_hidden_states(seed: int, positive: bool, sentence: list[int]) -> None:
+    rng = np.random.default_rng(seed)
+    small = [2, 1, 2]
+    rules = all_rules(3, 3, unary=[(0, 1), (2, 0)])
+    model = random_lpcfg(rng, small, rules) if positive else random_numbers(rng, small, rules)
+    parsed = cky_forest(model, [sentence])
+    trees = derivations(model, sentence)
+    weights = np.array([by_enumeration(model, tree) for tree in trees])
+    operators = model.operators()
+    total = total_weight(operators, parsed.forest, inside(operators, parsed.forest))
+    size = np.abs(weights).sum()
+    assert abs(values(total)[0] - weights.sum()) <= 1e-9 * size
+    expected = np.zeros(len(parsed.items))
+    number = {item: i for i, (_, item) in enumerate(parsed.items)}
+    for tree, weight in zip(trees, weights, strict=True):
+        for item in spans(tree):
+            expected[number[item]] += weight
+    mu = posteriors(operators, parsed.forest) * values(total)
+    assert np.abs(mu - expected).max() <= 1e-8 * size
+
+
+@given(seeds, st.booleans())
+@settings(max_examples=6)
+def test_marginals_are_sums_over_the_trees_of_a_longer_sentence(seed: int, positive: bool) -> None:
+    rng = np.random.default_rng(seed)
+    model = ambiguous(rng, positive=positive)
+    sentence = rng.integers(3, size=4).tolist()
+    trees = derivations(model, sentence)
+    weights = np.array([figure_4(model, tree) for tree in trees])
+    parsed = cky_forest(model, [sentence])
+    number = {item: i for i, (_, item) in enumerate(parsed.items)}
+    expected = np.zeros(len(number))
+    for tree, weight in zip(trees, weights, strict=True):
+        for item in spans(tree):
+            expected[number[item]] += weight
+    mu = posteriors(model.operators(), parsed.forest) * weights.sum()
+    assert len(trees) > 1000
+    assert np.abs(mu - expected).max() <= 1e-9 * np.abs(weights).sum()
+
+
+@given(seeds, st.booleans())
+@settings(max_examples=5)
+def test_inside_and_outside_vectors_are_those_of_figure_3(seed: int, positive: bool) -> None:
+    rng = np.random.default_rng(seed)
+    rules = all_rules(2, 2)
+    model = (random_lpcfg if positive else random_numbers)(rng, [2, 3], rules)
+    sentence = rng.integers(2, size=5).tolist()
+    parsed, chart, operators = cky_forest(model, [sentence]), figure_3(model, sentence), model.operators()
+    inner = inside(operators, parsed.forest)
+    outer = outside(operators, parsed.forest, inner)
+    alpha, beta = unscaled(*inner), unscaled(*outer)
+    for i, (_, item) in enumerate(parsed.items):
+        m = model.states[item[0]]
+        assert alpha[i, :m] == pytest.approx(chart.alpha[item], rel=1e-8, abs=1e-12)
+        assert (alpha[i, m:] == 0).all()
+        assert beta[i, :m] == pytest.approx(chart.beta[item], rel=1e-8, abs=1e-9)
+    total = sum(chart.mu[a, 0, 5] for a in range(2))
+    expected = [chart.mu[item] / total for _, item in parsed.items]
+    mu = marginals(operators, parsed.forest, inner, outer)
+    assert mu == pytest.approx(expected, rel=1e-7, abs=1e-9 / abs(total) if positive else 1e-7)
+
+
+@given(seeds, st.booleans())
+@settings(max_examples=10)
+def test_theorem_1_any_invertible_basis_gives_the_same_weights_and_marginals(seed: int, positive: bool) -> None:
+    rng = np.random.default_rng(seed)
+    model = ambiguous(rng, positive=positive)
+    operators = model.operators()
+    bases = [_invertible(rng, m) for m in STATES]
+    moved = operators.change_basis(bases)
+    parsed = cky_forest(model, [rng.integers(3, size=n).tolist() for n in (1, 4, 6)])
+    inner, moved_inner = inside(operators, parsed.forest), inside(moved, parsed.forest)
+    weight, moved_weight = (
+        total_weight(o, parsed.forest, i) for o, i in ((operators, inner), (moved, moved_inner))
+    )
+    tolerance = 1e-10 if positive else 1e-6  # with signs, cancellation magnifies rounding
+    assert (weight.sign == moved_weight.sign).all()
+    assert moved_weight.log == pytest.approx(weight.log, abs=tolerance)
+    assert posteriors(moved, parsed.forest) == pytest.approx(
+        posteriors(operators, parsed.forest), rel=tolerance, abs=tolerance
+    )
+    alpha, moved_alpha = unscaled(*inner), unscaled(*moved_inner)
+    for i, a in enumerate(parsed.forest.symbol):
+        m = STATES[a]
+        assert moved_alpha[i, :m] @ bases[a] == pytest.approx(alpha[i, :m], rel=1e-6, abs=1e-9)  # f = b G⁻¹
+
+
+def _invertible(rng: np.random.Generator, m: int) -> np.ndarray:
+    """A matrix with singular values between 1/2 and 2."""
+    q, r = (np.linalg.qr(rng.normal(size=(m, m)))[0] for _ in range(2))
+    return q @ np.diag(rng.uniform(0.5, 2.0, size=m)) @ r
+
+
+def test_components_are_worth_what_each_is_worth_alone() -> None:
+    rng = np.random.default_rng(5)
+    model = ambiguous(rng, positive=True)
+    operators = model.operators()
+    sentences = [rng.integers(3, size=n).tolist() for n in (5, 1, 3, 7)]
+    together = cky_forest(model, sentences).forest
+    alone = [cky_forest(model, [sentence]).forest for sentence in sentences]
+    total = total_weight(operators, together, inside(operators, together))
+    each = [total_weight(operators, forest, inside(operators, forest)) for forest in alone]
+    assert together.n_components == 4
+    assert total.log.tolist() == [weight.log[0] for weight in each]
+    assert posteriors(operators, together).tolist() == [mu for f in alone for mu in posteriors(operators, f).tolist()]
+
+
+def test_a_component_of_weight_zero_does_not_disturb_its_neighbours() -> None:
+    rng = np.random.default_rng(6)
+    model = ambiguous(rng, positive=True)
+    for a in range(3):
+        model.q[a, 2][:] = 0.0
+    forest = cky_forest(model, [[0, 1], [0, 2, 1], [1, 0]]).forest
+    operators = model.operators()
+    weight = total_weight(operators, forest, inside(operators, forest))
+    mu = posteriors(operators, forest)
+    first, last = cky_forest(model, [[0, 1]]).forest, cky_forest(model, [[1, 0]]).forest
+    assert weight.sign.tolist() == [1, 0, 1]
+    assert np.isneginf(weight.log[1])
+    assert mu[: first.n_items].tolist() == posteriors(operators, first).tolist()
+    assert mu[-last.n_items :].tolist() == posteriors(operators, last).tolist()
+    assert (mu[first.n_items : -last.n_items] == 0.0).all()
+
+
+@pytest.mark.parametrize("positive", [True, False])
+def test_edges_of_rule_minus_one_weigh_nothing(positive: bool) -> None:
+    rng = np.random.default_rng(7)
+    model = ambiguous(rng, positive=positive)
+    operators = model.operators()
+    sentences = [[0, 1, 2, 1, 0], [2]]
+    clean = cky_forest(model, sentences).forest
+    strewn = cky_forest(model, sentences, rng=rng).forest
+    assert strewn.n_edges == 2 * clean.n_edges
+    weights = [total_weight(operators, forest, inside(operators, forest)).log for forest in (clean, strewn)]
+    assert weights[1] == pytest.approx(weights[0], rel=1e-10)
+    assert posteriors(operators, strewn) == pytest.approx(posteriors(operators, clean), rel=1e-8, abs=1e-12)
+
+
+def test_an_item_without_a_true_edge_is_empty_and_has_marginal_zero() -> None:
+    one = np.ones((1, 1, 1))
+    model = Lpcfg([1, 1], [np.ones(1), np.ones(1)], {(0, 0): np.ones(1)}, {}, {(1, 0, 0): one})
+    forest = Forest(
+        symbol=np.array([0, 0, 1]),
+        start=np.array([0, 1, 1, 2]),  # the second item has no edge at all
+        rule=np.array([0, 0]),
+        left=np.array([-1, 0]),
+        right=np.array([-1, 1]),
+        root=np.array([2]),
+        component=np.array([0]),
+    )
+    weight = tree_weights(model.operators(), forest)
+    assert (weight.sign.tolist(), weight.log.tolist()) == ([0], [-np.inf])
+    assert posteriors(model.operators(), forest).tolist() == [0.0, 0.0, 0.0]
+
+
+@pytest.mark.parametrize("factored", [True, False])
+def test_many_split_points_of_one_rule_equal_their_sum_one_by_one(factored: bool) -> None:
+    """A single rule a → a a: every item's edges are one run, up to 24 split points long."""
+    rng = np.random.default_rng(8)
+    m, n = 5, 25
+    parts = tuple(rng.exponential(size=(3, m)) for _ in range(3))
+    dense = np.einsum("na,nb,nc->abc", *parts)
+    model = Lpcfg(
+        [m], [np.ones(m)], {(0, 0): rng.exponential(size=m)}, {}, {(0, 0, 0): dense},
+        {(0, 0, 0): parts} if factored else {},
+    )  # fmt: skip
+    operators, parsed = model.operators(), cky_forest(model, [[0] * n])
+    assert (operators.packed.terms[0] > 0) == factored
+    alpha = {1: model.q[0, 0]}  # by width: all words are alike
+    for width in range(2, n + 1):
+        alpha[width] = sum(np.einsum("abc,b,c->a", dense, alpha[k], alpha[width - k]) for k in range(1, width))
+    weight = total_weight(operators, parsed.forest, inside(operators, parsed.forest))
+    assert weight.log == pytest.approx([np.log(alpha[n].sum())], rel=1e-12)
+    mu = posteriors(operators, parsed.forest)
+    widths = np.array([j - i for _, (_, i, j) in parsed.items])
+    assert mu[widths == 1] == pytest.approx(np.ones(n))  # every tree has every leaf
+    assert mu.sum() == pytest.approx(2 * n - 1)  # and 2n - 1 nodes
+
+
+def test_posteriors_of_a_long_ambiguous_sentence_count_the_nodes_of_a_tree() -> None:
+    rng = np.random.default_rng(9)
+    model = random_lpcfg(rng, [3, 2], all_rules(2, 3))
+    n = 40
+    parsed = cky_forest(model, [rng.integers(3, size=n).tolist()])
+    mu = posteriors(model.operators(), parsed.forest)
+    starts = np.array([[i, j] for _, (_, i, j) in parsed.items])
+    assert (mu >= 0).all()
+    assert mu.sum() == pytest.approx(2 * n - 1)
+    for i in range(n):
+        assert mu[(starts == [i, i + 1]).all(axis=1)].sum() == pytest.approx(1.0)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Scale
+
+
+def branching(n: int, side: str, rng: np.random.Generator) -> SkeletalTrees:
+    """A chain of n leaves of symbol 1 under nodes of symbol 0, to the right or to the left."""
+    terminals = rng.integers(3, size=n)
+    terminal = np.full(2 * n - 1, -1)
+    left, right = np.full((2, 2 * n - 1), -1)
+    symbol = np.zeros(2 * n - 1, dtype=int)
+    if side == "right":  # leaves first, then the nodes from the last two words up
+        terminal[:n] = terminals
+        inner = np.arange(n, 2 * n - 1)
+        left[inner] = np.arange(n - 2, -1, -1)
+        right[inner] = np.r_[n - 1, inner[:-1]]
+        symbol[:n] = 1
+    else:  # leaf, then leaf and node by turns
+        at = np.r_[0, np.arange(1, 2 * n - 1, 2)]
+        terminal[at] = terminals
+        symbol[at] = 1
+        inner = np.arange(2, 2 * n - 1, 2)
+        left[inner], right[inner] = inner - 2, inner - 1
+    return SkeletalTrees.of(symbol, left=left, right=right, terminal=terminal, root=[2 * n - 2])
+
+
+def chain_model(rng: np.random.Generator) -> Lpcfg:
+    rules = all_rules(2, 3)
+    return random_lpcfg(rng, [3, 2], rules)
+
+
+@pytest.mark.parametrize("side", ["left", "right"])
+@pytest.mark.parametrize("n", [500, 10_000])
+def test_long_chains_have_the_finite_logarithms_that_log_space_gives(n: int, side: str) -> None:
+    rng = np.random.default_rng(n)
+    model, trees = chain_model(rng), branching(n, side, rng)
+    operators, forest = model.operators(), Forest.of_trees(trees, model.rules())
+    weight = tree_weights(operators, forest)
+    expected = log_weight(model, trees)
+    assert expected[0] < -1000  # far below the smallest float64
+    assert weight.log == pytest.approx(expected, rel=1e-11)
+    assert posteriors(operators, forest) == pytest.approx(np.ones(forest.n_items), rel=1e-8)
+
+
+@given(seeds)
+@settings(max_examples=5)
+def test_trees_of_500_leaves_have_finite_logarithms(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    parts: list[tuple] = [(1, int(x)) for x in rng.integers(3, size=500)]
+    while len(parts) > 1:  # join neighbours at random
+        at = int(rng.integers(len(parts) - 1))
+        parts[at : at + 2] = [(int(rng.integers(2)), parts[at], parts[at + 1])]
+    model, trees = chain_model(rng), columns(parts)
+    forest = Forest.of_trees(trees, model.rules())
+    assert tree_weights(model.operators(), forest).log == pytest.approx(log_weight(model, trees), rel=1e-11)
+    assert posteriors(model.operators(), forest) == pytest.approx(np.ones(999), rel=1e-8)
+
+
+def test_weights_far_above_one_do_not_overflow() -> None:
+    rng = np.random.default_rng(10)
+    model, trees = chain_model(rng), branching(5000, "right", rng)
+    for table in (model.q, model.t):
+        for array in table.values():
+            array *= 1000.0
+    forest = Forest.of_trees(trees, model.rules())
+    weight = tree_weights(model.operators(), forest)
+    assert weight.log[0] > 10_000
+    assert weight.log == pytest.approx(log_weight(model, trees), rel=1e-11)
+    assert posteriors(model.operators(), forest) == pytest.approx(np.ones(forest.n_items), rel=1e-8)
+
+
+def test_a_trellis_of_10_000_steps_has_the_posteriors_of_log_space_forward_backward() -> None:
+    """Two tags per step: a hidden Markov model over tags with latent states, as right-branching trees.
+
+    Item (step, tag) stands for the rest of the sequence from there on; symbol 2 + tag is the leaf beside it.
+    """
+    rng = np.random.default_rng(11)
+    n, m = 10_000, 2
+    rules = {
+        "leaf": [(a, x) for a in range(4) for x in range(3)],
+        "unary": [],
+        "binary": [(a, a + 2, b) for a in range(2) for b in range(2)],
+    }
+    model = random_lpcfg(rng, [m] * 4, rules)
+    words = rng.integers(3, size=n)
+    leaf_row = {rule: r for r, rule in enumerate(rules["leaf"])}
+    symbol, start, edges = [], [0], []
+    at = {}
+    for step in range(n - 1, -1, -1):
+        for tag in (2, 3, 0, 1):
+            at[step, tag] = len(symbol)
+            symbol.append(tag)
+            if tag >= 2 or step == n - 1:
+                edges.append((leaf_row[tag, int(words[step])], -1, -1))
+            else:
+                edges += [
+                    (rules["binary"].index((tag, tag + 2, b)), at[step, tag + 2], at[step + 1, b]) for b in range(2)
+                ]
+            start.append(len(edges))
+    rule, left, right = np.array(edges).T.copy()
+    forest = Forest(
+        np.array(symbol), np.array(start), rule, left, right, np.array([at[0, 0], at[0, 1]]), np.array([0, 0])
+    )
+    with np.errstate(divide="ignore"):
+        transition = np.log([[model.t[a, a + 2, b] for b in range(2)] for a in range(2)])  # (a, b, h, h leaf, h next)
+        emission = np.log([[model.q[a, x] for x in range(3)] for a in range(4)])  # (a, x, h)
+        first = np.log(np.stack(model.pi[:2]))  # (a, h)
+    rest = np.empty((n, 2, m))  # log p(words from step on | tag, state)
+    rest[-1] = emission[:2, words[-1]]
+    for step in range(n - 2, -1, -1):
+        terms = (
+            transition + emission[2:, words[step]][:, None, None, :, None] + rest[step + 1][None, :, None, None, :]
+        )
+        rest[step] = log_sum(terms.transpose(0, 2, 1, 3, 4).reshape(2, m, -1))
+    total = float(log_sum((rest[0] + first).ravel()))
+    before = np.empty((n, 2, m))  # log p(words before step, tag and state at step)
+    before[0] = first
+    for step in range(n - 1):
+        terms = before[step][:, None, :, None, None] + transition + emission[2:, words[step]][:, None, None, :, None]
+        before[step + 1] = log_sum(terms.transpose(1, 4, 0, 2, 3).reshape(2, m, -1))
+    expected = np.exp(log_sum(before + rest) - total)  # (n, 2)
+    operators = model.operators()
+    weight = total_weight(operators, forest, inside(operators, forest))
+    mu = posteriors(operators, forest)
+    found = np.array([[mu[at[step, tag]] for tag in range(2)] for step in range(n)])
+    assert weight.log == pytest.approx([total], rel=1e-11)
+    assert total < -1000
+    assert found == pytest.approx(expected, abs=1e-8)
+    assert found.sum(axis=1) == pytest.approx(np.ones(n))
+
+
+def test_sentences_of_many_words_have_finite_logarithms_whatever_their_emissions() -> None:
+    """The total of a full chart scales exactly with the emissions, also when 60 of them are around 1e-250."""
+    rng = np.random.default_rng(12)
+    model = random_lpcfg(rng, [2], all_rules(1, 2))
+    parsed = cky_forest(model, [rng.integers(2, size=60).tolist()])
+    before = total_weight(model.operators(), parsed.forest, inside(model.operators(), parsed.forest)).log
+    mu = posteriors(model.operators(), parsed.forest)
+    for array in model.q.values():
+        array *= 1e-250
+    after = total_weight(model.operators(), parsed.forest, inside(model.operators(), parsed.forest)).log
+    assert after - before == pytest.approx([60 * math.log(1e-250)], rel=1e-12)
+    assert posteriors(model.operators(), parsed.forest) == pytest.approx(mu, rel=1e-9)
+
+
+def test_the_nested_form_and_the_columns_of_a_tree_are_inverse() -> None:
+    rng = np.random.default_rng(13)
+    for side in ("left", "right"):
+        tree = nested(branching(6, side, rng))[0]
+        assert nested(columns([tree])) == [tree]
+        assert len(leaves(tree)) == 6
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The edge of the number range
+
+
+def one_state(leaf: float, binary: float = 1.0, root: float = 1.0) -> tuple[ObservableOperators, Forest]:
+    trees = columns([(0, (0, 0), (0, 0))])
+    tensor = Tensor(*np.empty((3, 0, 1)), dense=np.full((1, 1, 1), binary))
+    operators = ObservableOperators(
+        trees.rules, np.array([1]), np.array([[root]]), np.array([[leaf]]), np.empty((0, 1, 1)), [tensor]
+    )
+    return operators, Forest.of_trees(trees, trees.rules)
+
+
+@pytest.mark.parametrize("leaf", [1e-300, 1e-308, 1e300])
+def test_parameters_near_the_ends_of_the_number_range_are_exact(leaf: float) -> None:
+    operators, forest = one_state(leaf)
+    assert tree_weights(operators, forest).log == pytest.approx([2 * math.log(leaf)])
+    assert posteriors(operators, forest) == pytest.approx(np.ones(3))
+
+
+@pytest.mark.xfail(strict=True, reason="bug: _normalise multiplies by ldexp(1, 1024+), which is infinite")
+@pytest.mark.parametrize("leaf", [1e-310, 5e-324])
+def test_subnormal_parameters_give_finite_weights(leaf: float) -> None:
+    operators, forest = one_state(leaf)
+    assert tree_weights(operators, forest).log == pytest.approx([2 * math.log(leaf)])
+    assert posteriors(operators, forest) == pytest.approx(np.ones(3))

@@ -1,0 +1,413 @@
+"""Plain, slow and independent versions of what the library computes, and random models and trees to try them on.
+
+A tree is a nested tuple: (symbol, terminal) at a leaf, (symbol, child) or (symbol, left, right) above.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from hypothesis import strategies as st
+
+from spectral_latent.operators import ObservableOperators, Tensor
+from spectral_latent.trees import Forest, Rules, SkeletalTrees
+
+Tree = tuple[Any, ...]
+Rule = tuple[int, ...]
+Item = tuple[int, int, int]  # symbol, first word, word after the last
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Trees
+
+
+def children(tree: Tree) -> tuple[Tree, ...]:
+    return () if isinstance(tree[1], int) else tree[1:]
+
+
+def post_order(tree: Tree) -> Iterator[Tree]:
+    for child in children(tree):
+        yield from post_order(child)
+    yield tree
+
+
+def kind_and_rule(tree: Tree) -> tuple[str, Rule]:
+    """`leaf`, `unary` or `binary`, and the rule at the top of the tree."""
+    below = children(tree)
+    if not below:
+        return "leaf", tree
+    return ("unary", "binary")[len(below) - 1], (tree[0], *(child[0] for child in below))
+
+
+def leaves(tree: Tree) -> list[int]:
+    below = children(tree)
+    return [tree[1]] if not below else [leaf for child in below for leaf in leaves(child)]
+
+
+def spans(tree: Tree, first: int = 0) -> Iterator[Item]:
+    """The item of every node, in post-order."""
+    at = first
+    for child in children(tree):
+        yield from spans(child, at)
+        at += len(leaves(child))
+    yield tree[0], first, max(at, first + 1)
+
+
+def columns(trees: Iterable[Tree]) -> SkeletalTrees:
+    symbol: list[int] = []
+    left: list[int] = []
+    right: list[int] = []
+    terminal: list[int] = []
+    root: list[int] = []
+
+    def add(tree: Tree) -> int:
+        below = [add(child) for child in children(tree)]
+        symbol.append(tree[0])
+        left.append(below[0] if below else -1)
+        right.append(below[1] if len(below) > 1 else -1)
+        terminal.append(-1 if below else tree[1])
+        return len(symbol) - 1
+
+    for tree in trees:
+        root.append(add(tree))
+    return SkeletalTrees.of(symbol, left=left, right=right, terminal=terminal, root=root)
+
+
+def nested(trees: SkeletalTrees) -> list[Tree]:
+    """The inverse of `columns`."""
+
+    def build(node: int) -> Tree:
+        below = [int(child) for child in (trees.left[node], trees.right[node]) if child >= 0]
+        if not below:
+            return int(trees.symbol[node]), int(trees.terminal[node])
+        return int(trees.symbol[node]), *(build(child) for child in below)
+
+    return [build(int(node)) for node in trees.root]
+
+
+def rules_of(trees: Iterable[Tree]) -> dict[str, list[Rule]]:
+    """The distinct rules of trees, each kind sorted."""
+    found: dict[str, set[Rule]] = {"leaf": set(), "unary": set(), "binary": set()}
+    for tree in trees:
+        for node in post_order(tree):
+            kind, rule = kind_and_rule(node)
+            found[kind].add(rule)
+    return {kind: sorted(rules) for kind, rules in found.items()}
+
+
+def tree_strategy(n_symbols: int = 3, n_terminals: int = 3, max_leaves: int = 5) -> st.SearchStrategy[Tree]:
+    symbols = st.integers(0, n_symbols - 1)
+    return st.recursive(
+        st.tuples(symbols, st.integers(0, n_terminals - 1)),
+        lambda below: st.one_of(st.tuples(symbols, below), st.tuples(symbols, below, below)),
+        max_leaves=max_leaves,
+    )
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Models: an L-PCFG is π, t, q and, for unary rules, u; its numbers need not be probabilities
+
+
+@dataclass(frozen=True)
+class Lpcfg:
+    """t[a, b, c]: (m_a, m_b, m_c), u[a, b]: (m_a, m_b), q[a, x]: (m_a,), pi[a]: (m_a,).
+
+    factors: rank-one terms (n, m) of some of the t, which are their sums.
+    """
+
+    states: list[int]
+    pi: list[np.ndarray]
+    q: dict[Rule, np.ndarray]
+    u: dict[Rule, np.ndarray]
+    t: dict[Rule, np.ndarray]
+    factors: dict[Rule, tuple[np.ndarray, np.ndarray, np.ndarray]] = field(default_factory=dict)
+
+    def of(self, kind: str) -> dict[Rule, np.ndarray]:
+        return {"leaf": self.q, "unary": self.u, "binary": self.t}[kind]
+
+    def operators(self) -> ObservableOperators:
+        """The same numbers as the library keeps them; rules that have factors are given as factors."""
+        m = max(self.states)
+        root, leaf = np.zeros((len(self.states), m)), np.zeros((len(self.q), m))
+        unary = np.zeros((len(self.u), m, m))
+        for a, vector in enumerate(self.pi):
+            root[a, : len(vector)] = vector
+        for r, rule in enumerate(sorted(self.q)):
+            leaf[r, : len(self.q[rule])] = self.q[rule]
+        for r, rule in enumerate(sorted(self.u)):
+            rows, cols = self.u[rule].shape
+            unary[r, :rows, :cols] = self.u[rule]
+        binary = []
+        for rule in sorted(self.t):
+            if rule in self.factors:
+                binary.append(Tensor(*self.factors[rule]))
+            else:
+                empty = (np.empty((0, size)) for size in self.t[rule].shape)
+                binary.append(Tensor(*empty, dense=self.t[rule]))
+        return ObservableOperators(self.rules(), np.array(self.states), root, leaf, unary, binary)
+
+    def rules(self) -> Rules:
+        return Rules(*(np.array(sorted(self.of(kind)), dtype=np.int64).reshape(-1, width) for kind, width in KINDS))
+
+
+KINDS = (("leaf", 2), ("unary", 2), ("binary", 3))
+
+
+def random_numbers(
+    rng: np.random.Generator, states: Sequence[int], rules: dict[str, list[Rule]], *, factored: bool = True
+) -> Lpcfg:
+    """A model of numbers of either sign; with `factored`, every second tensor is a sum of one or two rank-one terms."""
+    q = {rule: rng.normal(size=states[rule[0]]) for rule in rules["leaf"]}
+    u = {rule: rng.normal(size=[states[a] for a in rule]) for rule in rules["unary"]}
+    t, factors = {}, {}
+    for number, rule in enumerate(rules["binary"]):
+        if factored and number % 2:
+            parts = tuple(rng.normal(size=(1 + number % 4 // 3, states[a])) for a in rule)
+            factors[rule], t[rule] = parts, np.einsum("na,nb,nc->abc", *parts)
+        else:
+            t[rule] = rng.normal(size=[states[a] for a in rule])
+    return Lpcfg(list(states), [rng.normal(size=m) for m in states], q, u, t, factors)
+
+
+def random_lpcfg(rng: np.random.Generator, states: Sequence[int], rules: dict[str, list[Rule]]) -> Lpcfg:
+    """A proper L-PCFG: Σ_(rules and child states) = 1 for every symbol and state, Σ π = 1."""
+    shapes = {kind: (lambda rule: [states[a] for a in rule]) for kind in ("unary", "binary")}
+    shapes["leaf"] = lambda rule: [states[rule[0]]]
+    drawn = {kind: {rule: rng.exponential(size=shapes[kind](rule)) for rule in table} for kind, table in rules.items()}
+    for a, m in enumerate(states):
+        mine = [table[rule] for table in drawn.values() for rule in table if rule[0] == a]
+        total = sum((array.reshape(m, -1).sum(axis=1) for array in mine), start=np.zeros(m))
+        for array in mine:
+            array /= total.reshape(-1, *([1] * (array.ndim - 1)))
+    pi = [rng.exponential(size=m) for m in states]
+    total_pi = sum(vector.sum() for vector in pi)
+    return Lpcfg(list(states), [vector / total_pi for vector in pi], drawn["leaf"], drawn["unary"], drawn["binary"])
+
+
+def all_rules(n_symbols: int, n_terminals: int, *, unary: Iterable[Rule] = ()) -> dict[str, list[Rule]]:
+    """Every binary and leaf rule over the symbols, and the unary rules given."""
+    symbols = range(n_symbols)
+    return {
+        "leaf": list(itertools.product(symbols, range(n_terminals))),
+        "unary": sorted(unary),
+        "binary": list(itertools.product(symbols, symbols, symbols)),
+    }
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Probabilities
+
+
+def by_enumeration(model: Lpcfg, tree: Tree) -> float:
+    """p(r_1 ... r_N) = Σ_h p(r_1 ... r_N, h_1 ... h_N), equation 2, term by term."""
+    nodes = list(post_order(tree))
+    number = {id(node): i for i, node in enumerate(nodes)}
+    if len(number) != len(nodes):  # a tree that shares subtrees: give every node its own object
+        return by_enumeration(model, nested(columns([tree]))[0])
+    factors = []
+    for node in nodes:
+        kind, rule = kind_and_rule(node)
+        factors.append((model.of(kind)[rule], [number[id(node)], *(number[id(child)] for child in children(node))]))
+    total = 0.0
+    for h in itertools.product(*(range(model.states[node[0]]) for node in nodes)):
+        total += float(model.pi[tree[0]][h[-1]]) * math.prod(
+            float(array[tuple(h[i] for i in at)]) for array, at in factors
+        )
+    return total
+
+
+def figure_2(model: Lpcfg, tree: Tree) -> float:
+    """The conventional inside algorithm on an s-tree; a unary rule is a binary one without the right child."""
+
+    def b(node: Tree) -> list[float]:
+        kind, rule = kind_and_rule(node)
+        if kind == "leaf":
+            return [float(value) for value in model.q[rule]]
+        below = [b(child) for child in children(node)]
+        array = model.of(kind)[rule]
+        return [
+            sum(
+                float(array[(h, *states)]) * math.prod(vector[s] for vector, s in zip(below, states, strict=True))
+                for states in itertools.product(*(range(len(vector)) for vector in below))
+            )
+            for h in range(model.states[node[0]])
+        ]
+
+    return sum(value * float(p) for value, p in zip(b(tree), model.pi[tree[0]], strict=True))
+
+
+def figure_4(model: Lpcfg, tree: Tree) -> float:
+    """The tensor form on dense tensors."""
+
+    def f(node: Tree) -> np.ndarray:
+        kind, rule = kind_and_rule(node)
+        if kind == "leaf":
+            return model.q[rule]
+        below = [f(child) for child in children(node)]
+        return np.einsum("ijk,j,k->i" if kind == "binary" else "ij,j->i", model.of(kind)[rule], *below)
+
+    return float(f(tree) @ model.pi[tree[0]])
+
+
+def derivations(model: Lpcfg, sentence: Sequence[int]) -> list[Tree]:
+    """All trees over a sentence of terminals; unary rules must not form a cycle."""
+
+    def over(a: int, i: int, j: int) -> Iterator[Tree]:
+        if j == i + 1 and (a, sentence[i]) in model.q:
+            yield a, sentence[i]
+        for parent, child in model.u:
+            if parent == a:
+                yield from ((a, below) for below in over(child, i, j))
+        for parent, b, c in model.t:
+            if parent == a:
+                for k in range(i + 1, j):
+                    yield from ((a, *pair) for pair in itertools.product(over(b, i, k), over(c, k, j)))
+
+    return [tree for a in range(len(model.states)) for tree in over(a, 0, len(sentence))]
+
+
+@dataclass
+class Chart:
+    """ᾱ, β̄ and μ̄ of Figure 3, by item."""
+
+    alpha: dict[Item, np.ndarray]
+    beta: dict[Item, np.ndarray]
+    mu: dict[Item, float]
+
+
+def figure_3(model: Lpcfg, sentence: Sequence[int]) -> Chart:
+    """The conventional inside-outside algorithm on a sentence, loop by loop; no unary rules."""
+    n, m = len(sentence), model.states
+    items = [(a, i, i + width) for width in range(1, n + 1) for i in range(n - width + 1) for a in range(len(m))]
+    alpha = {(a, i, j): np.zeros(m[a]) for a, i, j in items}
+    beta = {item: np.zeros_like(vector) for item, vector in alpha.items()}
+    for a, i, j in items:
+        if j == i + 1 and (a, sentence[i]) in model.q:
+            alpha[a, i, j] += model.q[a, sentence[i]]
+    for a, i, j in items:
+        for (parent, b, c), t in model.t.items():
+            if parent == a:
+                for k, h, h2, h3 in itertools.product(range(i + 1, j), range(m[a]), range(m[b]), range(m[c])):
+                    alpha[a, i, j][h] += t[h, h2, h3] * alpha[b, i, k][h2] * alpha[c, k, j][h3]
+    for a, pi in enumerate(model.pi):
+        beta[a, 0, n] += pi
+    for a, i, j in reversed(items):
+        for (b, c, right), t in model.t.items():
+            if right == a:
+                for k, h2, h3, h in itertools.product(range(i), range(m[b]), range(m[c]), range(m[a])):
+                    beta[a, i, j][h] += t[h2, h3, h] * beta[b, k, j][h2] * alpha[c, k, i][h3]
+        for (b, left, c), t in model.t.items():
+            if left == a:
+                for k, h2, h, h3 in itertools.product(range(j + 1, n + 1), range(m[b]), range(m[a]), range(m[c])):
+                    beta[a, i, j][h] += t[h2, h, h3] * beta[b, i, k][h2] * alpha[c, j, k][h3]
+    return Chart(alpha, beta, {item: float(vector @ beta[item]) for item, vector in alpha.items()})
+
+
+def log_weight(model: Lpcfg, trees: SkeletalTrees) -> np.ndarray:
+    """log p of each of some trees of a model of non-negative numbers, all in logarithms."""
+    with np.errstate(divide="ignore"):
+        logs = {kind: {rule: np.log(array) for rule, array in model.of(kind).items()} for kind, _ in KINDS}
+        log_pi = [np.log(vector) for vector in model.pi]
+    below: dict[int, np.ndarray] = {}
+    roots = []
+    is_root = np.isin(np.arange(trees.n_nodes), trees.root)
+    for node, (a, left, right, x) in enumerate(
+        zip(*(column.tolist() for column in (trees.symbol, trees.left, trees.right, trees.terminal)), strict=True)
+    ):
+        if left < 0:
+            below[node] = logs["leaf"][a, x]
+        elif right < 0:
+            y = below.pop(left)
+            below[node] = log_sum(logs["unary"][a, int(trees.symbol[left])] + y)
+        else:
+            z, y = below.pop(right), below.pop(left)
+            table = logs["binary"][a, int(trees.symbol[left]), int(trees.symbol[right])]
+            below[node] = log_sum((table + y[:, None] + z[None, :]).reshape(len(table), -1))
+        if is_root[node]:
+            roots.append(log_sum(below.pop(node) + log_pi[a]))
+    return np.array(roots)
+
+
+def log_sum(values: np.ndarray) -> np.ndarray:
+    """log Σ exp over the last axis."""
+    top = np.max(values, axis=-1, keepdims=True)
+    top = np.where(np.isfinite(top), top, 0.0)
+    with np.errstate(divide="ignore"):
+        return np.log(np.exp(values - top).sum(axis=-1)) + top[..., 0]
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Forests
+
+
+@dataclass(frozen=True)
+class Parsed:
+    """The full CKY forest of some sentences, with every item and edge, and what each item is."""
+
+    forest: Forest
+    items: list[tuple[int, Item]]  # number of the sentence, item
+
+
+def cky_forest(model: Lpcfg, sentences: Sequence[Sequence[int]], *, rng: np.random.Generator | None = None) -> Parsed:
+    """All items and edges of each sentence, a component each; every sentence must have a tree.
+
+    With `rng`, edges of rule -1 are strewn in, of every arity.
+    """
+    symbol: list[int] = []
+    start = [0]
+    edges: list[tuple[int, int, int]] = []
+    root: list[int] = []
+    component: list[int] = []
+    items: list[tuple[int, Item]] = []
+    tables = {kind: sorted(model.of(kind)) for kind, _ in KINDS}
+    order = _unary_order(tables["unary"])
+    for number, sentence in enumerate(sentences):
+        n = len(sentence)
+        known: dict[Item, int] = {}
+        for i, j in sorted(itertools.combinations(range(n + 1), 2), key=lambda span: (span[1] - span[0], span)):
+            for a in sorted(range(len(model.states)), key=lambda a: order.get(a, 0)):
+                mine: list[tuple[int, int, int]] = []
+                if j == i + 1:
+                    mine += [(r, -1, -1) for r, rule in enumerate(tables["leaf"]) if rule == (a, sentence[i])]
+                for r, (parent, b) in enumerate(tables["unary"]):
+                    if parent == a and (b, i, j) in known:
+                        mine.append((r, known[b, i, j], -1))
+                for r, (parent, b, c) in enumerate(tables["binary"]):
+                    if parent == a:
+                        pairs = [((b, i, k), (c, k, j)) for k in range(i + 1, j)]
+                        mine += [(r, known[y], known[z]) for y, z in pairs if y in known and z in known]
+                if not mine:
+                    continue
+                if rng is not None:
+                    false = [(-1, *rest) for _, *rest in mine]
+                    for edge in false:
+                        mine.insert(int(rng.integers(len(mine) + 1)), edge)
+                known[a, i, j] = len(symbol)
+                items.append((number, (a, i, j)))
+                symbol.append(a)
+                edges += mine
+                start.append(len(edges))
+                if (i, j) == (0, n):
+                    root.append(known[a, i, j])
+                    component.append(number)
+    rule, left, right = (np.array(column, dtype=np.int64) for column in zip(*edges, strict=True))
+    first = (np.array(column, dtype=np.int64) for column in (symbol, start))
+    return Parsed(Forest(*first, rule, left, right, np.array(root), np.array(component)), items)
+
+
+def _unary_order(rules: Iterable[Rule]) -> dict[int, int]:
+    """A number per symbol so that the child of every unary rule has the lower one."""
+    rules = list(rules)
+    height: dict[int, int] = {}
+    for _ in range(len(rules) + 1):
+        height = {a: 1 + max((height.get(c, 0) for b, c in rules if b == a), default=-1) for a, _ in rules}
+    return height
+
+
+def unscaled(vectors: np.ndarray, exponents: np.ndarray) -> np.ndarray:
+    """Scaled vectors as plain numbers."""
+    return np.ldexp(vectors, np.maximum(exponents, -5000)[:, None])
