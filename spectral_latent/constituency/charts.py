@@ -2,7 +2,7 @@
 
 The unpruned forest of a sentence has millions of edges, of which thousands matter.  It is therefore never built:
 `fill` computes inside scores, and `extract` walks down from the top, computing outside scores only for items that
-are kept, and lists the edges whose posterior reaches a threshold.
+are kept, and lists the edges whose posterior is above a threshold.
 
 | here | meaning |
 | --- | --- |
@@ -185,10 +185,11 @@ def _expand(
     edges: IntArray,
     n_edges: int,
 ) -> tuple[IntArray, int]:
-    """Push an item's share to its children; append the edges whose posterior is at least `threshold`."""
+    """Push an item's share to its children; append the edges whose posterior is above `threshold`, or the best."""
     n_symbols = len(grammar.root)
     left, right, scale = splits
     a, above = item % n_symbols, share[item // n_symbols, item % n_symbols]
+    before, best, best_rule, best_left, best_right = n_edges, 0.0, -1, -1, -1
     for r in range(grammar.of_parent[a], grammar.of_parent[a + 1]):
         b, c = grammar.rules[r, 1], grammar.rules[r, 2]
         for at in range(len(left)):
@@ -198,9 +199,16 @@ def _expand(
             weight = above * grammar.weight[r] * scale[at]
             share[left[at], b] += weight * y
             share[right[at], c] += weight * x
-            if weight * x * y >= threshold:
+            posterior = weight * x * y
+            if posterior > threshold:
                 edges = _appended(edges, n_edges, r, left[at] * n_symbols + b, right[at] * n_symbols + c)
                 n_edges += 1
+            elif posterior > best:
+                best, best_rule = posterior, r
+                best_left, best_right = left[at] * n_symbols + b, right[at] * n_symbols + c
+    if n_edges == before and best > 0.0:
+        edges = _appended(edges, n_edges, best_rule, best_left, best_right)
+        n_edges += 1
     return edges, n_edges
 
 
@@ -208,13 +216,14 @@ def _expand(
 def extract(
     grammar: PlainGrammar, chart: Chart, tagging: Tagging, threshold: float
 ) -> tuple[IntArray, IntArray, IntArray, int]:
-    """Items and edges whose posterior is at least `threshold`, from the widest span down.
+    """Items and edges whose posterior is above `threshold`, from the widest span down; of an item that is spread
+    thinner than that, the best edge.
 
     Returns items (I,), the number of edges of each (I,), edges (E, 3): rule, left item, right item, both -1 for a
     leaf rule; and the number of items over the whole sentence, which come first.
     """
     n, n_symbols = len(tagging.start) - 1, len(grammar.root)
-    share, wanted = np.zeros_like(chart.inner), np.zeros(chart.inner.shape, dtype=np.bool_)
+    share, wanted = np.zeros_like(chart.inner), np.zeros(chart.inner.shape, dtype=np.bool_)  # wanted: by a kept edge
     items, sizes = np.empty(chart.inner.size, dtype=np.int64), np.empty(chart.inner.size, dtype=np.int64)
     edges, n_items, n_edges, n_tops = np.empty((1024, 3), dtype=np.int64), 0, 0, 0
     left, right, scale = np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int64), np.empty(n)
@@ -222,7 +231,7 @@ def extract(
     total = (chart.inner[top] * grammar.root).sum()
     if total > 0.0:
         share[top] = grammar.root / total
-        wanted[top] = share[top] * chart.inner[top] >= threshold
+        wanted[top, np.argmax(share[top] * chart.inner[top])] = True
     for length in range(n, 0, -1):
         for i in range(n - length + 1):
             j = i + length
@@ -231,7 +240,7 @@ def extract(
             scale[:n_splits] *= math.ldexp(1.0, min(max(largest - chart.exponents[cell], -1000), 1000))
             splits = (left[:n_splits], right[:n_splits], scale[:n_splits])
             for a in range(n_symbols):
-                if not wanted[cell, a]:
+                if not wanted[cell, a] and share[cell, a] * chart.inner[cell, a] <= threshold:
                     continue
                 item, before = cell * n_symbols + a, n_edges
                 edges, n_edges = _expand(grammar, chart, splits, item, threshold, share, edges, n_edges)

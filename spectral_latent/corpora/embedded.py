@@ -1,138 +1,134 @@
 """A treebank sampled from a known latent grammar of a little English, written for this library.
 
-The labels are those of the Penn Treebank, but with one tag for all nouns (NN) and one for all verbs (VB).  What the
-labels hide, the states know: number, case, which complements a verb takes, whether a prepositional phrase modifies
-nouns or verbs.  So the grammar is unambiguous where a plain PCFG over the same labels must guess.
-
-Notation of the grammar below:
-
-| here | meaning |
-| --- | --- |
-| `NP[sg]` | symbol NP in state sg; `NP\\|NN` is NP over NN alone, `@NP` a part of NP (see `constituency.conversion`) |
-| `subject[sg]` | a name in small letters stands for one of the symbols it rewrites to, and leaves no node |
-| `A -> B C 3` | a rule and its weight; the weights of one left-hand side are scaled to sum to one |
-| `A : x y z` | words; the weight of the r-th is 1 / r |
-| `#`, `x/y` | the line stands for two: for `sg` and x, and for `pl` and y |
+The labels are the Penn Treebank's, but for one tag for all nouns (NN) and one for all verbs (VB).  What they hide,
+the states tell: number, case, which complements a verb takes, what a prepositional phrase modifies.  So most
+sentences have one likely tree, where a plain PCFG over the same labels has to guess.
 """
 
 from __future__ import annotations
 
 import functools
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
-from itertools import product
-from math import prod
-from typing import NamedTuple
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from spectral_latent.constituency.conversion import Label, phrase_of
-from spectral_latent.constituency.model import ConstituencyModel, ConstituencyOptions
-from spectral_latent.constituency.phrase import Phrase
+from spectral_latent.constituency import ConstituencyModel, ConstituencyOptions, Label, Phrase
+from spectral_latent.constituency.conversion import phrase_of
+from spectral_latent.corpora.grammars import latent_grammar
 from spectral_latent.inference import collapse, expected_counts, sample_trees
 from spectral_latent.lexicon import Lexicon
-from spectral_latent.operators import ObservableOperators, Tensor
-from spectral_latent.trees import FloatArray, Rules, SkeletalTrees, Vocabulary
+from spectral_latent.trees import SkeletalTrees
 
 __all__ = ["embedded_treebank", "embedded_truth"]
 
 _GRAMMAR = """
-S[main] -> subject[#] @S[#]                  50/35
-S[main] -> ADVP|RB[front] @S[full]           8
-S[main] -> PP[time] @S[full]                 7
-@S[full] -> subject[#] @S[#]                 60/40
-@S[#] -> predicate[#] .                      1
-S[sub] -> subject[#] predicate[#]            60/40
-S[gap] -> subject[#] VP|VB[see.#]            60/40
+S -> subject[#] @S[#]                                 50/35
+S -> ADVP|RB[first] @S[full]                          8
+S -> PP[time] @S[full]                                7
+@S[full] -> subject[#] @S[#]                          60/40
+@S[#] -> predicate[#] .                               1
+S[inner] SBAR|S[inner] -> subject[#] predicate[#]     60/40
+S[gap] SBAR|S[gap] -> NP|PRP[nom.#] VP|VB[see.#]      20/15
+S[gap] SBAR|S[gap] -> NP|NNP VP|VB[see.sg]            15
+S[gap] SBAR|S[gap] -> NP[#] VP|VB[see.#]              30/20
+SBAR[that] -> IN[that] S[inner]                       1
+SBAR[while] -> IN[while] S[inner]                     1
+SBAR[rel.#] -> WHNP|WDT predicate[#]                  60
+SBAR[rel.#] -> WHNP|WDT S[gap]                        40
 
-subject[#] -> NP[#]                          60
-subject[#] -> NP|PRP[nom.#]                  20
-subject[sg] -> NP|NNP[name]                  20
-subject[pl] -> NP|NN[pl]                     20
-nominal -> NP[#]                             40/30
-nominal -> NP|NNP[name]                      10
-nominal -> NP|NN[pl]                         12
-object -> nominal                            88
-object -> NP|PRP[acc]                        12
+subject[#] -> NP[#]                                   60
+subject[#] -> NP|PRP[nom.#]                           16
+subject[sg] -> NP|NNP                                 16
+subject[pl] -> NP|NN                                  16
+nominal -> NP[#]                                      40/30
+nominal -> NP|NNP                                     10
+nominal -> NP|NN                                      12
+object -> nominal                                     88
+object -> NP|PRP[acc]                                 12
 
-NP[#] -> DT[#] NN[#]                         50
-NP[#] -> DT[#] @NP[#]                        14
-NP[#] -> NP[kin.#] PP[of]                    12
-NP[#] -> NP[fact.#] SBAR[that]               4
-NP[#] -> NP[#] PP[noun]                      10
-NP[#] -> NP[#] SBAR[rel.#]                   6
-NP[pl] -> @NP[and] nominal                   10
-NP[#] -> DT[part.#] PP[part]                 3/6
-@NP[#] -> JJ NN[#]                           80
-@NP[#] -> JJ @NP[#]                          20
-@NP[and] -> nominal CC                       1
-NP[kin.#] -> DT[#] NN[kin.#]                 1
-NP[fact.#] -> DT[#] NN[fact.#]               1
-NP[place] -> DT[sg] NN[place]                1
-NP[tool] -> DT[sg] NN[tool]                  1
-NP[trait] -> DT[sg] NN[trait]                1
-NP[time] -> DT[time] NN[time]                1
+NP[#] -> DT[#] NN[#]                                  54
+NP[#] -> DT[#] @NP[#]                                 16
+NP[#] -> DT[part.#] PP[part]                          3/6
+NP[#] -> NP[kin.#] PP[of]                             13
+NP[#] -> NP[fact.#] SBAR[that]                        5
+NP[#] -> NP[#] PP[noun]                               13
+NP[#] -> NP[#] SBAR[rel.#]                            7
+NP[#] -> NP[#] SBAR|S[gap]                            4
+NP[pl] -> NP|NN PP[noun]                              8
+NP[pl] -> NP|NN SBAR[rel.pl]                          4
+NP[pl] -> @NP[and] nominal                            8
+@NP[and] -> nominal CC                                1
+@NP[#] -> JJ NN[#]                                    80
+@NP[#] -> JJ @NP[#]                                   20
+NP[kin.#] -> DT[#] NN[kin.#]                          1
+NP[fact.#] -> DT[#] NN[fact.#]                        1
+NP[whole] -> DT[whole] NN[pl]                         1
+NP[place] -> DT[sg] NN[place]                         1
+NP[tool] -> DT[sg] NN[tool]                           1
+NP[trait] -> DT[sg] NN[trait]                         1
+NP[time] -> DT[time] NN[time]                         1
 
-PP[of] -> IN[of] nominal                     1
-PP[part] -> IN[of] NP[pl]                    1
-PP[noun] -> IN[with] NP[trait]               40
-PP[noun] -> IN[about] nominal                30
-PP[noun] -> IN[at] NP[place]                 20
-PP[verb] -> IN[with] NP[tool]                40
-PP[verb] -> IN[at] NP[place]                 40
-PP[verb] -> IN[toward] nominal               30
-PP[time] -> IN[during] NP[time]              1
-PP[to] -> IN[to] NP[place]                   50
-PP[to] -> IN[to] nominal                     50
-PP[on] -> IN[on] object                      1
+PP[of] -> IN[of] nominal                              1
+PP[part] -> IN[of] NP[whole]                          1
+PP[noun] -> IN[with] NP[trait]                        50
+PP[noun] -> IN[from] NP[place]                        35
+PP[noun] -> IN[like] nominal                          15
+PP[verb] -> IN[with] NP[tool]                         50
+PP[verb] -> IN[in] NP[place]                          35
+PP[verb] -> IN[for] nominal                           15
+PP[time] -> IN[during] NP[time]                       1
+PP[to] -> IN[to] NP[place]                            80
+PP[to] -> IN[to] nominal                              20
+PP[on] -> IN[on] object                               1
 
-predicate[#] -> VP[do.#]                     60
-predicate[#] -> VP[say.#]                    20
-predicate[#] -> VP|VB[bark.#]                20
-action[#] -> VP[do.#]                        70
-action[#] -> VP|VB[bark.#]                   30
+predicate[#] -> VP[do.#]                              60
+predicate[#] -> VP[say.#]                             24
+predicate[#] -> VP|VB[sleep.#]                        14
+action[#] -> VP[do.#]                                 70
+action[#] -> VP|VB[sleep.#]                           30
 
-VP[do.#] -> VB[see.#] object                 35
-VP[do.#] -> VB[rely.#] PP[on]                10
-VP[do.#] -> @VP[put.#] PP[to]                10
-VP[do.#] -> @VP[give.#] nominal              8
-VP[do.#] -> action[#] PP[verb]               12
-VP[do.#] -> action[#] PP[time]               5
-VP[do.#] -> action[#] NP[time]               6
-VP[do.#] -> action[#] ADVP|RB[manner]        6
-VP[do.#] -> action[#] SBAR[while]            4
-VP[do.#] -> ADVP|RB[often] action[#]         4
-VP[do.#] -> @VP[and.#] action[#]             4
-VP[say.#] -> VB[say.#] SBAR[that]            50
-VP[say.#] -> VB[say.#] S[sub]                20
-VP[say.#] -> @VP[tell.#] SBAR[that]          25
-VP[say.#] -> ADVP|RB[often] VP[say.#]        5
-@VP[put.#] -> VB[put.#] object               1
-@VP[give.#] -> VB[give.#] object             1
-@VP[tell.#] -> VB[tell.#] object             1
-@VP[and.#] -> action[#] CC                   1
-
-SBAR[that] -> IN[that] S[sub]                1
-SBAR[while] -> IN[while] S[sub]              1
-SBAR[rel.#] -> WHNP|WDT predicate[#]         60
-SBAR[rel.#] -> WHNP|WDT S[gap]               40
+VP[do.#] -> VB[see.#] object                          30
+VP[do.#] -> VB[rely.#] PP[on]                         10
+VP[do.#] -> @VP[put.#] PP[to]                         14
+VP[do.#] -> @VP[give.#] nominal                       12
+VP[do.#] -> action[#] PP[verb]                        18
+VP[do.#] -> action[#] PP[time]                        5
+VP[do.#] -> action[#] NP[time]                        10
+VP[do.#] -> action[#] ADVP|RB[well]                   6
+VP[do.#] -> action[#] SBAR[while]                     3
+VP[do.#] -> ADVP|RB[often] action[#]                  4
+VP[do.#] -> @VP[and.#] action[#]                      3
+VP[say.#] -> VB[say.#] SBAR[that]                     50
+VP[say.#] -> VB[say.#] SBAR|S[inner]                  40
+VP[say.#] -> @VP[tell.#] SBAR[that]                   30
+VP[say.#] -> ADVP|RB[often] VP[say.#]                 5
+@VP[put.#] -> VB[put.#] object                        1
+@VP[give.#] -> VB[give.#] object                      1
+@VP[tell.#] -> VB[tell.#] object                      1
+@VP[and.#] -> action[#] CC                            1
 
 . : .
 CC : and or
 WHNP|WDT : that who which
 DT[#] : the a/some this/these one/many another/several
 DT[part.#] : one/some each/many neither/most
+DT[whole] : the these those
 DT[time] : every that each
 NP|PRP[nom.#] : he/they she/we it/you
 NP|PRP[acc] : him them her us it me you
-NP|NNP[name] : Mary John Kim Anna Peter Lee Sara Omar Ivan Lena Noor Paul Rosa Hugo Mina Otto Zoe Abel
-JJ : old young small big red happy tired strange clever lazy green quiet brave proud pale rusty gentle grim
+NP|NNP : Mary John Kim Anna Peter Lee Sara Omar Ivan Lena Noor Paul Rosa Hugo Mina Otto Zoe Abel
+NP|NNP : Gwen Ravi Iris Theo Nadia Bruno Edith Jonas Wanda Silas Agnes Felix Greta Basil Irma Ludo Thea Ugo Xenia
+NP|NNP : Ines Karl Leo Maya Nils Olga Pia Rafi Sven Tara Uma Vera Wim Yara Amir Bela Cleo Dora Emil Fritz
+JJ : old young small big happy tired strange clever lazy quiet brave proud pale gentle grim shy kind
+JJ : hungry famous angry blind careful cheerful curious eager elegant foolish noble restless weary
 
 NN[#] : dog/dogs man/men cat/cats child/children girl/girls boy/boys bird/birds horse/horses doctor/doctors
-NN[#] : teacher/teachers book/books letter/letters singer/singers farmer/farmers lion/lions apple/apples nurse/nurses
-NP|NN[pl] : dogs men cats children girls boys birds horses doctors teachers books letters singers farmers lions apples
-NN[kin.#] : friend/friends owner/owners leader/leaders picture/pictures brother/brothers king/kings copy/copies
-NN[fact.#] : claim/claims idea/ideas rumour/rumours hope/hopes report/reports belief/beliefs
+NN[#] : teacher/teachers singer/singers farmer/farmers lion/lions nurse/nurses baker/bakers sailor/sailors
+NN[#] : painter/painters goose/geese fox/foxes student/students pilot/pilots lawyer/lawyers wolf/wolves judge/judges
+NP|NN : dogs men cats children girls boys birds horses doctors teachers singers farmers lions nurses bakers sailors
+NP|NN : painters geese foxes students pilots lawyers wolves judges
+NN[kin.#] : friend/friends owner/owners leader/leaders brother/brothers sister/sisters rival/rivals enemy/enemies
+NN[fact.#] : claim/claims idea/ideas rumour/rumours hope/hopes report/reports belief/beliefs fear/fears
 NN[place] : house park garden city forest school river kitchen market bridge island castle harbour
 NN[tool] : telescope hammer camera knife spoon stick torch brush rope ladder
 NN[trait] : hat tail beard smile hood scar limp crown collar wig
@@ -140,153 +136,52 @@ NN[time] : day night week morning year evening summer winter
 
 IN[of] : of
 IN[with] : with
-IN[about] : about like without beyond
-IN[at] : in near behind under
-IN[toward] : toward at past against
+IN[from] : from near of beyond
+IN[like] : like unlike beside
+IN[in] : in behind near under inside
+IN[for] : for despite against
 IN[during] : during after before until
 IN[to] : into onto to
 IN[on] : on for at with
 IN[that] : that
 IN[while] : while because after before when until
 
-ADVP|RB[front] : today yesterday perhaps suddenly fortunately
+ADVP|RB[first] : today perhaps suddenly sometimes clearly
 ADVP|RB[often] : often always never rarely
-ADVP|RB[manner] : loudly slowly well quickly badly again carefully
+ADVP|RB[well] : well slowly quickly badly again carefully together
 
 VB[see.#] VP|VB[see.#] : sees/see likes/like chases/chase finds/find loves/love hears/hear helps/help fears/fear
-VP|VB[bark.#] : barks/bark sleeps/sleep sings/sing walks/walk laughs/laugh swims/swim dances/dance arrives/arrive
+VB[see.#] VP|VB[see.#] : meets/meet praises/praise avoids/avoid admires/admire draws/draw trusts/trust
+VP|VB[sleep.#] : sleeps/sleep sings/sing walks/walk laughs/laugh swims/swim dances/dance arrives/arrive
+VP|VB[sleep.#] : smiles/smile runs/run weeps/weep sneezes/sneeze dreams/dream yawns/yawn
 VB[rely.#] : relies/rely waits/wait looks/look depends/depend insists/insist
 VB[put.#] : puts/put sends/send brings/bring moves/move drags/drag
-VB[give.#] : gives/give shows/show offers/offer hands/hand
+VB[give.#] : gives/give shows/show offers/offer lends/lend
 VB[say.#] : says/say thinks/think knows/know believes/believe hopes/hope fears/fear claims/claim hears/hear
 VB[tell.#] : tells/tell reminds/remind warns/warn persuades/persuade
 """
 
 
-class _Production(NamedTuple):
-    """One choice of a left-hand side: one or two symbols, or a word."""
-
-    weight: float
-    symbols: tuple[str, ...]
-    word: str = ""
-
-
-_Grammar = dict[str, list[_Production]]
-
-
-def _lines(text: str) -> Iterator[list[str]]:
-    """The tokens of each line, after those with # or / were doubled."""
-    for line in text.splitlines():
-        numbers = ("sg", "pl") if "#" in line or "/" in line else ("",)
-        for at, number in enumerate(numbers):
-            tokens = [token.split("/")[min(at, token.count("/"))].replace("#", number) for token in line.split()]
-            if tokens:
-                yield tokens
-
-
-def _read(text: str) -> _Grammar:
-    """The productions of each left-hand side, as written."""
-    grammar: _Grammar = defaultdict(list)
-    for tokens in _lines(text):
-        at = next(at for at, token in enumerate(tokens) if token in ("->", ":"))
-        right = tokens[at + 1 :]
-        for left in tokens[:at]:
-            ours = grammar[left]
-            if tokens[at] == "->":
-                ours.append(_Production(float(right[-1]), tuple(right[:-1])))
-            else:
-                ours += (_Production(1.0 / rank, (), word) for rank, word in enumerate(right, start=len(ours) + 1))
-    return grammar
-
-
-def _spelt_out(symbol: str, grammar: _Grammar) -> list[tuple[float, str]]:
-    """The symbols that a name in small letters stands for, with their probabilities; any other stands for itself."""
-    if not symbol[0].islower():
-        return [(1.0, symbol)]
-    total = sum(production.weight for production in grammar[symbol])
-    return [
-        (weight / total * share, name)
-        for weight, (other,), _ in grammar[symbol]
-        for share, name in _spelt_out(other, grammar)
-    ]
-
-
-def _normal(grammar: _Grammar) -> _Grammar:
-    """The grammar without names in small letters, the weights of each left-hand side summing to one."""
-    result: _Grammar = defaultdict(list)
-    for left in grammar:
-        if left[0].islower():
-            continue
-        total = sum(production.weight for production in grammar[left])
-        for weight, symbols, word in grammar[left]:
-            for choice in product(*(_spelt_out(symbol, grammar) for symbol in symbols)):
-                shares, names = zip(*choice, strict=True) if choice else ((), ())
-                result[left].append(_Production(weight / total * prod(shares), names, word))
-    return result
-
-
-def _label(name: str) -> Label:
-    """The symbol of a name such as `NP|NN[pl]`."""
-    symbol = name.partition("[")[0]
-    return Label(tuple(symbol.removeprefix("@").split("|")), bar=symbol.startswith("@"))
-
-
-def _numbered(names: Iterable[str]) -> tuple[list[Label], dict[str, tuple[int, int]]]:
-    """The labels of all symbols, and the symbol and state of each name."""
-    labels = Vocabulary()
-    states: Counter[int] = Counter()
-    numbers = {}
-    for name in names:
-        symbol = labels.add(_label(name))
-        numbers[name] = symbol, states[symbol]
-        states[symbol] += 1
-    return labels.names, numbers
-
-
-def _operators(grammar: _Grammar, numbers: dict[str, tuple[int, int]], words: Vocabulary) -> ObservableOperators:
-    """The operators of a normal grammar, in the basis of its states; its first left-hand side is the root."""
-    states = np.bincount([symbol for symbol, _ in numbers.values()])
-    emissions: dict[tuple[int, int], FloatArray] = defaultdict(lambda: np.zeros(states.max()))
-    tensors: dict[tuple[int, int, int], FloatArray] = {}
-    for name, productions in grammar.items():
-        a, h = numbers[name]
-        for weight, children, word in productions:
-            if word:
-                emissions[a, words[word]][h] += weight
-            else:
-                (b, i), (c, j) = (numbers[child] for child in children)
-                tensors.setdefault((a, b, c), np.zeros(states[[a, b, c]]))[h, i, j] += weight
-    leaf, binary = sorted(emissions), sorted(tensors)
-    root = np.zeros((len(states), states.max()))
-    root[numbers[next(iter(grammar))]] = 1.0
-    return ObservableOperators(
-        Rules(np.array(leaf), np.empty((0, 2), dtype=np.int64), np.array(binary)),
-        states,
-        root,
-        leaf=np.array([emissions[rule] for rule in leaf]),
-        unary=np.empty((0, states.max(), states.max())),
-        binary=[Tensor(*(np.empty((0, m)) for m in tensors[rule].shape), dense=tensors[rule]) for rule in binary],
-        probabilities=True,
-    )
-
-
 @functools.cache
 def embedded_truth() -> ConstituencyModel:
-    """The model that the treebank is sampled from, over the words of its grammar alone.
+    """The model that the treebank is sampled from; it knows the words of its grammar and no others.
 
-    Its `operators` are the true probabilities, its `plain` the plain PCFG that endless training data would give.
+    Its `operators` are true probabilities, and its `plain` is the plain PCFG that treebanks of growing size tend to.
 
-    >>> parse = embedded_truth().parse("the friend of the girls that sings sleeps .".split())
-    >>> print(parse.tree.bracketed())
-    (S ...)
+    >>> truth = embedded_truth()
+    >>> for verb in ("sings", "sing"):
+    ...     words = f"she sees the owner of the dogs that {verb} .".split()
+    ...     print(truth.parse(words).tree.bracketed())
     """
-    grammar = _normal(_read(_GRAMMAR))
-    labels, numbers = _numbered(grammar)
-    lexicon = Lexicon(choice.word for choices in grammar.values() for choice in choices if choice.word)
-    operators = _operators(grammar, numbers, lexicon.terminals)
-    count = expected_counts(operators).sum(axis=1)
+    grammar = latent_grammar(_GRAMMAR)
+    counts = expected_counts(grammar.operators)
     return ConstituencyModel(
-        ConstituencyOptions(), labels, lexicon, count / count.sum(), plain=collapse(operators), operators=operators
+        ConstituencyOptions(),
+        grammar.labels,
+        Lexicon(grammar.words),
+        prior=counts.sum(axis=1) / counts.sum(),
+        plain=collapse(grammar.operators),
+        operators=grammar.operators,
     )
 
 
@@ -304,8 +199,9 @@ def _phrases(trees: SkeletalTrees, labels: Sequence[Label], words: Sequence[str]
 def embedded_treebank(n_trees: int = 2000, seed: int = 0) -> list[Phrase]:
     """Trees drawn independently from `embedded_truth`; the same seed gives the same trees.
 
-    >>> for tree in embedded_treebank(2):
-    ...     print(tree.bracketed())
+    >>> treebank = embedded_treebank(2)
+    >>> print(" ".join(treebank[0].words()))
+    >>> print(treebank[0].bracketed())
     """
     truth = embedded_truth()
     trees = sample_trees(truth.operators, n_trees, np.random.default_rng(seed)).trees

@@ -42,9 +42,9 @@ def decode(content: bytes, source: str, line: int = 1) -> str:
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        line += content.count(b"\n", 0, error.start)
-        column = error.start - content.rfind(b"\n", 0, error.start)
+        line += error.object.count(b"\n", 0, error.start)
+        column = error.start - error.object.rfind(b"\n", 0, error.start)
         raise CorpusError(
-            f"{source}, line {line}, byte {column}: 0x{content[error.start]:02x} is not UTF-8; "
+            f"{source}, line {line}, byte {column}: 0x{error.object[error.start]:02x} is not UTF-8; "
             f"convert the text to UTF-8, for example with `iconv -f LATIN1 -t UTF-8`"
         ) from error

@@ -12,6 +12,9 @@ from spectral_latent.trees import IntArray, Vocabulary
 
 __all__ = ["Lexicon", "LexiconOptions"]
 
+_SPELLINGS = {"(": "-LRB-", ")": "-RRB-", "[": "-LSB-", "]": "-RSB-", "{": "-LCB-", "}": "-RCB-"}
+_SPELLINGS |= {escape: bracket for bracket, escape in _SPELLINGS.items()}  # bracketed trees escape their brackets
+
 
 @dataclass(frozen=True)
 class LexiconOptions:
@@ -25,10 +28,10 @@ class LexiconOptions:
     least: symbols below this share of a signature are forgotten.
     """
 
-    rare: int = 5
+    rare: int = 10
     back_off: float = 2.0
     borrow: float = 1.0
-    share: float = 50.0
+    share: float = 100.0
     own: float = 1.0
     least: float = 1e-3
 
@@ -52,7 +55,8 @@ class Lexicon:
     def terminals_of(self, words: Sequence[str]) -> IntArray:
         """The terminal of each word of a sentence: itself, or the finest signature that a known word has.
 
-        A word that opens a sentence and was never seen so is looked up in lower case first.
+        A word that opens a sentence and was never seen so is looked up in lower case first; a bracket, `(` or
+        `-LRB-`, also in the other spelling.
         """
         return np.array([self.terminal(word, opens=at == 0) for at, word in enumerate(words)], dtype=np.int64)
 
@@ -64,8 +68,8 @@ class Lexicon:
     def terminal(self, word: str, *, opens: bool = False) -> int:
         """The terminal of a word, which may open a sentence."""
         terminal = self.terminals.get(word)
-        if terminal < 0 and opens:
-            terminal = self.terminals.get(word.lower())
+        if terminal < 0:
+            terminal = self.terminals.get(_SPELLINGS.get(word, word.lower() if opens else word))
         if terminal >= 0:
             return terminal
         return next(self.terminals[signature] for signature in signatures(word) if signature in self.terminals)

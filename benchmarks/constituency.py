@@ -1,0 +1,159 @@
+"""The steps of the slides, each measured: plain PCFG, the estimator out of the box, and what is added to it.
+
+    python benchmarks/constituency.py                      # tune: the dev split of NLTK's treebank sample
+    python benchmarks/constituency.py --split test         # report
+    python benchmarks/constituency.py --train DIR --evaluate DIR --states 16 --steps plain "+ smoothing"
+
+Every row is a process of its own, so that its peak memory is its own.  Seconds are CPU seconds of that process after
+compilation; training includes everything from trees in memory to a model in memory.
+"""
+
+from __future__ import annotations
+
+import argparse
+import multiprocessing
+import resource
+import time
+from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import replace
+from typing import NamedTuple
+
+from spectral_latent.constituency import ConstituencyModel, ConstituencyOptions, Phrase, clean
+from spectral_latent.corpora import constituency_trees
+from spectral_latent.evaluation import score_brackets
+
+STEPS = ("plain", "out of the box", "+ absolute marginals", "+ scaling", "+ smoothing", "simple features")
+COLUMNS = ("F1", "F1 ≤ 40", "tags", "exact", "fallbacks", "reading s", "training s", "sentences/s", "peak MB")
+
+
+class Corpus(NamedTuple):
+    """Sources of training and evaluation trees."""
+
+    train: str
+    evaluate: str
+
+
+def settings(step: str, states: int) -> ConstituencyOptions:
+    """The options of one step: what comes later is off."""
+    default = ConstituencyOptions()
+    at = STEPS.index(step)
+    spectral = replace(
+        default.spectral,
+        states=states,
+        scaling=default.spectral.scaling if at >= STEPS.index("+ scaling") else None,
+        smoothing=default.spectral.smoothing if at >= STEPS.index("+ smoothing") else None,
+    )
+    features = "simple" if step == "simple features" else "all"
+    return replace(default, spectral=spectral, absolute=at >= STEPS.index("+ absolute marginals"), features=features)
+
+
+def trained(trees: list[Phrase], step: str, states: int) -> ConstituencyModel:
+    """The model of one step; the plain PCFG parses with its own operators."""
+    model = ConstituencyModel.train(trees, settings(step, states))
+    return replace(model, operators=model.plain) if step == "plain" else model
+
+
+def measure(corpus: Corpus, step: str, states: int) -> dict[str, float]:
+    """One row of the table."""
+    warm = [Phrase("S", (Phrase("A", (a,)), Phrase("B", ("b",)))) for a in "ab"]
+    trained(warm, step, 1).parse(["a", "b"])
+    at = [time.process_time()]
+    trees = list(constituency_trees(corpus.train))
+    at.append(time.process_time())
+    model = trained(trees, step, states)
+    at.append(time.process_time())
+    gold = [tree for tree in map(clean, constituency_trees(corpus.evaluate)) if tree is not None]
+    sentences = [list(tree.words()) for tree in gold]
+    at.append(time.process_time())
+    parses = [model.parse(words) for words in sentences]
+    at.append(time.process_time())
+    pairs = [(tree, parse.tree) for tree, parse in zip(gold, parses, strict=True)]
+    scores, short = score_brackets(pairs), score_brackets(pairs, max_length=40)
+    return {
+        "F1": scores.f1,
+        "F1 ≤ 40": short.f1,
+        "tags": scores.tagging_accuracy,
+        "exact": scores.exact,
+        "fallbacks": sum(parse.is_fallback for parse in parses),
+        "reading s": at[1] - at[0],
+        "training s": at[2] - at[1],
+        "sentences/s": len(sentences) / (at[4] - at[3]),
+        "peak MB": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
+    }
+
+
+def apart(corpus: Corpus, step: str, states: int) -> dict[str, float]:
+    """`measure` in a fresh process."""
+    with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as pool:
+        return pool.submit(measure, corpus, step, states).result()
+
+
+def rows(steps: list[str], states: list[int]) -> Iterator[tuple[str, int]]:
+    """The plain grammar once, every other step for every number of states."""
+    for step in steps:
+        yield from ((step, m) for m in ([1] if step == "plain" else states))
+
+
+def steps_table(corpus: Corpus, steps: list[str], states: list[int]) -> None:
+    """Print the table row by row."""
+    print(f"\n{corpus.train} → {corpus.evaluate}\n\n| step | m | {' | '.join(COLUMNS)} |")
+    print("| --- | " + "---: | " * (len(COLUMNS) + 1))
+    for step, m in rows(steps, states):
+        row = apart(corpus, step, m)
+        cells = (f"{row[name]:.0f}" if name in ("fallbacks", "peak MB") else f"{row[name]:.1f}" for name in COLUMNS)
+        print(f"| {step} | {m} | {' | '.join(cells)} |", flush=True)
+
+
+def nltk_table(corpus: Corpus) -> None:
+    """NLTK's ViterbiParser on the PCFG induced from the same trees, against this library on the same sentences."""
+    from nltk import Nonterminal, induce_pcfg
+    from nltk.parse import ViterbiParser
+
+    from spectral_latent.corpora import phrase_to_nltk
+
+    train = [tree for tree in map(clean, constituency_trees(corpus.train)) if tree is not None]
+    productions = []
+    for phrase in train:
+        tree = phrase_to_nltk(phrase)
+        tree.collapse_unary(collapsePOS=True)
+        tree.chomsky_normal_form(horzMarkov=2)
+        productions += tree.productions()
+    grammar = induce_pcfg(Nonterminal("S"), productions)
+    known = {word for tree in train for word in tree.words()}
+    sentences = (list(tree.words()) for tree in map(clean, constituency_trees(corpus.evaluate)) if tree is not None)
+    by_length = {len(words): words for words in sentences if known.issuperset(words)}
+    model, parser = trained(train, "+ smoothing", 16), ViterbiParser(grammar)
+    model.parse(by_length[8])
+    print("\n| words | NLTK ViterbiParser s | spectral ms | times |\n| ---: | ---: | ---: | ---: |")
+    for length in (8, 10, 12, 15):
+        start = time.process_time()
+        list(parser.parse(by_length[length]))
+        theirs = time.process_time() - start
+        start = time.process_time()
+        for _ in range(20):
+            model.parse(by_length[length])
+        ours = (time.process_time() - start) / 20
+        print(f"| {length} | {theirs:.1f} | {1000 * ours:.1f} | {theirs / ours:,.0f} |", flush=True)
+
+
+def main() -> None:
+    """Run the tables that the command line asks for."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--split", choices=("dev", "test"), default="dev", help="of NLTK's treebank sample")
+    parser.add_argument("--train", help="another treebank to learn from: a file, a folder or nltk:NAME")
+    parser.add_argument("--evaluate", help="the trees to parse with --train")
+    parser.add_argument("--states", type=int, nargs="+", default=[1, 8, 16, 24, 32])
+    parser.add_argument("--steps", nargs="+", choices=STEPS, default=list(STEPS))
+    parser.add_argument("--nltk", action="store_true", help="also time NLTK's ViterbiParser")
+    arguments = parser.parse_args()
+    if (arguments.train is None) != (arguments.evaluate is None):
+        parser.error("--train and --evaluate go together")
+    corpus = Corpus(arguments.train or "nltk:treebank:train", arguments.evaluate or f"nltk:treebank:{arguments.split}")
+    steps_table(corpus, arguments.steps, arguments.states)
+    if arguments.nltk:
+        nltk_table(corpus)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,5 @@
+"""The command `spectral-latent`."""
+
+from spectral_latent.cli.command import main
+
+__all__ = ["main"]

@@ -1,0 +1,73 @@
+"""The group of all commands, and what becomes of a user's errors.
+
+The library is imported within the commands, so that help and usage errors come at once.
+"""
+
+from __future__ import annotations
+
+import errno
+import warnings
+from typing import Any
+
+import click
+
+from spectral_latent import __version__
+from spectral_latent.cli.demo import demo
+from spectral_latent.cli.evaluate import evaluate
+from spectral_latent.cli.parse import parse
+from spectral_latent.cli.score import score
+from spectral_latent.cli.train import train
+
+__all__ = ["main"]
+
+
+class _Group(click.Group):
+    """A group whose commands end with a message, not a traceback, where the user can put things right."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        with warnings.catch_warnings():
+            warnings.showwarning = _show_warning
+            try:
+                return super().invoke(ctx)
+            except Exception as error:
+                message = _users_error(error)
+                if message is None:
+                    raise
+                raise click.ClickException(message) from error
+
+
+def _users_error(error: Exception) -> str | None:
+    """What to tell the user; None where the fault is not the user's, or click knows what to do."""
+    if isinstance(error, OSError):
+        where = "" if error.filename is None else f"{error.filename}: "
+        return None if error.errno == errno.EPIPE else f"{where}{error.strerror or error}"
+    if not isinstance(error, ValueError):
+        return None
+    from spectral_latent.corpora import CorpusError
+    from spectral_latent.estimation import EstimationError
+    from spectral_latent.operators import ModelFileError
+
+    return str(error) if isinstance(error, CorpusError | EstimationError | ModelFileError) else None
+
+
+def _show_warning(message: Warning | str, *_: Any, **__: Any) -> None:
+    click.echo(f"Warning: {message}", err=True)
+
+
+@click.group(cls=_Group, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, message="%(prog)s %(version)s")
+def main() -> None:
+    """Latent-variable grammars by spectral learning.
+
+    \b
+    A parser in three lines:
+      spectral-latent train constituency nltk:treebank:train -o wsj.safetensors
+      echo "The cat sat on the mat ." | spectral-latent parse wsj.safetensors
+      spectral-latent evaluate wsj.safetensors nltk:treebank:dev
+
+    Exit status: 0 if all went well, 1 for data or models that cannot be used, 2 for a wrong command line.
+    """
+
+
+for _command in (train, parse, score, evaluate, demo):
+    main.add_command(_command)

@@ -1,0 +1,87 @@
+"""`spectral-latent demo`."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import click
+
+from spectral_latent.cli.evaluate import Evaluation, evaluation
+from spectral_latent.cli.notes import Notes, quiet_option
+
+if TYPE_CHECKING:
+    from spectral_latent.constituency import ConstituencyModel, Phrase
+    from spectral_latent.trees import FloatArray
+
+__all__ = ["demo"]
+
+_NAMES = ("plain PCFG", "spectral", "truth")
+_LEARNT = ((_NAMES[0], 1), (_NAMES[1], 16))  # with the most states of a symbol
+_HELD_OUT = 300
+
+
+@click.command()
+@quiet_option
+def demo(quiet: bool) -> None:
+    """Learn a known grammar from trees sampled from it, and compare.
+
+    The grammar of the embedded treebank has latent states. A plain PCFG and a latent one are learnt from its trees
+    alone, and parse other sentences beside the grammar itself, the best that any learner could do.
+    """
+    from spectral_latent.corpora.embedded import embedded_treebank, embedded_truth
+
+    notes = Notes(quiet)
+    trees, held_out = embedded_treebank(), embedded_treebank(_HELD_OUT, seed=1)
+    notes.say("Compiling; this takes half a minute the first time")
+    _train(trees[:20], 2)
+    models, seconds = [], []
+    for name, states in _LEARNT:
+        notes.say(f"Learning from {len(trees)} trees: {name}")
+        model, taken = _train(trees, states)
+        models.append(model)
+        seconds.append(f"{taken:.1f}")
+    models.append(embedded_truth())
+    notes.say(f"Parsing {len(held_out)} other sentences")
+    results = [evaluation(model, held_out, notes) for model in models]
+    click.echo(_table(results, _mean_logs(models, held_out), [*seconds, "-"]))
+    click.echo(_example(results))
+
+
+def _train(trees: Sequence[Phrase], states: int) -> tuple[ConstituencyModel, float]:
+    """A model, and the CPU seconds that it took."""
+    from spectral_latent.constituency import ConstituencyModel, ConstituencyOptions
+    from spectral_latent.estimation import SpectralOptions
+
+    start = time.process_time()
+    model = ConstituencyModel.train(trees, ConstituencyOptions(spectral=SpectralOptions(states=states)))
+    return model, time.process_time() - start
+
+
+def _mean_logs(models: Sequence[ConstituencyModel], trees: Sequence[Phrase]) -> FloatArray:
+    """Each model's mean log p̂ over the trees to which all give a positive one."""
+    import numpy as np
+
+    weights = [model.score(trees) for model in models]
+    positive = np.all([weight.sign > 0 for weight in weights], axis=0)
+    return np.array([weight.log[positive].mean() for weight in weights])
+
+
+def _table(results: Sequence[Evaluation], mean_logs: FloatArray, seconds: Sequence[str]) -> str:
+    lines = [f"{'':<12}{'F1':>8}{'exact':>8}{'log p':>8}{'training':>10}"]
+    for name, result, log, taken in zip(_NAMES, results, mean_logs, seconds, strict=True):
+        lines.append(f"{name:<12}{result.scores.f1:>8.1f}{result.scores.exact:>8.1f}{log:>8.1f}{taken:>10}")
+    lines.append("log p: mean over the held-out trees that have p > 0 everywhere; training: CPU seconds")
+    return "\n".join(lines)
+
+
+def _example(results: Sequence[Evaluation]) -> str:
+    """The trees of the shortest sentence that the plain PCFG alone parses unlike the truth."""
+    by_sentence = zip(*([parse.tree for parse in result.parses] for result in results), strict=True)
+    telling = [trees for trees in by_sentence if trees[0] != trees[1] == trees[2]]
+    if not telling:
+        return ""
+    trees = min(telling, key=lambda trees: len(list(trees[0].words())))
+    lines = [f"{name:<12}{tree.bracketed()}" for name, tree in zip(_NAMES, trees, strict=True)]
+    return "\n".join(["", " ".join(trees[0].words()), *lines])

@@ -1,0 +1,35 @@
+"""`spectral-latent score`."""
+
+from __future__ import annotations
+
+from itertools import islice
+
+import click
+
+from spectral_latent.cli.inputs import trees_of
+from spectral_latent.cli.notes import Notes, quiet_option
+
+__all__ = ["score"]
+
+_BATCH = 1000  # trees scored at once
+
+
+@click.command()
+@click.argument("model")
+@click.argument("file", default="-")
+@quiet_option
+def score(model: str, file: str, quiet: bool) -> None:
+    """Score the bracketed trees of FILE or of standard input.
+
+    For each tree a line `log|p| TAB sign`: the natural logarithm of its estimated probability's size, and 1, -1 or 0.
+    An estimate may be negative; it is zero, with logarithm -inf, if the tree has a rule that was never seen.  Trees
+    are cleaned as for training.
+    """
+    from spectral_latent.constituency import ConstituencyModel
+
+    scorer = ConstituencyModel.load(model)
+    trees = Notes(quiet).progress(trees_of(file), "Scoring")
+    while batch := list(islice(trees, _BATCH)):
+        weight = scorer.score(batch)
+        for log, sign in zip(weight.log, weight.sign, strict=True):
+            click.echo(f"{log:.6f}\t{sign:.0f}")

@@ -1,0 +1,87 @@
+"""`spectral-latent train`."""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+
+import click
+
+from spectral_latent.cli.inputs import SOURCES, treebank
+from spectral_latent.cli.notes import Notes, quiet_option
+
+__all__ = ["train"]
+
+
+@click.group()
+def train() -> None:
+    """Train a model."""
+
+
+def _can_be_written(_context: click.Context, _parameter: click.Parameter, path: Path) -> Path:
+    """The path, unless it is clear before all work that no file can be written there."""
+    if path.is_dir():
+        raise click.ClickException(f"{path}: a folder; give a file")
+    if not path.parent.is_dir():
+        raise click.ClickException(f"{path}: the folder does not exist; create it first")
+    if not os.access(path.parent, os.W_OK):
+        raise click.ClickException(f"{path}: the folder may not be written to; give another")
+    return path
+
+
+@train.command(epilog=SOURCES)
+@click.argument("sources", metavar="SOURCE...", nargs=-1, required=True)
+@click.option(
+    "-o",
+    "--output",
+    metavar="MODEL",
+    required=True,
+    type=click.Path(path_type=Path),
+    callback=_can_be_written,
+    help="The model file to write.",
+)
+@click.option(
+    "--states",
+    metavar="M",
+    default=16,
+    show_default=True,
+    type=click.IntRange(min=1),
+    help="The most latent states of a symbol; 1 gives a plain PCFG.",
+)
+@click.option(
+    "--seed",
+    metavar="N",
+    default=0,
+    show_default=True,
+    type=click.IntRange(min=0),
+    help="Seed of what is random. The spectral estimator draws nothing: all seeds give the same model.",
+)
+@click.option(
+    "--jobs",
+    metavar="N",
+    default=1,
+    show_default=True,
+    type=click.IntRange(min=1),
+    help="Processes; the model does not depend on it.",
+)
+@quiet_option
+def constituency(sources: tuple[str, ...], output: Path, states: int, seed: int, jobs: int, quiet: bool) -> None:
+    """Train a parser, a latent-variable PCFG, on treebank trees.
+
+    Traces, function labels and unlabelled top brackets are removed from the trees first.  MODEL is written when
+    training has succeeded, whole or not at all.
+    """
+    from spectral_latent.constituency import ConstituencyModel, ConstituencyOptions
+    from spectral_latent.estimation import SpectralOptions
+
+    notes, clock = Notes(quiet), time.perf_counter()
+    trees = list(notes.progress(treebank(sources), "Reading trees"))
+    notes.say(f"Training on {len(trees)} trees")
+    options = ConstituencyOptions(spectral=SpectralOptions(states=states, jobs=jobs))
+    model = ConstituencyModel.train(trees, options)
+    model.save(output)
+    notes.say(
+        f"{output}: {len(model.labels)} symbols of up to {model.operators.states.max()} states, "
+        f"{len(model.lexicon.words)} words, {time.perf_counter() - clock:.1f} s"
+    )

@@ -1,0 +1,171 @@
+r"""Latent grammars written by hand, as text.
+
+| notation | meaning |
+| --- | --- |
+| `NP[sg]` | symbol NP in state sg |
+| `NP\|NN`, `@NP` | NP over NN alone; a part of NP (the symbols of `constituency.conversion`) |
+| `A -> B C 3` | a rule and its weight; the weights of one left-hand side are scaled to sum to one |
+| `A : x y z` | words; the weight of the r-th is 1 / (r + 4)³, all lines for A together |
+| `A B -> ...` | the line stands for two: one for A, one for B |
+| `#`, `x/y` | the line stands for two: `sg` and x in one, `pl` and y in the other |
+| `subject -> NP 2` | a name in small letters stands for one of its right-hand sides, and leaves no node |
+
+The first left-hand side is the root.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator
+from itertools import product
+from math import prod
+from typing import NamedTuple
+
+import numpy as np
+
+from spectral_latent.constituency.conversion import Label
+from spectral_latent.operators import ObservableOperators, Tensor
+from spectral_latent.trees import FloatArray, Rules, Vocabulary
+
+__all__ = ["LatentGrammar", "latent_grammar"]
+
+
+class LatentGrammar(NamedTuple):
+    """A latent PCFG in the basis of its states."""
+
+    labels: list[Label]  # of the symbols
+    words: list[str]  # of the terminals
+    states: dict[str, tuple[int, int]]  # the symbol and state of each name, such as `NP[sg]`
+    operators: ObservableOperators
+
+
+class _Production(NamedTuple):
+    """One choice of a left-hand side: a word, or symbols."""
+
+    weight: float
+    symbols: tuple[str, ...]
+    word: str = ""
+
+
+_Productions = dict[str, list[_Production]]
+
+
+def _lines(text: str) -> Iterator[list[str]]:
+    """The tokens of each line, one line for each number where it has # or /."""
+    for line in text.splitlines():
+        numbers = ("sg", "pl") if "#" in line or "/" in line else ("",)
+        for at, number in enumerate(numbers):
+            tokens = [token.split("/")[min(at, token.count("/"))].replace("#", number) for token in line.split()]
+            if tokens:
+                yield tokens
+
+
+def _read(text: str) -> _Productions:
+    """The productions of each left-hand side, as written."""
+    grammar: _Productions = defaultdict(list)
+    for tokens in _lines(text):
+        at = next((at for at, token in enumerate(tokens[1:], start=1) if token in ("->", ":")), 0)
+        right = tokens[at + 1 :]
+        if not at or len(right) < 1 + (tokens[at] == "->"):
+            raise ValueError(f"neither a rule `A -> B C 1` nor words `A : x y`: {' '.join(tokens)}")
+        for left in tokens[:at]:
+            ours = grammar[left]
+            if tokens[at] == "->":
+                ours.append(_Production(float(right[-1]), tuple(right[:-1])))
+            else:
+                ours += (_Production((rank + 4) ** -3.0, (), word) for rank, word in enumerate(right, len(ours) + 1))
+    used = {name for productions in grammar.values() for production in productions for name in production.symbols}
+    if undefined := used - set(grammar):
+        raise ValueError(f"no rules and no words for {', '.join(sorted(undefined))}")
+    return grammar
+
+
+def _is_abbreviation(name: str) -> bool:
+    return name[0].islower()
+
+
+def _normal(grammar: _Productions) -> _Productions:
+    """The grammar without abbreviations, the weights of each left-hand side summing to one."""
+
+    def choices(name: str) -> list[tuple[float, tuple[str, ...]]]:
+        """The symbols that a name on a right-hand side may stand for, with their probabilities."""
+        if not _is_abbreviation(name):
+            return [(1.0, (name,))]
+        return [(weight, symbols) for weight, symbols, _ in spelt_out(name)]
+
+    def spelt_out(left: str) -> Iterator[_Production]:
+        total = sum(production.weight for production in grammar[left])
+        for weight, symbols, word in grammar[left]:
+            for chosen in product(*map(choices, symbols)):
+                probability = weight / total * prod(share for share, _ in chosen)
+                yield _Production(probability, tuple(name for _, names in chosen for name in names), word)
+
+    return {left: list(spelt_out(left)) for left in grammar if not _is_abbreviation(left)}
+
+
+def _label(name: str) -> Label:
+    """The symbol of a name such as `NP|NN[pl]`."""
+    symbol = name.partition("[")[0]
+    return Label(tuple(symbol.removeprefix("@").split("|")), bar=symbol.startswith("@"))
+
+
+def _numbered(names: Iterable[str]) -> tuple[list[Label], dict[str, tuple[int, int]]]:
+    """The labels of all symbols, and the symbol and state of each name."""
+    labels = Vocabulary()
+    states: Counter[int] = Counter()
+    numbers = {}
+    for name in names:
+        symbol = labels.add(_label(name))
+        numbers[name] = symbol, states[symbol]
+        states[symbol] += 1
+    return labels.names, numbers
+
+
+def _operators(grammar: _Productions, numbers: dict[str, tuple[int, int]], words: Vocabulary) -> ObservableOperators:
+    """The operators of a grammar without abbreviations, in the basis of its states."""
+    states = np.bincount([symbol for symbol, _ in numbers.values()])
+    emissions: dict[tuple[int, int], FloatArray] = defaultdict(lambda: np.zeros(states.max()))
+    tensors: dict[tuple[int, int, int], FloatArray] = {}
+    for left, productions in grammar.items():
+        a, h = numbers[left]
+        for weight, names, word in productions:
+            if word:
+                emissions[a, words.add(word)][h] += weight
+            else:
+                (b, i), (c, j) = (numbers[name] for name in names)
+                tensors.setdefault((a, b, c), np.zeros(states[[a, b, c]]))[h, i, j] += weight
+    leaf, binary = sorted(emissions), sorted(tensors)
+    root = np.zeros((len(states), states.max()))
+    root[numbers[next(iter(grammar))]] = 1.0
+    return ObservableOperators(
+        Rules(np.array(leaf), np.empty((0, 2), dtype=np.int64), np.array(binary)),
+        states,
+        root,
+        leaf=np.array([emissions[rule] for rule in leaf]),
+        unary=np.empty((0, states.max(), states.max())),
+        binary=[Tensor(*(np.empty((0, m)) for m in tensors[rule].shape), tensors[rule]) for rule in binary],
+        probabilities=True,
+    )
+
+
+def latent_grammar(text: str) -> LatentGrammar:
+    """The grammar that a text in the notation of this module stands for; every rule has two children, or one word.
+
+    Raises ValueError if a line is neither a rule nor words, or if a name has neither.
+
+    >>> grammar = latent_grammar('''
+    ...     S -> NP[#] VP[#] 3/1
+    ...     NP[#] : it/they
+    ...     VP[#] : sleeps/sleep runs/run
+    ... ''')
+    >>> grammar.words, grammar.states["VP[pl]"]
+    (['it', 'they', 'sleeps', 'runs', 'sleep', 'run'], (2, 1))
+    >>> grammar.operators.binary[0].multiplied_out()
+    array([[[0.75, 0.  ],
+            [0.  , 0.25]]])
+    """
+    grammar = _normal(_read(text))
+    labels, states = _numbered(grammar)
+    words = Vocabulary()
+    operators = _operators(grammar, states, words)
+    return LatentGrammar(labels, list(words.names), states, operators)

@@ -1,0 +1,168 @@
+"""Cleaning, binarisation and its inverse."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from spectral_latent.constituency import Binarisation, Phrase, base_label, clean
+from spectral_latent.constituency.conversion import TreeColumns, phrase_of, skeletal_trees
+from spectral_latent.constituency.heads import head_child
+from spectral_latent.corpora import parse_brackets
+
+LABELS = st.sampled_from(["S", "NP", "VP", "PP", "@NP", "NP|NN", "@", "X^Y", "."])
+WORDS = st.text(min_size=1, max_size=4)
+PHRASES = st.recursive(
+    st.builds(lambda label, word: Phrase(label, (word,)), LABELS, WORDS),
+    lambda children: st.builds(
+        lambda label, parts: Phrase(label, tuple(parts)), LABELS, st.lists(children, min_size=1, max_size=5)
+    ),
+    max_leaves=25,
+)
+BINARISATIONS = st.builds(
+    Binarisation, st.sampled_from(["head", "first", "last"]), st.integers(0, 2), st.integers(0, 2)
+)
+
+
+def encoded(phrases: list[Phrase], binarisation: Binarisation) -> TreeColumns:
+    columns = TreeColumns.empty()
+    skeletal_trees(phrases, binarisation, columns)
+    return columns
+
+
+@given(PHRASES, BINARISATIONS)
+def test_binarisation_and_collapsing_are_undone_exactly(phrase: Phrase, binarisation: Binarisation) -> None:
+    columns = encoded([phrase], binarisation)
+    tree, _ = columns.trees()
+    assert phrase_of(tree, columns.symbols.names, list(phrase.words())) == phrase
+
+
+@given(st.lists(PHRASES, min_size=1, max_size=4), BINARISATIONS)
+def test_s_trees_are_binary_and_keep_the_words(phrases: list[Phrase], binarisation: Binarisation) -> None:
+    columns = encoded(phrases, binarisation)
+    trees, _ = columns.trees()
+    assert not trees.is_unary.any()
+    words = [columns.terminals.names[terminal] for terminal in trees.terminal if terminal >= 0]
+    assert words == [word for phrase in phrases for word in phrase.words()]
+    assert len(trees.root) == len(phrases)
+
+
+def one(text: str) -> Phrase:
+    (phrase,) = parse_brackets(text)
+    return phrase
+
+
+def rules(text: str, binarisation: Binarisation) -> list[str]:
+    """The binary rules of one tree's s-tree, top down, in a readable notation."""
+    columns = encoded([one(text)], binarisation)
+    trees, _ = columns.trees()
+
+    def name(symbol: int) -> str:
+        label = columns.symbols.names[symbol]
+        memory = f"[{','.join(label.memory)}]" if label.memory else ""
+        return "@" * label.bar + "+".join(label.chain) + memory
+
+    return [
+        f"{name(trees.symbol[node])} → {name(trees.symbol[trees.left[node]])} {name(trees.symbol[trees.right[node]])}"
+        for node in range(trees.n_nodes - 1, -1, -1)
+        if trees.is_binary[node]
+    ]
+
+
+TREE = "(VP (ADVP a) (VB b) (NP c) (PP d))"
+
+
+def test_left_children_hang_above_right_ones() -> None:
+    assert rules(TREE, Binarisation("head")) == ["VP → ADVP @VP", "@VP → @VP PP", "@VP → VB NP"]
+
+
+def test_binarisation_from_the_first_and_last_child() -> None:
+    assert rules(TREE, Binarisation("first")) == ["VP → @VP PP", "@VP → @VP NP", "@VP → ADVP VB"]
+    assert rules(TREE, Binarisation("last")) == ["VP → ADVP @VP", "@VP → VB @VP", "@VP → NP PP"]
+
+
+def test_bars_remember_siblings_and_phrases_their_parents() -> None:
+    assert rules(TREE, Binarisation("head", siblings=1)) == [
+        "VP → ADVP @VP[PP]",
+        "@VP[PP] → @VP[NP] PP",
+        "@VP[NP] → VB NP",
+    ]
+    nested = "(S (NP (NN a) (PP (IN b) (NP (NN c) (NN d)))) (VP e))"
+    assert rules(nested, Binarisation("head", parents=1)) == [
+        "S[] → NP[S] VP[S]",
+        "NP[S] → NN[NP] PP[NP]",
+        "PP[NP] → IN[PP] NP[PP]",
+        "NP[PP] → NN[NP] NN[NP]",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("label", "children", "head"),
+    [
+        ("S", ["NP", "VP", "."], 1),
+        ("NP", ["DT", "JJ", "NN"], 2),
+        ("NP", ["NP", "POS"], 1),
+        ("NP", ["NP", "PP"], 0),
+        ("NP", ["NP", "CC", "NP"], 0),
+        ("VP", ["VBD", "NP", "PP"], 0),
+        ("VP", ["MD", "VP"], 0),
+        ("PP", ["IN", "NP"], 0),
+        ("SBAR", ["IN", "S"], 0),
+        ("ADJP", ["RB", "JJ"], 1),
+        ("QP", ["CD", "CD"], 0),
+        ("CS", ["PX", "ZZ", "."], 1),
+        ("CS", [",", "."], 0),
+    ],
+)
+def test_heads(label: str, children: list[str], head: int) -> None:
+    assert head_child(label, children) == head
+
+
+@given(LABELS, st.lists(LABELS | st.sampled_from(["CC", ",", "NN", "VB"]), min_size=1, max_size=6))
+def test_every_phrase_has_a_head(label: str, children: list[str]) -> None:
+    assert 0 <= head_child(label, children) < len(children)
+
+
+@pytest.mark.parametrize(
+    ("annotated", "cleaned"),
+    [
+        (
+            "( (S (NP-SBJ-1 (NNP A)) (VP (VBZ b) (S (NP-SBJ (-NONE- *-1)) (VP (VB c))))))",
+            "(S (NP (NNP A)) (VP (VBZ b) (S (VP (VB c)))))",
+        ),
+        ("(TOP (S (NP (NP (NN a))) (VP (VB b))))", "(S (NP (NN a)) (VP (VB b)))"),
+        ("(S (-LRB- -LRB-) (NP=2 (NN a)) (-RRB- -RRB-))", "(S (-LRB- -LRB-) (NP (NN a)) (-RRB- -RRB-))"),
+        ("( (S (NN a)) (. .))", "(TOP (S (NN a)) (. .))"),
+        ("(NP (NP-LOC (NP (NN a))))", "(NP (NN a))"),
+    ],
+)
+def test_cleaning(annotated: str, cleaned: str) -> None:
+    result = clean(one(annotated))
+    assert result is not None
+    assert result.bracketed() == cleaned
+
+
+def test_nothing_is_left_of_a_tree_of_empty_elements() -> None:
+    assert clean(one("(S (NP (-NONE- *)) (VP (-NONE- *T*)))")) is None
+
+
+@given(PHRASES)
+def test_cleaning_twice_is_cleaning_once(phrase: Phrase) -> None:
+    once = clean(phrase)
+    assert once is not None
+    assert clean(once) == once
+
+
+@given(st.text("AB-=|0", min_size=1))
+def test_base_labels_are_fixed_points(label: str) -> None:
+    assert base_label(base_label(label)) == base_label(label) != ""
+
+
+def test_trees_thousands_deep() -> None:
+    phrase = Phrase("NN", ("x",))
+    for _ in range(5000):
+        phrase = Phrase("NP", (Phrase("DT", ("the",)), phrase))
+    assert clean(phrase) is not None
+    columns = encoded([phrase], Binarisation())
+    tree, _ = columns.trees()
+    back = phrase_of(tree, columns.symbols.names, list(phrase.words()))
+    assert back.bracketed() == phrase.bracketed()

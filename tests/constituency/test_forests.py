@@ -1,0 +1,162 @@
+"""The pruned chart against the full forest and the one engine."""
+
+from collections import Counter
+
+import numpy as np
+import pytest
+
+from spectral_latent.constituency.charts import PlainGrammar
+from spectral_latent.constituency.forests import ForestBuilder
+from spectral_latent.inference import inside, marginals, outside, total_weight
+from spectral_latent.operators import ObservableOperators, Tensor
+from spectral_latent.trees import Forest, Rules
+
+N_SYMBOLS, N_TERMINALS = 5, 4
+
+
+def random_grammar(rng: np.random.Generator) -> ObservableOperators:
+    """A one-state grammar with a third of all binary rules."""
+    triples = np.array([(a, b, c) for a in range(N_SYMBOLS) for b in range(N_SYMBOLS) for c in range(N_SYMBOLS)])
+    binary = triples[rng.random(len(triples)) < 0.33]
+    leaf = np.array([(a, x) for a in range(N_SYMBOLS) for x in range(N_TERMINALS) if rng.random() < 0.7 or a == x])
+    tensors = [Tensor.of_dense(rng.uniform(0.01, 0.2, (1, 1, 1))) for _ in binary]
+    return ObservableOperators(
+        Rules(leaf, np.empty((0, 2), dtype=np.int64), binary),
+        np.ones(N_SYMBOLS, dtype=np.int64),
+        rng.uniform(0.1, 1.0, (N_SYMBOLS, 1)) * (np.arange(N_SYMBOLS) < 2)[:, None],
+        rng.uniform(0.01, 0.5, (len(leaf), 1)),
+        np.empty((0, 1, 1)),
+        tensors,
+    )
+
+
+def full_forest(operators: ObservableOperators, terminals: np.ndarray) -> tuple[Forest, list[tuple[int, int, int]]]:
+    """Every item that can be built, and every way to build it, by definition."""
+    rules, n = operators.rules, len(terminals)
+    edges: dict[tuple[int, int, int], list[tuple[int, int, int]]] = {}
+    number: dict[tuple[int, int, int], int] = {}
+    for length in range(1, n + 1):
+        for i in range(n - length + 1):
+            j = i + length
+            found: dict[tuple[int, int, int], list[tuple[int, int, int]]] = {}
+            if length == 1:
+                for r, (a, x) in enumerate(rules.leaf.tolist()):
+                    if x == terminals[i]:
+                        found.setdefault((a, i, j), []).append((r, -1, -1))
+            for r, (a, b, c) in enumerate(rules.binary.tolist()):
+                for k in range(i + 1, j):
+                    if (b, i, k) in number and (c, k, j) in number:
+                        found.setdefault((a, i, j), []).append((r, number[b, i, k], number[c, k, j]))
+            for item in sorted(found, reverse=True):  # symbols that may be roots come last
+                number[item] = len(number)
+            edges |= found
+    names = list(number)
+    tops = [number[a, 0, n] for a in range(N_SYMBOLS) if (a, 0, n) in number and operators.root[a, 0] > 0]
+    flat = [edge for name in names for edge in edges[name]]
+    rule, left, right = np.array(flat).T
+    forest = Forest(
+        symbol=np.array([a for a, _, _ in names]),
+        start=np.concatenate([[0], np.cumsum([len(edges[name]) for name in names])]),
+        rule=rule,
+        left=left,
+        right=right,
+        root=np.array(sorted(tops)),
+        component=np.zeros(len(tops), dtype=np.int64),
+    )
+    return forest, names
+
+
+def posteriors(operators: ObservableOperators, forest: Forest) -> tuple[np.ndarray, float]:
+    inner = inside(operators, forest)
+    mu = marginals(operators, forest, inner, outside(operators, forest, inner))
+    return mu, float(total_weight(operators, forest, inner).log[0])
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_unpruned_chart_is_the_full_forest(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    operators = random_grammar(rng)
+    terminals = rng.integers(0, N_TERMINALS, 7)
+    full, names = full_forest(operators, terminals)
+    chart = ForestBuilder(operators, np.ones(N_SYMBOLS), threshold=0.0).build(terminals, beam=0.0)
+    assert chart is not None
+    expected, log = posteriors(operators, full)
+    found, same_log = posteriors(operators, chart)
+    assert same_log == pytest.approx(log, abs=1e-10)
+    useful = expected > 0
+    np.testing.assert_allclose(np.sort(found), np.sort(expected[useful]), rtol=1e-10)
+    order = np.argsort(expected[useful])
+    symbols = full.symbol[useful][order]
+    np.testing.assert_array_equal(chart.symbol[np.argsort(found)], symbols)
+    assert names
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_pruning_keeps_every_edge_of_sufficient_posterior(seed: int) -> None:
+    rng = np.random.default_rng(100 + seed)
+    operators, threshold = random_grammar(rng), 0.01
+    terminals = rng.integers(0, N_TERMINALS, 8)
+    full, _ = full_forest(operators, terminals)
+    pruned = ForestBuilder(operators, np.ones(N_SYMBOLS), threshold).build(terminals, beam=0.0)
+    assert pruned is not None
+    inner = inside(operators, full)
+    outer = outside(operators, full, inner)
+    total = total_weight(operators, full, inner).log[0]
+    kept: Counter[int] = Counter()
+    for item in np.flatnonzero(outer.vectors[:, 0] > 0):
+        for edge in range(full.start[item], full.start[item + 1]):
+            children = [child for child in (full.left[edge], full.right[edge]) if child >= 0]
+            if not children:
+                continue
+            weight = operators.packed.data[full.rule[edge]] * outer.vectors[item, 0]
+            log = np.log(weight) + outer.exponents[item] * np.log(2)
+            for child in children:
+                log += np.log(inner.vectors[child, 0]) + inner.exponents[child] * np.log(2)
+            kept[full.rule[edge]] += np.exp(log - total) >= 2 * threshold
+    found = Counter(pruned.rule[pruned.left >= 0].tolist())
+    assert +kept <= found  # of an item without a kept edge the best one stays too
+    assert found.total() < full.n_edges / 2
+
+
+def test_items_are_listed_bottom_up_and_end_in_the_roots() -> None:
+    rng = np.random.default_rng(3)
+    operators = random_grammar(rng)
+    forest = ForestBuilder(operators, np.ones(N_SYMBOLS), 1e-6).build(rng.integers(0, N_TERMINALS, 9), 1e-9)
+    assert forest is not None
+    owner = np.repeat(np.arange(forest.n_items), np.diff(forest.start))
+    assert (forest.left < owner).all() and (forest.right < owner).all()
+    assert forest.root[-1] == forest.n_items - 1
+    for item in range(forest.n_items):
+        rule = forest.rule[forest.start[item] : forest.start[item + 1]]
+        assert np.count_nonzero(np.diff(rule)) == len(set(rule.tolist())) - 1
+
+
+def test_a_sentence_without_a_derivation_has_no_forest() -> None:
+    operators = random_grammar(np.random.default_rng(0))
+    nothing = Rules(operators.rules.leaf, operators.rules.unary, operators.rules.binary[:0])
+    bare = ObservableOperators(nothing, operators.states, operators.root, operators.leaf, operators.unary, [])
+    assert ForestBuilder(bare, np.ones(N_SYMBOLS), 0.0).build(np.array([0, 1]), 0.0) is None
+
+
+def test_long_sentences_neither_under_nor_overflow() -> None:
+    operators = random_grammar(np.random.default_rng(5))
+    terminals = np.random.default_rng(6).integers(0, N_TERMINALS, 300)
+    forest = ForestBuilder(operators, np.ones(N_SYMBOLS), 1e-3).build(terminals, 1e-6)
+    assert forest is not None
+    _, log = posteriors(operators, forest)
+    assert np.isfinite(log) and log < -700
+
+
+def test_rules_by_left_child_are_the_rules() -> None:
+    operators = random_grammar(np.random.default_rng(1))
+    grammar = PlainGrammar.of(operators, np.ones(N_SYMBOLS))
+    by_left = {
+        (int(a), b, int(c)): weight
+        for b in range(N_SYMBOLS)
+        for (a, c), weight in zip(
+            grammar.by_left[grammar.of_left[b] : grammar.of_left[b + 1]],
+            grammar.left_weight[grammar.of_left[b] : grammar.of_left[b + 1]],
+            strict=True,
+        )
+    }
+    assert by_left == dict(zip(map(tuple, grammar.rules.tolist()), grammar.weight, strict=True))
