@@ -54,6 +54,12 @@ def trained(trees: list[Phrase], step: str, states: int) -> ConstituencyModel:
     return replace(model, operators=model.plain) if step == "plain" else model
 
 
+def words_of(tree: Phrase) -> list[str]:
+    """The sentence under a tree, without empty elements."""
+    cleaned = clean(tree)
+    return list(cleaned.words()) if cleaned is not None else []
+
+
 def measure(corpus: Corpus, step: str, states: int) -> dict[str, float]:
     """One row of the table."""
     warm = [Phrase("S", (Phrase("A", (a,)), Phrase("B", ("b",)))) for a in "ab"]
@@ -63,8 +69,8 @@ def measure(corpus: Corpus, step: str, states: int) -> dict[str, float]:
     at.append(time.process_time())
     model = trained(trees, step, states)
     at.append(time.process_time())
-    gold = [tree for tree in map(clean, constituency_trees(corpus.evaluate)) if tree is not None]
-    sentences = [list(tree.words()) for tree in gold]
+    gold = [tree for tree in constituency_trees(corpus.evaluate) if clean(tree) is not None]
+    sentences = [words_of(tree) for tree in gold]
     at.append(time.process_time())
     parses = [model.parse(words) for words in sentences]
     at.append(time.process_time())
@@ -113,6 +119,7 @@ def nltk_table(corpus: Corpus) -> None:
     from spectral_latent.corpora import phrase_to_nltk
 
     train = [tree for tree in map(clean, constituency_trees(corpus.train)) if tree is not None]
+    known = {word for tree in train for word in tree.words()}
     productions = []
     for phrase in train:
         tree = phrase_to_nltk(phrase)
@@ -120,8 +127,7 @@ def nltk_table(corpus: Corpus) -> None:
         tree.chomsky_normal_form(horzMarkov=2)
         productions += tree.productions()
     grammar = induce_pcfg(Nonterminal("S"), productions)
-    known = {word for tree in train for word in tree.words()}
-    sentences = (list(tree.words()) for tree in map(clean, constituency_trees(corpus.evaluate)) if tree is not None)
+    sentences = map(words_of, constituency_trees(corpus.evaluate))
     by_length = {len(words): words for words in sentences if known.issuperset(words)}
     model, parser = trained(train, "+ smoothing", 16), ViterbiParser(grammar)
     model.parse(by_length[8])

@@ -42,7 +42,7 @@ class SpectralParser(ParserI):
         trees: Iterable[Tree],
         n_states: int | None = None,
         *,
-        jobs: int | None = None,
+        jobs: int = 1,
         options: ConstituencyOptions | None = None,
     ) -> SpectralParser:
         """Learn from treebank trees: any iterable, read once.  The same trees give the same parser.
@@ -57,9 +57,9 @@ class SpectralParser(ParserI):
         if isinstance(trees, Tree):
             raise TypeError("expected an iterable of trees, got one tree; give [tree]")
         options = options or ConstituencyOptions()
-        given = {name: value for name, value in (("states", n_states), ("jobs", jobs)) if value is not None}
-        options = replace(options, spectral=replace(options.spectral, **given))
-        return cls(ConstituencyModel.train(_phrases(trees), options))
+        if n_states is not None:
+            options = replace(options, spectral=replace(options.spectral, states=n_states))
+        return cls(ConstituencyModel.train(_phrases(trees), options, jobs=jobs))
 
     def parse(self, sent: Iterable[str], n_best: int = 1) -> Iterator[ParseTree]:
         """Up to `n_best` different trees of a tokenised sentence, the best first.

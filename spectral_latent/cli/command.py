@@ -6,6 +6,8 @@ The library is imported within the commands, so that help and usage errors come 
 from __future__ import annotations
 
 import errno
+import io
+import sys
 import warnings
 from typing import Any
 
@@ -65,8 +67,11 @@ def main() -> None:
       echo "The cat sat on the mat ." | spectral-latent parse wsj.safetensors
       spectral-latent evaluate wsj.safetensors nltk:treebank:dev
 
-    Exit status: 0 if all went well, 1 for data or models that cannot be used, 2 for a wrong command line.
+    Exit status: 0 if all went well, 1 for data or models that cannot be used, 2 for a wrong command line.  Text is
+    UTF-8 everywhere.
     """
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(encoding="utf-8")
 
 
 for _command in (train, parse, score, evaluate, demo):

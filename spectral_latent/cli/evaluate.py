@@ -36,6 +36,10 @@ def evaluation(model: ConstituencyModel, gold: Sequence[Phrase], notes: Notes) -
     """Parse and score the sentences of gold trees.
 
     One of them is parsed before the clock starts, so that what is done once is not counted.
+
+    >>> from spectral_latent.corpora.embedded import embedded_treebank, embedded_truth
+    >>> evaluation(embedded_truth(), embedded_treebank(20), Notes(quiet=True)).scores.sentences
+    20
     """
     from spectral_latent.constituency import clean
     from spectral_latent.evaluation import score_brackets
@@ -105,5 +109,5 @@ def _figures(result: Evaluation) -> dict[str, float | int]:
         "tagging_accuracy": scores.tagging_accuracy,
         "sentences": scores.sentences,
         "fallbacks": result.fallbacks,
-        "sentences_per_second": len(result.parses) / result.seconds,
+        "sentences_per_second": len(result.parses) / max(result.seconds, 1e-9),
     }

@@ -23,7 +23,15 @@ _TOKEN = re.compile(r"\S+", re.ASCII)  # as in bracketed trees, a no-break space
 
 
 def treebank(sources: Iterable[str]) -> Iterator[Phrase]:
-    """The trees of the sources, one after the other.  Raises CorpusError at what is not a tree with words."""
+    """The trees of the sources, one after the other.  Raises CorpusError at what is not a tree with words.
+
+    >>> import pathlib, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = pathlib.Path(folder, "two.mrg")
+    ...     _ = file.write_text("(NNS dogs) (NNS cats)")
+    ...     [tree.bracketed() for tree in treebank([str(file), folder])]
+    ['(NNS dogs)', '(NNS cats)', '(NNS dogs)', '(NNS cats)']
+    """
     from spectral_latent.corpora import constituency_trees
 
     for source in sources:
@@ -31,7 +39,15 @@ def treebank(sources: Iterable[str]) -> Iterator[Phrase]:
 
 
 def trees_of(file: str) -> Iterator[Phrase]:
-    """The bracketed trees of a file, or of standard input for `-`; errors as for `treebank`."""
+    """The bracketed trees of a file, or of standard input for `-`; errors as for `treebank`.
+
+    >>> import pathlib, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = pathlib.Path(folder, "one.txt")
+    ...     _ = file.write_text("(NNS dogs)")
+    ...     [tree.label for tree in trees_of(str(file))]
+    ['NNS']
+    """
     from spectral_latent.corpora import parse_brackets
     from spectral_latent.corpora.text import decode
 

@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
 import click
 
 from spectral_latent.cli.inputs import sentences
 from spectral_latent.cli.notes import Notes, quiet_option
+
+if TYPE_CHECKING:
+    from spectral_latent.constituency import Parse
 
 __all__ = ["parse"]
 
@@ -38,15 +45,21 @@ def parse(model: str, file: str, nbest: int, quiet: bool) -> None:
     """
     from spectral_latent.constituency import ConstituencyModel
 
-    notes = Notes(quiet)
     parser = ConstituencyModel.load(model)
+    lines = sentences(file) if file == "-" else list(sentences(file))
     fallbacks: list[str] = []
-    for number, words in enumerate(notes.progress(sentences(file), "Parsing"), start=1):
-        parses = parser.parse_nbest(words, nbest) if words else []
-        fallbacks += [str(number) for parse in parses if parse.is_fallback]
-        if nbest == 1:
-            click.echo(parses[0].tree.bracketed() if parses else "")
-        else:
-            click.echo("".join(f"{parse.log:.6f}\t{parse.tree.bracketed()}\n" for parse in parses))
-    if fallbacks:
-        notes.say(f"No parse, but a flat tree labelled FALLBACK, for line {', '.join(fallbacks)}")
+    try:
+        for number, words in enumerate(Notes(quiet or sys.stdout.isatty()).progress(lines, "Parsing"), start=1):
+            parses = parser.parse_nbest(words, nbest) if words else []
+            fallbacks += [str(number) for parse in parses if parse.is_fallback]
+            click.echo(_written(parses, nbest))
+    finally:
+        if fallbacks:
+            Notes(quiet).say(f"No parse, but a flat tree labelled FALLBACK: line {', '.join(fallbacks)}")
+
+
+def _written(parses: Sequence[Parse], nbest: int) -> str:
+    """The one tree, or a block of scored trees."""
+    if nbest == 1:
+        return "".join(parse.tree.bracketed() for parse in parses)
+    return "".join(f"{parse.log:.6f}\t{parse.tree.bracketed()}\n" for parse in parses)

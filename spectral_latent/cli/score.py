@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import islice
+import sys
 
 import click
 
@@ -28,8 +28,8 @@ def score(model: str, file: str, quiet: bool) -> None:
     from spectral_latent.constituency import ConstituencyModel
 
     scorer = ConstituencyModel.load(model)
-    trees = Notes(quiet).progress(trees_of(file), "Scoring")
-    while batch := list(islice(trees, _BATCH)):
-        weight = scorer.score(batch)
+    trees = list(trees_of(file))
+    for first in Notes(quiet or sys.stdout.isatty()).progress(range(0, len(trees), _BATCH), "Scoring"):
+        weight = scorer.score(trees[first : first + _BATCH])
         for log, sign in zip(weight.log, weight.sign, strict=True):
             click.echo(f"{log:.6f}\t{sign:.0f}")

@@ -21,8 +21,8 @@ def train() -> None:
 
 def _can_be_written(_context: click.Context, _parameter: click.Parameter, path: Path) -> Path:
     """The path, unless it is clear before all work that no file can be written there."""
-    if path.is_dir():
-        raise click.ClickException(f"{path}: a folder; give a file")
+    if path.exists() and not path.is_file():
+        raise click.ClickException(f"{path}: a folder or a device; name a file")
     if not path.parent.is_dir():
         raise click.ClickException(f"{path}: the folder does not exist; create it first")
     if not os.access(path.parent, os.W_OK):
@@ -55,7 +55,7 @@ def _can_be_written(_context: click.Context, _parameter: click.Parameter, path: 
     default=0,
     show_default=True,
     type=click.IntRange(min=0),
-    help="Seed of what is random. The spectral estimator draws nothing: all seeds give the same model.",
+    help="Where the singular value decompositions start from; hardly matters.",
 )
 @click.option(
     "--jobs",
@@ -78,8 +78,8 @@ def constituency(sources: tuple[str, ...], output: Path, states: int, seed: int,
     notes, clock = Notes(quiet), time.perf_counter()
     trees = list(notes.progress(treebank(sources), "Reading trees"))
     notes.say(f"Training on {len(trees)} trees")
-    options = ConstituencyOptions(spectral=SpectralOptions(states=states, jobs=jobs))
-    model = ConstituencyModel.train(trees, options)
+    options = ConstituencyOptions(spectral=SpectralOptions(states=states, seed=seed))
+    model = ConstituencyModel.train(trees, options, jobs=jobs)
     model.save(output)
     notes.say(
         f"{output}: {len(model.labels)} symbols of up to {model.operators.states.max()} states, "

@@ -165,6 +165,8 @@ def skeletal_trees(phrases: Iterable[Phrase], binarisation: Binarisation, column
 def phrase_of(tree: SkeletalTrees, labels: Sequence[Label], words: Sequence[str]) -> Phrase:
     """The phrase that one s-tree over the given words stands for; labels name its symbols.
 
+    A bar @X at the top stands for its phrase X.
+
     >>> tree = SkeletalTrees.of([0, 1, 2], left=[-1, -1, 0], right=[-1, -1, 1], terminal=[0, 1, -1], root=[2])
     >>> labels = [Label(("NP", "NNS")), Label(("VP", "VBP")), Label(("S",))]
     >>> print(phrase_of(tree, labels, ["dogs", "bark"]).bracketed())
@@ -184,6 +186,8 @@ def phrase_of(tree: SkeletalTrees, labels: Sequence[Label], words: Sequence[str]
             for name in reversed(label.chain):
                 children = (Phrase(name, children),)
         finished.append(children)
-    (top,) = finished.pop()
-    assert isinstance(top, Phrase)
+    (*parts,) = finished.pop()
+    top = parts[0]
+    if label.bar or not isinstance(top, Phrase):
+        return Phrase(label.chain[0], tuple(parts))
     return top

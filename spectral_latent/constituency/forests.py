@@ -36,8 +36,10 @@ class ForestBuilder:
         return Tagging(start, rules, self.leaf_symbol[rules], self.leaf_weight[rules])
 
     def likeliest(self, terminal: int) -> int:
-        """The symbol over a terminal with the largest share of the training nodes."""
+        """The symbol over a terminal with the largest share of the training nodes; of all, for a terminal without."""
         tagging = self.tagging(np.array([terminal]))
+        if not len(tagging.symbol):
+            return int(self.leaf_symbol[np.argmax(self.grammar.prior[self.leaf_symbol])])
         return int(tagging.symbol[np.argmax(tagging.weight * self.grammar.prior[tagging.symbol])])
 
     def build(self, terminals: IntArray, beam: float) -> Forest | None:

@@ -55,6 +55,7 @@ class ConstituencyOptions:
     """Settings of training and parsing.
 
     absolute: marginals are taken by absolute value before the arg max (slides 21, 22).
+    fragments: trees to add that consist of any one phrase, so that fragments can be parsed; see `solve`.
     beam, threshold: what the plain PCFG prunes; see `charts.fill` and `charts.extract`.
     """
 
@@ -63,6 +64,7 @@ class ConstituencyOptions:
     spectral: SpectralOptions = field(default_factory=SpectralOptions)
     lexicon: LexiconOptions = field(default_factory=LexiconOptions)
     absolute: bool = True
+    fragments: float = 0.1
     beam: float = 1e-6
     threshold: float = 1e-4
 
@@ -105,8 +107,10 @@ class ConstituencyModel:
     operators: ObservableOperators
 
     @staticmethod
-    def train(phrases: Iterable[Phrase], options: ConstituencyOptions | None = None) -> ConstituencyModel:
-        """Learn from treebank trees, which are cleaned first.
+    def train(
+        phrases: Iterable[Phrase], options: ConstituencyOptions | None = None, *, jobs: int = 1
+    ) -> ConstituencyModel:
+        """Learn from treebank trees, which are cleaned first; on several processes with the same result.
 
         Raises EstimationError if a tree holds no word, or there is no tree.
         """
@@ -129,8 +133,8 @@ class ConstituencyModel:
             labels,
             lexicon,
             prior=np.bincount(trees.symbol) / trees.n_nodes,
-            plain=relative_frequencies(trees, smooth),
-            operators=spectral(trees, features, options.spectral, smooth),
+            plain=relative_frequencies(trees, smooth, fragments=options.fragments),
+            operators=spectral(trees, features, options.spectral, smooth, fragments=options.fragments, jobs=jobs),
         )
 
     @cached_property
@@ -172,7 +176,7 @@ class ConstituencyModel:
         mu = self.marginals(forest)
         best = [best_derivation(forest, mu)] if k == 1 else k_best_derivations(forest, mu, k)
         parses = (self._parse(derivation, forest, words) for derivation in best if derivation is not None)
-        distinct = {parse.tree: parse for parse in parses}
+        distinct = {parse.tree.bracketed(): parse for parse in parses}
         return list(distinct.values()) or [self._fallback(words)]
 
     def _parse(self, derivation: Derivation, forest: Forest, words: Sequence[str]) -> Parse:

@@ -168,10 +168,15 @@ def embedded_truth() -> ConstituencyModel:
 
     Its `operators` are true probabilities, and its `plain` is the plain PCFG that treebanks of growing size tend to.
 
-    >>> truth = embedded_truth()
     >>> for verb in ("sings", "sing"):
     ...     words = f"she sees the owner of the dogs that {verb} .".split()
-    ...     print(truth.parse(words).tree.bracketed())
+    ...     print(embedded_truth().parse(words).tree.bracketed())
+    (S (NP (PRP she)) (VP (VB sees) (NP
+        (NP (NP (DT the) (NN owner)) (PP (IN of) (NP (DT the) (NN dogs))))
+        (SBAR (WHNP (WDT that)) (VP (VB sings))))) (. .))
+    (S (NP (PRP she)) (VP (VB sees) (NP
+        (NP (DT the) (NN owner))
+        (PP (IN of) (NP (NP (DT the) (NN dogs)) (SBAR (WHNP (WDT that)) (VP (VB sing))))))) (. .))
     """
     grammar = latent_grammar(_GRAMMAR)
     counts = expected_counts(grammar.operators)
@@ -190,8 +195,8 @@ def _phrases(trees: SkeletalTrees, labels: Sequence[Label], words: Sequence[str]
     first = 0
     for root in trees.root.tolist():
         nodes = slice(first, root + 1)
-        columns = (trees.symbol[nodes], trees.left[nodes], trees.right[nodes], trees.terminal[nodes])
-        tree = SkeletalTrees(*columns, root=np.array([root - first]))
+        left, right = (np.maximum(child[nodes] - first, -1) for child in (trees.left, trees.right))
+        tree = SkeletalTrees(trees.symbol[nodes], left, right, trees.terminal[nodes], root=np.array([root - first]))
         yield phrase_of(tree, labels, [words[terminal] for terminal in tree.terminal[tree.is_leaf]])
         first = root + 1
 
@@ -199,9 +204,8 @@ def _phrases(trees: SkeletalTrees, labels: Sequence[Label], words: Sequence[str]
 def embedded_treebank(n_trees: int = 2000, seed: int = 0) -> list[Phrase]:
     """Trees drawn independently from `embedded_truth`; the same seed gives the same trees.
 
-    >>> treebank = embedded_treebank(2)
-    >>> print(" ".join(treebank[0].words()))
-    >>> print(treebank[0].bracketed())
+    >>> print(embedded_treebank(10)[0].bracketed())
+    (S (NP (NNP Mary)) (VP (VB likes) (NP (DT the) (NN bird))) (. .))
     """
     truth = embedded_truth()
     trees = sample_trees(truth.operators, n_trees, np.random.default_rng(seed)).trees

@@ -111,7 +111,7 @@ def _label(name: str) -> Label:
 
 def _numbered(names: Iterable[str]) -> tuple[list[Label], dict[str, tuple[int, int]]]:
     """The labels of all symbols, and the symbol and state of each name."""
-    labels = Vocabulary()
+    labels: Vocabulary[Label] = Vocabulary()
     states: Counter[int] = Counter()
     numbers = {}
     for name in names:
@@ -121,7 +121,9 @@ def _numbered(names: Iterable[str]) -> tuple[list[Label], dict[str, tuple[int, i
     return labels.names, numbers
 
 
-def _operators(grammar: _Productions, numbers: dict[str, tuple[int, int]], words: Vocabulary) -> ObservableOperators:
+def _operators(
+    grammar: _Productions, numbers: dict[str, tuple[int, int]], words: Vocabulary[str]
+) -> ObservableOperators:
     """The operators of a grammar without abbreviations, in the basis of its states."""
     states = np.bincount([symbol for symbol, _ in numbers.values()])
     emissions: dict[tuple[int, int], FloatArray] = defaultdict(lambda: np.zeros(states.max()))
@@ -131,6 +133,8 @@ def _operators(grammar: _Productions, numbers: dict[str, tuple[int, int]], words
         for weight, names, word in productions:
             if word:
                 emissions[a, words.add(word)][h] += weight
+            elif len(names) != 2:
+                raise ValueError(f"a rule must have two children: {left} -> {' '.join(names)}")
             else:
                 (b, i), (c, j) = (numbers[name] for name in names)
                 tensors.setdefault((a, b, c), np.zeros(states[[a, b, c]]))[h, i, j] += weight
@@ -143,7 +147,7 @@ def _operators(grammar: _Productions, numbers: dict[str, tuple[int, int]], words
         root,
         leaf=np.array([emissions[rule] for rule in leaf]),
         unary=np.empty((0, states.max(), states.max())),
-        binary=[Tensor(*(np.empty((0, m)) for m in tensors[rule].shape), tensors[rule]) for rule in binary],
+        binary=[Tensor.of_dense(tensors[rule]) for rule in binary],
         probabilities=True,
     )
 
@@ -151,7 +155,7 @@ def _operators(grammar: _Productions, numbers: dict[str, tuple[int, int]], words
 def latent_grammar(text: str) -> LatentGrammar:
     """The grammar that a text in the notation of this module stands for; every rule has two children, or one word.
 
-    Raises ValueError if a line is neither a rule nor words, or if a name has neither.
+    Raises ValueError if a line is neither a rule nor words, if a name has neither, or if a rule is not binary.
 
     >>> grammar = latent_grammar('''
     ...     S -> NP[#] VP[#] 3/1
@@ -166,6 +170,6 @@ def latent_grammar(text: str) -> LatentGrammar:
     """
     grammar = _normal(_read(text))
     labels, states = _numbered(grammar)
-    words = Vocabulary()
+    words: Vocabulary[str] = Vocabulary()
     operators = _operators(grammar, states, words)
-    return LatentGrammar(labels, list(words.names), states, operators)
+    return LatentGrammar(labels, words.names, states, operators)

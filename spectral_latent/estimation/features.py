@@ -44,7 +44,8 @@ def _rule(trees: SkeletalTrees) -> IntArray:
 
 def _magnitude(column: IntArray) -> IntArray:
     """The number of binary digits: counts on a logarithmic scale."""
-    return np.frexp(column.astype(float))[1].astype(np.int64)
+    digits: IntArray = np.frexp(column.astype(float))[1].astype(np.int64)
+    return digits
 
 
 def inside_templates(trees: SkeletalTrees) -> dict[str, IntArray]:

@@ -73,13 +73,17 @@ def _smoothed_matrix(matrix: FloatArray, symbol_means: list[FloatArray], smoothi
 
 
 def solve(
-    moments: Moments, smoothing: float | None = None, leaf_smoothing: LeafSmoothing | None = None
+    moments: Moments,
+    smoothing: float | None = None,
+    leaf_smoothing: LeafSmoothing | None = None,
+    fragments: float = 0.0,
 ) -> ObservableOperators:
     """Operators from moments (long paper, equations 14-16 and Figure 7, step 3).
 
     z already carries (Σ̂^a)⁻¹, so that solving is a division by counts: C^{a→b c} = Σ z⊗x⊗y / count(a),
     c∞ = Σ z / count(a), c¹ = Σ_roots y / T.  `leaf_smoothing` maps the leaf moments to the leaf rules (R0, 2) and
-    sums (R0, M) to use, which may be more rules than were seen.
+    sums (R0, M) to use, which may be more rules than were seen.  `fragments` is a number of trees to add, rooted in
+    every symbol in proportion to its nodes, so that a part of a tree may stand alone.
     """
     count = np.maximum(moments.count, 1.0)
     outer, inner = moments.outer / count[:, None], moments.inner / count[:, None]
@@ -98,4 +102,5 @@ def solve(
         leaf_rules, leaf = leaf_smoothing(moments.leaves())
     rules = Rules(leaf_rules, moments.rules.unary, moments.rules.binary)
     leaf = leaf / count[leaf_rules[:, 0], None]
-    return ObservableOperators(rules, size, moments.root / max(moments.n_trees, 1), leaf, unary, binary)
+    root = (moments.root + fragments * moments.inner / moments.count.sum()) / (moments.n_trees + fragments)
+    return ObservableOperators(rules, size, root, leaf, unary, binary)

@@ -32,22 +32,24 @@ class SpectralOptions:
     scaling: κ of slide 23, or None for raw indicator features.
     smoothing: C of slide 25, or None for the moments as they are.
     cutoff: directions with σ_i ≤ cutoff · σ_1 are dropped.
-    jobs: processes; the result does not depend on it.
+    seed: of the vector that the singular value decompositions start from.
     """
 
     states: int = 16
     scaling: float | None = 1.0
     smoothing: float | None = 15.0
     cutoff: float = 0.01
-    jobs: int = 1
+    seed: int = 0
 
     def __post_init__(self) -> None:
         if self.states < 1:
             raise ValueError(f"states must be at least 1, not {self.states}")
 
 
-def relative_frequencies(trees: SkeletalTrees, leaf_smoothing: LeafSmoothing | None = None) -> ObservableOperators:
-    """The plain PCFG: rule counts over symbol counts, which are moments with y = z = 1.
+def relative_frequencies(
+    trees: SkeletalTrees, leaf_smoothing: LeafSmoothing | None = None, *, fragments: float = 0.0
+) -> ObservableOperators:
+    """The plain PCFG: rule counts over symbol counts, which are moments with y = z = 1; see `solve`.
 
     >>> trees = SkeletalTrees.of([0, 0, 0], left=[-1, -1, 0], right=[-1, -1, 1], terminal=[5, 6, -1], root=[2])
     >>> operators = relative_frequencies(trees)
@@ -56,17 +58,17 @@ def relative_frequencies(trees: SkeletalTrees, leaf_smoothing: LeafSmoothing | N
     """
     ones = np.ones((trees.n_nodes, 1))
     states = np.ones(int(trees.symbol.max()) + 1, dtype=np.int64)
-    return solve(Moments.of(trees, trees.rules, states, ones, ones), leaf_smoothing=leaf_smoothing)
+    return solve(Moments.of(trees, trees.rules, states, ones, ones), leaf_smoothing=leaf_smoothing, fragments=fragments)
 
 
 def _project_symbol(features: FeatureColumns, nodes: IntArray, options: SpectralOptions) -> ProjectedViews:
     states = states_for(len(nodes), options.states)
     with threadpool_limits(1):
-        return project(*features.views(nodes, options.scaling), states, options.cutoff)
+        return project(*features.views(nodes, options.scaling), states, options.cutoff, options.seed)
 
 
 def _project_all(
-    trees: SkeletalTrees, features: FeatureColumns, options: SpectralOptions
+    trees: SkeletalTrees, features: FeatureColumns, options: SpectralOptions, jobs: int
 ) -> tuple[IntArray, FloatArray, FloatArray]:
     """States (S,) of each symbol, and y, z (N, M) of each node."""
     order = np.argsort(trees.symbol, kind="stable")
@@ -74,7 +76,7 @@ def _project_all(
     groups = np.split(order, np.searchsorted(trees.symbol[order], np.arange(1, n_symbols)))
     if empty := [a for a, group in enumerate(groups) if not len(group)]:
         raise EstimationError(f"symbols {empty} occur at no node; number symbols without gaps")
-    pool = Parallel(n_jobs=options.jobs)
+    pool = Parallel(n_jobs=jobs)
     views = pool(delayed(_project_symbol)(features, group, options) for group in groups)
     states = np.array([len(view.sigma) for view in views])
     y, z = np.zeros((2, trees.n_nodes, states.max()))
@@ -98,8 +100,14 @@ def spectral(
     features: FeatureColumns,
     options: SpectralOptions | None = None,
     leaf_smoothing: LeafSmoothing | None = None,
+    *,
+    fragments: float = 0.0,
+    jobs: int = 1,
 ) -> ObservableOperators:
     """Observable operators of a latent tree model, in seconds and without local optima.
+
+    leaf_smoothing, fragments: see `solve`.
+    jobs: processes; the result is the same, bit for bit, for any number.
 
     Raises EstimationError if there are no trees, if a symbol's number is used by no node, or if the estimated
     parameters are of absurd size.
@@ -107,7 +115,7 @@ def spectral(
     options = options or SpectralOptions()
     if trees.n_nodes == 0:
         raise EstimationError("no trees to learn from")
-    states, y, z = _project_all(trees, features, options)
+    states, y, z = _project_all(trees, features, options, jobs)
     with threadpool_limits(1):
         moments = Moments.of(trees, trees.rules, states, y, z)
-        return _checked(solve(moments, options.smoothing, leaf_smoothing))
+        return _checked(solve(moments, options.smoothing, leaf_smoothing, fragments))

@@ -18,7 +18,7 @@ from spectral_latent.constituency.phrase import Phrase
 
 __all__ = ["BracketScores", "score_brackets"]
 
-_DELETED = frozenset({"TOP", "-NONE-", ",", ":", "``", "''", "."})
+_DELETED = frozenset({"TOP", "ROOT", "S1", "VROOT", "-NONE-", ",", ":", "``", "''", "."})
 _EQUIVALENT = {"PRT": "ADVP"}
 _FUNCTION = re.compile("[-=].*", re.DOTALL)
 

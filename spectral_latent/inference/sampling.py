@@ -38,20 +38,23 @@ class _Choices(NamedTuple):
     weight: FloatArray  # (C,)
     children: IntArray  # (C, 2) keys of the children, or -1
     terminal: IntArray  # (C,) or -1
+    ends: FloatArray  # (C + 1,) sum of the weights before each choice, and of all
 
     @staticmethod
     def of(operators: ObservableOperators) -> _Choices:
         """All choices of non-zero probability."""
         columns = [np.concatenate(parts) for parts in zip(*_choices_by_rule(operators), strict=True)]
         order = np.argsort(columns[0], kind="stable")
-        return _Choices(*(column[order] for column in columns))
+        key, weight, children, terminal = (column[order] for column in columns)
+        return _Choices(key, weight, children, terminal, np.concatenate([[0.0], np.cumsum(weight)]))
 
     def draw(self, keys: IntArray, rng: np.random.Generator) -> IntArray:
         """A choice for each key (n,), by inversion of the distribution function."""
-        ends = np.concatenate([[0.0], np.cumsum(self.weight)])
+        ends = self.ends
         first, end = np.searchsorted(self.key, keys, "left"), np.searchsorted(self.key, keys, "right")
         point = ends[first] + rng.random(len(keys)) * (ends[end] - ends[first])
-        return np.minimum(np.maximum(np.searchsorted(ends, point, "right") - 1, first), end - 1)
+        choice: IntArray = np.searchsorted(ends, point, "right") - 1
+        return np.clip(choice, first, end - 1)  # a point may be rounded to the end of its key
 
 
 class _Generation(NamedTuple):

@@ -25,7 +25,7 @@ class LexiconOptions:
     borrow: weight of its signature in a rare word.
     share: weight of the family's emission distribution in a symbol's.
     own: a rule's mean z counts √n / (own + √n) against its symbol's mean.
-    least: symbols below this share of a signature are forgotten.
+    least: pairs of symbol and word, or signature, expected fewer times than this are left out.
     """
 
     rare: int = 10

@@ -109,6 +109,13 @@ def _shared(emissions: _Emissions, moments: LeafMoments, family: IntArray, share
     return mixed.times(n / (n + share))
 
 
+def _worth_keeping(emissions: _Emissions, least: float) -> BoolArray:
+    """Pairs expected at least `least` times, and the likeliest one of each terminal."""
+    most = np.zeros(int(emissions.terminal.max()) + 1)
+    np.maximum.at(most, emissions.terminal, emissions.tokens)
+    return emissions.tokens >= np.minimum(least, most[emissions.terminal])
+
+
 def smooth_emissions(lexicon: Lexicon, moments: LeafMoments, family: IntArray) -> tuple[IntArray, FloatArray]:
     """Leaf rules (R, 2) and sums of z (R, M) that cover rare and unseen words; `family` (S,) groups the symbols.
 
@@ -134,4 +141,5 @@ def smooth_emissions(lexicon: Lexicon, moments: LeafMoments, family: IntArray) -
     trust = np.where(is_rare, tokens / (tokens + options.borrow), 1.0)
     emissions = known.times(trust[known.terminal]).plus(posterior)
     mixed = _shared(emissions, moments, family, options.share)
+    mixed = mixed.where(_worth_keeping(mixed, options.least))
     return np.stack([mixed.symbol, mixed.terminal], axis=1), mixed.vectors[:, :-1]

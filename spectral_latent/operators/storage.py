@@ -49,6 +49,8 @@ def save_model(path: str | os.PathLike[str], arrays: Mapping[str, NDArray[Any]],
     text = json.dumps(header, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
     content = save({name: np.ascontiguousarray(array) for name, array in arrays.items()}, {_KEY: text})
     target = Path(path)
+    if target.exists() and not target.is_file():
+        raise ModelFileError(f"{target}: a folder or a device; name a file")
     try:
         handle, name = tempfile.mkstemp(dir=target.parent or Path(), prefix=f".{target.name}.")
     except FileNotFoundError:
@@ -77,7 +79,9 @@ def load_model(path: str | os.PathLike[str], kind: str) -> tuple[dict[str, NDArr
             arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 - not a mapping
     except FileNotFoundError:
         raise ModelFileError(f"{path}: no such file") from None
-    except (SafetensorError, KeyError, ValueError, OSError) as error:
+    except OSError as error:
+        raise ModelFileError(f"{path}: cannot be read ({error})") from None
+    except (SafetensorError, KeyError, ValueError) as error:
         raise ModelFileError(f"{path}: not a model, or cut short ({error}); train it again") from None
     if not isinstance(settings, dict) or settings.get("format") != FORMAT:
         raise ModelFileError(f"{path}: not a model of this library")

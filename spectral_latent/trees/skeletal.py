@@ -175,7 +175,9 @@ class SkeletalTrees:
     @cached_property
     def first_leaf(self) -> IntArray:
         """Position within its tree of the leftmost leaf below the node."""
-        leaves_before: IntArray = np.cumsum(self.is_leaf) - self.is_leaf  # nodes come in post-order, leaves left to right
+        leaves_before: IntArray = (
+            np.cumsum(self.is_leaf) - self.is_leaf
+        )  # nodes come in post-order, leaves left to right
         first_node = np.concatenate([[0], self.root[:-1] + 1])
         offset: IntArray = leaves_before[first_node[self.tree]] if self.n_nodes else leaves_before
         return leaves_before[self.follow(self.left)] - offset

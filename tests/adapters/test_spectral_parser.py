@@ -68,7 +68,7 @@ def test_settings() -> None:
     assert SpectralParser.train(treebank()).model.options == ConstituencyOptions()
     assert SpectralParser.train(treebank(), options=options).model.options == options
     changed = SpectralParser.train(treebank(), 2, jobs=2, options=options).model.options.spectral
-    assert changed == SpectralOptions(states=2, smoothing=10.0, jobs=2)
+    assert changed == SpectralOptions(states=2, smoothing=10.0)
     with pytest.raises(ValueError, match="states must be at least 1"):
         SpectralParser.train(treebank(), 0)
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import math
+from collections.abc import Sequence
 
 import numpy as np
 import pytest
@@ -11,9 +13,10 @@ from hypothesis import strategies as st
 
 from spectral_latent.inference import Weight, inside, marginals, outside, total_weight, tree_weights
 from spectral_latent.operators import ObservableOperators, Tensor
-from spectral_latent.trees import Forest, SkeletalTrees
+from spectral_latent.trees import Forest, Rules, SkeletalTrees
 from tests.oracles import (
     Lpcfg,
+    Parsed,
     all_rules,
     by_enumeration,
     cky_forest,
@@ -49,10 +52,20 @@ def posteriors(operators: ObservableOperators, forest: Forest) -> np.ndarray:
     return marginals(operators, forest, inner, outside(operators, forest, inner))
 
 
-def ambiguous(rng: np.random.Generator, *, positive: bool) -> Lpcfg:
-    """Three symbols with every rule over them, two acyclic unary rules, and three terminals."""
-    rules = all_rules(3, 3, unary=[(0, 1), (2, 0)])
-    return random_lpcfg(rng, STATES, rules) if positive else random_numbers(rng, STATES, rules)
+def ambiguous(
+    rng: np.random.Generator,
+    *,
+    positive: bool,
+    states: Sequence[int] = STATES,
+    unary: Sequence[tuple[int, int]] = ((0, 1), (2, 0)),
+) -> Lpcfg:
+    """Three symbols and terminals, five binary rules and every leaf rule, and unary rules without a cycle."""
+    rules = {
+        "leaf": list(itertools.product(range(3), range(3))),
+        "unary": sorted(unary),
+        "binary": [(0, 0, 1), (0, 1, 2), (1, 0, 2), (1, 1, 1), (2, 2, 1)],
+    }
+    return (random_lpcfg if positive else random_numbers)(rng, states, rules)
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -78,7 +91,7 @@ def test_tree_weights_are_sums_over_hidden_states(trees: list[tuple], seed: int)
     weight = tree_weights(model.operators(), Forest.of_trees(skeletal, model.rules()))
     expected = [by_enumeration(model, tree) for tree in trees]
     size = [figure_4(_absolute(model), tree) for tree in trees]
-    assert np.abs(values(weight) - expected) <= pytest.approx(0, abs=1e-10 * max(size))
+    assert (np.abs(values(weight) - expected) <= 1e-10 * np.array(size)).all()
     assert ((weight.sign == np.sign(expected)) | (np.abs(expected) < 1e-10 * np.array(size))).all()
 
 
@@ -138,46 +151,47 @@ def test_weight_of_any_magnitude_keeps_its_sign_and_its_logarithm() -> None:
 # Packed forests
 
 
-@given(seeds, st.booleans(), st.lists(st.integers(0, 2), min_size=1, max_size=3))
-@settings(max_examples=15)
-def test_forests_sum_over_all_trees_and_hidden_states(seed: int, positive: bool, sentence: list[int]) -> None:
-    rng = np.random.default_rng(seed)
-    small = [2, 1, 2]
-    rules = all_rules(3, 3, unary=[(0, 1), (2, 0)])
-    model = random_lpcfg(rng, small, rules) if positive else random_numbers(rng, small, rules)
-    parsed = cky_forest(model, [sentence])
-    trees = derivations(model, sentence)
-    weights = np.array([by_enumeration(model, tree) for tree in trees])
-    operators = model.operators()
-    total = total_weight(operators, parsed.forest, inside(operators, parsed.forest))
-    size = np.abs(weights).sum()
-    assert abs(values(total)[0] - weights.sum()) <= 1e-9 * size
-    expected = np.zeros(len(parsed.items))
+def item_sums(parsed: Parsed, trees: list[tuple], weights: np.ndarray) -> np.ndarray:
+    """The summed weights of the trees that contain each item."""
     number = {item: i for i, (_, item) in enumerate(parsed.items)}
+    sums = np.zeros(len(number))
     for tree, weight in zip(trees, weights, strict=True):
         for item in spans(tree):
-            expected[number[item]] += weight
+            sums[number[item]] += weight
+    return sums
+
+
+UNARY = {1: ((0, 1), (2, 0)), 2: ((0, 1), (2, 0)), 3: ((2, 0),)}  # by sentence length: few enough trees to enumerate
+
+
+@given(seeds, st.booleans(), st.lists(st.integers(0, 2), min_size=1, max_size=3))
+@settings(max_examples=30)
+def test_forests_sum_over_all_trees_and_hidden_states(seed: int, positive: bool, sentence: list[int]) -> None:
+    rng = np.random.default_rng(seed)
+    model = ambiguous(rng, positive=positive, states=[2, 3, 2], unary=UNARY[len(sentence)])
+    trees, parsed, operators = derivations(model, sentence), cky_forest(model, [sentence]), model.operators()
+    weights = np.array([by_enumeration(model, tree) for tree in trees])
+    total = total_weight(operators, parsed.forest, inside(operators, parsed.forest))
+    size = np.abs(weights).sum()
+    assert abs(values(total)[0] - weights.sum()) <= 1e-10 * size
     mu = posteriors(operators, parsed.forest) * values(total)
-    assert np.abs(mu - expected).max() <= 1e-8 * size
+    assert np.abs(mu - item_sums(parsed, trees, weights)).max() <= 1e-10 * size
 
 
 @given(seeds, st.booleans())
 @settings(max_examples=6)
-def test_marginals_are_sums_over_the_trees_of_a_longer_sentence(seed: int, positive: bool) -> None:
+def test_forests_sum_over_all_trees_of_a_longer_sentence(seed: int, positive: bool) -> None:
     rng = np.random.default_rng(seed)
-    model = ambiguous(rng, positive=positive)
-    sentence = rng.integers(3, size=4).tolist()
-    trees = derivations(model, sentence)
+    model = ambiguous(rng, positive=positive, unary=[(2, 0)])
+    sentence = rng.integers(3, size=5).tolist()
+    trees, parsed, operators = derivations(model, sentence), cky_forest(model, [sentence]), model.operators()
     weights = np.array([figure_4(model, tree) for tree in trees])
-    parsed = cky_forest(model, [sentence])
-    number = {item: i for i, (_, item) in enumerate(parsed.items)}
-    expected = np.zeros(len(number))
-    for tree, weight in zip(trees, weights, strict=True):
-        for item in spans(tree):
-            expected[number[item]] += weight
-    mu = posteriors(model.operators(), parsed.forest) * weights.sum()
-    assert len(trees) > 1000
-    assert np.abs(mu - expected).max() <= 1e-9 * np.abs(weights).sum()
+    assert len(trees) > 3000
+    total = total_weight(operators, parsed.forest, inside(operators, parsed.forest))
+    size = np.abs(weights).sum()
+    assert abs(values(total)[0] - weights.sum()) <= 1e-10 * size
+    mu = posteriors(operators, parsed.forest) * values(total)
+    assert np.abs(mu - item_sums(parsed, trees, weights)).max() <= 1e-10 * size
 
 
 @given(seeds, st.booleans())
@@ -212,9 +226,7 @@ def test_theorem_1_any_invertible_basis_gives_the_same_weights_and_marginals(see
     moved = operators.change_basis(bases)
     parsed = cky_forest(model, [rng.integers(3, size=n).tolist() for n in (1, 4, 6)])
     inner, moved_inner = inside(operators, parsed.forest), inside(moved, parsed.forest)
-    weight, moved_weight = (
-        total_weight(o, parsed.forest, i) for o, i in ((operators, inner), (moved, moved_inner))
-    )
+    weight, moved_weight = (total_weight(o, parsed.forest, i) for o, i in ((operators, inner), (moved, moved_inner)))
     tolerance = 1e-10 if positive else 1e-6  # with signs, cancellation magnifies rounding
     assert (weight.sign == moved_weight.sign).all()
     assert moved_weight.log == pytest.approx(weight.log, abs=tolerance)
@@ -441,9 +453,7 @@ def test_a_trellis_of_10_000_steps_has_the_posteriors_of_log_space_forward_backw
     rest = np.empty((n, 2, m))  # log p(words from step on | tag, state)
     rest[-1] = emission[:2, words[-1]]
     for step in range(n - 2, -1, -1):
-        terms = (
-            transition + emission[2:, words[step]][:, None, None, :, None] + rest[step + 1][None, :, None, None, :]
-        )
+        terms = transition + emission[2:, words[step]][:, None, None, :, None] + rest[step + 1][None, :, None, None, :]
         rest[step] = log_sum(terms.transpose(0, 2, 1, 3, 4).reshape(2, m, -1))
     total = float(log_sum((rest[0] + first).ravel()))
     before = np.empty((n, 2, m))  # log p(words before step, tag and state at step)
@@ -510,3 +520,66 @@ def test_subnormal_parameters_give_finite_weights(leaf: float) -> None:
     operators, forest = one_state(leaf)
     assert tree_weights(operators, forest).log == pytest.approx([2 * math.log(leaf)])
     assert posteriors(operators, forest) == pytest.approx(np.ones(3))
+
+
+def two_ways(steps: int) -> tuple[ObservableOperators, Forest]:
+    """An item with two edges: one of weight zero over a leaf, one of weight one over `steps` unary rules of 1/1000.
+
+    Symbol 0 is the chain, symbol 1 the leaf in its first of two states, symbol 2 the item: rule 2 → 1 needs the second.
+    """
+    rules = Rules(np.array([[0, 0], [1, 0]]), np.array([[0, 0], [2, 0], [2, 1]]), np.empty((0, 3), int))
+    unary = np.zeros((3, 2, 2))
+    unary[0, 0, 0], unary[1, 0, 0], unary[2, 0] = 1e-3, 1.0, [0.0, 1.0]
+    root = np.array([[0.0, 0.0], [0.0, 0.0], [1.0, 0.0]])
+    operators = ObservableOperators(rules, np.array([1, 2, 1]), root, np.array([[1.0, 0.0], [1.0, 0.0]]), unary, [])
+    forest = Forest(
+        symbol=np.array([0] * (steps + 1) + [1, 2]),
+        start=np.array([*range(steps + 3), steps + 4]),
+        rule=np.array([0] * (steps + 1) + [1, 1, 2]),
+        left=np.array([-1, *range(steps), -1, steps, steps + 1]),
+        right=np.full(steps + 4, -1),
+        root=np.array([steps + 2]),
+        component=np.array([0]),
+    )
+    return operators, forest
+
+
+@pytest.mark.parametrize(
+    "steps",
+    [
+        100,
+        pytest.param(
+            300,
+            marks=pytest.mark.xfail(
+                strict=True, reason="bug: an edge of weight zero and exponent 0 hides one of exponent -2990"
+            ),
+        ),
+    ],
+)
+def test_an_edge_of_weight_zero_does_not_hide_a_small_one(steps: int) -> None:
+    operators, forest = two_ways(steps)
+    assert tree_weights(operators, forest).log == pytest.approx([steps * math.log(1e-3)])
+    assert posteriors(operators, forest) == pytest.approx([1.0] * (steps + 1) + [0.0, 1.0])
+
+
+@pytest.mark.xfail(strict=True, reason="bug: _root_sums takes the exponent of a root whose c¹ is zero")
+def test_a_root_that_cannot_be_one_does_not_hide_one_of_a_far_smaller_weight() -> None:
+    operators, forest = two_ways(300)
+    forest = forest._replace(root=np.array([300, 301, 302]), component=np.zeros(3, dtype=np.int64))
+    rule = forest.rule.copy()
+    rule[-1] = -1  # only the long way is left
+    assert tree_weights(operators, forest._replace(rule=rule)).log == pytest.approx([300 * math.log(1e-3)])
+
+
+@pytest.mark.xfail(strict=True, reason="bug: marginals searches an unsorted array if a component has no root")
+def test_a_component_without_a_tree_may_be_left_out() -> None:
+    trees = columns([(0, (0, 0), (0, 0))] * 2)
+    tensor = Tensor(*np.empty((3, 0, 1)), dense=np.full((1, 1, 1), 0.5))
+    vectors = np.ones((1, 1)), np.ones((1, 1)), np.empty((0, 1, 1))
+    operators = ObservableOperators(trees.rules, np.array([1]), *vectors, [tensor])
+    forest = Forest.of_trees(trees, trees.rules)._replace(component=np.array([0, 2]))
+    rule = forest.rule.copy()
+    rule[-1] = -1  # the second tree weighs nothing
+    forest = forest._replace(rule=rule)
+    assert tree_weights(operators, forest).sign.tolist() == [1, 0, 0]
+    assert posteriors(operators, forest).tolist() == [1.0] * 3 + [0.0] * 3

@@ -1,0 +1,144 @@
+"""`spectral-latent parse` and `spectral-latent score`."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from spectral_latent.constituency import ConstituencyModel, clean
+from spectral_latent.corpora import parse_brackets, read_brackets
+
+Run = Callable[..., Any]
+
+COMMANDS = ("parse", "score", "evaluate")
+
+
+def test_a_tree_for_each_line(run: Run, model: Path, treebank: Path, tmp_path: Path) -> None:
+    trees = [clean(tree) for tree in read_brackets(treebank)]
+    text = "".join(" ".join(tree.words()) + "\n" for tree in trees if tree)
+    (tmp_path / "text").write_text(text)
+    from_stdin, from_file = run("parse", model, stdin=text), run("parse", model, tmp_path / "text")
+    assert from_stdin.exit_code == from_file.exit_code == 0
+    assert from_stdin.output == from_file.output == "".join(f"{tree.bracketed()}\n" for tree in trees if tree)
+
+
+def test_empty_lines_stay(run: Run, model: Path) -> None:
+    result = run("parse", model, stdin="\nThey see it .\n  \nThey left it .")
+    assert [line.split(" ")[0] for line in result.stdout.splitlines()] == ["", "(S", "", "(S"]
+    assert run("parse", model, stdin="").stdout == ""
+    assert run("parse", model, "--nbest", "2", stdin="\n\n").stdout == "\n\n"
+
+
+def test_n_best(run: Run, model: Path) -> None:
+    parser = ConstituencyModel.load(model)
+    lines = ["They see dogs ( pets ) .", "They left it ."]
+    result = run("parse", model, "--nbest", "3", stdin="\n".join(lines))
+    blocks = result.stdout.removesuffix("\n\n").split("\n\n")
+    for line, block in zip(lines, blocks, strict=True):
+        expected = [f"{parse.log:.6f}\t{parse.tree.bracketed()}" for parse in parser.parse_nbest(line.split(), 3)]
+        assert block.splitlines() == expected
+
+
+@pytest.mark.parametrize("sentence", ["They see dogs ( pets ) .", "They see dogs -LRB- pets -RRB- ."])
+def test_brackets_as_words(run: Run, model: Path, sentence: str) -> None:
+    (tree,) = parse_brackets(run("parse", model, stdin=sentence).stdout)
+    assert list(tree.words()) == ["They", "see", "dogs", "-LRB-", "pets", "-RRB-", "."]
+    assert "(PRN (-LRB- -LRB-) (NNS pets) (-RRB- -RRB-))" in tree.bracketed()
+
+
+@pytest.mark.parametrize("word", [":)", "a(b)c", "((", "\u00a0", "日本語", "\ufeff", "x" * 3000, "\x00", "-NONE-"])
+def test_odd_words(run: Run, model: Path, word: str) -> None:
+    result = run("parse", model, stdin=f"They see {word} .\n")
+    (tree,) = parse_brackets(result.stdout)
+    assert len(list(tree.words())) == 4
+
+
+def test_byte_order_mark_and_line_ends(run: Run, model: Path) -> None:
+    plain = run("parse", model, stdin="They see it .\nThey left it .\n").stdout
+    assert run("parse", model, stdin=b"\xef\xbb\xbfThey see it .\r\nThey  left\tit .\r\n").stdout == plain
+
+
+def test_a_long_sentence(run: Run, model: Path) -> None:
+    sentence = ["They", "see", "dogs", "with", "tails"] * 50
+    (tree,) = parse_brackets(run("parse", model, stdin=" ".join(sentence)).stdout)
+    assert list(tree.words()) == sentence
+
+
+def test_fallbacks_are_told(run: Run, model: Path) -> None:
+    result = run("parse", model, stdin="They see it .\n. . .\n\n. .\n")
+    assert result.stdout.splitlines()[1] == "(FALLBACK (. .) (. .) (. .))"
+    assert "FALLBACK: line 2, 4\n" in result.stderr
+    assert run("parse", model, "--quiet", stdin=". . .").stderr == ""
+    assert run("parse", model, "--nbest", "2", stdin=". . .").stdout == "-inf\t(FALLBACK (. .) (. .) (. .))\n\n"
+
+
+def test_text_that_is_not_utf8(run: Run, model: Path, tmp_path: Path) -> None:
+    text = "They see it .\nThey see café .\n".encode("latin-1")
+    result = run("parse", model, stdin=text)
+    assert (result.exit_code, len(result.stdout.splitlines())) == (1, 1)
+    assert "standard input, line 2, byte 13: 0xe9 is not UTF-8" in result.stderr
+    (tmp_path / "text").write_bytes(text)
+    for command in COMMANDS:
+        result = run(command, model, tmp_path / "text")
+        assert (result.exit_code, result.stdout) == (1, "")
+        assert f"{tmp_path / 'text'}, line 2, byte 13" in result.stderr
+
+
+def test_scores(run: Run, model: Path, treebank: Path) -> None:
+    text = treebank.read_text() + "(S (NEW (PRP They)) (VBP see))"
+    weight = ConstituencyModel.load(model).score(parse_brackets(text))
+    expected = [f"{log:.6f}\t{sign:.0f}" for log, sign in zip(weight.log, weight.sign, strict=True)]
+    result = run("score", model, stdin=text)
+    assert result.stdout.splitlines() == expected
+    assert expected[-1] == "-inf\t0"
+    assert run("score", model, treebank).stdout.splitlines() == expected[:-1]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("(S (NN dog)", "standard input, line 1: the bracket that opens here is never closed"),
+        ("", "standard input: no trees"),
+        ("(S (NN dog))\n(S (-NONE- *))", "standard input, tree 2: no words"),
+        ("They see it .", "standard input, line 1: 'They' stands outside brackets"),
+    ],
+)
+def test_trees_that_cannot_be_scored(run: Run, model: Path, text: str, message: str) -> None:
+    result = run("score", model, stdin=text)
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert message in result.stderr
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_models_that_cannot_be_used(run: Run, model: Path, treebank: Path, tmp_path: Path, command: str) -> None:
+    whole = model.read_bytes()
+    contents = {
+        "short": (whole[:-100], "not a model, or cut short"),
+        "header": (whole[:30], "not a model, or cut short"),
+        "empty": (b"", "not a model, or cut short"),
+        "text": (b"not a model\n" * 100, "not a model, or cut short"),
+        "version": (whole.replace(b'\\"version\\":1', b'\\"version\\":9', 1), "format version 9"),
+        "kind": (whole.replace(b'"constituency\\"', b'"konstituency\\"', 1), "a konstituency model, where"),
+    }
+    for name, (content, message) in contents.items():
+        (tmp_path / name).write_bytes(content)
+        result = run(command, tmp_path / name, treebank)
+        assert (result.exit_code, result.stdout) == (1, "")
+        assert str(tmp_path / name) in result.stderr
+        assert message in result.stderr
+    for path in (tmp_path / "none", tmp_path):
+        result = run(command, path, treebank)
+        assert (result.exit_code, result.stdout) == (1, "")
+        assert str(path) in result.stderr
+
+
+@pytest.mark.parametrize("command", ["parse", "score"])
+def test_files_that_do_not_exist(run: Run, model: Path, tmp_path: Path, command: str) -> None:
+    result = run(command, model, tmp_path / "none")
+    assert (result.exit_code, result.stderr) == (1, f"Error: {tmp_path / 'none'}: No such file or directory\n")
+
+
+def test_wrong_command_lines(run: Run, model: Path) -> None:
+    for arguments in ([], ["parse", model, "--nbest", "0"], ["parse"], ["score"], ["tag", model]):
+        assert run(*arguments).exit_code == 2

@@ -1,0 +1,80 @@
+"""The command as a process: what it imports, and how it ends."""
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+COMMAND = [sys.executable, "-W", "error", "-m", "spectral_latent.cli"]
+
+
+def start(*arguments: str | Path, **variables: str) -> subprocess.Popen[bytes]:
+    environment = (
+        os.environ | variables | {"PYTHONPATH": os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])}
+    )
+    pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
+    return subprocess.Popen([*COMMAND, *map(str, arguments)], env=environment, **pipes)
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["train", "constituency", "--help"], ["evaluate"], ["--version"]])
+def test_help_imports_nothing_heavy(arguments: list[str]) -> None:
+    script = (
+        "import sys, spectral_latent.cli as cli\n"
+        f"cli.main({arguments!r}, standalone_mode=False) if '--help' in {arguments!r} else None\n"
+        "heavy = {'numba', 'nltk', 'numpy', 'scipy'} & set(sys.modules)\n"
+        "sys.exit(f'imports {heavy}' if heavy else 0)"
+    )
+    done = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+def test_output_that_nobody_reads(model: Path) -> None:
+    with start("parse", model) as process:
+        assert process.stdin and process.stdout and process.stderr
+        process.stdin.write(b"They see it .\n")
+        process.stdin.flush()
+        assert process.stdout.readline().startswith(b"(S ")  # a line is answered before the next is read
+        process.stdout.close()
+        process.stdin.write(b"They see it .\n" * 3)
+        process.stdin.close()
+        assert process.wait(60) == 1
+        assert process.stderr.read() == b""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no SIGINT to a single process")
+def test_interrupt(model: Path) -> None:
+    with start("parse", model) as process:
+        assert process.stdin and process.stdout
+        process.stdin.write(b"They see it .\n")
+        process.stdin.flush()
+        process.stdout.readline()
+        process.send_signal(signal.SIGINT)
+        _, errors = process.communicate(timeout=60)
+        assert process.returncode == 1
+        assert b"Traceback" not in errors and b"Aborted" in errors
+
+
+def test_errors_have_no_traceback(model: Path, tmp_path: Path) -> None:
+    with start("parse", tmp_path / "none") as process:
+        out, errors = process.communicate(b"They see it .\n", timeout=60)
+    assert (process.returncode, out, errors.decode()) == (1, b"", f"Error: {tmp_path / 'none'}: no such file\n")
+
+
+def test_output_is_utf8_whatever_the_locale(model: Path) -> None:
+    with start("parse", model, PYTHONIOENCODING="ascii") as process:
+        out, errors = process.communicate("They see 東京 .\n".encode(), timeout=60)
+    assert (process.returncode, errors) == (0, b"")
+    assert "東京" in out.decode()
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may write everywhere")
+def test_a_folder_that_may_not_be_written_to(treebank: Path, tmp_path: Path) -> None:
+    tmp_path.chmod(0o500)
+    with start("train", "constituency", treebank, "-o", tmp_path / "model") as process:
+        _, errors = process.communicate(timeout=60)
+    assert process.returncode == 1
+    assert b"may not be written to" in errors

@@ -1,0 +1,141 @@
+"""`spectral-latent train`: what is written, and what is refused."""
+
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from spectral_latent.constituency import ConstituencyModel
+from spectral_latent.corpora import read_brackets
+
+Run = Callable[..., Any]
+
+
+@pytest.fixture
+def refuse(run: Run, tmp_path: Path) -> Callable[[bytes], str]:
+    """Give the function that trains on what cannot be trained on, and returns the message."""
+
+    def train(content: bytes) -> str:
+        (tmp_path / "bad.mrg").write_bytes(content)
+        result = run("train", "constituency", tmp_path / "bad.mrg", "-o", tmp_path / "model")
+        assert (result.exit_code, result.stdout) == (1, "")
+        assert sorted(path.name for path in tmp_path.iterdir()) == ["bad.mrg"]  # nothing half-written
+        return str(result.stderr)
+
+    return train
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"(S (NN dog))\n(S (NN dog)", "bad.mrg, line 2: the bracket that opens here is never closed"),
+        (b"(S (NN dog)))\n", "bad.mrg, line 1: a bracket closes that was never opened"),
+        (b"", "bad.mrg: no trees"),
+        (b" \n\n", "bad.mrg: no trees"),
+        (b"(S (NN dog))\n(S ((NN dog)))", "bad.mrg, line 2: a bracket within a tree has no label"),
+        (b"(S (NN dog))\n()", "bad.mrg, line 2: the constituent () is empty"),
+        (b"(S (NN dog) (NP))", "bad.mrg, line 1: the constituent NP is empty"),
+        (b"(S (NN dog))\n(S (NP (-NONE- *)))", "bad.mrg, tree 2: no words in (S (NP (-NONE- *))); remove the tree"),
+        (b"(S (NN hot dog))", "bad.mrg, line 1: 'hot' makes a constituent NN of several words"),
+        (b"(S (NN dog))\n\n(S (NN (dog)))", "bad.mrg, line 3: the constituent dog is empty"),
+        (b"(S (NN :)))", "bad.mrg, line 1: a bracket closes that was never opened"),
+        (b"(S (NN dog))\n(S (NN caf\xe9))", "bad.mrg, line 2, byte 11: 0xe9 is not UTF-8"),
+        (b"dog\n", "bad.mrg, line 1: 'dog' stands outside brackets"),
+        (b"\x00\x01\x02", "bad.mrg, line 1"),
+    ],
+)
+def test_bad_trees(refuse: Callable[[bytes], str], content: bytes, message: str) -> None:
+    assert message in refuse(content)
+
+
+@pytest.mark.parametrize("text", ["(NN dog)", "(S (NN rain) (VBZ falls))", "( (S (NP (NN rain)) (VP (VBZ falls))) )"])
+def test_one_tree(run: Run, tmp_path: Path, text: str) -> None:
+    (tmp_path / "one.mrg").write_text(text)
+    result = run("train", "constituency", tmp_path / "one.mrg", "-o", tmp_path / "model")
+    assert result.exit_code == 0
+    words = [token.rstrip(")") for token in text.split() if not token.startswith("(") and token.rstrip(")")]
+    parsed = run("parse", tmp_path / "model", stdin=" ".join(words))
+    assert parsed.stdout.strip() == text.removeprefix("( ").removesuffix(" )")
+
+
+def test_a_symbol_seen_once(run: Run, treebank: Path, tmp_path: Path) -> None:
+    (tmp_path / "once.mrg").write_text("(S (X (FW etc)) (VP (VBZ falls)) (. .))")
+    result = run("train", "constituency", treebank, tmp_path / "once.mrg", "-o", tmp_path / "model", "-q")
+    assert (result.exit_code, result.output) == (0, "")
+    parsed = run("parse", tmp_path / "model", stdin="etc falls .")
+    assert parsed.stdout == "(S (X (FW etc)) (VP (VBZ falls)) (. .))\n"
+
+
+def test_settings(run: Run, treebank: Path, tmp_path: Path) -> None:
+    for number, extra in enumerate((["--states", "2"], ["--states", "2", "--jobs", "2", "--seed", "7"])):
+        result = run("train", "constituency", treebank, "-o", tmp_path / str(number), *extra)
+        assert result.exit_code == 0
+        assert "Training on 18 trees" in result.stderr
+    models = [ConstituencyModel.load(tmp_path / name) for name in "01"]
+    assert [model.options.spectral.states for model in models] == [2, 2]
+    assert (models[0].operators.packed.data == models[1].operators.packed.data).all()
+
+
+def test_a_folder(run: Run, treebank: Path, tmp_path: Path) -> None:
+    (tmp_path / "a.mrg").write_text(treebank.read_text())
+    result = run("train", "constituency", tmp_path, "-o", tmp_path / "model")
+    assert "Training on 18 trees" in result.stderr
+
+
+def test_a_corpus_of_nltk(run: Run, require_corpus: Callable[[str], Any], tmp_path: Path) -> None:
+    require_corpus("treebank")
+    result = run("train", "constituency", "nltk:treebank:dev", "-o", tmp_path / "model", "--states", "2")
+    assert result.exit_code == 0, result.stderr
+
+
+def test_warnings_are_one_line(run: Run, treebank: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def trees(source: str) -> Any:
+        warnings.warn("something was mended", stacklevel=2)
+        return read_brackets(source)
+
+    monkeypatch.setattr("spectral_latent.corpora.constituency_trees", trees)
+    with warnings.catch_warnings():
+        warnings.simplefilter("always")
+        result = run("train", "constituency", treebank, "-o", tmp_path / "model")
+    assert result.exit_code == 0
+    assert result.stderr.startswith("Warning: something was mended\nTraining on")
+
+
+@pytest.mark.parametrize(
+    ("output", "message"),
+    [("none/model", "the folder does not exist; create it first"), ("", "a folder or a device; name a file")],
+)
+def test_where_no_file_can_be(run: Run, treebank: Path, tmp_path: Path, output: str, message: str) -> None:
+    result = run("train", "constituency", treebank, "-o", tmp_path / output)
+    assert result.exit_code == 1
+    assert message in result.stderr
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        [],
+        ["-o", "model"],
+        ["trees.mrg"],
+        ["trees.mrg", "-o", "model", "--states", "0"],
+        ["trees.mrg", "-o", "model", "--states", "many"],
+        ["trees.mrg", "-o", "model", "--jobs", "0"],
+        ["trees.mrg", "-o", "model", "--color"],
+    ],
+)
+def test_wrong_command_lines(run: Run, arguments: list[str]) -> None:
+    assert run("train", "constituency", *arguments).exit_code == 2
+
+
+def test_sources_that_do_not_exist(run: Run, tmp_path: Path) -> None:
+    for source, message in (
+        (tmp_path / "none.mrg", "none.mrg: No such file or directory"),
+        (tmp_path, "no treebank files here"),
+        ("nltk:nosuchcorpus", "NLTK has no such treebank"),
+        ("nltk:treebank:trian", "no part 'trian'"),
+    ):
+        result = run("train", "constituency", source, "-o", tmp_path / "model")
+        assert result.exit_code == 1
+        assert message in result.stderr

@@ -1,0 +1,177 @@
+"""The constituency model from end to end."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from spectral_latent.constituency import (
+    FALLBACK,
+    Binarisation,
+    ConstituencyModel,
+    ConstituencyOptions,
+    Phrase,
+    clean,
+)
+from spectral_latent.corpora import constituency_trees, parse_brackets
+from spectral_latent.estimation import EstimationError, SpectralOptions
+from spectral_latent.evaluation import score_brackets
+from spectral_latent.operators import ModelFileError
+
+SENTENCES = """
+(S (NP (DT the) (NN dog)) (VP (VBZ sees) (NP (DT a) (NN cat))) (. .))
+(S (NP (DT the) (NNS dogs)) (VP (VBP see) (NP (DT the) (NNS cats)) (PP (IN with) (NP (NNS telescopes)))) (. .))
+(S (NP (PRP it)) (VP (VBZ sleeps) (PP (IN in) (NP (NP (DT the) (NN house)) (PP (IN of) (NP (NNP Mary)))))) (. .))
+(S (NP (NNP Mary)) (VP (VBZ sleeps)) (. .))
+(S (NP (NNP John)) (VP (VBZ sees) (NP (NP (NNP Mary)) (PP (IN of) (NP (DT the) (NN house))))) (. .))
+(NP (NN silence))
+(FRAG (NP (NNP John)) (. .))
+"""
+
+
+AMBIGUOUS = ("Mary", "sleeps", "in", "the", "house", "of", "John", "of", "Mary", "of", "Mary", ".")
+
+
+@pytest.fixture(scope="module")
+def trees() -> list[Phrase]:
+    return list(parse_brackets(SENTENCES * 5))
+
+
+@pytest.fixture(scope="module")
+def model(trees: list[Phrase]) -> ConstituencyModel:
+    return ConstituencyModel.train(trees, ConstituencyOptions(spectral=SpectralOptions(states=4)))
+
+
+def test_training_sentences_are_parsed_as_seen(model: ConstituencyModel, trees: list[Phrase]) -> None:
+    for tree in trees[:7]:
+        assert model.parse(list(tree.words())).tree == tree
+
+
+@settings(max_examples=50)
+@given(
+    words=st.lists(
+        st.sampled_from(["the", "dog", "(", "Zürich", "東京", "3.14", "-", "\x00", "a b"]), min_size=1, max_size=7
+    )
+)
+def test_every_sentence_gets_a_tree_over_its_words(model: ConstituencyModel, words: list[str]) -> None:
+    parse = model.parse(words)
+    assert list(parse.tree.words()) == words
+    assert parse.is_fallback == (parse.tree.label == FALLBACK) == (parse.log == -np.inf)
+
+
+def test_a_sentence_beyond_the_grammar_is_a_marked_flat_tree(model: ConstituencyModel) -> None:
+    alone = ConstituencyModel.train(parse_brackets("(S (A a) (B b))" * 3))
+    parse = alone.parse(["b", "a", "b"])
+    assert parse.is_fallback and parse.sign == 0
+    assert parse.tree.bracketed() == "(FALLBACK (B b) (A a) (B b))"
+
+
+def test_k_best_trees_differ_and_begin_with_the_best(model: ConstituencyModel) -> None:
+    words = list(AMBIGUOUS)
+    parses = model.parse_nbest(words, 20)
+    assert len({parse.tree for parse in parses}) == len(parses) > 1
+    assert parses[0] == model.parse(words)
+
+
+def test_scores_of_parses_are_scores_of_their_trees(model: ConstituencyModel) -> None:
+    words = list(AMBIGUOUS)
+    parses = model.parse_nbest(words, 10)
+    weight = model.score(parse.tree for parse in parses)
+    np.testing.assert_allclose(weight.log, [parse.log for parse in parses], rtol=1e-9)
+    np.testing.assert_array_equal(weight.sign, [parse.sign for parse in parses])
+
+
+def test_a_tree_with_rules_never_seen_has_weight_zero(model: ConstituencyModel) -> None:
+    weight = model.score(parse_brackets("(S (. .) (. .)) (NEW (NN dog) (NN dog)) (NP (NN silence))"))
+    np.testing.assert_array_equal(weight.sign, [0, 0, 1])
+    assert np.isneginf(weight.log[:2]).all()
+
+
+def test_one_state_scores_are_the_plain_grammars(trees: list[Phrase]) -> None:
+    options = ConstituencyOptions(spectral=SpectralOptions(states=1, smoothing=None))
+    model = ConstituencyModel.train(trees, options)
+    plain = replace(model, operators=model.plain)
+    for tree in trees[:7]:
+        assert plain.score([tree]).sign[0] == 1
+
+
+def test_saving_and_loading_keeps_everything(model: ConstituencyModel, tmp_path: Path) -> None:
+    path = tmp_path / "model"
+    model.save(path)
+    first = path.read_bytes()
+    loaded = ConstituencyModel.load(path)
+    loaded.save(path)
+    assert path.read_bytes() == first
+    words = list(AMBIGUOUS)
+    assert loaded.parse_nbest(words, 5) == model.parse_nbest(words, 5)
+    assert loaded.options == model.options
+
+
+def test_training_twice_gives_the_same_bytes_for_any_number_of_jobs(trees: list[Phrase], tmp_path: Path) -> None:
+    for jobs, name in ((1, "a"), (1, "b"), (2, "c")):
+        ConstituencyModel.train(trees, jobs=jobs).save(tmp_path / name)
+    assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes() == (tmp_path / "c").read_bytes()
+
+
+def test_a_model_whose_parts_do_not_fit_is_refused(model: ConstituencyModel, tmp_path: Path) -> None:
+    path = tmp_path / "model"
+    replace(model, labels=model.labels[:-1]).save(path)
+    with pytest.raises(ModelFileError, match="do not fit together"):
+        ConstituencyModel.load(path)
+
+
+def test_bad_requests_are_refused(model: ConstituencyModel) -> None:
+    with pytest.raises(ValueError, match="empty sentence"):
+        model.parse([])
+    with pytest.raises(ValueError, match="k must be at least 1"):
+        model.parse_nbest(["a"], 0)
+    with pytest.raises(EstimationError, match="no trees"):
+        ConstituencyModel.train([])
+    with pytest.raises(EstimationError, match="tree 2 has no words"):
+        ConstituencyModel.train(parse_brackets("(S (NN a)) (S (-NONE- *))"))
+
+
+@pytest.mark.parametrize("text", ["(NN word)", "(S (NN a) (NN b))", "(S (A (B (C c))) (D d))"])
+def test_one_tree_is_enough_to_train_on(text: str) -> None:
+    (tree,) = parse_brackets(text)
+    model = ConstituencyModel.train([tree])
+    assert model.parse(list(tree.words())).tree == tree
+
+
+def test_long_sentences_and_deep_trees(model: ConstituencyModel) -> None:
+    words = [*AMBIGUOUS[:5], *(["of", "Mary"] * 122), "."]
+    parse = model.parse(words)
+    assert list(parse.tree.words()) == words and np.isfinite(parse.log)
+    deep = Phrase("NP", (Phrase("DT", ("the",)), Phrase("NN", ("house",))))
+    for _ in range(300):
+        deep = Phrase("NP", (deep, Phrase("PP", (Phrase("IN", ("of",)), Phrase("NP", (Phrase("NNP", ("Mary",)),))))))
+    (rest,) = parse_brackets("(S (NP x) (VP (VBZ sleeps)) (. .))")
+    deep = Phrase("S", (deep, *rest.children[1:]))
+    assert np.isfinite(ConstituencyModel.train([deep]).score([deep]).log[0])
+    assert np.isfinite(model.score([deep]).log[0])
+
+
+@pytest.mark.parametrize(
+    "binarisation", [Binarisation("first"), Binarisation("last"), Binarisation(siblings=1, parents=1)]
+)
+def test_every_binarisation_parses(binarisation: Binarisation, trees: list[Phrase], tmp_path: Path) -> None:
+    model = ConstituencyModel.train(trees, ConstituencyOptions(binarisation=binarisation))
+    model.save(tmp_path / "model")
+    words = list(trees[1].words())
+    assert ConstituencyModel.load(tmp_path / "model").parse(words).tree == trees[1]
+
+
+@pytest.mark.corpus
+def test_treebank_sample_dev_floor(require_corpus: object) -> None:
+    """Guards accuracy on real text; measured 82.4, with a plain PCFG at 68."""
+    require_corpus("treebank")
+    model = ConstituencyModel.train(constituency_trees("nltk:treebank:train"))
+    gold = [tree for tree in map(clean, constituency_trees("nltk:treebank:dev")) if tree is not None]
+    parses = [model.parse(list(tree.words())) for tree in gold]
+    scores = score_brackets(zip(gold, (parse.tree for parse in parses), strict=True))
+    assert scores.f1 > 81.0
+    assert scores.tagging_accuracy > 94.5
+    assert sum(parse.is_fallback for parse in parses) <= 5

@@ -1,0 +1,116 @@
+"""The embedded treebank: its grammar, its plain counterpart, and what can be learnt from it."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from spectral_latent.constituency import Binarisation, ConstituencyModel, ConstituencyOptions, Label
+from spectral_latent.constituency.conversion import TreeColumns, skeletal_trees
+from spectral_latent.corpora import parse_brackets
+from spectral_latent.corpora.embedded import embedded_treebank, embedded_truth
+from spectral_latent.estimation import SpectralOptions, relative_frequencies
+from spectral_latent.evaluation import score_brackets
+from spectral_latent.inference import sample_trees
+from spectral_latent.trees import FloatArray, Rules, Vocabulary
+
+
+def test_the_same_seed_gives_the_same_trees() -> None:
+    assert embedded_treebank(50, seed=3) == embedded_treebank(50, seed=3)
+    assert embedded_treebank(50, seed=3) != embedded_treebank(50, seed=4)
+
+
+def test_size_of_the_treebank() -> None:
+    treebank = embedded_treebank()
+    lengths = [len(list(tree.words())) for tree in treebank]
+    words = {word for tree in treebank for word in tree.words()}
+    assert len(treebank) == 2000
+    assert 9 < np.mean(lengths) < 15
+    assert 300 < len(words) < len(embedded_truth().lexicon.words)
+    assert max(lengths) > 40  # there is something to prune, too
+
+
+def test_the_truth_is_a_distribution() -> None:
+    operators = embedded_truth().operators
+    total = np.zeros_like(operators.root)
+    np.add.at(total, operators.rules.leaf[:, 0], operators.leaf)
+    for a, tensor in zip(operators.rules.binary[:, 0], operators.binary, strict=True):
+        total[a, : operators.states[a]] += tensor.multiplied_out().sum(axis=(1, 2))
+    exists = np.arange(total.shape[1]) < operators.states[:, None]
+    assert total == pytest.approx(exists.astype(float))
+    assert operators.root.sum() == 1.0
+
+
+def _weights_in(table: Rules, rules: Rules, weights: FloatArray, kind: str) -> FloatArray:
+    """Weights of the rules of one table by the rows of another; 0 where there is none."""
+    result = np.zeros(len(getattr(table, kind)))
+    at = Rules.find(getattr(table, kind), getattr(rules, kind))
+    assert (at >= 0).all()
+    result[at] = weights
+    return result
+
+
+def test_the_plain_grammar_is_what_relative_frequencies_tend_to() -> None:
+    truth = embedded_truth()
+    trees = sample_trees(truth.operators, 20_000, np.random.default_rng(9)).trees
+    counted, exact = relative_frequencies(trees), truth.plain
+    assert exact.rules.equals(truth.operators.rules)
+    count = np.bincount(trees.symbol, minlength=len(truth.labels))
+    for kind in ("leaf", "binary"):
+        ours, theirs = (
+            model.leaf[:, 0]
+            if kind == "leaf"
+            else np.array([tensor.multiplied_out().item() for tensor in model.binary])
+            for model in (counted, exact)
+        )
+        ours = _weights_in(exact.rules, counted.rules, ours, kind)
+        # the nodes of one tree depend on each other, hence a wide margin
+        error = np.sqrt(theirs * (1 - theirs) / count[getattr(exact.rules, kind)[:, 0]])
+        assert (np.abs(ours - theirs) <= 6 * error + 1e-12).all()
+    assert count / count.sum() == pytest.approx(truth.prior, abs=2e-3)
+
+
+def test_trees_binarise_to_the_symbols_of_the_truth() -> None:
+    truth = embedded_truth()
+    trees = sample_trees(truth.operators, 300, np.random.default_rng(0)).trees
+    columns = TreeColumns(Vocabulary(truth.labels), Vocabulary(truth.lexicon.words))
+    skeletal_trees(embedded_treebank(300, seed=0), Binarisation(), columns)
+    again, _ = columns.trees()
+    for name in ("symbol", "left", "right", "terminal", "root"):
+        assert np.array_equal(getattr(again, name), getattr(trees, name))
+
+
+def test_probability_of_a_tree_by_hand() -> None:
+    truth = embedded_truth()
+
+    def first_word(chain: tuple[str, ...], state: int) -> float:
+        """Probability of the first of a list of words."""
+        rules = truth.operators.rules.leaf[:, 0] == truth.labels.index(Label(chain))
+        n_words = np.count_nonzero(truth.operators.leaf[rules, state])
+        return float(5.0**-3 / sum((rank + 4.0) ** -3 for rank in range(1, n_words + 1)))
+
+    weight = truth.score(parse_brackets("(S (NP (NNP Mary)) (VP (VB sleeps)) (. .))"))
+    sleep = 2  # after see[sg] and see[pl]
+    p = 0.5 * (16 / 92) * (14 / 98) * first_word(("NP", "NNP"), 0) * first_word(("VP", "VB"), sleep)
+    assert weight.sign[0] == 1 and weight.log[0] == pytest.approx(np.log(p))
+
+
+@pytest.fixture(scope="module")
+def learnt() -> ConstituencyModel:
+    return ConstituencyModel.train(embedded_treebank(1800), ConstituencyOptions(spectral=SpectralOptions(states=8)))
+
+
+def test_truth_above_spectral_above_plain(learnt: ConstituencyModel) -> None:
+    held_out = embedded_treebank(300, seed=1)
+
+    def f1(model: ConstituencyModel) -> float:
+        return score_brackets((tree, model.parse(list(tree.words())).tree) for tree in held_out).f1
+
+    truth, plain = embedded_truth(), replace(learnt, operators=learnt.plain)
+    assert f1(plain) < 87 < 93 < f1(learnt) < f1(truth)
+    assert f1(truth) > 96
+    weights = [model.score(held_out) for model in (plain, learnt, truth)]
+    positive = np.all([weight.sign > 0 for weight in weights], axis=0)  # estimates may be negative
+    assert positive.mean() > 0.9
+    logs = [weight.log[positive].mean() for weight in weights]
+    assert logs[0] + 8 < logs[1] < logs[2]

@@ -1,0 +1,205 @@
+"""Decoding against the enumeration of every derivation of a forest."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from spectral_latent.inference import (
+    Derivation,
+    best_derivation,
+    inside,
+    k_best_derivations,
+    marginals,
+    outside,
+    tree_weights,
+)
+from spectral_latent.trees import Forest, SkeletalTrees
+from tests.oracles import (
+    Lpcfg,
+    Parsed,
+    cky_forest,
+    columns,
+    derivations,
+    figure_4,
+    nested,
+    random_lpcfg,
+    spans,
+    tree_strategy,
+)
+
+seeds = st.integers(0, 2**32 - 1)
+
+
+def model_of(rng: np.random.Generator) -> Lpcfg:
+    rules = {
+        "leaf": list(itertools.product(range(3), range(3))),
+        "unary": [(2, 0)],
+        "binary": [(0, 0, 1), (0, 1, 2), (1, 0, 2), (1, 1, 1), (2, 2, 1)],
+    }
+    return random_lpcfg(rng, [2, 1, 3], rules)
+
+
+def parsed_sentence(rng: np.random.Generator, n: int) -> tuple[Lpcfg, list[int], Parsed]:
+    model, sentence = model_of(rng), rng.integers(3, size=n).tolist()
+    return model, sentence, cky_forest(model, [sentence], rng=rng)
+
+
+def scores(parsed: Parsed, weights: np.ndarray, model: Lpcfg, sentence: list[int]) -> dict[tuple, float]:
+    """Of every tree of the sentence, the sum of the weights of its items."""
+    number = {item: i for i, (_, item) in enumerate(parsed.items)}
+    return {tree: float(sum(weights[number[item]] for item in spans(tree))) for tree in derivations(model, sentence)}
+
+
+@given(seeds, st.integers(1, 5))
+@settings(max_examples=30)
+def test_best_derivation_is_the_best_of_all_trees(seed: int, n: int) -> None:
+    rng = np.random.default_rng(seed)
+    model, sentence, parsed = parsed_sentence(rng, n)
+    weights = rng.normal(size=parsed.forest.n_items)
+    every = scores(parsed, weights, model, sentence)
+    best = best_derivation(parsed.forest, weights)
+    assert best is not None
+    assert best.score == pytest.approx(max(every.values()))
+    (tree,) = nested(best.tree(parsed.forest, model.rules()))
+    assert every[tree] == pytest.approx(best.score)
+
+
+@given(seeds, st.integers(1, 4), st.integers(0, 2000))
+@settings(max_examples=40)
+def test_k_best_derivations_are_the_first_k_of_all_trees(seed: int, n: int, k: int) -> None:
+    rng = np.random.default_rng(seed)
+    model, sentence, parsed = parsed_sentence(rng, n)
+    weights = rng.normal(size=parsed.forest.n_items)
+    every = scores(parsed, weights, model, sentence)
+    found = k_best_derivations(parsed.forest, weights, k)
+    assert len(found) == min(k, len(every))
+    assert [derivation.score for derivation in found] == pytest.approx(sorted(every.values(), reverse=True)[:k])
+    trees = [nested(derivation.tree(parsed.forest, model.rules()))[0] for derivation in found]
+    assert len(set(trees)) == len(trees)
+    assert [every[tree] for tree in trees] == pytest.approx([derivation.score for derivation in found])
+
+
+@given(seeds, st.integers(1, 5))
+@settings(max_examples=20)
+def test_ties_neither_repeat_nor_lose_a_derivation(seed: int, n: int) -> None:
+    rng = np.random.default_rng(seed)
+    model, sentence, parsed = parsed_sentence(rng, n)
+    weights = rng.integers(-1, 2, size=parsed.forest.n_items).astype(float)
+    every = scores(parsed, weights, model, sentence)
+    for k in (1, 7, len(every) + 3):
+        found = k_best_derivations(parsed.forest, weights, k)
+        assert [derivation.score for derivation in found] == sorted(every.values(), reverse=True)[:k]
+        edges = {tuple(derivation.edges.tolist()) for derivation in found}
+        assert len(edges) == len(found) == min(k, len(every))
+        again = k_best_derivations(parsed.forest, weights, k)
+        assert [derivation.edges.tolist() for derivation in again] == [d.edges.tolist() for d in found]
+
+
+@given(seeds, st.integers(2, 6))
+@settings(max_examples=20)
+def test_the_best_of_k_is_the_best(seed: int, n: int) -> None:
+    rng = np.random.default_rng(seed)
+    _, _, parsed = parsed_sentence(rng, n)
+    weights = rng.exponential(size=parsed.forest.n_items)
+    best = best_derivation(parsed.forest, weights)
+    assert best is not None
+    assert k_best_derivations(parsed.forest, weights, 1)[0].edges.tolist() == best.edges.tolist()
+
+
+@given(seeds, st.integers(1, 5))
+@settings(max_examples=15)
+def test_a_derivation_is_a_tree_whose_items_and_edges_are_its_own(seed: int, n: int) -> None:
+    rng = np.random.default_rng(seed)
+    model, sentence, parsed = parsed_sentence(rng, n)
+    forest = parsed.forest
+    for derivation in k_best_derivations(forest, rng.normal(size=forest.n_items), 20):
+        skeletal = derivation.tree(forest, model.rules())
+        (tree,) = nested(skeletal)
+        assert tree in derivations(model, sentence)
+        again = columns([tree])  # passes the checks of SkeletalTrees.of
+        for name in ("symbol", "left", "right", "terminal", "root"):
+            assert getattr(skeletal, name).tolist() == getattr(again, name).tolist()
+        rule = skeletal.rule_in(model.rules())
+        assert rule.tolist() == forest.rule[derivation.edges].tolist()
+        item = [parsed.items[i][1] for i in np.searchsorted(forest.start, derivation.edges, "right") - 1]
+        assert item == list(spans(tree))
+
+
+@given(tree_strategy(n_symbols=3, n_terminals=3, max_leaves=8))
+def test_the_one_derivation_of_a_tree_is_the_tree(tree: tuple) -> None:
+    skeletal = columns([tree])
+    forest = Forest.of_trees(skeletal, skeletal.rules)
+    weights = np.linspace(-1, 1, forest.n_items)
+    for derivation in (best_derivation(forest, weights), *k_best_derivations(forest, weights, 3)):
+        assert derivation is not None
+        assert derivation.edges.tolist() == list(range(forest.n_items))
+        assert derivation.score == pytest.approx(weights.sum())
+        assert nested(derivation.tree(forest, skeletal.rules)) == [tree]
+
+
+def test_a_forest_without_a_derivation_has_none() -> None:
+    skeletal = columns([(0, (0, 0), (0, 1))])
+    forest = Forest.of_trees(skeletal, skeletal.rules)
+    forest = forest._replace(rule=np.array([0, -1, 0]))
+    assert best_derivation(forest, np.ones(3)) is None
+    assert k_best_derivations(forest, np.ones(3), 4) == []
+    no_root = forest._replace(root=np.empty(0, dtype=np.int64), component=np.empty(0, dtype=np.int64))
+    assert best_derivation(no_root, np.ones(3)) is None
+    assert k_best_derivations(no_root, np.ones(3), 4) == []
+
+
+def test_minimum_risk_tree_has_the_most_expected_items() -> None:
+    """Goodman (1996): with μ as weights the best derivation maximises Σ μ over items, by brute force."""
+    for seed in range(3):
+        rng = np.random.default_rng(seed)
+        model, sentence, parsed = parsed_sentence(rng, 5)
+        trees = derivations(model, sentence)
+        p = np.array([figure_4(model, tree) for tree in trees])
+        p /= p.sum()
+        item_sets = [set(spans(tree)) for tree in trees]
+        gain = [
+            sum(float(p[j]) for j, other in enumerate(item_sets) for item in mine & other) for mine in item_sets[:80]
+        ]
+        operators = model.operators()
+        inner = inside(operators, parsed.forest)
+        mu = marginals(operators, parsed.forest, inner, outside(operators, parsed.forest, inner))
+        every = scores(parsed, mu, model, sentence)
+        assert [every[tree] for tree in trees[:80]] == pytest.approx(gain)
+        best = best_derivation(parsed.forest, np.abs(mu))
+        assert best is not None
+        assert best.score == pytest.approx(max(every.values()))
+
+
+def test_derivations_of_a_chain_of_10_000_steps_do_not_recurse() -> None:
+    n = 10_000
+    skeletal_symbol = np.zeros(n, dtype=int)
+    left = np.arange(-1, n - 1)
+    terminal = np.r_[0, np.full(n - 1, -1)]
+    chain = SkeletalTrees.of(skeletal_symbol, left=left, right=np.full(n, -1), terminal=terminal, root=[n - 1])
+    forest = Forest.of_trees(chain, chain.rules)
+    for derivation in (best_derivation(forest, np.ones(n)), *k_best_derivations(forest, np.ones(n), 2)):
+        assert derivation is not None
+        assert derivation.score == n
+        assert derivation.tree(forest, chain.rules).left.tolist() == left.tolist()
+
+
+def test_derivation_weights_are_those_of_their_trees() -> None:
+    rng = np.random.default_rng(3)
+    model, sentence, parsed = parsed_sentence(rng, 5)
+    operators = model.operators()
+    every = k_best_derivations(parsed.forest, np.zeros(parsed.forest.n_items), 10**6)
+    weights = np.array([_probability(model, parsed, derivation) for derivation in every])
+    expected = [figure_4(model, tree) for tree in derivations(model, sentence)]
+    assert sorted(weights) == pytest.approx(sorted(expected))
+    trees = [derivation.tree(parsed.forest, model.rules()) for derivation in every[:10]]
+    for tree, weight in zip(trees, weights, strict=False):
+        assert np.exp(tree_weights(operators, Forest.of_trees(tree, model.rules())).log) == pytest.approx([weight])
+
+
+def _probability(model: Lpcfg, parsed: Parsed, derivation: Derivation) -> float:
+    return figure_4(model, nested(derivation.tree(parsed.forest, model.rules()))[0])

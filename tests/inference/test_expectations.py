@@ -1,0 +1,78 @@
+"""Expected counts and collapsed grammars against large samples and by hand."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from spectral_latent.estimation import relative_frequencies
+from spectral_latent.inference import collapse, expected_counts, sample_trees
+from spectral_latent.operators import ObservableOperators, Tensor
+from spectral_latent.trees import Rules
+
+RULES = Rules(
+    leaf=np.array([[0, 0], [1, 1], [2, 0]]), unary=np.array([[0, 1], [2, 2]]), binary=np.array([[0, 0, 1], [1, 1, 1]])
+)
+
+
+def grammar() -> ObservableOperators:
+    """Two states for symbols 0 and 1; symbol 2 is never reached and would grow for ever."""
+    growing = np.array([[[0.1, 0.2], [0.0, 0.1]], [[0.0, 0.0], [0.3, 0.0]]])
+    pairing = np.array([[[0.1, 0.0], [0.0, 0.0]], [[0.0, 0.2], [0.0, 0.1]]])
+    binary = [Tensor.of_dense(full) for full in (growing, pairing)]
+    return ObservableOperators(
+        RULES,
+        states=np.array([2, 2, 1]),
+        root=np.array([[0.6, 0.4], [0.0, 0.0], [0.0, 0.0]]),
+        leaf=np.array([[0.3, 0.5], [0.9, 0.7], [0.0, 0.0]]),
+        unary=np.array([[[0.1, 0.2], [0.2, 0.0]], [[1.0, 0.0], [0.0, 0.0]]]),
+        binary=binary,
+        probabilities=True,
+    )
+
+
+def test_expected_counts_are_the_means_of_a_sample() -> None:
+    n = 20_000
+    trees, states = sample_trees(grammar(), n, np.random.default_rng(0))
+    counts = np.zeros((n, 3, 2))
+    np.add.at(counts, (trees.tree, trees.symbol, states), 1)
+    error = counts.std(axis=0) / np.sqrt(n)
+    assert (np.abs(counts.mean(axis=0) - expected_counts(grammar())) <= 4.5 * error).all()
+
+
+def test_the_collapsed_grammar_has_the_relative_frequencies_of_a_sample() -> None:
+    trees = sample_trees(grammar(), 20_000, np.random.default_rng(1)).trees
+    counted, exact = relative_frequencies(trees), collapse(grammar())
+    reached = RULES.leaf[:, 0] < 2
+    assert counted.leaf == pytest.approx(exact.leaf[reached], abs=0.01)
+    assert counted.unary == pytest.approx(exact.unary[:1], abs=0.01)
+    for ours, theirs in zip(counted.binary, exact.binary, strict=True):
+        assert ours.multiplied_out() == pytest.approx(theirs.multiplied_out(), abs=0.01)
+
+
+def test_the_collapsed_grammar_is_a_distribution_over_the_same_rules() -> None:
+    plain = collapse(grammar())
+    binary = np.array([tensor.multiplied_out().item() for tensor in plain.binary])
+    total = sum(
+        np.bincount(rules[:, 0], weights, minlength=3)
+        for rules, weights in (
+            (RULES.leaf, plain.leaf[:, 0]),
+            (RULES.unary, plain.unary[:, 0, 0]),
+            (RULES.binary, binary),
+        )
+    )
+    assert plain.rules.equals(RULES) and plain.probabilities
+    assert total == pytest.approx([1.0, 1.0, 0.0])  # symbol 2 has no expected counts
+    assert plain.root.sum() == pytest.approx(1.0)
+
+
+def test_expected_counts_survive_collapsing() -> None:
+    counts = expected_counts(grammar()).sum(axis=1)
+    assert expected_counts(collapse(grammar()))[:, 0] == pytest.approx(counts)
+
+
+def test_what_has_no_expected_counts() -> None:
+    with pytest.raises(ValueError, match="infinite"):
+        expected_counts(replace(grammar(), root=np.array([[0.0, 0.0], [0.0, 0.0], [1.0, 0.0]])))
+    with pytest.raises(ValueError, match="basis"):
+        expected_counts(replace(grammar(), probabilities=False))

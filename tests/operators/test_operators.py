@@ -1,0 +1,111 @@
+"""Packed operators and changes of basis against dense arrays."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from spectral_latent.operators import ObservableOperators
+from spectral_latent.trees import Rules
+from tests.oracles import Lpcfg, random_numbers, rules_of, tree_strategy
+
+seeds = st.integers(0, 2**32 - 1)
+treebanks = st.lists(tree_strategy(max_leaves=8), min_size=1, max_size=5)
+STATES = [4, 1, 5]
+
+
+def random_model(trees: list[tuple], seed: int) -> Lpcfg:
+    return random_numbers(np.random.default_rng(seed), STATES, rules_of(trees))
+
+
+@given(treebanks, seeds, st.booleans())
+def test_packing_and_unpacking_lose_nothing(trees: list[tuple], seed: int, probabilities: bool) -> None:
+    model = random_model(trees, seed)
+    operators = model.operators()
+    packed = operators.packed
+    again = ObservableOperators.unpacked(packed, probabilities=probabilities)
+    assert again.probabilities == probabilities
+    assert again.n_symbols == len(STATES)
+    assert again.rules.equals(operators.rules)
+    for name in ("states", "root", "leaf", "unary"):
+        assert (getattr(again, name) == getattr(operators, name)).all()
+    for tensor, rule in zip(again.binary, sorted(model.t), strict=True):
+        assert tensor.multiplied_out() == pytest.approx(model.t[rule], rel=1e-12, abs=1e-12)
+    for name, array in again.packed._asdict().items():
+        assert array.tobytes() == getattr(packed, name).tobytes(), name
+
+
+@given(treebanks, seeds)
+def test_packed_blocks_hold_the_arrays_that_the_table_describes(trees: list[tuple], seed: int) -> None:
+    """(m_a, Q) first; of factors, (Q, m_b) and (Q, m_c) follow."""
+    model = random_model(trees, seed)
+    packed = model.operators().packed
+    assert packed.offset[-1] == len(packed.data)
+    for r, rule in enumerate(sorted(model.t)):
+        m_a, m_b, m_c = (STATES[a] for a in rule)
+        block = packed.data[packed.offset[r] : packed.offset[r + 1]]
+        q = int(packed.terms[r])
+        if q:
+            matrix, second, third = np.split(block, [q * m_a, q * (m_a + m_b)])
+            found = np.einsum("aq,qb,qc->abc", matrix.reshape(m_a, q), second.reshape(q, m_b), third.reshape(q, m_c))
+        else:
+            found = block.reshape(m_a, m_b, m_c)
+        assert found == pytest.approx(model.t[rule], rel=1e-12, abs=1e-12)
+
+
+@given(treebanks, seeds)
+def test_a_change_of_basis_is_that_of_theorem_1(trees: list[tuple], seed: int) -> None:
+    model = random_model(trees, seed)
+    rng = np.random.default_rng(seed + 1)
+    bases = [rng.normal(size=(m, m)) + 3 * np.eye(m) for m in STATES]
+    moved = model.operators().change_basis(bases)
+    close = {"rel": 1e-7, "abs": 1e-7 * max(np.linalg.cond(basis) for basis in bases)}
+    for a, m in enumerate(STATES):
+        assert moved.root[a, :m] == pytest.approx(bases[a] @ model.pi[a], **close)
+        assert (moved.root[a, m:] == 0).all()
+    for r, rule in enumerate(sorted(model.q)):
+        m = STATES[rule[0]]
+        assert moved.leaf[r, :m] @ bases[rule[0]] == pytest.approx(model.q[rule], **close)
+        assert (moved.leaf[r, m:] == 0).all()
+    for r, (a, b) in enumerate(sorted(model.u)):
+        y = rng.normal(size=STATES[b])  # C(y) = T(y G^b) (G^a)⁻¹
+        block = moved.unary[r, : STATES[a], : STATES[b]]
+        assert (block @ y) @ bases[a] == pytest.approx(model.u[a, b] @ (y @ bases[b]), **close)
+        assert np.count_nonzero(moved.unary[r]) <= block.size
+    for tensor, (a, b, c) in zip(moved.binary, sorted(model.t), strict=True):
+        y, z = rng.normal(size=STATES[b]), rng.normal(size=STATES[c])
+        image = np.einsum("ijk,j,k->i", tensor.multiplied_out(), y, z)
+        expected = np.einsum("ijk,j,k->i", model.t[a, b, c], y @ bases[b], z @ bases[c])
+        assert image @ bases[a] == pytest.approx(expected, **close)
+    assert not moved.probabilities
+
+
+@given(treebanks, seeds)
+def test_changing_the_basis_back_gives_the_same_operators(trees: list[tuple], seed: int) -> None:
+    operators = random_model(trees, seed).operators()
+    before = [array.copy() for array in operators.packed]
+    bases = [np.linalg.qr(np.random.default_rng(seed).normal(size=(m, m)))[0] for m in STATES]
+    back = operators.change_basis(bases).change_basis([basis.T for basis in bases])
+    for field in fields(operators):
+        if isinstance(array := getattr(operators, field.name), np.ndarray):
+            assert getattr(back, field.name) == pytest.approx(array, abs=1e-9)
+    for tensor, other in zip(operators.binary, back.binary, strict=True):
+        assert other.multiplied_out() == pytest.approx(tensor.multiplied_out(), abs=1e-9)
+    assert all((array == now).all() for array, now in zip(before, operators.packed, strict=True))
+
+
+def test_a_singular_basis_is_an_error() -> None:
+    operators = random_model([(0, (1, 0), (2, 0))], 0).operators()
+    with pytest.raises(np.linalg.LinAlgError):
+        operators.change_basis([np.zeros((m, m)) for m in STATES])
+
+
+def test_a_model_without_rules_packs() -> None:
+    rules = Rules(np.empty((0, 2), int), np.empty((0, 2), int), np.empty((0, 3), int))
+    operators = ObservableOperators(rules, np.array([1]), np.ones((1, 1)), np.empty((0, 1)), np.empty((0, 1, 1)), [])
+    assert (operators.packed.offset.tolist(), len(operators.packed.data)) == ([0], 0)
+    assert ObservableOperators.unpacked(operators.packed, probabilities=True).binary == []

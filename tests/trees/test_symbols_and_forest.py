@@ -1,0 +1,58 @@
+"""Vocabularies against dictionaries, forests of trees against their nodes."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from spectral_latent.trees import Forest, Vocabulary
+from tests.oracles import columns, tree_strategy
+
+names = st.lists(st.one_of(st.text(max_size=2), st.integers(0, 3), st.tuples(st.text(max_size=1))))
+
+
+@given(names, names)
+def test_a_vocabulary_numbers_names_in_the_order_of_their_coming(first: list, later: list) -> None:
+    vocabulary: Vocabulary = Vocabulary(first)
+    assert [vocabulary.add(name) for name in later] == [vocabulary[name] for name in later]
+    order = list(dict.fromkeys([*first, *later]))
+    assert vocabulary.names == list(vocabulary) == order
+    assert len(vocabulary) == len(order)
+    for number, name in enumerate(order):
+        assert vocabulary[name] == vocabulary.get(name) == number
+        assert name in vocabulary
+
+
+def test_a_name_never_entered_is_minus_one_or_an_error() -> None:
+    vocabulary = Vocabulary(["a"])
+    assert vocabulary.get("b") == -1
+    assert "b" not in vocabulary
+    with pytest.raises(KeyError):
+        vocabulary["b"]
+    assert len(vocabulary) == 1
+
+
+treebanks = st.lists(tree_strategy(max_leaves=6), min_size=1, max_size=4)
+
+
+@given(treebanks, treebanks)
+def test_a_tree_is_a_forest_with_one_edge_per_node(trees: list[tuple], others: list[tuple]) -> None:
+    skeletal = columns(trees)
+    for rules in (skeletal.rules, columns(others).rules):
+        forest = Forest.of_trees(skeletal, rules)
+        assert forest.n_items == forest.n_edges == skeletal.n_nodes
+        assert forest.n_components == len(trees)
+        assert forest.start.tolist() == list(range(skeletal.n_nodes + 1))
+        assert forest.symbol.tolist() == skeletal.symbol.tolist()
+        assert forest.rule.tolist() == skeletal.rule_in(rules).tolist()
+        assert forest.left.tolist() == skeletal.left.tolist()
+        assert forest.right.tolist() == skeletal.right.tolist()
+        assert forest.root.tolist() == skeletal.root.tolist()
+        assert forest.component.tolist() == list(range(len(trees)))
+
+
+def test_no_trees_are_a_forest_of_nothing() -> None:
+    skeletal = columns([])
+    forest = Forest.of_trees(skeletal, skeletal.rules)
+    assert (forest.n_items, forest.n_edges, forest.n_components) == (0, 0, 0)
