@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 import pytest
-from nltk.grammar import Nonterminal
+from nltk.grammar import Nonterminal, ProbabilisticProduction
 from nltk.parse import ViterbiParser
 from nltk.tree import ParentedTree, Tree
 
@@ -108,8 +108,8 @@ def test_log_probability_is_of_the_tree(parser: SpectralParser) -> None:
 
 
 def test_fallback(underivable: SpectralParser) -> None:
-    tree = underivable.parse_one(["rain"])
-    assert (tree.label(), tree.leaves(), tree.prob(), tree.logprob()) == (FALLBACK, ["rain"], 0.0, -math.inf)
+    tree = underivable.parse_one(["rain"] * 3)
+    assert (tree.label(), tree.leaves(), tree.prob(), tree.logprob()) == (FALLBACK, ["rain"] * 3, 0.0, -math.inf)
     assert tree.copy(deep=True).logprob() == -math.inf
     assert "p=0" in str(tree)
 
@@ -138,8 +138,9 @@ def test_deep_trees() -> None:
 def test_grammar_is_that_of_the_plain_model(parser: SpectralParser) -> None:
     grammar = parser.grammar()
     assert str(grammar.start()) == "ROOT"
-    root, *_ = grammar.productions(lhs=Nonterminal("ROOT"))
-    assert (str(root.rhs()[0]), root.prob()) == ("S", 1.0)
+    root = max(grammar.productions(lhs=Nonterminal("ROOT")), key=ProbabilisticProduction.prob)
+    assert str(root.rhs()[0]) == "S"
+    assert root.prob() > 0.95
     sentences = {str(production.lhs()) for production in grammar.productions()}
     assert {"S", "S|<>", "NP+PRP", "DT"} <= sentences
     sentence = treebank()[0].leaves()

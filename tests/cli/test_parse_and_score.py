@@ -65,12 +65,17 @@ def test_a_long_sentence(run: Run, model: Path) -> None:
     assert list(tree.words()) == sentence
 
 
-def test_fallbacks_are_told(run: Run, model: Path) -> None:
-    result = run("parse", model, stdin="They see it .\n. . .\n\n. .\n")
-    assert result.stdout.splitlines()[1] == "(FALLBACK (. .) (. .) (. .))"
+def test_fallbacks_are_told(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "trees").write_text("(S (A a) (B b))")
+    model = tmp_path / "model"
+    run("train", "constituency", tmp_path / "trees", "-o", model, "-q")
+    result = run("parse", model, stdin="a b\na a b\n\na b a\n")
+    assert result.stdout.splitlines()[1] == "(FALLBACK (A a) (A a) (B b))"
     assert "FALLBACK: line 2, 4\n" in result.stderr
-    assert run("parse", model, "--quiet", stdin=". . .").stderr == ""
-    assert run("parse", model, "--nbest", "2", stdin=". . .").stdout == "-inf\t(FALLBACK (. .) (. .) (. .))\n\n"
+    assert run("parse", model, "--quiet", stdin="a b a").stderr == ""
+    assert run("parse", model, "--nbest", "2", stdin="a b a").stdout == "-inf\t(FALLBACK (A a) (B b) (A a))\n\n"
+    (tmp_path / "gold").write_text("(S (A a) (B b)) (S (A a) (B b) (A a))")
+    assert '"fallbacks": 1' in run("evaluate", model, tmp_path / "gold", "--json").stdout
 
 
 def test_text_that_is_not_utf8(run: Run, model: Path, tmp_path: Path) -> None:

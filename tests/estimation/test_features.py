@@ -1,0 +1,163 @@
+"""Feature templates and vectors against recursion over nested trees and plain counting."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Hashable, Sequence
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from spectral_latent.estimation import FeatureColumns, above, inside_templates, joint, outside_templates
+from tests.oracles import children, columns, kind_and_rule, leaves, post_order, tree_strategy
+
+treebanks = st.lists(tree_strategy(n_symbols=3, n_terminals=2, max_leaves=10), min_size=1, max_size=6)
+matrices = st.integers(1, 4).flatmap(
+    lambda width: st.lists(st.tuples(*[st.integers(-3, 4)] * width), min_size=1, max_size=30)
+)
+
+
+def partition(values: Sequence[Hashable]) -> list[int]:
+    """Each value by the place of its first occurrence: equal for columns that tell the same nodes apart."""
+    first: dict[Hashable, int] = {}
+    return [first.setdefault(value, len(first)) for value in values]
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Columns and vectors
+
+
+@given(matrices)
+def test_joint_tells_apart_what_its_columns_tell_apart_together(rows: list[tuple[int, ...]]) -> None:
+    merged = joint(*np.array(rows).T)
+    expected = {row: number for number, row in enumerate(sorted(set(rows)))}
+    assert merged.tolist() == [expected[row] for row in rows]
+
+
+def test_joint_of_no_nodes_is_empty() -> None:
+    nothing = np.empty(0, dtype=np.int64)
+    assert joint(nothing, nothing).shape == (0,)
+
+
+def test_joint_of_many_columns_does_not_overflow() -> None:
+    rng = np.random.default_rng(0)
+    table = rng.integers(10**6, size=(50, 20))
+    assert joint(*table.T).tolist() == [sorted(map(tuple, table)).index(tuple(row)) for row in table]
+
+
+@given(matrices, st.none() | st.floats(0, 10))
+def test_one_hot_vectors_are_the_scaled_indicators_of_slide_23(
+    rows: list[tuple[int, ...]], scaling: float | None
+) -> None:
+    n, n_templates = len(rows), len(rows[0])
+    found = FeatureColumns.one_hot(np.array(rows), scaling).toarray()
+    features = [(k, value) for k in range(n_templates) for value in sorted({row[k] for row in rows})]
+    count = Counter((k, row[k]) for row in rows for k in range(n_templates))
+    assert found.shape == (n, len(features))
+    for i, row in enumerate(rows):
+        for j, (k, value) in enumerate(features):
+            size = 1.0 if scaling is None else math.sqrt(n / (count[k, value] + scaling))
+            assert found[i, j] == pytest.approx(size if row[k] == value else 0.0)
+
+
+def test_views_are_those_of_the_given_nodes_alone() -> None:
+    templates = FeatureColumns.of({"a": np.array([5, 6, 7]), "b": np.array([0, 0, 1])}, {"c": np.array([1, 2, 1])})
+    inner, outer = templates.views(np.array([0, 2]), None)
+    assert inner.toarray().tolist() == [[1, 0, 1, 0], [0, 1, 0, 1]]
+    assert outer.toarray().tolist() == [[1], [1]]
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Templates
+
+
+class Node:
+    """A node that knows what is above it."""
+
+    def __init__(self, tree: tuple, parent: Node | None = None, side: int = 0, before: int = 0) -> None:
+        self.tree, self.parent, self.side, self.before = tree, parent, side, before
+        self.rule = kind_and_rule(tree)
+        self.children: list[Node] = []
+        for number, child in enumerate(children(tree)):
+            self.children.append(Node(child, self, number, before))
+            before += len(leaves(child))
+
+    def post_order(self) -> list[Node]:
+        return [node for child in self.children for node in child.post_order()] + [self]
+
+    def up(self, steps: int) -> tuple:
+        """The rules up to `steps` above, each with the side that the path comes from."""
+        if not steps or self.parent is None:
+            return ()
+        return (self.parent.rule, self.side, *self.parent.up(steps - 1))
+
+
+def inside_by_recursion(node: Node) -> dict[str, Hashable]:
+    left = node.children[0] if node.children else None
+    right = node.children[1] if len(node.children) == 2 else None
+    return {
+        "rule": node.rule,
+        "left": left and left.tree[0],
+        "right": right and right.tree[0],
+        "left-opened": (node.rule, left and left.rule),
+        "right-opened": (node.rule, right and right.rule),
+        "width": len(leaves(node.tree)).bit_length(),
+    }
+
+
+def outside_by_recursion(node: Node, whole: tuple) -> dict[str, Hashable]:
+    grandparent = node.parent and node.parent.parent
+    after = len(leaves(whole)) - node.before - len(leaves(node.tree))
+    return {
+        "above": node.up(1),
+        "above-2": node.up(2),
+        "above-3": node.up(3),
+        "parent": node.parent and node.parent.tree[0],
+        "grandparent": (node.parent and node.parent.tree[0], grandparent and grandparent.tree[0]),
+        "leaves-before": node.before.bit_length(),
+        "leaves-after": after.bit_length(),
+    }
+
+
+@given(treebanks)
+def test_templates_tell_apart_what_recursion_tells_apart(trees: list[tuple]) -> None:
+    skeletal = columns(trees)
+    nodes = [(node, tree) for tree in trees for node in Node(tree).post_order()]
+    inner, outer = inside_templates(skeletal), outside_templates(skeletal)
+    expected_inner = [inside_by_recursion(node) for node, _ in nodes]
+    expected_outer = [outside_by_recursion(node, tree) for node, tree in nodes]
+    assert inner.keys() == expected_inner[0].keys()
+    assert outer.keys() == expected_outer[0].keys()
+    for found, expected in ((inner, expected_inner), (outer, expected_outer)):
+        for name, column in found.items():
+            assert column.shape == (skeletal.n_nodes,)
+            assert partition(column.tolist()) == partition([row[name] for row in expected]), name
+    assert partition(above(skeletal).tolist()) == partition([row["above"] for row in expected_outer])
+
+
+@given(treebanks)
+def test_widths_and_distances_are_numbers_of_binary_digits(trees: list[tuple]) -> None:
+    skeletal = columns(trees)
+    nodes = [(node, tree) for tree in trees for node in Node(tree).post_order()]
+    assert inside_templates(skeletal)["width"].tolist() == [inside_by_recursion(node)["width"] for node, _ in nodes]
+    for name in ("leaves-before", "leaves-after"):
+        expected = [outside_by_recursion(node, tree)[name] for node, tree in nodes]
+        assert outside_templates(skeletal)[name].tolist() == expected
+
+
+def test_templates_of_no_trees_are_empty() -> None:
+    skeletal = columns([])
+    for templates in (inside_templates(skeletal), outside_templates(skeletal)):
+        assert all(len(column) == 0 for column in templates.values())
+
+
+def test_a_node_without_parent_or_child_has_a_value_of_its_own() -> None:
+    """NOTVALID of the slides: a template fires at every node, also where it does not apply."""
+    tree = (0, (0, (0, 0)), (0, 1))
+    assert [node for node in post_order(tree)][-1] == tree
+    skeletal = columns([tree])
+    assert inside_templates(skeletal)["left"].tolist() == [-1, 0, -1, 0]
+    assert outside_templates(skeletal)["parent"].tolist() == [0, 0, 0, -1]
