@@ -38,14 +38,14 @@ def settings(step: str, states: int) -> ConstituencyOptions:
     """The options of one step: what comes later is off."""
     default = ConstituencyOptions()
     at = STEPS.index(step)
-    spectral = replace(
-        default.spectral,
+    estimator = replace(
+        default.estimator,
         states=states,
-        scaling=default.spectral.scaling if at >= STEPS.index("+ scaling") else None,
-        smoothing=default.spectral.smoothing if at >= STEPS.index("+ smoothing") else None,
+        scaling=default.estimator.scaling if at >= STEPS.index("+ scaling") else None,
+        smoothing=default.estimator.smoothing if at >= STEPS.index("+ smoothing") else None,
     )
     features = "simple" if step == "simple features" else "all"
-    return replace(default, spectral=spectral, absolute=at >= STEPS.index("+ absolute marginals"), features=features)
+    return replace(default, estimator=estimator, absolute=at >= STEPS.index("+ absolute marginals"), features=features)
 
 
 def trained(trees: list[Phrase], step: str, states: int) -> ConstituencyModel:
@@ -129,7 +129,7 @@ def nltk_table(corpus: Corpus) -> None:
     grammar = induce_pcfg(Nonterminal("S"), productions)
     sentences = map(words_of, constituency_trees(corpus.evaluate))
     by_length = {len(words): words for words in sentences if known.issuperset(words)}
-    model, parser = trained(train, "+ smoothing", 16), ViterbiParser(grammar)
+    model, parser = trained(train, "+ smoothing", 16), ViterbiParser(grammar, max_time=None)
     model.parse(by_length[8])
     print("\n| words | NLTK ViterbiParser s | spectral ms | times |\n| ---: | ---: | ---: | ---: |")
     for length in (8, 10, 12, 15):

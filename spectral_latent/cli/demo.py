@@ -52,10 +52,10 @@ def demo(quiet: bool) -> None:
 def _train(trees: Sequence[Phrase], states: int) -> tuple[ConstituencyModel, float]:
     """A model, and the CPU seconds that it took."""
     from spectral_latent.constituency import ConstituencyModel, ConstituencyOptions
-    from spectral_latent.estimation import SpectralOptions
+    from spectral_latent.estimation import EstimatorOptions
 
     start = time.process_time()
-    model = ConstituencyModel.train(trees, ConstituencyOptions(spectral=SpectralOptions(states=states)))
+    model = ConstituencyModel.train(trees, ConstituencyOptions(estimator=EstimatorOptions(states=states)))
     return model, time.process_time() - start
 
 

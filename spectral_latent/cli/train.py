@@ -73,12 +73,12 @@ def constituency(sources: tuple[str, ...], output: Path, states: int, seed: int,
     training has succeeded, whole or not at all.
     """
     from spectral_latent.constituency import ConstituencyModel, ConstituencyOptions
-    from spectral_latent.estimation import SpectralOptions
+    from spectral_latent.estimation import EstimatorOptions
 
     notes, clock = Notes(quiet), time.perf_counter()
     trees = list(notes.progress(treebank(sources), "Reading trees"))
     notes.say(f"Training on {len(trees)} trees")
-    options = ConstituencyOptions(spectral=SpectralOptions(states=states, seed=seed))
+    options = ConstituencyOptions(estimator=EstimatorOptions(states=states, seed=seed))
     model = ConstituencyModel.train(trees, options, jobs=jobs)
     model.save(output)
     notes.say(

@@ -17,10 +17,13 @@ from spectral_latent.constituency.forests import ForestBuilder
 from spectral_latent.constituency.phrase import Phrase
 from spectral_latent.estimation import (
     EstimationError,
+    EstimatorOptions,
     LeafMoments,
-    SpectralOptions,
+    Listener,
+    TrainingData,
+    estimate,
     relative_frequencies,
-    spectral,
+    silent,
 )
 from spectral_latent.inference import (
     Derivation,
@@ -61,7 +64,7 @@ class ConstituencyOptions:
 
     binarisation: Binarisation = field(default_factory=Binarisation)
     features: FeatureSet = "all"
-    spectral: SpectralOptions = field(default_factory=SpectralOptions)
+    estimator: EstimatorOptions = field(default_factory=EstimatorOptions)
     lexicon: LexiconOptions = field(default_factory=LexiconOptions)
     absolute: bool = True
     fragments: float = 0.1
@@ -106,9 +109,17 @@ class ConstituencyModel:
     plain: ObservableOperators
     operators: ObservableOperators
 
+    def __post_init__(self) -> None:
+        if not self.plain.rules.equals(self.operators.rules):
+            raise ValueError("the plain and the latent grammar must number the same rules")
+
     @staticmethod
     def train(
-        phrases: Iterable[Phrase], options: ConstituencyOptions | None = None, *, jobs: int = 1
+        phrases: Iterable[Phrase],
+        options: ConstituencyOptions | None = None,
+        *,
+        jobs: int = 1,
+        listener: Listener = silent,
     ) -> ConstituencyModel:
         """Learn from treebank trees, which are cleaned first; on several processes with the same result.
 
@@ -128,13 +139,14 @@ class ConstituencyModel:
             return smooth_emissions(lexicon, moments, tag)
 
         features = constituency_features(trees, head_is_right, tag, options.features)
+        data = TrainingData(trees, features, smooth, options.fragments)
         return ConstituencyModel(
             options,
             labels,
             lexicon,
             prior=np.bincount(trees.symbol) / trees.n_nodes,
             plain=relative_frequencies(trees, smooth, fragments=options.fragments),
-            operators=spectral(trees, features, options.spectral, smooth, fragments=options.fragments, jobs=jobs),
+            operators=estimate(data, options.estimator, jobs=jobs, listener=listener),
         )
 
     @cached_property

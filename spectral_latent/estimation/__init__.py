@@ -1,26 +1,62 @@
 """Estimation of observable operators from skeletal trees."""
 
+from spectral_latent.estimation.clustering import cluster_states, clustering, from_states
+from spectral_latent.estimation.em import Counts, expectation, expectation_maximisation, maximisation, random_start
+from spectral_latent.estimation.estimators import estimate
 from spectral_latent.estimation.features import FeatureColumns, above, inside_templates, joint, outside_templates
 from spectral_latent.estimation.moments import LeafMoments, Moments
-from spectral_latent.estimation.projections import ProjectedViews, project, states_for, truncated_svd
-from spectral_latent.estimation.smoothing import LeafSmoothing, confidence, solve
-from spectral_latent.estimation.spectral import EstimationError, SpectralOptions, relative_frequencies, spectral
+from spectral_latent.estimation.options import (
+    EstimationError,
+    EstimatorName,
+    EstimatorOptions,
+    Listener,
+    Progress,
+    TrainingData,
+    silent,
+)
+from spectral_latent.estimation.projections import (
+    ProjectedTrees,
+    ProjectedViews,
+    project,
+    project_trees,
+    states_for,
+    truncated_svd,
+)
+from spectral_latent.estimation.smoothing import LeafSmoothing, confidence, normalised, solve
+from spectral_latent.estimation.spectral import relative_frequencies, spectral
 
 __all__ = [
+    "Counts",
     "EstimationError",
+    "EstimatorName",
+    "EstimatorOptions",
     "FeatureColumns",
     "LeafMoments",
     "LeafSmoothing",
+    "Listener",
     "Moments",
+    "Progress",
+    "ProjectedTrees",
     "ProjectedViews",
-    "SpectralOptions",
+    "TrainingData",
     "above",
+    "cluster_states",
+    "clustering",
     "confidence",
+    "estimate",
+    "expectation",
+    "expectation_maximisation",
+    "from_states",
     "inside_templates",
     "joint",
+    "maximisation",
+    "normalised",
     "outside_templates",
     "project",
+    "project_trees",
+    "random_start",
     "relative_frequencies",
+    "silent",
     "solve",
     "spectral",
     "states_for",

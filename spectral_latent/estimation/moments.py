@@ -21,7 +21,7 @@ import numpy as np
 from spectral_latent.operators import Tensor
 from spectral_latent.trees import FloatArray, IntArray, Rules, SkeletalTrees
 
-__all__ = ["LeafMoments", "Moments"]
+__all__ = ["LeafMoments", "Moments", "grouped", "row_sums"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,18 +60,22 @@ class Moments:
 
     @staticmethod
     def of(trees: SkeletalTrees, rules: Rules, states: IntArray, y: FloatArray, z: FloatArray) -> Moments:
-        """Moments of trees whose nodes have projected inside and outside trees y, z: (N, M), zero-padded."""
+        """Moments of trees whose nodes have projected inside and outside trees y, z: (N, M), zero-padded.
+
+        Rules that the table lacks are left out.
+        """
         rule, symbol, n_symbols = trees.rule_in(rules), trees.symbol, len(states)
-        leaf = rule[trees.is_leaf]
+        leaves = np.flatnonzero(trees.is_leaf & (rule >= 0))
+        leaf = rule[leaves]
         return Moments(
             rules=rules,
             states=states,
             n_trees=len(trees.root),
             count=np.bincount(symbol, minlength=n_symbols).astype(float),
-            root=_sums(symbol[trees.root], y[trees.root], n_symbols),
-            outer=_sums(symbol, z, n_symbols),
-            inner=_sums(symbol, y, n_symbols),
-            leaf=_sums(leaf, z[trees.is_leaf], len(rules.leaf)),
+            root=row_sums(symbol[trees.root], y[trees.root], n_symbols),
+            outer=row_sums(symbol, z, n_symbols),
+            inner=row_sums(symbol, y, n_symbols),
+            leaf=row_sums(leaf, z[leaves], len(rules.leaf)),
             leaf_count=np.bincount(leaf, minlength=len(rules.leaf)).astype(float),
             unary=_unary(trees, rule, rules, y, z),
             binary=_binary(trees, rule, rules, states, y, z),
@@ -98,7 +102,7 @@ class Moments:
         return LeafMoments(self.rules.leaf, self.leaf_count, self.leaf, self.count, self.outer)
 
 
-def _sums(which: IntArray, rows: FloatArray, size: int) -> FloatArray:
+def row_sums(which: IntArray, rows: FloatArray, size: int) -> FloatArray:
     """Sum of the rows (n, M) that share a value of `which` (n,): (size, M)."""
     order = np.argsort(which, kind="stable")
     sums = np.zeros((size, rows.shape[1]))
@@ -108,10 +112,11 @@ def _sums(which: IntArray, rows: FloatArray, size: int) -> FloatArray:
     return sums
 
 
-def _groups(rule: IntArray, nodes: IntArray, n_rules: int) -> list[IntArray]:
-    """The nodes of each rule, in node order."""
+def grouped(rule: IntArray, nodes: IntArray, n_rules: int) -> list[IntArray]:
+    """The nodes of each rule, in node order; nodes without a rule (-1) are left out."""
+    nodes = nodes[rule[nodes] >= 0]
     order = nodes[np.argsort(rule[nodes], kind="stable")]
-    return np.split(order, np.searchsorted(rule[order], np.arange(1, n_rules)))
+    return np.split(order, np.searchsorted(rule[order], np.arange(1, n_rules)))[:n_rules]
 
 
 def _augmented(rows: FloatArray) -> FloatArray:
@@ -123,7 +128,7 @@ def _unary(trees: SkeletalTrees, rule: IntArray, rules: Rules, y: FloatArray, z:
     nodes = np.flatnonzero(trees.is_unary)
     unary = np.zeros((len(rules.unary), z.shape[1] + 1, y.shape[1] + 1))
     if len(nodes):
-        for r, group in enumerate(_groups(rule, nodes, len(rules.unary))):
+        for r, group in enumerate(grouped(rule, nodes, len(rules.unary))):
             unary[r] = _augmented(z[group]).T @ _augmented(y[trees.left[group]])
     return unary
 
@@ -140,5 +145,5 @@ def _binary(
             _augmented(y[trees.left[group], : states[b]]),
             _augmented(y[trees.right[group], : states[c]]),
         ).compact()
-        for (a, b, c), group in zip(rules.binary, _groups(rule, nodes, len(rules.binary)), strict=True)
+        for (a, b, c), group in zip(rules.binary, grouped(rule, nodes, len(rules.binary)), strict=True)
     ]

@@ -14,12 +14,16 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+from joblib import Parallel, delayed
 from scipy import sparse
 from scipy.sparse.linalg import ArpackError, LinearOperator, svds
+from threadpoolctl import threadpool_limits
 
-from spectral_latent.trees import FloatArray
+from spectral_latent.estimation.features import FeatureColumns
+from spectral_latent.estimation.options import EstimatorOptions
+from spectral_latent.trees import FloatArray, IntArray, SkeletalTrees
 
-__all__ = ["ProjectedViews", "project", "states_for", "truncated_svd"]
+__all__ = ["ProjectedTrees", "ProjectedViews", "project", "project_trees", "states_for", "truncated_svd"]
 
 _SMALL = 400  # below this size a dense decomposition is faster than an iterative one
 
@@ -81,3 +85,32 @@ def project(
     m = max(1, int(np.count_nonzero(sigma > cutoff * sigma[0])))
     sign = np.where(u.sum(axis=0) < 0, -1.0, 1.0)[:m]
     return ProjectedViews(inner @ (u[:, :m] * sign), outer @ (v[:, :m] * (sign / sigma[:m])), sigma[:m])
+
+
+class ProjectedTrees(NamedTuple):
+    """The projected inside and outside trees of all N nodes, zero-padded to the largest state count M."""
+
+    states: IntArray  # (S,)
+    y: FloatArray  # (N, M)
+    z: FloatArray  # (N, M)
+    sigma: FloatArray  # (S, M) singular values of each symbol
+
+
+def _project_symbol(features: FeatureColumns, nodes: IntArray, options: EstimatorOptions) -> ProjectedViews:
+    states = states_for(len(nodes), options.states)
+    with threadpool_limits(1):
+        return project(*features.views(nodes, options.scaling), states, options.cutoff, options.seed)
+
+
+def project_trees(
+    trees: SkeletalTrees, features: FeatureColumns, options: EstimatorOptions, jobs: int = 1
+) -> ProjectedTrees:
+    """Project every symbol's nodes; on several processes with the same result."""
+    groups = trees.nodes_by_symbol()
+    views = Parallel(n_jobs=jobs)(delayed(_project_symbol)(features, group, options) for group in groups)
+    states = np.array([len(view.sigma) for view in views])
+    y, z = np.zeros((2, trees.n_nodes, states.max()))
+    sigma = np.zeros((len(states), states.max()))
+    for a, (group, view) in enumerate(zip(groups, views, strict=True)):
+        y[group, : states[a]], z[group, : states[a]], sigma[a, : states[a]] = view
+    return ProjectedTrees(states, y, z, sigma)

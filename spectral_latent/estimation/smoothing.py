@@ -21,7 +21,7 @@ from spectral_latent.estimation.moments import LeafMoments, Moments
 from spectral_latent.operators import ObservableOperators, Tensor
 from spectral_latent.trees import FloatArray, IntArray, Rules
 
-__all__ = ["LeafSmoothing", "confidence", "solve"]
+__all__ = ["LeafSmoothing", "confidence", "normalised", "solve"]
 
 LeafSmoothing = Callable[[LeafMoments], tuple[IntArray, FloatArray]]
 
@@ -41,7 +41,8 @@ def _singles(tensor: Tensor) -> tuple[float, list[FloatArray]]:
         factors = (tensor.first, tensor.second, tensor.third)
         return tensor.n_terms, [factor[:, :-1].mean(axis=0) for factor in factors]
     n = tensor.dense[-1, -1, -1]
-    return n, [tensor.dense[:-1, -1, -1] / n, tensor.dense[-1, :-1, -1] / n, tensor.dense[-1, -1, :-1] / n]
+    sums = (tensor.dense[:-1, -1, -1], tensor.dense[-1, :-1, -1], tensor.dense[-1, -1, :-1])
+    return n, [total / max(n, 1.0) for total in sums]
 
 
 def _rank_one(weight: float, vectors: list[FloatArray]) -> Tensor:
@@ -66,7 +67,7 @@ def _smoothed_matrix(matrix: FloatArray, symbol_means: list[FloatArray], smoothi
     """n times the smoothed mean of z ⊗ y, backing off to single moments: the arity-1 case of slide 25."""
     n = matrix[-1, -1]
     own = confidence(n, smoothing)
-    z, y = matrix[:-1, -1] / n, matrix[-1, :-1] / n
+    z, y = matrix[:-1, -1] / max(n, 1.0), matrix[-1, :-1] / max(n, 1.0)
     backed_off = own * np.outer(z, y) + (1 - own) * np.outer(*symbol_means)
     smoothed: FloatArray = own * matrix[:-1, :-1] + n * (1 - own) * backed_off
     return smoothed
@@ -104,3 +105,27 @@ def solve(
     leaf = leaf / count[leaf_rules[:, 0], None]
     root = (moments.root + fragments * moments.inner / moments.count.sum()) / (moments.n_trees + fragments)
     return ObservableOperators(rules, size, root, leaf, unary, binary)
+
+
+def normalised(operators: ObservableOperators) -> ObservableOperators:
+    """Non-negative operators scaled to probabilities: rules of every symbol and state, and roots, sum to one."""
+    rules, states = operators.rules, operators.states
+    total = np.zeros(operators.root.shape)
+    np.add.at(total, rules.leaf[:, 0], operators.leaf)
+    np.add.at(total, rules.unary[:, 0], operators.unary.sum(axis=2))
+    binary = [tensor.multiplied_out() for tensor in operators.binary]
+    for (a, _, _), tensor in zip(rules.binary, binary, strict=True):
+        total[a, : states[a]] += tensor.sum(axis=(1, 2))
+    scale = np.divide(1.0, total, out=np.zeros_like(total), where=total > 0)
+    return ObservableOperators(
+        rules,
+        states,
+        operators.root / operators.root.sum(),
+        operators.leaf * scale[rules.leaf[:, 0]],
+        operators.unary * scale[rules.unary[:, 0], :, None],
+        [
+            Tensor.of_dense(tensor * scale[a, : states[a], None, None])
+            for (a, _, _), tensor in zip(rules.binary, binary, strict=True)
+        ],
+        probabilities=True,
+    )

@@ -58,10 +58,12 @@ def outside(operators: ObservableOperators, forest: Forest, inner: ScaledVectors
 
 def _root_sums(operators: ObservableOperators, forest: Forest, inner: ScaledVectors) -> tuple[FloatArray, IntArray]:
     """Σ_roots c¹ · α of each component as mantissa (C,) and exponent (C,)."""
-    mantissa = np.einsum("km,km->k", operators.root[forest.symbol[forest.root]], inner.vectors[forest.root])
+    product = np.einsum("km,km->k", operators.root[forest.symbol[forest.root]], inner.vectors[forest.root])
+    mantissa, own = np.frexp(product)
+    own = np.where(mantissa == 0.0, EMPTY, inner.exponents[forest.root] + own)
     exponent = np.full(forest.n_components, EMPTY)
-    np.maximum.at(exponent, forest.component, inner.exponents[forest.root])
-    shift = np.maximum(inner.exponents[forest.root] - exponent[forest.component], -2000)
+    np.maximum.at(exponent, forest.component, own)
+    shift = np.maximum(own - exponent[forest.component], -2000)
     total = np.zeros(forest.n_components)
     np.add.at(total, forest.component, np.ldexp(mantissa, shift))
     return total, exponent
@@ -93,7 +95,7 @@ def marginals(operators: ObservableOperators, forest: Forest, inner: ScaledVecto
     total, exponent = _root_sums(operators, forest, inner)
     last_item = np.zeros(forest.n_components, dtype=np.int64)
     np.maximum.at(last_item, forest.component, forest.root)
-    component = np.searchsorted(last_item, np.arange(forest.n_items))
+    component = np.searchsorted(np.maximum.accumulate(last_item), np.arange(forest.n_items))
     product = np.einsum("im,im->i", inner.vectors, outer.vectors)
     with np.errstate(divide="ignore", invalid="ignore"):
         ratio = np.where(total[component] == 0.0, 0.0, product / total[component])

@@ -37,9 +37,13 @@ def _normalise(vector: FloatArray, exponent: int) -> int:
     if largest == 0.0:
         return EMPTY
     shift = math.frexp(largest)[1]
-    scale = math.ldexp(1.0, -shift)
-    for i in range(len(vector)):
-        vector[i] *= scale
+    if shift < -1000:  # 2^-shift may overflow
+        for i in range(len(vector)):
+            vector[i] = math.ldexp(vector[i], -shift)
+    else:
+        scale = math.ldexp(1.0, -shift)
+        for i in range(len(vector)):
+            vector[i] *= scale
     return exponent + shift
 
 
@@ -58,24 +62,12 @@ def _add(total: FloatArray, exponents: IntArray, item: int, vector: FloatArray, 
 
 
 @_compiled
-def _edge_exponent(forest: Forest, exponents: IntArray, edge: int) -> int:
-    """The exponent of an edge's contribution to its item: the sum of its children's."""
-    if forest.rule[edge] < 0:
-        return EMPTY
-    exponent = 0
-    if forest.left[edge] >= 0:
-        exponent += exponents[forest.left[edge]]
-    if forest.right[edge] >= 0:
-        exponent += exponents[forest.right[edge]]
-    return max(exponent, EMPTY)
-
-
-@_compiled
 def _run_end(forest: Forest, edge: int, stop: int) -> int:
-    """The end of the run of edges that apply the rule of `edge`, which is binary."""
+    """The end of the run of edges that apply the same binary rule as `edge`; other edges stand alone."""
     end = edge + 1
-    while end < stop and forest.rule[end] == forest.rule[edge] and forest.right[end] >= 0:
-        end += 1
+    if forest.right[edge] >= 0:
+        while end < stop and forest.rule[end] == forest.rule[edge] and forest.right[end] >= 0:
+            end += 1
     return end
 
 
@@ -159,45 +151,44 @@ def _sizes(operators: PackedOperators) -> tuple[int, int]:
 
 
 @_compiled
-def _inside_item(
+def _run(
     operators: PackedOperators,
     forest: Forest,
     alpha: FloatArray,
     exponents: IntArray,
-    item: int,
-    top: int,
+    edge: int,
+    end: int,
     out: FloatArray,
     scratch: FloatArray,
-) -> None:
-    """out += the sum over the item's edges, at exponent `top`."""
-    edge, stop = forest.start[item], forest.start[item + 1]
-    while edge < stop:
-        r, left, right = forest.rule[edge], forest.left[edge], forest.right[edge]
-        end = edge + 1
-        if r < 0:
-            pass
-        elif left < 0:
-            scale = _power(-top)
-            for i in range(len(out)):
-                out[i] += scale * operators.leaf[r, i]
-        elif right < 0:
-            child = alpha[left, : operators.states[forest.symbol[left]]]
-            scale = _power(exponents[left] - top)
-            for i in range(len(out)):
-                out[i] += scale * _dot(operators.unary[r, i, : len(child)], child)
-        else:
-            m_b, m_c = operators.states[forest.symbol[left]], operators.states[forest.symbol[right]]
-            matrix, second, third = _block(operators, r, len(out), m_b, m_c)
-            pair = scratch[: matrix.shape[1]]
-            pair[:] = 0.0
-            end = _run_end(forest, edge, stop)
-            for e in range(edge, end):
-                b, c = forest.left[e], forest.right[e]
-                scale = _power(exponents[b] + exponents[c] - top)
-                _pair(second, third, alpha[b, :m_b], alpha[c, :m_c], scale, pair)
-            for i in range(len(out)):
-                out[i] += _dot(matrix[i], pair)
-        edge = end
+) -> int:
+    """out = what a run of edges with one rule adds to their item; returns its exponent."""
+    r, left, right = forest.rule[edge], forest.left[edge], forest.right[edge]
+    out[:] = 0.0
+    if r < 0:
+        return EMPTY
+    if left < 0:
+        out[:] = operators.leaf[r, : len(out)]
+        return 0
+    if right < 0:
+        child = alpha[left, : operators.states[forest.symbol[left]]]
+        for i in range(len(out)):
+            out[i] = _dot(operators.unary[r, i, : len(child)], child)
+        return int(exponents[left])
+    m_b, m_c = operators.states[forest.symbol[left]], operators.states[forest.symbol[right]]
+    matrix, second, third = _block(operators, r, len(out), m_b, m_c)
+    pair = scratch[: matrix.shape[1]]
+    pair[:] = 0.0
+    top = EMPTY
+    for e in range(edge, end):
+        top = max(top, exponents[forest.left[e]] + exponents[forest.right[e]])
+    for e in range(edge, end):
+        b, c = forest.left[e], forest.right[e]
+        scale = _power(exponents[b] + exponents[c] - top)
+        if scale > 0.0:
+            _pair(second, third, alpha[b, :m_b], alpha[c, :m_c], scale, pair)
+    for i in range(len(out)):
+        out[i] = _dot(matrix[i], pair)
+    return top
 
 
 @_compiled
@@ -207,15 +198,17 @@ def inside_pass(operators: PackedOperators, forest: Forest) -> tuple[FloatArray,
     m_max, size = _sizes(operators)
     alpha = np.zeros((n_items, m_max))
     exponents = np.full(n_items, EMPTY, dtype=np.int64)
-    scratch = np.empty(size)
+    scratch, part = np.empty(size), np.empty(m_max)
     for item in range(n_items):
-        top = EMPTY
-        for edge in range(forest.start[item], forest.start[item + 1]):
-            top = max(top, _edge_exponent(forest, exponents, edge))
-        if top > EMPTY // 2:
-            out = alpha[item, : operators.states[forest.symbol[item]]]
-            _inside_item(operators, forest, alpha, exponents, item, top, out, scratch)
-            exponents[item] = _normalise(out, top)
+        out = part[: operators.states[forest.symbol[item]]]
+        edge, stop = forest.start[item], forest.start[item + 1]
+        while edge < stop:
+            end = _run_end(forest, edge, stop)
+            exponent = _normalise(out, _run(operators, forest, alpha, exponents, edge, end, out, scratch))
+            if exponent > EMPTY // 2:
+                _add(alpha, exponents, item, out, exponent)
+            edge = end
+        exponents[item] = _normalise(alpha[item], exponents[item])
     return alpha, exponents
 
 
@@ -236,7 +229,7 @@ def _outside_item(
     edge, stop = forest.start[item], forest.start[item + 1]
     while edge < stop:
         r, left, right = forest.rule[edge], forest.left[edge], forest.right[edge]
-        end = edge + 1
+        end = _run_end(forest, edge, stop)
         if r >= 0 and left >= 0 and right < 0:
             m_b = operators.states[forest.symbol[left]]
             to_left[:m_b] = 0.0
@@ -252,7 +245,6 @@ def _outside_item(
             for i in range(len(above)):
                 for q in range(len(weights)):
                     weights[q] += above[i] * matrix[i, q]
-            end = _run_end(forest, edge, stop)
             for e in range(edge, end):
                 b, c = forest.left[e], forest.right[e]
                 _unpair(second, third, weights, alpha[b, :m_b], alpha[c, :m_c], to_left[:m_b], to_right[:m_c])

@@ -46,7 +46,7 @@ class ModelFileError(ValueError):
 def save_model(path: str | os.PathLike[str], arrays: Mapping[str, NDArray[Any]], settings: Mapping[str, Any]) -> None:
     """Write arrays and JSON-able settings; the file appears complete or the old one stays."""
     header = {"format": FORMAT, "version": VERSION, **settings}
-    text = json.dumps(header, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+    text = json.dumps(header, sort_keys=True, separators=(",", ":"))
     content = save({name: np.ascontiguousarray(array) for name, array in arrays.items()}, {_KEY: text})
     target = Path(path)
     if target.exists() and not target.is_file():
@@ -81,7 +81,7 @@ def load_model(path: str | os.PathLike[str], kind: str) -> tuple[dict[str, NDArr
         raise ModelFileError(f"{path}: no such file") from None
     except OSError as error:
         raise ModelFileError(f"{path}: cannot be read ({error})") from None
-    except (SafetensorError, KeyError, ValueError) as error:
+    except (SafetensorError, KeyError, ValueError, TypeError, AttributeError, RecursionError) as error:
         raise ModelFileError(f"{path}: not a model, or cut short ({error}); train it again") from None
     if not isinstance(settings, dict) or settings.get("format") != FORMAT:
         raise ModelFileError(f"{path}: not a model of this library")
@@ -137,8 +137,10 @@ def _check(packed: PackedOperators) -> None:
     symbols = np.concatenate([packed.binary_rules.ravel(), packed.unary_rules.ravel(), packed.leaf_rules[:, 0]])
     if ((symbols < 0) | (symbols >= n_symbols)).any() or (packed.leaf_rules < 0).any():
         raise ValueError("a rule names a symbol that does not exist")
-    if ((packed.states < 1) | (packed.states > m_max)).any() or (packed.terms < 0).any():
-        raise ValueError("state counts or term counts out of range")
+    if ((packed.states < 1) | (packed.states > m_max)).any():
+        raise ValueError("state counts out of range")
+    if ((packed.terms < 0) | (packed.terms > len(packed.data))).any():
+        raise ValueError("term counts out of range")
     a, b, c = packed.states[packed.binary_rules].T
     size = np.where(packed.terms > 0, packed.terms * (a + b + c), a * b * c)
     if packed.offset[0] != 0 or (np.diff(packed.offset) != size).any() or packed.offset[-1] != len(packed.data):
@@ -160,7 +162,10 @@ def options_from(cls: type[Options], values: Any) -> Options:
     hints = typing.get_type_hints(cls)
     if not isinstance(values, dict) or set(values) != set(hints):
         raise ModelFileError(f"the model's settings do not fit {cls.__name__}; train it again")
-    return cls(**{name: _option(hints[name], values[name], name) for name in hints})
+    try:
+        return cls(**{name: _option(hints[name], values[name], name) for name in hints})
+    except ValueError as error:
+        raise ModelFileError(f"the model's settings are out of range ({error}); train it again") from None
 
 
 def _option(hint: Any, value: Any, name: str) -> Any:

@@ -20,6 +20,14 @@ from spectral_latent.trees.symbols import BoolArray, IntArray, Rules
 __all__ = ["SkeletalTrees"]
 
 
+def _column(values: Sequence[int]) -> IntArray:
+    """The values as integers; ValueError if they are something else."""
+    column = np.array(values)
+    if column.ndim != 1 or (column.size and (column.dtype.kind not in "iu" or column.dtype == np.uint64)):
+        raise ValueError("a column of skeletal trees must be one-dimensional and of 64-bit integers")
+    return column.astype(np.int64)
+
+
 @dataclass(frozen=True, eq=False)
 class SkeletalTrees:
     """T s-trees with N nodes in all; every column has shape (N,) unless said otherwise.
@@ -51,8 +59,7 @@ class SkeletalTrees:
         root: Sequence[int],
     ) -> SkeletalTrees:
         """Trees from five columns of integers.  Raises ValueError if they do not describe trees."""
-        columns = (np.array(column, dtype=np.int64) for column in (symbol, left, right, terminal, root))
-        trees = SkeletalTrees(*columns)
+        trees = SkeletalTrees(*map(_column, (symbol, left, right, terminal, root)))
         trees._check()
         return trees
 
@@ -60,6 +67,8 @@ class SkeletalTrees:
         n = len(self.symbol)
         if not len(self.left) == len(self.right) == len(self.terminal) == n:
             raise ValueError("columns of skeletal trees differ in length")
+        if (self.symbol < 0).any() or (np.minimum(self.left, self.right) < -1).any():
+            raise ValueError("symbols of skeletal trees count from 0, and what is absent is -1")
         children = np.concatenate([self.left, self.right])
         own = np.concatenate([np.arange(n)] * 2)[children >= 0]
         children = children[children >= 0]
@@ -155,6 +164,11 @@ class SkeletalTrees:
         side = np.zeros(self.n_nodes, dtype=bool)
         side[self.right[self.right >= 0]] = True
         return side
+
+    def nodes_by_symbol(self) -> list[IntArray]:
+        """The nodes of each symbol 0, 1, ..., in node order."""
+        order = np.argsort(self.symbol, kind="stable")
+        return np.split(order, np.searchsorted(self.symbol[order], np.arange(1, int(self.symbol.max(initial=0)) + 1)))
 
     def follow(self, step: IntArray) -> IntArray:
         """The end (N,) of the path node → step[node] → ... ; a path ends where step is -1.

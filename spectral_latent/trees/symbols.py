@@ -9,6 +9,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Generic, TypeVar
@@ -65,11 +66,14 @@ class Vocabulary(Generic[Name]):
         return name in self._index
 
 
-def _keys(rows: IntArray, base: IntArray) -> IntArray:
-    """One integer per row, ordered as the rows are lexicographically; base[k] exceeds column k."""
+def _keys(rows: IntArray) -> IntArray:
+    """One integer per row (N, k) of numbers >= -1, ordered as the rows are lexicographically."""
+    columns = list(rows.T + 1)
+    if math.prod(int(column.max(initial=0)) + 1 for column in columns) > np.iinfo(np.int64).max:
+        columns = [np.unique(column, return_inverse=True)[1] for column in columns]
     key = np.zeros(len(rows), dtype=np.int64)
-    for column, size in zip(rows.T, base, strict=True):
-        key = key * size + column
+    for column in columns:
+        key = key * (column.max(initial=0) + 1) + column
     return key
 
 
@@ -97,8 +101,7 @@ class Rules:
         (array([[0, 2],
                [1, 0]]), array([1, 0, 1]))
         """
-        base = rows.max(axis=0, initial=0) + 1
-        _, first, inverse = np.unique(_keys(rows, base), return_index=True, return_inverse=True)
+        _, first, inverse = np.unique(_keys(rows), return_index=True, return_inverse=True)
         return rows[first], inverse
 
     @staticmethod
@@ -110,7 +113,6 @@ class Rules:
         """
         if len(table) == 0 or len(rows) == 0:
             return np.full(len(rows), -1, dtype=np.int64)
-        base = np.maximum(table.max(axis=0), rows.max(axis=0)) + 1
-        known, wanted = _keys(table, base), _keys(rows, base)
+        known, wanted = np.split(_keys(np.concatenate([table, rows])), [len(table)])
         at = np.minimum(np.searchsorted(known, wanted), len(known) - 1)
         return np.where((known[at] == wanted) & (rows >= 0).all(axis=1), at, -1)

@@ -11,7 +11,7 @@ from nltk.parse import ViterbiParser
 from nltk.tree import ParentedTree, Tree
 
 from spectral_latent.constituency import Binarisation, ConstituencyOptions
-from spectral_latent.estimation import SpectralOptions
+from spectral_latent.estimation import EstimatorOptions
 from spectral_latent_nltk import FALLBACK, ParseTree, SpectralParser
 from tests.conformance.parsers import ProbabilisticTreeConformance
 
@@ -64,11 +64,11 @@ def test_learns_from_other_kinds_of_tree(parser: SpectralParser) -> None:
 
 
 def test_settings() -> None:
-    options = ConstituencyOptions(spectral=SpectralOptions(states=3, smoothing=10.0))
+    options = ConstituencyOptions(estimator=EstimatorOptions(states=3, smoothing=10.0))
     assert SpectralParser.train(treebank()).model.options == ConstituencyOptions()
     assert SpectralParser.train(treebank(), options=options).model.options == options
-    changed = SpectralParser.train(treebank(), 2, jobs=2, options=options).model.options.spectral
-    assert changed == SpectralOptions(states=2, smoothing=10.0)
+    changed = SpectralParser.train(treebank(), 2, jobs=2, options=options).model.options.estimator
+    assert changed == EstimatorOptions(states=2, smoothing=10.0)
     with pytest.raises(ValueError, match="states must be at least 1"):
         SpectralParser.train(treebank(), 0)
 

@@ -74,7 +74,7 @@ def test_settings(run: Run, treebank: Path, tmp_path: Path) -> None:
         assert result.exit_code == 0
         assert "Training on 18 trees" in result.stderr
     models = [ConstituencyModel.load(tmp_path / name) for name in "01"]
-    assert [model.options.spectral.states for model in models] == [2, 2]
+    assert [model.options.estimator.states for model in models] == [2, 2]
     assert (models[0].operators.packed.data == models[1].operators.packed.data).all()
 
 

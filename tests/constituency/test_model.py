@@ -17,7 +17,7 @@ from spectral_latent.constituency import (
     clean,
 )
 from spectral_latent.corpora import constituency_trees, parse_brackets
-from spectral_latent.estimation import EstimationError, SpectralOptions
+from spectral_latent.estimation import EstimationError, EstimatorOptions
 from spectral_latent.evaluation import score_brackets
 from spectral_latent.operators import ModelFileError
 
@@ -42,7 +42,7 @@ def trees() -> list[Phrase]:
 
 @pytest.fixture(scope="module")
 def model(trees: list[Phrase]) -> ConstituencyModel:
-    return ConstituencyModel.train(trees, ConstituencyOptions(spectral=SpectralOptions(states=4)))
+    return ConstituencyModel.train(trees, ConstituencyOptions(estimator=EstimatorOptions(states=4)))
 
 
 def test_training_sentences_are_parsed_as_seen(model: ConstituencyModel, trees: list[Phrase]) -> None:
@@ -91,7 +91,7 @@ def test_a_tree_with_rules_never_seen_has_weight_zero(model: ConstituencyModel) 
 
 
 def test_one_state_scores_are_the_plain_grammars(trees: list[Phrase]) -> None:
-    options = ConstituencyOptions(spectral=SpectralOptions(states=1, smoothing=None))
+    options = ConstituencyOptions(estimator=EstimatorOptions(states=1, smoothing=None))
     model = ConstituencyModel.train(trees, options)
     plain = replace(model, operators=model.plain)
     for tree in trees[:7]:

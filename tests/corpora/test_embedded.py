@@ -9,7 +9,7 @@ from spectral_latent.constituency import Binarisation, ConstituencyModel, Consti
 from spectral_latent.constituency.conversion import TreeColumns, skeletal_trees
 from spectral_latent.corpora import parse_brackets
 from spectral_latent.corpora.embedded import embedded_treebank, embedded_truth
-from spectral_latent.estimation import SpectralOptions, relative_frequencies
+from spectral_latent.estimation import EstimatorOptions, relative_frequencies
 from spectral_latent.evaluation import score_brackets
 from spectral_latent.inference import sample_trees
 from spectral_latent.trees import FloatArray, Rules, Vocabulary
@@ -97,7 +97,7 @@ def test_probability_of_a_tree_by_hand() -> None:
 
 @pytest.fixture(scope="module")
 def learnt() -> ConstituencyModel:
-    return ConstituencyModel.train(embedded_treebank(1800), ConstituencyOptions(spectral=SpectralOptions(states=8)))
+    return ConstituencyModel.train(embedded_treebank(1800), ConstituencyOptions(estimator=EstimatorOptions(states=8)))
 
 
 def test_truth_above_spectral_above_plain(learnt: ConstituencyModel) -> None:

@@ -41,10 +41,13 @@ def check_triplets(omega: np.ndarray, u: np.ndarray, sigma: np.ndarray, v: np.nd
     scale = expected[0]
     assert sigma == pytest.approx(expected[:k], rel=tolerance, abs=tolerance * scale)
     assert (np.diff(sigma) <= 0).all()
-    assert u.T @ u == pytest.approx(np.eye(k), abs=tolerance)
-    assert v.T @ v == pytest.approx(np.eye(k), abs=tolerance)
-    assert omega @ v == pytest.approx(u * sigma, abs=tolerance * scale)
-    assert omega.T @ u == pytest.approx(v * sigma, abs=tolerance * scale)
+    for found, wanted, size in (
+        (u.T @ u, np.eye(k), 1.0),
+        (v.T @ v, np.eye(k), 1.0),
+        (omega @ v, u * sigma, scale),
+        (omega.T @ u, v * sigma, scale),
+    ):
+        assert np.abs(found - wanted).max() <= tolerance * size
 
 
 @given(seeds, st.integers(5, 60), st.integers(1, 12))
@@ -57,7 +60,7 @@ def test_small_decompositions_are_those_of_numpy(seed: int, n: int, rank: int) -
 
 @pytest.fixture(scope="module")
 def large() -> tuple[sparse.csr_array, sparse.csr_array]:
-    inner, outer = latent_views(1, 3000, (250, 300))
+    inner, outer = latent_views(1, 2500, (250, 250))
     assert min(inner.shape[1], outer.shape[1]) > 400  # above it ARPACK is used
     return inner, outer
 
@@ -83,7 +86,7 @@ def test_large_decompositions_are_those_of_numpy(
     gap = full_sigma[rank - 1] - full_sigma[rank]
     assert gap > 1e-3 * full_sigma[0]
     for found, expected in ((u, full_u), (v, full_vt.T)):  # the same subspaces: equal projectors
-        assert found @ found.T == pytest.approx(expected[:, :rank] @ expected[:, :rank].T, abs=1e-8)
+        assert np.abs(found @ found.T - expected[:, :rank] @ expected[:, :rank].T).max() <= 1e-8
 
 
 def _never(*_: Any, **__: Any) -> Any:
@@ -119,7 +122,7 @@ def test_the_seed_changes_bits_and_nothing_else(large: tuple[sparse.csr_array, s
     assert second.z == pytest.approx(first.z, abs=1e-6)
 
 
-@pytest.mark.parametrize("n", [300, 900])
+@pytest.mark.parametrize("n", [300, 450])
 def test_equal_singular_values_do_no_harm(n: int) -> None:
     """Ω = identity / n: every vector is a singular vector, and ARPACK's first Krylov space is exhausted at once."""
     eye = sparse.csr_array(sparse.eye_array(n))

@@ -158,7 +158,6 @@ def test_malformed_columns_are_refused(start: Columns, change: dict[str, list[An
         build(start | change)
 
 
-@pytest.mark.xfail(strict=True, reason="bug: not checked by SkeletalTrees._check, or another exception")
 @pytest.mark.parametrize(
     ("start", "change"),
     [
@@ -309,7 +308,6 @@ def test_equal_tables_are_equal_and_others_are_not() -> None:
     assert not one.equals(other)
 
 
-@pytest.mark.xfail(strict=True, reason="bug: the keys of rows overflow 64 bits, and nothing says so")
 def test_rows_of_large_numbers_are_found() -> None:
     table = np.array([[0, 2**40, 2**40], [2**24, 0, 0]])
     assert Rules.find(table, table).tolist() == [0, 1]

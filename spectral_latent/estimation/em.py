@@ -1,0 +1,182 @@
+"""Expectation maximisation over latent states (Matsuzaki et al. 2005), on the one inside-outside engine.
+
+| here | meaning |
+| --- | --- |
+| `Counts` | expected numbers of rules with their states, given the trees and current probabilities |
+| G_r = Σ_i w_i β_i ⊗ α_b ⊗ α_c | over the nodes of rule r; w_i = 1 / p(tree), with the powers of two of the three |
+| t_r ∘ G_r | the rule's expected counts |
+
+The E-step is an inside and an outside pass and one matrix product per rule: the same sums that make spectral moments.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+from spectral_latent.estimation.moments import LeafMoments, grouped, row_sums
+from spectral_latent.estimation.options import EstimationError, EstimatorOptions, Listener, Progress, TrainingData
+from spectral_latent.estimation.smoothing import normalised
+from spectral_latent.inference import inside, outside, total_weight
+from spectral_latent.operators import ObservableOperators, Tensor
+from spectral_latent.trees import FloatArray, Forest, IntArray, Rules, SkeletalTrees
+
+__all__ = ["Counts", "expectation", "expectation_maximisation", "maximisation", "random_start"]
+
+
+class Counts(NamedTuple):
+    """Expected counts, and the log-likelihood of the trees under the operators that they were taken with."""
+
+    root: FloatArray  # (S, M)
+    leaf: FloatArray  # (R0, M)
+    unary: FloatArray  # (R1, M, M)
+    binary: list[FloatArray]  # R2 arrays (m_a, m_b, m_c)
+    log_likelihood: float
+
+    def of_states(self, rules: Rules) -> FloatArray:
+        """Expected number of nodes of each symbol in each state, (S, M)."""
+        total = row_sums(rules.leaf[:, 0], self.leaf, len(self.root))
+        total += row_sums(rules.unary[:, 0], self.unary.sum(axis=2), len(self.root))
+        for (a, _, _), counts in zip(rules.binary, self.binary, strict=True):
+            total[a, : len(counts)] += counts.sum(axis=(1, 2))
+        return total
+
+
+def expectation(operators: ObservableOperators, trees: SkeletalTrees) -> Counts:
+    """The E-step.  Raises EstimationError if a tree has probability zero."""
+    rules, rule = operators.rules, trees.rule_in(operators.rules)
+    forest = Forest.of_trees(trees, rules)
+    inner = inside(operators, forest)
+    outer = outside(operators, forest, inner)
+    weight = total_weight(operators, forest, inner)
+    if (weight.sign <= 0).any():
+        raise EstimationError(f"tree {int(np.argmax(weight.sign <= 0)) + 1} has probability zero")
+
+    def scaled(vectors: FloatArray, exponents: IntArray, nodes: IntArray) -> FloatArray:
+        """Vectors of nodes (n, M) times a power of two, over p(tree)."""
+        log_scale = exponents * np.log(2.0) - weight.log[trees.tree[nodes]]
+        rows: FloatArray = vectors[nodes] * np.exp(log_scale)[:, None]
+        return rows
+
+    leaves, unaries, binaries = (np.flatnonzero(kind) for kind in (trees.is_leaf, trees.is_unary, trees.is_binary))
+    left, right = trees.left, trees.right
+    roots = scaled(inner.vectors, inner.exponents[trees.root], trees.root)
+    emitted = scaled(outer.vectors, outer.exponents[leaves], leaves)
+    exponents = outer.exponents + inner.exponents[left] + np.where(right >= 0, inner.exponents[right], 0)
+    above = np.zeros_like(outer.vectors)
+    for nodes in (unaries, binaries):
+        above[nodes] = scaled(outer.vectors, exponents[nodes], nodes)
+    unary = [above[nodes].T @ inner.vectors[left[nodes]] for nodes in grouped(rule, unaries, len(rules.unary))]
+    binary = []
+    for (a, b, c), tensor, nodes in zip(
+        rules.binary, operators.binary, grouped(rule, binaries, len(rules.binary)), strict=True
+    ):
+        m_a, m_b, m_c = operators.states[[a, b, c]]
+        product = Tensor(
+            above[nodes, :m_a], inner.vectors[left[nodes], :m_b], inner.vectors[right[nodes], :m_c]
+        ).multiplied_out()
+        binary.append(product * tensor.multiplied_out())
+    return Counts(
+        root=operators.root * row_sums(trees.symbol[trees.root], roots, len(operators.root)),
+        leaf=operators.leaf * row_sums(rule[leaves], emitted, len(rules.leaf)),
+        unary=operators.unary * np.array(unary).reshape(operators.unary.shape),
+        binary=binary,
+        log_likelihood=float(weight.log.sum()),
+    )
+
+
+def maximisation(counts: Counts, rules: Rules, states: IntArray, substates: float = 0.0) -> ObservableOperators:
+    """The M-step: relative frequencies; each state's rules then mixed with the mean over its symbol's states."""
+    binary = [Tensor.of_dense(array) for array in counts.binary]
+    best = normalised(ObservableOperators(rules, states, counts.root, counts.leaf, counts.unary, binary))
+    if substates == 0.0:
+        return best
+    mask = (np.arange(counts.root.shape[1]) < states[:, None]) / states[:, None]  # (S, M): 1 / m_a where a has a state
+
+    def mixed(array: FloatArray, weights: FloatArray) -> FloatArray:
+        """(1 - s) array + s its mean over the first axis."""
+        return (1 - substates) * array + substates * np.tensordot(weights, array, axes=1)
+
+    leaf_mask, unary_mask = mask[rules.leaf[:, 0]], mask[rules.unary[:, 0]]
+    leaf_mean = (best.leaf * leaf_mask).sum(axis=1, keepdims=True) * (leaf_mask > 0)
+    unary_mean = np.einsum("rh,rhi->ri", unary_mask, best.unary)[:, None, :] * (unary_mask > 0)[:, :, None]
+    return ObservableOperators(
+        rules,
+        states,
+        best.root,
+        (1 - substates) * best.leaf + substates * leaf_mean,
+        (1 - substates) * best.unary + substates * unary_mean,
+        [
+            Tensor.of_dense(mixed(tensor.multiplied_out(), mask[a, : states[a]]))
+            for (a, _, _), tensor in zip(rules.binary, best.binary, strict=True)
+        ],
+        probabilities=True,
+    )
+
+
+def random_start(trees: SkeletalTrees, states: IntArray, seed: int = 0) -> ObservableOperators:
+    """Relative frequencies spread evenly over states (S,), each number then raised by up to a tenth at random."""
+    rng = np.random.default_rng(seed)
+    rules, largest = trees.rules, int(states.max())
+    valid = (np.arange(largest) < states[:, None]).astype(float)
+
+    def noise(*shape: int) -> FloatArray:
+        return rng.uniform(1.0, 1.1, shape)
+
+    leaf, unary, binary = (
+        np.bincount(trees.rule[kind], minlength=len(table)).astype(float)
+        for kind, table in zip(
+            (trees.is_leaf, trees.is_unary, trees.is_binary), (rules.leaf, rules.unary, rules.binary), strict=True
+        )
+    )
+    roots = np.bincount(trees.symbol[trees.root], minlength=len(states)) / states
+    a, b = rules.unary.T
+    operators = ObservableOperators(
+        rules,
+        states,
+        roots[:, None] * valid * noise(*valid.shape),
+        leaf[:, None] * valid[rules.leaf[:, 0]] * noise(len(leaf), largest),
+        unary[:, None, None] * (valid[a, :, None] * valid[b, None, :]) * noise(len(unary), largest, largest),
+        [Tensor.of_dense(count * noise(*states[rule])) for count, rule in zip(binary, rules.binary, strict=True)],
+    )
+    return normalised(operators)
+
+
+def _finished(counts: Counts, operators: ObservableOperators, data: TrainingData) -> ObservableOperators:
+    """The operators with leaves and roots smoothed as the formalism wants."""
+    rules, of_states = operators.rules, counts.of_states(operators.rules)
+    count = np.bincount(data.trees.symbol).astype(float)  # exact, where sums over states are rounded
+    leaf_count = np.bincount(data.trees.rule[data.trees.is_leaf]).astype(float)
+    leaf_rules, leaf = rules.leaf, operators.leaf
+    if data.leaf_smoothing is not None:
+        scale = np.divide(count[:, None], of_states, out=np.zeros_like(of_states), where=of_states > 0)
+        total = counts.leaf * scale[rules.leaf[:, 0]]
+        present = np.where(of_states > 0, count[:, None], 0.0)
+        leaf_rules, sums = data.leaf_smoothing(LeafMoments(rules.leaf, leaf_count, total, count, present))
+        leaf = sums / count[leaf_rules[:, 0], None]
+    root = counts.root + data.fragments * of_states / count.sum()
+    smoothed = Rules(leaf_rules, rules.unary, rules.binary)
+    return normalised(ObservableOperators(smoothed, operators.states, root, leaf, operators.unary, operators.binary))
+
+
+def expectation_maximisation(
+    data: TrainingData, start: ObservableOperators, options: EstimatorOptions, listener: Listener
+) -> ObservableOperators:
+    """Probabilities of locally maximal likelihood, from `start` over the trees' own rules.
+
+    Without mixing of substates no iteration lowers the likelihood.
+    """
+    operators, previous = start, -np.inf
+    with threadpool_limits(1):
+        for iteration in range(1, options.iterations + 1):
+            counts = expectation(operators, data.trees)
+            listener(Progress("EM", iteration, options.iterations, counts.log_likelihood))
+            operators = maximisation(counts, operators.rules, operators.states, options.substates)
+            if counts.log_likelihood - previous < options.tolerance * len(data.trees.root):
+                break
+            previous = counts.log_likelihood
+        else:
+            counts = expectation(operators, data.trees)
+        return _finished(counts, operators, data)

@@ -1,0 +1,85 @@
+"""What every estimator is given: trees with their features, settings, and somebody to tell how far it is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+import numpy as np
+
+from spectral_latent.estimation.features import FeatureColumns
+from spectral_latent.estimation.smoothing import LeafSmoothing
+from spectral_latent.trees import SkeletalTrees
+
+__all__ = ["EstimationError", "EstimatorName", "EstimatorOptions", "Listener", "Progress", "TrainingData", "silent"]
+
+EstimatorName = Literal["spectral", "clustering", "em", "hybrid"]
+
+
+class EstimationError(ValueError):
+    """The data do not support the estimate asked for."""
+
+
+@dataclass(frozen=True)
+class EstimatorOptions:
+    """Settings of the estimators; those of another estimator than the one named have no effect.
+
+    estimator: see `estimate`.
+    states: m, the most states a symbol may have; symbols with little evidence get fewer.
+    scaling: κ of slide 23, or None for raw indicator features.
+    smoothing: C of slide 25, or None for the moments as they are.
+    cutoff: directions with σ_i ≤ cutoff · σ_1 are dropped.
+    iterations: the most EM iterations.
+    tolerance: EM stops when the log-likelihood per tree rises by less.
+    substates: share of the mean over its states that each state's probabilities are mixed with in EM.
+    seed: of where singular value decompositions, clusters and random states start.
+    """
+
+    estimator: EstimatorName = "spectral"
+    states: int = 16
+    scaling: float | None = 1.0
+    smoothing: float | None = 15.0
+    cutoff: float = 0.01
+    iterations: int = 10
+    tolerance: float = 1e-3
+    substates: float = 0.01
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if self.states < 1:
+            raise ValueError(f"states must be at least 1, not {self.states}")
+        if not 0.0 <= self.substates <= 1.0:
+            raise ValueError(f"substates must lie between 0 and 1, not {self.substates}")
+
+
+class Progress(NamedTuple):
+    """Where an estimator is."""
+
+    stage: str
+    done: int
+    total: int
+    log_likelihood: float | None = None
+
+
+def silent(_progress: Progress) -> None:
+    """Tell nobody."""
+
+
+Listener = Callable[[Progress], None]
+
+
+@dataclass(frozen=True, eq=False)
+class TrainingData:
+    """Trees, their features, and how a formalism wants its leaves and roots smoothed; see `solve`."""
+
+    trees: SkeletalTrees
+    features: FeatureColumns
+    leaf_smoothing: LeafSmoothing | None = None
+    fragments: float = 0.0
+
+    def __post_init__(self) -> None:
+        if self.trees.n_nodes == 0:
+            raise EstimationError("no trees to learn from")
+        if len(empty := np.flatnonzero(np.bincount(self.trees.symbol) == 0)):
+            raise EstimationError(f"symbols {empty.tolist()} occur at no node; number symbols without gaps")

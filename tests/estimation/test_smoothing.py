@@ -1,0 +1,188 @@
+"""Operators from moments against the formulas of slide 25 written out on dense means."""
+
+from __future__ import annotations
+
+import functools
+from collections import Counter
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from spectral_latent.estimation import LeafMoments, Moments, confidence, relative_frequencies, solve
+from spectral_latent.operators import ObservableOperators
+from spectral_latent.trees import SkeletalTrees
+from tests.oracles import columns, kind_and_rule, post_order, tree_strategy
+
+STATES = np.array([2, 1, 3])
+treebanks = st.lists(tree_strategy(n_symbols=3, n_terminals=2, max_leaves=8), min_size=1, max_size=10)
+seeds = st.integers(0, 2**32 - 1)
+
+
+def estimated(
+    skeletal: SkeletalTrees, seed: int, smoothing: float | None
+) -> tuple[ObservableOperators, np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    used = np.arange(3) < STATES[skeletal.symbol][:, None]
+    y, z = (rng.normal(size=used.shape) * used for _ in range(2))
+    return solve(Moments.of(skeletal, skeletal.rules, STATES, y, z), smoothing), y, z
+
+
+def mean(*rows: np.ndarray) -> np.ndarray:
+    """The mean over nodes of the outer product of their rows."""
+    return np.mean([functools.reduce(np.multiply.outer, vectors) for vectors in zip(*rows, strict=True)], axis=0)
+
+
+def slide_25(z: np.ndarray, x: np.ndarray, y: np.ndarray, symbol_means: list[np.ndarray], c: float) -> np.ndarray:
+    """The smoothed mean of z ⊗ x ⊗ y, with λ at every level."""
+    lam = np.sqrt(len(z)) / (c + np.sqrt(len(z)))
+    pairs = (
+        np.einsum("ab,c->abc", mean(z, x), mean(y))
+        + np.einsum("ac,b->abc", mean(z, y), mean(x))
+        + np.einsum("bc,a->abc", mean(x, y), mean(z))
+    ) / 3
+    singles = np.einsum("a,b,c->abc", mean(z), mean(x), mean(y))
+    symbols = np.einsum("a,b,c->abc", *symbol_means)
+    return lam * mean(z, x, y) + (1 - lam) * (lam * pairs + (1 - lam) * (lam * singles + (1 - lam) * symbols))
+
+
+@given(treebanks, seeds, st.sampled_from([0.0, 0.5, 15.0, 30.0, 1e6]))
+def test_binary_operators_back_off_as_slide_25_says(trees: list[tuple], seed: int, c: float) -> None:
+    skeletal = columns(trees)
+    operators, y, z = estimated(skeletal, seed, c)
+    count = np.bincount(skeletal.symbol, minlength=3)
+    for r, ((a, b, d), tensor) in enumerate(zip(skeletal.rules.binary.tolist(), operators.binary, strict=True)):
+        nodes = np.flatnonzero(skeletal.is_binary & (skeletal.rule == r))
+        rows = [
+            view[at][:, : STATES[s]]
+            for view, at, s in (
+                (z, nodes, a), (y, skeletal.left[nodes], b), (y, skeletal.right[nodes], d)
+            )
+        ]  # fmt: skip
+        means = [view[skeletal.symbol == s][:, : STATES[s]].mean(axis=0) for view, s in ((z, a), (y, b), (y, d))]
+        expected = len(nodes) / count[a] * slide_25(*rows, means, c)
+        assert tensor.multiplied_out() == pytest.approx(expected, rel=1e-9, abs=1e-11)
+
+
+@given(treebanks, seeds, st.sampled_from([0.0, 0.5, 15.0, 1e6]))
+def test_unary_operators_back_off_to_single_moments(trees: list[tuple], seed: int, c: float) -> None:
+    skeletal = columns(trees)
+    operators, y, z = estimated(skeletal, seed, c)
+    count = np.bincount(skeletal.symbol, minlength=3)
+    for r, (a, b) in enumerate(skeletal.rules.unary.tolist()):
+        nodes = np.flatnonzero(skeletal.is_unary & (skeletal.rule == r))
+        lam = confidence(len(nodes), c)
+        own, below = z[nodes], y[skeletal.left[nodes]]
+        singles = np.outer(own.mean(axis=0), below.mean(axis=0))
+        symbols = np.outer(z[skeletal.symbol == a].mean(axis=0), y[skeletal.symbol == b].mean(axis=0))
+        expected = lam * mean(own, below) + (1 - lam) * (lam * singles + (1 - lam) * symbols)
+        assert operators.unary[r] == pytest.approx(len(nodes) / count[a] * expected, rel=1e-9, abs=1e-11)
+
+
+@given(treebanks, seeds, st.sampled_from([None, 30.0]))
+def test_leaf_and_root_operators_are_means(trees: list[tuple], seed: int, c: float | None) -> None:
+    skeletal = columns(trees)
+    operators, y, z = estimated(skeletal, seed, c)
+    for r, (a, _) in enumerate(skeletal.rules.leaf.tolist()):
+        nodes = skeletal.is_leaf & (skeletal.rule == r)
+        expected = z[nodes].sum(axis=0) / (skeletal.symbol == a).sum()
+        assert operators.leaf[r] == pytest.approx(expected, abs=1e-12)
+    for a in range(3):
+        roots = skeletal.root[skeletal.symbol[skeletal.root] == a]
+        assert operators.root[a] == pytest.approx(y[roots].sum(axis=0) / len(trees), abs=1e-12)
+    assert operators.states.tolist() == STATES.tolist()
+    assert not operators.probabilities
+
+
+@given(treebanks, seeds)
+def test_without_smoothing_operators_are_plain_means(trees: list[tuple], seed: int) -> None:
+    """Equations 14-16, with the division by Σ already in z."""
+    skeletal = columns(trees)
+    operators, y, z = estimated(skeletal, seed, None)
+    for r, ((a, b, d), tensor) in enumerate(zip(skeletal.rules.binary.tolist(), operators.binary, strict=True)):
+        nodes = np.flatnonzero(skeletal.is_binary & (skeletal.rule == r))
+        total = np.einsum("ni,nj,nk->ijk", z[nodes], y[skeletal.left[nodes]], y[skeletal.right[nodes]])
+        expected = total[: STATES[a], : STATES[b], : STATES[d]] / (skeletal.symbol == a).sum()
+        assert tensor.multiplied_out() == pytest.approx(expected, abs=1e-11)
+    for r, (a, _) in enumerate(skeletal.rules.unary.tolist()):
+        nodes = np.flatnonzero(skeletal.is_unary & (skeletal.rule == r))
+        expected = z[nodes].T @ y[skeletal.left[nodes]] / (skeletal.symbol == a).sum()
+        assert operators.unary[r] == pytest.approx(expected, abs=1e-11)
+
+
+@pytest.mark.parametrize("n", [1, 3, 500])
+def test_smoothing_is_the_same_for_factors_and_for_full_tensors(n: int) -> None:
+    """A rule seen once is kept as factors, one seen 500 times multiplied out: the formula holds for both."""
+    skeletal = columns([(2, (2, 0), (2, 0))] * n)
+    operators, y, z = estimated(skeletal, n, 30.0)
+    nodes = skeletal.root
+    rows = z[nodes], y[skeletal.left[nodes]], y[skeletal.right[nodes]]
+    means = [z.mean(axis=0), y.mean(axis=0), y.mean(axis=0)]
+    expected = slide_25(*rows, means, 30.0) / 3
+    assert operators.binary[0].multiplied_out() == pytest.approx(expected, rel=1e-9, abs=1e-12)
+
+
+def test_confidence_rises_from_none_to_full() -> None:
+    assert confidence(0.0, 30.0) == 0.0
+    assert confidence(1.0, 0.0) == confidence(7, None) == 1.0
+    values = [confidence(n, 30.0) for n in range(100)]
+    assert values == sorted(values)
+    assert confidence(900, 30.0) == 0.5
+
+
+@pytest.mark.parametrize("tree", [(0, (1, 0), (2, 0)), (0, (1, (2, 0)))], ids=["binary", "unary"])
+@pytest.mark.parametrize("c", [None, 30.0])
+def test_a_rule_without_nodes_weighs_nothing(tree: tuple, c: float | None) -> None:
+    """The rules are those of the whole treebank, the moments those of a shard."""
+    skeletal = columns([(1, (0, 0), (2, 0)), (1, (0, (2, 0)))])
+    rules = columns([tree, *[(1, (0, 0), (2, 0)), (1, (0, (2, 0)))]]).rules
+    ones = np.ones((skeletal.n_nodes, 3))
+    operators = solve(Moments.of(skeletal, rules, STATES, ones, ones), c)
+    if len(tree) == 2:
+        assert (operators.unary[0] == 0).all()
+    else:
+        assert (operators.binary[0].multiplied_out() == 0).all()
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Leaf smoothing and relative frequencies
+
+
+def test_leaf_smoothing_sees_the_leaf_moments_and_may_add_rules() -> None:
+    skeletal = columns([(0, (1, 0), (1, 1)), (0, (1, 0), (1, 0))])
+    seen: list[LeafMoments] = []
+
+    def smooth(moments: LeafMoments) -> tuple[np.ndarray, np.ndarray]:
+        seen.append(moments)
+        return np.array([[1, 0], [1, 1], [1, 9]]), np.vstack([moments.total, [[0.5]]])
+
+    operators = relative_frequencies(skeletal, smooth)
+    assert len(seen) == 1
+    assert seen[0].count.tolist() == [3.0, 1.0]
+    assert operators.rules.leaf.tolist() == [[1, 0], [1, 1], [1, 9]]
+    assert operators.leaf.ravel().tolist() == [3 / 4, 1 / 4, 0.5 / 4]
+    assert operators.rules.binary.tolist() == [[0, 1, 1]]
+
+
+@given(treebanks)
+def test_relative_frequencies_are_counts_over_counts(trees: list[tuple]) -> None:
+    skeletal = columns(trees)
+    operators = relative_frequencies(skeletal)
+    nodes = [node for tree in trees for node in post_order(tree)]
+    rule_count = Counter(kind_and_rule(node) for node in nodes)
+    symbol_count = Counter(node[0] for node in nodes)
+    root_count = Counter(tree[0] for tree in trees)
+    found = {}
+    for kind, table, weights in (
+        ("leaf", operators.rules.leaf, operators.leaf[:, 0]),
+        ("unary", operators.rules.unary, operators.unary[:, 0, 0]),
+        ("binary", operators.rules.binary, [t.multiplied_out().item() for t in operators.binary]),
+    ):
+        found |= {(kind, tuple(rule)): float(w) for rule, w in zip(table.tolist(), weights, strict=True)}
+    assert found == pytest.approx({rule: n / symbol_count[rule[1][0]] for rule, n in rule_count.items()})
+    for a in range(operators.n_symbols):
+        assert operators.root[a, 0] == pytest.approx(root_count[a] / len(trees))
+        mine = [weight for (_, rule), weight in found.items() if rule[0] == a]
+        assert sum(mine) == pytest.approx(1.0 if symbol_count[a] else 0.0)
+    assert (operators.states == 1).all()

@@ -1,0 +1,157 @@
+"""Signatures and ladders against plain recursion, in several scripts."""
+
+from __future__ import annotations
+
+import itertools
+import unicodedata
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from spectral_latent.lexicon import Lexicon, LexiconOptions, signatures
+from spectral_latent.lexicon.signatures import DEPTH
+
+words = st.one_of(
+    st.text(max_size=8),
+    st.text(alphabet="aAbB1-.", max_size=6),
+    st.from_regex(r"[A-Z]?[a-z]{1,6}(ing|ed|s)?", fullmatch=True),
+)
+
+
+@pytest.mark.parametrize(
+    ("word", "shape", "suffix"),
+    [
+        ("walking", "x", "ing"),
+        ("Walking", "Xx", "ing"),
+        ("NASA", "X", "asa"),
+        ("iPhone", "xXx", "one"),
+        ("well-known", "x-x", "own"),
+        ("U.S.", "X.X.", ".s."),
+        ("'s", "'x", "'s"),
+        ("--", "-", "--"),
+        ("x", "x", "x"),
+        ("don't", "x'x", "n't"),
+        ("Straße", "Xx", "aße"),
+        ("Ωμέγα", "Xx", "έγα"),  # Greek
+        ("Москва", "Xx", "ква"),  # Cyrillic
+        ("السلام", "x", "لام"),  # Arabic has no capitals
+        ("हिन्दी", "x", "्दी"),  # Devanagari: marks are parts of words
+        ("ภาษา", "x", "าษา"),  # Thai
+        ("東京", "x", "東京"),  # shorter than a suffix
+        ("한국어", "x", "한국어"),
+        ("ǅ", "X", "ǆ"),  # titlecase
+        ("😀", "😀", "😀"),
+        ("COVID-19", "X-d", "-19"),
+    ],
+)
+def test_signatures_are_a_shape_and_shorter_and_shorter_suffixes(word: str, shape: str, suffix: str) -> None:
+    finest, *rest = signatures(word)
+    assert finest == (shape, suffix)
+    assert rest == [*((shape, suffix[at:]) for at in range(1, len(suffix))), (shape,), ()]
+
+
+@pytest.mark.parametrize(
+    ("word", "shape"), [("1990", "d"), ("1,000.5", "d,d.d"), ("٣٤", "d"), ("½", "d"), ("3rd", "dx"), ("80%", "d%")]
+)
+def test_what_begins_with_a_digit_has_no_suffix(word: str, shape: str) -> None:
+    assert signatures(word) == ((shape,), ())
+
+
+def test_a_shape_is_no_longer_than_six_classes() -> None:
+    assert signatures("a1b2c3d4e5")[0][0] == "xdxdxd"
+
+
+@given(words)
+def test_signatures_go_from_fine_to_the_one_that_all_words_share(word: str) -> None:
+    found = signatures(word)
+    assert found[-1] == ()
+    assert len(found) == len(set(found)) <= DEPTH
+    assert [len(signature) for signature in found] == sorted((len(s) for s in found), reverse=True)
+    for fine, coarse in itertools.pairwise(found[:-1]):
+        assert fine[0] == coarse[0]
+        assert len(coarse) == 1 or fine[1][1:] == coarse[1]
+
+
+@given(words, words)
+def test_words_that_share_a_signature_share_the_coarser_ones(one: str, two: str) -> None:
+    mine, theirs = signatures(one)[::-1], signatures(two)[::-1]
+    for level, signature in enumerate(mine):
+        if signature in theirs:
+            assert theirs[: level + 1] == mine[: level + 1]
+
+
+@given(words.filter(str.islower))
+def test_capitals_change_the_shape_only(word: str) -> None:
+    if len(word.upper()) == len(word) and word.upper().lower() == word and all(map(_one_to_one, word)):
+        assert [s[1:] for s in signatures(word)] == [s[1:] for s in signatures(word.upper())]
+
+
+def _one_to_one(character: str) -> bool:
+    return unicodedata.category(character) == "Ll"
+
+
+vocabularies = st.lists(words, max_size=12).map(lambda found: [*found, "seed"])
+
+
+@given(vocabularies)
+def test_terminals_are_words_then_signatures(vocabulary: list[str]) -> None:
+    lexicon = Lexicon(vocabulary)
+    distinct = list(dict.fromkeys(vocabulary))
+    assert lexicon.words == lexicon.terminals.names[: len(distinct)] == distinct
+    rest = lexicon.terminals.names[len(distinct) :]
+    assert set(rest) == {signature for word in distinct for signature in signatures(word)}
+    assert len(set(rest)) == len(rest)
+    assert lexicon.terminals.names[lexicon.unknown] == ()
+    for number, word in enumerate(distinct):
+        assert lexicon.terminal(word) == lexicon.terminal(word, opens=True) == number
+
+
+@given(vocabularies)
+def test_ladders_are_signatures_from_the_coarsest_on(vocabulary: list[str]) -> None:
+    lexicon = Lexicon(vocabulary)
+    ladders = lexicon.ladders()
+    assert ladders.shape == (len(lexicon.terminals), DEPTH)
+    ladder_of: dict[object, list] = {}
+    for word in lexicon.words:
+        chain = list(signatures(word))[::-1]
+        ladder_of[word] = chain
+        for level, signature in enumerate(chain, start=1):
+            ladder_of[signature] = chain[:level]
+    for terminal, name in enumerate(lexicon.terminals):
+        chain = [lexicon.terminals[signature] for signature in ladder_of[name]]
+        assert ladders[terminal].tolist() == chain + [-1] * (DEPTH - len(chain))
+
+
+@given(vocabularies, words)
+def test_an_unseen_word_is_the_finest_signature_that_a_known_word_has(vocabulary: list[str], word: str) -> None:
+    lexicon = Lexicon(vocabulary)
+    known = {signature for seen in lexicon.words for signature in signatures(seen)}
+    bracket = {"(": "-LRB-", ")": "-RRB-", "[": "-LSB-", "]": "-RSB-", "{": "-LCB-", "}": "-RCB-"}.get(word)
+    if word not in lexicon.words and bracket not in lexicon.words:
+        expected = next(signature for signature in signatures(word) if signature in known)
+        assert lexicon.terminals.names[lexicon.terminal(word)] == expected
+    assert lexicon.terminals_of([word, word]).tolist() == [lexicon.terminal(word, opens=True), lexicon.terminal(word)]
+
+
+def test_the_first_word_of_a_sentence_may_be_known_in_lower_case() -> None:
+    lexicon = Lexicon(["the", "dog", "Dog", "-LRB-", "]"])
+    capitalised, shared = lexicon.terminals[("Xx",)], lexicon.terminals[()]
+    assert lexicon.terminals_of(["The", "The", "DOG"]).tolist() == [0, capitalised, shared]
+    assert lexicon.terminals_of(["Dog"]).tolist() == [2]  # as it was written comes first
+    assert lexicon.terminals_of(["DOG"]).tolist() == [1]
+
+
+def test_brackets_are_known_in_either_spelling() -> None:
+    lexicon = Lexicon(["-LRB-", "]", "a"])
+    assert lexicon.terminals_of(["a", "(", "-LRB-", "]", "-RSB-"]).tolist() == [2, 0, 0, 1, 1]
+
+
+def test_no_words_make_an_empty_sentence() -> None:
+    assert Lexicon(["a"]).terminals_of([]).tolist() == []
+
+
+def test_options_are_kept() -> None:
+    options = LexiconOptions(rare=3)
+    assert Lexicon(["a"], options).options is options
+    assert Lexicon(["a"]).options == LexiconOptions()
