@@ -33,7 +33,7 @@ class LexiconOptions:
     borrow: float = 1.0
     share: float = 100.0
     own: float = 1.0
-    least: float = 1e-3
+    least: float = 3e-4
 
 
 class Lexicon:
@@ -41,13 +41,14 @@ class Lexicon:
 
     >>> lexicon = Lexicon(["trading", "the"])
     >>> lexicon.terminals_of(["The", "walking"]).tolist(), lexicon.terminals.names[3]
-    ([1, 2], ('x', 'ng'))
+    ([1, 3], ('x', 'ing'))
     """
 
     def __init__(self, words: Iterable[str], options: LexiconOptions | None = None) -> None:
         self.options = options or LexiconOptions()
         self.words = list(dict.fromkeys(words))
         self.terminals: Vocabulary[str | Signature] = Vocabulary(self.words)
+        self.terminals.add(())
         for word in self.words:
             for signature in signatures(word):
                 self.terminals.add(signature)

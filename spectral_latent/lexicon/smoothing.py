@@ -79,19 +79,27 @@ def _observed(moments: LeafMoments, own: float) -> _Emissions:
     return _Emissions(symbol, terminal, np.concatenate([total, moments.count[:, None]], axis=1))
 
 
+def _worth_keeping(emissions: _Emissions, least: float) -> BoolArray:
+    """Pairs expected at least `least` times, and the likeliest one of each terminal."""
+    most = np.zeros(int(emissions.terminal.max(initial=-1)) + 1)
+    np.maximum.at(most, emissions.terminal, emissions.tokens)
+    return emissions.tokens >= np.minimum(least, most[emissions.terminal])
+
+
 def _posteriors(rare: _Emissions, ladders: IntArray, options: LexiconOptions) -> _Emissions:
-    """Q(a, s) for every signature s, from the coarsest on; shares below `least` are left out."""
+    """Q(a, s) for every signature s, from the coarsest on; of each, shares below `least` are left out."""
     rungs: list[_Emissions] = []
+    back_off = max(options.back_off, 1e-9)  # a signature without rare words always backs off
     for level in range(DEPTH):
         evidence = rare._replace(terminal=ladders[rare.terminal, level])
         evidence = evidence.where(evidence.terminal >= 0)
         if level:
             here = np.unique(ladders[ladders[:, level] >= 0, level])
-            evidence = evidence.plus(rungs[-1].lent(ladders[here, level - 1], here).times(options.back_off))
+            evidence = evidence.plus(rungs[-1].lent(ladders[here, level - 1], here).times(back_off))
         total = np.bincount(evidence.terminal, evidence.tokens, minlength=len(ladders))  # n(s) + K
-        rungs.append(evidence.times(1.0 / total[evidence.terminal]))
-    every = rungs[0].plus(*rungs[1:])
-    return every.where(every.tokens >= options.least)
+        posterior = evidence.times(1.0 / total[evidence.terminal])
+        rungs.append(posterior.where(_worth_keeping(posterior, options.least)))
+    return rungs[0].plus(*rungs[1:])
 
 
 def _shared(emissions: _Emissions, moments: LeafMoments, family: IntArray, share: float) -> _Emissions:
@@ -107,13 +115,6 @@ def _shared(emissions: _Emissions, moments: LeafMoments, family: IntArray, share
     mixed = emissions.plus(lent)
     n = moments.symbol_count[mixed.symbol]
     return mixed.times(n / (n + share))
-
-
-def _worth_keeping(emissions: _Emissions, least: float) -> BoolArray:
-    """Pairs expected at least `least` times, and the likeliest one of each terminal."""
-    most = np.zeros(int(emissions.terminal.max()) + 1)
-    np.maximum.at(most, emissions.terminal, emissions.tokens)
-    return emissions.tokens >= np.minimum(least, most[emissions.terminal])
 
 
 def smooth_emissions(lexicon: Lexicon, moments: LeafMoments, family: IntArray) -> tuple[IntArray, FloatArray]:
@@ -135,11 +136,12 @@ def smooth_emissions(lexicon: Lexicon, moments: LeafMoments, family: IntArray) -
     tokens = np.bincount(observed.terminal, observed.tokens, minlength=len(ladders))
     is_rare = (tokens > 0) & (tokens <= max(options.rare, tokens[tokens > 0].min()))
     posterior = _posteriors(observed.where(is_rare[observed.terminal]), ladders, options)
-    rare = np.flatnonzero(is_rare)
-    finest = ladders[rare, (ladders[rare] >= 0).sum(axis=1) - 1]
-    known = observed.plus(posterior.lent(finest, rare).times(options.borrow))
-    trust = np.where(is_rare, tokens / (tokens + options.borrow), 1.0)
-    emissions = known.times(trust[known.terminal]).plus(posterior)
+    finest = ladders[np.arange(len(ladders)), (ladders >= 0).sum(axis=1) - 1]
+    rare, absent = np.flatnonzero(is_rare), np.flatnonzero(tokens[: len(lexicon.words)] == 0)
+    known = observed.plus(posterior.lent(finest[rare], rare).times(options.borrow))
+    trust = np.ones(len(tokens))
+    trust[rare] = tokens[rare] / (tokens[rare] + options.borrow)
+    emissions = known.times(trust[known.terminal]).plus(posterior, posterior.lent(finest[absent], absent))
     mixed = _shared(emissions, moments, family, options.share)
     mixed = mixed.where(_worth_keeping(mixed, options.least))
     return np.stack([mixed.symbol, mixed.terminal], axis=1), mixed.vectors[:, :-1]

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spectral_latent.estimation import LeafMoments, Moments, confidence, relative_frequencies, solve
-from spectral_latent.operators import ObservableOperators
+from spectral_latent.estimation import LeafMoments, Moments, confidence, normalised, relative_frequencies, solve
+from spectral_latent.operators import ObservableOperators, Tensor
 from spectral_latent.trees import SkeletalTrees
-from tests.oracles import columns, kind_and_rule, post_order, tree_strategy
+from tests.oracles import columns, kind_and_rule, post_order, random_lpcfg, rules_of, tree_strategy
 
 STATES = np.array([2, 1, 3])
 treebanks = st.lists(tree_strategy(n_symbols=3, n_terminals=2, max_leaves=8), min_size=1, max_size=10)
@@ -93,6 +93,47 @@ def test_leaf_and_root_operators_are_means(trees: list[tuple], seed: int, c: flo
         assert operators.root[a] == pytest.approx(y[roots].sum(axis=0) / len(trees), abs=1e-12)
     assert operators.states.tolist() == STATES.tolist()
     assert not operators.probabilities
+
+
+@given(treebanks, seeds, st.floats(0, 10))
+def test_fragments_are_trees_rooted_in_every_symbol_in_proportion_to_its_nodes(
+    trees: list[tuple], seed: int, fragments: float
+) -> None:
+    skeletal = columns(trees)
+    plain, y, z = estimated(skeletal, seed, None)
+    moments = Moments.of(skeletal, skeletal.rules, STATES, y, z)
+    for a in range(3):
+        everywhere = y[skeletal.symbol == a].sum(axis=0) / skeletal.n_nodes
+        expected = (plain.root[a] * len(trees) + fragments * everywhere) / (len(trees) + fragments)
+        assert solve(moments, fragments=fragments).root[a] == pytest.approx(expected, abs=1e-12)
+    assert relative_frequencies(skeletal, fragments=fragments).root.sum() == pytest.approx(1.0)
+
+
+@given(treebanks, seeds)
+def test_normalised_operators_are_probabilities_in_the_same_proportions(trees: list[tuple], seed: int) -> None:
+    skeletal = columns(trees)
+    rng = np.random.default_rng(seed)
+    proper = random_lpcfg(rng, STATES.tolist(), rules_of(trees)).operators()
+    factor = rng.uniform(0.1, 10, size=(3, 3))
+    binary = [
+        Tensor.of_dense(tensor.multiplied_out() * factor[a, : STATES[a], None, None])
+        for (a, _, _), tensor in zip(skeletal.rules.binary, proper.binary, strict=True)
+    ]
+    found = normalised(
+        ObservableOperators(
+            skeletal.rules,
+            STATES,
+            proper.root * 7.0,
+            proper.leaf * factor[skeletal.rules.leaf[:, 0]],
+            proper.unary * factor[skeletal.rules.unary[:, 0], :, None],
+            binary,
+        )
+    )
+    assert found.probabilities
+    for name in ("root", "leaf", "unary"):
+        assert getattr(found, name) == pytest.approx(getattr(proper, name), abs=1e-12)
+    for ours, theirs in zip(found.binary, proper.binary, strict=True):
+        assert ours.multiplied_out() == pytest.approx(theirs.multiplied_out(), abs=1e-12)
 
 
 @given(treebanks, seeds)

@@ -15,13 +15,15 @@ from threadpoolctl import threadpool_limits
 
 from spectral_latent.estimation import (
     EstimationError,
+    EstimatorOptions,
     FeatureColumns,
     LeafMoments,
-    SpectralOptions,
+    LeafSmoothing,
+    TrainingData,
+    estimate,
     inside_templates,
     outside_templates,
     relative_frequencies,
-    spectral,
 )
 from spectral_latent.inference import inside, marginals, outside, total_weight, tree_weights
 from spectral_latent.operators import ObservableOperators
@@ -129,7 +131,17 @@ def weights(operators: ObservableOperators, trees: list[tuple]) -> np.ndarray:
     return weight.sign * np.exp(weight.log)
 
 
-EXACT = SpectralOptions(states=6, scaling=None, smoothing=None, cutoff=1e-7)
+def spectral(
+    trees: SkeletalTrees,
+    features: FeatureColumns,
+    options: EstimatorOptions | None = None,
+    leaf_smoothing: LeafSmoothing | None = None,
+    jobs: int = 1,
+) -> ObservableOperators:
+    return estimate(TrainingData(trees, features, leaf_smoothing), options, jobs=jobs)
+
+
+EXACT = EstimatorOptions(states=6, scaling=None, smoothing=None, cutoff=1e-7)
 
 
 def test_the_population_is_that_of_the_model() -> None:
@@ -143,7 +155,7 @@ def test_the_population_is_that_of_the_model() -> None:
 @pytest.mark.parametrize("scaling", [None, 1.0, 5.0])
 def test_theorem_2_exact_moments_give_exact_probabilities(scaling: float | None) -> None:
     """Scaling is an invertible map of the features, so it changes the basis only."""
-    options = SpectralOptions(states=6, scaling=scaling, smoothing=None, cutoff=1e-7)
+    options = EstimatorOptions(states=6, scaling=scaling, smoothing=None, cutoff=1e-7)
     operators = spectral(*population_sample(), options)
     assert operators.states.tolist() == [1, 3, 2, 1]  # outside a root there is nothing: S collapses to one state
     found = weights(operators, list(population()))
@@ -185,7 +197,9 @@ def test_theorem_2_exact_moments_give_exact_marginals() -> None:
 def test_theorem_2_holds_in_more_dimensions_than_the_model_has() -> None:
     """Directions of singular value zero are dropped by the cutoff, whatever number of states is asked for."""
     for states in (3, 50):
-        operators = spectral(*population_sample(), SpectralOptions(states, None, None, 1e-7))
+        operators = spectral(
+            *population_sample(), EstimatorOptions(states=states, scaling=None, smoothing=None, cutoff=1e-7)
+        )
         assert operators.states.tolist() == [1, 3, 2, 1]
 
 
@@ -197,7 +211,7 @@ def test_theorem_3_error_falls_as_the_sample_grows() -> None:
         for seed in range(4):
             count = np.random.default_rng(seed).multinomial(n, p)
             sample = replicated({tree: int(k) for tree, k in zip(trees, count, strict=True) if k})
-            operators = spectral(*sample, SpectralOptions(states=3, scaling=None, smoothing=None, cutoff=1e-3))
+            operators = spectral(*sample, EstimatorOptions(states=3, scaling=None, smoothing=None, cutoff=1e-3))
             of_size.append(np.abs(weights(operators, trees) - p).sum())
         errors.append(float(np.median(of_size)))
     assert errors[1] < 0.02
@@ -231,7 +245,7 @@ def test_the_result_is_the_same_bit_for_bit_for_any_number_of_jobs_and_threads()
     trees, features = wide_sample()
     sizes = [min(view.shape[1] for view in features.views(np.flatnonzero(trees.symbol == a), None)) for a in (0, 1)]
     assert max(sizes) > 400
-    options = SpectralOptions(states=8)
+    options = EstimatorOptions(states=8)
     expected = bits(spectral(trees, features, options))
     assert bits(spectral(trees, features, options)) == expected
     assert bits(spectral(trees, features, options, jobs=2)) == expected
@@ -264,7 +278,7 @@ def test_a_symbol_without_nodes_is_named() -> None:
 @pytest.mark.parametrize("states", [0, -3])
 def test_less_than_one_state_is_an_error(states: int) -> None:
     with pytest.raises(ValueError, match="at least 1"):
-        SpectralOptions(states=states)
+        EstimatorOptions(states=states)
 
 
 def redundant(arity: int) -> tuple[SkeletalTrees, FeatureColumns]:
@@ -284,7 +298,7 @@ def redundant(arity: int) -> tuple[SkeletalTrees, FeatureColumns]:
 
 def test_redundant_features_give_fewer_states_and_sound_numbers() -> None:
     for arity in (1, 2):
-        operators = spectral(*redundant(arity), SpectralOptions(states=9, smoothing=None))
+        operators = spectral(*redundant(arity), EstimatorOptions(states=9, smoothing=None))
         packed = operators.packed
         assert operators.states[1] <= 5
         for array in (packed.root, packed.leaf, packed.unary, packed.data):
@@ -293,7 +307,7 @@ def test_redundant_features_give_fewer_states_and_sound_numbers() -> None:
 
 def test_parameters_of_absurd_size_are_an_error() -> None:
     with pytest.raises(EstimationError, match="cutoff"):
-        spectral(*redundant(2), SpectralOptions(states=9, smoothing=None, cutoff=0.0))
+        spectral(*redundant(2), EstimatorOptions(states=9, smoothing=None, cutoff=0.0))
 
 
 def test_unary_parameters_of_absurd_size_are_an_error() -> None:
@@ -305,7 +319,7 @@ def test_unary_parameters_of_absurd_size_are_an_error() -> None:
     inner[trees.is_leaf] = trees.terminal[trees.is_leaf]
     features = FeatureColumns(inner[:, None], outer[:, None])
     with pytest.raises(EstimationError, match="cutoff"):
-        spectral(trees, features, SpectralOptions(states=3, scaling=None, smoothing=None, cutoff=0.0))
+        spectral(trees, features, EstimatorOptions(states=3, scaling=None, smoothing=None, cutoff=0.0))
 
 
 def test_parameters_that_are_no_numbers_are_an_error() -> None:

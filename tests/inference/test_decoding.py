@@ -100,6 +100,22 @@ def test_ties_neither_repeat_nor_lose_a_derivation(seed: int, n: int) -> None:
         assert [derivation.edges.tolist() for derivation in again] == [d.edges.tolist() for d in found]
 
 
+def test_ties_go_to_the_first_edge_and_the_first_root() -> None:
+    forest = Forest(
+        symbol=np.array([0, 1, 2]),
+        start=np.array([0, 3, 5, 7]),
+        rule=np.array([-1, 1, 0, 3, 2, 0, 1]),
+        left=np.array([-1, -1, -1, -1, -1, 0, 1]),
+        right=np.full(7, -1),
+        root=np.array([0, 1, 2]),
+        component=np.zeros(3, dtype=np.int64),
+    )
+    for weights, edges in (([1.0, 1.0, 0.0], [1]), ([0.0, 1.0, 0.0], [3]), ([0.0, 0.0, 1.0], [1, 5])):
+        best = best_derivation(forest, np.array(weights))
+        assert best is not None
+        assert best.edges.tolist() == edges
+
+
 @given(seeds, st.integers(2, 6))
 @settings(max_examples=20)
 def test_the_best_of_k_is_the_best(seed: int, n: int) -> None:

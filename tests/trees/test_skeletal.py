@@ -127,6 +127,13 @@ PAIR: Columns = {
     "terminal": [0, 1, -1],
     "root": [2],
 }
+NESTED: Columns = {
+    "symbol": [0, 0, 0, 0],
+    "left": [-1, -1, -1, 1],
+    "right": [-1, -1, -1, 2],
+    "terminal": [0, 0, 0, -1],
+    "root": [0, 3],
+}
 
 
 @pytest.mark.parametrize(
@@ -150,6 +157,9 @@ PAIR: Columns = {
         pytest.param(PAIR, {"root": [2, 1]}, id="roots out of order"),
         pytest.param(PAIR, {"root": [1, 2]}, id="a root that is a child"),
         pytest.param(PAIR, {"symbol": ["S", 1, 2]}, id="names for numbers"),
+        pytest.param(
+            NESTED, {"root": [1, 3], "left": [-1, -1, -1, 0], "right": [-1, -1, -1, 2]}, id="a tree in a tree"
+        ),
     ],
 )
 def test_malformed_columns_are_refused(start: Columns, change: dict[str, list[Any]]) -> None:
