@@ -49,7 +49,8 @@ def _normalise(vector: FloatArray, exponent: int) -> int:
 
 @_compiled
 def _add(total: FloatArray, exponents: IntArray, item: int, vector: FloatArray, exponent: int) -> None:
-    """total[item] 2^exponents[item] += vector 2^exponent, kept at the larger of the two exponents."""
+    """total[item] 2^exponents[item] += vector 2^exponent, kept at the larger of the two; normalises the vector."""
+    exponent = _normalise(vector, exponent)
     if exponent > exponents[item]:
         scale = _power(exponents[item] - exponent)
         for i in range(len(vector)):
@@ -204,9 +205,7 @@ def inside_pass(operators: PackedOperators, forest: Forest) -> tuple[FloatArray,
         edge, stop = forest.start[item], forest.start[item + 1]
         while edge < stop:
             end = _run_end(forest, edge, stop)
-            exponent = _normalise(out, _run(operators, forest, alpha, exponents, edge, end, out, scratch))
-            if exponent > EMPTY // 2:
-                _add(alpha, exponents, item, out, exponent)
+            _add(alpha, exponents, item, out, _run(operators, forest, alpha, exponents, edge, end, out, scratch))
             edge = end
         exponents[item] = _normalise(alpha[item], exponents[item])
     return alpha, exponents
@@ -264,7 +263,7 @@ def outside_pass(
     exponents = np.full(n_items, EMPTY, dtype=np.int64)
     scratch = np.empty((3, size))
     for item in forest.root:
-        _add(beta, exponents, item, operators.root[forest.symbol[item]], 0)
+        _add(beta, exponents, item, operators.root[forest.symbol[item]].copy(), 0)
     for item in range(n_items - 1, -1, -1):
         exponents[item] = _normalise(beta[item], exponents[item])
         if exponents[item] > EMPTY // 2:
