@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import click
+
+if TYPE_CHECKING:
+    from spectral_latent.estimation import Progress
 
 __all__ = ["Notes", "quiet_option"]
 
@@ -23,6 +26,12 @@ class Notes(NamedTuple):
         """Print a line."""
         if not self.quiet:
             click.echo(text, err=True)
+
+    def tell(self, progress: Progress) -> None:
+        """Print where an estimator is."""
+        if progress.log_likelihood is not None:
+            log = f"log-likelihood {progress.log_likelihood:.1f}"
+            self.say(f"{progress.stage} {progress.done}/{progress.total}: {log}")
 
     def progress(self, items: Iterable[_T], label: str, length: int | None = None) -> Iterator[_T]:
         """The items, with a bar where standard error is a terminal.

@@ -5,13 +5,19 @@ from __future__ import annotations
 import os
 import time
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from spectral_latent.cli.inputs import SOURCES, treebank
 from spectral_latent.cli.notes import Notes, quiet_option
 
-__all__ = ["train"]
+if TYPE_CHECKING:
+    from spectral_latent.estimation import EstimatorName
+
+__all__ = ["ESTIMATORS", "train"]
+
+ESTIMATORS = ("spectral", "clustering", "em", "hybrid")  # spelt out, so that help need not import the estimators
 
 
 @click.group()
@@ -42,6 +48,13 @@ def _can_be_written(_context: click.Context, _parameter: click.Parameter, path: 
     help="The model file to write.",
 )
 @click.option(
+    "--estimator",
+    default="spectral",
+    show_default=True,
+    type=click.Choice(ESTIMATORS),
+    help="How latent states are found; see docs/guide.md.",
+)
+@click.option(
     "--states",
     metavar="M",
     default=16,
@@ -66,7 +79,9 @@ def _can_be_written(_context: click.Context, _parameter: click.Parameter, path: 
     help="Processes; the model does not depend on it.",
 )
 @quiet_option
-def constituency(sources: tuple[str, ...], output: Path, states: int, seed: int, jobs: int, quiet: bool) -> None:
+def constituency(
+    sources: tuple[str, ...], output: Path, estimator: EstimatorName, states: int, seed: int, jobs: int, quiet: bool
+) -> None:
     """Train a parser, a latent-variable PCFG, on treebank trees.
 
     Traces, function labels and unlabelled top brackets are removed from the trees first.  MODEL is written when
@@ -78,8 +93,8 @@ def constituency(sources: tuple[str, ...], output: Path, states: int, seed: int,
     notes, clock = Notes(quiet), time.perf_counter()
     trees = list(notes.progress(treebank(sources), "Reading trees"))
     notes.say(f"Training on {len(trees)} trees")
-    options = ConstituencyOptions(estimator=EstimatorOptions(states=states, seed=seed))
-    model = ConstituencyModel.train(trees, options, jobs=jobs)
+    options = ConstituencyOptions(estimator=EstimatorOptions(estimator=estimator, states=states, seed=seed))
+    model = ConstituencyModel.train(trees, options, jobs=jobs, listener=notes.tell)
     model.save(output)
     notes.say(
         f"{output}: {len(model.labels)} symbols of up to {model.operators.states.max()} states, "

@@ -3,12 +3,14 @@
 import warnings
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 
+from spectral_latent.cli.train import ESTIMATORS
 from spectral_latent.constituency import ConstituencyModel
 from spectral_latent.corpora import read_brackets
+from spectral_latent.estimation import EstimatorName
 
 Run = Callable[..., Any]
 
@@ -139,3 +141,18 @@ def test_sources_that_do_not_exist(run: Run, tmp_path: Path) -> None:
         result = run("train", "constituency", source, "-o", tmp_path / "model")
         assert result.exit_code == 1
         assert message in result.stderr
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+def test_every_estimator_trains_a_parser(run: Run, treebank: Path, tmp_path: Path, estimator: str) -> None:
+    model = tmp_path / "model"
+    result = run("train", "constituency", treebank, "-o", model, "--estimator", estimator, "--states", "2")
+    assert result.exit_code == 0
+    assert ("log-likelihood" in result.stderr) == (estimator in {"em", "hybrid"})
+    assert (
+        run("parse", model, stdin="They see it .").stdout == "(S (NP (PRP They)) (VP (VBP see) (NP (PRP it))) (. .))\n"
+    )
+
+
+def test_the_choice_of_estimators_is_the_librarys() -> None:
+    assert get_args(EstimatorName) == ESTIMATORS
