@@ -26,6 +26,7 @@ __all__ = ["cluster_states", "clustering", "from_states"]
 
 def _clusters(points: FloatArray, k: int, seed: int) -> IntArray:
     """Cluster (n,) of each point (n, d), numbered without gaps from 0."""
+    k = min(k, len(np.unique(points, axis=0)))
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "One of the clusters is empty")
         _, labels = kmeans2(points, k, iter=10, minit="++", rng=np.random.default_rng(seed))
