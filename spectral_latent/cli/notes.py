@@ -32,6 +32,8 @@ class Notes(NamedTuple):
         if progress.log_likelihood is not None:
             log = f"log-likelihood {progress.log_likelihood:.1f}"
             self.say(f"{progress.stage} {progress.done}/{progress.total}: {log}")
+        if progress.score is not None:
+            self.say(f"{progress.stage} {progress.done}/{progress.total}: {progress.score:.2f}")
 
     def progress(self, items: Iterable[_T], label: str, length: int | None = None) -> Iterator[_T]:
         """The items, with a bar where standard error is a terminal.

@@ -78,23 +78,43 @@ def _can_be_written(_context: click.Context, _parameter: click.Parameter, path: 
     type=click.IntRange(min=1),
     help="Processes; the model does not depend on it.",
 )
+@click.option(
+    "--choose-states",
+    "held_out",
+    metavar="SOURCE",
+    multiple=True,
+    help="Choose each symbol's states, up to M, by how these held-out trees are parsed; takes minutes. Spectral only.",
+)
 @quiet_option
 def constituency(
-    sources: tuple[str, ...], output: Path, estimator: EstimatorName, states: int, seed: int, jobs: int, quiet: bool
+    sources: tuple[str, ...],
+    output: Path,
+    estimator: EstimatorName,
+    states: int,
+    seed: int,
+    jobs: int,
+    held_out: tuple[str, ...],
+    quiet: bool,
 ) -> None:
     """Train a parser, a latent-variable PCFG, on treebank trees.
 
     Traces, function labels and unlabelled top brackets are removed from the trees first.  MODEL is written when
     training has succeeded, whole or not at all.
     """
-    from spectral_latent.constituency import ConstituencyModel, ConstituencyOptions
+    from spectral_latent.constituency import ConstituencyModel, ConstituencyOptions, Treebank
     from spectral_latent.estimation import EstimatorOptions
+    from spectral_latent.evaluation import with_chosen_states
 
+    if held_out and estimator != "spectral":
+        raise click.UsageError("--choose-states goes with --estimator spectral")
     notes, clock = Notes(quiet), time.perf_counter()
     trees = list(notes.progress(treebank(sources), "Reading trees"))
     notes.say(f"Training on {len(trees)} trees")
     options = ConstituencyOptions(estimator=EstimatorOptions(estimator=estimator, states=states, seed=seed))
-    model = ConstituencyModel.train(trees, options, jobs=jobs, listener=notes.tell)
+    if held_out:
+        model = with_chosen_states(Treebank.of(trees, options), treebank(held_out), jobs=jobs, listener=notes.tell)
+    else:
+        model = ConstituencyModel.train(trees, options, jobs=jobs, listener=notes.tell)
     model.save(output)
     notes.say(
         f"{output}: {len(model.labels)} symbols of up to {model.operators.states.max()} states, "

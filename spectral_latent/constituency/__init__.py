@@ -2,7 +2,7 @@
 
 from spectral_latent.constituency.cleaning import base_label, clean
 from spectral_latent.constituency.conversion import Binarisation, Label
-from spectral_latent.constituency.model import FALLBACK, ConstituencyModel, ConstituencyOptions, Parse
+from spectral_latent.constituency.model import FALLBACK, ConstituencyModel, ConstituencyOptions, Parse, Treebank
 from spectral_latent.constituency.phrase import Phrase
 
 __all__ = [
@@ -13,6 +13,7 @@ __all__ = [
     "Label",
     "Parse",
     "Phrase",
+    "Treebank",
     "base_label",
     "clean",
 ]

@@ -47,7 +47,7 @@ from spectral_latent.operators import (
 )
 from spectral_latent.trees import FloatArray, Forest, IntArray, SkeletalTrees, Vocabulary
 
-__all__ = ["FALLBACK", "ConstituencyModel", "ConstituencyOptions", "Parse"]
+__all__ = ["FALLBACK", "ConstituencyModel", "ConstituencyOptions", "Parse", "Treebank"]
 
 FALLBACK = "FALLBACK"  # the label over a flat tree for a sentence that the grammar cannot derive
 _KIND = "constituency"
@@ -89,6 +89,48 @@ class Parse(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
+class Treebank:
+    """Phrases made ready for estimation: what every model learnt from them shares.
+
+    labels: what each symbol stands for.  prior: (S,) share of each symbol among the nodes.  plain: the plain PCFG.
+    """
+
+    options: ConstituencyOptions
+    labels: list[Label]
+    lexicon: Lexicon
+    prior: FloatArray
+    plain: ObservableOperators
+    data: TrainingData
+
+    @staticmethod
+    def of(phrases: Iterable[Phrase], options: ConstituencyOptions) -> Treebank:
+        """Clean and binarise phrases, name their features, count their rules.
+
+        Raises EstimationError if a phrase holds no word, or there is none.
+        """
+        columns = TreeColumns.empty()
+        skeletal_trees(_cleaned(phrases), options.binarisation, columns)
+        trees, head_is_right = columns.trees()
+        if not trees.n_nodes:
+            raise EstimationError("no trees to learn from")
+        labels = columns.symbols.names
+        lexicon = Lexicon(columns.terminals.names, options.lexicon)
+        _, tag = np.unique([label.chain[-1] for label in labels], return_inverse=True)
+
+        def smooth(moments: LeafMoments) -> tuple[IntArray, FloatArray]:
+            return smooth_emissions(lexicon, moments, tag)
+
+        features = constituency_features(trees, head_is_right, tag, options.features)
+        plain = relative_frequencies(trees, smooth, fragments=options.fragments)
+        data = TrainingData(trees, features, smooth, options.fragments)
+        return Treebank(options, labels, lexicon, np.bincount(trees.symbol) / trees.n_nodes, plain, data)
+
+    def model(self, operators: ObservableOperators) -> ConstituencyModel:
+        """The parser with these latent operators."""
+        return ConstituencyModel(self.options, self.labels, self.lexicon, self.prior, self.plain, operators)
+
+
+@dataclass(frozen=True, eq=False)
 class ConstituencyModel:
     """A latent PCFG, and the plain PCFG over the same rules that prunes its charts.
 
@@ -125,29 +167,8 @@ class ConstituencyModel:
 
         Raises EstimationError if a tree holds no word, or there is no tree.
         """
-        options = options or ConstituencyOptions()
-        columns = TreeColumns.empty()
-        skeletal_trees(_cleaned(phrases), options.binarisation, columns)
-        trees, head_is_right = columns.trees()
-        if not trees.n_nodes:
-            raise EstimationError("no trees to learn from")
-        labels = columns.symbols.names
-        lexicon = Lexicon(columns.terminals.names, options.lexicon)
-        _, tag = np.unique([label.chain[-1] for label in labels], return_inverse=True)
-
-        def smooth(moments: LeafMoments) -> tuple[IntArray, FloatArray]:
-            return smooth_emissions(lexicon, moments, tag)
-
-        features = constituency_features(trees, head_is_right, tag, options.features)
-        data = TrainingData(trees, features, smooth, options.fragments)
-        return ConstituencyModel(
-            options,
-            labels,
-            lexicon,
-            prior=np.bincount(trees.symbol) / trees.n_nodes,
-            plain=relative_frequencies(trees, smooth, fragments=options.fragments),
-            operators=estimate(data, options.estimator, jobs=jobs, listener=listener),
-        )
+        treebank = Treebank.of(phrases, options or ConstituencyOptions())
+        return treebank.model(estimate(treebank.data, treebank.options.estimator, jobs=jobs, listener=listener))
 
     @cached_property
     def _forests(self) -> ForestBuilder:
@@ -169,6 +190,11 @@ class ConstituencyModel:
         mu = marginals(self.operators, forest, inner, outside(self.operators, forest, inner))
         return np.abs(mu) if self.options.absolute else mu
 
+    def best_tree(self, forest: Forest, words: Sequence[str]) -> Phrase | None:
+        """The minimum-Bayes-risk tree of a sentence's forest; None if the forest has no tree."""
+        best = best_derivation(forest, self.marginals(forest))
+        return None if best is None else phrase_of(best.tree(forest, self.operators.rules), self.labels, words)
+
     def parse(self, words: Sequence[str]) -> Parse:
         """The minimum-Bayes-risk tree of a sentence.  Raises ValueError if the sentence is empty."""
         return self.parse_nbest(words, 1)[0]
@@ -184,12 +210,12 @@ class ConstituencyModel:
             raise ValueError(f"k must be at least 1, not {k}")
         forest = self.forest(words)
         if forest is None:
-            return [self._fallback(words)]
+            return [self.fallback(words)]
         mu = self.marginals(forest)
         best = [best_derivation(forest, mu)] if k == 1 else k_best_derivations(forest, mu, k)
         parses = (self._parse(derivation, forest, words) for derivation in best if derivation is not None)
         distinct = {parse.tree.bracketed(): parse for parse in parses}
-        return list(distinct.values()) or [self._fallback(words)]
+        return list(distinct.values()) or [self.fallback(words)]
 
     def _parse(self, derivation: Derivation, forest: Forest, words: Sequence[str]) -> Parse:
         tree = derivation.tree(forest, self.operators.rules)
@@ -199,7 +225,7 @@ class ConstituencyModel:
     def _weights(self, trees: SkeletalTrees) -> Weight:
         return tree_weights(self.operators, Forest.of_trees(trees, self.operators.rules))
 
-    def _fallback(self, words: Sequence[str]) -> Parse:
+    def fallback(self, words: Sequence[str]) -> Parse:
         """A flat tree, marked by its label, over each word's most frequent tag."""
         tags = [self.labels[self._forests.likeliest(terminal)] for terminal in self.lexicon.terminals_of(words)]
         leaves = (Phrase(tag.chain[-1], (word,)) for tag, word in zip(tags, words, strict=True))

@@ -1,7 +1,15 @@
 """Estimation of observable operators from skeletal trees."""
 
+from spectral_latent.estimation.choice import search_states
 from spectral_latent.estimation.clustering import cluster_states, clustering, from_states
-from spectral_latent.estimation.em import Counts, expectation, expectation_maximisation, maximisation, random_start
+from spectral_latent.estimation.em import (
+    Counts,
+    expectation,
+    expectation_maximisation,
+    maximisation,
+    moments_of,
+    random_start,
+)
 from spectral_latent.estimation.estimators import estimate
 from spectral_latent.estimation.features import FeatureColumns, above, inside_templates, joint, outside_templates
 from spectral_latent.estimation.moments import LeafMoments, Moments
@@ -10,6 +18,7 @@ from spectral_latent.estimation.options import (
     EstimatorName,
     EstimatorOptions,
     Listener,
+    LoweredStates,
     Progress,
     TrainingData,
     silent,
@@ -23,7 +32,7 @@ from spectral_latent.estimation.projections import (
     truncated_svd,
 )
 from spectral_latent.estimation.smoothing import LeafSmoothing, confidence, normalised, solve
-from spectral_latent.estimation.spectral import relative_frequencies, spectral
+from spectral_latent.estimation.spectral import draw_one_node_per_tree, relative_frequencies, spectral
 
 __all__ = [
     "Counts",
@@ -34,6 +43,7 @@ __all__ = [
     "LeafMoments",
     "LeafSmoothing",
     "Listener",
+    "LoweredStates",
     "Moments",
     "Progress",
     "ProjectedTrees",
@@ -43,6 +53,7 @@ __all__ = [
     "cluster_states",
     "clustering",
     "confidence",
+    "draw_one_node_per_tree",
     "estimate",
     "expectation",
     "expectation_maximisation",
@@ -50,12 +61,14 @@ __all__ = [
     "inside_templates",
     "joint",
     "maximisation",
+    "moments_of",
     "normalised",
     "outside_templates",
     "project",
     "project_trees",
     "random_start",
     "relative_frequencies",
+    "search_states",
     "silent",
     "solve",
     "spectral",

@@ -16,14 +16,14 @@ from typing import NamedTuple
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from spectral_latent.estimation.moments import LeafMoments, grouped, row_sums
+from spectral_latent.estimation.moments import Moments, grouped, row_sums
 from spectral_latent.estimation.options import EstimationError, EstimatorOptions, Listener, Progress, TrainingData
-from spectral_latent.estimation.smoothing import normalised
+from spectral_latent.estimation.smoothing import normalised, solve
 from spectral_latent.inference import inside, outside, total_weight
 from spectral_latent.operators import ObservableOperators, Tensor
 from spectral_latent.trees import FloatArray, Forest, IntArray, Rules, SkeletalTrees
 
-__all__ = ["Counts", "expectation", "expectation_maximisation", "maximisation", "random_start"]
+__all__ = ["Counts", "expectation", "expectation_maximisation", "maximisation", "moments_of", "random_start"]
 
 
 class Counts(NamedTuple):
@@ -144,21 +144,42 @@ def random_start(trees: SkeletalTrees, states: IntArray, seed: int = 0) -> Obser
     return normalised(operators)
 
 
-def _finished(counts: Counts, operators: ObservableOperators, data: TrainingData) -> ObservableOperators:
-    """The operators with leaves and roots smoothed as the formalism wants."""
-    rules, of_states = operators.rules, counts.of_states(operators.rules)
-    count = np.bincount(data.trees.symbol).astype(float)  # exact, where sums over states are rounded
-    leaf_count = np.bincount(data.trees.rule[data.trees.is_leaf]).astype(float)
-    leaf_rules, leaf = rules.leaf, operators.leaf
-    if data.leaf_smoothing is not None:
-        scale = np.divide(count[:, None], of_states, out=np.zeros_like(of_states), where=of_states > 0)
-        total = counts.leaf * scale[rules.leaf[:, 0]]
-        present = np.where(of_states > 0, count[:, None], 0.0)
-        leaf_rules, sums = data.leaf_smoothing(LeafMoments(rules.leaf, leaf_count, total, count, present))
-        leaf = sums / count[leaf_rules[:, 0], None]
-    root = counts.root + data.fragments * of_states / count.sum()
-    smoothed = Rules(leaf_rules, rules.unary, rules.binary)
-    return normalised(ObservableOperators(smoothed, operators.states, root, leaf, operators.unary, operators.binary))
+def _with_sums(counts: FloatArray) -> FloatArray:
+    """Counts with their sums over every set of legs: the moments of augmented vectors."""
+    for axis in range(counts.ndim):
+        counts = np.concatenate([counts, counts.sum(axis=axis, keepdims=True)], axis=axis)
+    return counts
+
+
+def moments_of(counts: Counts, rules: Rules, states: IntArray, trees: SkeletalTrees) -> Moments:
+    """Expected counts as moments: y is the posterior of the states, z the posterior times n(a) / n(a, h).
+
+    `solve` makes relative frequencies of them, and smooths them as it does those of spectral projections.
+    """
+    of_states = counts.of_states(rules)
+    count = np.bincount(trees.symbol).astype(float)  # exact, where sums over states are rounded
+    scale = np.divide(count[:, None], of_states, out=np.zeros_like(of_states), where=of_states > 0)
+
+    def scaled(array: FloatArray, a: int) -> FloatArray:
+        array = _with_sums(array)
+        array[:-1] *= scale[a, : len(array) - 1].reshape(-1, *([1] * (array.ndim - 1)))
+        return array
+
+    size = of_states.shape[1] + 1
+    unary = [scaled(array, a) for array, a in zip(counts.unary, rules.unary[:, 0], strict=True)]
+    return Moments(
+        rules=rules,
+        states=states,
+        n_trees=len(trees.root),
+        count=count,
+        root=counts.root,
+        outer=of_states * scale,
+        inner=of_states,
+        leaf=counts.leaf * scale[rules.leaf[:, 0]],
+        leaf_count=np.bincount(trees.rule[trees.is_leaf]).astype(float),
+        unary=np.array(unary).reshape(-1, size, size),
+        binary=[Tensor.of_dense(scaled(array, a)) for array, a in zip(counts.binary, rules.binary[:, 0], strict=True)],
+    )
 
 
 def expectation_maximisation(
@@ -166,7 +187,7 @@ def expectation_maximisation(
 ) -> ObservableOperators:
     """Probabilities of locally maximal likelihood, from `start` over the trees' own rules.
 
-    Without mixing of substates no iteration lowers the likelihood.
+    Without mixing of substates no iteration lowers the likelihood; smoothing (slide 25) comes after the last.
     """
     operators, previous = start, -np.inf
     with threadpool_limits(1):
@@ -179,4 +200,5 @@ def expectation_maximisation(
             previous = counts.log_likelihood
         else:
             counts = expectation(operators, data.trees)
-        return _finished(counts, operators, data)
+        moments = moments_of(counts, operators.rules, operators.states, data.trees)
+        return normalised(solve(moments, options.smoothing, data.leaf_smoothing, data.fragments))

@@ -2,16 +2,42 @@
 
 from __future__ import annotations
 
+import logging
+
 import numpy as np
 
 from spectral_latent.estimation.clustering import cluster_states, clustering, from_states
 from spectral_latent.estimation.em import expectation_maximisation, random_start
-from spectral_latent.estimation.options import EstimatorOptions, Listener, Progress, TrainingData, silent
-from spectral_latent.estimation.projections import project_trees, states_for
-from spectral_latent.estimation.spectral import spectral
+from spectral_latent.estimation.options import (
+    EstimationError,
+    EstimatorOptions,
+    Listener,
+    Progress,
+    TrainingData,
+    silent,
+)
+from spectral_latent.estimation.projections import ProjectedTrees, project_trees, states_for
+from spectral_latent.estimation.spectral import draw_one_node_per_tree, spectral
 from spectral_latent.operators import ObservableOperators
 
 __all__ = ["estimate"]
+
+_log = logging.getLogger(__name__)
+
+
+def _projected(data: TrainingData, options: EstimatorOptions, jobs: int, listener: Listener) -> ProjectedTrees:
+    """The projections; what they could not give is told to the listener and, at level INFO, to the log."""
+    weights = None
+    if options.one_node_per_tree and options.estimator == "spectral":
+        if data.leaf_smoothing is not None:
+            raise EstimationError("one_node_per_tree is for trees whose leaves need no smoothing")
+        weights = draw_one_node_per_tree(data.trees, np.random.default_rng(options.seed))
+    projected = project_trees(data.trees, data.features, options, jobs, weights)
+    if projected.lowered:
+        told = ", ".join(f"{a} ({supported} to {kept})" for a, supported, kept in projected.lowered)
+        _log.info("too few singular values above %g of the first; states lowered of %s", options.cutoff, told)
+    listener(Progress("projections", 1, 1, lowered=projected.lowered))
+    return projected
 
 
 def estimate(
@@ -33,8 +59,7 @@ def estimate(
     if options.estimator == "em":
         states = np.array([states_for(count, options.states) for count in np.bincount(trees.symbol)])
         return expectation_maximisation(data, random_start(trees, states, options.seed), options, listener)
-    projected = project_trees(trees, data.features, options, jobs)
-    listener(Progress("projections", 1, 1))
+    projected = _projected(data, options, jobs, listener)
     if options.estimator == "spectral":
         return spectral(data, projected, options)
     if options.estimator == "clustering":

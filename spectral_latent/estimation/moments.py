@@ -9,7 +9,7 @@
 | `outer[a]`, `inner[a]` | - | Σ z and Σ y over all nodes of a |
 
 x⁺ = [x; 1]: with a one appended, a product of three holds the third-order moment, all pairwise and single ones,
-and the count; smoothing needs them all.
+and the count; smoothing needs them all.  Where nodes have weights, every sum over nodes, and every count, is weighted.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class Moments:
 
     rules: Rules
     states: IntArray
-    n_trees: int
+    n_trees: float
     count: FloatArray
     root: FloatArray
     outer: FloatArray
@@ -59,26 +59,33 @@ class Moments:
     binary: list[Tensor]
 
     @staticmethod
-    def of(trees: SkeletalTrees, rules: Rules, states: IntArray, y: FloatArray, z: FloatArray) -> Moments:
+    def of(
+        trees: SkeletalTrees,
+        rules: Rules,
+        states: IntArray,
+        y: FloatArray,
+        z: FloatArray,
+        weights: FloatArray | None = None,
+    ) -> Moments:
         """Moments of trees whose nodes have projected inside and outside trees y, z: (N, M), zero-padded.
 
-        Rules that the table lacks are left out.
+        weights: (N,) how often each node counts, once if not given.  Rules that the table lacks are left out.
         """
         rule, symbol, n_symbols = trees.rule_in(rules), trees.symbol, len(states)
         leaves = np.flatnonzero(trees.is_leaf & (rule >= 0))
-        leaf = rule[leaves]
+        leaf, w = rule[leaves], np.ones(trees.n_nodes) if weights is None else weights
         return Moments(
             rules=rules,
             states=states,
-            n_trees=len(trees.root),
-            count=np.bincount(symbol, minlength=n_symbols).astype(float),
-            root=row_sums(symbol[trees.root], y[trees.root], n_symbols),
-            outer=row_sums(symbol, z, n_symbols),
-            inner=row_sums(symbol, y, n_symbols),
-            leaf=row_sums(leaf, z[leaves], len(rules.leaf)),
-            leaf_count=np.bincount(leaf, minlength=len(rules.leaf)).astype(float),
-            unary=_unary(trees, rule, rules, y, z),
-            binary=_binary(trees, rule, rules, states, y, z),
+            n_trees=float(w[trees.root].sum()),
+            count=np.bincount(symbol, w, minlength=n_symbols),
+            root=row_sums(symbol[trees.root], y[trees.root] * w[trees.root, None], n_symbols),
+            outer=row_sums(symbol, z if weights is None else z * w[:, None], n_symbols),
+            inner=row_sums(symbol, y if weights is None else y * w[:, None], n_symbols),
+            leaf=row_sums(leaf, z[leaves] * w[leaves, None], len(rules.leaf)),
+            leaf_count=np.bincount(leaf, w[leaves], minlength=len(rules.leaf)),
+            unary=_unary(trees, rule, rules, y, z, w),
+            binary=_binary(trees, rule, rules, states, y, z, weights),
         )
 
     def __add__(self, other: Moments) -> Moments:
@@ -95,6 +102,31 @@ class Moments:
             leaf_count=self.leaf_count + other.leaf_count,
             unary=self.unary + other.unary,
             binary=[(ours + theirs).compact() for ours, theirs in zip(self.binary, other.binary, strict=True)],
+        )
+
+    def truncated(self, states: IntArray) -> Moments:
+        """The moments for fewer states (S,): projections are ordered, so their leading parts are projections too."""
+        keep = [np.append(np.arange(m), -1) for m in states]
+        largest = int(states.max())
+        mask = np.arange(largest) < states[:, None]
+        unary = np.zeros((len(self.unary), largest + 1, largest + 1))
+        for r, (a, b) in enumerate(self.rules.unary):
+            unary[r][np.ix_(keep[a], keep[b])] = self.unary[r][np.ix_(keep[a], keep[b])]
+        return Moments(
+            rules=self.rules,
+            states=states,
+            n_trees=self.n_trees,
+            count=self.count,
+            root=self.root[:, :largest] * mask,
+            outer=self.outer[:, :largest] * mask,
+            inner=self.inner[:, :largest] * mask,
+            leaf=self.leaf[:, :largest] * mask[self.rules.leaf[:, 0]],
+            leaf_count=self.leaf_count,
+            unary=unary,
+            binary=[
+                tensor.selected((keep[a], keep[b], keep[c]))
+                for tensor, (a, b, c) in zip(self.binary, self.rules.binary, strict=True)
+            ],
         )
 
     def leaves(self) -> LeafMoments:
@@ -124,26 +156,36 @@ def _augmented(rows: FloatArray) -> FloatArray:
     return np.concatenate([rows, np.ones((len(rows), 1))], axis=1)
 
 
-def _unary(trees: SkeletalTrees, rule: IntArray, rules: Rules, y: FloatArray, z: FloatArray) -> FloatArray:
+def _unary(
+    trees: SkeletalTrees, rule: IntArray, rules: Rules, y: FloatArray, z: FloatArray, weights: FloatArray
+) -> FloatArray:
     nodes = np.flatnonzero(trees.is_unary)
     unary = np.zeros((len(rules.unary), z.shape[1] + 1, y.shape[1] + 1))
     if len(nodes):
         for r, group in enumerate(grouped(rule, nodes, len(rules.unary))):
-            unary[r] = _augmented(z[group]).T @ _augmented(y[trees.left[group]])
+            unary[r] = (_augmented(z[group]) * weights[group, None]).T @ _augmented(y[trees.left[group]])
     return unary
 
 
 def _binary(
-    trees: SkeletalTrees, rule: IntArray, rules: Rules, states: IntArray, y: FloatArray, z: FloatArray
+    trees: SkeletalTrees,
+    rule: IntArray,
+    rules: Rules,
+    states: IntArray,
+    y: FloatArray,
+    z: FloatArray,
+    weights: FloatArray | None,
 ) -> list[Tensor]:
+    """Multiplied out where there are weights: that the last column of a factor is of ones tells how many nodes it has."""
     nodes = np.flatnonzero(trees.is_binary)
     if not len(rules.binary):
         return []
-    return [
-        Tensor(
-            _augmented(z[group, : states[a]]),
-            _augmented(y[trees.left[group], : states[b]]),
-            _augmented(y[trees.right[group], : states[c]]),
-        ).compact()
-        for (a, b, c), group in zip(rules.binary, grouped(rule, nodes, len(rules.binary)), strict=True)
-    ]
+    tensors = []
+    for (a, b, c), group in zip(rules.binary, grouped(rule, nodes, len(rules.binary)), strict=True):
+        outer = _augmented(z[group, : states[a]])
+        inner = _augmented(y[trees.left[group], : states[b]]), _augmented(y[trees.right[group], : states[c]])
+        if weights is None:
+            tensors.append(Tensor(outer, *inner).compact())
+        else:
+            tensors.append(Tensor.of_dense(Tensor(outer * weights[group, None], *inner).multiplied_out()))
+    return tensors

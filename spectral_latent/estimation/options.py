@@ -12,7 +12,16 @@ from spectral_latent.estimation.features import FeatureColumns
 from spectral_latent.estimation.smoothing import LeafSmoothing
 from spectral_latent.trees import SkeletalTrees
 
-__all__ = ["EstimationError", "EstimatorName", "EstimatorOptions", "Listener", "Progress", "TrainingData", "silent"]
+__all__ = [
+    "EstimationError",
+    "EstimatorName",
+    "EstimatorOptions",
+    "Listener",
+    "LoweredStates",
+    "Progress",
+    "TrainingData",
+    "silent",
+]
 
 EstimatorName = Literal["spectral", "clustering", "em", "hybrid"]
 
@@ -33,7 +42,9 @@ class EstimatorOptions:
     iterations: the most EM iterations.
     tolerance: EM stops when the log-likelihood per tree rises by less.
     substates: share of the mean over its states that each state's probabilities are mixed with in EM.
-    seed: of where singular value decompositions, clusters and random states start.
+    seed: of where singular value decompositions, clusters and random states start, and of the nodes drawn.
+    one_node_per_tree: learn from one node of each tree, drawn at random, instead of all: i.i.d. examples, as Theorem 3
+    of the long paper assumes them.  For theory only: all nodes give smaller errors.  See `draw_one_node_per_tree`.
     """
 
     estimator: EstimatorName = "spectral"
@@ -41,10 +52,11 @@ class EstimatorOptions:
     scaling: float | None = 1.0
     smoothing: float | None = 15.0
     cutoff: float = 0.01
-    iterations: int = 10
+    iterations: int = 5
     tolerance: float = 1e-3
     substates: float = 0.01
     seed: int = 0
+    one_node_per_tree: bool = False
 
     def __post_init__(self) -> None:
         if self.states < 1:
@@ -53,13 +65,26 @@ class EstimatorOptions:
             raise ValueError(f"substates must lie between 0 and 1, not {self.substates}")
 
 
+class LoweredStates(NamedTuple):
+    """A symbol whose nodes would support `supported` states, but whose Ω̂ has only `kept` singular values worth using.
+
+    Condition 1 or 2 of the long paper fails for it: some states are too alike, or the features do not tell them apart.
+    """
+
+    symbol: int
+    supported: int
+    kept: int
+
+
 class Progress(NamedTuple):
-    """Where an estimator is."""
+    """Where an estimator is; `lowered`, after the projections, tells of symbols with fewer states than asked for."""
 
     stage: str
     done: int
     total: int
     log_likelihood: float | None = None
+    lowered: tuple[LoweredStates, ...] = ()
+    score: float | None = None
 
 
 def silent(_progress: Progress) -> None:

@@ -3,7 +3,7 @@
 | here | long paper | meaning |
 | --- | --- | --- |
 | `views` φ, ψ | φ(t), ψ(o) | feature vectors of a symbol's n nodes, (n, d) and (n, d') |
-| Ω̂ = φᵀ ψ / n | Ω̂^a | their cross-covariance; never formed, only applied |
+| Ω̂ = φᵀ ψ / n | Ω̂^a | their cross-covariance; never formed, only applied.  A weighted mean if nodes have weights |
 | U, σ, V | U^a, V^a (step 1 of Figure 7) | its leading singular vectors and values |
 | `y` = φ U | Y | projected inside trees, (n, m) |
 | `z` = ψ V / σ | Z (Σ̂^a)⁻¹ | projected outside trees; Σ̂^a = Uᵀ Ω̂ V = diag(σ), so its inverse is a division |
@@ -20,12 +20,13 @@ from scipy.sparse.linalg import ArpackError, LinearOperator, svds
 from threadpoolctl import threadpool_limits
 
 from spectral_latent.estimation.features import FeatureColumns
-from spectral_latent.estimation.options import EstimatorOptions
+from spectral_latent.estimation.options import EstimatorOptions, LoweredStates
 from spectral_latent.trees import FloatArray, IntArray, SkeletalTrees
 
 __all__ = ["ProjectedTrees", "ProjectedViews", "project", "project_trees", "states_for", "truncated_svd"]
 
 _SMALL = 400  # below this size a dense decomposition is faster than an iterative one
+_TINY = 1e-300
 
 
 class ProjectedViews(NamedTuple):
@@ -78,13 +79,23 @@ def states_for(count: int, states: int) -> int:
 
 
 def project(
-    inner: sparse.csr_array, outer: sparse.csr_array, states: int, cutoff: float, seed: int = 0
+    inner: sparse.csr_array,
+    outer: sparse.csr_array,
+    states: int,
+    cutoff: float,
+    seed: int = 0,
+    weights: FloatArray | None = None,
 ) -> ProjectedViews:
-    """Project one symbol's views to at most `states` dimensions; those with σ_i ≤ cutoff · σ_1 are dropped."""
-    u, sigma, v = truncated_svd(inner, outer, states, seed)
+    """Project one symbol's views to at most `states` dimensions; those with σ_i ≤ cutoff · σ_1 are dropped.
+
+    weights: (n,) how often each node counts in Ω̂, once if not given.  Where Ω̂ is zero, so is z.
+    """
+    weighted = outer if weights is None else sparse.diags_array(weights / max(weights.mean(), _TINY)) @ outer
+    u, sigma, v = truncated_svd(inner, weighted, states, seed)
     m = max(1, int(np.count_nonzero(sigma > cutoff * sigma[0])))
     sign = np.where(u.sum(axis=0) < 0, -1.0, 1.0)[:m]
-    return ProjectedViews(inner @ (u[:, :m] * sign), outer @ (v[:, :m] * (sign / sigma[:m])), sigma[:m])
+    inverse = np.divide(sign, sigma[:m], out=np.zeros(m), where=sigma[:m] > 0)
+    return ProjectedViews(inner @ (u[:, :m] * sign), outer @ (v[:, :m] * inverse), sigma[:m])
 
 
 class ProjectedTrees(NamedTuple):
@@ -94,23 +105,45 @@ class ProjectedTrees(NamedTuple):
     y: FloatArray  # (N, M)
     z: FloatArray  # (N, M)
     sigma: FloatArray  # (S, M) singular values of each symbol
+    supported: IntArray  # (S,) states that each symbol has nodes enough for; see `states_for`
+    weights: FloatArray | None = None  # (N,) how often each node counts; once if None
+
+    @property
+    def lowered(self) -> tuple[LoweredStates, ...]:
+        """The symbols that have fewer states than their nodes would support, because Ω̂ has too low a rank."""
+        symbols = np.flatnonzero(self.states < self.supported)
+        return tuple(LoweredStates(int(a), int(self.supported[a]), int(self.states[a])) for a in symbols)
 
 
-def _project_symbol(features: FeatureColumns, nodes: IntArray, options: EstimatorOptions) -> ProjectedViews:
-    states = states_for(len(nodes), options.states)
+def _project_symbol(
+    features: FeatureColumns, nodes: IntArray, options: EstimatorOptions, weights: FloatArray | None, states: int
+) -> ProjectedViews:
     with threadpool_limits(1):
-        return project(*features.views(nodes, options.scaling), states, options.cutoff, options.seed)
+        return project(*features.views(nodes, options.scaling), states, options.cutoff, options.seed, weights)
 
 
 def project_trees(
-    trees: SkeletalTrees, features: FeatureColumns, options: EstimatorOptions, jobs: int = 1
+    trees: SkeletalTrees,
+    features: FeatureColumns,
+    options: EstimatorOptions,
+    jobs: int = 1,
+    weights: FloatArray | None = None,
 ) -> ProjectedTrees:
-    """Project every symbol's nodes; on several processes with the same result."""
+    """Project every symbol's nodes; on several processes with the same result.
+
+    weights: (N,) how often each node counts, once if not given; a node of weight zero is no evidence for states.
+    """
     groups = trees.nodes_by_symbol()
-    views = Parallel(n_jobs=jobs)(delayed(_project_symbol)(features, group, options) for group in groups)
+    of_symbol = [None if weights is None else weights[group] for group in groups]
+    evidence = [len(group) if w is None else np.count_nonzero(w) for group, w in zip(groups, of_symbol, strict=True)]
+    supported = np.array([states_for(count, options.states) for count in evidence])
+    views = Parallel(n_jobs=jobs)(
+        delayed(_project_symbol)(features, group, options, w, int(m))
+        for group, w, m in zip(groups, of_symbol, supported, strict=True)
+    )
     states = np.array([len(view.sigma) for view in views])
     y, z = np.zeros((2, trees.n_nodes, states.max()))
     sigma = np.zeros((len(states), states.max()))
     for a, (group, view) in enumerate(zip(groups, views, strict=True)):
         y[group, : states[a]], z[group, : states[a]], sigma[a, : states[a]] = view
-    return ProjectedTrees(states, y, z, sigma)
+    return ProjectedTrees(states, y, z, sigma, supported, weights)

@@ -10,9 +10,9 @@ from spectral_latent.estimation.options import EstimationError, EstimatorOptions
 from spectral_latent.estimation.projections import ProjectedTrees
 from spectral_latent.estimation.smoothing import LeafSmoothing, solve
 from spectral_latent.operators import ObservableOperators
-from spectral_latent.trees import SkeletalTrees
+from spectral_latent.trees import FloatArray, SkeletalTrees
 
-__all__ = ["relative_frequencies", "spectral"]
+__all__ = ["draw_one_node_per_tree", "relative_frequencies", "spectral"]
 
 _LARGEST = 1e12  # no sound estimate comes near; beyond it a singular value was divided by that should not have been
 
@@ -36,13 +36,34 @@ def relative_frequencies(
     return solve(Moments.of(trees, trees.rules, states, ones, ones), leaf_smoothing=leaf_smoothing, fragments=fragments)
 
 
+def draw_one_node_per_tree(trees: SkeletalTrees, rng: np.random.Generator) -> FloatArray:
+    """Weights (N,) that leave one node of each tree, drawn uniformly, and count it once for every node of its tree.
+
+    The long paper (sections 7.1 and 8) draws the same way but counts every draw once.  The chance of a node, 1 / N, then
+    depends on the inside and the outside tree together, which are no longer independent given the state, as Theorem 2
+    needs them: the estimates converge, but to other numbers.  Counted N times, sums over draws have the expectation of
+    sums over all nodes.
+
+    >>> trees = SkeletalTrees.of([0, 0, 0], left=[-1, -1, 0], right=[-1, -1, 1], terminal=[5, 6, -1], root=[2])
+    >>> draw_one_node_per_tree(trees, np.random.default_rng(0))
+    array([0., 0., 3.])
+    """
+    first = np.concatenate([[0], trees.root[:-1] + 1])[: len(trees.root)]
+    size = trees.root + 1 - first
+    weights = np.zeros(trees.n_nodes)
+    weights[rng.integers(first, trees.root + 1)] = size
+    return weights
+
+
 def spectral(data: TrainingData, projected: ProjectedTrees, options: EstimatorOptions) -> ObservableOperators:
     """Observable operators in the basis of the projections, without local optima.
 
     Raises EstimationError if the estimated parameters are of absurd size.
     """
     with threadpool_limits(1):
-        moments = Moments.of(data.trees, data.trees.rules, projected.states, projected.y, projected.z)
+        moments = Moments.of(
+            data.trees, data.trees.rules, projected.states, projected.y, projected.z, projected.weights
+        )
         operators = solve(moments, options.smoothing, data.leaf_smoothing, data.fragments)
     packed = operators.packed
     sizes = [np.abs(array).max(initial=0.0) for array in (packed.root, packed.leaf, packed.unary, packed.data)]

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from spectral_latent.trees import FloatArray
+from spectral_latent.trees import FloatArray, IntArray
 
 __all__ = ["Tensor"]
 
@@ -76,6 +76,12 @@ class Tensor:
         a, b, c = maps
         dense = None if self.dense is None else np.einsum("pa,qb,rc,abc->pqr", a, b, c, self.dense, optimize=True)
         return Tensor(self.first @ a.T, self.second @ b.T, self.third @ c.T, dense)
+
+    def selected(self, keep: tuple[IntArray, IntArray, IntArray]) -> Tensor:
+        """The part of the tensor at some indices of each leg."""
+        a, b, c = keep
+        dense = None if self.dense is None else self.dense[np.ix_(a, b, c)]
+        return Tensor(self.first[:, a], self.second[:, b], self.third[:, c], dense)
 
     def scale(self, factor: float) -> Tensor:
         """The tensor times a number."""

@@ -156,3 +156,13 @@ def test_every_estimator_trains_a_parser(run: Run, treebank: Path, tmp_path: Pat
 
 def test_the_choice_of_estimators_is_the_librarys() -> None:
     assert get_args(EstimatorName) == ESTIMATORS
+
+
+def test_states_are_chosen_on_held_out_trees(run: Run, treebank: Path, tmp_path: Path) -> None:
+    model = tmp_path / "model"
+    result = run("train", "constituency", treebank, "-o", model, "--states", "3", "--choose-states", treebank)
+    assert result.exit_code == 0
+    assert "states 1/" in result.stderr
+    assert ConstituencyModel.load(model).operators.states.max() <= 3
+    wrong = run("train", "constituency", treebank, "-o", model, "--estimator", "em", "--choose-states", treebank)
+    assert (wrong.exit_code, "goes with --estimator spectral" in wrong.stderr) == (2, True)

@@ -1,0 +1,44 @@
+"""Choosing the states of all symbols together, on held-out data (Narayan and Cohen 2016).
+
+Moments are taken once, for the most states; any smaller choice is a part of them, so a trial costs no pass over the
+trees.  Symbols are visited by falling frequency; each tries every candidate and keeps the best, given the choices so
+far.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from spectral_latent.estimation.moments import Moments
+from spectral_latent.estimation.options import Listener, Progress, silent
+from spectral_latent.trees import IntArray
+
+__all__ = ["search_states"]
+
+
+def search_states(
+    moments: Moments,
+    score: Callable[[Moments], float],
+    candidates: Sequence[int],
+    *,
+    symbols: int | None = None,
+    listener: Listener = silent,
+) -> IntArray:
+    """States (S,) of each symbol that score best, found symbol by symbol.
+
+    score: of truncated moments, higher is better.  candidates: numbers of states to try; those above what a symbol
+    has are not.  symbols: how many of the most frequent symbols to visit; all if None.
+    """
+    states = moments.states.copy()
+    order = np.argsort(-moments.count, kind="stable")[:symbols]
+    best = score(moments)
+    for done, a in enumerate(order, start=1):
+        for m in sorted({m for m in candidates if m < moments.states[a]}):
+            trial = states.copy()
+            trial[a] = m
+            if (found := score(moments.truncated(trial))) > best:
+                best, states = found, trial
+        listener(Progress("states", done, len(order), score=best))
+    return states
