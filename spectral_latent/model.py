@@ -12,7 +12,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
 
@@ -42,6 +42,7 @@ from spectral_latent.trees.graphs import (
     MISSING,
     GraphError,
     GraphTrees,
+    Part,
     Symbol,
     checked_name,
     from_networkx,
@@ -254,7 +255,7 @@ class LatentTreeModel:
         """Read a model.  Raises ModelFileError if the file is not a whole model of this kind and version."""
         arrays, settings = load_model(path, _KIND)
         try:
-            symbols = [Symbol(_name(label), part) for label, part in settings["symbols"]]
+            symbols = [_symbol(*symbol) for symbol in settings["symbols"]]
             terminals = [_name(terminal) for terminal in settings["terminals"]]
             if len(set(symbols)) < len(symbols) or len(set(terminals)) < len(terminals):
                 raise ValueError("a name stands twice")
@@ -305,6 +306,13 @@ def _plain(name: Hashable) -> Any:
     if name is not None and not isinstance(name, str | int | float):
         raise ValueError(f"{name!r} cannot be saved: names must be strings, numbers, None or tuples of them")
     return name
+
+
+def _symbol(label: Any, part: Any) -> Symbol:
+    """A symbol as `save` wrote it."""
+    if part not in get_args(Part):
+        raise ValueError(f"{part!r} is no part of a node")
+    return Symbol(_name(label), part)
 
 
 def _name(plain: Any) -> Hashable:

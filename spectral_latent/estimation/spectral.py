@@ -39,10 +39,8 @@ def relative_frequencies(
 def draw_one_node_per_tree(trees: SkeletalTrees, rng: np.random.Generator) -> FloatArray:
     """Weights (N,) that leave one node of each tree, drawn uniformly, and count it once for every node of its tree.
 
-    The long paper (sections 7.1 and 8) draws the same way but counts every draw once.  The chance of a node, 1 / N, then
-    depends on the inside and the outside tree together, which are no longer independent given the state, as Theorem 2
-    needs them: the estimates converge, but to other numbers.  Counted N times, sums over draws have the expectation of
-    sums over all nodes.
+    So weighted, sums over draws have the expectation of sums over all nodes.  The long paper (sections 7.1 and 8) draws
+    the same way but counts every draw once; with N the nodes of a tree, that learns p(tree) / N instead of p(tree).
 
     >>> trees = SkeletalTrees.of([0, 0, 0], left=[-1, -1, 0], right=[-1, -1, 1], terminal=[5, 6, -1], root=[2])
     >>> draw_one_node_per_tree(trees, np.random.default_rng(0))

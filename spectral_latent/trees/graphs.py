@@ -50,6 +50,7 @@ class Missing(Enum):
 
 
 MISSING: Final = Missing.MISSING
+Part = Literal["node", "rest", "observation"]
 
 
 class Symbol(NamedTuple):
@@ -59,7 +60,7 @@ class Symbol(NamedTuple):
     """
 
     label: Hashable
-    part: Literal["node", "rest", "observation"] = "node"
+    part: Part = "node"
 
 
 class GraphTrees(NamedTuple):
