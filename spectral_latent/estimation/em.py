@@ -117,13 +117,13 @@ def maximisation(counts: Counts, rules: Rules, states: IntArray, substates: floa
 
 
 def random_start(trees: SkeletalTrees, states: IntArray, seed: int = 0) -> ObservableOperators:
-    """Relative frequencies spread evenly over states (S,), each number then raised by up to a tenth at random."""
+    """Relative frequencies spread evenly over states (S,), each number then multiplied by 0.5 to 1.5 at random."""
     rng = np.random.default_rng(seed)
     rules, largest = trees.rules, int(states.max())
     valid = (np.arange(largest) < states[:, None]).astype(float)
 
     def noise(*shape: int) -> FloatArray:
-        return rng.uniform(1.0, 1.1, shape)
+        return rng.uniform(0.5, 1.5, shape)
 
     leaf, unary, binary = (
         np.bincount(trees.rule[kind], minlength=len(table)).astype(float)
@@ -138,8 +138,13 @@ def random_start(trees: SkeletalTrees, states: IntArray, seed: int = 0) -> Obser
         states,
         roots[:, None] * valid * noise(*valid.shape),
         leaf[:, None] * valid[rules.leaf[:, 0]] * noise(len(leaf), largest),
-        unary[:, None, None] * (valid[a, :, None] * valid[b, None, :]) * noise(len(unary), largest, largest),
-        [Tensor.of_dense(count * noise(*states[rule])) for count, rule in zip(binary, rules.binary, strict=True)],
+        (unary / states[b])[:, None, None]
+        * (valid[a, :, None] * valid[b, None, :])
+        * noise(len(unary), largest, largest),
+        [
+            Tensor.of_dense(count / states[rule[1:]].prod() * noise(*states[rule]))
+            for count, rule in zip(binary, rules.binary, strict=True)
+        ],
     )
     return normalised(operators)
 

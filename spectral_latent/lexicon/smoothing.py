@@ -92,7 +92,7 @@ def _posteriors(rare: _Emissions, ladders: IntArray, options: LexiconOptions) ->
     back_off = max(options.back_off, 1e-9)  # a signature without rare words always backs off
     for level in range(DEPTH):
         evidence = rare._replace(terminal=ladders[rare.terminal, level])
-        evidence = evidence.where(evidence.terminal >= 0)
+        evidence = evidence.where(evidence.terminal >= 0).plus()
         if level:
             here = np.unique(ladders[ladders[:, level] >= 0, level])
             evidence = evidence.plus(rungs[-1].lent(ladders[here, level - 1], here).times(back_off))

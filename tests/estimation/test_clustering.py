@@ -35,7 +35,7 @@ def test_clusters_find_states_that_lie_apart() -> None:
     rng = np.random.default_rng(1)
     truth = rng.integers(0, 3, TREES.n_nodes)
     y = np.eye(3)[truth] + rng.normal(scale=0.02, size=(TREES.n_nodes, 3))
-    projected = ProjectedTrees(np.array([3, 3]), y, y.copy(), np.ones((2, 3)))
+    projected = ProjectedTrees(np.array([3, 3]), y, y.copy(), np.ones((2, 3)), np.array([3, 3]))
     found = cluster_states(TREES, projected, seed=0)
     for a in range(2):
         pairs = set(zip(truth[TREES.symbol == a].tolist(), found[TREES.symbol == a].tolist(), strict=True))
@@ -43,8 +43,6 @@ def test_clusters_find_states_that_lie_apart() -> None:
 
 
 def test_empty_clusters_are_no_states() -> None:
-    projected = ProjectedTrees(
-        np.array([4, 4]), np.ones((TREES.n_nodes, 4)), np.ones((TREES.n_nodes, 4)), np.ones((2, 4))
-    )
+    projected = ProjectedTrees(np.array([4, 4]), *np.ones((2, TREES.n_nodes, 4)), np.ones((2, 4)), np.array([4, 4]))
     found = cluster_states(TREES, projected)
     assert from_states(TREES, found).states.tolist() == [found[TREES.symbol == a].max() + 1 for a in range(2)]

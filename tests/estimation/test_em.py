@@ -204,3 +204,14 @@ def test_the_same_seed_gives_the_same_bits(estimator: str) -> None:
     data = data_of(sampled(2))
     first, second = (estimate(data, EstimatorOptions(estimator=estimator, states=3, seed=5)) for _ in range(2))
     np.testing.assert_array_equal(first.packed.data, second.packed.data)
+
+
+@pytest.mark.parametrize("m", [1, 2, 4])
+def test_random_starts_keep_the_share_of_every_rule(m: int) -> None:
+    """Up to noise: the share of binary rules does not depend on the number of states."""
+    trees = sampled()
+    operators = random_start(trees, np.array([m, m]), 0)
+    plain = from_states(trees, np.zeros(trees.n_nodes, dtype=np.int64))
+    for tensor, expected in zip(operators.binary, plain.binary, strict=True):
+        share = tensor.multiplied_out().sum(axis=(1, 2))
+        np.testing.assert_allclose(share, expected.multiplied_out().item(), rtol=0.35)

@@ -571,7 +571,6 @@ def test_a_component_without_a_tree_may_be_left_out() -> None:
     assert posteriors(operators, forest).tolist() == [1.0] * 3 + [0.0] * 3
 
 
-@pytest.mark.xfail(strict=True, reason="bug: _add lets a vector of zeros raise the exponent")
 def test_a_parent_of_weight_zero_does_not_hide_the_outside_vector_of_another() -> None:
     """A leaf under a root by a rule of weight zero, and under another root by 300 rules of 1/1000."""
     rules = Rules(np.array([[0, 0]]), np.array([[0, 0], [1, 0]]), np.empty((0, 3), int))

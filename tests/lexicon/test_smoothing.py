@@ -209,9 +209,9 @@ def test_frequent_words_keep_what_was_seen() -> None:
 
 
 def test_shares_are_added_up_over_words_before_small_ones_are_left_out() -> None:
-    """A hundred words of one symbol: each is a hundredth of the evidence, together they are all of it."""
-    lexicon = Lexicon([f"w{i}x" for i in range(100)], LexiconOptions(share=0.0, least=0.05))
-    moments = moments_of({(0, x): 1 for x in range(100)}, 0, 0)
+    """A word seen ten times and ninety seen once, of one symbol: together they are all the evidence there is."""
+    lexicon = Lexicon([f"w{i}x" for i in range(91)], LexiconOptions(share=0.0, least=0.05))
+    moments = moments_of({(0, x): 1 if x else 10 for x in range(91)}, 0, 0)
     rules, total = smooth_emissions(lexicon, moments, np.arange(N_SYMBOLS))
     assert total[rules[:, 1] == lexicon.unknown] == pytest.approx(np.ones((1, 1)))
 
