@@ -37,17 +37,21 @@ from spectral_latent.operators import (
     options_from,
     save_model,
 )
-from spectral_latent.trees import BoolArray, FloatArray, Forest, IntArray, SkeletalTrees, Vocabulary
-from spectral_latent.trees.graphs import (
+from spectral_latent.trees import (
     MISSING,
+    BoolArray,
+    FloatArray,
+    Forest,
     GraphError,
     GraphTrees,
-    Part,
+    IntArray,
+    SkeletalTrees,
     Symbol,
-    checked_name,
+    Vocabulary,
     from_networkx,
     to_networkx,
 )
+from spectral_latent.trees.graphs import Part, checked_name
 
 if TYPE_CHECKING:  # importing it takes a quarter of a second
     import networkx as nx
@@ -131,7 +135,8 @@ class LatentTreeModel:
 
         An inside feature may look at the node and all below it, an outside feature at all else and the node's label:
         that the two share no more than the latent state is what the method rests on, and is not checked.  Symbols
-        that are a part of a node have the node's outside features, and no inside features but the templates.
+        that are a part of a node have the node's outside features; the rest of its children has the inside features
+        of the first among them.
 
         Raises GraphError if a graph is no tree, an observation is missing, or a feature is NaN or unhashable.
         """
@@ -145,7 +150,8 @@ class LatentTreeModel:
         owner = trees.follow(np.where(is_node, -1, trees.parent))
         inner, outer = neighbourhoods(trees)
         for name, feature in (inside_features or {}).items():
-            inner[f"given: {name}"] = np.where(is_node, _column(name, feature, graphs, read, is_node), -1)
+            column = _column(name, feature, graphs, read, is_node)
+            inner[f"given: {name}"] = np.where(is_node | (trees.left < 0), column, column[trees.left])
         for name, feature in (outside_features or {}).items():
             outer[f"given: {name}"] = _column(name, feature, graphs, read, is_node)[owner]
         data = TrainingData(trees, FeatureColumns.of(inner, outer))
@@ -189,9 +195,7 @@ class LatentTreeModel:
         inner = inside(self.operators, forest)
         if not total_weight(self.operators, forest, inner).sign[0]:
             dead = np.append(np.flatnonzero(~inner.vectors.any(axis=1)), read.trees.root)[0]
-            raise ValueError(
-                f"the tree has weight zero, from {_where(read, dead)} on: what stands there was never seen"
-            )
+            raise ValueError(f"the tree has weight zero: what stands at {_where(read, int(dead))} was never seen")
         return read, forest, inner, outside(self.operators, forest, inner)
 
     def marginals(self, graph: nx.DiGraph) -> dict[Hashable, FloatArray]:

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 __all__ = ["demo"]
 
 _NAMES = ("plain PCFG", "spectral", "truth")
-_LEARNT = ((_NAMES[0], 1), (_NAMES[1], 16))  # with the most states of a symbol
 _HELD_OUT = 300
 
 
@@ -35,13 +34,9 @@ def demo(quiet: bool) -> None:
     notes = Notes(quiet)
     trees, held_out = embedded_treebank(), embedded_treebank(_HELD_OUT, seed=1)
     notes.say("Compiling; this takes half a minute the first time")
-    _train(trees[:20], 2)
-    models, seconds = [], []
-    for name, states in _LEARNT:
-        notes.say(f"Learning from {len(trees)} trees: {name}")
-        model, taken = _train(trees, states)
-        models.append(model)
-        seconds.append(f"{taken:.1f}")
+    _learnt(trees[:20])
+    notes.say(f"Learning from {len(trees)} trees")
+    models, seconds = _learnt(trees)
     models.append(embedded_truth())
     notes.say(f"Parsing {len(held_out)} other sentences")
     results = [evaluation(model, held_out, notes) for model in models]
@@ -49,14 +44,16 @@ def demo(quiet: bool) -> None:
     click.echo(_example(results))
 
 
-def _train(trees: Sequence[Phrase], states: int) -> tuple[ConstituencyModel, float]:
-    """A model, and the CPU seconds that it took."""
-    from spectral_latent.constituency import ConstituencyModel, ConstituencyOptions
-    from spectral_latent.estimation import EstimatorOptions
+def _learnt(trees: Sequence[Phrase]) -> tuple[list[ConstituencyModel], list[str]]:
+    """The plain and the spectral model, and the CPU seconds from trees to each."""
+    from spectral_latent.constituency import ConstituencyOptions, Treebank
+    from spectral_latent.estimation import estimate
 
     start = time.process_time()
-    model = ConstituencyModel.train(trees, ConstituencyOptions(estimator=EstimatorOptions(states=states)))
-    return model, time.process_time() - start
+    treebank = Treebank.of(trees, ConstituencyOptions())
+    plain = time.process_time() - start
+    models = [treebank.model(treebank.plain), treebank.model(estimate(treebank.data))]
+    return models, [f"{plain:.1f}", f"{time.process_time() - start:.1f}"]
 
 
 def _mean_logs(models: Sequence[ConstituencyModel], trees: Sequence[Phrase]) -> FloatArray:

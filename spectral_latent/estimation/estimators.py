@@ -19,23 +19,31 @@ from spectral_latent.estimation.options import (
 from spectral_latent.estimation.projections import ProjectedTrees, project_trees, states_for
 from spectral_latent.estimation.spectral import draw_one_node_per_tree, spectral
 from spectral_latent.operators import ObservableOperators
+from spectral_latent.trees import FloatArray
 
 __all__ = ["estimate"]
 
 _log = logging.getLogger(__name__)
 
 
+def _drawn(data: TrainingData, seed: int) -> FloatArray:
+    """Weights (N,) of one node per tree."""
+    if data.leaf_smoothing is not None:
+        raise EstimationError("one_node_per_tree is for trees whose leaves need no smoothing")
+    weights = draw_one_node_per_tree(data.trees, np.random.default_rng(seed))
+    if not weights[data.trees.root].any():
+        raise EstimationError("none of the nodes drawn is a root; one_node_per_tree needs more trees")
+    return weights
+
+
 def _projected(data: TrainingData, options: EstimatorOptions, jobs: int, listener: Listener) -> ProjectedTrees:
-    """The projections; what they could not give is told to the listener and, at level INFO, to the log."""
-    weights = None
-    if options.one_node_per_tree and options.estimator == "spectral":
-        if data.leaf_smoothing is not None:
-            raise EstimationError("one_node_per_tree is for trees whose leaves need no smoothing")
-        weights = draw_one_node_per_tree(data.trees, np.random.default_rng(options.seed))
+    """The projections; which symbols lost states is told to the listener and, at level INFO, to the log."""
+    one_per_tree = options.one_node_per_tree and options.estimator == "spectral"
+    weights = _drawn(data, options.seed) if one_per_tree else None
     projected = project_trees(data.trees, data.features, options, jobs, weights)
     if projected.lowered:
         told = ", ".join(f"{a} ({supported} to {kept})" for a, supported, kept in projected.lowered)
-        _log.info("too few singular values above %g of the first; states lowered of %s", options.cutoff, told)
+        _log.info("too few singular values above %g of the first: states lowered of symbols %s", options.cutoff, told)
     listener(Progress("projections", 1, 1, lowered=projected.lowered))
     return projected
 

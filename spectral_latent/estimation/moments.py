@@ -69,7 +69,8 @@ class Moments:
     ) -> Moments:
         """Moments of trees whose nodes have projected inside and outside trees y, z: (N, M), zero-padded.
 
-        weights: (N,) how often each node counts, once if not given.  Rules that the table lacks are left out.
+        weights: (N,) how often each node counts, once if not given.
+        Rules that the table lacks are left out.
         """
         rule, symbol, n_symbols = trees.rule_in(rules), trees.symbol, len(states)
         leaves = np.flatnonzero(trees.is_leaf & (rule >= 0))
@@ -78,12 +79,12 @@ class Moments:
             rules=rules,
             states=states,
             n_trees=float(w[trees.root].sum()),
-            count=np.bincount(symbol, w, minlength=n_symbols),
+            count=np.bincount(symbol, w, minlength=n_symbols).astype(float),
             root=row_sums(symbol[trees.root], y[trees.root] * w[trees.root, None], n_symbols),
             outer=row_sums(symbol, z if weights is None else z * w[:, None], n_symbols),
             inner=row_sums(symbol, y if weights is None else y * w[:, None], n_symbols),
             leaf=row_sums(leaf, z[leaves] * w[leaves, None], len(rules.leaf)),
-            leaf_count=np.bincount(leaf, w[leaves], minlength=len(rules.leaf)),
+            leaf_count=np.bincount(leaf, w[leaves], minlength=len(rules.leaf)).astype(float),
             unary=_unary(trees, rule, rules, y, z, w),
             binary=_binary(trees, rule, rules, states, y, z, weights),
         )
@@ -176,7 +177,7 @@ def _binary(
     z: FloatArray,
     weights: FloatArray | None,
 ) -> list[Tensor]:
-    """Multiplied out where there are weights: that the last column of a factor is of ones tells how many nodes it has."""
+    """Factored only without weights: the number of terms then is the count, as smoothing reads it."""
     nodes = np.flatnonzero(trees.is_binary)
     if not len(rules.binary):
         return []

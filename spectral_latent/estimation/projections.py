@@ -134,12 +134,12 @@ def project_trees(
     weights: (N,) how often each node counts, once if not given; a node of weight zero is no evidence for states.
     """
     groups = trees.nodes_by_symbol()
-    of_symbol = [None if weights is None else weights[group] for group in groups]
-    evidence = [len(group) if w is None else np.count_nonzero(w) for group, w in zip(groups, of_symbol, strict=True)]
-    supported = np.array([states_for(count, options.states) for count in evidence])
+    counted = trees.symbol if weights is None else trees.symbol[weights > 0]
+    evidence = np.bincount(counted, minlength=len(groups))
+    supported = np.array([states_for(int(count), options.states) for count in evidence])
     views = Parallel(n_jobs=jobs)(
-        delayed(_project_symbol)(features, group, options, w, int(m))
-        for group, w, m in zip(groups, of_symbol, supported, strict=True)
+        delayed(_project_symbol)(features, group, options, None if weights is None else weights[group], int(m))
+        for group, m in zip(groups, supported, strict=True)
     )
     states = np.array([len(view.sigma) for view in views])
     y, z = np.zeros((2, trees.n_nodes, states.max()))

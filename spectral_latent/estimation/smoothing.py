@@ -42,7 +42,7 @@ def _singles(tensor: Tensor) -> tuple[float, list[FloatArray]]:
         return tensor.n_terms, [factor[:, :-1].mean(axis=0) for factor in factors]
     n = tensor.dense[-1, -1, -1]
     sums = (tensor.dense[:-1, -1, -1], tensor.dense[-1, :-1, -1], tensor.dense[-1, -1, :-1])
-    return n, [total / max(n, 1.0) for total in sums]
+    return n, [total / (n or 1.0) for total in sums]
 
 
 def _rank_one(weight: float, vectors: list[FloatArray]) -> Tensor:
@@ -67,7 +67,7 @@ def _smoothed_matrix(matrix: FloatArray, symbol_means: list[FloatArray], smoothi
     """n times the smoothed mean of z ⊗ y, backing off to single moments: the arity-1 case of slide 25."""
     n = matrix[-1, -1]
     own = confidence(n, smoothing)
-    z, y = matrix[:-1, -1] / max(n, 1.0), matrix[-1, :-1] / max(n, 1.0)
+    z, y = matrix[:-1, -1] / (n or 1.0), matrix[-1, :-1] / (n or 1.0)
     backed_off = own * np.outer(z, y) + (1 - own) * np.outer(*symbol_means)
     smoothed: FloatArray = own * matrix[:-1, :-1] + n * (1 - own) * backed_off
     return smoothed
@@ -86,7 +86,7 @@ def solve(
     sums (R0, M) to use, which may be more rules than were seen.  `fragments` is a number of trees to add, rooted in
     every symbol in proportion to its nodes, so that a part of a tree may stand alone.
     """
-    count = np.maximum(moments.count, 1.0)
+    count = np.where(moments.count > 0, moments.count, 1.0)
     outer, inner = moments.outer / count[:, None], moments.inner / count[:, None]
     size = moments.states
     binary = [

@@ -33,7 +33,17 @@ from spectral_latent.trees.symbols import Vocabulary
 if TYPE_CHECKING:  # importing it takes a quarter of a second
     import networkx as nx
 
-__all__ = ["MISSING", "GraphError", "GraphTrees", "Missing", "Symbol", "checked_name", "from_networkx", "to_networkx"]
+__all__ = [
+    "MISSING",
+    "GraphError",
+    "GraphTrees",
+    "Missing",
+    "Part",
+    "Symbol",
+    "checked_name",
+    "from_networkx",
+    "to_networkx",
+]
 
 
 class GraphError(ValueError):

@@ -9,8 +9,8 @@ import itertools
 import math
 from collections import defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass
-from functools import cache
+from dataclasses import dataclass, replace
+from functools import cache, reduce
 from typing import NamedTuple
 
 import numpy as np
@@ -37,7 +37,7 @@ STRUCTURES = {
     ),
     "binary trees with unary rules": Structure(
         [[0, 0, 1, 2], [0, 1]],
-        {"leaf": [(0, 0), (0, 1), (1, 1), (1, 2)], "unary": [(0, 1), (1, 0)], "binary": BRANCHING},
+        {"leaf": [(0, 0), (0, 1), (1, 1), (1, 2)], "unary": [(0, 1)], "binary": BRANCHING},
         roots=[0, 1],
     ),
     # two tags: 0, 1 the rest of a sequence from a word of this tag on; 2, 3 the word
@@ -74,20 +74,15 @@ def random_model(structure: Structure, rng: np.random.Generator) -> Lpcfg:
     model = random_lpcfg(rng, [len(of_symbol) for of_symbol in levels], structure.rules)
     for kind in ("unary", "binary"):
         for (a, *below), array in model.of(kind).items():
-            for axis, b in enumerate(below, start=1):
-                lower = levels[b] < levels[a][:, None]
-                array *= np.expand_dims(lower, tuple({1, 2} - {axis})[: array.ndim - 2])
+            highest = reduce(np.maximum.outer, (levels[b] for b in below))
+            array *= highest < levels[a].reshape(-1, *[1] * highest.ndim)
     for a, m in enumerate(model.states):
         mine = [array for kind in structure.rules for rule, array in model.of(kind).items() if rule[0] == a]
         total = sum(array.reshape(m, -1).sum(axis=1) for array in mine)
         for array in mine:
             array /= total.reshape(-1, *[1] * (array.ndim - 1))
-        if a not in structure.roots:
-            model.pi[a][:] = 0.0
-    share = sum(vector.sum() for vector in model.pi)
-    for vector in model.pi:
-        vector /= share
-    return model
+    pi = [vector * (a in structure.roots) for a, vector in enumerate(model.pi)]
+    return replace(model, pi=[vector / np.concatenate(pi).sum() for vector in pi])
 
 
 class FullTree(NamedTuple):
@@ -164,3 +159,24 @@ class Population:
             for item in spans(self.trees[number]):
                 found[item] += float(self.p[number])
         return found
+
+
+def with_twin(model: Lpcfg, a: int, h: int, share: float) -> Lpcfg:
+    """The same distribution over trees with one more state of symbol a, which does as h does and takes its share."""
+
+    def split(array: np.ndarray, axis: int) -> np.ndarray:
+        last = np.moveaxis(array, axis, -1)
+        ours = last * np.where(np.arange(last.shape[-1]) == h, 1.0 - share, 1.0)
+        return np.moveaxis(np.concatenate([ours, last[..., [h]] * share], axis=-1), -1, axis)
+
+    def extended(rule: Rule, array: np.ndarray) -> np.ndarray:
+        for axis, b in enumerate(rule[1:], start=1):
+            if array.ndim > 1 and b == a:
+                array = split(array, axis)
+        return np.concatenate([array, array[h : h + 1]]) if rule[0] == a else array
+
+    tables = (
+        {rule: extended(rule, array) for rule, array in model.of(kind).items()} for kind in ("leaf", "unary", "binary")
+    )
+    pi = [split(vector, 0) if b == a else vector for b, vector in enumerate(model.pi)]
+    return Lpcfg([m + (b == a) for b, m in enumerate(model.states)], pi, *tables)

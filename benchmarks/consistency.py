@@ -1,0 +1,168 @@
+"""Theorem 3 of the long paper, measured: how the error of estimated tree probabilities falls with the number of trees.
+
+    python benchmarks/consistency.py                       # table, slopes, and docs/consistency.png
+    python benchmarks/consistency.py --trees 1000 10000 --seeds 3 --plot error.png
+
+Trees are sampled from a known L-PCFG that satisfies conditions 1 and 2; the model is estimated from all nodes, and from
+one node of each tree, as the theorem assumes; the error is Σ |p̂(τ) - p(τ)| over all trees τ.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from itertools import product
+from pathlib import Path
+
+import numpy as np
+
+from spectral_latent.estimation import (
+    EstimatorOptions,
+    FeatureColumns,
+    TrainingData,
+    draw_one_node_per_tree,
+    estimate,
+    inside_templates,
+    outside_templates,
+    project_trees,
+    spectral,
+)
+from spectral_latent.inference import sample_trees, tree_weights
+from spectral_latent.operators import ObservableOperators, Tensor
+from spectral_latent.trees import FloatArray, Forest, Rules, SkeletalTrees
+
+PLOT = Path(__file__).resolve().parents[1] / "docs" / "consistency.png"
+HELD_OUT = 5_000  # trees that the error is a mean over
+OPTIONS = EstimatorOptions(states=2, scaling=None, smoothing=None)
+INSIDE, OUTSIDE = ("rule", "left-opened", "right-opened"), ("above", "above-2")
+STYLE = (("#0b5fa5", "o"), ("#c2571a", "s"), ("#777777", "^"))
+
+
+def true_model() -> ObservableOperators:
+    """Phrases (symbol 0) of phrases and words (symbol 1), each in two states that children mostly inherit."""
+    rules = Rules(
+        leaf=np.array([[1, x] for x in range(6)]),
+        unary=np.empty((0, 2), dtype=np.int64),
+        binary=np.array([[0, 0, 1], [0, 1, 0], [0, 1, 1]]),
+    )
+    choice = np.array([[0.35, 0.05, 0.60], [0.05, 0.35, 0.60]])  # of a rule, given the state
+    inherit = np.array([[0.9, 0.1], [0.2, 0.8]])  # of a child's state, given the parent's
+    emit = np.array([[0.45, 0.30, 0.15, 0.05, 0.03, 0.02], [0.01, 0.02, 0.07, 0.15, 0.25, 0.50]])
+    both = inherit[:, :, None] * inherit[:, None, :]
+    return ObservableOperators(
+        rules,
+        states=np.array([2, 2]),
+        root=np.array([[0.6, 0.4], [0.0, 0.0]]),
+        leaf=emit.T,
+        unary=np.empty((0, 2, 2)),
+        binary=[Tensor.of_dense(choice[:, r, None, None] * both) for r in range(3)],
+        probabilities=True,
+    )
+
+
+def features_of(trees: SkeletalTrees) -> FeatureColumns:
+    """The rule at a node and below it, and one and two rules up."""
+    inside, outside = inside_templates(trees), outside_templates(trees)
+    return FeatureColumns.of({name: inside[name] for name in INSIDE}, {name: outside[name] for name in OUTSIDE})
+
+
+def error(estimated: ObservableOperators, truth: ObservableOperators, trees: SkeletalTrees) -> float:
+    """Σ_τ |p̂(τ) - p(τ)| = E |p̂(τ) / p(τ) - 1|, the mean over trees sampled from p."""
+    theirs, ours = (tree_weights(model, Forest.of_trees(trees, model.rules)) for model in (truth, estimated))
+    return float(np.abs(ours.sign * np.exp(ours.log - theirs.log) - 1.0).mean())
+
+
+def all_nodes(data: TrainingData, seed: int) -> ObservableOperators:
+    """The estimator as it is used."""
+    return estimate(data, OPTIONS)
+
+
+def one_node_per_tree(data: TrainingData, seed: int) -> ObservableOperators:
+    """I.i.d. examples, each counted once for every node of its tree."""
+    return estimate(data, replace(OPTIONS, seed=seed, one_node_per_tree=True))
+
+
+def one_node_counted_once(data: TrainingData, seed: int) -> ObservableOperators:
+    """The examples as the long paper (section 8) prints them."""
+    drawn = draw_one_node_per_tree(data.trees, np.random.default_rng(seed)) > 0
+    return spectral(data, project_trees(data.trees, data.features, OPTIONS, weights=drawn.astype(float)), OPTIONS)
+
+
+VARIANTS: dict[str, Callable[[TrainingData, int], ObservableOperators]] = {
+    "all nodes": all_nodes,
+    "one node per tree": one_node_per_tree,
+    "one node, counted once": one_node_counted_once,
+}
+
+
+def errors(sizes: Sequence[int], seeds: int, variants: Iterable[str] = VARIANTS) -> dict[str, FloatArray]:
+    """Of each variant the errors (sizes, seeds) of estimates from independent samples."""
+    truth = true_model()
+    unseen = sample_trees(truth, HELD_OUT, np.random.default_rng([0, 0])).trees
+    found = {name: np.zeros((len(sizes), seeds)) for name in variants}
+    for (i, n_trees), seed in product(enumerate(sizes), range(seeds)):
+        trees = sample_trees(truth, n_trees, np.random.default_rng([1 + seed, n_trees])).trees
+        data = TrainingData(trees, features_of(trees))
+        for name, table in found.items():
+            table[i, seed] = error(VARIANTS[name](data, seed), truth, unseen)
+    return found
+
+
+def fitted(sizes: Sequence[int], table: FloatArray) -> tuple[float, float]:
+    """Slope and intercept of log error (sizes, seeds) on log size, by least squares."""
+    slope, intercept = np.polyfit(np.log(sizes), np.log(table).mean(axis=1), 1)
+    return float(slope), float(intercept)
+
+
+def report(sizes: Sequence[int], found: dict[str, FloatArray]) -> None:
+    """Print geometric means over the seeds, and the slopes."""
+    print(f"| trees | {' | '.join(found)} |\n| ---: |{' ---: |' * len(found)}")
+    for i, n_trees in enumerate(sizes):
+        cells = (f"{np.exp(np.log(table[i]).mean()):.4f}" for table in found.values())
+        print(f"| {n_trees:,} | {' | '.join(cells)} |")
+    print(f"| slope | {' | '.join(f'{fitted(sizes, table)[0]:.2f}' for table in found.values())} |")
+
+
+def plot(sizes: Sequence[int], found: dict[str, FloatArray], path: Path) -> None:
+    """Every estimate as a point, on logarithmic axes; lines are fitted, or join the means where nothing converges."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(6.4, 4.0), layout="constrained")
+    axes = figure.subplots()
+    ends = np.array([min(sizes), max(sizes)])
+    for (name, table), (colour, marker) in zip(found.items(), STYLE, strict=False):
+        slope, intercept = fitted(sizes, table)
+        at = np.repeat(sizes, table.shape[1])
+        axes.plot(at, table.ravel(), marker, color=colour, markersize=4.5, alpha=0.5, markeredgewidth=0)
+        if VARIANTS[name] is one_node_counted_once:
+            axes.plot(sizes, np.exp(np.log(table).mean(axis=1)), "--", color=colour, label=f"{name}: no convergence")
+        else:
+            label = f"{name}: slope {slope:.2f}".replace("-", "\N{MINUS SIGN}")
+            axes.plot(ends, np.exp(intercept) * ends**slope, color=colour, label=label)
+    axes.set(xscale="log", yscale="log", xlabel="training trees $M$")
+    axes.set_ylabel(r"error  $\Sigma_{\tau}\;|\hat{p}(\tau) - p(\tau)|$")
+    axes.grid(which="major", color="#e4e4e4", linewidth=0.7)
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.legend(frameon=False, loc="lower left")
+    figure.savefig(path, dpi=120)
+    print(f"\n{path}")
+
+
+def main() -> None:
+    """Measure, print and draw."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--trees", type=int, nargs="+", default=np.logspace(3, 6, 7).round().astype(int).tolist())
+    parser.add_argument("--seeds", type=int, default=4, help="independent samples of each size")
+    parser.add_argument("--plot", type=Path, default=PLOT, help="the figure to write")
+    arguments = parser.parse_args()
+    start = time.process_time()
+    found = errors(arguments.trees, arguments.seeds)
+    report(arguments.trees, found)
+    print(f"\n{time.process_time() - start:.0f} CPU seconds")
+    plot(arguments.trees, found, arguments.plot)
+
+
+if __name__ == "__main__":
+    main()

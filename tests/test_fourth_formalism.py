@@ -1,0 +1,256 @@
+"""A fourth formalism, of nothing but the core's rooms: arithmetic without brackets, `a + 2 * b`.
+
+Trees say `op` at every node, and the operator is what a node observes; that `*` binds closer than `+` and that both
+group to the left is for latent states to find.  The five questions of a formalism are the five parts of `Arithmetic`.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import networkx as nx
+import numpy as np
+import pytest
+
+from spectral_latent.estimation import (
+    EstimatorOptions,
+    FeatureColumns,
+    TrainingData,
+    estimate,
+    inside_templates,
+    joint,
+    outside_templates,
+)
+from spectral_latent.inference import Derivation, best_derivation, inside, marginals, outside, total_weight
+from spectral_latent.operators import ObservableOperators
+from spectral_latent.trees import Forest, Rules, SkeletalTrees, Symbol, Vocabulary, from_networkx, to_networkx
+
+Expression = str | tuple[str, Any, Any]  # a value, or an operator with two expressions
+
+OP, OPERATOR, REST, VALUE = SYMBOLS = [Symbol("op"), Symbol("op", "observation"), Symbol("op", "rest"), Symbol("value")]
+
+
+@dataclass
+class Chart:
+    """A forest over some tokens; `position` (I,) is the token that an item is, or the first one that it covers."""
+
+    forest: Forest
+    position: list[int]
+
+
+class Arithmetic:
+    """The formalism."""
+
+    def __init__(self, terminals: Sequence[str]) -> None:
+        self.terminals = Vocabulary(terminals)
+
+    # How does a domain object become an s-tree?
+
+    @staticmethod
+    def graph(expression: Expression) -> nx.DiGraph:
+        graph = nx.DiGraph()
+
+        def add(expression: Expression) -> int:
+            node = len(graph)
+            if isinstance(expression, str):
+                graph.add_node(node, label="value", observation=expression)
+            else:
+                graph.add_node(node, label="op", observation=expression[0])
+                for child in expression[1:]:
+                    graph.add_edge(node, add(child))
+            return node
+
+        add(expression)
+        return graph
+
+    def trees(self, expressions: Sequence[Expression]) -> SkeletalTrees:
+        read = from_networkx(map(self.graph, map(self._known, expressions)), SYMBOLS, self.terminals)
+        assert read.symbols == SYMBOLS
+        return read.trees
+
+    def _known(self, expression: Expression) -> Expression:
+        if isinstance(expression, str):
+            return self.known(expression)
+        return expression[0], *map(self._known, expression[1:])
+
+    # Which features have an inside and an outside tree?
+
+    @staticmethod
+    def features(trees: SkeletalTrees) -> FeatureColumns:
+        """Those of the core, the operator at the top below, and the operator above with the side."""
+        operator = np.where(trees.is_binary, trees.terminal[trees.left], -1)
+        above = trees.parent
+        while (inner := (above >= 0) & (operator[above] < 0)).any():  # a rest is no operator's own node
+            above = np.where(inner, trees.parent[above], above)
+        outer = joint(np.where(above < 0, -1, operator[above]), trees.is_right_child.astype(int))
+        return FeatureColumns.of(inside_templates(trees) | {"op": operator}, outside_templates(trees) | {"op": outer})
+
+    # Which forest has a bare input?
+
+    def forest(self, tokens: Sequence[str], rules: Rules) -> Chart:
+        """Items: tokens, spans of values i ... j-1, and the two sides of an operator in such a span."""
+        op, operator, rest, value = range(4)
+        items: list[tuple[int, int, list[tuple[int, int, int]]]] = []  # symbol, position, edges
+
+        def binary(*rule: int) -> int:
+            return int(Rules.find(rules.binary, np.array([rule]))[0])
+
+        def add(symbol: int, position: int, edges: list[tuple[int, int, int]]) -> int:
+            items.append((symbol, position, edges))
+            return len(items) - 1
+
+        known = [self.terminals[self.known(token)] for token in tokens]
+        leaf = Rules.find(rules.leaf, np.array([[(value, operator)[at % 2], x] for at, x in enumerate(known)]))
+        token = [add((value, operator)[at % 2], at, [(int(r), -1, -1)]) for at, r in enumerate(leaf)]
+        n = (len(tokens) + 1) // 2
+        span = {(i, i + 1): token[2 * i] for i in range(n)}
+        for width in range(2, n + 1):
+            for i in range(n - width + 1):
+                edges = []
+                for k in range(i + 1, i + width):
+                    sides = span[i, k], span[k, i + width]
+                    below = add(rest, 2 * i, [(binary(rest, *(items[side][0] for side in sides)), *sides)])
+                    edges.append((binary(op, operator, rest), token[2 * k - 1], below))
+                span[i, i + width] = add(op, 2 * i, edges)
+        edge = np.array([edge for *_, edges in items for edge in edges])
+        start = np.concatenate([[0], np.cumsum([len(edges) for *_, edges in items])])
+        symbol = np.array([symbol for symbol, *_ in items])
+        root, component = np.array([len(items) - 1]), np.array([0])
+        return Chart(Forest(symbol, start, *edge.T.copy(), root, component), [position for _, position, _ in items])
+
+    # How does a decoded derivation become a domain object again?
+
+    def expression(self, derivation: Derivation, chart: Chart, rules: Rules, tokens: Sequence[str]) -> Expression:
+        tree = derivation.tree(chart.forest, rules)
+        item = np.searchsorted(chart.forest.start, derivation.edges, side="right") - 1
+        spelling = [tokens[chart.position[i]] for i in item]
+        (graph,) = to_networkx(tree, SYMBOLS, self.terminals.names, attributes={"token": spelling})
+
+        def build(node: int) -> Expression:
+            below = [build(child) for child in graph.successors(node)]
+            return (graph.nodes[node]["observation"], *below) if below else graph.nodes[node]["token"]
+
+        return build(0)
+
+    # How is an unseen terminal scored?
+
+    def known(self, token: str) -> str:
+        """A token as a terminal: numbers and names that were never seen are `#` and `?`."""
+        return token if token in self.terminals else "#" if token.isdigit() else "?"
+
+
+@dataclass
+class Model:
+    """What the core makes of the formalism."""
+
+    formalism: Arithmetic
+    operators: ObservableOperators
+
+    @staticmethod
+    def train(formalism: Arithmetic, expressions: Sequence[Expression], states: int) -> Model:
+        trees = formalism.trees(expressions)
+        data = TrainingData(trees, formalism.features(trees))
+        return Model(formalism, estimate(data, EstimatorOptions("hybrid", states=states)))
+
+    def parse(self, tokens: Sequence[str]) -> Expression:
+        rules = self.operators.rules
+        chart = self.formalism.forest(tokens, rules)
+        inner = inside(self.operators, chart.forest)
+        mu = marginals(self.operators, chart.forest, inner, outside(self.operators, chart.forest, inner))
+        best = best_derivation(chart.forest, mu)
+        assert best is not None
+        return self.formalism.expression(best, chart, rules, tokens)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+
+
+def by_the_book(tokens: Sequence[str]) -> Expression:
+    """The expression that a calculator reads: products first, everything from the left."""
+    terms: list[Expression] = [tokens[0]]
+    for operator, value in zip(tokens[1::2], tokens[2::2], strict=True):
+        if operator == "*":
+            terms[-1] = ("*", terms[-1], value)
+        else:
+            terms.append(value)
+    total = terms[0]
+    for term in terms[1:]:
+        total = ("+", total, term)
+    return total
+
+
+def tokens_of(expression: Expression) -> list[str]:
+    if isinstance(expression, str):
+        return [expression]
+    return [*tokens_of(expression[1]), expression[0], *tokens_of(expression[2])]
+
+
+def sentences(n: int, values: Sequence[str], seed: int) -> list[list[str]]:
+    rng = np.random.default_rng(seed)
+    drawn = []
+    for size in rng.integers(1, 8, size=n):
+        tokens = rng.choice(values, size=2 * size - 1).tolist()
+        tokens[1::2] = rng.choice(["+", "*"], size=size - 1).tolist()
+        drawn.append(tokens)
+    return drawn
+
+
+VALUES = ["1", "2", "3", "a", "b", "c", "#", "?"]
+
+
+@pytest.fixture(scope="module")
+def models() -> dict[int, Model]:
+    expressions = list(map(by_the_book, sentences(600, VALUES, seed=0)))
+    formalism = Arithmetic([*VALUES, "+", "*"])
+    return {states: Model.train(formalism, expressions, states) for states in (1, 4)}
+
+
+def test_latent_states_learn_which_operator_binds_closer(models: dict[int, Model]) -> None:
+    held_out = sentences(200, VALUES, seed=1)
+    right = {m: np.mean([model.parse(s) == by_the_book(s) for s in held_out]) for m, model in models.items()}
+    assert right[1] < 0.7
+    assert right[4] > 0.97
+
+
+def test_unseen_terminals_are_scored_and_come_back_as_they_were(models: dict[int, Model]) -> None:
+    for tokens in sentences(100, ["17", "beta", "a", "2024"], seed=2):
+        expression = models[4].parse(tokens)
+        assert tokens_of(expression) == tokens
+    assert models[4].parse(["17", "+", "beta", "*", "a", "+", "9"]) == ("+", ("+", "17", ("*", "beta", "a")), "9")
+
+
+def test_the_weight_of_a_forest_is_that_of_all_bracketings(models: dict[int, Model]) -> None:
+    model = models[4]
+    rules = model.operators.rules
+
+    def bracketings(tokens: Sequence[str]) -> list[Expression]:
+        if len(tokens) == 1:
+            return [tokens[0]]
+        return [
+            (tokens[k], left, right)
+            for k in range(1, len(tokens), 2)
+            for left in bracketings(tokens[:k])
+            for right in bracketings(tokens[k + 1 :])
+        ]
+
+    tokens = ["a", "+", "2", "*", "b", "+", "c"]
+    chart, trees = (
+        model.formalism.forest(tokens, rules),
+        Forest.of_trees(model.formalism.trees(bracketings(tokens)), rules),
+    )
+    together, one_by_one = (
+        total_weight(model.operators, forest, inside(model.operators, forest)) for forest in (chart.forest, trees)
+    )
+    assert len(one_by_one.log) == 5
+    assert np.exp(together.log) == pytest.approx(np.exp(one_by_one.log).sum())
+
+
+def test_it_knows_nothing_but_the_core() -> None:
+    tree = ast.parse(Path(__file__).read_text(encoding="utf-8"))
+    modules = {node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and node.module}
+    rooms = {module.split(".")[1] for module in modules if module.startswith("spectral_latent")}
+    assert rooms == {"trees", "operators", "inference", "estimation"}

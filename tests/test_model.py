@@ -1,0 +1,583 @@
+"""Latent tree models over graphs, against enumeration of states and of unknown observations."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import itertools
+import json
+from collections.abc import Hashable, Iterator
+from pathlib import Path
+from typing import Any
+
+import networkx as nx
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from spectral_latent import model as model_module
+from spectral_latent.estimation import EstimationError, EstimatorOptions, TrainingData
+from spectral_latent.model import LatentTreeModel, neighbourhoods
+from spectral_latent.operators import ModelFileError, ObservableOperators, load_model, save_model
+from spectral_latent.trees import MISSING, GraphError, Symbol, from_networkx
+from tests.oracles import (
+    Lpcfg,
+    by_enumeration,
+    columns,
+    kind_and_rule,
+    post_order,
+    random_lpcfg,
+    random_numbers,
+    tree_strategy,
+)
+
+Nested = tuple[Any, ...]  # (label, observation, child, ...)
+
+SYMBOLS = [Symbol(label, part) for label in "AB" for part in ("node", "rest", "observation")]
+TERMINALS: list[Hashable] = [None, "x", "y", ("z", 1)]
+NODE, REST, SEEN = 0, 1, 2  # offsets of a label's symbols
+STATES = [2, 3, 2, 1, 2, 2]
+# every rule that a tree with labels A and B, up to three children and at most one observation at a node can have
+RULES: dict[str, list[tuple[int, ...]]] = {
+    "leaf": [(a, x) for a in (0, 3) for x in range(4)] + [(a, x) for a in (2, 5) for x in (1, 2, 3)],
+    "unary": [(a, b) for a in (0, 3) for b in (0, 3)],
+    "binary": [(a, b, c) for a in (0, 3) for b in (0, 3, a + SEEN) for c in (0, 3, a + REST)]
+    + [(a + REST, b, c) for a in (0, 3) for b in (0, 3) for c in (0, 3, a + REST)],
+}
+RULES = {kind: sorted(table) for kind, table in RULES.items()}
+
+trees = st.recursive(
+    st.tuples(st.sampled_from("AB"), st.sampled_from(TERMINALS)),
+    lambda below: st.builds(
+        lambda label, observation, children: (label, observation, *children),
+        st.sampled_from("AB"),
+        st.sampled_from(TERMINALS),
+        st.lists(below, min_size=1, max_size=3),
+    ),
+    max_leaves=4,
+)
+LARGEST = 9  # nodes of the largest s-tree whose states are enumerated
+
+
+def graph_of(tree: Nested) -> nx.DiGraph:
+    """Nodes are numbered in pre-order."""
+    graph = nx.DiGraph()
+
+    def add(tree: Nested) -> int:
+        node = len(graph)
+        graph.add_node(node, label=tree[0])
+        if tree[1] is not None:
+            graph.nodes[node]["observation"] = tree[1]
+        for child in tree[2:]:
+            graph.add_edge(node, add(child))
+        return node
+
+    add(tree)
+    return graph
+
+
+def s_tree(tree: Nested) -> tuple:
+    """The s-tree in the numbers of `SYMBOLS` and `TERMINALS`, as the oracles have it."""
+    label, observation, *children = tree
+    a, x = 3 * "AB".index(label), TERMINALS.index(observation)
+    if not children:
+        return a, x
+    parts = [s_tree(child) for child in children]
+    if x:
+        parts.insert(0, (a + SEEN, x))
+    while len(parts) > 2:
+        parts[-2:] = [(a + REST, *parts[-2:])]
+    return (a, *parts)
+
+
+def size(tree: Nested) -> int:
+    return len(list(post_order(s_tree(tree))))
+
+
+def filled(tree: Nested) -> Iterator[Nested]:
+    """The tree with every possible observation for `MISSING`."""
+    mine = TERMINALS[1:] if tree[1] is MISSING else [tree[1]]
+    for observation, *children in itertools.product(mine, *map(filled, tree[2:])):
+        yield tree[0], observation, *children
+
+
+def with_missing(tree: Nested, unknown: Iterator[bool]) -> Nested:
+    """The tree with `MISSING` for some of its observations."""
+    hidden = next(unknown) and tree[1] is not None
+    return tree[0], MISSING if hidden else tree[1], *(with_missing(child, unknown) for child in tree[2:])
+
+
+@functools.cache
+def lpcfg(*, proper: bool) -> Lpcfg:
+    rng = np.random.default_rng(4)
+    draw = random_lpcfg(rng, STATES, RULES) if proper else random_numbers(rng, STATES, RULES)
+    return draw
+
+
+def model_of(numbers: Lpcfg, symbols: list[Symbol] = SYMBOLS, *, probabilities: bool = False) -> LatentTreeModel:
+    operators = dataclasses.replace(numbers.operators(), probabilities=probabilities)
+    return LatentTreeModel(EstimatorOptions(), symbols, TERMINALS, operators)
+
+
+def numbers_of(weight: Any) -> list[float]:
+    return (weight.sign * np.exp(weight.log)).tolist()
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Probabilities
+
+
+@given(st.lists(trees.filter(lambda tree: size(tree) <= LARGEST), min_size=1, max_size=3), st.booleans())
+@settings(max_examples=30)
+def test_scores_are_sums_over_all_states(forest: list[Nested], proper: bool) -> None:
+    numbers = lpcfg(proper=proper)
+    expected = [by_enumeration(numbers, s_tree(tree)) for tree in forest]
+    assert numbers_of(model_of(numbers).score(map(graph_of, forest))) == pytest.approx(expected, rel=1e-10)
+
+
+@given(
+    trees.filter(lambda tree: size(tree) <= LARGEST), st.lists(st.booleans(), min_size=40, max_size=40), st.booleans()
+)
+@settings(max_examples=40)
+def test_unknown_observations_are_summed_over_and_predicted(tree: Nested, unknown: list[bool], proper: bool) -> None:
+    numbers, tree = lpcfg(proper=proper), with_missing(tree, iter(unknown))
+    model, graph = model_of(numbers), graph_of(tree)
+    fillings = list(filled(tree))
+    expected = dict(zip(fillings, numbers_of(model.score(map(graph_of, fillings))), strict=True))
+    total = sum(expected.values())
+    scale = sum(map(abs, expected.values()))
+    assert numbers_of(model.score([graph])) == pytest.approx([total], abs=1e-10 * scale)
+    if abs(total) < 1e-3 * scale:
+        return
+    predicted = model.predict(graph)
+    hidden = [node for node, data in graph.nodes(data=True) if data.get("observation") is MISSING]
+    assert sorted(predicted) == hidden
+    for node in hidden:
+        share = dict.fromkeys(TERMINALS[1:], 0.0)
+        for filling, weight in expected.items():
+            share[graph_of(filling).nodes[node]["observation"]] += weight / total
+        assert predicted[node] == pytest.approx(share, abs=1e-8)
+        assert list(predicted[node].values()) == sorted(predicted[node].values(), reverse=True)
+
+
+def state_weights(numbers: Lpcfg, tree: tuple) -> dict[tuple[int, ...], float]:
+    """p(tree, h_1 ... h_N) for all states of the nodes in post-order."""
+    nodes = list(post_order(tree))
+    weights = {}
+    for h in itertools.product(*(range(numbers.states[node[0]]) for node in nodes)):
+        finished: list[int] = []
+        weight = 1.0
+        for state, node in zip(h, nodes, strict=True):
+            kind, rule = kind_and_rule(node)
+            n_below = len(rule) - 1 if kind != "leaf" else 0
+            below = [finished.pop() for _ in range(n_below)][::-1]
+            weight *= numbers.of(kind)[rule][(state, *below)]
+            finished.append(state)
+        weights[h] = weight * numbers.pi[tree[0]][h[-1]]
+    return weights
+
+
+@given(trees.filter(lambda tree: size(tree) <= 7))
+@settings(max_examples=25)
+def test_marginals_are_shares_of_states(tree: Nested) -> None:
+    numbers = lpcfg(proper=True)
+    weights = state_weights(numbers, s_tree(tree))
+    total = sum(weights.values())
+    assert total == pytest.approx(by_enumeration(numbers, s_tree(tree)))
+    graph = graph_of(tree)
+    found = model_of(numbers, probabilities=True).marginals(graph)
+    order = list(nx.dfs_postorder_nodes(graph, 0))
+    at = [i for i, node in enumerate(post_order(s_tree(tree))) if node[0] % 3 == NODE]
+    assert sorted(found) == sorted(order)
+    for node, i in zip(order, at, strict=True):
+        share = np.zeros(numbers.states[3 * "AB".index(graph.nodes[node]["label"])])
+        for h, weight in weights.items():
+            share[h[i]] += weight / total
+        assert found[node] == pytest.approx(share, abs=1e-10)
+
+
+def test_no_observation_is_not_a_missing_one() -> None:
+    """A leaf of A observes nothing, x, y or z: missing means one of the last three."""
+    numbers = lpcfg(proper=True)
+    model = model_of(numbers)
+    nothing, *rest = numbers_of(model.score(graph_of(("A", x)) for x in TERMINALS))
+    assert numbers_of(model.score([graph_of(("A", MISSING))])) == pytest.approx([sum(rest)])
+    assert nothing > 0
+
+
+def test_5_000_unknown_observations_have_a_finite_score() -> None:
+    graph = nx.path_graph(5_000, create_using=nx.DiGraph)
+    nx.set_node_attributes(graph, {node: {"label": "A", "observation": MISSING} for node in graph})
+    model = model_of(lpcfg(proper=True), probabilities=True)
+    assert np.isfinite(model.score([graph]).log).all()
+    assert all(sum(p.values()) == pytest.approx(1.0) for p in model.predict(graph).values())
+    assert all(p.sum() == pytest.approx(1.0) for p in model.marginals(graph).values())
+
+
+def test_no_graphs_have_no_scores() -> None:
+    weight = model_of(lpcfg(proper=True)).score([])
+    assert len(weight.sign) == len(weight.log) == 0
+
+
+UNSEEN: list[tuple[Nested, str]] = [
+    (("C", "x"), "node 0"),
+    (("A", None, ("A", "x"), ("C", "x")), "node 2"),
+    (("A", None, ("B", "x"), ("A", "w")), "node 2"),
+    (("A", "w", ("B", "x")), "node 0"),
+    (("A", None, ("B", "x"), ("C", None, ("B", "x"), ("A", MISSING))), "node 2"),
+    (("A", None, ("C", MISSING)), "node 1"),
+]
+
+
+@pytest.mark.parametrize(("tree", "node"), UNSEEN)
+def test_what_was_never_seen_has_weight_zero(tree: Nested, node: str) -> None:
+    model = model_of(lpcfg(proper=True), probabilities=True)
+    weight = model.score([graph_of(("A", "x")), graph_of(tree), graph_of(("B", "x"))])
+    assert weight.sign.tolist() == [1, 0, 1]
+    assert weight.log[1] == -np.inf
+    for posterior in (model.predict, model.marginals):
+        with pytest.raises(ValueError, match=f"weight zero: what stands at graph 1, {node} was never seen"):
+            posterior(graph_of(tree))
+
+
+def test_a_root_that_never_was_one_has_weight_zero() -> None:
+    numbers = lpcfg(proper=True)
+    pi = [vector * (a == 0) for a, vector in enumerate(numbers.pi)]
+    model = model_of(Lpcfg(numbers.states, pi, numbers.q, numbers.u, numbers.t), probabilities=True)
+    assert model.score([graph_of(("B", None, ("A", "x")))]).sign.tolist() == [0]
+    with pytest.raises(ValueError, match="node 0 was never seen"):
+        model.marginals(graph_of(("B", None, ("A", "x"))))
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Learning
+
+
+@functools.cache
+def truth() -> LatentTreeModel:
+    """Nodes A with two or more children and leaves B, in two states that mostly stay and that observations tell."""
+    stay = np.array([[0.95, 0.05], [0.1, 0.9]])
+    ways = {(0, 0, 0): 0.2, (0, 0, 2): 0.2, (0, 2, 2): 0.3, (0, 2, 1): 0.3, (1, 0, 2): 0.4, (1, 2, 2): 0.6}
+    q = {(2, 1): np.array([0.8, 0.1]), (2, 2): np.array([0.1, 0.2]), (2, 3): np.array([0.1, 0.7])}
+    t = {rule: p * stay[:, :, None] * stay[:, None, :] for rule, p in ways.items()}
+    numbers = Lpcfg([2, 2, 2], [np.array([0.5, 0.5]), np.zeros(2), np.zeros(2)], q, {}, t)
+    return model_of(numbers, [Symbol("A"), Symbol("A", "rest"), Symbol("B")], probabilities=True)
+
+
+@functools.cache
+def sampled(n: int, seed: int) -> list[nx.DiGraph]:
+    return truth().sample(n, np.random.default_rng(seed))
+
+
+@functools.cache
+def learnt(estimator: Any) -> LatentTreeModel:
+    return LatentTreeModel.fit(sampled(1500, 0), EstimatorOptions(estimator, states=2, smoothing=None))
+
+
+def test_samples_are_as_frequent_as_they_are_probable() -> None:
+    graphs = sampled(1500, 0)
+    assert [dict(graph.nodes(data=True)) for graph in truth().sample(20, np.random.default_rng(0))] == [
+        dict(graph.nodes(data=True)) for graph in sampled(20, 0)
+    ]
+    read = from_networkx(graphs)
+    keys = [
+        tree.tobytes() for tree in np.split(np.stack([read.trees.symbol, read.trees.terminal], 1), read.trees.root + 1)
+    ]
+    probabilities = np.exp(truth().score(graphs).log)
+    for key in set(keys[:-1]):
+        n = keys.count(key)
+        if n > 20:
+            assert n / 1500 == pytest.approx(probabilities[keys.index(key)], abs=5 * np.sqrt(n) / 1500)
+
+
+def test_sampled_states_are_those_of_the_marginals() -> None:
+    """The mean posterior of the state that a node truly is in is the mean of its square summed over states."""
+    true_state, squares = [], []
+    for graph in sampled(300, 1):
+        for node, posterior in truth().marginals(graph).items():
+            true_state.append(posterior[graph.nodes[node]["state"]])
+            squares.append((posterior**2).sum())
+    assert np.mean(squares) > 0.7
+    assert np.mean(true_state) == pytest.approx(np.mean(squares), abs=0.02)
+
+
+@pytest.mark.parametrize(("estimator", "share"), [("spectral", 0.15), ("hybrid", 0.4)])
+def test_a_model_learnt_from_samples_is_close_to_the_truth(estimator: str, share: float) -> None:
+    """How much of what the truth gains on a model without states is missing."""
+    held_out = sampled(300, 2)
+    plain = LatentTreeModel.fit(sampled(1500, 0), EstimatorOptions("em", states=1))
+    best, learnt_log, plain_log = (m.score(held_out).log.mean() for m in (truth(), learnt(estimator), plain))
+    assert plain_log < best
+    assert best - learnt_log < share * (best - plain_log)
+    assert (learnt(estimator).score(held_out).sign > 0).all()
+
+
+@pytest.mark.parametrize(("estimator", "gap"), [("spectral", 0.05), ("hybrid", 0.1)])
+def test_predictions_of_a_learnt_model_are_those_of_the_truth(estimator: str, gap: float) -> None:
+    gaps = []
+    for original in sampled(100, 3):
+        graph = original.copy()
+        leaf = max(node for node, data in graph.nodes(data=True) if "observation" in data)
+        graph.nodes[leaf]["observation"] = MISSING
+        ours, best = (model.predict(graph)[leaf] for model in (learnt(estimator), truth()))
+        assert sum(ours.values()) == pytest.approx(1.0)
+        gaps.append(max(abs(ours[x] - best[x]) for x in best))
+    assert np.mean(gaps) < gap
+
+
+def test_a_model_in_another_basis_has_no_states_and_no_samples() -> None:
+    with pytest.raises(ValueError, match="only a model of probabilities has states"):
+        learnt("spectral").marginals(sampled(1, 0)[0])
+    with pytest.raises(ValueError, match="only operators that are probabilities can be sampled from"):
+        learnt("spectral").sample(1, np.random.default_rng(0))
+
+
+def test_graphs_may_be_read_once() -> None:
+    graphs = sampled(200, 0)
+    options = EstimatorOptions(states=2)
+    once = LatentTreeModel.fit(iter(graphs), options, inside_features={"size": lambda graph, node: len(graph)})
+    again = LatentTreeModel.fit(graphs, options, inside_features={"size": lambda graph, node: len(graph)})
+    assert once.score(iter(graphs)).log.tolist() == again.score(graphs).log.tolist()
+
+
+def test_nothing_to_learn_from() -> None:
+    with pytest.raises(EstimationError, match="no trees"):
+        LatentTreeModel.fit([])
+    with pytest.raises(GraphError, match="put it in a list"):
+        LatentTreeModel.fit(sampled(1, 0)[0])
+
+
+def test_missing_observations_are_no_training_data() -> None:
+    graphs = [graph_of(("A", None, ("B", "x"))), graph_of(("A", None, ("B", "x"), ("B", MISSING)))]
+    with pytest.raises(GraphError, match="graph 2, node 2: its observation is missing, and training needs them all"):
+        LatentTreeModel.fit(graphs)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Features
+
+FOREST = [("A", "x", ("B", "y"), ("B", None, ("A", "x")), ("A", "y")), ("B", "x")]
+
+
+def captured(monkeypatch: pytest.MonkeyPatch, **features: Any) -> TrainingData:
+    """What `fit` gives the estimator."""
+    seen = []
+
+    def estimate(data: TrainingData, *args: Any, **settings: Any) -> ObservableOperators:
+        seen.append(data)
+        return original(data, *args, **settings)
+
+    original = model_module.estimate
+    monkeypatch.setattr(model_module, "estimate", estimate)
+    LatentTreeModel.fit(map(graph_of, FOREST), EstimatorOptions(states=1), **features)
+    return seen[0]
+
+
+def test_given_features_are_those_of_their_node(monkeypatch: pytest.MonkeyPatch) -> None:
+    calls: list[tuple[int, int]] = []
+
+    def depth(graph: nx.DiGraph, node: Any) -> int:
+        calls.append((len(graph), node))
+        return int(nx.shortest_path_length(graph, 0, node))
+
+    data = captured(
+        monkeypatch, outside_features={"depth": depth}, inside_features={"all": lambda graph, node: (len(graph), node)}
+    )
+    assert sorted(calls) == [(1, 0), *((5, node) for node in range(5))]
+    read = from_networkx(map(graph_of, FOREST))
+    inner, outer = neighbourhoods(data.trees)
+    assert data.features.inside.shape[1] == len(inner) + 1
+    assert data.features.outside.shape[1] == len(outer) + 1
+    seen: dict[tuple[str, int], set[Hashable]] = {}
+    for at, (a, node) in enumerate(zip(read.trees.symbol, read.nodes, strict=True)):
+        inside_value, outside_value = data.features.inside[at, -1], data.features.outside[at, -1]
+        graph = graph_of(FOREST[read.trees.tree[at]])
+        seen.setdefault(("outside", outside_value), set()).add(nx.shortest_path_length(graph, 0, node))
+        part = read.symbols[a].part
+        assert (inside_value < 0) == (part == "observation")
+        if part != "observation":
+            of = node if part == "node" else read.nodes[data.trees.left[at]]
+            seen.setdefault(("inside", inside_value), set()).add((len(graph), of))
+    assert all(len(values) == 1 for values in seen.values())
+    assert len(seen) == 3 + 6
+
+
+@pytest.mark.parametrize("side", ["inside_features", "outside_features"])
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        (float("nan"), "graph 1, node 3: the feature 'mine' is NaN"),
+        ((0, float("nan")), "graph 1, node 3: the feature 'mine' is NaN"),
+        ([1], r"graph 1, node 3: the feature 'mine' \[1\] is not hashable"),
+        (np.zeros(3), r"graph 1, node 3: the feature 'mine' array.* is not hashable"),
+    ],
+)
+def test_bad_values_of_features(side: str, value: Any, message: str) -> None:
+    features = {"mine": lambda graph, node: value if node == 3 else 0}
+    with pytest.raises(GraphError, match=message):
+        LatentTreeModel.fit(map(graph_of, FOREST), **{side: features})
+
+
+def test_errors_in_features_keep_their_type_and_name_the_node() -> None:
+    with pytest.raises(KeyError) as caught:
+        LatentTreeModel.fit(
+            map(graph_of, FOREST), outside_features={"weight": lambda graph, node: graph.nodes[node]["weight"]}
+        )
+    assert caught.value.__notes__ == ["in the feature 'weight' of graph 1, node 1"]
+
+
+def test_given_features_can_show_states_that_observations_nearby_do_not() -> None:
+    """The same hidden weather is observed in both halves of a tree, but deep between leaves of noise."""
+    rng = np.random.default_rng(0)
+
+    def draw() -> nx.DiGraph:
+        weather = int(rng.integers(2))
+
+        def half() -> Nested:
+            n = [("C", int(x)) for x in rng.integers(4, size=4)]
+            return "B", None, n[0], ("D", None, n[1], ("E", None, ("W", "xy"[weather]), ("F", None, n[2], n[3])))
+
+        graph = graph_of(("A", None, half(), half()))
+        nx.set_node_attributes(graph, weather, "weather")
+        return graph
+
+    def weather(graph: nx.DiGraph, node: Any) -> Hashable:
+        return graph.nodes[node]["weather"]
+
+    graphs, held_out = ([draw() for _ in range(n)] for n in (400, 100))
+    options = EstimatorOptions(states=2, smoothing=None)
+    mine = {"inside_features": {"weather": weather}, "outside_features": {"weather": weather}}
+    with_features, without = (LatentTreeModel.fit(graphs, options, **f) for f in (mine, {}))
+    gain = with_features.score(held_out).log.mean() - without.score(held_out).log.mean()
+    assert gain == pytest.approx(np.log(2), abs=0.1)
+
+
+@given(st.lists(tree_strategy(max_leaves=8), max_size=3))
+@settings(max_examples=50)
+def test_neighbourhoods_are_what_they_say(forest: list[tuple]) -> None:
+    trees = columns(forest)
+    inner, outer = neighbourhoods(trees)
+    at = 0
+    rules: dict[int, set[Hashable]] = {}
+    for tree in forest:
+        nodes = list(post_order(tree))
+        first = [
+            len([n for n in nodes[: i + 1 - len(list(post_order(node)))] if is_leaf(n)]) for i, node in enumerate(nodes)
+        ]
+        terminals = [node[1] for node in nodes if is_leaf(node)]
+        for i, node in enumerate(nodes):
+            below = [leaf[1] for leaf in post_order(node) if is_leaf(leaf)]
+            around = [-1, *terminals, -1]
+            assert (inner["first"][at], inner["last"][at]) == (below[0], below[-1])
+            assert outer["before"][at] == around[first[i]]
+            assert outer["after"][at] == around[first[i] + len(below) + 1]
+            at += 1
+    for node, parent in enumerate(trees.parent):
+        sibling: Hashable = None
+        if parent >= 0 and trees.is_binary[parent]:
+            other = trees.left[parent] if trees.right[parent] == node else trees.right[parent]
+            kind = (bool(trees.is_leaf[other]), bool(trees.is_unary[other]), int(trees.rule[other]))
+            sibling = (kind, bool(trees.right[parent] == node))
+        assert (outer["sibling"][node] == -1) == (sibling is None)
+        rules.setdefault(int(outer["sibling"][node]), set()).add(sibling)
+    assert all(len(values) == 1 for values in rules.values())
+    assert len(rules) == len(set().union(*rules.values()))
+
+
+def is_leaf(tree: tuple) -> bool:
+    return isinstance(tree[1], int)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Files
+
+
+@pytest.mark.parametrize("estimator", ["spectral", "hybrid"])
+def test_a_model_comes_back_from_its_file(estimator: str, tmp_path: Path) -> None:
+    model, graphs = learnt(estimator), sampled(50, 2)
+    model.save(tmp_path / "model")
+    again = LatentTreeModel.load(tmp_path / "model")
+    assert again.symbols == model.symbols
+    assert again.terminals == model.terminals
+    assert again.options == model.options
+    assert again.operators.probabilities == model.operators.probabilities
+    assert again.score(graphs).log.tolist() == model.score(graphs).log.tolist()
+    again.save(tmp_path / "again")
+    assert (tmp_path / "again").read_bytes() == (tmp_path / "model").read_bytes()
+
+
+def test_names_come_back_as_they_were(tmp_path: Path) -> None:
+    labels = ["a", "ä|@", 1, -2.5, True, ("t", (1, None, "u")), (), np.int64(7), np.str_("s"), 10**30, float("inf")]
+    graph = nx.path_graph(len(labels), create_using=nx.DiGraph)
+    for node, label in enumerate(labels):
+        graph.add_node(node, label=(label, node), observation=label)
+    model = LatentTreeModel.fit([graph], EstimatorOptions("em", states=1))
+    model.save(tmp_path / "model")
+    again = LatentTreeModel.load(tmp_path / "model")
+    assert again.symbols == model.symbols
+    assert again.terminals == model.terminals
+    assert again.score([graph]).log.tolist() == model.score([graph]).log.tolist()
+
+
+@pytest.mark.parametrize("name", [frozenset("a"), b"a", 1j, ("a", frozenset())])
+def test_names_that_cannot_be_saved(name: Hashable, tmp_path: Path) -> None:
+    model = LatentTreeModel.fit([graph_of(("A", name))], EstimatorOptions(states=1))
+    assert model.score([graph_of(("A", name))]).sign.tolist() == [1]
+    with pytest.raises(ValueError, match="cannot be saved"):
+        model.save(tmp_path / "model")
+    assert not list(tmp_path.iterdir())
+
+
+DAMAGES: list[tuple[str, Any]] = [
+    ("symbols", None),
+    ("symbols", [["A", "node"]]),
+    ("symbols", [["A", "node"], ["A", "node"], ["B", "node"]]),
+    ("symbols", [["A", "node"], ["A", "soul"], ["B", "node"]]),
+    ("symbols", [["A", "node"], ["A", ["rest"]], ["B", "node"]]),
+    ("symbols", [["A", "node"], ["A"], ["B", "node"]]),
+    ("symbols", [["A", "node"], [{}, "rest"], ["B", "node"]]),
+    ("symbols", 3),
+    ("terminals", ["x"]),
+    ("terminals", ["x", "x", "y"]),
+    ("terminals", ["x", {"y": 1}, "y"]),
+    ("terminals", None),
+    ("options", {"states": 2}),
+    ("options", None),
+    ("probabilities", ...),
+    ("terminals", ...),
+]
+
+
+@pytest.mark.parametrize(("key", "value"), DAMAGES)
+def test_damaged_files_are_errors_that_name_the_file(key: str, value: Any, tmp_path: Path) -> None:
+    path = tmp_path / "model"
+    learnt("spectral").save(path)
+    arrays, settings = load_model(path, "tree")
+    if value is ...:
+        del settings[key]
+    else:
+        settings[key] = value
+    save_model(path, arrays, json.loads(json.dumps(settings)))
+    with pytest.raises(ModelFileError, match=str(path)):
+        LatentTreeModel.load(path)
+
+
+def test_files_of_another_kind_or_without_operators(tmp_path: Path) -> None:
+    path = tmp_path / "model"
+    learnt("spectral").save(path)
+    arrays, settings = load_model(path, "tree")
+    save_model(path, {name: array for name, array in arrays.items() if name != "latent.leaf"}, settings)
+    with pytest.raises(ModelFileError, match=f"{path}: .*damaged"):
+        LatentTreeModel.load(path)
+    save_model(path, arrays, settings | {"kind": "constituency"})
+    with pytest.raises(ModelFileError, match="a constituency model, where a tree model is needed"):
+        LatentTreeModel.load(path)
+
+
+def test_names_must_fit_the_operators() -> None:
+    model = learnt("spectral")
+    with pytest.raises(ValueError, match="2 symbols for operators of 3"):
+        dataclasses.replace(model, symbols=model.symbols[:2])
+    with pytest.raises(ValueError, match="a rule has a terminal without a name"):
+        dataclasses.replace(model, terminals=model.terminals[:1])

@@ -1,0 +1,389 @@
+"""Graphs as s-trees and back, against an independent binarisation; every way in which a graph can be wrong."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable, Hashable
+from typing import Any, NamedTuple
+
+import networkx as nx
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from spectral_latent.trees import (
+    MISSING,
+    Forest,
+    GraphError,
+    GraphTrees,
+    SkeletalTrees,
+    Symbol,
+    forest_to_networkx,
+    from_networkx,
+    rule_graph,
+    s_trees_to_networkx,
+    to_networkx,
+    tree_layout,
+)
+from tests.oracles import columns, nested, tree_strategy
+
+
+class Plant(NamedTuple):
+    """A tree with any number of children."""
+
+    label: Hashable
+    observation: Hashable
+    children: tuple[Plant, ...] = ()
+
+
+labels = st.sampled_from(["A", "B", 3, ("C", 1), 2.5])
+observations = st.one_of(st.none(), st.sampled_from(["x", "y", 0, ("z",), MISSING]))
+plants = st.recursive(
+    st.builds(Plant, labels, observations, st.just(())),
+    lambda below: st.builds(Plant, labels, observations, st.lists(below, max_size=5).map(tuple)),
+    max_leaves=12,
+)
+
+
+def planted(plant: Plant, names: list[Hashable], *, shuffle: Any = None) -> nx.DiGraph:
+    """A graph; with `shuffle` nodes and edges are added in random order, and edges carry their `order`."""
+    nodes: list[tuple[Hashable, dict[str, Any]]] = []
+    edges: list[tuple[Hashable, Hashable, dict[str, Any]]] = []
+
+    def visit(plant: Plant) -> Hashable:
+        name = names[len(nodes)]
+        data = {"label": plant.label} | ({} if plant.observation is None else {"observation": plant.observation})
+        nodes.append((name, data))
+        for number, child in enumerate(plant.children):
+            edges.append((name, visit(child), {} if shuffle is None else {"order": number * 0.5 - 1}))
+        return name
+
+    visit(plant)
+    if shuffle is not None:
+        shuffle(nodes)
+        shuffle(edges)
+    else:
+        edges.sort(key=lambda edge: (names.index(edge[0]), names.index(edge[1])))
+    graph = nx.DiGraph()
+    graph.add_nodes_from(nodes)
+    graph.add_edges_from(edges)
+    return graph
+
+
+def named(graph: nx.DiGraph, node: Hashable | None = None) -> tuple[Any, ...]:
+    """A graph whose edges were added in order, as nested tuples with the nodes' names."""
+    if node is None:
+        (node,) = (node for node, degree in graph.in_degree() if degree == 0)
+    data = graph.nodes[node]
+    return node, data["label"], data.get("observation"), *(named(graph, child) for child in graph.successors(node))
+
+
+def names_of(random: Any) -> list[Hashable]:
+    names: list[Hashable] = [*range(40), *"abcdefghijklmnopqrstuvwxyz", *((i, "n") for i in range(40))]
+    random.shuffle(names)
+    return names
+
+
+def binarised(plant: Plant) -> tuple[Any, ...]:
+    """The s-tree as nested tuples of symbols (label, part) and terminals in lists."""
+
+    def rest(parts: list[Any]) -> tuple[Any, ...]:
+        return parts[0] if len(parts) == 1 else ((plant.label, "rest"), parts[0], rest(parts[1:]))
+
+    if not plant.children:
+        return (plant.label, "node"), [plant.observation]
+    parts = [binarised(child) for child in plant.children]
+    if plant.observation is not None:
+        parts.insert(0, ((plant.label, "observation"), [plant.observation]))
+    return (plant.label, "node"), *([parts[0]] if len(parts) == 1 else [parts[0], rest(parts[1:])])
+
+
+def spelt(read: GraphTrees) -> list[tuple[Any, ...]]:
+    """The trees that were read, as `binarised` has them."""
+
+    def spell(tree: tuple[Any, ...]) -> tuple[Any, ...]:
+        symbol = tuple(read.symbols[tree[0]])
+        if isinstance(tree[1], int):
+            return symbol, [read.terminals[tree[1]]]
+        return symbol, *map(spell, tree[1:])
+
+    return list(map(spell, nested(read.trees)))
+
+
+@given(st.lists(plants, max_size=4), st.randoms(use_true_random=False))
+def test_graphs_become_binarised_trees_and_come_back(forest: list[Plant], random: Any) -> None:
+    graphs = [planted(plant, names_of(random)) for plant in forest]
+    read = from_networkx(graphs)
+    assert spelt(read) == list(map(binarised, forest))
+    again = SkeletalTrees.of(
+        read.trees.symbol,
+        left=read.trees.left,
+        right=read.trees.right,
+        terminal=read.trees.terminal,
+        root=read.trees.root,
+    )
+    assert again.n_nodes == len(read.nodes)
+    assert list(map(named, to_networkx(*read))) == list(map(named, graphs))
+
+
+@given(plants, st.randoms(use_true_random=False))
+def test_the_order_of_edges_overrules_that_in_which_they_were_added(plant: Plant, random: Any) -> None:
+    names = names_of(random)
+    shuffled = planted(plant, names, shuffle=random.shuffle)
+    (back,) = to_networkx(*from_networkx([shuffled]))
+    assert named(back) == named(planted(plant, names))
+
+
+@given(plants)
+def test_nodes_without_names_are_numbered_parents_first(plant: Plant) -> None:
+    read = from_networkx([planted(plant, list(range(100)))])
+    (graph,) = to_networkx(read.trees, read.symbols, read.terminals)
+    assert sorted(graph) == list(range(len(graph)))
+    assert all(parent < child for parent, child in graph.edges)
+    assert spelt(from_networkx([graph])) == [binarised(plant)]
+
+
+@given(plants, st.randoms(use_true_random=False))
+def test_nodes_of_an_s_tree_are_part_of_the_node_that_is_theirs(plant: Plant, random: Any) -> None:
+    graph = planted(plant, names_of(random))
+    read = from_networkx([graph])
+    values = [f"{read.symbols[a].part} {at}" for at, a in enumerate(read.trees.symbol)]
+    (back,) = to_networkx(*read, attributes={"mine": values})
+    for at, (a, x, node) in enumerate(zip(read.trees.symbol, read.trees.terminal, read.nodes, strict=True)):
+        assert graph.nodes[node]["label"] == read.symbols[a].label
+        assert (back.nodes[node]["mine"] == f"node {at}") == (read.symbols[a].part == "node")
+        assert x < 0 or graph.nodes[node].get("observation") == read.terminals[x]
+
+
+def test_known_symbols_and_terminals_keep_their_numbers() -> None:
+    graph = planted(Plant("A", None, (Plant("B", "x"), Plant("B", "y"))), [0, 1, 2])
+    known = [Symbol("B", "rest"), Symbol("B")]
+    read = from_networkx([graph], known, ["y"])
+    assert read.symbols == [*known, Symbol("A")]
+    assert read.terminals == ["y", "x"]
+    assert read.trees.symbol.tolist() == [1, 1, 2]
+    assert read.trees.terminal.tolist() == [1, 0, -1]
+    assert len(known) == 2
+
+
+def test_no_graphs() -> None:
+    read = from_networkx([])
+    assert read.trees.n_nodes == len(read.nodes) == 0
+    assert to_networkx(*read) == []
+
+
+@pytest.mark.parametrize("wide", [True, False])
+def test_20_000_nodes_below_or_beside_one_another_take_no_recursion(wide: bool) -> None:
+    n = 20_000
+    graph = nx.DiGraph((0 if wide else node - 1, node) for node in range(1, n))
+    nx.set_node_attributes(graph, "A", "label")
+    graph.nodes[0]["observation"] = "x"
+    read = from_networkx([graph])
+    (back,) = to_networkx(*read)
+    assert list(back.edges) == list(graph.edges)
+    assert back.nodes(data=True) == graph.nodes(data=True)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Graphs that are no trees
+
+
+def tree() -> nx.DiGraph:
+    """r → a, b; a → c, d."""
+    graph = nx.DiGraph([("r", "a"), ("r", "b"), ("a", "c"), ("a", "d")])
+    nx.set_node_attributes(graph, "X", "label")
+    return graph
+
+
+def with_edge(*edges: tuple[str, str]) -> nx.DiGraph:
+    graph = tree()
+    graph.add_edges_from(edges)
+    nx.set_node_attributes(graph, "X", "label")
+    return graph
+
+
+def with_value(node: str, **data: Any) -> nx.DiGraph:
+    graph = tree()
+    graph.nodes[node].update(data)
+    return graph
+
+
+def with_orders(**orders: Any) -> nx.DiGraph:
+    graph = tree()
+    for child, order in orders.items():
+        (parent,) = graph.predecessors(child)
+        graph.edges[parent, child]["order"] = order
+    return graph
+
+
+def without_label(node: str) -> nx.DiGraph:
+    graph = tree()
+    del graph.nodes[node]["label"]
+    return graph
+
+
+class Incomparable:
+    """Like pandas.NA: what it is compared with gives no answer."""
+
+    def __ne__(self, other: object) -> Any:
+        return self
+
+    def __hash__(self) -> int:
+        return 0
+
+    def __bool__(self) -> bool:
+        raise TypeError("no answer")
+
+
+NAN = float("nan")
+BAD: list[tuple[Callable[[], Any], str]] = [
+    (nx.DiGraph, r"graph 2 has no nodes"),
+    (lambda: tree().to_undirected(), r"graph 2: a networkx.DiGraph is needed, not Graph"),
+    (lambda: nx.MultiDiGraph(tree()), r"graph 2: .* not MultiDiGraph"),
+    (lambda: {"r": []}, r"graph 2: .* not dict"),
+    (lambda: None, r"graph 2: .* not NoneType"),
+    (lambda: with_edge(("b", "d")), r"graph 2, node 'd': it has two parents, 'a' and 'b'"),
+    (lambda: with_edge(("s", "t")), r"graph 2, nodes 'r' and 's': both are roots"),
+    (lambda: with_edge(("c", "r")), r"graph 2, node '[rac]': it lies on a cycle"),
+    (lambda: with_edge(("r", "r")), r"graph 2, node 'r': it lies on a cycle"),
+    (lambda: with_edge(("u", "v"), ("v", "u"), ("v", "w")), r"graph 2, node '[uv]': it lies on a cycle"),
+    (lambda: with_edge(("u", "u")), r"graph 2, node 'u': it lies on a cycle"),
+    (lambda: with_edge(("d", "a")), r"graph 2, node 'a': it has two parents"),
+    (lambda: without_label("r"), r"graph 2, node 'r': it has no `label`"),
+    (lambda: without_label("d"), r"graph 2, node 'd': it has no `label`"),
+    (lambda: with_value("d", label=None), r"graph 2, node 'd': it has no `label`"),
+    (lambda: with_value("d", label=["X"]), r"graph 2, node 'd': the label \['X'\] is not hashable"),
+    (lambda: with_value("a", label=NAN), r"graph 2, node 'a': the label is NaN"),
+    (lambda: with_value("b", observation=NAN), r"graph 2, node 'b': the observation is NaN"),
+    (lambda: with_value("b", observation=np.float32("nan")), r"graph 2, node 'b': the observation is NaN"),
+    (lambda: with_value("a", observation=(1, ("x", NAN))), r"graph 2, node 'a': the observation is NaN"),
+    (lambda: with_value("a", observation=np.zeros(2)), r"graph 2, node 'a': the observation .* not hashable"),
+    (lambda: with_value("a", observation=Incomparable()), r"graph 2, node 'a': the observation .* compared"),
+    (lambda: with_orders(c=1), r"graph 2, node 'a': child 'd' has no `order`, but others have"),
+    (lambda: with_orders(c=1, d=1), r"graph 2, node 'a': no order of children 'c' and 'd'"),
+    (lambda: with_orders(c=1, d=NAN), r"graph 2, node 'a': no order of children 'c' and 'd'"),
+    (lambda: with_orders(a=1, b="2"), r"graph 2, node 'r': the `order` of its children cannot be compared"),
+]
+
+
+@pytest.mark.parametrize(("bad", "message"), BAD, ids=[message for _, message in BAD])
+def test_what_is_no_tree_is_an_error_that_names_the_node(bad: Callable[[], Any], message: str) -> None:
+    with pytest.raises(GraphError, match=message):
+        from_networkx([tree(), bad(), tree()])
+
+
+def test_one_graph_instead_of_several() -> None:
+    with pytest.raises(GraphError, match="put it in a list"):
+        from_networkx(tree())
+
+
+def test_a_label_may_have_any_number_of_children_and_other_attributes_do_not_matter() -> None:
+    graph = with_value("b", order="Carnivora", weight=NAN)
+    assert len(from_networkx([graph]).symbols) == 1
+
+
+PARTS = st.builds(Symbol, st.sampled_from("AB"), st.sampled_from(["node", "rest", "observation"]))
+
+
+def is_node(tree: tuple[Any, ...], symbols: list[Symbol]) -> bool:
+    """Whether a nested s-tree is the binarisation of some graph, by the grammar in the module's head."""
+    label, part = symbols[tree[0]]
+
+    def is_tail(tree: tuple[Any, ...]) -> bool:
+        if symbols[tree[0]] == (label, "rest"):
+            return len(tree) == 3 and is_node(tree[1], symbols) and is_tail(tree[2])
+        return is_node(tree, symbols)
+
+    if part != "node" or len(tree) == 2:
+        return part == "node" and (isinstance(tree[1], int) or is_node(tree[1], symbols))
+    observed = symbols[tree[1][0]] == (label, "observation") and isinstance(tree[1][1], int)
+    return (observed or is_node(tree[1], symbols)) and is_tail(tree[2])
+
+
+@given(tree_strategy(n_symbols=4, max_leaves=4), st.lists(PARTS, min_size=4, max_size=4, unique=True))
+@settings(max_examples=1000)
+def test_s_trees_are_refused_exactly_when_they_come_from_no_graph(tree: tuple, symbols: list[Symbol]) -> None:
+    trees, terminals = columns([tree]), ["x", "y", MISSING]
+    if is_node(tree, symbols):
+        read = from_networkx(to_networkx(trees, symbols, terminals), symbols, terminals)
+        assert nested(read.trees) == [tree]
+    else:
+        with pytest.raises(ValueError, match="stands where no graph has such a part"):
+            to_networkx(trees, symbols, terminals)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Graphs to look at
+
+
+@given(tree_strategy())
+def test_an_s_tree_drawn_is_that_s_tree(tree: tuple) -> None:
+    trees = columns([tree])
+    read = from_networkx(s_trees_to_networkx(trees))
+    names = [symbol.label for symbol in read.symbols]
+    assert [names[a] for a in read.trees.symbol] == trees.symbol.tolist()
+    assert [-1 if x < 0 else read.terminals[x] for x in read.trees.terminal] == trees.terminal.tolist()
+    assert (read.trees.left == trees.left).all()
+    assert (read.trees.right == trees.right).all()
+
+
+def test_parts_of_nodes_are_nodes_of_a_drawn_s_tree() -> None:
+    read = from_networkx([planted(Plant("A", "x", (Plant("B", None), Plant("B", None))), [0, 1, 2])])
+    (graph,) = s_trees_to_networkx(read.trees, read.symbols, read.terminals)
+    assert [data["label"].part for _, data in graph.nodes(data=True)].count("rest") == 1
+    assert len(graph) == 5
+
+
+@given(st.lists(tree_strategy(), min_size=1, max_size=3))
+def test_a_forest_drawn_has_its_items_edges_and_children(trees: list[tuple]) -> None:
+    skeletal = columns(trees)
+    forest = Forest.of_trees(skeletal, skeletal.rules)
+    weights = np.arange(forest.n_items) / 2
+    graph = forest_to_networkx(forest, skeletal.rules, "PQR", "xyz", weights)
+    assert nx.is_directed_acyclic_graph(graph)
+    assert len(graph) == forest.n_items + forest.n_edges
+    for i in range(forest.n_items):
+        data = graph.nodes["item", i]
+        assert data["symbol"] == "PQR"[forest.symbol[i]]
+        assert (data["root"], data["weight"]) == (i in forest.root, i / 2)
+        assert list(graph.successors(("item", i))) == [("edge", i)]
+        below = sorted(graph["edge", i].items(), key=lambda child: child[1]["order"])
+        children = [int(child) for child in (forest.left[i], forest.right[i]) if child >= 0]
+        assert [child for child, _ in below] == [("item", child) for child in children]
+        terminal = skeletal.terminal[i]
+        assert graph.nodes["edge", i].get("terminal") == (None if terminal < 0 else "xyz"[terminal])
+
+
+@given(st.lists(tree_strategy(), min_size=1, max_size=3))
+def test_rules_drawn_are_the_rules(trees: list[tuple]) -> None:
+    rules = columns(trees).rules
+    weights = tuple(np.arange(len(table)) + 0.5 for table in (rules.leaf, rules.unary, rules.binary))
+    graph = rule_graph(rules, "PQR", "xyz", weights)
+    for kind in ("leaf", "unary", "binary"):
+        for r, (a, *below) in enumerate(getattr(rules, kind).tolist()):
+            assert list(graph.predecessors((kind, r))) == [("symbol", a)]
+            assert graph.nodes["symbol", a]["name"] == "PQR"[a]
+            assert graph.nodes[kind, r]["weight"] == r + 0.5
+            arcs = sorted(graph.out_edges((kind, r), data="order"), key=lambda arc: arc[2])
+            assert [child[1] for _, child, _ in arcs] == below
+    n_rules = len(rules.leaf) + len(rules.unary) + len(rules.binary)
+    assert sum(node[0] in ("leaf", "unary", "binary") for node in graph) == n_rules
+
+
+@given(plants)
+def test_a_layout_keeps_children_in_order_below_their_parents(plant: Plant) -> None:
+    graph = planted(plant, list(range(100)))
+    place = tree_layout(graph)
+    assert len(set(place.values())) == len(graph)
+    for node in graph:
+        below = [place[child] for child in graph.successors(node)]
+        assert below == sorted(below)
+        assert all(y == place[node][1] - 1 for _, y in below)
+        assert not below or below[0][0] <= place[node][0] <= below[-1][0]
+
+
+def test_networkx_is_imported_only_when_it_is_needed() -> None:
+    script = "import sys, spectral_latent.model; sys.exit('networkx' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", script], check=False).returncode == 0
