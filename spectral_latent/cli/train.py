@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 
 __all__ = ["ESTIMATORS", "train"]
 
-ESTIMATORS = ("spectral", "clustering", "em", "hybrid")  # spelt out, so that help need not import the estimators
+# spelt out, so that help need not import the estimators
+ESTIMATORS = ("spectral", "clustering", "em", "hybrid", "pivots", "pivots-em")
 
 
 @click.group()
@@ -60,7 +61,7 @@ def _can_be_written(_context: click.Context, _parameter: click.Parameter, path: 
     default=16,
     show_default=True,
     type=click.IntRange(min=1),
-    help="The most latent states of a symbol; 1 gives a plain PCFG.",
+    help="The most latent states of a symbol.",
 )
 @click.option(
     "--seed",

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 from spectral_latent.constituency.phrase import Phrase
 
-__all__ = ["base_label", "clean"]
+__all__ = ["EMPTY_TAG", "base_label", "clean"]
 
-_EMPTY = "-NONE-"
+EMPTY_TAG = "-NONE-"
 _TOPS = frozenset({"", "TOP", "ROOT", "S1", "VROOT"})
 
 
@@ -46,6 +46,8 @@ def clean(phrase: Phrase) -> Phrase | None:
     >>> print(clean(tree).bracketed())
     (S (NP (NNS dogs)) (VP (VBP eat)))
     """
+    if phrase.label == EMPTY_TAG:
+        return None
     result: Phrase | None = None
     stack: list[tuple[Phrase, Iterator[Phrase | str], list[Phrase | str]]] = [(phrase, iter(phrase.children), [])]
     while stack:
@@ -53,7 +55,7 @@ def clean(phrase: Phrase) -> Phrase | None:
         for child in rest:
             if isinstance(child, str):
                 kept.append(child)
-            elif child.label != _EMPTY:
+            elif child.label != EMPTY_TAG:
                 stack.append((child, iter(child.children), []))
                 break
         else:

@@ -49,6 +49,10 @@ class Binarisation:
     siblings: int = 0
     parents: int = 0
 
+    def __post_init__(self) -> None:
+        if self.outward_from not in ("head", "first", "last") or min(self.siblings, self.parents) < 0:
+            raise ValueError(f"{self} is not a binarisation: from head, first or last; memories of 0 or more labels")
+
     def centre(self, label: str, children: Sequence[str]) -> int:
         """The child that binarisation starts from."""
         if self.outward_from == "head":
@@ -113,9 +117,11 @@ def _expand(
         chain.append(phrase.label)
     symbol = Label(tuple(chain), memory=parents)
     first = phrase.children[0]
-    if isinstance(first, str):
+    if isinstance(first, str) and len(phrase.children) == 1:
         return symbol, first
     children = [child for child in phrase.children if isinstance(child, Phrase)]
+    if len(children) < len(phrase.children):
+        raise ValueError(f"a phrase {phrase.label} holds several words, or words beside phrases; give each word a tag")
     labels = [child.label for child in children]
     centre = binarisation.centre(chain[-1], labels)
     below = (chain[-1], *parents)[: binarisation.parents]

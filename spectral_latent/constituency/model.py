@@ -75,7 +75,9 @@ class ConstituencyOptions:
 class Parse(NamedTuple):
     """A tree for a sentence, and what the model says of it.
 
-    sign, log: of the tree's estimated probability p̂; an estimate may be negative.  A fallback has sign 0, log -inf.
+    sign, log: of the estimated probability p̂ of the derivation that gave the tree; an estimate may be negative.  The
+    binarised grammar may derive one tree in several ways, of which `score` weighs the one that training would use.
+    A fallback has sign 0, log -inf.
     """
 
     tree: Phrase
@@ -212,10 +214,24 @@ class ConstituencyModel:
         if forest is None:
             return [self.fallback(words)]
         mu = self.marginals(forest)
-        best = [best_derivation(forest, mu)] if k == 1 else k_best_derivations(forest, mu, k)
-        parses = (self._parse(derivation, forest, words) for derivation in best if derivation is not None)
-        distinct = {parse.tree.bracketed(): parse for parse in parses}
-        return list(distinct.values()) or [self.fallback(words)]
+        if k == 1:
+            best = best_derivation(forest, mu)
+            return [self.fallback(words) if best is None else self._parse(best, forest, words)]
+        return self._distinct(forest, mu, words, k) or [self.fallback(words)]
+
+    def _distinct(self, forest: Forest, mu: FloatArray, words: Sequence[str], k: int) -> list[Parse]:
+        """The first k different trees; a tree that has several derivations counts once, with the best of them."""
+        drawn, distinct = 0, dict[str, Parse]()
+        wanted = k
+        while True:
+            derivations = k_best_derivations(forest, mu, wanted)
+            for derivation in derivations[drawn:]:
+                parse = self._parse(derivation, forest, words)
+                distinct.setdefault(parse.tree.bracketed(), parse)
+            drawn = len(derivations)
+            if len(distinct) >= k or drawn < wanted:
+                return list(distinct.values())[:k]
+            wanted *= 2
 
     def _parse(self, derivation: Derivation, forest: Forest, words: Sequence[str]) -> Parse:
         tree = derivation.tree(forest, self.operators.rules)
@@ -270,9 +286,13 @@ class ConstituencyModel:
             options = options_from(ConstituencyOptions, settings["options"])
             lexicon = Lexicon(settings["words"], options.lexicon)
             prior = arrays["prior"]
-        except (KeyError, TypeError, ValueError) as error:
+            plain, latent = operators_from("plain", arrays), operators_from("latent", arrays)
+            if not all(label.chain for label in labels) or not isinstance(settings["words"], list):
+                raise ValueError("labels or words are missing")
+            if prior.ndim != 1 or prior.dtype != np.float64 or not np.isfinite(prior).all():
+                raise ValueError("prior is not a column of finite numbers")
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise ModelFileError(f"{path}: the model is damaged ({error}); train it again") from None
-        plain, latent = operators_from("plain", arrays), operators_from("latent", arrays)
         fits = len(labels) == len(prior) == plain.n_symbols == latent.n_symbols
         if not fits or not (plain.states == 1).all() or not plain.rules.equals(latent.rules):
             raise ModelFileError(f"{path}: the model's parts do not fit together; train it again")

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 from sys import intern  # one string per distinct label and word
 
+from spectral_latent.constituency.cleaning import EMPTY_TAG
 from spectral_latent.constituency.phrase import Phrase
 from spectral_latent.corpora.text import CorpusError, read_text
 
@@ -55,11 +56,14 @@ def parse_brackets(text: str, source: str = "<string>") -> Iterator[Phrase]:
     labels: list[str] = []  # of the open constituents, outermost first
     families: list[list[Phrase]] = []  # their children so far
     begin = 0  # where the outermost of them begins
-    phrase = None
+    phrase, worded = None, False
     for token in _TOKEN.finditer(text):
         kind = token.lastindex
         if kind == _TAGGED:
             phrase = Phrase(intern(token[1]), (intern(token[2]),))
+            worded = worded or token[1] != EMPTY_TAG
+            if not labels:
+                begin = token.start()
         elif kind == _OPEN:
             if not labels:
                 begin = token.start()
@@ -74,8 +78,11 @@ def parse_brackets(text: str, source: str = "<string>") -> Iterator[Phrase]:
             raise _error(text, source, token.start(), _misplaced(token, labels))
         if families:
             families[-1].append(phrase)
-        else:
+        elif worded:
+            worded = False
             yield without_outer_bracket(phrase)
+        else:
+            raise _error(text, source, begin, "the tree that begins here has no words; remove it")
     if labels:
         raise _error(text, source, begin, "the bracket that opens here is never closed; add the missing bracket")
     if phrase is None:

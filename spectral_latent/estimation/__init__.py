@@ -23,6 +23,7 @@ from spectral_latent.estimation.options import (
     TrainingData,
     silent,
 )
+from spectral_latent.estimation.pivots import StateViews, pivot_counts, pivot_start, pivots, state_views
 from spectral_latent.estimation.projections import (
     ProjectedTrees,
     ProjectedViews,
@@ -31,10 +32,12 @@ from spectral_latent.estimation.projections import (
     states_for,
     truncated_svd,
 )
+from spectral_latent.estimation.simplex import ConvexWeights, anchors, convex_weights
 from spectral_latent.estimation.smoothing import LeafSmoothing, confidence, normalised, solve
 from spectral_latent.estimation.spectral import draw_one_node_per_tree, relative_frequencies, spectral
 
 __all__ = [
+    "ConvexWeights",
     "Counts",
     "EstimationError",
     "EstimatorName",
@@ -48,11 +51,14 @@ __all__ = [
     "Progress",
     "ProjectedTrees",
     "ProjectedViews",
+    "StateViews",
     "TrainingData",
     "above",
+    "anchors",
     "cluster_states",
     "clustering",
     "confidence",
+    "convex_weights",
     "draw_one_node_per_tree",
     "estimate",
     "expectation",
@@ -64,6 +70,9 @@ __all__ = [
     "moments_of",
     "normalised",
     "outside_templates",
+    "pivot_counts",
+    "pivot_start",
+    "pivots",
     "project",
     "project_trees",
     "random_start",
@@ -72,6 +81,7 @@ __all__ = [
     "silent",
     "solve",
     "spectral",
+    "state_views",
     "states_for",
     "truncated_svd",
 ]

@@ -16,6 +16,7 @@ from spectral_latent.estimation.options import (
     TrainingData,
     silent,
 )
+from spectral_latent.estimation.pivots import pivot_start, pivots
 from spectral_latent.estimation.projections import ProjectedTrees, project_trees, states_for
 from spectral_latent.estimation.spectral import draw_one_node_per_tree, spectral
 from spectral_latent.operators import ObservableOperators
@@ -59,6 +60,8 @@ def estimate(
     | clustering | k-means on the spectral projections | probabilities |
     | em | expectation maximisation from a random start | probabilities |
     | hybrid | expectation maximisation from the clusters | probabilities |
+    | pivots | features that only one state has | probabilities |
+    | pivots-em | expectation maximisation from the pivots | probabilities |
 
     Raises EstimationError if the data do not support the estimate.
     """
@@ -72,5 +75,10 @@ def estimate(
         return spectral(data, projected, options)
     if options.estimator == "clustering":
         return clustering(data, projected, options)
-    start = from_states(trees, cluster_states(trees, projected, options.seed), options.smoothing)
+    if options.estimator == "pivots":
+        return pivots(data, projected, options)
+    if options.estimator == "pivots-em":
+        start = pivot_start(data, projected, options)
+    else:
+        start = from_states(trees, cluster_states(trees, projected, options.seed), options.smoothing)
     return expectation_maximisation(data, start, options, listener)

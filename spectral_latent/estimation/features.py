@@ -51,7 +51,7 @@ def _magnitude(column: IntArray) -> IntArray:
 def inside_templates(trees: SkeletalTrees) -> dict[str, IntArray]:
     """The rule below; its pairs; the rule with one child opened; the width (slide 18).
 
-    Widths are taken by magnitude: a span of 17 words has no statistics of its own.
+    Widths are taken by magnitude: a span of 17 leaves has no statistics of its own.
 
     >>> tree = SkeletalTrees.of([0, 1, 2], left=[-1, -1, 0], right=[-1, -1, 1], terminal=[5, 6, -1], root=[2])
     >>> sorted(inside_templates(tree))

@@ -23,7 +23,7 @@ __all__ = [
     "silent",
 ]
 
-EstimatorName = Literal["spectral", "clustering", "em", "hybrid"]
+EstimatorName = Literal["spectral", "clustering", "em", "hybrid", "pivots", "pivots-em"]
 
 
 class EstimationError(ValueError):

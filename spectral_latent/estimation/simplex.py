@@ -104,7 +104,7 @@ def _face_minimum(gram: FloatArray, product: FloatArray, face: IntArray, weights
 def _start(gram: FloatArray, product: FloatArray, weights: FloatArray) -> None:
     """The minimum over a face found by dropping negative weights; the nearest corner if corners are dependent."""
     face, target = np.arange(len(weights)), np.zeros(len(weights))
-    while _face_minimum(gram, product, face, target):
+    while len(face) > 0 and _face_minimum(gram, product, face, target):
         positive = face[target[face] > 0.0]
         if len(positive) == len(face):
             weights[face] = target[face]
@@ -117,7 +117,7 @@ def _start(gram: FloatArray, product: FloatArray, weights: FloatArray) -> None:
 def _descend(gram: FloatArray, product: FloatArray, weights: FloatArray, face: IntArray) -> None:
     """Go straight to the minimum over the face; where a weight reaches zero first, go on without its corner."""
     target = np.zeros(len(weights))
-    while _face_minimum(gram, product, face, target):
+    while len(face) > 0 and _face_minimum(gram, product, face, target):
         step, leaving = 1.0, -1
         for i in face:
             if target[i] < 0.0 and weights[i] <= step * (weights[i] - target[i]):
@@ -135,7 +135,8 @@ def _all_weights(gram: FloatArray, products: FloatArray) -> FloatArray:
     """arg min of wᵀ gram w - 2 product · w over the simplex for every product, (n, k)."""
     weights = np.zeros_like(products)
     diagonal = np.diag(gram).max()
-    for product, w in zip(products, weights):  # noqa: B905 - numba knows no strict
+    for i in range(len(weights)):
+        product, w = products[i], weights[i]
         _start(gram, product, w)
         for _ in range(10 * len(w)):
             gradient = gram @ w - product
@@ -144,6 +145,8 @@ def _all_weights(gram: FloatArray, products: FloatArray) -> FloatArray:
             if w[best] > 0.0 or gap <= _ROUNDING * (diagonal + np.abs(product).max()):
                 break
             _descend(gram, product, w, np.append(np.flatnonzero(w), best))
+            if w[best] == 0.0:
+                break
         w /= w.sum()
     return weights
 
@@ -151,16 +154,22 @@ def _all_weights(gram: FloatArray, products: FloatArray) -> FloatArray:
 def convex_weights(points: FloatArray, corners: FloatArray) -> ConvexWeights:
     """The mixtures of `corners` (k, d) that come nearest to `points` (n, d).
 
+    Raises ValueError if there is no corner, or if a number is not finite.
+
     >>> corners = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
     >>> convex_weights(np.array([[0.25, 0.5], [2.0, 0.0], [1.0, 1.0]]), corners).weights
     array([[0.25, 0.25, 0.5 ],
            [0.  , 1.  , 0.  ],
            [0.  , 0.5 , 0.5 ]])
     """
+    if not len(corners):
+        raise ValueError("mixtures need at least one corner")
     centre = corners.mean(axis=0)  # Σ w = 1: a common shift changes no distance
     scale = max(float(np.abs(corners - centre).max(initial=0.0)), _TINY)
     corners, points = (corners - centre) / scale, (points - centre) / scale
     gram, products = corners @ corners.T, points @ corners.T
+    if not (np.isfinite(gram).all() and np.isfinite(products).all()):
+        raise ValueError("points and corners must be finite")
     weights = _all_weights(gram, products)
     gradient = 2.0 * (weights @ gram - products)
     gap = np.einsum("nk,nk->n", weights, gradient) - gradient.min(axis=1)

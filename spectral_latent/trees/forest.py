@@ -23,7 +23,7 @@ class Forest(NamedTuple):
     rule: (E,) row of `rules.binary` (both children), `rules.unary` (left child only) or `rules.leaf` (no child);
     an edge with rule -1 has weight zero.
     left, right: (E,) child items, or -1.
-    root: (K,) items that may stand at the top.  component: (K,) which tree or sentence each root belongs to,
+    root: (K,) items that may stand at the top.  component: (K,) which component each root belongs to,
     non-decreasing; components share no item, and the last item of each is a root.
 
     >>> tree = SkeletalTrees.of([0, 1, 2], left=[-1, -1, 0], right=[-1, -1, 1], terminal=[5, 6, -1], root=[2])
@@ -65,5 +65,5 @@ class Forest(NamedTuple):
 
     @property
     def n_components(self) -> int:
-        """The number of trees or sentences."""
+        """The number of components."""
         return int(self.component[-1]) + 1 if len(self.component) else 0

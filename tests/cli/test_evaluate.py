@@ -48,7 +48,7 @@ def test_several_sources_and_a_wrong_tree(run: Run, model: Path, treebank: Path,
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("(S (NN dog))\n(S (-NONE- *))", "tree 2: no words in (S (-NONE- *))"),
+        ("(S (NN dog))\n(S (-NONE- *))", "line 2: the tree that begins here has no words"),
         ("(S (NN dog)", "line 1: the bracket that opens here is never closed"),
         ("", "no trees"),
     ],

@@ -105,7 +105,7 @@ def test_scores(run: Run, model: Path, treebank: Path) -> None:
     [
         ("(S (NN dog)", "standard input, line 1: the bracket that opens here is never closed"),
         ("", "standard input: no trees"),
-        ("(S (NN dog))\n(S (-NONE- *))", "standard input, tree 2: no words"),
+        ("(S (NN dog))\n(S (-NONE- *))", "standard input, line 2: the tree that begins here has no words"),
         ("They see it .", "standard input, line 1: 'They' stands outside brackets"),
     ],
 )

@@ -47,7 +47,9 @@ def test_output_that_nobody_reads(model: Path) -> None:
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no SIGINT to a single process")
 def test_interrupt(model: Path) -> None:
+    ours = signal.signal(signal.SIGINT, signal.default_int_handler)  # a child inherits it if we were told to ignore it
     with start("parse", model) as process:
+        signal.signal(signal.SIGINT, ours)
         assert process.stdin and process.stdout
         process.stdin.write(b"They see it .\n")
         process.stdin.flush()

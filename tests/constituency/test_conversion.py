@@ -142,7 +142,20 @@ def test_cleaning(annotated: str, cleaned: str) -> None:
 
 
 def test_nothing_is_left_of_a_tree_of_empty_elements() -> None:
-    assert clean(one("(S (NP (-NONE- *)) (VP (-NONE- *T*)))")) is None
+    empty = Phrase("-NONE-", ("*",))
+    assert clean(Phrase("S", (Phrase("NP", (empty,)), Phrase("VP", (empty,))))) is None
+    assert clean(empty) is None
+
+
+def test_words_beside_phrases_are_refused() -> None:
+    for children in (("x", "y"), (Phrase("A", ("a",)), "bare"), ("bare", Phrase("A", ("a",)))):
+        with pytest.raises(ValueError, match="give each word a tag"):
+            encoded([Phrase("S", children)], Binarisation())
+
+
+def test_settings_that_mean_nothing_are_refused() -> None:
+    with pytest.raises(ValueError, match="not a binarisation"):
+        Binarisation("head", siblings=-1)
 
 
 @given(PHRASES)

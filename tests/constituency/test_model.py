@@ -131,7 +131,7 @@ def test_bad_requests_are_refused(model: ConstituencyModel) -> None:
     with pytest.raises(EstimationError, match="no trees"):
         ConstituencyModel.train([])
     with pytest.raises(EstimationError, match="tree 2 has no words"):
-        ConstituencyModel.train(parse_brackets("(S (NN a)) (S (-NONE- *))"))
+        ConstituencyModel.train([Phrase("NN", ("a",)), Phrase("S", (Phrase("-NONE-", ("*",)),))])
 
 
 @pytest.mark.parametrize("text", ["(NN word)", "(S (NN a) (NN b))", "(S (A (B (C c))) (D d))"])

@@ -1,0 +1,272 @@
+"""The pivot estimator: exact on populations, consistent on samples, sound on any data."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import replace
+from functools import cache, reduce
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from threadpoolctl import threadpool_limits
+
+from spectral_latent.estimation import (
+    EstimatorOptions,
+    FeatureColumns,
+    ProjectedTrees,
+    TrainingData,
+    estimate,
+    expectation,
+    inside_templates,
+    maximisation,
+    outside_templates,
+    pivot_counts,
+    pivot_start,
+    project_trees,
+    random_start,
+    relative_frequencies,
+    state_views,
+)
+from spectral_latent.inference import sample_trees, tree_weights
+from spectral_latent.operators import ObservableOperators
+from spectral_latent.trees import Forest, SkeletalTrees
+from tests.oracles import Lpcfg, columns, random_lpcfg, tree_strategy
+from tests.theorems.populations import STRUCTURES, Population, random_model
+
+PIVOT = 100  # terminals from here on are pivots: 100 + h occurs in state h alone
+
+
+def with_pivots(model: Lpcfg, share: float) -> Lpcfg:
+    """The model with a terminal for every state that only it emits, with probability `share`."""
+    tables = (
+        {rule: array * (1 - share) for rule, array in model.of(kind).items()} for kind in ("leaf", "unary", "binary")
+    )
+    q, u, t = tables
+    q |= {(a, PIVOT + h): share * np.eye(m)[h] for a, m in enumerate(model.states) for h in range(m)}
+    return Lpcfg(model.states, model.pi, q, u, t)
+
+
+def by_pivots(operators: ObservableOperators) -> Lpcfg:
+    """Estimates with their states in the order of the pivots that they emit."""
+    rules, states = operators.rules, operators.states
+    order = []
+    for a, m in enumerate(states):
+        emitted = operators.leaf[(rules.leaf[:, 0] == a) & (rules.leaf[:, 1] >= PIVOT), :m]
+        order.append(emitted.argmax(axis=1))
+        assert sorted(order[a]) == list(range(m)), f"the states of symbol {a} are not those of its pivots"
+
+    def ordered(rule: np.ndarray, array: np.ndarray) -> np.ndarray:
+        return array[np.ix_(*(order[a] for a in rule))]
+
+    tensors = [tensor.multiplied_out() for tensor in operators.binary]
+    return Lpcfg(
+        states.tolist(),
+        [root[order[a]] for a, root in enumerate(operators.root)],
+        {(a, x): leaf[order[a]] for (a, x), leaf in zip(rules.leaf.tolist(), operators.leaf, strict=True)},
+        {tuple(rule): ordered(rule, array) for rule, array in zip(rules.unary.tolist(), operators.unary, strict=True)},
+        {tuple(rule): ordered(rule, array) for rule, array in zip(rules.binary.tolist(), tensors, strict=True)},
+    )
+
+
+def differences(found: Lpcfg, true: Lpcfg) -> dict[str, float]:
+    """Σ |estimate - truth| for π, and per state for rules of each kind."""
+    total = {"root": sum(float(np.abs(f - t).sum()) for f, t in zip(found.pi, true.pi, strict=True))}
+    for kind in ("leaf", "unary", "binary"):
+        ours, theirs = found.of(kind), true.of(kind)
+        parts = [np.abs(ours.get(rule, np.zeros(1)) - theirs.get(rule, np.zeros(1))).sum() for rule in ours | theirs]
+        total[kind] = sum(map(float, parts)) / sum(true.states)
+    return total
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Populations
+
+
+@cache
+def population(structure: str) -> tuple[Population, ProjectedTrees]:
+    model = with_pivots(random_model(STRUCTURES[structure], np.random.default_rng(0)), share=0.3)
+    whole = Population.of(model)
+    options = EstimatorOptions(states=max(model.states), scaling=None, cutoff=1e-6)
+    return whole, project_trees(whole.skeletal, whole.features, options, weights=whole.weights)
+
+
+@pytest.mark.parametrize("structure", STRUCTURES)
+def test_the_parameters_of_a_population_are_recovered(structure: str) -> None:
+    whole, projected = population(structure)
+    counts, states = pivot_counts(TrainingData(whole.skeletal, whole.features), projected, cutoff=1e-6)
+    assert states.tolist() == whole.model.states
+    found = by_pivots(maximisation(counts, whole.skeletal.rules, states))
+    assert max(differences(found, whole.model).values()) < 1e-6
+
+
+@pytest.mark.parametrize("structure", STRUCTURES)
+def test_inside_and_outside_trees_show_states_without_bias(structure: str) -> None:
+    """E[x | h] = E[w | h] = e_h, up to the order of states, and γ_h = p(h | a)."""
+    whole, projected = population(structure)
+    views = state_views(TrainingData(whole.skeletal, whole.features), projected, cutoff=1e-6)
+    for a, nodes in enumerate(whole.skeletal.nodes_by_symbol()):
+        m = whole.model.states[a]
+        joint = whole.states[nodes, :m]
+        shares = joint.sum(axis=0)
+        x, w = (joint.T @ view[nodes, :m] / shares[:, None] for view in (views.x, views.w))
+        order = x.argmax(axis=1)
+        assert x == pytest.approx(np.eye(m)[order], abs=1e-6)
+        assert w == pytest.approx(np.eye(m)[order], abs=1e-6)
+        assert views.gamma[a, order] == pytest.approx(shares / shares.sum(), abs=1e-8)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Samples
+
+RULES = {
+    "leaf": list(itertools.product(range(2), range(4))),
+    "unary": [(0, 1)],
+    "binary": list(itertools.product(range(2), repeat=3)),
+}
+OPTIONS = EstimatorOptions("pivots", states=2, scaling=1.0, smoothing=None)
+
+
+@cache
+def true_model(seed: int) -> Lpcfg:
+    """Two symbols of two states with peaked rules, 0.45 of them binary: trees of ten nodes on average."""
+    rng = np.random.default_rng(seed)
+    model = random_lpcfg(rng, [2, 2], RULES)
+    for kind, share in (("leaf", 0.3), ("unary", 0.1), ("binary", 0.6)):
+        tables = model.of(kind)
+        for rule in tables:
+            tables[rule] = tables[rule] ** 2
+        for a in range(2):
+            mine = [array for rule, array in tables.items() if rule[0] == a]
+            total = sum((array.reshape(2, -1).sum(axis=1) for array in mine), start=np.zeros(2)) / share
+            for array in mine:
+                array /= np.maximum(total, 1e-9).reshape(-1, *([1] * (array.ndim - 1)))
+    return with_pivots(proper(model), share=0.25)
+
+
+def proper(model: Lpcfg) -> Lpcfg:
+    """The model with the rules of every symbol and state summing to one."""
+    for a, m in enumerate(model.states):
+        mine = [
+            array for kind in ("leaf", "unary", "binary") for rule, array in model.of(kind).items() if rule[0] == a
+        ]
+        total = reduce(np.add, (array.reshape(m, -1).sum(axis=1) for array in mine))
+        for array in mine:
+            array /= total.reshape(-1, *([1] * (array.ndim - 1)))
+    return model
+
+
+def sampled(seed: int, n: int) -> SkeletalTrees:
+    operators = replace(true_model(seed).operators(), probabilities=True)
+    return sample_trees(operators, n, np.random.default_rng(seed)).trees
+
+
+def data_of(trees: SkeletalTrees) -> TrainingData:
+    return TrainingData(trees, FeatureColumns.of(inside_templates(trees), outside_templates(trees)))
+
+
+def log_likelihood(operators: ObservableOperators, trees: SkeletalTrees) -> float:
+    return float(tree_weights(operators, Forest.of_trees(trees, operators.rules)).log.sum())
+
+
+def test_errors_fall_with_the_root_of_the_sample() -> None:
+    sizes = [2_000, 8_000, 32_000]
+    errors = np.zeros((len(sizes), 4))
+    for i, seed in itertools.product(range(len(sizes)), range(4)):
+        found = by_pivots(estimate(data_of(sampled(seed, sizes[i])), OPTIONS))
+        errors[i] += list(differences(found, true_model(seed)).values())
+    slopes = np.polyfit(np.log(sizes), np.log(errors), 1)[0]
+    print(errors / 4, slopes)
+    assert slopes == pytest.approx(np.full(4, -0.5), abs=0.2)
+    assert (errors[-1] / 4 < 0.1).all()
+
+
+def test_expected_counts_are_never_negative_and_sum_to_the_counts_of_rules() -> None:
+    trees = sampled(0, 500)
+    data = data_of(trees)
+    counts, _ = pivot_counts(data, project_trees(trees, data.features, EstimatorOptions(states=5)), cutoff=0.01)
+    kinds = ((trees.is_leaf, counts.leaf), (trees.is_unary, counts.unary), (trees.is_binary, counts.binary))
+    for kind, table in kinds:
+        assert [array.sum() for array in table] == pytest.approx(np.bincount(trees.rule[kind]))
+        assert min(array.min() for array in table) >= 0
+    assert counts.root.sum(axis=1) == pytest.approx(np.bincount(trees.symbol[trees.root]))
+
+
+def test_em_from_pivots_starts_high_and_ends_above_the_truth() -> None:
+    """The maximum of the likelihood lies above that of the true parameters, and above where EM starts."""
+    trees = sampled(1, 2_000)
+    data = data_of(trees)
+    options = replace(OPTIONS, estimator="pivots-em", iterations=30, substates=0.0, tolerance=0.0)
+    start = pivot_start(data, project_trees(trees, data.features, options), options)
+    unguided = random_start(trees, start.states)
+    truth = log_likelihood(true_model(1).operators(), trees)
+    assert expectation(start, trees).log_likelihood > expectation(unguided, trees).log_likelihood
+    assert log_likelihood(estimate(data, options), trees) > truth
+
+
+def test_one_state_is_the_plain_grammar() -> None:
+    trees = sampled(2, 200)
+    found, plain = estimate(data_of(trees), replace(OPTIONS, states=1)), relative_frequencies(trees)
+    np.testing.assert_allclose(found.leaf, plain.leaf, rtol=1e-9)
+    np.testing.assert_allclose(found.unary, plain.unary, rtol=1e-9)
+    np.testing.assert_allclose(found.root, plain.root, rtol=1e-9)
+    for ours, theirs in zip(found.binary, plain.binary, strict=True):
+        np.testing.assert_allclose(ours.multiplied_out(), theirs.multiplied_out(), rtol=1e-9)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Any data
+
+
+def check(operators: ObservableOperators, trees: SkeletalTrees) -> None:
+    """Probabilities, under which every training tree is possible."""
+    packed = operators.packed
+    for array in (packed.root, packed.leaf, packed.unary, packed.data):
+        assert np.isfinite(array).all()
+        assert (array >= 0).all()
+    assert operators.probabilities
+    assert operators.root.sum() == pytest.approx(1.0)
+    weights = tree_weights(operators, Forest.of_trees(trees, operators.rules))
+    assert (weights.sign > 0).all()
+    assert np.isfinite(weights.log).all()
+
+
+LITTLE = {
+    "one leaf": [(0, 0)],
+    "two leaves": [(0, 0), (0, 1)],
+    "duplicates": [(0, (1, 0), (1, 0))] * 150,
+    "symbols seen once": [(0, (1, 0), (2, 1)), (0, (1, 1), (3, 0))],
+    "unary rules": [(0, (1, (0, (1, 0), (2, 3))), (1, 2)), (2, (0, 1)), (0, 1)] * 40,
+    "a long chain": [reduce(lambda tree, n: (0, (1, n % 3), tree), range(200), (0, 3))],
+}
+
+
+@pytest.mark.parametrize("estimator", ["pivots", "pivots-em"])
+@pytest.mark.parametrize("trees", LITTLE.values(), ids=LITTLE)
+def test_little_data(estimator: str, trees: list) -> None:
+    treebank = columns(trees)
+    check(estimate(data_of(treebank), EstimatorOptions(estimator, states=40)), treebank)
+
+
+@given(st.lists(tree_strategy(), min_size=1, max_size=6), st.integers(1, 40), st.sampled_from(["pivots", "pivots-em"]))
+def test_any_trees(trees: list, times: int, estimator: str) -> None:
+    treebank = columns(trees * times)
+    check(estimate(data_of(treebank), EstimatorOptions(estimator, states=4, iterations=2)), treebank)
+
+
+@pytest.mark.parametrize("scaling", [None, 1.0])
+def test_em_starts_from_pivots_without_any_smoothing(scaling: float | None) -> None:
+    trees = sampled(3, 150)
+    options = EstimatorOptions("pivots-em", states=30, scaling=scaling, smoothing=None, substates=0.0, cutoff=1e-9)
+    check(estimate(data_of(trees), options), trees)
+
+
+@pytest.mark.parametrize("estimator", ["pivots", "pivots-em"])
+def test_the_same_data_give_the_same_bits(estimator: str) -> None:
+    data = data_of(sampled(2, 300))
+    options = EstimatorOptions(estimator, states=4)
+    first = estimate(data, options).packed.data
+    assert first.tobytes() == estimate(data, options, jobs=2).packed.data.tobytes()
+    with threadpool_limits(1):
+        assert first.tobytes() == estimate(data, options).packed.data.tobytes()

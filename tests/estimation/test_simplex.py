@@ -1,0 +1,185 @@
+"""Corners of convex hulls, and mixtures of them, against enumeration of faces and two solvers of scipy."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.optimize import minimize, nnls
+
+from spectral_latent.estimation import anchors, convex_weights
+
+seeds = st.integers(0, 2**32 - 1)
+
+
+def distances(points: np.ndarray, weights: np.ndarray, corners: np.ndarray) -> np.ndarray:
+    return ((points - weights @ corners) ** 2).sum(axis=1)
+
+
+def by_enumeration(point: np.ndarray, corners: np.ndarray) -> float:
+    """The least squared distance from the hull: over every face, that of the nearest point of its affine hull."""
+    best = np.inf
+    for size in range(1, len(corners) + 1):
+        for face in itertools.combinations(range(len(corners)), size):
+            first, *others = corners[list(face)]
+            edges = np.array(others).reshape(-1, len(point)) - first
+            rest = np.linalg.lstsq(edges.T, point - first)[0]
+            if (rest >= 0).all() and rest.sum() <= 1:
+                best = min(best, float(((first + rest @ edges - point) ** 2).sum()))
+    return best
+
+
+@given(seeds, st.integers(1, 5), st.integers(1, 5), st.sampled_from([0.0, 0.3, 10.0]))
+def test_distances_are_those_of_enumeration(seed: int, k: int, d: int, noise: float) -> None:
+    rng = np.random.default_rng(seed)
+    corners = rng.normal(size=(k, d))
+    points = rng.dirichlet(np.ones(k), size=4) @ corners + noise * rng.normal(size=(4, d))
+    weights, gap = convex_weights(points, corners)
+    wanted = [by_enumeration(point, corners) for point in points]
+    assert (weights >= 0).all()
+    assert weights.sum(axis=1) == pytest.approx(np.ones(4), abs=1e-14)
+    assert distances(points, weights, corners) == pytest.approx(wanted, rel=1e-9, abs=1e-11)
+    assert gap.max() <= 1e-11 * (1 + noise) ** 2
+
+
+@pytest.mark.parametrize(("k", "d"), [(3, 2), (6, 6), (6, 20), (12, 4)])
+def test_distances_are_those_of_other_solvers(k: int, d: int) -> None:
+    rng = np.random.default_rng(k)
+    corners, points = rng.normal(size=(k, d)), rng.normal(size=(5, d))
+    weights, _ = convex_weights(points, corners)
+    found = distances(points, weights, corners)
+    for point, distance in zip(points, found, strict=True):
+        slsqp = minimize(
+            lambda u, point=point: ((u @ corners - point) ** 2).sum(),
+            np.full(k, 1 / k),
+            jac=lambda u, point=point: 2 * corners @ (u @ corners - point),
+            bounds=[(0, 1)] * k,
+            constraints={"type": "eq", "fun": lambda u: u.sum() - 1, "jac": np.ones_like},
+            method="SLSQP",
+            options={"ftol": 1e-14, "maxiter": 500},
+        )
+        heavy = 1e4  # a heavy row asks for Σ u = 1
+        u, _ = nnls(np.vstack([corners.T, np.full(k, heavy)]), np.append(point, heavy))
+        assert distance == pytest.approx(slsqp.fun, abs=1e-7)
+        assert distance == pytest.approx(((u / u.sum() @ corners - point) ** 2).sum(), abs=1e-5)
+        assert distance <= slsqp.fun + 1e-9
+
+
+@given(seeds, st.integers(1, 40), st.integers(1, 50), st.sampled_from([0.0, 0.1, 1.0, 100.0]))
+def test_kuhn_tucker_conditions_hold(seed: int, k: int, d: int, noise: float) -> None:
+    """The gradient is least, and equal, where weights are positive."""
+    rng = np.random.default_rng(seed)
+    corners = rng.normal(size=(k, d))
+    points = rng.dirichlet(np.full(k, 0.3), size=20) @ corners + noise * rng.normal(size=(20, d))
+    weights, gap = convex_weights(points, corners)
+    gradient = 2 * (weights @ corners - points) @ corners.T
+    excess = gradient - gradient.min(axis=1, keepdims=True)
+    scale = (corners**2).sum(axis=1).max() + np.abs(points @ corners.T).max()
+    assert (weights * excess).max() <= 1e-11 * scale
+    assert gap == pytest.approx((weights * excess).sum(axis=1), abs=1e-11 * scale)
+    assert gap.max() <= 1e-11 * scale
+
+
+@given(seeds, st.integers(1, 20))
+def test_mixtures_of_independent_corners_are_recovered(seed: int, k: int) -> None:
+    rng = np.random.default_rng(seed)
+    corners = np.eye(k, k + 2) + 0.1 * rng.normal(size=(k, k + 2))
+    mixtures = rng.dirichlet(np.full(k, 0.5), size=30)
+    mixtures[:k] = np.eye(k)[:30]
+    assert convex_weights(mixtures @ corners, corners).weights == pytest.approx(mixtures, abs=1e-10)
+
+
+@given(seeds, st.integers(1, 10), st.integers(1, 8))
+def test_shifts_turns_and_orders_do_not_matter(seed: int, k: int, d: int) -> None:
+    rng = np.random.default_rng(seed)
+    corners, points = rng.normal(size=(k, d)), rng.normal(size=(6, d))
+    turn, _ = np.linalg.qr(rng.normal(size=(d, d)))
+    order = rng.permutation(k)
+    plain = convex_weights(points, corners).weights @ corners  # the nearest point is unique, its mixture may not be
+    moved = convex_weights(points @ turn + 5.0, corners[order] @ turn + 5.0).weights @ corners[order]
+    assert moved == pytest.approx(plain, abs=1e-7)
+
+
+@pytest.mark.parametrize("size", [1e-150, 1e-9, 1e9, 1e140])
+def test_any_magnitude(size: float) -> None:
+    rng = np.random.default_rng(0)
+    corners, points = rng.normal(size=(6, 5)), rng.normal(size=(30, 5))
+    weights, gap = convex_weights(points, corners)
+    scaled = convex_weights(points * size, corners * size)
+    assert scaled.weights == pytest.approx(weights, abs=1e-12)
+    assert scaled.gap / size / size == pytest.approx(gap, abs=1e-12)
+
+
+def test_corners_that_depend_on_each_other() -> None:
+    rng = np.random.default_rng(0)
+    square = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0], [1.0, 1.0]])
+    twice = np.concatenate([square, square, square.mean(axis=0, keepdims=True)])
+    points = rng.uniform(-1, 2, size=(200, 2))
+    weights, gap = convex_weights(points, twice)
+    assert weights @ twice == pytest.approx(np.clip(points, 0, 1), abs=1e-12)
+    assert gap.max() <= 1e-12
+    same = convex_weights(points, np.ones((3, 2)))
+    assert same.weights.sum(axis=1) == pytest.approx(np.ones(200))
+    assert same.gap.tolist() == [0.0] * 200
+
+
+def test_what_cannot_be_mixed() -> None:
+    with pytest.raises(ValueError, match="at least one corner"):
+        convex_weights(np.zeros((2, 3)), np.zeros((0, 3)))
+    for points, corners in ((np.full((1, 2), np.nan), np.eye(2)), (np.zeros((1, 2)), np.full((2, 2), np.inf))):
+        with pytest.raises(ValueError, match="finite"), np.errstate(invalid="ignore"):
+            convex_weights(points, corners)
+    assert convex_weights(np.zeros((0, 3)), np.eye(3)).weights.shape == (0, 3)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Anchors
+
+
+@given(seeds, st.integers(1, 12), st.integers(0, 6), st.booleans())
+def test_anchors_are_the_corners_of_the_hull(seed: int, k: int, more: int, unit: bool) -> None:
+    """Figure 1 of Stratos et al.: rows that mix k independent rows, which are among them; counts do not matter."""
+    rng = np.random.default_rng(seed)
+    corners = rng.normal(size=(k, k + more))
+    if unit:
+        corners /= np.linalg.norm(corners, axis=1, keepdims=True)
+    mixtures = np.concatenate([np.eye(k), rng.dirichlet(np.full(k, 0.5), size=40)])
+    order = rng.permutation(len(mixtures))
+    found = anchors((mixtures @ corners)[order], rng.uniform(1, 9, size=len(order)), k + 3, cutoff=1e-9)
+    assert mixtures[order][found].max(axis=1) == pytest.approx(np.ones(len(found)), abs=1e-6)
+    assert len(found) <= k
+    if np.linalg.cond(corners) < 1e6:
+        assert sorted(mixtures[order][found].argmax(axis=1)) == list(range(k))
+
+
+def test_ties_are_broken_by_frequency_and_then_by_order() -> None:
+    rows = np.array([[1.0, 0.0], [0.0, -1.0], [0.6, 0.8], [-1.0, 0.0], [0.0, 1.0]])
+    assert anchors(rows, np.array([1.0, 2.0, 1.0, 2.0, 2.0]), 2).tolist() == [1, 3]
+    assert anchors(rows, np.ones(5), 2).tolist() == [0, 1]
+    turned = rows @ np.array([[0.6, 0.8], [-0.8, 0.6]])  # lengths are now equal up to rounding only
+    assert anchors(turned, np.array([1.0, 2.0, 1.0, 2.0, 2.0]), 2).tolist() == [1, 3]
+
+
+def test_rare_rows_are_no_candidates_unless_all_are() -> None:
+    rows = np.array([[9.0, 0.0], [1.0, 0.0], [0.0, 1.0], [0.0, 5.0]])
+    frequency = np.array([1.0, 5.0, 4.0, 2.0])
+    assert anchors(rows, frequency, 2).tolist() == [0, 3]
+    assert anchors(rows, frequency, 2, least=3.0).tolist() == [1, 2]
+    assert anchors(rows, frequency, 2, least=99.0).tolist() == [1]
+
+
+def test_there_are_no_more_anchors_than_dimensions_and_at_least_one() -> None:
+    rows = np.array([[1.0, 1.0], [2.0, 2.0], [2.0, 2.0 + 1e-5]])
+    assert anchors(rows, np.ones(3), 5).tolist() == [2, 1]
+    assert anchors(rows, np.ones(3), 5, cutoff=1e-3).tolist() == [2]
+    assert anchors(rows, np.ones(3), 1).tolist() == [2]
+    assert anchors(np.zeros((3, 2)), np.array([1.0, 2.0, 1.0]), 5).tolist() == [1]
+
+
+@pytest.mark.parametrize("size", [1e-200, 1e-9, 1e200])
+def test_anchors_of_any_magnitude(size: float) -> None:
+    rows = np.random.default_rng(0).normal(size=(50, 6))
+    assert anchors(rows * size, np.ones(50), 6).tolist() == anchors(rows, np.ones(50), 6).tolist()
