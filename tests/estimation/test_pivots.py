@@ -122,39 +122,28 @@ def test_inside_and_outside_trees_show_states_without_bias(structure: str) -> No
 
 RULES = {
     "leaf": list(itertools.product(range(2), range(4))),
-    "unary": [(0, 1)],
+    "unary": [(0, 1), (1, 0)],
     "binary": list(itertools.product(range(2), repeat=3)),
 }
 OPTIONS = EstimatorOptions("pivots", states=2, scaling=1.0, smoothing=None)
 
 
+SHARES = {"leaf": 0.4, "unary": 0.1, "binary": 0.5}
+
+
 @cache
 def true_model(seed: int) -> Lpcfg:
-    """Two symbols of two states with peaked rules, 0.45 of them binary: trees of ten nodes on average."""
+    """Two symbols of two states with peaked rules; with pivots, trees of some seven nodes."""
     rng = np.random.default_rng(seed)
     model = random_lpcfg(rng, [2, 2], RULES)
-    for kind, share in (("leaf", 0.3), ("unary", 0.1), ("binary", 0.6)):
-        tables = model.of(kind)
-        for rule in tables:
-            tables[rule] = tables[rule] ** 2
+    for kind, share in SHARES.items():
         for a in range(2):
-            mine = [array for rule, array in tables.items() if rule[0] == a]
-            total = sum((array.reshape(2, -1).sum(axis=1) for array in mine), start=np.zeros(2)) / share
+            mine = [array for rule, array in model.of(kind).items() if rule[0] == a]
+            drawn = rng.dirichlet(np.full(sum(array[0].size for array in mine), 0.4), size=2) * share
             for array in mine:
-                array /= np.maximum(total, 1e-9).reshape(-1, *([1] * (array.ndim - 1)))
-    return with_pivots(proper(model), share=0.25)
-
-
-def proper(model: Lpcfg) -> Lpcfg:
-    """The model with the rules of every symbol and state summing to one."""
-    for a, m in enumerate(model.states):
-        mine = [
-            array for kind in ("leaf", "unary", "binary") for rule, array in model.of(kind).items() if rule[0] == a
-        ]
-        total = reduce(np.add, (array.reshape(m, -1).sum(axis=1) for array in mine))
-        for array in mine:
-            array /= total.reshape(-1, *([1] * (array.ndim - 1)))
-    return model
+                array[:] = drawn[:, : array[0].size].reshape(array.shape)
+                drawn = drawn[:, array[0].size :]
+    return with_pivots(model, share=0.25)
 
 
 def sampled(seed: int, n: int) -> SkeletalTrees:
