@@ -86,7 +86,7 @@ def differences(found: Lpcfg, true: Lpcfg) -> dict[str, float]:
 
 @cache
 def population(structure: str) -> tuple[Population, ProjectedTrees]:
-    model = with_pivots(random_model(STRUCTURES[structure], np.random.default_rng(0)), share=0.3)
+    model = with_pivots(random_model(STRUCTURES[structure], np.random.default_rng(1)), share=0.3)
     whole = Population.of(model)
     options = EstimatorOptions(states=max(model.states), scaling=None, cutoff=1e-6)
     return whole, project_trees(whole.skeletal, whole.features, options, weights=whole.weights)
@@ -160,15 +160,14 @@ def log_likelihood(operators: ObservableOperators, trees: SkeletalTrees) -> floa
 
 
 def test_errors_fall_with_the_root_of_the_sample() -> None:
-    sizes = [2_000, 8_000, 32_000]
+    sizes, seeds = [2_000, 12_000, 72_000], range(3)
     errors = np.zeros((len(sizes), 4))
-    for i, seed in itertools.product(range(len(sizes)), range(4)):
+    for i, seed in itertools.product(range(len(sizes)), seeds):
         found = by_pivots(estimate(data_of(sampled(seed, sizes[i])), OPTIONS))
         errors[i] += list(differences(found, true_model(seed)).values())
     slopes = np.polyfit(np.log(sizes), np.log(errors), 1)[0]
-    print(errors / 4, slopes)
-    assert slopes == pytest.approx(np.full(4, -0.5), abs=0.2)
-    assert (errors[-1] / 4 < 0.1).all()
+    assert slopes == pytest.approx(np.full(4, -0.5), abs=0.15)
+    assert (errors[-1] / len(seeds) < 0.03).all()
 
 
 def test_expected_counts_are_never_negative_and_sum_to_the_counts_of_rules() -> None:
@@ -241,6 +240,7 @@ def test_little_data(estimator: str, trees: list) -> None:
 @given(st.lists(tree_strategy(), min_size=1, max_size=6), st.integers(1, 40), st.sampled_from(["pivots", "pivots-em"]))
 def test_any_trees(trees: list, times: int, estimator: str) -> None:
     treebank = columns(trees * times)
+    treebank = replace(treebank, symbol=np.unique(treebank.symbol, return_inverse=True)[1])
     check(estimate(data_of(treebank), EstimatorOptions(estimator, states=4, iterations=2)), treebank)
 
 
