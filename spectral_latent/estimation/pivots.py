@@ -85,7 +85,8 @@ def state_views(data: TrainingData, projected: ProjectedTrees, cutoff: float) ->
         gamma[a, :k] = shares
         x[nodes, :k] = projected.y[nodes, :m] @ (corners / np.maximum(sigma, _TINY)).T * shares
         w[nodes, :k] = outer @ np.linalg.pinv(corners)
-    return StateViews(states, gamma, x, w)
+    largest = int(states.max())
+    return StateViews(states, gamma[:, :largest], x[:, :largest], w[:, :largest])
 
 
 def _counts(estimates: FloatArray, totals: FloatArray, independent: FloatArray) -> FloatArray:
@@ -114,7 +115,7 @@ def pivot_counts(data: TrainingData, projected: ProjectedTrees, cutoff: float) -
         return shares
 
     unary, (a, b) = moments.unary, rules.unary.T
-    binary = [tensor.multiplied_out()[None] for tensor in moments.binary]
+    binary = (tensor.multiplied_out()[None] for tensor in moments.binary)
     counts = Counts(
         root=_counts(moments.root, roots, gamma),
         leaf=_counts(moments.leaf, moments.leaf_count, gamma[rules.leaf[:, 0]]),

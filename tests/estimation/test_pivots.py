@@ -214,6 +214,7 @@ def check(operators: ObservableOperators, trees: SkeletalTrees) -> None:
         assert np.isfinite(array).all()
         assert (array >= 0).all()
     assert operators.probabilities
+    assert operators.root.shape[1] == operators.states.max()
     assert operators.root.sum() == pytest.approx(1.0)
     weights = tree_weights(operators, Forest.of_trees(trees, operators.rules))
     assert (weights.sign > 0).all()
