@@ -34,7 +34,13 @@ from spectral_latent.estimation.projections import (
 )
 from spectral_latent.estimation.simplex import ConvexWeights, anchors, convex_weights
 from spectral_latent.estimation.smoothing import LeafSmoothing, confidence, normalised, solve
-from spectral_latent.estimation.spectral import draw_one_node_per_tree, relative_frequencies, spectral
+from spectral_latent.estimation.spectral import (
+    draw_one_node_per_tree,
+    relative_frequencies,
+    spectral,
+    spectral_moments,
+    spectral_operators,
+)
 
 __all__ = [
     "ConvexWeights",
@@ -81,6 +87,8 @@ __all__ = [
     "silent",
     "solve",
     "spectral",
+    "spectral_moments",
+    "spectral_operators",
     "state_views",
     "states_for",
     "truncated_svd",

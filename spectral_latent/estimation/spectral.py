@@ -12,7 +12,7 @@ from spectral_latent.estimation.smoothing import LeafSmoothing, solve
 from spectral_latent.operators import ObservableOperators
 from spectral_latent.trees import FloatArray, SkeletalTrees
 
-__all__ = ["draw_one_node_per_tree", "relative_frequencies", "spectral"]
+__all__ = ["draw_one_node_per_tree", "relative_frequencies", "spectral", "spectral_moments", "spectral_operators"]
 
 _LARGEST = 1e12  # no sound estimate comes near; beyond it a singular value was divided by that should not have been
 
@@ -54,14 +54,22 @@ def draw_one_node_per_tree(trees: SkeletalTrees, rng: np.random.Generator) -> Fl
 
 
 def spectral(data: TrainingData, projected: ProjectedTrees, options: EstimatorOptions) -> ObservableOperators:
-    """Observable operators in the basis of the projections, without local optima.
+    """Observable operators in the basis of the projections, without local optima; see `spectral_operators`."""
+    return spectral_operators(data, spectral_moments(data, projected), options)
+
+
+def spectral_moments(data: TrainingData, projected: ProjectedTrees) -> Moments:
+    """The moments of all nodes (long paper, Figure 7, step 2)."""
+    with threadpool_limits(1):
+        return Moments.of(data.trees, data.trees.rules, projected.states, projected.y, projected.z, projected.weights)
+
+
+def spectral_operators(data: TrainingData, moments: Moments, options: EstimatorOptions) -> ObservableOperators:
+    """Operators from moments, smoothed as options and data say (Figure 7, step 3).
 
     Raises EstimationError if the estimated parameters are of absurd size.
     """
     with threadpool_limits(1):
-        moments = Moments.of(
-            data.trees, data.trees.rules, projected.states, projected.y, projected.z, projected.weights
-        )
         operators = solve(moments, options.smoothing, data.leaf_smoothing, data.fragments)
     packed = operators.packed
     sizes = [np.abs(array).max(initial=0.0) for array in (packed.root, packed.leaf, packed.unary, packed.data)]

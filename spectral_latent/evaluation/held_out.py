@@ -6,7 +6,15 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from spectral_latent.constituency import ConstituencyModel, Phrase, Treebank, clean
-from spectral_latent.estimation import Listener, Moments, project_trees, search_states, silent, solve
+from spectral_latent.estimation import (
+    Listener,
+    Moments,
+    project_trees,
+    search_states,
+    silent,
+    spectral_moments,
+    spectral_operators,
+)
 from spectral_latent.evaluation.brackets import score_brackets
 from spectral_latent.operators import ObservableOperators
 
@@ -56,10 +64,10 @@ def with_chosen_states(
     """
     data, options = treebank.data, treebank.options.estimator
     projected = project_trees(data.trees, data.features, options, jobs)
-    moments = Moments.of(data.trees, data.trees.rules, projected.states, projected.y, projected.z)
+    moments = spectral_moments(data, projected)
 
     def solved(trial: Moments) -> ObservableOperators:
-        return solve(trial, options.smoothing, data.leaf_smoothing, data.fragments)
+        return spectral_operators(data, trial, options)
 
     held_out = HeldOut(treebank.model(solved(moments)), gold)
     states = search_states(
