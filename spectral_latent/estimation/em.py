@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from spectral_latent.estimation.moments import Moments, grouped, row_sums
+from spectral_latent.estimation.moments import Moments, grouped, row_sums, state_sums
 from spectral_latent.estimation.options import EstimationError, EstimatorOptions, Listener, Progress, TrainingData
 from spectral_latent.estimation.smoothing import normalised, solve
 from spectral_latent.inference import inside, outside, total_weight
@@ -37,11 +37,7 @@ class Counts(NamedTuple):
 
     def of_states(self, rules: Rules) -> FloatArray:
         """Expected number of nodes of each symbol in each state, (S, M)."""
-        total = row_sums(rules.leaf[:, 0], self.leaf, len(self.root))
-        total += row_sums(rules.unary[:, 0], self.unary.sum(axis=2), len(self.root))
-        for (a, _, _), counts in zip(rules.binary, self.binary, strict=True):
-            total[a, : len(counts)] += counts.sum(axis=(1, 2))
-        return total
+        return state_sums(rules, self.leaf, self.unary, self.binary, self.root.shape)
 
 
 def expectation(operators: ObservableOperators, trees: SkeletalTrees) -> Counts:

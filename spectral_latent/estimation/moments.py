@@ -21,7 +21,7 @@ import numpy as np
 from spectral_latent.operators import Tensor
 from spectral_latent.trees import FloatArray, IntArray, Rules, SkeletalTrees
 
-__all__ = ["LeafMoments", "Moments", "grouped", "row_sums"]
+__all__ = ["LeafMoments", "Moments", "grouped", "row_sums", "state_sums"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -143,6 +143,17 @@ def row_sums(which: IntArray, rows: FloatArray, size: int) -> FloatArray:
         values, starts = np.unique(which[order], return_index=True)
         sums[values] = np.add.reduceat(rows[order], starts, axis=0)
     return sums
+
+
+def state_sums(
+    rules: Rules, leaf: FloatArray, unary: FloatArray, binary: list[FloatArray], shape: tuple[int, int]
+) -> FloatArray:
+    """Sums of what the rules of each symbol and state hold, over rules and children's states: shape (S, M)."""
+    total = row_sums(rules.leaf[:, 0], leaf, shape[0])
+    total += row_sums(rules.unary[:, 0], unary.sum(axis=2), shape[0])
+    for a, array in zip(rules.binary[:, 0], binary, strict=True):
+        total[a, : len(array)] += array.sum(axis=(1, 2))
+    return total
 
 
 def grouped(rule: IntArray, nodes: IntArray, n_rules: int) -> list[IntArray]:

@@ -17,7 +17,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from spectral_latent.estimation.moments import LeafMoments, Moments
+from spectral_latent.estimation.moments import LeafMoments, Moments, state_sums
 from spectral_latent.operators import ObservableOperators, Tensor
 from spectral_latent.trees import FloatArray, IntArray, Rules
 
@@ -110,12 +110,8 @@ def solve(
 def normalised(operators: ObservableOperators) -> ObservableOperators:
     """Non-negative operators scaled to probabilities: rules of every symbol and state, and roots, sum to one."""
     rules, states = operators.rules, operators.states
-    total = np.zeros(operators.root.shape)
-    np.add.at(total, rules.leaf[:, 0], operators.leaf)
-    np.add.at(total, rules.unary[:, 0], operators.unary.sum(axis=2))
     binary = [tensor.multiplied_out() for tensor in operators.binary]
-    for (a, _, _), tensor in zip(rules.binary, binary, strict=True):
-        total[a, : states[a]] += tensor.sum(axis=(1, 2))
+    total = state_sums(rules, operators.leaf, operators.unary, binary, operators.root.shape)
     scale = np.divide(1.0, total, out=np.zeros_like(total), where=total > 0)
     return ObservableOperators(
         rules,
