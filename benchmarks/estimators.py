@@ -100,7 +100,7 @@ def curve(start: ObservableOperators, treebank: Treebank, held_out: HeldOut, at:
         if iteration in at:
             counts = expectation(operators, data.trees)
             moments = moments_of(counts, operators.rules, operators.states, data.trees)
-            yield held_out.f1(normalised(solve(moments, options.smoothing, data.leaf_smoothing, data.fragments)))
+            yield held_out.f1(normalised(solve(moments, options.smoothing, data.unseen)))
 
 
 def curves(split: str, at: Sequence[int] = (1, 2, 3, 5, 10, 20, 40, 80)) -> None:

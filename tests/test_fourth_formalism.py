@@ -161,7 +161,7 @@ class Model:
         chart = self.formalism.forest(tokens, rules)
         inner = inside(self.operators, chart.forest)
         mu = marginals(self.operators, chart.forest, inner, outside(self.operators, chart.forest, inner))
-        best = best_derivation(chart.forest, mu)
+        best = best_derivation(chart.forest, mu[chart.forest.item])
         assert best is not None
         return self.formalism.expression(best, chart, rules, tokens)
 

@@ -21,6 +21,7 @@ from spectral_latent.estimation import (
     LeafMoments,
     Listener,
     TrainingData,
+    Unseen,
     estimate,
     relative_frequencies,
     silent,
@@ -123,8 +124,9 @@ class Treebank:
             return smooth_emissions(lexicon, moments, tag)
 
         features = constituency_features(trees, head_is_right, tag, options.features)
-        plain = relative_frequencies(trees, smooth, fragments=options.fragments)
-        data = TrainingData(trees, features, smooth, options.fragments)
+        unseen = Unseen(smooth, options.fragments)
+        plain = relative_frequencies(trees, unseen)
+        data = TrainingData(trees, features, unseen)
         return Treebank(options, labels, lexicon, np.bincount(trees.symbol) / trees.n_nodes, plain, data)
 
     def model(self, operators: ObservableOperators) -> ConstituencyModel:
@@ -187,10 +189,10 @@ class ConstituencyModel:
         return None
 
     def marginals(self, forest: Forest) -> FloatArray:
-        """μ / p̂(sentence) of each item (I,): absolute values unless the options say otherwise."""
+        """μ / p̂(sentence) of each edge's item (E,): absolute values unless the options say otherwise."""
         inner = inside(self.operators, forest)
         mu = marginals(self.operators, forest, inner, outside(self.operators, forest, inner))
-        return np.abs(mu) if self.options.absolute else mu
+        return (np.abs(mu) if self.options.absolute else mu)[forest.item]
 
     def best_tree(self, forest: Forest, words: Sequence[str]) -> Phrase | None:
         """The minimum-Bayes-risk tree of a sentence's forest; None if the forest has no tree."""

@@ -3,7 +3,9 @@
 from spectral_latent.estimation.choice import search_states
 from spectral_latent.estimation.clustering import cluster_states, clustering, from_states
 from spectral_latent.estimation.em import (
+    Climb,
     Counts,
+    climb,
     expectation,
     expectation_maximisation,
     maximisation,
@@ -33,7 +35,7 @@ from spectral_latent.estimation.projections import (
     truncated_svd,
 )
 from spectral_latent.estimation.simplex import ConvexWeights, anchors, convex_weights
-from spectral_latent.estimation.smoothing import LeafSmoothing, confidence, normalised, solve
+from spectral_latent.estimation.smoothing import LeafSmoothing, RuleCounts, Unseen, confidence, normalised, solve
 from spectral_latent.estimation.spectral import (
     draw_one_node_per_tree,
     relative_frequencies,
@@ -43,6 +45,7 @@ from spectral_latent.estimation.spectral import (
 )
 
 __all__ = [
+    "Climb",
     "ConvexWeights",
     "Counts",
     "EstimationError",
@@ -57,10 +60,13 @@ __all__ = [
     "Progress",
     "ProjectedTrees",
     "ProjectedViews",
+    "RuleCounts",
     "StateViews",
     "TrainingData",
+    "Unseen",
     "above",
     "anchors",
+    "climb",
     "cluster_states",
     "clustering",
     "confidence",

@@ -17,7 +17,7 @@ from scipy.cluster.vq import kmeans2
 from spectral_latent.estimation.moments import Moments
 from spectral_latent.estimation.options import EstimatorOptions, TrainingData
 from spectral_latent.estimation.projections import ProjectedTrees
-from spectral_latent.estimation.smoothing import LeafSmoothing, normalised, solve
+from spectral_latent.estimation.smoothing import Unseen, normalised, solve
 from spectral_latent.operators import ObservableOperators
 from spectral_latent.trees import FloatArray, IntArray, SkeletalTrees
 
@@ -49,8 +49,7 @@ def from_states(
     trees: SkeletalTrees,
     state: IntArray,
     smoothing: float | None = None,
-    leaf_smoothing: LeafSmoothing | None = None,
-    fragments: float = 0.0,
+    unseen: Unseen | None = None,
 ) -> ObservableOperators:
     """Relative frequencies of trees whose nodes' states (N,) are known; see `solve`.
 
@@ -68,10 +67,10 @@ def from_states(
     np.add.at(count, (trees.symbol, state), 1.0)
     weight = count.sum(axis=1)[trees.symbol] / count[trees.symbol, state]
     moments = Moments.of(trees, trees.rules, states, inner, inner * weight[:, None])
-    return normalised(solve(moments, smoothing, leaf_smoothing, fragments))
+    return normalised(solve(moments, smoothing, unseen)).multiplied_out()
 
 
 def clustering(data: TrainingData, projected: ProjectedTrees, options: EstimatorOptions) -> ObservableOperators:
     """Probabilities from clustered nodes."""
     state = cluster_states(data.trees, projected, options.seed)
-    return from_states(data.trees, state, options.smoothing, data.leaf_smoothing, data.fragments)
+    return from_states(data.trees, state, options.smoothing, data.unseen)

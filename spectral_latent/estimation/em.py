@@ -23,7 +23,16 @@ from spectral_latent.inference import inside, outside, total_weight
 from spectral_latent.operators import ObservableOperators, Tensor
 from spectral_latent.trees import FloatArray, Forest, IntArray, Rules, SkeletalTrees
 
-__all__ = ["Counts", "expectation", "expectation_maximisation", "maximisation", "moments_of", "random_start"]
+__all__ = [
+    "Climb",
+    "Counts",
+    "climb",
+    "expectation",
+    "expectation_maximisation",
+    "maximisation",
+    "moments_of",
+    "random_start",
+]
 
 
 class Counts(NamedTuple):
@@ -32,7 +41,7 @@ class Counts(NamedTuple):
     root: FloatArray  # (S, M)
     leaf: FloatArray  # (R0, M)
     unary: FloatArray  # (R1, M, M)
-    binary: list[FloatArray]  # R2 arrays (m_a, m_b, m_c)
+    binary: list[Tensor]  # R2 tensors (m_a, m_b, m_c), in factors where the operators are
     log_likelihood: float
 
     def of_states(self, rules: Rules) -> FloatArray:
@@ -70,10 +79,11 @@ def expectation(operators: ObservableOperators, trees: SkeletalTrees) -> Counts:
         rules.binary, operators.binary, grouped(rule, binaries, len(rules.binary)), strict=True
     ):
         m_a, m_b, m_c = operators.states[[a, b, c]]
-        product = Tensor(
-            above[nodes, :m_a], inner.vectors[left[nodes], :m_b], inner.vectors[right[nodes], :m_c]
-        ).multiplied_out()
-        binary.append(product * tensor.multiplied_out())
+        binary.append(
+            tensor.expected_counts(
+                above[nodes, :m_a], inner.vectors[left[nodes], :m_b], inner.vectors[right[nodes], :m_c]
+            )
+        )
     return Counts(
         root=operators.root * row_sums(trees.symbol[trees.root], roots, len(operators.root)),
         leaf=operators.leaf * row_sums(rule[leaves], emitted, len(rules.leaf)),
@@ -85,8 +95,7 @@ def expectation(operators: ObservableOperators, trees: SkeletalTrees) -> Counts:
 
 def maximisation(counts: Counts, rules: Rules, states: IntArray, substates: float = 0.0) -> ObservableOperators:
     """The M-step: relative frequencies; each state's rules then mixed with the mean over its symbol's states."""
-    binary = [Tensor.of_dense(array) for array in counts.binary]
-    best = normalised(ObservableOperators(rules, states, counts.root, counts.leaf, counts.unary, binary))
+    best = normalised(ObservableOperators(rules, states, counts.root, counts.leaf, counts.unary, counts.binary))
     if substates == 0.0:
         return best
     mask = (np.arange(counts.root.shape[1]) < states[:, None]) / states[:, None]  # (S, M): 1 / m_a where a has a state
@@ -179,27 +188,43 @@ def moments_of(counts: Counts, rules: Rules, states: IntArray, trees: SkeletalTr
         leaf=counts.leaf * scale[rules.leaf[:, 0]],
         leaf_count=np.bincount(trees.rule[trees.is_leaf]).astype(float),
         unary=np.array(unary).reshape(-1, size, size),
-        binary=[Tensor.of_dense(scaled(array, a)) for array, a in zip(counts.binary, rules.binary[:, 0], strict=True)],
+        binary=[
+            Tensor.of_dense(scaled(tensor.multiplied_out(), a))
+            for tensor, a in zip(counts.binary, rules.binary[:, 0], strict=True)
+        ],
     )
+
+
+class Climb(NamedTuple):
+    """Where expectation maximisation ended, and the last expected counts."""
+
+    operators: ObservableOperators
+    counts: Counts
+
+
+def climb(trees: SkeletalTrees, start: ObservableOperators, options: EstimatorOptions, listener: Listener) -> Climb:
+    """Probabilities of locally maximal likelihood, from `start` over the trees' own rules.
+
+    Without mixing of substates no iteration lowers the likelihood.  What is zero at the start stays zero, and tensors
+    in factors stay in factors.
+    """
+    operators, previous = start, -np.inf
+    with threadpool_limits(1):
+        for iteration in range(1, options.iterations + 1):
+            counts = expectation(operators, trees)
+            listener(Progress("EM", iteration, options.iterations, counts.log_likelihood))
+            operators = maximisation(counts, operators.rules, operators.states, options.substates)
+            if counts.log_likelihood - previous < options.tolerance * len(trees.root):
+                return Climb(operators, counts)
+            previous = counts.log_likelihood
+        return Climb(operators, expectation(operators, trees))
 
 
 def expectation_maximisation(
     data: TrainingData, start: ObservableOperators, options: EstimatorOptions, listener: Listener
 ) -> ObservableOperators:
-    """Probabilities of locally maximal likelihood, from `start` over the trees' own rules.
-
-    Without mixing of substates no iteration lowers the likelihood; smoothing (slide 25) comes after the last.
-    """
-    operators, previous = start, -np.inf
+    """Where `climb` ends, smoothed (slide 25) as options and data say."""
+    operators, counts = climb(data.trees, start, options, listener)
     with threadpool_limits(1):
-        for iteration in range(1, options.iterations + 1):
-            counts = expectation(operators, data.trees)
-            listener(Progress("EM", iteration, options.iterations, counts.log_likelihood))
-            operators = maximisation(counts, operators.rules, operators.states, options.substates)
-            if counts.log_likelihood - previous < options.tolerance * len(data.trees.root):
-                break
-            previous = counts.log_likelihood
-        else:
-            counts = expectation(operators, data.trees)
         moments = moments_of(counts, operators.rules, operators.states, data.trees)
-        return normalised(solve(moments, options.smoothing, data.leaf_smoothing, data.fragments))
+        return normalised(solve(moments, options.smoothing, data.unseen))

@@ -29,7 +29,7 @@ _log = logging.getLogger(__name__)
 
 def _drawn(data: TrainingData, seed: int) -> FloatArray:
     """Weights (N,) of one node per tree."""
-    if data.leaf_smoothing is not None:
+    if data.unseen.leaves is not None:
         raise EstimationError("one_node_per_tree is for trees whose leaves need no smoothing")
     weights = draw_one_node_per_tree(data.trees, np.random.default_rng(seed))
     if not weights[data.trees.root].any():

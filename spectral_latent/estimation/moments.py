@@ -14,6 +14,7 @@ and the count; smoothing needs them all.  Where nodes have weights, every sum ov
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -146,13 +147,13 @@ def row_sums(which: IntArray, rows: FloatArray, size: int) -> FloatArray:
 
 
 def state_sums(
-    rules: Rules, leaf: FloatArray, unary: FloatArray, binary: list[FloatArray], shape: tuple[int, int]
+    rules: Rules, leaf: FloatArray, unary: FloatArray, binary: Sequence[Tensor], shape: tuple[int, int]
 ) -> FloatArray:
     """Sums of what the rules of each symbol and state hold, over rules and children's states: shape (S, M)."""
     total = row_sums(rules.leaf[:, 0], leaf, shape[0])
     total += row_sums(rules.unary[:, 0], unary.sum(axis=2), shape[0])
-    for a, array in zip(rules.binary[:, 0], binary, strict=True):
-        total[a, : len(array)] += array.sum(axis=(1, 2))
+    for a, tensor in zip(rules.binary[:, 0], binary, strict=True):
+        total[a, : tensor.shape[0]] += tensor.sums()
     return total
 
 

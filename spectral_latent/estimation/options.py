@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
 import numpy as np
 
 from spectral_latent.estimation.features import FeatureColumns
-from spectral_latent.estimation.smoothing import LeafSmoothing
+from spectral_latent.estimation.smoothing import Unseen
 from spectral_latent.trees import SkeletalTrees
 
 __all__ = [
@@ -96,12 +96,11 @@ Listener = Callable[[Progress], None]
 
 @dataclass(frozen=True, eq=False)
 class TrainingData:
-    """Trees, their features, and how a formalism wants its leaves and roots smoothed; see `solve`."""
+    """Trees, their features, and what a formalism adds for the sake of what they lack."""
 
     trees: SkeletalTrees
     features: FeatureColumns
-    leaf_smoothing: LeafSmoothing | None = None
-    fragments: float = 0.0
+    unseen: Unseen = field(default_factory=Unseen)
 
     def __post_init__(self) -> None:
         if self.trees.n_nodes == 0:

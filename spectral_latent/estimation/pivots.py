@@ -32,7 +32,7 @@ from spectral_latent.estimation.options import EstimatorOptions, TrainingData
 from spectral_latent.estimation.projections import ProjectedTrees
 from spectral_latent.estimation.simplex import anchors, convex_weights
 from spectral_latent.estimation.smoothing import normalised, solve
-from spectral_latent.operators import ObservableOperators
+from spectral_latent.operators import ObservableOperators, Tensor
 from spectral_latent.trees import FloatArray, IntArray
 
 __all__ = ["StateViews", "pivot_counts", "pivot_start", "pivots", "state_views"]
@@ -121,7 +121,7 @@ def pivot_counts(data: TrainingData, projected: ProjectedTrees, cutoff: float) -
         leaf=_counts(moments.leaf, moments.leaf_count, gamma[rules.leaf[:, 0]]),
         unary=_counts(unary[:, :-1, :-1], unary[:, -1, -1], gamma[a, :, None] * gamma[b, None, :]),
         binary=[
-            _counts(moment[:, :-1, :-1, :-1], moment[:, -1, -1, -1], independent(*rule))[0]
+            Tensor.of_dense(_counts(moment[:, :-1, :-1, :-1], moment[:, -1, -1, -1], independent(*rule))[0])
             for moment, rule in zip(binary, rules.binary, strict=True)
         ],
         log_likelihood=np.nan,
@@ -134,7 +134,7 @@ def pivots(data: TrainingData, projected: ProjectedTrees, options: EstimatorOpti
     with threadpool_limits(1):
         counts, states = pivot_counts(data, projected, options.cutoff)
         moments = moments_of(counts, data.trees.rules, states, data.trees)
-        return normalised(solve(moments, options.smoothing, data.leaf_smoothing, data.fragments))
+        return normalised(solve(moments, options.smoothing, data.unseen))
 
 
 def pivot_start(data: TrainingData, projected: ProjectedTrees, options: EstimatorOptions) -> ObservableOperators:

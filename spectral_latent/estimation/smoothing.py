@@ -13,7 +13,9 @@ so the smoothed sum of n rank-one terms is a sum of n + 2.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from itertools import chain
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 
@@ -21,9 +23,43 @@ from spectral_latent.estimation.moments import LeafMoments, Moments, state_sums
 from spectral_latent.operators import ObservableOperators, Tensor
 from spectral_latent.trees import FloatArray, IntArray, Rules
 
-__all__ = ["LeafSmoothing", "confidence", "normalised", "solve"]
+__all__ = ["LeafSmoothing", "RuleCounts", "Unseen", "confidence", "normalised", "solve"]
 
 LeafSmoothing = Callable[[LeafMoments], tuple[IntArray, FloatArray]]
+_Term = TypeVar("_Term", FloatArray, Tensor)
+
+
+class RuleCounts(NamedTuple):
+    """Rules of arity 1 and 2, and a number for each.
+
+    unary: (R1, 2).  unary_count: (R1,).  binary: (R2, 3).  binary_count: (R2,).
+    """
+
+    unary: IntArray = np.zeros((0, 2), dtype=np.int64)
+    unary_count: FloatArray = np.zeros(0)
+    binary: IntArray = np.zeros((0, 3), dtype=np.int64)
+    binary_count: FloatArray = np.zeros(0)
+
+    def of_symbols(self, n_symbols: int) -> FloatArray:
+        """The sum over the rules of each symbol, (S,)."""
+        parents = np.concatenate([self.unary[:, 0], self.binary[:, 0]])
+        counts = np.concatenate([self.unary_count, self.binary_count])
+        return np.bincount(parents, counts, minlength=n_symbols).astype(float)
+
+
+class Unseen(NamedTuple):
+    """What a formalism adds to the moments for the sake of what no training tree has.
+
+    leaves: maps the leaf moments to the leaf rules (R0, 2) and sums (R0, M) to use, which may be more rules than were
+    seen; None for the moments as they are.
+    fragments: a number of trees to add, rooted in every symbol in proportion to its nodes, so that a part of a tree
+    may stand alone.
+    rules: how often every rule is to be seen besides, each time with the mean vectors of its symbols.
+    """
+
+    leaves: LeafSmoothing | None = None
+    fragments: float = 0.0
+    rules: RuleCounts = RuleCounts()
 
 
 def confidence(count: float, smoothing: float | None) -> float:
@@ -73,45 +109,66 @@ def _smoothed_matrix(matrix: FloatArray, symbol_means: list[FloatArray], smoothi
     return smoothed
 
 
-def solve(
-    moments: Moments,
-    smoothing: float | None = None,
-    leaf_smoothing: LeafSmoothing | None = None,
-    fragments: float = 0.0,
-) -> ObservableOperators:
+def _union(
+    rows: IntArray, terms: Iterable[_Term], more_rows: IntArray, more: Iterable[_Term]
+) -> tuple[IntArray, list[_Term]]:
+    """The distinct rules among both tables, and the sum of what belongs to each."""
+    table, which = Rules.distinct(np.concatenate([rows, more_rows]))
+    total: dict[int, _Term] = {}
+    for r, term in zip(which.tolist(), chain(terms, more), strict=True):
+        total[r] = total[r] + term if r in total else term
+    return table, [total[r] for r in range(len(table))]
+
+
+def solve(moments: Moments, smoothing: float | None = None, unseen: Unseen | None = None) -> ObservableOperators:
     """Operators from moments (long paper, equations 14-16 and Figure 7, step 3).
 
     z already carries (Σ̂^a)⁻¹, so that solving is a division by counts: C^{a→b c} = Σ z⊗x⊗y / count(a),
-    c∞ = Σ z / count(a), c¹ = Σ_roots y / T.  `leaf_smoothing` maps the leaf moments to the leaf rules (R0, 2) and
-    sums (R0, M) to use, which may be more rules than were seen.  `fragments` is a number of trees to add, rooted in
-    every symbol in proportion to its nodes, so that a part of a tree may stand alone.
+    c∞ = Σ z / count(a), c¹ = Σ_roots y / T.
     """
-    count = np.where(moments.count > 0, moments.count, 1.0)
-    outer, inner = moments.outer / count[:, None], moments.inner / count[:, None]
-    size = moments.states
-    binary = [
-        _smoothed_tensor(tensor, [outer[a, : size[a]], inner[b, : size[b]], inner[c, : size[c]]], smoothing).scale(
-            1.0 / count[a]
-        )
-        for tensor, (a, b, c) in zip(moments.binary, moments.rules.binary, strict=True)
-    ]
-    unary = np.zeros((len(moments.unary), *np.subtract(moments.unary.shape[1:], 1)))
-    for r, (a, b) in enumerate(moments.rules.unary):
-        unary[r] = _smoothed_matrix(moments.unary[r], [outer[a], inner[b]], smoothing) / count[a]
-    leaf_rules, leaf = moments.rules.leaf, moments.leaf
-    if leaf_smoothing is not None:
-        leaf_rules, leaf = leaf_smoothing(moments.leaves())
-    rules = Rules(leaf_rules, moments.rules.unary, moments.rules.binary)
-    leaf = leaf / count[leaf_rules[:, 0], None]
-    root = (moments.root + fragments * moments.inner / moments.count.sum()) / (moments.n_trees + fragments)
-    return ObservableOperators(rules, size, root, leaf, unary, binary)
+    unseen = unseen or Unseen()
+    more, rules, size = unseen.rules, moments.rules, moments.states
+    seen = np.where(moments.count > 0, moments.count, 1.0)[:, None]
+    outer, inner = moments.outer / seen, moments.inner / seen
+
+    def means(rule: IntArray) -> list[FloatArray]:
+        """z̄ of the parent, ȳ of each child."""
+        return [outer[rule[0], : size[rule[0]]], *(inner[b, : size[b]] for b in rule[1:])]
+
+    unary_rules, unary = _union(
+        rules.unary,
+        (
+            _smoothed_matrix(matrix, [outer[a], inner[b]], smoothing)
+            for matrix, (a, b) in zip(moments.unary, rules.unary, strict=True)
+        ),
+        more.unary,
+        (n * np.outer(outer[a], inner[b]) for n, (a, b) in zip(more.unary_count, more.unary, strict=True)),
+    )
+    binary_rules, binary = _union(
+        rules.binary,
+        (
+            _smoothed_tensor(tensor, means(rule), smoothing)
+            for tensor, rule in zip(moments.binary, rules.binary, strict=True)
+        ),
+        more.binary,
+        (_rank_one(n, means(rule)) for n, rule in zip(more.binary_count, more.binary, strict=True)),
+    )
+    leaf_rules, leaf = (rules.leaf, moments.leaf) if unseen.leaves is None else unseen.leaves(moments.leaves())
+    scale = 1.0 / (seen[:, 0] + more.of_symbols(len(seen)))
+    return ObservableOperators(
+        Rules(leaf_rules, unary_rules, binary_rules),
+        size,
+        (moments.root + unseen.fragments * moments.inner / moments.count.sum()) / (moments.n_trees + unseen.fragments),
+        leaf * scale[leaf_rules[:, 0], None],
+        np.array(unary).reshape(-1, *moments.root.shape[1:] * 2) * scale[unary_rules[:, 0], None, None],
+        [tensor.scale(scale[a]).compact() for tensor, a in zip(binary, binary_rules[:, 0], strict=True)],
+    )
 
 
 def normalised(operators: ObservableOperators) -> ObservableOperators:
     """Non-negative operators scaled to probabilities: rules of every symbol and state, and roots, sum to one."""
     rules, states = operators.rules, operators.states
-    binary = [tensor.multiplied_out() for tensor in operators.binary]
-    total = state_sums(rules, operators.leaf, operators.unary, binary, operators.root.shape)
+    total = state_sums(rules, operators.leaf, operators.unary, operators.binary, operators.root.shape)
     scale = np.divide(1.0, total, out=np.zeros_like(total), where=total > 0)
     return ObservableOperators(
         rules,
@@ -120,8 +177,8 @@ def normalised(operators: ObservableOperators) -> ObservableOperators:
         operators.leaf * scale[rules.leaf[:, 0]],
         operators.unary * scale[rules.unary[:, 0], :, None],
         [
-            Tensor.of_dense(tensor * scale[a, : states[a], None, None])
-            for (a, _, _), tensor in zip(rules.binary, binary, strict=True)
+            tensor.weighted(scale[a, : states[a]])
+            for a, tensor in zip(rules.binary[:, 0], operators.binary, strict=True)
         ],
         probabilities=True,
     )

@@ -8,7 +8,7 @@ from threadpoolctl import threadpool_limits
 from spectral_latent.estimation.moments import Moments
 from spectral_latent.estimation.options import EstimationError, EstimatorOptions, TrainingData
 from spectral_latent.estimation.projections import ProjectedTrees
-from spectral_latent.estimation.smoothing import LeafSmoothing, solve
+from spectral_latent.estimation.smoothing import Unseen, solve
 from spectral_latent.operators import ObservableOperators
 from spectral_latent.trees import FloatArray, SkeletalTrees
 
@@ -17,9 +17,7 @@ __all__ = ["draw_one_node_per_tree", "relative_frequencies", "spectral", "spectr
 _LARGEST = 1e12  # no sound estimate comes near; beyond it a singular value was divided by that should not have been
 
 
-def relative_frequencies(
-    trees: SkeletalTrees, leaf_smoothing: LeafSmoothing | None = None, *, fragments: float = 0.0
-) -> ObservableOperators:
+def relative_frequencies(trees: SkeletalTrees, unseen: Unseen | None = None) -> ObservableOperators:
     """The plain PCFG: rule counts over symbol counts, which are moments with y = z = 1; see `solve`.
 
     Raises EstimationError if there are no trees.
@@ -33,7 +31,7 @@ def relative_frequencies(
         raise EstimationError("no trees to learn from")
     ones = np.ones((trees.n_nodes, 1))
     states = np.ones(int(trees.symbol.max()) + 1, dtype=np.int64)
-    return solve(Moments.of(trees, trees.rules, states, ones, ones), leaf_smoothing=leaf_smoothing, fragments=fragments)
+    return solve(Moments.of(trees, trees.rules, states, ones, ones), unseen=unseen)
 
 
 def draw_one_node_per_tree(trees: SkeletalTrees, rng: np.random.Generator) -> FloatArray:
@@ -70,7 +68,7 @@ def spectral_operators(data: TrainingData, moments: Moments, options: EstimatorO
     Raises EstimationError if the estimated parameters are of absurd size.
     """
     with threadpool_limits(1):
-        operators = solve(moments, options.smoothing, data.leaf_smoothing, data.fragments)
+        operators = solve(moments, options.smoothing, data.unseen)
     packed = operators.packed
     sizes = [np.abs(array).max(initial=0.0) for array in (packed.root, packed.leaf, packed.unary, packed.data)]
     if not (largest := float(np.max(sizes))) < _LARGEST:

@@ -5,6 +5,7 @@ from spectral_latent.inference.expectations import collapse, expected_counts
 from spectral_latent.inference.inside_outside import (
     ScaledVectors,
     Weight,
+    edge_marginals,
     inside,
     marginals,
     outside,
@@ -20,6 +21,7 @@ __all__ = [
     "Weight",
     "best_derivation",
     "collapse",
+    "edge_marginals",
     "expected_counts",
     "inside",
     "k_best_derivations",

@@ -1,7 +1,7 @@
-"""Derivations out of a forest: the best and the k best under additive item weights.
+"""Derivations out of a forest: the best and the k best under additive weights of edges.
 
-With the absolute marginals |μ| as weights the best derivation is Goodman's (1996) maximum expected recall, the
-minimum-Bayes-risk tree of the long paper's section 6.
+With the absolute marginals |μ| of their items as weights, the best derivation is Goodman's (1996) maximum expected
+recall, the minimum-Bayes-risk tree of the long paper's section 6.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ __all__ = ["Derivation", "best_derivation", "k_best_derivations"]
 
 
 class Derivation(NamedTuple):
-    """One tree of a forest: its edges in post-order, and the sum of its items' weights."""
+    """One tree of a forest: its edges in post-order, and the sum of their weights."""
 
     edges: IntArray  # (n,)
     score: float
@@ -49,7 +49,7 @@ def _best_edges(forest: Forest, weights: FloatArray) -> tuple[FloatArray, IntArr
     best = np.full(n_items, -1, dtype=np.int64)
     for item in range(n_items):
         for edge in range(forest.start[item], forest.start[item + 1]):
-            total = weights[item]
+            total = weights[edge]
             if forest.left[edge] >= 0:
                 total += score[forest.left[edge]]
             if forest.right[edge] >= 0:
@@ -60,7 +60,7 @@ def _best_edges(forest: Forest, weights: FloatArray) -> tuple[FloatArray, IntArr
 
 
 def best_derivation(forest: Forest, weights: FloatArray) -> Derivation | None:
-    """The derivation of a one-component forest whose items' weights (I,) add up to the most; None if there is none.
+    """The derivation of a one-component forest whose edges' weights (E,) add up to the most; None if there is none.
 
     Ties go to the first edge and the first root.
     """
@@ -99,8 +99,8 @@ class _KBest:
         for item in range(forest.n_items):
             self.ranked.append(self._rank(item))
 
-    def _choice(self, item: int, edge: int, left_rank: int, right_rank: int) -> _Choice | None:
-        cost = -self.weights[item]
+    def _choice(self, edge: int, left_rank: int, right_rank: int) -> _Choice | None:
+        cost = -self.weights[edge]
         for child, rank in ((self.left[edge], left_rank), (self.right[edge], right_rank)):
             if child >= 0:
                 if rank >= len(self.ranked[child]):
@@ -110,7 +110,7 @@ class _KBest:
 
     def _rank(self, item: int) -> list[_Choice]:
         edges = range(self.forest.start[item], self.forest.start[item + 1])
-        starts = (self._choice(item, edge, 0, 0) for edge in edges if self.rule[edge] >= 0)
+        starts = (self._choice(edge, 0, 0) for edge in edges if self.rule[edge] >= 0)
         frontier = [choice for choice in starts if choice is not None]
         heapq.heapify(frontier)
         seen: set[tuple[int, int, int]] = set()
@@ -124,7 +124,7 @@ class _KBest:
             if self.right[best.edge] >= 0:
                 neighbours.append((best.edge, best.left_rank, best.right_rank + 1))
             for neighbour in neighbours:
-                choice = None if neighbour in seen else self._choice(item, *neighbour)
+                choice = None if neighbour in seen else self._choice(*neighbour)
                 seen.add(neighbour)
                 if choice is not None:
                     heapq.heappush(frontier, choice)
@@ -146,13 +146,13 @@ class _KBest:
 
 
 def k_best_derivations(forest: Forest, weights: FloatArray, k: int) -> list[Derivation]:
-    """Up to k distinct derivations of a one-component forest, by falling sum of item weights (I,).
+    """Up to k distinct derivations of a one-component forest, by falling sum of edge weights (E,).
 
     >>> forest = Forest(
     ...     symbol=np.array([0, 1, 2]), start=np.array([0, 2, 3, 4]), rule=np.array([0, 1, 2, 0]),
     ...     left=np.array([-1, -1, -1, 0]), right=np.array([-1, -1, -1, 1]),
     ...     root=np.array([2]), component=np.array([0]))
-    >>> [derivation.edges.tolist() for derivation in k_best_derivations(forest, np.ones(3), 5)]
+    >>> [derivation.edges.tolist() for derivation in k_best_derivations(forest, np.ones(4), 5)]
     [[0, 2, 3], [1, 2, 3]]
     """
     table = _KBest(forest, weights, k)

@@ -5,6 +5,7 @@
 | `inside` | Figure 4, f; Figure 5, α | α^{item} = Σ_edges C(α^left, α^right), c∞ at a leaf |
 | `outside` | Figure 5, β | β^{root} = c¹; pushed down through each edge to both children |
 | `marginals` | Figure 5, μ | μ(item) = α^{item} · β^{item} |
+| `edge_marginals` | - | β^{item} · C(α^left, α^right): μ by edge |
 | `Weight` | p(r_1 ... r_N) | a number as sign and log |·|: estimates may be negative (slides 21-22) |
 """
 
@@ -14,11 +15,20 @@ from typing import NamedTuple
 
 import numpy as np
 
-from spectral_latent.inference.kernels import EMPTY, inside_pass, outside_pass
+from spectral_latent.inference.kernels import EMPTY, edge_pass, inside_pass, outside_pass
 from spectral_latent.operators import ObservableOperators
 from spectral_latent.trees import FloatArray, Forest, IntArray
 
-__all__ = ["ScaledVectors", "Weight", "inside", "marginals", "outside", "total_weight", "tree_weights"]
+__all__ = [
+    "ScaledVectors",
+    "Weight",
+    "edge_marginals",
+    "inside",
+    "marginals",
+    "outside",
+    "total_weight",
+    "tree_weights",
+]
 
 
 class ScaledVectors(NamedTuple):
@@ -87,18 +97,52 @@ def tree_weights(operators: ObservableOperators, forest: Forest) -> Weight:
     return total_weight(operators, forest, inside(operators, forest))
 
 
+def _component(forest: Forest) -> IntArray:
+    """The component of each item (I,)."""
+    last_item = np.zeros(forest.n_components, dtype=np.int64)
+    np.maximum.at(last_item, forest.component, forest.root)
+    return np.searchsorted(np.maximum.accumulate(last_item), np.arange(forest.n_items))
+
+
+def _shares(
+    operators: ObservableOperators,
+    forest: Forest,
+    inner: ScaledVectors,
+    component: IntArray,
+    product: FloatArray,
+    exponent: IntArray,
+) -> FloatArray:
+    """product · 2^exponent over the weight of the component; zero where that is zero."""
+    total, total_exponent = _root_sums(operators, forest, inner)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratio = np.where(total[component] == 0.0, 0.0, product / total[component])
+    scaled: FloatArray = np.ldexp(ratio, np.clip(exponent - total_exponent[component], -2000, 900))
+    return scaled
+
+
 def marginals(operators: ObservableOperators, forest: Forest, inner: ScaledVectors, outer: ScaledVectors) -> FloatArray:
     """μ(item) / (weight of the item's component), (I,): with true probabilities, the item's posterior.
 
     The sign is kept; items of a component of weight zero have marginal zero.
     """
-    total, exponent = _root_sums(operators, forest, inner)
-    last_item = np.zeros(forest.n_components, dtype=np.int64)
-    np.maximum.at(last_item, forest.component, forest.root)
-    component = np.searchsorted(np.maximum.accumulate(last_item), np.arange(forest.n_items))
     product = np.einsum("im,im->i", inner.vectors, outer.vectors)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        ratio = np.where(total[component] == 0.0, 0.0, product / total[component])
-    shift = inner.exponents + outer.exponents - exponent[component]
-    scaled: FloatArray = np.ldexp(ratio, np.clip(shift, -2000, 900))
-    return scaled
+    return _shares(operators, forest, inner, _component(forest), product, inner.exponents + outer.exponents)
+
+
+def edge_marginals(
+    operators: ObservableOperators, forest: Forest, inner: ScaledVectors, outer: ScaledVectors
+) -> FloatArray:
+    """The same of every edge, (E,): those of an item's edges add up to its own.
+
+    >>> from spectral_latent.trees import Rules
+    >>> rules = Rules(np.array([[0, 0], [0, 1]]), np.empty((0, 2), int), np.empty((0, 3), int))
+    >>> operators = ObservableOperators(
+    ...     rules, np.array([1]), np.array([[1.0]]), np.array([[0.2], [0.6]]), np.empty((0, 1, 1)), [])
+    >>> either = Forest(
+    ...     np.array([0]), np.array([0, 2]), *np.array([[0, 1], [-1, -1], [-1, -1]]), *np.zeros((2, 1), int))
+    >>> inner = inside(operators, either)
+    >>> edge_marginals(operators, either, inner, outside(operators, either, inner))
+    array([0.25, 0.75])
+    """
+    product, exponent = edge_pass(operators.packed, forest, *inner, *outer)
+    return _shares(operators, forest, inner, _component(forest)[forest.item], product, exponent)

@@ -1,4 +1,4 @@
-"""Compiled inside and outside passes over a forest.
+"""Compiled passes over a forest: inside, outside, and the products of both at every edge.
 
 Every item's vector is kept as a vector whose largest entry lies in [1/2, 1) times a power of two, so that nothing
 under- or overflows however large the tree.  Edges of one item with the same rule (the split points of a span) are
@@ -15,7 +15,7 @@ from numba import njit
 from spectral_latent.operators import PackedOperators
 from spectral_latent.trees import FloatArray, Forest, IntArray
 
-__all__ = ["EMPTY", "inside_pass", "outside_pass"]
+__all__ = ["EMPTY", "edge_pass", "inside_pass", "outside_pass"]
 
 EMPTY = -(1 << 40)  # the exponent of a vector of zeros: far below that of any other
 
@@ -269,3 +269,30 @@ def outside_pass(
         if exponents[item] > EMPTY // 2:
             _outside_item(operators, forest, alpha, inside_exponents, beta, exponents, item, scratch)
     return beta, exponents
+
+
+@_compiled
+def edge_pass(
+    operators: PackedOperators,
+    forest: Forest,
+    alpha: FloatArray,
+    inside_exponents: IntArray,
+    beta: FloatArray,
+    outside_exponents: IntArray,
+) -> tuple[FloatArray, IntArray]:
+    """p (E,) and exponents (E,): β of edge e's item times what the edge adds to α is p[e] 2^exponents[e]."""
+    n_edges = len(forest.rule)
+    m_max, size = _sizes(operators)
+    products = np.zeros(n_edges)
+    exponents = np.full(n_edges, EMPTY, dtype=np.int64)
+    scratch, part = np.empty(size), np.empty(m_max)
+    for item in range(len(forest.symbol)):
+        if outside_exponents[item] <= EMPTY // 2:
+            continue
+        out = part[: operators.states[forest.symbol[item]]]
+        for e in range(forest.start[item], forest.start[item + 1]):
+            exponent = _run(operators, forest, alpha, inside_exponents, e, e + 1, out, scratch)
+            if exponent > EMPTY // 2:
+                products[e] = _dot(beta[item, : len(out)], out)
+                exponents[e] = outside_exponents[item] + exponent
+    return products, exponents

@@ -15,7 +15,7 @@ basis G^a the numbers differ and every tree probability and marginal is the same
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple
 
@@ -101,6 +101,10 @@ class ObservableOperators:
                 binary.append(Tensor.of_dense(block.reshape(shape)))
         rules = Rules(packed.leaf_rules, packed.unary_rules, packed.binary_rules)
         return ObservableOperators(rules, packed.states, packed.root, packed.leaf, packed.unary, binary, probabilities)
+
+    def multiplied_out(self) -> ObservableOperators:
+        """The same operators with no tensor in factors."""
+        return replace(self, binary=[Tensor.of_dense(tensor.multiplied_out()) for tensor in self.binary])
 
     def change_basis(self, bases: Sequence[FloatArray]) -> ObservableOperators:
         """The same model in the basis G^a, an invertible (m_a, m_a) matrix per symbol (Theorem 1).

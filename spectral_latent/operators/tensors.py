@@ -88,6 +88,35 @@ class Tensor:
         dense = None if self.dense is None else self.dense * factor
         return Tensor(self.first * factor, self.second, self.third, dense)
 
+    def sums(self) -> FloatArray:
+        """The sum over the second and third leg, (m_a,)."""
+        total: FloatArray = self.first.T @ (self.second.sum(axis=1) * self.third.sum(axis=1))
+        return total if self.dense is None else total + self.dense.sum(axis=(1, 2))
+
+    def weighted(self, weights: FloatArray) -> Tensor:
+        """The tensor with index i of its first leg times weights[i], (m_a,)."""
+        dense = None if self.dense is None else self.dense * weights[:, None, None]
+        return Tensor(self.first * weights, self.second, self.third, dense)
+
+    def expected_counts(self, outer: FloatArray, left: FloatArray, right: FloatArray) -> Tensor:
+        """Σ_n outer[n] ⊗ left[n] ⊗ right[n], times the tensor entry by entry: rows (n, m_a), (n, m_b), (n, m_c).
+
+        A tensor of probabilities in factors is a mixture, p(j, k | i) = Σ_q p(q | i) p(j | q) p(k | q), whose
+        components are one more latent state: the result is in factors too, and counts them.
+
+        >>> tensor = Tensor(np.eye(2) / 2, np.eye(2), np.array([[1.0, 0.0], [0.5, 0.5]]))
+        >>> counts = tensor.expected_counts(*np.ones((3, 1, 2)))
+        >>> counts.n_terms, counts.sums()
+        (2, array([0.5, 0.5]))
+        """
+        if self.dense is not None:
+            return Tensor.of_dense(self.multiplied_out() * Tensor(outer, left, right).multiplied_out())
+        a, b, c = outer @ self.first.T, left @ self.second.T, right @ self.third.T
+        counts = (self.first * ((b * c).T @ outer), self.second * ((a * c).T @ left), self.third * ((a * b).T @ right))
+        first, second, third = counts
+        total = np.maximum(first.sum(axis=1, keepdims=True), np.finfo(float).tiny)
+        return Tensor(first, second / total, third / total)
+
     def __add__(self, other: Tensor) -> Tensor:
         parts = [part for part in (self.dense, other.dense) if part is not None]
         return Tensor(

@@ -64,6 +64,11 @@ class Forest(NamedTuple):
         return len(self.rule)
 
     @property
+    def item(self) -> IntArray:
+        """(E,) the item that each edge derives."""
+        return np.repeat(np.arange(self.n_items), np.diff(self.start))
+
+    @property
     def n_components(self) -> int:
         """The number of components."""
         return int(self.component[-1]) + 1 if len(self.component) else 0

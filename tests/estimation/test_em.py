@@ -72,7 +72,8 @@ def test_expected_counts_are_those_of_enumeration(seed: int) -> None:
         log += np.log(p)
         for key, value in counts.items():
             wanted[key] = wanted.get(key, 0.0) + value
-    tables = {"leaf": found.leaf, "unary": found.unary, "binary": found.binary}
+    binary = [tensor.multiplied_out() for tensor in found.binary]
+    tables = {"leaf": found.leaf, "unary": found.unary, "binary": binary}
     for kind, table in tables.items():
         for r, rule in enumerate(RULES[kind]):
             for states in np.ndindex(*np.shape(table[r])):

@@ -3,14 +3,24 @@
 from __future__ import annotations
 
 import functools
+import itertools
 from collections import Counter
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from spectral_latent.estimation import LeafMoments, Moments, confidence, normalised, relative_frequencies, solve
+from spectral_latent.estimation import (
+    LeafMoments,
+    Moments,
+    RuleCounts,
+    Unseen,
+    confidence,
+    normalised,
+    relative_frequencies,
+    solve,
+)
 from spectral_latent.operators import ObservableOperators, Tensor
 from spectral_latent.trees import SkeletalTrees
 from tests.oracles import columns, kind_and_rule, post_order, random_lpcfg, rules_of, tree_strategy
@@ -105,8 +115,8 @@ def test_fragments_are_trees_rooted_in_every_symbol_in_proportion_to_its_nodes(
     for a in range(3):
         everywhere = y[skeletal.symbol == a].sum(axis=0) / skeletal.n_nodes
         expected = (plain.root[a] * len(trees) + fragments * everywhere) / (len(trees) + fragments)
-        assert solve(moments, fragments=fragments).root[a] == pytest.approx(expected, abs=1e-12)
-    assert relative_frequencies(skeletal, fragments=fragments).root.sum() == pytest.approx(1.0)
+        assert solve(moments, unseen=Unseen(fragments=fragments)).root[a] == pytest.approx(expected, abs=1e-12)
+    assert relative_frequencies(skeletal, Unseen(fragments=fragments)).root.sum() == pytest.approx(1.0)
 
 
 @given(treebanks, seeds)
@@ -198,12 +208,49 @@ def test_leaf_smoothing_sees_the_leaf_moments_and_may_add_rules() -> None:
         seen.append(moments)
         return np.array([[1, 0], [1, 1], [1, 9]]), np.vstack([moments.total, [[0.5]]])
 
-    operators = relative_frequencies(skeletal, smooth)
+    operators = relative_frequencies(skeletal, Unseen(smooth))
     assert len(seen) == 1
     assert seen[0].count.tolist() == [3.0, 1.0]
     assert operators.rules.leaf.tolist() == [[1, 0], [1, 1], [1, 9]]
     assert operators.leaf.ravel().tolist() == [3 / 4, 1 / 4, 0.5 / 4]
     assert operators.rules.binary.tolist() == [[0, 1, 1]]
+
+
+@given(treebanks, seeds)
+@settings(max_examples=30)
+def test_unseen_rules_count_with_the_mean_vectors_of_their_symbols(trees: list[tuple], seed: int) -> None:
+    skeletal = columns(trees)
+    rng = np.random.default_rng(seed)
+    seen, y, z = estimated(skeletal, seed, None)
+    size, rules = seen.states, seen.rules
+    symbols = np.unique(skeletal.symbol)
+    every = {arity: np.array(list(itertools.product(symbols, repeat=arity))) for arity in (2, 3)}
+    extra = RuleCounts(every[2], rng.exponential(size=len(every[2])), every[3], rng.exponential(size=len(every[3])))
+    moments = Moments.of(skeletal, skeletal.rules, size, y, z)
+    found = solve(moments, None, Unseen(rules=extra))
+    mean_y, mean_z = ({a: rows[skeletal.symbol == a].mean(axis=0) for a in symbols} for rows in (y, z))
+    n = {a: (skeletal.symbol == a).sum() for a in symbols}
+    total = {
+        a: n[a] + sum(extra.unary_count[every[2][:, 0] == a]) + sum(extra.binary_count[every[3][:, 0] == a]) for a in n
+    }
+    assert found.rules.unary.tolist() == every[2].tolist()
+    assert found.rules.binary.tolist() == every[3].tolist()
+    for r, (a, b) in enumerate(every[2]):
+        own = [matrix * n[a] for rule, matrix in zip(rules.unary.tolist(), seen.unary, strict=True) if rule == [a, b]]
+        wanted = sum(own) + extra.unary_count[r] * np.outer(mean_z[a], mean_y[b])
+        assert found.unary[r] == pytest.approx(wanted / total[a], abs=1e-9)
+    for r, (a, b, c) in enumerate(every[3]):
+        own = [
+            tensor.multiplied_out() * n[a]
+            for rule, tensor in zip(rules.binary.tolist(), seen.binary, strict=True)
+            if rule == [a, b, c]
+        ]
+        means = np.einsum("i,j,k", mean_z[a][: size[a]], mean_y[b][: size[b]], mean_y[c][: size[c]])
+        assert found.binary[r].multiplied_out() == pytest.approx(
+            (sum(own) + extra.binary_count[r] * means) / total[a], abs=1e-9
+        )
+    for r, (a, _) in enumerate(rules.leaf):
+        assert found.leaf[r] == pytest.approx(seen.leaf[r] * n[a] / total[a], abs=1e-9)
 
 
 @given(treebanks)

@@ -20,6 +20,7 @@ from spectral_latent.estimation import (
     LeafMoments,
     LeafSmoothing,
     TrainingData,
+    Unseen,
     estimate,
     inside_templates,
     outside_templates,
@@ -138,7 +139,7 @@ def spectral(
     leaf_smoothing: LeafSmoothing | None = None,
     jobs: int = 1,
 ) -> ObservableOperators:
-    return estimate(TrainingData(trees, features, leaf_smoothing), options, jobs=jobs)
+    return estimate(TrainingData(trees, features, Unseen(leaf_smoothing)), options, jobs=jobs)
 
 
 EXACT = EstimatorOptions(states=6, scaling=None, smoothing=None, cutoff=1e-7)

@@ -62,7 +62,7 @@ def test_best_derivation_is_the_best_of_all_trees(seed: int, n: int) -> None:
     model, sentence, parsed = parsed_sentence(rng, n)
     weights = rng.normal(size=parsed.forest.n_items)
     every = scores(parsed, weights, model, sentence)
-    best = best_derivation(parsed.forest, weights)
+    best = best_derivation(parsed.forest, weights[parsed.forest.item])
     assert best is not None
     assert best.score == pytest.approx(max(every.values()))
     (tree,) = nested(best.tree(parsed.forest, model.rules()))
@@ -76,7 +76,7 @@ def test_k_best_derivations_are_the_first_k_of_all_trees(seed: int, n: int, k: i
     model, sentence, parsed = parsed_sentence(rng, n)
     weights = rng.normal(size=parsed.forest.n_items)
     every = scores(parsed, weights, model, sentence)
-    found = k_best_derivations(parsed.forest, weights, k)
+    found = k_best_derivations(parsed.forest, weights[parsed.forest.item], k)
     assert len(found) == min(k, len(every))
     assert [derivation.score for derivation in found] == pytest.approx(sorted(every.values(), reverse=True)[:k])
     trees = [nested(derivation.tree(parsed.forest, model.rules()))[0] for derivation in found]
@@ -92,11 +92,11 @@ def test_ties_neither_repeat_nor_lose_a_derivation(seed: int, n: int) -> None:
     weights = rng.integers(-1, 2, size=parsed.forest.n_items).astype(float)
     every = scores(parsed, weights, model, sentence)
     for k in (1, 7, len(every) + 3):
-        found = k_best_derivations(parsed.forest, weights, k)
+        found = k_best_derivations(parsed.forest, weights[parsed.forest.item], k)
         assert [derivation.score for derivation in found] == sorted(every.values(), reverse=True)[:k]
         edges = {tuple(derivation.edges.tolist()) for derivation in found}
         assert len(edges) == len(found) == min(k, len(every))
-        again = k_best_derivations(parsed.forest, weights, k)
+        again = k_best_derivations(parsed.forest, weights[parsed.forest.item], k)
         assert [derivation.edges.tolist() for derivation in again] == [d.edges.tolist() for d in found]
 
 
@@ -111,7 +111,7 @@ def test_ties_go_to_the_first_edge_and_the_first_root() -> None:
         component=np.zeros(3, dtype=np.int64),
     )
     for weights, edges in (([1.0, 1.0, 0.0], [1]), ([0.0, 1.0, 0.0], [3]), ([0.0, 0.0, 1.0], [1, 5])):
-        best = best_derivation(forest, np.array(weights))
+        best = best_derivation(forest, np.array(weights)[forest.item])
         assert best is not None
         assert best.edges.tolist() == edges
 
@@ -122,9 +122,9 @@ def test_the_best_of_k_is_the_best(seed: int, n: int) -> None:
     rng = np.random.default_rng(seed)
     _, _, parsed = parsed_sentence(rng, n)
     weights = rng.exponential(size=parsed.forest.n_items)
-    best = best_derivation(parsed.forest, weights)
+    best = best_derivation(parsed.forest, weights[parsed.forest.item])
     assert best is not None
-    assert k_best_derivations(parsed.forest, weights, 1)[0].edges.tolist() == best.edges.tolist()
+    assert k_best_derivations(parsed.forest, weights[parsed.forest.item], 1)[0].edges.tolist() == best.edges.tolist()
 
 
 @given(seeds, st.integers(1, 5))
@@ -133,7 +133,7 @@ def test_a_derivation_is_a_tree_whose_items_and_edges_are_its_own(seed: int, n: 
     rng = np.random.default_rng(seed)
     model, sentence, parsed = parsed_sentence(rng, n)
     forest = parsed.forest
-    for derivation in k_best_derivations(forest, rng.normal(size=forest.n_items), 20):
+    for derivation in k_best_derivations(forest, rng.normal(size=forest.n_edges), 20):
         skeletal = derivation.tree(forest, model.rules())
         (tree,) = nested(skeletal)
         assert tree in derivations(model, sentence)
@@ -186,7 +186,7 @@ def test_minimum_risk_tree_has_the_most_expected_items() -> None:
         mu = marginals(operators, parsed.forest, inner, outside(operators, parsed.forest, inner))
         every = scores(parsed, mu, model, sentence)
         assert [every[tree] for tree in trees[:80]] == pytest.approx(gain)
-        best = best_derivation(parsed.forest, np.abs(mu))
+        best = best_derivation(parsed.forest, np.abs(mu)[parsed.forest.item])
         assert best is not None
         assert best.score == pytest.approx(max(every.values()))
 
@@ -208,7 +208,7 @@ def test_derivation_weights_are_those_of_their_trees() -> None:
     rng = np.random.default_rng(3)
     model, sentence, parsed = parsed_sentence(rng, 5)
     operators = model.operators()
-    every = k_best_derivations(parsed.forest, np.zeros(parsed.forest.n_items), 10**6)
+    every = k_best_derivations(parsed.forest, np.zeros(parsed.forest.n_edges), 10**6)
     weights = np.array([_probability(model, parsed, derivation) for derivation in every])
     expected = [figure_4(model, tree) for tree in derivations(model, sentence)]
     assert sorted(weights) == pytest.approx(sorted(expected))

@@ -22,6 +22,7 @@ from spectral_latent.estimation import (
     Progress,
     ProjectedTrees,
     TrainingData,
+    Unseen,
     draw_one_node_per_tree,
     estimate,
     inside_templates,
@@ -297,6 +298,6 @@ def test_draws_without_a_root_are_an_error() -> None:
 
 
 def test_one_node_per_tree_has_no_lexicon(branching: Population) -> None:
-    data = replace(sample(branching.model, 10), leaf_smoothing=lambda moments: (moments.rules, moments.total))
+    data = replace(sample(branching.model, 10), unseen=Unseen(lambda moments: (moments.rules, moments.total)))
     with pytest.raises(EstimationError, match="one_node_per_tree"):
         estimate(data, EstimatorOptions(one_node_per_tree=True))
