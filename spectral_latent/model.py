@@ -33,8 +33,10 @@ from spectral_latent.operators import (
     ObservableOperators,
     arrays_of,
     load_model,
+    name_of,
     operators_from,
     options_from,
+    plain_name,
     save_model,
 )
 from spectral_latent.trees import (
@@ -248,8 +250,8 @@ class LatentTreeModel:
         settings = {
             "kind": _KIND,
             "options": asdict(self.options),
-            "symbols": [[_plain(label), part] for label, part in self.symbols],
-            "terminals": [_plain(terminal) for terminal in self.terminals],
+            "symbols": [[plain_name(label), part] for label, part in self.symbols],
+            "terminals": [plain_name(terminal) for terminal in self.terminals],
             "probabilities": self.operators.probabilities,
         }
         save_model(path, arrays_of("latent", self.operators), settings)
@@ -260,7 +262,7 @@ class LatentTreeModel:
         arrays, settings = load_model(path, _KIND)
         try:
             symbols = [_symbol(*symbol) for symbol in settings["symbols"]]
-            terminals = [_name(terminal) for terminal in settings["terminals"]]
+            terminals = [name_of(terminal) for terminal in settings["terminals"]]
             if len(set(symbols)) < len(symbols) or len(set(terminals)) < len(terminals):
                 raise ValueError("a name stands twice")
             options = options_from(EstimatorOptions, settings["options"])
@@ -301,26 +303,8 @@ def _column(
     return column
 
 
-def _plain(name: Hashable) -> Any:
-    """A name as JSON has it; tuples become lists."""
-    if isinstance(name, np.generic):
-        name = name.item()
-    if isinstance(name, tuple):
-        return [_plain(part) for part in name]
-    if name is not None and not isinstance(name, str | int | float):
-        raise ValueError(f"{name!r} cannot be saved: names must be strings, numbers, None or tuples of them")
-    return name
-
-
 def _symbol(label: Any, part: Any) -> Symbol:
     """A symbol as `save` wrote it."""
     if part not in get_args(Part):
         raise ValueError(f"{part!r} is no part of a node")
-    return Symbol(_name(label), part)
-
-
-def _name(plain: Any) -> Hashable:
-    """The inverse of `_plain`; TypeError if there is none."""
-    if isinstance(plain, dict):
-        raise TypeError("a name is a table")
-    return tuple(_name(part) for part in plain) if isinstance(plain, list) else plain
+    return Symbol(name_of(label), part)

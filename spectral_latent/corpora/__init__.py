@@ -1,9 +1,11 @@
-"""Readers of treebanks."""
+"""Readers of treebanks and of tagged and plain sentences."""
 
 from spectral_latent.corpora.alpino import parse_alpino
 from spectral_latent.corpora.brackets import parse_brackets, read_brackets
+from spectral_latent.corpora.conllu import parse_conllu, read_conllu
 from spectral_latent.corpora.nltk_trees import phrase_from_nltk, phrase_to_nltk
 from spectral_latent.corpora.sources import constituency_trees
+from spectral_latent.corpora.tagged import parse_tagged, plain_sentences, sentences, tagged_sentences
 from spectral_latent.corpora.text import CorpusError
 
 __all__ = [
@@ -11,7 +13,13 @@ __all__ = [
     "constituency_trees",
     "parse_alpino",
     "parse_brackets",
+    "parse_conllu",
+    "parse_tagged",
     "phrase_from_nltk",
     "phrase_to_nltk",
+    "plain_sentences",
     "read_brackets",
+    "read_conllu",
+    "sentences",
+    "tagged_sentences",
 ]

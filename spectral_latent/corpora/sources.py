@@ -9,9 +9,11 @@ from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from itertools import chain
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from spectral_latent.constituency.phrase import Phrase
+from spectral_latent.corpora._folders import files_beneath
+from spectral_latent.corpora._nltk import items_of_corpus
 from spectral_latent.corpora.alpino import parse_alpino
 from spectral_latent.corpora.brackets import parse_brackets, read_brackets
 from spectral_latent.corpora.nltk_trees import phrase_from_nltk
@@ -20,8 +22,6 @@ from spectral_latent.corpora.text import CorpusError
 __all__ = ["constituency_trees"]
 
 _ENDINGS = (".mrg", ".parse", ".psd", ".ptb", ".tree", ".trees")
-_T = TypeVar("_T")
-_PARTS = ("train", "dev", "test")
 _ONE_CHARACTER = re.compile(r"\(([^\s()])\)")
 _UNLABELLED = re.compile(r"(?=\(\s*\()")
 _WITH_LEMMA = re.compile(r"\(([^\s()]+) ([^\s()]+) [^\s()]+\)")
@@ -52,54 +52,11 @@ def constituency_trees(source: str | os.PathLike[str]) -> Iterator[Phrase]:
     """
     name = os.fspath(source)
     if name.startswith("nltk:"):
-        return _nltk_trees(name)
+        return items_of_corpus(name, "parsed_sents", "treebank", _trees_of_file)
     path = Path(name)
-    return chain.from_iterable(map(read_brackets, _files_beneath(path))) if path.is_dir() else read_brackets(path)
-
-
-def _files_beneath(folder: Path) -> list[Path]:
-    files = [
-        path
-        for path in sorted(folder.rglob("*"))
-        if path.suffix.lower() in _ENDINGS
-        and not any(part.startswith(".") for part in path.relative_to(folder).parts)
-        and path.is_file()
-    ]
-    if not files:
-        raise CorpusError(f"{folder}: no treebank files here; give a folder with files named *{', *'.join(_ENDINGS)}")
-    return files
-
-
-def _nltk_trees(source: str) -> Iterator[Phrase]:
-    corpus, _, part = source.removeprefix("nltk:").partition(":")
-    if part not in ("", *_PARTS):
-        raise CorpusError(f"{source}: no part {part!r}; give nltk:{corpus}, or one of its parts {', '.join(_PARTS)}")
-    reader = _nltk_reader(corpus)
-    files = sorted(reader.fileids())
-    if len(files) == 1:
-        return _part(_trees_of_file(reader, corpus, files[0]), part)
-    return chain.from_iterable(_trees_of_file(reader, corpus, file) for file in _part(files, part))
-
-
-def _part(items: Iterable[_T], part: str) -> Iterator[_T]:
-    """The items of a part by the n mod 10 rule; all of them if it has no name."""
-    return (item for n, item in enumerate(items, start=1) if part in ("", {8: "dev", 9: "test"}.get(n % 10, "train")))
-
-
-def _nltk_reader(corpus: str) -> Any:
-    import nltk.corpus
-
-    reader = getattr(nltk.corpus, corpus, None)
-    try:
-        has_trees = hasattr(reader, "parsed_sents")
-    except LookupError as error:
-        raise CorpusError(
-            f"nltk:{corpus}: the corpus is not installed; run `python -m nltk.downloader {corpus}`, "
-            f"or let NLTK_DATA name the folder that holds it"
-        ) from error
-    if not has_trees:
-        raise CorpusError(f"nltk:{corpus}: NLTK has no such treebank; give one such as nltk:treebank")
-    return reader
+    if not path.is_dir():
+        return read_brackets(path)
+    return chain.from_iterable(map(read_brackets, files_beneath(path, "treebank", _ENDINGS)))
 
 
 def _trees_of_file(reader: Any, corpus: str, file: str) -> Iterable[Phrase]:

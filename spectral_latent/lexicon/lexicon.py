@@ -62,6 +62,16 @@ class Lexicon:
         return np.array([self.terminal(word, opens=at == 0) for at, word in enumerate(words)], dtype=np.int64)
 
     @property
+    def known(self) -> list[str]:
+        """The words that were seen: the names of the first terminals."""
+        return self.words
+
+    @property
+    def n_terminals(self) -> int:
+        """Words and signatures."""
+        return len(self.terminals)
+
+    @property
     def unknown(self) -> int:
         """The terminal of the signature that all words share."""
         return self.terminals[()]

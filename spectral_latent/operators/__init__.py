@@ -5,8 +5,10 @@ from spectral_latent.operators.storage import (
     ModelFileError,
     arrays_of,
     load_model,
+    name_of,
     operators_from,
     options_from,
+    plain_name,
     save_model,
 )
 from spectral_latent.operators.tensors import Tensor
@@ -18,7 +20,9 @@ __all__ = [
     "Tensor",
     "arrays_of",
     "load_model",
+    "name_of",
     "operators_from",
     "options_from",
+    "plain_name",
     "save_model",
 ]

@@ -12,7 +12,7 @@ import os
 import tempfile
 import types
 import typing
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -27,8 +27,10 @@ __all__ = [
     "ModelFileError",
     "arrays_of",
     "load_model",
+    "name_of",
     "operators_from",
     "options_from",
+    "plain_name",
     "save_model",
 ]
 
@@ -182,3 +184,25 @@ def _option(hint: Any, value: Any, name: str) -> Any:
     if not allowed:
         raise ModelFileError(f"the model's setting {name} is {value!r}; train it again")
     return value
+
+
+def plain_name(name: Hashable) -> Any:
+    """A name as JSON has it; tuples become lists.  Raises ValueError for what cannot be saved.
+
+    >>> plain_name(("a", (1, None)))
+    ['a', [1, None]]
+    """
+    if isinstance(name, np.generic):
+        name = name.item()
+    if isinstance(name, tuple):
+        return [plain_name(part) for part in name]
+    if name is not None and not isinstance(name, str | int | float):
+        raise ValueError(f"{name!r} cannot be saved: names must be strings, numbers, None or tuples of them")
+    return name
+
+
+def name_of(plain: Any) -> Hashable:
+    """The inverse of `plain_name`; TypeError if there is none."""
+    if isinstance(plain, dict):
+        raise TypeError("a name is a table")
+    return tuple(name_of(part) for part in plain) if isinstance(plain, list) else plain

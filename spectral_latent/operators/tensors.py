@@ -93,6 +93,20 @@ class Tensor:
         total: FloatArray = self.first.T @ (self.second.sum(axis=1) * self.third.sum(axis=1))
         return total if self.dense is None else total + self.dense.sum(axis=(1, 2))
 
+    def applied_left(self, left: FloatArray) -> FloatArray:
+        """The matrix (m_a, m_c) that remains once the left child's vector (m_b,) is filled in.
+
+        >>> Tensor.of_dense(np.arange(4.0).reshape(1, 2, 2)).applied_left(np.array([0.0, 1.0]))
+        array([[2., 3.]])
+        """
+        matrix: FloatArray = (self.first.T * (self.second @ left)) @ self.third
+        return matrix if self.dense is None else matrix + np.einsum("abc,b->ac", self.dense, left)
+
+    def applied_right(self, right: FloatArray) -> FloatArray:
+        """The matrix (m_a, m_b) that remains once the right child's vector (m_c,) is filled in."""
+        matrix: FloatArray = (self.first.T * (self.third @ right)) @ self.second
+        return matrix if self.dense is None else matrix + np.einsum("abc,c->ab", self.dense, right)
+
     def weighted(self, weights: FloatArray) -> Tensor:
         """The tensor with index i of its first leg times weights[i], (m_a,)."""
         dense = None if self.dense is None else self.dense * weights[:, None, None]

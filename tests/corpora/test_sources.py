@@ -60,21 +60,6 @@ def test_nltk_corpus_that_is_not_installed(monkeypatch: pytest.MonkeyPatch, tmp_
         constituency_trees("nltk:floresta_absent")
 
 
-@pytest.fixture
-def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Install:
-    """Give the function that makes a corpus `nltk:toy` out of files and a reader."""
-
-    def make(files: dict[str, str], reader: Any = BracketParseCorpusReader, **options: Any) -> Any:
-        for name, text in files.items():
-            (tmp_path / name).write_text(text, encoding="utf-8")
-        monkeypatch.setattr(nltk.data, "path", [str(tmp_path)])  # NLTK reads nowhere else
-        corpus = reader(str(tmp_path), sorted(files, reverse=True), **options)
-        monkeypatch.setattr(nltk.corpus, "toy", corpus, raising=False)
-        return corpus
-
-    return make
-
-
 def test_parts_by_file(install: Install) -> None:
     install({f"{n:02}.mrg": f"(X {n})" for n in range(1, 21)})
     assert words(constituency_trees("nltk:toy:test")) == ["9", "19"]

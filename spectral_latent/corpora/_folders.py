@@ -1,0 +1,34 @@
+"""The files of a corpus that is a folder."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from spectral_latent.corpora.text import CorpusError
+
+__all__ = ["files_beneath"]
+
+
+def files_beneath(folder: Path, kind: str, *endings: tuple[str, ...]) -> list[Path]:
+    """All files beneath a folder, in sorted order, that have one of the first endings of which there are any.
+
+    Case does not matter in an ending.  Hidden files, and those in hidden folders, are left out.  Raises
+    `CorpusError`, which names the `kind` of files, if nothing is left.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     for name in ("b.txt", "a.TXT", ".hidden.tagged"):
+    ...         Path(folder, name).touch()
+    ...     [file.name for file in files_beneath(Path(folder), "text", (".tagged",), (".txt",))]
+    ['a.TXT', 'b.txt']
+    """
+    files = [
+        path
+        for path in sorted(folder.rglob("*"))
+        if not any(part.startswith(".") for part in path.relative_to(folder).parts) and path.is_file()
+    ]
+    for group in endings:
+        if chosen := [path for path in files if path.suffix.lower() in group]:
+            return chosen
+    names = ", ".join(f"*{ending}" for group in endings for ending in group)
+    raise CorpusError(f"{folder}: no {kind} files here; give a folder with files named {names}")

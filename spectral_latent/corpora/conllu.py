@@ -1,0 +1,175 @@
+"""Sentences in CoNLL-U, the format of Universal Dependencies (https://universaldependencies.org/format.html)."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from itertools import chain
+from sys import intern  # one string per distinct word, tag and label
+
+from spectral_latent.corpora.text import CorpusError, read_text
+from spectral_latent.dependency import DependencySentence
+
+__all__ = ["parse_conllu", "parse_with_lines", "read_conllu"]
+
+_COLUMNS = ("ID", "FORM", "LEMMA", "UPOS", "XPOS", "FEATS", "HEAD", "DEPREL", "DEPS", "MISC")
+_HEAD = _COLUMNS.index("HEAD")
+_READ = _COLUMNS.index("DEPREL") + 1  # the columns that are read are those before this one
+_NUMBER = re.compile("0|[1-9][0-9]{0,8}")
+_NO_WORD = re.compile(r"([0-9]{1,9})([-.])([1-9][0-9]{0,8})")  # 3-4, a token of two words; 3.1, an empty node
+_Row = tuple[int, list[str]]  # the number of a line, and its columns
+
+
+def read_conllu(path: str | os.PathLike[str]) -> Iterator[DependencySentence]:
+    """The sentences of a UTF-8 file; see `parse_conllu`.
+
+    The file is read at the call, and its sentences as they are asked for.  Raises `CorpusError`, which names file
+    and line, also for a missing file and for bytes that are not UTF-8.
+
+    >>> import pathlib, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = pathlib.Path(folder, "one.conllu")
+    ...     _ = file.write_text("1\\tYes\\tyes\\tINTJ\\tUH\\t_\\t0\\troot\\t_\\t_\\n")
+    ...     [sentence.forms for sentence in read_conllu(file)]
+    [('Yes',)]
+    """
+    return parse_conllu(read_text(path), os.fspath(path))
+
+
+def parse_conllu(text: str, source: str = "<string>") -> Iterator[DependencySentence]:
+    """The sentences of a CoNLL-U text.
+
+    The words are the syntactic ones: a line for a token of several words (ID 3-4) or for an empty node (ID 3.1) is
+    passed over.  Columns are kept as they stand, words with spaces in them too; DEPS and MISC are not read.  Heads
+    may be missing (`_`) from a whole sentence.  A comment belongs to the sentence in which or before which it stands.
+
+    Raises `CorpusError`, which names `source` and the line, for a line without ten columns or with an empty one,
+    IDs out of order, a range of words that are not there, a HEAD that is no number, no word of the sentence or the
+    word itself, a sentence with heads for some of its words only or without words, and a text without sentences.
+    Whether heads make a tree, `DependencySentence.is_tree` tells.
+
+    >>> sentence, = parse_conllu('''# sent_id = 1
+    ... 1-2|Vámonos|_|_|_|_|_|_|_|_
+    ... 1|Vamos|ir|VERB|_|_|0|root|_|_
+    ... 2|nos|nosotros|PRON|_|_|1|obj|_|_
+    ... '''.replace("|", "\\t"))
+    >>> sentence.forms, sentence.upos, sentence.heads, sentence.comments
+    (('Vamos', 'nos'), ('VERB', 'PRON'), (0, 1), ('sent_id = 1',))
+    """
+    return (sentence for sentence, _ in parse_with_lines(text, source))
+
+
+def parse_with_lines(text: str, source: str = "<string>") -> Iterator[tuple[DependencySentence, list[int]]]:
+    """The sentences as `parse_conllu` gives them, each with the numbers of its words' lines.
+
+    >>> line = "1\\tYes\\tyes\\tINTJ\\tUH\\t_\\t0\\troot\\t_\\t_"
+    >>> [lines for _, lines in parse_with_lines(f"{line}\\n\\n# again\\n{line}")]
+    [[1], [4]]
+    """
+    comments: list[str] = []
+    rows: list[_Row] = []
+    is_empty = True
+    for number, line in enumerate(chain(text.removeprefix("\ufeff").split("\n"), [""]), start=1):
+        line = line.removesuffix("\r")
+        if line.startswith("#"):
+            comments.append(line[1:].strip())
+        elif line.strip(" "):
+            rows.append((number, _columns(line, source, number)))
+        elif rows:
+            words = _words(rows, source)
+            yield _sentence(words, comments, source), [number for number, _ in words]
+            comments, rows, is_empty = [], [], False
+    if is_empty:
+        raise CorpusError(f"{source}: no sentences; give CoNLL-U, one line of ten columns for each word")
+
+
+def _columns(line: str, source: str, number: int) -> list[str]:
+    columns = line.split("\t")
+    if len(columns) != len(_COLUMNS):
+        raise _error(
+            source,
+            number,
+            f"{_counted(len(columns), 'column')} where CoNLL-U has {len(_COLUMNS)}; give {' '.join(_COLUMNS)}, with a "
+            f"tab between each two, _ for what is not known, and an empty line after each sentence",
+        )
+    if "" in columns[:_READ]:
+        name = _COLUMNS[columns.index("")]
+        raise _error(source, number, f"the column {name} is empty; write _ for what is not known")
+    return columns
+
+
+def _words(rows: list[_Row], source: str) -> list[_Row]:
+    """The rows that are words, numbered 1, 2, ..., out of all rows of a sentence."""
+    words: list[_Row] = []
+    end, begun = 0, 0  # the last word of the latest range, and the line of the range
+    empty = 0  # the number of the latest empty node after the latest word
+    for number, columns in rows:
+        due = len(words) + 1
+        if columns[0] == str(due):
+            words.append((number, columns))
+            empty = 0
+            continue
+        match = _NO_WORD.fullmatch(columns[0])
+        kind, first, second = (match[2], int(match[1]), int(match[3])) if match else ("", 0, 0)
+        if kind == "-" and end < first == due <= second:
+            end, begun = second, number
+        elif kind == "." and first == len(words) and second > empty:
+            empty = second
+        else:
+            raise _error(
+                source,
+                number,
+                f"the ID {columns[0]!r} is out of order, the next word is {due}; number the words of each sentence "
+                f"1, 2, 3, and end it with an empty line",
+            )
+    if not words:
+        raise _error(source, rows[0][0], "the sentence that begins here has no words; remove it, or add them")
+    if end > len(words):
+        raise _error(
+            source,
+            begun,
+            f"a range up to the word {end} in a sentence of {_counted(len(words), 'word')}; add the words, or end the "
+            f"range at the last",
+        )
+    return words
+
+
+def _sentence(words: list[_Row], comments: list[str], source: str) -> DependencySentence:
+    _, forms, lemmas, upos, xpos, feats, _, relations = (
+        tuple(map(intern, column)) for column in zip(*(columns[:_READ] for _, columns in words), strict=True)
+    )
+    heads = _heads(words, source)
+    return DependencySentence(forms, lemmas, upos, xpos, feats, heads, relations, tuple(comments))
+
+
+def _heads(words: list[_Row], source: str) -> tuple[int, ...] | None:
+    if all(columns[_HEAD] == "_" for _, columns in words):
+        return None
+    return tuple(
+        _head(columns[_HEAD], word, len(words), source, number) for word, (number, columns) in enumerate(words, start=1)
+    )
+
+
+def _head(column: str, word: int, words: int, source: str, number: int) -> int:
+    remedy = "give the number of another word of the sentence, or 0 for the root"
+    if column == "_":
+        raise _error(
+            source, number, f"no HEAD where other words of the sentence have one; {remedy}, or no heads at all"
+        )
+    if not _NUMBER.fullmatch(column):
+        raise _error(source, number, f"the HEAD {column!r} is not a number; {remedy}")
+    head = int(column)
+    if head > words:
+        raise _error(source, number, f"the HEAD {head} in a sentence of {_counted(words, 'word')}; {remedy}")
+    if head == word:
+        raise _error(source, number, f"the word {word} is its own HEAD; {remedy}")
+    return head
+
+
+def _counted(count: int, thing: str) -> str:
+    return f"{count} {thing}{'' if count == 1 else 's'}"
+
+
+def _error(source: str, line: int, problem: str) -> CorpusError:
+    return CorpusError(f"{source}, line {line}: {problem}")

@@ -1,0 +1,167 @@
+"""Scores of taggings: accuracy, and how well unsupervised labels agree with tags whose names they do not know.
+
+The unsupervised measures compare a gold labelling with a predicted one, both flat, through their contingency table:
+n_ck tokens have the gold label c and the predicted label k, n_c and n_k are its sums, n is their total.
+
+| function | formula | source |
+| --- | --- | --- |
+| `many_to_one` | Σ_k max_c n_ck / n | Johnson 2007, Why doesn't EM find good HMM POS-taggers? |
+| `one_to_one` | max over one-to-one σ of Σ_k n_σ(k)k / n | the same, with the best σ in place of a greedy one |
+| `v_measure` | (1 + β) h c / (β h + c) | Rosenberg and Hirschberg 2007, V-measure, section 2 |
+
+where h = 1 - H(C|K) / H(C) is homogeneity, c = 1 - H(K|C) / H(K) completeness, each 1 if its denominator is 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Container, Hashable, Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.optimize import linear_sum_assignment
+from scipy.sparse import coo_array, csr_array
+
+from spectral_latent.trees import IntArray, Vocabulary
+
+__all__ = ["TaggingScore", "many_to_one", "one_to_one", "score_tags", "v_measure"]
+
+
+@dataclass(frozen=True)
+class TaggingScore:
+    """Counts over tokens, and the percentages (0 to 100) that follow from them; a ratio over nothing is 0.
+
+    Scores add: that of a corpus is the sum of those of its parts.
+
+    >>> half = TaggingScore(tokens=4, correct=3, unknown=1, unknown_correct=0)
+    >>> (half + half).correct, (half + half).accuracy
+    (6, 75.0)
+    """
+
+    tokens: int = 0
+    correct: int = 0
+    """Tokens whose predicted tag is the gold one."""
+    unknown: int = 0
+    """Tokens whose word is not known from training."""
+    unknown_correct: int = 0
+    """Those that are both."""
+
+    @property
+    def accuracy(self) -> float:
+        """100 correct / tokens."""
+        return _percentage(self.correct, self.tokens)
+
+    @property
+    def unknown_accuracy(self) -> float:
+        """100 unknown_correct / unknown."""
+        return _percentage(self.unknown_correct, self.unknown)
+
+    @property
+    def known_accuracy(self) -> float:
+        """100 (correct - unknown_correct) / (tokens - unknown)."""
+        return _percentage(self.correct - self.unknown_correct, self.tokens - self.unknown)
+
+    def __add__(self, other: TaggingScore) -> TaggingScore:
+        return TaggingScore(**{name: count + vars(other)[name] for name, count in vars(self).items()})
+
+
+def score_tags(
+    gold: Iterable[Sequence[tuple[str, str]]],
+    predicted: Iterable[Sequence[tuple[str, str]]],
+    known: Container[str] | Callable[[str], bool] | None = None,
+) -> TaggingScore:
+    """The score of predicted sentences, each a sequence of words with tags, against gold ones.
+
+    A word is known if `known` contains it, or is true of it; without `known`, every word is.  Raises `ValueError`
+    if there are not as many predicted sentences as gold ones, or if a sentence does not have the same words.
+
+    >>> gold = [[("the", "DT"), ("dogs", "NNS"), ("bark", "VBP")]]
+    >>> predicted = [[("the", "DT"), ("dogs", "NN"), ("bark", "VBP")]]
+    >>> score_tags(gold, predicted, known={"the"})
+    TaggingScore(tokens=3, correct=2, unknown=2, unknown_correct=1)
+    """
+    is_known = _always if known is None else known if callable(known) else known.__contains__
+    tokens = correct = unknown = unknown_correct = 0
+    for number, (sentence, other) in enumerate(zip(gold, predicted, strict=True), start=1):
+        if [word for word, _ in sentence] != [word for word, _ in other]:
+            raise ValueError(f"the words of sentence {number} differ in gold and prediction; tag the gold words")
+        tokens += len(sentence)
+        for (word, tag), (_, predicted_tag) in zip(sentence, other, strict=True):
+            is_correct, is_unknown = tag == predicted_tag, not is_known(word)
+            correct += is_correct
+            unknown += is_unknown
+            unknown_correct += is_correct and is_unknown
+    return TaggingScore(tokens, correct, unknown, unknown_correct)
+
+
+def many_to_one(gold: Iterable[Hashable], predicted: Iterable[Hashable]) -> float:
+    """Accuracy in percent if each predicted label is given the gold label that it meets most often.
+
+    With as many predicted labels as tokens it is 100: compare only predictions with the same number of labels.
+    Raises `ValueError` if the labellings are not equally long; of no tokens it is 0.
+
+    >>> many_to_one(["N", "N", "N", "V", "D"], [1, 1, 2, 3, 3])
+    80.0
+    """
+    table = _contingency(gold, predicted)
+    return _percentage(int(table.max(axis=0).sum()), int(table.sum())) if table.nnz else 0.0
+
+
+def one_to_one(gold: Iterable[Hashable], predicted: Iterable[Hashable]) -> float:
+    """Accuracy in percent under the best assignment of different gold labels to the predicted ones.
+
+    If there are more labels on one side, some have no partner, and their tokens are wrong.  Raises `ValueError` if
+    the labellings are not equally long; of no tokens it is 0.
+
+    >>> one_to_one(["N", "N", "N", "V", "D"], [1, 1, 2, 3, 3])
+    60.0
+    """
+    table = _contingency(gold, predicted).toarray()
+    matched = int(table[linear_sum_assignment(table, maximize=True)].sum())
+    return _percentage(matched, int(table.sum()))
+
+
+def v_measure(gold: Iterable[Hashable], predicted: Iterable[Hashable], beta: float = 1.0) -> float:
+    """The weighted harmonic mean, in percent, of homogeneity and completeness; see the head of this module.
+
+    Homogeneity asks that a predicted label meets few gold ones, completeness that a gold label meets few predicted
+    ones, and counts `beta` times as much.  With `beta` = 1 the measure is symmetric.  Raises `ValueError` if the
+    labellings are not equally long; of no tokens it is 0.
+
+    >>> v_measure("aabb", [1, 1, 2, 2]), v_measure("aabb", [1, 1, 1, 1])
+    (100.0, 0.0)
+    """
+    table = _contingency(gold, predicted)
+    if not table.nnz:
+        return 0.0
+    of_gold: IntArray = np.asarray(table.sum(axis=1))
+    of_predicted: IntArray = np.asarray(table.sum(axis=0))
+    cells = table.tocoo()
+    homogeneity = _explained(cells.data, of_predicted[cells.col], of_gold)
+    completeness = _explained(cells.data, of_gold[cells.row], of_predicted)
+    if not (homogeneity and completeness):
+        return 0.0
+    return 100 * (1 + beta) * homogeneity * completeness / (beta * homogeneity + completeness)
+
+
+def _contingency(gold: Iterable[Hashable], predicted: Iterable[Hashable]) -> csr_array[np.int64]:
+    """n_ck, the number of tokens with gold label c and predicted label k, each numbered as it first occurs."""
+    rows: Vocabulary[Hashable] = Vocabulary()
+    columns: Vocabulary[Hashable] = Vocabulary()
+    cells = [(rows.add(label), columns.add(other)) for label, other in zip(gold, predicted, strict=True)]
+    row, column = np.array(cells, dtype=np.int64).reshape(-1, 2).T  # [n], [n]
+    return coo_array((np.ones(len(cells), np.int64), (row, column)), shape=(len(rows), len(columns))).tocsr()
+
+
+def _explained(cells: IntArray, margins: IntArray, totals: IntArray) -> float:
+    """1 - H(X|Y) / H(X), from the counts of pairs [p], the count of each pair's y [p], and the counts of x [x]."""
+    entropy = -float(totals @ np.log(totals / totals.sum()))
+    conditional = -float(cells @ np.log(cells / margins))
+    return max(0.0, 1 - conditional / entropy) if len(totals) > 1 else 1.0
+
+
+def _always(_: str) -> bool:
+    return True
+
+
+def _percentage(part: int, whole: int) -> float:
+    return 100 * part / whole if whole else 0.0

@@ -1,0 +1,115 @@
+"""Sequences as right-branching s-trees (Cohen et al. 2012, Discussion), and back.
+
+A position with tag t is two nodes: its emission, a leaf, and the spine over all that begins there.  A sequence without
+tags is one with a single tag.
+
+| here | as a rule | hidden Markov model |
+| --- | --- | --- |
+| symbol t, of K tags | t → x | the emission of a position with tag t |
+| symbol K + t | K+t → t K+t' | a position with tag t, then one with tag t' |
+| | K+t → t | the last position |
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from spectral_latent.trees import BoolArray, IntArray, SkeletalTrees
+
+__all__ = ["Sequences"]
+
+
+@dataclass(frozen=True, eq=False)
+class Sequences:
+    """T sequences of N observations in all, one after another; none is empty.
+
+    terminal, tag: (N,) what is observed at each position, and its tag 0 ... K-1.
+    start: (T + 1,) where each sequence begins, and N.
+
+    >>> sequences = Sequences.of([[7, 8], [9]], tags=[[0, 1], [0]])
+    >>> trees = sequences.trees(n_tags=2)
+    >>> trees.symbol, trees.left, trees.right
+    (array([0, 1, 3, 2, 0, 2]), array([-1, -1,  1,  0, -1,  4]), array([-1, -1, -1,  2, -1, -1]))
+    """
+
+    terminal: IntArray
+    tag: IntArray
+    start: IntArray
+
+    @staticmethod
+    def of(terminals: Iterable[Iterable[int]], tags: Iterable[Iterable[int]] | None = None) -> Sequences:
+        """Sequences of integers; without tags, of the single tag 0.  Raises ValueError if one is empty."""
+        rows = [np.asarray(list(row), dtype=np.int64) for row in terminals]
+        length = np.array([len(row) for row in rows], dtype=np.int64)
+        if (length == 0).any():
+            raise ValueError(f"sequence {int(np.argmin(length)) + 1} is empty")
+        terminal = np.concatenate(rows) if rows else np.zeros(0, dtype=np.int64)
+        tag = np.zeros_like(terminal) if tags is None else np.array([t for row in tags for t in row], dtype=np.int64)
+        return Sequences(terminal, tag, np.concatenate([[0], np.cumsum(length)]))
+
+    @property
+    def n_sequences(self) -> int:
+        """T."""
+        return len(self.start) - 1
+
+    @cached_property
+    def sequence(self) -> IntArray:
+        """(N,) the sequence that each position belongs to."""
+        return np.repeat(np.arange(self.n_sequences), np.diff(self.start))
+
+    @cached_property
+    def is_last(self) -> BoolArray:
+        """(N,) whether the position is the last of its sequence."""
+        last = np.zeros(len(self.terminal), dtype=bool)
+        last[self.start[1:] - 1] = True
+        return last
+
+    @cached_property
+    def emission(self) -> IntArray:
+        """(N,) the leaf of each position: the leaves of a sequence come first, in order."""
+        return np.arange(len(self.terminal)) + self.start[self.sequence]
+
+    @cached_property
+    def spine(self) -> IntArray:
+        """(N,) the spine node of each position: after the leaves, the last position's first."""
+        return self.start[self.sequence] + 2 * self.start[self.sequence + 1] - 1 - np.arange(len(self.terminal))
+
+    def shifted(self, column: IntArray, offset: int) -> IntArray:
+        """What the column (N,) holds `offset` positions to the right in the same sequence; -1 beyond its ends.
+
+        >>> sequences = Sequences.of([[7, 8], [9]])
+        >>> sequences.shifted(sequences.terminal, 1), sequences.shifted(sequences.terminal, -1)
+        (array([ 8, -1, -1]), array([-1,  7, -1]))
+        """
+        position = np.arange(len(column)) + offset
+        beyond = (position < self.start[self.sequence]) | (position >= self.start[self.sequence + 1])
+        return np.where(beyond, -1, column[np.clip(position, 0, len(column) - 1)])
+
+    def trees(self, n_tags: int) -> SkeletalTrees:
+        """The s-trees, of 2N nodes, for K = n_tags."""
+        symbol, left, right, terminal = np.full((4, 2 * len(self.terminal)), -1, dtype=np.int64)
+        symbol[self.emission], terminal[self.emission] = self.tag, self.terminal
+        symbol[self.spine], left[self.spine] = n_tags + self.tag, self.emission
+        right[self.spine] = np.where(self.is_last, -1, self.spine - 1)
+        return SkeletalTrees(symbol, left, right, terminal, 2 * self.start[1:] - 1)
+
+    @staticmethod
+    def of_trees(trees: SkeletalTrees) -> Sequences:
+        """The inverse of `trees`.
+
+        >>> again = Sequences.of_trees(Sequences.of([[7, 8], [9]], tags=[[0, 1], [0]]).trees(2))
+        >>> again.terminal, again.tag, again.start
+        (array([7, 8, 9]), array([0, 1, 0]), array([0, 2, 3]))
+        """
+        leaf = trees.is_leaf
+        return Sequences(trees.terminal[leaf], trees.symbol[leaf], np.concatenate([[0], (trees.root + 1) // 2]))
+
+    def part(self, which: BoolArray) -> Sequences:
+        """The sequences (T,) that are marked."""
+        keep = which[self.sequence]
+        start = np.concatenate([[0], np.cumsum(np.diff(self.start)[which])])
+        return Sequences(self.terminal[keep], self.tag[keep], start)

@@ -1,0 +1,135 @@
+"""Tags of sequences: a trellis pruned by the plain model, and what its marginals say.
+
+| here | meaning |
+| --- | --- |
+| μ(i, t) | the marginal of tag t at position i |
+| μ(i, t, t') | that of t at position i and t' at the next |
+| μ(1, t_1) Π μ(i, t_i, t_{i+1}) / μ(i, t_i) | a path's probability in the Markov chain with these marginals |
+
+The chain is exact where tags have one state.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from spectral_latent.inference import edge_marginals, inside, k_best_derivations, marginals, outside
+from spectral_latent.operators import ObservableOperators
+from spectral_latent.sequence.conversion import Sequences
+from spectral_latent.sequence.forests import Candidates, Trellis, TrellisBuilder
+from spectral_latent.trees import BoolArray, FloatArray, Forest, IntArray
+
+__all__ = ["Decoder", "Path", "TagMarginals"]
+
+_TINY = 1e-300
+
+
+class TagMarginals(NamedTuple):
+    """Marginals (C,) of candidates: absolute values, for estimates may be negative (Cohen et al. 2013, slide 22)."""
+
+    candidates: Candidates
+    mu: FloatArray
+
+    def best(self) -> IntArray:
+        """The tag (N,) of the largest marginal at each position; of equal ones, the first."""
+        start, position = self.candidates.start, self.candidates.position
+        largest = np.flatnonzero(self.mu >= np.maximum.reduceat(self.mu, start[:-1])[position])
+        first = largest[np.unique(position[largest], return_index=True)[1]]
+        return self.candidates.tag[first]
+
+    def dense(self, n_tags: int) -> FloatArray:
+        """(N, K), rows of which sum to one."""
+        rows = np.zeros((len(self.candidates.start) - 1, n_tags))
+        rows[self.candidates.position, self.candidates.tag] = self.mu
+        return np.asarray(rows / rows.sum(axis=1, keepdims=True))
+
+
+class Path(NamedTuple):
+    """The tags (n,) of a sequence, and the logarithm of their probability given the observations."""
+
+    tags: IntArray
+    log: float
+
+
+@dataclass(frozen=True, eq=False)
+class Decoder:
+    """Decoding under `latent` operators; `plain` ones with the same rules prune.
+
+    worth: (R0,) whether a leaf rule is worth a candidate.
+    """
+
+    plain: ObservableOperators
+    latent: ObservableOperators
+    builder: TrellisBuilder
+    worth: BoolArray
+    threshold: float
+
+    @staticmethod
+    def of(
+        plain: ObservableOperators, latent: ObservableOperators, prior: FloatArray, beam: float, threshold: float
+    ) -> Decoder:
+        """prior: (K,) how frequent tags are.  For beam and threshold see `SequenceOptions`."""
+        tag, terminal = latent.rules.leaf.T
+        joint = plain.leaf[:, 0] * prior[tag]
+        most = np.zeros(int(terminal.max(initial=0)) + 1)
+        np.maximum.at(most, terminal, joint)
+        return Decoder(
+            plain, latent, TrellisBuilder(latent.rules, len(prior)), joint >= beam * most[terminal], threshold
+        )
+
+    def _marginals(self, operators: ObservableOperators, trellis: Trellis) -> FloatArray:
+        """|μ| (C,) of candidates."""
+        inner = inside(operators, trellis.forest)
+        mu = marginals(operators, trellis.forest, inner, outside(operators, trellis.forest, inner))
+        return np.abs(mu[trellis.spine])
+
+    def trellis(self, terminal: IntArray, start: IntArray) -> tuple[Trellis, FloatArray]:
+        """The pruned trellis of sequences, and the plain marginals of its candidates."""
+        candidates = self.builder.candidates(terminal)
+        trellis = self.builder.build(start, candidates.where(self.worth[candidates.rule]))
+        mu = self._marginals(self.plain, trellis)
+        best = np.maximum.reduceat(mu, trellis.candidates.start[:-1])[trellis.candidates.position]
+        keep = mu >= self.threshold * best
+        return self.builder.build(start, trellis.candidates.where(keep)), mu[keep]
+
+    def marginals(self, terminal: IntArray, start: IntArray) -> TagMarginals:
+        """Of all positions (N,) of sequences; where the latent marginals are all zero, those of the plain model."""
+        trellis, plain = self.trellis(terminal, start)
+        mu = self._marginals(self.latent, trellis)
+        lost = np.maximum.reduceat(mu, trellis.candidates.start[:-1]) <= _TINY
+        return TagMarginals(trellis.candidates, np.where(lost[trellis.candidates.position], plain, mu))
+
+    def _chain(self, terminal: IntArray) -> tuple[Forest, FloatArray]:
+        """The forest of one sequence, and the logarithm of every edge's factor in a path's probability (E,)."""
+        trellis, _ = self.trellis(terminal, np.array([0, len(terminal)]))
+        forest = trellis.forest
+        inner = inside(self.latent, forest)
+        outer = outside(self.latent, forest, inner)
+        by_edge = np.abs(edge_marginals(self.latent, forest, inner, outer))
+        by_item = np.bincount(forest.item, by_edge, minlength=forest.n_items)
+        at_root = np.zeros(forest.n_items)
+        at_root[forest.root] = np.log(np.maximum(by_item[forest.root] / by_item[forest.root].sum(), _TINY))
+        share = np.log(np.maximum(by_edge, _TINY) / np.maximum(by_item, _TINY)[forest.item])
+        return forest, np.where(forest.left < 0, 0.0, share) + at_root[forest.item]
+
+    def paths(self, terminal: IntArray, k: int) -> list[Path]:
+        """The k best paths of one sequence, by the chain of this module."""
+        forest, log = self._chain(terminal)
+        best = k_best_derivations(forest, log, k)
+        return [Path(Sequences.of_trees(path.tree(forest, self.latent.rules)).tag, path.score) for path in best]
+
+    def draw(self, terminal: IntArray, rng: np.random.Generator) -> IntArray:
+        """The tags (n,) of one sequence, drawn from the chain of this module."""
+        forest, log = self._chain(terminal)
+        p = np.exp(log)
+        tags: list[int] = []
+        edges = np.flatnonzero(np.isin(forest.item, forest.root))
+        while len(edges):
+            edge = edges[min(int(np.searchsorted(np.cumsum(p[edges]), rng.random() * p[edges].sum())), len(edges) - 1)]
+            tags.append(int(forest.symbol[forest.left[edge]]))
+            below = forest.right[edge]
+            edges = np.arange(*forest.start[[below, below + 1]]) if below >= 0 else edges[:0]
+        return np.array(tags)

@@ -1,0 +1,130 @@
+"""The forest of bare sequences: a trellis of the tags that each position may have."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+
+from spectral_latent.trees import BoolArray, Forest, IntArray, Rules
+
+__all__ = ["OPEN", "Candidates", "Trellis", "TrellisBuilder"]
+
+OPEN = -1  # the terminal of a position whose observation is yet to come
+
+
+class Candidates(NamedTuple):
+    """The tags that each of N positions may have: those of position i at start[i] ... start[i + 1] - 1.
+
+    start: (N + 1,).  tag: (C,).  rule: (C,) the leaf rule t → x, or -1, which has weight zero.
+    """
+
+    start: IntArray
+    tag: IntArray
+    rule: IntArray
+
+    @property
+    def position(self) -> IntArray:
+        """(C,) the position of each candidate."""
+        return np.repeat(np.arange(len(self.start) - 1), np.diff(self.start))
+
+    def where(self, keep: BoolArray) -> Candidates:
+        """Some of the candidates (C,)."""
+        return Candidates(np.concatenate([[0], np.cumsum(keep)])[self.start], self.tag[keep], self.rule[keep])
+
+
+class Trellis(NamedTuple):
+    """A forest with one component per sequence, and where its items are.
+
+    emission, spine: (C,) the items of each candidate, a tag at a position.
+    """
+
+    forest: Forest
+    candidates: Candidates
+    emission: IntArray
+    spine: IntArray
+
+
+@njit(cache=True, nogil=True)
+def _sizes(ends: IntArray, start: IntArray) -> tuple[int, int]:
+    """The edges and roots of the trellises of sequences that lie at ends[s] ... ends[s + 1] - 1."""
+    edges, roots = 0, 0
+    for s in range(len(ends) - 1):
+        roots += start[ends[s] + 1] - start[ends[s]]
+        for i in range(ends[s], ends[s + 1]):
+            own = start[i + 1] - start[i]
+            edges += own + own * (start[i + 2] - start[i + 1] if i + 1 < ends[s + 1] else 1)
+    return edges, roots
+
+
+@njit(cache=True, nogil=True)
+def _fill(
+    ends: IntArray, start: IntArray, tag: IntArray, leaf: IntArray, last: IntArray, following: IntArray
+) -> tuple[IntArray, ...]:
+    """The columns of the forest, then those of `Trellis`: positions from the last to the first, emissions first."""
+    n_edges, n_roots = _sizes(ends, start)
+    n_items = 2 * len(tag)
+    symbol, first = np.empty(n_items, np.int64), np.empty(n_items + 1, np.int64)
+    rule, left, right = np.empty(n_edges, np.int64), np.full(n_edges, -1, np.int64), np.full(n_edges, -1, np.int64)
+    root, component = np.empty(n_roots, np.int64), np.empty(n_roots, np.int64)
+    emission, spine = np.empty(len(tag), np.int64), np.empty(len(tag), np.int64)
+    item, edge, at_root = 0, 0, 0
+    for s in range(len(ends) - 1):
+        for i in range(ends[s + 1] - 1, ends[s] - 1, -1):
+            for c in range(start[i], start[i + 1]):
+                symbol[item], first[item], rule[edge], emission[c] = tag[c], edge, leaf[c], item
+                item += 1
+                edge += 1
+            for c in range(start[i], start[i + 1]):
+                symbol[item], first[item], spine[c] = len(last) + tag[c], edge, item
+                if i + 1 == ends[s + 1]:
+                    rule[edge], left[edge] = last[tag[c]], emission[c]
+                    edge += 1
+                else:
+                    for d in range(start[i + 1], start[i + 2]):
+                        rule[edge], left[edge], right[edge] = following[tag[c], tag[d]], emission[c], spine[d]
+                        edge += 1
+                if i == ends[s]:
+                    root[at_root], component[at_root] = item, s
+                    at_root += 1
+                item += 1
+    first[n_items] = n_edges
+    return symbol, first, rule, left, right, root, component, emission, spine
+
+
+class TrellisBuilder:
+    """Trellises under one table of rules, for K tags.
+
+    >>> rules = Rules(np.array([[0, 7], [1, 7], [1, 8]]), np.array([[2, 0], [3, 1]]), np.array([[2, 0, 3], [3, 1, 2]]))
+    >>> builder = TrellisBuilder(rules, n_tags=2)
+    >>> trellis = builder.build(np.array([0, 2]), builder.candidates(np.array([7, 8])))
+    >>> trellis.candidates.tag, trellis.forest.n_items, trellis.forest.n_edges, trellis.forest.root
+    (array([0, 1, 1]), 6, 6, array([4, 5]))
+    """
+
+    def __init__(self, rules: Rules, n_tags: int) -> None:
+        self.n_tags = n_tags
+        self.leaf_tag, terminal = rules.leaf.T
+        self.by_terminal = np.argsort(terminal, kind="stable")
+        self.terminals = terminal[self.by_terminal]
+        self.last = np.full(n_tags, -1)
+        self.last[rules.unary[:, 1]] = np.arange(len(rules.unary))
+        self.following = np.full((n_tags, n_tags), -1)
+        self.following[rules.binary[:, 1], rules.binary[:, 2] - n_tags] = np.arange(len(rules.binary))
+
+    def candidates(self, terminal: IntArray) -> Candidates:
+        """All tags that may emit the terminals (N,); at an `OPEN` position, all tags."""
+        first, end = (np.searchsorted(self.terminals, terminal, side) for side in ("left", "right"))
+        count = np.where(terminal == OPEN, self.n_tags, end - first)
+        start = np.concatenate([[0], np.cumsum(count)])
+        position = np.repeat(np.arange(len(terminal)), count)
+        place = np.arange(start[-1]) - start[position]
+        is_open = terminal[position] == OPEN
+        known = self.by_terminal[np.where(is_open, 0, first[position] + place)]
+        return Candidates(start, np.where(is_open, place, self.leaf_tag[known]), np.where(is_open, -1, known))
+
+    def build(self, ends: IntArray, candidates: Candidates) -> Trellis:
+        """The trellises of T sequences: ends (T + 1,) says where among the positions each begins, and N."""
+        *columns, emission, spine = _fill(ends, *candidates, self.last, self.following)
+        return Trellis(Forest(*columns), candidates, emission, spine)

@@ -1,0 +1,355 @@
+"""The latent hidden Markov model: tags refined by latent states, or latent states alone."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import asdict, dataclass, replace
+from functools import cached_property
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from spectral_latent.estimation import EstimationError, Listener, silent
+from spectral_latent.inference import Weight, inside, total_weight, tree_weights
+from spectral_latent.lexicon import Lexicon
+from spectral_latent.operators import (
+    ModelFileError,
+    ObservableOperators,
+    arrays_of,
+    load_model,
+    name_of,
+    operators_from,
+    options_from,
+    plain_name,
+    save_model,
+)
+from spectral_latent.sequence.alphabet import Alphabet
+from spectral_latent.sequence.conversion import Sequences
+from spectral_latent.sequence.decoding import Decoder
+from spectral_latent.sequence.forests import OPEN, TrellisBuilder
+from spectral_latent.sequence.hidden_markov import HiddenMarkov
+from spectral_latent.sequence.prediction import Predictor
+from spectral_latent.sequence.training import SequenceOptions, learn_tagged, learn_untagged
+from spectral_latent.trees import FloatArray, Forest, IntArray, Vocabulary
+
+__all__ = ["END", "LatentHMM"]
+
+Tag = Hashable
+END = None  # what follows the last observation
+_KIND = "sequence"
+_BATCH = 4096  # positions whose forests are built together
+
+
+@dataclass(frozen=True, eq=False)
+class LatentHMM:
+    """A model of sequences of observations, with tags or without.
+
+    tags: what the K tags stand for; a single None where sequences have no tags.
+    observations: a lexicon of words where sequences have tags, an alphabet of any hashable objects where they do not.
+    prior: (K,) how frequent the tags are.  plain, latent: operators with the same rules.  floor: ε of `prediction`.
+
+    >>> tagger = LatentHMM.fit_tagged([[("dogs", "N"), ("bark", "V")], [("cats", "N"), ("sleep", "V")]])
+    >>> tagger.tag([["cats", "bark"], []])
+    [['N', 'V'], []]
+    >>> steps = LatentHMM.fit(["abc", "abd"] * 500)
+    >>> {x: round(p, 1) for x, p in steps.following("ab").items()}
+    {'c': 0.5, 'd': 0.5, 'b': 0.0, 'a': 0.0, None: 0.0}
+    """
+
+    options: SequenceOptions
+    tags: list[Tag]
+    observations: Lexicon | Alphabet
+    prior: FloatArray
+    plain: ObservableOperators
+    latent: ObservableOperators
+    floor: float
+
+    def __post_init__(self) -> None:
+        if not self.plain.rules.equals(self.latent.rules):
+            raise ValueError("the plain and the latent model must number the same rules")
+        if not len(self.tags) * 2 == len(self.prior) * 2 == self.latent.n_symbols == self.plain.n_symbols:
+            raise ValueError("a tag has two symbols")
+        if self.latent.rules.leaf[:, 1].max(initial=-1) >= self.observations.n_terminals:
+            raise ValueError("a rule emits what the observations lack")
+
+    @staticmethod
+    def fit_tagged(
+        sentences: Iterable[Iterable[tuple[str, Tag]]],
+        options: SequenceOptions | None = None,
+        *,
+        jobs: int = 1,
+        listener: Listener = silent,
+    ) -> LatentHMM:
+        """Learn from sentences of words with tags; on several processes with the same result.
+
+        Raises EstimationError if there is no sentence, one is empty, or a token is no pair of a word and a tag.
+        """
+        options = options or SequenceOptions()
+        words, tags = Vocabulary[str](), Vocabulary[Tag]()
+        rows = [_pairs(sentence, number) for number, sentence in enumerate(sentences, start=1)]
+        sequences = _columns(
+            ([words.add(word) for word, _ in row] for row in rows), ([tags.add(tag) for _, tag in row] for row in rows)
+        )
+        lexicon = Lexicon(words.names, options.lexicon)
+        learnt = learn_tagged(sequences, len(tags), lexicon, options, jobs=jobs, listener=listener)
+        return LatentHMM(options, tags.names, lexicon, _shares(sequences), *learnt)
+
+    @staticmethod
+    def fit(
+        sequences: Iterable[Sequence[Hashable]],
+        options: SequenceOptions | None = None,
+        *,
+        jobs: int = 1,
+        listener: Listener = silent,
+    ) -> LatentHMM:
+        """Learn from sequences of any hashable observations; on several processes with the same result.
+
+        Raises EstimationError if there is no sequence, or one is empty.
+        """
+        options = options or SequenceOptions()
+        names = Vocabulary[Hashable]()
+        columns = _columns([names.add(x) for x in sequence] for sequence in sequences)
+        alphabet = Alphabet(names)
+        learnt = learn_untagged(columns, alphabet, options, jobs=jobs, listener=listener)
+        return LatentHMM(options, [None], alphabet, np.ones(1), *learnt)
+
+    @property
+    def is_tagged(self) -> bool:
+        """Whether the model learnt from sequences with tags."""
+        return isinstance(self.observations, Lexicon)
+
+    @cached_property
+    def hidden(self) -> HiddenMarkov:
+        """The hidden Markov model proper; terminals are those of the alphabet.
+
+        Raises ValueError if the model has tags, or observable operators instead of states.
+        """
+        if self.is_tagged or not self.latent.probabilities:
+            raise ValueError(
+                "only an untagged model learnt by clustering, em or hybrid has states with probabilities; "
+                "spectral operators have no states"
+            )
+        return HiddenMarkov.of_operators(self.latent)
+
+    @cached_property
+    def _decoder(self) -> Decoder:
+        if self.is_tagged:
+            return Decoder.of(self.plain, self.latent, self.prior, self.options.beam, self.options.threshold)
+        states = self.hidden.with_states_as_tags()
+        return Decoder.of(states, states, np.ones(self.hidden.n_states), beam=0.0, threshold=0.0)
+
+    @cached_property
+    def _predictor(self) -> Predictor:
+        n_terminals = self.observations.n_terminals
+        return Predictor.of(self._proper(self.latent), self._proper(self.plain), n_terminals, self.floor)
+
+    def _proper(self, operators: ObservableOperators) -> ObservableOperators:
+        """Operators whose plain emissions sum to one: those of a lexicon add to words what is kept for unseen ones."""
+        tag = self.plain.rules.leaf[:, 0]
+        total = np.bincount(tag, self.plain.leaf[:, 0], minlength=len(self.tags))
+        return replace(operators, leaf=operators.leaf / total[tag, None])
+
+    def _names(self, found: IntArray) -> list[Any]:
+        """Tags by their names; states by their numbers."""
+        return [self.tags[t] for t in found.tolist()] if self.is_tagged else found.tolist()
+
+    def _sequences(self, sequences: Iterable[Sequence[Any]]) -> Sequences:
+        """Sequences none of which is empty, as terminals.  Raises ValueError for an empty one."""
+        return Sequences.of(map(self.observations.terminals_of, sequences))
+
+    def tag(self, sequences: Iterable[Sequence[Any]]) -> list[list[Any]]:
+        """The tag with the largest marginal at every position; without tags, the state.
+
+        An empty sequence has none.  Raises ValueError for an untagged model without states; see `hidden`.
+        """
+        terminals = [self.observations.terminals_of(sequence) for sequence in sequences]
+        start = np.concatenate([[0], np.cumsum([len(row) for row in terminals], dtype=np.int64)])
+        names: list[Any] = []
+        at = 0
+        while at < len(terminals):
+            end = max(at + 1, int(np.searchsorted(start, start[at] + _BATCH, "right")) - 1)
+            rows = [row for row in terminals[at:end] if len(row)]
+            if rows:
+                batch = Sequences.of(rows)
+                names += self._names(self._decoder.marginals(batch.terminal, batch.start).best())
+            at = end
+        return [names[i:j] for i, j in pairwise(start.tolist())]
+
+    def posteriors(self, sequence: Sequence[Any]) -> FloatArray:
+        """(n, K) of each tag at each position; without tags, (n, m) of each state.
+
+        Raises ValueError for an untagged model without states; see `hidden`.
+        """
+        terminal = self.observations.terminals_of(sequence)
+        found = self._decoder.marginals(terminal, np.array([0, len(terminal)]))
+        return found.dense(self._decoder.builder.n_tags)
+
+    def paths(self, sequence: Sequence[Any], k: int = 1) -> list[tuple[list[Any], float]]:
+        """The k likeliest sequences of tags (Viterbi), each with the logarithm of its probability given the words.
+
+        Without tags, of states.  Where tags have several latent states, paths are scored by the Markov chain that has
+        the model's marginals of pairs of tags; where they have one, and for states, that chain is the model itself.
+        An empty sequence has one empty path.
+        Raises ValueError if k < 1, and for an untagged model without states; see `hidden`.
+        """
+        if k < 1:
+            raise ValueError(f"k must be at least 1, not {k}")
+        terminal = self.observations.terminals_of(sequence)
+        if not len(terminal):
+            return [([], 0.0)]
+        return [(self._names(tags), log) for tags, log in self._decoder.paths(terminal, k)]
+
+    def weights(self, sequences: Iterable[Sequence[Any]]) -> Weight:
+        """Estimated probabilities p̂ of sequences, as sign and log: estimates may be negative.
+
+        Of tagged models, sums over all tags, of words or, in the place of words never seen, of their signatures.
+        Raises ValueError if a sequence is empty.
+        """
+        columns = self._sequences(sequences)
+        builder = TrellisBuilder(self.latent.rules, len(self.tags))
+        forest = builder.build(columns.start, builder.candidates(columns.terminal)).forest
+        latent = self._proper(self.latent)
+        return total_weight(latent, forest, inside(latent, forest))
+
+    def log_probabilities(self, sequences: Iterable[Sequence[Any]]) -> FloatArray:
+        """Natural logarithms (T,) of probabilities, all finite, of what lies behind `weights`.
+
+        Probabilities are taken as they are; estimates are made probabilities as `prediction` says.
+        Raises ValueError if a sequence is empty.
+        """
+        sequences = list(sequences)
+        if self.latent.probabilities:
+            return self.weights(sequences).log
+        return self._predictor.log_probabilities(self._sequences(sequences))
+
+    def joint_log_probabilities(self, sentences: Iterable[Iterable[tuple[str, Tag]]]) -> FloatArray:
+        """Natural logarithms (T,) of the probabilities of words together with their tags; -inf for an unknown tag.
+
+        An estimate below `floor` times the probability in the plain model is replaced by that.
+        Raises ValueError if the model has no tags or a sentence is empty.
+        """
+        if not self.is_tagged:
+            raise ValueError("a model without tags has no joint probabilities")
+        rows = [_pairs(sentence, number) for number, sentence in enumerate(sentences, start=1)]
+        known = {tag: t for t, tag in enumerate(self.tags)}
+        words = (self.observations.terminals_of([word for word, _ in row]) for row in rows)
+        columns = Sequences.of(words, ([known.get(tag, -1) for _, tag in row] for row in rows))
+        forest = Forest.of_trees(columns.trees(len(self.tags)), self.latent.rules)
+        latent, plain = (tree_weights(self._proper(operators), forest) for operators in (self.latent, self.plain))
+        estimate = np.where(latent.sign > 0, latent.log, -np.inf)
+        return np.asarray(np.maximum(estimate, plain.log + np.log(self.floor)))
+
+    def following(self, prefix: Sequence[Any]) -> dict[Hashable, float]:
+        """The probability of each observation after a prefix, and of `END`; likeliest first.
+
+        Observations are those that were seen; what is missing to one is the probability of any other.
+        """
+        n = self.observations.n_terminals
+        terminal = [*self.observations.terminals_of(prefix).tolist()]
+        after = self._predictor.following(Sequences.of([[*terminal, OPEN]]))[0]
+        ends = 0.0
+        if terminal:
+            last = self._predictor.following(Sequences.of([[*terminal[:-1], OPEN]]))[0]
+            going_on, ending = last[terminal[-1]], last[n + terminal[-1]]
+            ends = ending / (going_on + ending)
+        p = (1.0 - ends) * (after[:n] + after[n:])
+        names: list[Hashable] = list(self.observations.known)
+        found = dict(zip(names, p.tolist(), strict=False)) | ({END: float(ends)} if terminal else {})
+        return dict(sorted(found.items(), key=lambda pair: -pair[1]))
+
+    def sample(
+        self, n: int, rng: np.random.Generator, *, length: int | None = None, max_length: int = 10_000
+    ) -> list[list[Any]]:
+        """n sequences of observations that were seen, or of words with their tags; of one length, or of any.
+
+        Observations are drawn one after another from what `following` says, tags from the chain that scores `paths`.
+        Raises ValueError if a sequence grows longer than max_length.
+        """
+        known = self.observations.known
+        drawn = self._predictor.sample(n, len(known), rng, length, max_length)
+        names = [[known[x] for x in row] for row in drawn]
+        if not self.is_tagged:
+            return names
+        tags = (self._names(self._decoder.draw(np.array(row), rng)) for row in drawn)
+        return [list(zip(row, found, strict=True)) for row, found in zip(names, tags, strict=True)]
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the model to one file, whole or not at all.
+
+        Raises ValueError if a tag or an observation is not made of strings, numbers, None and tuples.
+        """
+        settings = {
+            "kind": _KIND,
+            "options": asdict(self.options),
+            "tagged": self.is_tagged,
+            "tags": [plain_name(tag) for tag in self.tags],
+            "known": [plain_name(name) for name in self.observations.known],
+            "probabilities": self.latent.probabilities,
+            "floor": self.floor,
+        }
+        save_model(path, {"prior": self.prior, **_arrays(self.plain, self.latent)}, settings)
+
+    @staticmethod
+    def load(path: str | os.PathLike[str]) -> LatentHMM:
+        """Read a model.  Raises ModelFileError if the file is not a whole model of this kind and version."""
+        arrays, settings = load_model(path, _KIND)
+        try:
+            options = options_from(SequenceOptions, settings["options"])
+            tags, known = ([name_of(name) for name in settings[part]] for part in ("tags", "known"))
+            if len(set(tags)) < len(tags) or len(set(known)) < len(known):
+                raise ValueError("a name stands twice")
+            tagged = settings["tagged"] is True
+            observations = Lexicon(_strings(known), options.lexicon) if tagged else Alphabet(known)
+            prior = arrays["prior"]
+            if prior.ndim != 1 or prior.dtype != np.float64 or not np.isfinite(prior).all():
+                raise ValueError("prior is not a column of finite numbers")
+            latent = operators_from("latent", arrays, probabilities=settings["probabilities"] is True)
+            plain, floor = operators_from("plain", arrays), settings["floor"]
+            if type(floor) is not float or not 0.0 <= floor < 1.0:
+                raise ValueError(f"floor is {floor!r}")
+            return LatentHMM(options, tags, observations, prior, plain, latent, floor)
+        except ModelFileError as error:
+            raise ModelFileError(f"{path}: {error}") from None
+        except (KeyError, TypeError, ValueError) as error:
+            raise ModelFileError(f"{path}: the model is damaged ({error}); train it again") from None
+
+
+def _arrays(plain: ObservableOperators, latent: ObservableOperators) -> dict[str, Any]:
+    return {**arrays_of("plain", plain), **arrays_of("latent", latent)}
+
+
+def _strings(names: list[Hashable]) -> list[str]:
+    words = [name for name in names if isinstance(name, str)]
+    if len(words) < len(names):
+        raise ValueError("a word is no string")
+    return words
+
+
+def _shares(sequences: Sequences) -> FloatArray:
+    """How frequent tags are, (K,)."""
+    return np.bincount(sequences.tag) / len(sequences.tag)
+
+
+def _columns(terminals: Iterable[list[int]], tags: Iterable[list[int]] | None = None) -> Sequences:
+    """Sequences to learn from; EstimationError if there is none, or one is empty."""
+    try:
+        sequences = Sequences.of(terminals, tags)
+    except ValueError as error:
+        raise EstimationError(f"{error}; leave it out") from None
+    if not sequences.n_sequences:
+        raise EstimationError("no sequences to learn from")
+    return sequences
+
+
+def _pairs(sentence: Iterable[tuple[str, Tag]], number: int) -> list[tuple[str, Tag]]:
+    """The tokens of a sentence; EstimationError if one is no pair of a string and something hashable."""
+    tokens = list(sentence)
+    for place, token in enumerate(tokens, start=1):
+        pair = isinstance(token, tuple | list) and len(token) == 2 and isinstance(token[0], str)
+        if not pair or not isinstance(token[1], Hashable) or token[1] is None:
+            raise EstimationError(
+                f"sentence {number}, token {place}: {token!r:.80} is not a pair of a word and its tag"
+            )
+    return [(word, tag) for word, tag in tokens]

@@ -1,0 +1,190 @@
+"""What comes next, and proper probabilities of whole sequences, from operators that may give negative estimates.
+
+| here | meaning |
+| --- | --- |
+| f_i, (K·M,) | what comes before position i: the outside vectors of its spine items |
+| a, (K·M,) | all that may come: a = A a + b, over every continuation (A) and every last position (b) |
+| event e = (x, last) | what one position tells: its observation, and whether it is the last |
+| W, (K·M, 2n) | f_i · W_e / f_i · a = p̂(e \\| what comes before); the columns of W add up to a |
+| f̄ | the sum of f over all positions of an average sequence: f̄ = f_1 + Aᵀ f̄ |
+
+An estimate p̂ may be negative or far too small.  Probabilities are therefore taken of events in turn: each is raised to
+at least ε q(e), with q its probability in the plain model, and all are divided by their sum.  Where an event that
+happens had to be raised, the state behind it is worthless, and the model goes on as from f̄ before that event: it
+forgets what came earlier.  So every sequence has a positive probability, and all of them add up to one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import numpy as np
+
+from spectral_latent.inference import inside, outside
+from spectral_latent.operators import ObservableOperators
+from spectral_latent.sequence.conversion import Sequences
+from spectral_latent.sequence.forests import OPEN, TrellisBuilder
+from spectral_latent.trees import FloatArray, IntArray
+
+__all__ = ["Predictor"]
+
+_BLOCK = 1 << 22  # numbers in a block of event probabilities
+
+
+class _Sums(NamedTuple):
+    """a, W and f̄ of this module."""
+
+    after: FloatArray
+    events: FloatArray
+    average: FloatArray
+
+    @staticmethod
+    def of(operators: ObservableOperators, n_terminals: int) -> _Sums:
+        """Raises ValueError if sequences are infinitely long on average."""
+        n_tags, m = operators.n_symbols // 2, operators.root.shape[1]
+        leaf = np.zeros((n_tags, n_terminals, m))
+        leaf[tuple(operators.rules.leaf.T)] = operators.leaf
+        last = np.zeros((n_tags, m, m))
+        last[operators.rules.unary[:, 1]] = operators.unary
+        emitted = leaf.sum(axis=1)
+        step = np.zeros((n_tags, m, n_tags, m))
+        for (_, t, spine), tensor in zip(operators.rules.binary, operators.binary, strict=True):
+            m_a, m_b, m_c = tensor.shape
+            step[t, :m_a, spine - n_tags, :m_c] = tensor.applied_left(emitted[t, :m_b])
+        matrix = step.reshape(n_tags * m, n_tags * m)
+        if not np.abs(np.linalg.eigvals(matrix)).max(initial=0.0) < 1.0:
+            raise ValueError("the model's sequences are infinitely long on average")
+        system = np.eye(n_tags * m) - matrix
+        after = np.linalg.solve(system, np.einsum("tij,tj->ti", last, emitted).ravel())
+        average = np.linalg.solve(system.T, operators.root[n_tags:].ravel())
+        going_on = np.zeros((n_tags, m, m))
+        for (_, t, spine), tensor in zip(operators.rules.binary, operators.binary, strict=True):
+            m_a, m_b, m_c = tensor.shape
+            going_on[t, :m_a, :m_b] += tensor.applied_right(after.reshape(n_tags, m)[spine - n_tags, :m_c])
+        events = [np.einsum("tij,txj->tix", part, leaf, optimize=True) for part in (going_on, last)]
+        return _Sums(after, np.concatenate(events, axis=2).reshape(n_tags * m, -1), average)
+
+
+class _Walk(NamedTuple):
+    """What a pass over sequences finds."""
+
+    log: FloatArray  # (T,) of the probability of each
+    state: FloatArray  # (T, K·M) f of the last position, up to a factor
+
+
+@dataclass(frozen=True, eq=False)
+class Predictor:
+    """Probabilities of events, never below ε times those of a plain model; in the notation of this module.
+
+    least: (2n,) ε q, first of events that are not the last, then of those that are.
+    """
+
+    operators: ObservableOperators
+    builder: TrellisBuilder
+    sums: _Sums
+    least: FloatArray
+
+    @staticmethod
+    def of(operators: ObservableOperators, plain: ObservableOperators, n_terminals: int, floor: float) -> Predictor:
+        """A predictor with ε = floor.  Raises ValueError if sequences are infinitely long on average."""
+        _, events, average = _Sums.of(plain, n_terminals)
+        q = average @ events
+        builder = TrellisBuilder(operators.rules, operators.n_symbols // 2)
+        return Predictor(operators, builder, _Sums.of(operators, n_terminals), floor * q / q.sum())
+
+    def _forward(self, sequences: Sequences, *, from_average: bool) -> FloatArray:
+        """f (N, K·M) of every position, up to a factor each; sequences begin at f_1, or at f̄."""
+        operators, n_tags = self.operators, self.builder.n_tags
+        m = operators.root.shape[1]
+        if from_average:
+            nothing = np.zeros((n_tags, m))
+            operators = replace(operators, root=np.concatenate([nothing, self.sums.average.reshape(n_tags, m)]))
+        trellis = self.builder.build(sequences.start, self.builder.candidates(sequences.terminal))
+        outer = outside(operators, trellis.forest, inside(operators, trellis.forest))
+        position = trellis.candidates.position
+        exponent = outer.exponents[trellis.spine]
+        largest = np.full(len(sequences.terminal), np.iinfo(np.int64).min)
+        np.maximum.at(largest, position, exponent)
+        rows = np.zeros((len(sequences.terminal), n_tags, m))
+        scale = np.exp2(np.maximum(exponent - largest[position], -2000).astype(float))
+        rows[position, trellis.candidates.tag] = outer.vectors[trellis.spine] * scale[:, None]
+        return rows.reshape(len(rows), -1)
+
+    def probabilities(self, state: FloatArray) -> FloatArray:
+        """Of all events (n, 2n) after each state (n, K·M): raised, and divided by their sum."""
+        total = state @ self.sums.after
+        scale = np.divide(1.0, total, out=np.zeros_like(total), where=total > 0)
+        raised = np.maximum((state @ self.sums.events) * scale[:, None], self.least)
+        return np.asarray(raised / raised.sum(axis=1, keepdims=True))
+
+    def _happened(self, state: FloatArray, event: IntArray) -> tuple[FloatArray, FloatArray]:
+        """Of each state's event: log p, and whether it had to be raised."""
+        log, was_raised = np.zeros(len(event)), np.zeros(len(event), dtype=bool)
+        block = max(_BLOCK // len(self.least), 1)
+        for at in range(0, len(event), block):
+            rows = slice(at, at + block)
+            total = state[rows] @ self.sums.after
+            own = np.einsum("ns,sn->n", state[rows], self.sums.events[:, event[rows]])
+            was_raised[rows] = ~((total > 0) & (own > self.least[event[rows]] * total))
+            p = self.probabilities(state[rows])
+            with np.errstate(divide="ignore"):
+                log[rows] = np.log(p[np.arange(len(p)), event[rows]])
+        return log, was_raised
+
+    def _walk(self, sequences: Sequences) -> _Walk:
+        """Over sequences, the last positions of which may be `OPEN`: those tell of no event."""
+        n_terminals = len(self.least) // 2
+        log, state = np.zeros(sequences.n_sequences), np.zeros((sequences.n_sequences, len(self.sums.after)))
+        whose, left, again = np.arange(sequences.n_sequences), sequences, False
+        while len(whose):
+            f = self._forward(left, from_average=again)
+            is_event = left.terminal != OPEN
+            event = np.where(is_event, left.terminal + n_terminals * left.is_last, 0)
+            own, was_raised = self._happened(f, event)
+            begins = np.zeros(len(event), dtype=bool)
+            begins[left.start[:-1]] = again  # the event at which the model forgot has been counted
+            stops = np.where(was_raised & is_event & ~begins, np.arange(len(event)), len(event))
+            stop = np.minimum(np.minimum.reduceat(stops, left.start[:-1]), left.start[1:] - 1)
+            counted = is_event & ~begins & (np.arange(len(event)) <= stop[left.sequence])
+            log += np.bincount(whose[left.sequence[counted]], own[counted], minlength=len(log))
+            state[whose] = f[left.start[1:] - 1]
+            goes_on = stop < left.start[1:] - 1
+            keep = (np.arange(len(event)) >= stop[left.sequence]) & goes_on[left.sequence]
+            length = (left.start[1:] - stop)[goes_on]
+            whose, again = whose[goes_on], True
+            left = Sequences(left.terminal[keep], left.tag[keep], np.concatenate([[0], np.cumsum(length)]))
+        return _Walk(log, state)
+
+    def log_probabilities(self, sequences: Sequences) -> FloatArray:
+        """(T,) natural logarithms, all finite."""
+        return self._walk(sequences).log
+
+    def sample(
+        self, n: int, n_known: int, rng: np.random.Generator, length: int | None, max_length: int
+    ) -> list[list[int]]:
+        """n sequences of terminals 0 ... n_known - 1; of the given length, or of any.
+
+        Raises ValueError if one grows longer than max_length.
+        """
+        n_terminals = len(self.least) // 2
+        known = np.tile(np.arange(n_terminals) < n_known, 2)
+        is_last = np.arange(2 * n_terminals) >= n_terminals
+        drawn: list[list[int]] = [[] for _ in range(n)]
+        growing = drawn
+        while growing:
+            if len(growing[0]) == max_length:
+                raise ValueError(f"a sampled sequence has more than {max_length} observations")
+            p = self.following(Sequences.of([*prefix, OPEN] for prefix in growing)) * known
+            if length is not None:
+                p *= is_last == (len(growing[0]) + 1 == length)
+            ends = np.cumsum(p, axis=1)
+            event = np.minimum((ends <= rng.random((len(p), 1)) * ends[:, -1:]).sum(axis=1), 2 * n_terminals - 1)
+            for prefix, e in zip(growing, event.tolist(), strict=True):
+                prefix.append(e % n_terminals)
+            growing = [prefix for prefix, e in zip(growing, event.tolist(), strict=True) if not is_last[e]]
+        return drawn
+
+    def following(self, prefixes: Sequences) -> FloatArray:
+        """Of all events (T, 2n) that may follow prefixes, each of which ends in an `OPEN` position."""
+        return self.probabilities(self._walk(prefixes).state)

@@ -1,0 +1,207 @@
+"""From sequences to operators: what tagged and untagged sequences share, and what they do not.
+
+Tagged ones are learnt as any latent trees are, over a lexicon of words.  Untagged ones have one symbol, so that the
+spectral estimator learns what is known as observable operators of a hidden Markov model; the other estimators learn
+hidden Markov models proper, where an emission has the state of its position.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple
+
+import numpy as np
+
+from spectral_latent.estimation import (
+    EstimationError,
+    EstimatorOptions,
+    Listener,
+    Progress,
+    RuleCounts,
+    TrainingData,
+    Unseen,
+    cluster_states,
+    estimate,
+    project_trees,
+    relative_frequencies,
+    silent,
+    solve,
+    spectral_moments,
+)
+from spectral_latent.lexicon import Lexicon, LexiconOptions, smooth_emissions
+from spectral_latent.operators import ObservableOperators
+from spectral_latent.sequence.alphabet import Alphabet
+from spectral_latent.sequence.conversion import Sequences
+from spectral_latent.sequence.features import tagged_features, untagged_features
+from spectral_latent.sequence.hidden_markov import HiddenMarkov, baum_welch
+from spectral_latent.sequence.prediction import Predictor
+
+__all__ = ["Learnt", "SequenceOptions", "learn_tagged", "learn_untagged"]
+
+_CANDIDATES = (1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 32)
+_HELD_OUT = 10  # one sequence in so many
+_FLOORS = (0.1, 0.03, 0.01, 0.003, 0.001)
+_FLOOR = 0.01
+
+
+@dataclass(frozen=True)
+class SequenceOptions:
+    """Settings of training and tagging.
+
+    states: m, latent states of each tag; None for 8 where sequences are tagged, and for the number that makes held-out
+    sequences likeliest where they are not.
+    estimator: its own number of states has no effect.
+    back_off: how many tokens of every tag are to be followed by any tag, in proportion to its frequency.
+    floor: ε, what probabilities of events cannot fall below, times those of the plain model; see `prediction`.  None
+    for 0.01 where sequences are tagged, and for what makes held-out sequences likeliest where they are not.
+    beam: tags of a word that are less likely than this times its likeliest tag are left out.
+    threshold: tags whose posterior in the plain model is less than this are left out.
+    """
+
+    states: int | None = None
+    estimator: EstimatorOptions = field(default_factory=EstimatorOptions)
+    lexicon: LexiconOptions = field(default_factory=LexiconOptions)
+    back_off: float = 1.0
+    floor: float | None = None
+    beam: float = 1e-3
+    threshold: float = 1e-3
+
+
+class Learnt(NamedTuple):
+    """The latent model, the plain one over the same rules, which has one state for each tag, and ε."""
+
+    plain: ObservableOperators
+    latent: ObservableOperators
+    floor: float
+
+
+def _transitions(sequences: Sequences, n_tags: int, tokens: float) -> RuleCounts:
+    """Every tag followed by every tag, and by the end, `tokens` times in all."""
+    tags = np.arange(n_tags)
+    share = np.bincount(sequences.tag, minlength=n_tags) / len(sequences.tag)
+    ends = sequences.n_sequences / len(sequences.tag)
+    before, after = np.divmod(np.arange(n_tags**2), n_tags)
+    return RuleCounts(
+        unary=np.stack([n_tags + tags, tags], axis=1),
+        unary_count=np.full(n_tags, tokens * ends),
+        binary=np.stack([n_tags + before, before, n_tags + after], axis=1),
+        binary_count=tokens * (1.0 - ends) * share[after],
+    )
+
+
+def learn_tagged(
+    sequences: Sequences,
+    n_tags: int,
+    lexicon: Lexicon,
+    options: SequenceOptions,
+    *,
+    jobs: int = 1,
+    listener: Listener = silent,
+) -> Learnt:
+    """Learn from tagged sequences of the lexicon's words."""
+    trees = sequences.trees(n_tags)
+    families = np.arange(2 * n_tags)
+    unseen = Unseen(
+        leaves=lambda moments: smooth_emissions(lexicon, moments, families),
+        rules=_transitions(sequences, n_tags, options.back_off),
+    )
+    features = tagged_features(sequences, lexicon.ladders()[sequences.terminal])
+    estimator = replace(options.estimator, states=8 if options.states is None else options.states)
+    latent = estimate(TrainingData(trees, features, unseen), estimator, jobs=jobs, listener=listener)
+    return Learnt(relative_frequencies(trees, unseen), latent, _FLOOR if options.floor is None else options.floor)
+
+
+def _untagged_data(sequences: Sequences, alphabet: Alphabet, options: SequenceOptions) -> TrainingData:
+    unseen = Unseen(leaves=alphabet.smooth, rules=_transitions(sequences, 1, options.back_off))
+    return TrainingData(sequences.trees(n_tags=1), untagged_features(sequences), unseen)
+
+
+class _Choice(NamedTuple):
+    states: int
+    floor: float
+
+
+def _choose(
+    sequences: Sequences, alphabet: Alphabet, options: SequenceOptions, jobs: int, listener: Listener
+) -> _Choice:
+    """What the options leave open: the number of states, then ε, with which one sequence in ten is likeliest.
+
+    The others are learnt from.  Of equal choices, the smallest number of states and the largest ε.
+    """
+    floor = _FLOOR if options.floor is None else options.floor
+    if sequences.n_sequences < 2 * _HELD_OUT or (options.states is not None and options.floor is not None):
+        return _Choice(options.states or 1, floor)
+    held_out = np.arange(sequences.n_sequences) % _HELD_OUT == 0
+    rest, trial = sequences.part(~held_out), sequences.part(held_out)
+    data = _untagged_data(rest, alphabet, options)
+    projected = project_trees(data.trees, data.features, replace(options.estimator, states=_CANDIDATES[-1]), jobs)
+    moments = spectral_moments(data, projected)
+    plain = relative_frequencies(data.trees, data.unseen)
+
+    def score(m: int, floor: float) -> float:
+        latent = solve(moments.truncated(np.minimum(moments.states, m)), options.estimator.smoothing, data.unseen)
+        try:
+            predictor = Predictor.of(latent, plain, alphabet.n_terminals, floor)
+        except ValueError:  # with so many states, sequences never end
+            return -np.inf
+        return float(predictor.log_probabilities(trial).mean())
+
+    states = [m for m in _CANDIDATES if m <= moments.states.max()] if options.states is None else [options.states]
+    scores = []
+    for m in states:
+        scores.append(score(m, floor))
+        listener(Progress("states", len(scores), len(states), score=scores[-1]))
+    chosen = states[int(np.argmax(scores))]
+    floors = _FLOORS if options.floor is None else (options.floor,)
+    return _Choice(chosen, floors[int(np.argmax([score(chosen, floor) for floor in floors]))])
+
+
+def _with_unseen(model: HiddenMarkov, sequences: Sequences) -> HiddenMarkov:
+    """The model with a share of every state's emissions for what was never seen."""
+    count = np.bincount(sequences.terminal).astype(float)
+    share = Alphabet.unseen_tokens(count) / (len(sequences.terminal) + Alphabet.unseen_tokens(count))
+    unseen = np.full((model.n_states, 1), share)
+    return replace(model, emission=np.concatenate([(1.0 - share) * model.emission, unseen], axis=1))
+
+
+def _hidden_markov(
+    sequences: Sequences,
+    n_symbols: int,
+    data: TrainingData,
+    options: EstimatorOptions,
+    jobs: int,
+    listener: Listener,
+) -> HiddenMarkov:
+    if options.estimator == "em":
+        start = HiddenMarkov.random(sequences, options.states, n_symbols, options.seed)
+    elif options.estimator in ("clustering", "hybrid"):
+        state = cluster_states(data.trees, project_trees(data.trees, data.features, options, jobs), options.seed)
+        pseudo = 0.0 if options.estimator == "clustering" else options.substates
+        start = HiddenMarkov.of_states(sequences, state[sequences.spine], n_symbols, pseudo)
+    else:
+        raise EstimationError(
+            f"sequences without tags are not learnt by {options.estimator!r}; "
+            "the estimators are spectral, clustering, em and hybrid, and anchors have a model of their own"
+        )
+    if options.estimator == "clustering":
+        return start
+    return baum_welch(sequences, start, replace(options, substates=0.0), listener)[0]
+
+
+def learn_untagged(
+    sequences: Sequences,
+    alphabet: Alphabet,
+    options: SequenceOptions,
+    *,
+    jobs: int = 1,
+    listener: Listener = silent,
+) -> Learnt:
+    """Learn from sequences without tags."""
+    states, floor = _choose(sequences, alphabet, options, jobs, listener)
+    data = _untagged_data(sequences, alphabet, options)
+    estimator = replace(options.estimator, states=states)
+    plain = relative_frequencies(data.trees, data.unseen)
+    if estimator.estimator == "spectral":
+        return Learnt(plain, estimate(data, estimator, jobs=jobs, listener=listener), floor)
+    model = _hidden_markov(sequences, len(alphabet.known), data, estimator, jobs, listener)
+    return Learnt(plain, _with_unseen(model, sequences).operators(), 0.0)

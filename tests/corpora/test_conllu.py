@@ -1,0 +1,246 @@
+"""The CoNLL-U reader against what a simple writer wrote, against NLTK, and its errors one by one."""
+
+import re
+import string
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from nltk.parse import DependencyGraph
+
+from spectral_latent.corpora import CorpusError, parse_conllu, read_conllu
+from spectral_latent.corpora.conllu import parse_with_lines
+from spectral_latent.dependency import DependencySentence
+
+# Anything but what divides lines and columns; a carriage return is kept within a column.
+COLUMN = st.text(st.characters(blacklist_categories=("Cs",), blacklist_characters="\t\n"), min_size=1, max_size=6)
+COMMENT = st.text(st.characters(blacklist_categories=("Cs", "Cc")), max_size=9).map(str.strip)
+
+
+@st.composite
+def sentences(draw: st.DrawFn) -> DependencySentence:
+    """A sentence with heads that need not be a tree, or without heads."""
+    size = draw(st.integers(1, 6))
+    columns = [tuple(draw(st.lists(COLUMN, min_size=size, max_size=size))) for _ in range(6)]
+    others = [st.integers(0, size).filter(lambda head, word=word: head != word) for word in range(1, size + 1)]
+    heads = draw(st.none() | st.tuples(*others))
+    return DependencySentence(*columns[:5], heads, columns[5], tuple(draw(st.lists(COMMENT, max_size=2))))
+
+
+def lines_of(sentence: DependencySentence) -> list[str]:
+    heads = sentence.heads or ("_",) * len(sentence.forms)
+    words = zip(*sentence[:5], heads, sentence.relations, strict=True)
+    return ["\t".join(map(str, (number, *columns, "_", "_"))) for number, columns in enumerate(words, start=1)]
+
+
+def written(sentences: list[DependencySentence]) -> str:
+    return "".join(
+        "".join(f"{line}\n" for line in [*(f"# {comment}" for comment in sentence.comments), *lines_of(sentence), ""])
+        for sentence in sentences
+    )
+
+
+@given(st.lists(sentences(), min_size=1, max_size=4))
+def test_reads_what_was_written(sentences: list[DependencySentence]) -> None:
+    assert list(parse_conllu(written(sentences))) == sentences
+
+
+@given(sentences(), st.data())
+def test_ranges_and_empty_nodes_are_passed_over(sentence: DependencySentence, data: st.DataObject) -> None:
+    size = len(sentence.forms)
+    rest = "\t".join("_" * 9)
+    lines: list[str] = []
+    end = 0
+    for number, line in enumerate(["", *lines_of(sentence)]):
+        if number > end and data.draw(st.booleans()):
+            end = data.draw(st.integers(number, size))
+            lines.append(f"{number}-{end}\t{rest}")
+        lines += [line] * bool(line)
+        lines += [f"{number}.{n}\t{rest}" for n in range(1, data.draw(st.integers(0, 2)) + 1)]
+    assert list(parse_conllu("\n".join(lines))) == [sentence._replace(comments=())]
+
+
+@given(st.lists(sentences(), min_size=1, max_size=3), st.data())
+def test_line_ends_marks_and_empty_lines_mean_nothing(sentences: list[DependencySentence], data: st.DataObject) -> None:
+    text = written(sentences)
+    for _ in range(data.draw(st.integers(0, 2))):
+        text = text.removesuffix("\n")
+    spread = "\n".join(line or "\n" * data.draw(st.integers(0, 2)) + " " for line in text.split("\n"))
+    mark = data.draw(st.sampled_from(["", "\ufeff"]))
+    assert list(parse_conllu(mark + spread)) == sentences
+    assert list(parse_conllu(mark + spread.replace("\n", "\r\n"))) == sentences
+
+
+@given(st.lists(sentences(), min_size=1, max_size=3))
+def test_lines_of_words(sentences: list[DependencySentence]) -> None:
+    text = written(sentences)
+    lines = text.split("\n")
+    for sentence, numbers in parse_with_lines(text):
+        assert [lines[number - 1] for number in numbers] == lines_of(sentence)
+
+
+ROW = "{}\tdog\tdog\tNOUN\tNN\t_\t{}\tdep\t_\t_\n"
+
+
+def rows(*pairs: str) -> str:
+    return "".join(ROW.format(*pair.split(":")) for pair in pairs)
+
+
+def test_words_as_they_stand() -> None:
+    text = "1\ta b\t_\t_\tX\t_\t0\troot\t_\t_\n2\t_\t#\tSYM\t_\t_\t1\tdep\t_\t_\n3\t#\t\u2028\tSYM\t_\t_\t1\tdep\t_\t\n"
+    (sentence,) = parse_conllu(text)
+    assert sentence.forms == ("a b", "_", "#")
+    assert sentence.lemmas == ("_", "#", "\u2028")
+    assert sentence.upos == ("_", "SYM", "SYM")
+
+
+def test_comments_belong_to_the_sentence_that_they_precede_or_interrupt() -> None:
+    text = f"# a = 1\n\n#b\n{rows('1:2')}# c\n{rows('2:0')}\n{rows('1:0')}\n#  d\n"
+    assert [sentence.comments for sentence in parse_conllu(text)] == [("a = 1", "b", "c"), ()]
+
+
+def test_heads_that_are_not_annotated() -> None:
+    sentences = list(parse_conllu(f"{rows('1:_', '2:_')}\n{rows('1:2', '2:0')}"))
+    assert [sentence.heads for sentence in sentences] == [None, (2, 0)]
+
+
+def test_cycles_are_for_who_wants_a_tree() -> None:
+    (sentence,) = parse_conllu(rows("1:2", "2:1"))
+    assert sentence.heads == (2, 1) and not sentence.is_tree()
+
+
+GOOD = f"# c\n{rows('1:2', '2:0')}\n"  # four lines
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "problem"),
+    [
+        (f"{GOOD}1\tdog\tNOUN\n", 5, "3 columns where CoNLL-U has 10"),
+        (f"{GOOD}1 dog dog NOUN NN _ 0 root _ _\n", 5, "1 column where"),
+        (f"{GOOD}{rows('1:0').strip()}\t\n", 5, "11 columns"),
+        (f"{GOOD}\t\n", 5, "2 columns"),
+        (f"{GOOD}1\t\tdog\tNOUN\tNN\t_\t0\troot\t_\t_", 5, "column FORM is empty; write _"),
+        (f"{GOOD}1\tdog\tdog\tNOUN\tNN\t_\t\troot\t_\t_", 5, "column HEAD is empty"),
+        (f"{GOOD}{rows('2:0')}", 5, "the ID '2' is out of order, the next word is 1"),
+        (f"{GOOD}{rows('1:0', '1:0')}", 6, "the ID '1' is out of order, the next word is 2"),
+        (f"{GOOD}{rows('1:0', '3:0')}", 6, "the ID '3' is out of order"),
+        (rows("0:0"), 1, "the ID '0'"),
+        (rows("01:0"), 1, "the ID '01'"),
+        (rows("x:0"), 1, "the ID 'x'"),
+        (rows("١:0"), 1, "the ID '١'"),
+        (rows("1:0", "1-2:_", "2:0"), 2, "the ID '1-2' is out of order"),
+        (rows("2-3:_", "1:0"), 1, "the ID '2-3'"),
+        (rows("1-3:_", "1:0", "2-3:_", "2:0", "3:0"), 3, "the ID '2-3'"),
+        (rows("1:0", "2-1:_", "2:0"), 2, "the ID '2-1'"),
+        (rows("1:0", "2-4:_", "2:0", "3:0"), 2, "a range up to the word 4 in a sentence of 3 words"),
+        (rows("1.1:_", "1:0"), 1, "the ID '1.1'"),
+        (rows("1:0", "1.1:_", "1.1:_"), 3, "the ID '1.1'"),
+        (rows("1:0", "1.2:_", "1.1:_"), 3, "the ID '1.1'"),
+        (rows("1:0", "1.0:_"), 2, "the ID '1.0'"),
+        (f"{GOOD}{rows('0.1:_', '0.2:_')}", 5, "has no words"),
+        (rows("1:2", "2:x"), 2, "the HEAD 'x' is not a number"),
+        (rows("1:2", "2:-1"), 2, "the HEAD '-1' is not a number"),
+        (rows("1:2", "2:1.1"), 2, "the HEAD '1.1' is not a number"),
+        (rows("1:2", "2:" + "9" * 5000), 2, "is not a number"),
+        (f"{GOOD}{rows('1:2', '2:3')}", 6, "the HEAD 3 in a sentence of 2 words"),
+        (f"{GOOD}{rows('1:0', '1.1:_', '2:2')}", 7, "the word 2 is its own HEAD"),
+        (f"{GOOD}{rows('1:0', '2:_')}", 6, "no HEAD where other words"),
+        (f"{GOOD}{rows('1:_', '2:0')}", 5, "no HEAD where other words"),
+    ],
+)
+def test_errors_name_source_and_line(text: str, line: int, problem: str) -> None:
+    for ending in ("\n", "\r\n"):
+        with pytest.raises(CorpusError) as caught:
+            list(parse_conllu(text.replace("\n", ending), "es.conllu"))
+        assert str(caught.value).startswith(f"es.conllu, line {line}: ")
+        assert problem in str(caught.value)
+        assert ";" in str(caught.value)
+
+
+@pytest.mark.parametrize("text", ["", "\n \n", "# only\n# comments\n"])
+def test_no_sentences(text: str) -> None:
+    with pytest.raises(CorpusError, match=r"empty\.conllu: no sentences; give CoNLL-U"):
+        list(parse_conllu(text, "empty.conllu"))
+
+
+def test_sentences_before_an_error_are_given() -> None:
+    sentences = parse_conllu(f"{GOOD}{GOOD}x\n")
+    assert [next(sentences).heads, next(sentences).heads] == [(2, 0), (2, 0)]
+    with pytest.raises(CorpusError, match="line 9"):
+        next(sentences)
+
+
+@given(st.lists(st.sampled_from([ROW.format(i, h) for i in ("1", "2", "1-2", "1.1") for h in "_012"] + ["\n", "#\n"])))
+def test_any_lines_give_sentences_or_the_error(lines: list[str]) -> None:
+    try:
+        sentences = list(parse_conllu("".join(lines)))
+    except CorpusError:
+        return
+    assert list(parse_conllu(written(sentences))) == sentences
+    assert sum(len(sentence.forms) for sentence in sentences) == sum(line[:2] in ("1\t", "2\t") for line in lines)
+
+
+@given(st.text(string.printable, max_size=40))
+def test_any_text_is_refused_with_the_error(text: str) -> None:
+    with pytest.raises(CorpusError):
+        list(parse_conllu(text))
+
+
+def test_files(tmp_path: Path) -> None:
+    file = tmp_path / "a.conllu"
+    file.write_bytes("\ufeff1\tperché\t_\t_\t_\t_\t_\t_\t_\t_\r\n\r\n".encode())
+    assert [sentence.forms for sentence in read_conllu(file)] == [("perché",)]
+    file.write_bytes(b"# a\n1\tcaf\xe8\n")
+    with pytest.raises(CorpusError, match=r"a\.conllu, line 2, byte 6: 0xe8 is not UTF-8; convert"):
+        read_conllu(file)
+    with pytest.raises(CorpusError, match=r"none\.conllu: No such file"):
+        read_conllu(str(tmp_path / "none.conllu"))
+
+
+def test_long_sentences_take_linear_time() -> None:
+    size = 100_000
+    begin = time.process_time()
+    (sentence,) = parse_conllu(rows(*(f"{n}:{n - 1}" for n in range(1, size + 1))))
+    assert len(sentence.forms) == size and sentence.is_tree()
+    assert time.process_time() - begin < 5
+
+
+UD = [
+    f"ud/{name}/{name}-ud-{part}.conllu"
+    for name, parts in (("en_ewt", "train dev test"), ("de_gsd", "dev test"), ("es_gsd", "dev test"))
+    for part in parts.split()
+] + ["ud/id_gsd/id_gsd-ud-dev.conllu", "ud/id_gsd/id_gsd-ud-test.conllu"]
+
+
+@pytest.mark.parametrize("name", UD)
+def test_universal_dependencies(shared_file: Callable[[str], Path], name: str) -> None:
+    file = shared_file(name)
+    text = file.read_text(encoding="utf-8")
+    sentences = list(read_conllu(file))
+    assert len(sentences) == len(re.findall("^# sent_id", text, re.MULTILINE))
+    assert sum(len(sentence.comments) for sentence in sentences) == len(re.findall("^#", text, re.MULTILINE))
+    words = re.findall(
+        r"^[0-9]+\t(C)\tC\t(C)\t(C)\t(C)\t([0-9]+)\t(C)\tC\tC$".replace("C", "[^\t\n]+"), text, re.MULTILINE
+    )
+    read = [
+        word
+        for s in sentences
+        for word in zip(s.forms, s.upos, s.xpos, s.feats, map(str, s.heads or ()), s.relations, strict=True)
+    ]
+    assert read == words
+    assert all(sentence.is_tree() for sentence in sentences)
+
+
+def test_as_nltk_reads_it(shared_file: Callable[[str], Path]) -> None:
+    file = shared_file("ud/de_gsd/de_gsd-ud-dev.conllu")
+    blocks = file.read_text(encoding="utf-8").strip().split("\n\n")
+    for sentence, block in list(zip(read_conllu(file), blocks, strict=True))[:200]:
+        lines = [line for line in block.split("\n") if re.match(r"[0-9]+\t", line)]
+        graph = DependencyGraph("\n".join(lines), cell_separator="\t", top_relation_label="root")
+        nodes = [graph.nodes[number] for number in range(1, len(lines) + 1)]
+        assert sentence.forms == tuple(node["word"] for node in nodes)
+        assert sentence.heads == tuple(node["head"] for node in nodes)
+        assert sentence.relations == tuple(node["rel"] for node in nodes)

@@ -1,0 +1,337 @@
+"""Tagged and plain sentences by name, against NLTK where it reads the same."""
+
+import gc
+import re
+import string
+import warnings
+from collections.abc import Callable
+from html import unescape
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import nltk
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from nltk.corpus.reader import (
+    CorpusReader,
+    DependencyCorpusReader,
+    PlaintextCorpusReader,
+    TaggedCorpusReader,
+)
+from nltk.tag import map_tag, str2tuple
+
+from spectral_latent.corpora import (
+    CorpusError,
+    constituency_trees,
+    parse_tagged,
+    plain_sentences,
+    read_conllu,
+    sentences,
+    tagged_sentences,
+)
+
+Install = Callable[..., Any]
+Tagged = list[tuple[str, str]]
+
+SPACES = " \t\n\r\f\v"
+WORD = st.text(st.characters(blacklist_categories=("Cs",), blacklist_characters=SPACES), min_size=1, max_size=5)
+TAG = st.text(st.characters(blacklist_categories=("Cs",), blacklist_characters=SPACES + "/"), min_size=1, max_size=3)
+SENTENCES = st.lists(st.lists(st.tuples(WORD, TAG), min_size=1, max_size=4), min_size=1, max_size=4)
+
+
+@given(SENTENCES, st.data())
+def test_reads_what_was_written(tagged: list[Tagged], data: st.DataObject) -> None:
+    space, end = st.text(" \t\f\v", max_size=2), st.text("\r\n", max_size=2)
+    lines = [
+        data.draw(space).join(f"{word}/{tag} " for word, tag in sentence) + data.draw(end) + "\n" for sentence in tagged
+    ]
+    assert list(parse_tagged(data.draw(end) + "".join(lines))) == tagged
+
+
+@given(WORD)
+def test_a_word_is_divided_as_by_nltk(token: str) -> None:
+    word, tag = str2tuple(token)
+    try:
+        ((pair,),) = parse_tagged(token)
+    except CorpusError:
+        assert not (word and tag)
+    else:
+        assert (pair[0], pair[1].upper()) == (word, tag)
+
+
+def test_slashes_by_hand() -> None:
+    (sentence,) = parse_tagged(r"1\/2/CD //SYM and/or/CC a/b\/c/X 10\u00a0000/CD l/nn".replace(r"\u00a0", "\u00a0"))
+    words = [r"1\/2", "/", "and/or", r"a/b\/c", "10\u00a0000", "l"]
+    assert sentence == list(zip(words, ["CD", "SYM", "CC", "X", "CD", "nn"], strict=True))
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "token"),
+    [
+        ("a/A b/B\nc/C d\n", 2, "'d'"),
+        ("\n\na/A /B\n", 3, "'/B'"),
+        ("a/A\r\nb/\r\n", 2, "'b/'"),
+        ("/", 1, "'/'"),
+        ("a /A", 1, "'a'"),
+    ],
+)
+def test_errors_name_source_and_line(text: str, line: int, token: str) -> None:
+    with pytest.raises(CorpusError) as caught:
+        list(parse_tagged(text, "brown.pos"))
+    assert str(caught.value) == f"brown.pos, line {line}: {token} is not a word/TAG; tag every word, as in dog/NN"
+
+
+@pytest.mark.parametrize("text", ["", "\n \t\r\n"])
+def test_no_sentences(text: str, tmp_path: Path) -> None:
+    with pytest.raises(CorpusError, match=r"empty\.pos: no sentences; give lines such as the/DT dog/NN"):
+        list(parse_tagged(text, "empty.pos"))
+    (tmp_path / "empty.txt").write_text(text)
+    with pytest.raises(CorpusError, match=r"empty\.txt: no words; give a sentence a line"):
+        sentences(tmp_path / "empty.txt")
+
+
+@given(st.text(string.printable, max_size=30))
+def test_any_text_gives_sentences_or_the_error(text: str) -> None:
+    try:
+        tagged = list(parse_tagged(text))
+    except CorpusError:
+        return
+    lines = [" ".join(f"{word}/{tag}" for word, tag in sentence) for sentence in tagged]
+    assert [line.split() for line in lines] == [words for words in plain_sentences(text.split("\n")) if words]
+
+
+@given(st.lists(st.lists(WORD, max_size=4)))
+def test_plain_sentences_are_one_a_line(words: list[list[str]]) -> None:
+    assert list(plain_sentences(" ".join(sentence) + "\r\n" for sentence in words)) == words
+
+
+CONLLU = """1-2|vámonos|_|_|_|_|_|_|_|_
+1|vamos|ir|VERB|V|_|0|root|_|_
+2|nos|nosotros|PRON|{}|_|1|obj|_|_
+""".replace("|", "\t")
+
+
+@pytest.fixture
+def conllu(tmp_path: Path) -> Path:
+    file = tmp_path / "a.CONLLU"
+    file.write_text(CONLLU.format("P"), encoding="utf-8")
+    return file
+
+
+def test_columns_of_conllu(conllu: Path) -> None:
+    assert list(tagged_sentences(conllu)) == [[("vamos", "VERB"), ("nos", "PRON")]]
+    assert list(tagged_sentences(str(conllu), "upos")) == list(tagged_sentences(conllu))
+    assert list(tagged_sentences(conllu, "xpos")) == [[("vamos", "V"), ("nos", "P")]]
+    assert list(sentences(conllu)) == [["vamos", "nos"]]
+    with pytest.raises(CorpusError, match=r"a\.CONLLU: no tags in a column 'universal'; give upos, or xpos"):
+        tagged_sentences(conllu, "universal")
+
+
+def test_a_tag_that_is_missing(tmp_path: Path) -> None:
+    file = tmp_path / "a.conll"
+    file.write_text("# one\n" + CONLLU.format("_"), encoding="utf-8")
+    remedy = "no xpos tag for the word 'nos'; add the tag, or take the column upos"
+    with pytest.raises(CorpusError, match=rf"a\.conll, line 4: {remedy}"):
+        list(tagged_sentences(file, "xpos"))
+    assert len(list(tagged_sentences(file))) == len(list(sentences(file))) == 1
+
+
+def test_a_column_of_a_file_without_columns(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("a/A")
+    with pytest.raises(CorpusError, match=r"a\.txt: no columns .* leave out the column 'upos'"):
+        tagged_sentences(tmp_path / "a.txt", "upos")
+
+
+def test_folders(tmp_path: Path, conllu: Path) -> None:
+    for name in ("d/x.tagged", "b.POS", ".git/y.pos", ".z.pos", "README.txt", "e.mrg"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(f"{name}/N")
+    found = [sentence[0][0] for sentence in tagged_sentences(tmp_path)]
+    assert found == ["vamos", "b.POS", "d/x.tagged"]
+    assert [words[0] for words in sentences(tmp_path)] == found
+
+
+def test_folders_of_plain_text(tmp_path: Path) -> None:
+    (tmp_path / "b.txt").write_text("a b\n\nc\n")
+    (tmp_path / "a.tok").write_text("x y")
+    (tmp_path / "c.md").write_text("no")
+    assert list(sentences(tmp_path)) == [["x", "y"], ["a", "b"], ["c"]]
+    with pytest.raises(
+        CorpusError, match=r"no tagged files here; give a folder with files named \*\.conllu, .*\.tagged$"
+    ):
+        tagged_sentences(tmp_path)
+    (tmp_path / "d").mkdir()
+    with pytest.raises(CorpusError, match="no text files here"):
+        sentences(tmp_path / "d")
+
+
+def test_an_error_names_the_file_in_the_folder(tmp_path: Path) -> None:
+    (tmp_path / "a.pos").write_text("a/A")
+    (tmp_path / "b.pos").write_text("b/B\nc")
+    with pytest.raises(CorpusError, match=r"b\.pos, line 2: 'c' is not"):
+        list(tagged_sentences(tmp_path))
+
+
+def test_words_of_tagged_text(tmp_path: Path) -> None:
+    file = tmp_path / "a.txt"
+    file.write_text("\nthe/DT dog/NN\nbarks/VB\n")
+    assert list(sentences(file)) == [["the", "dog"], ["barks"]]
+    file.write_text("the/DT dog/NN\nbarks\n")
+    with pytest.raises(CorpusError, match="line 2: 'barks' is not a word/TAG"):
+        list(sentences(file))
+    file.write_text("and/or dogs\nbarks/VB\n")
+    assert list(sentences(file)) == [["and/or", "dogs"], ["barks/VB"]]
+    with pytest.raises(CorpusError, match="line 1: 'dogs'"):
+        list(sentences(file.rename(tmp_path / "a.tagged")))
+
+
+@pytest.mark.parametrize("read", [tagged_sentences, sentences])
+def test_sources_that_do_not_exist(tmp_path: Path, read: Callable[[Any], Any]) -> None:
+    for name in ("none.txt", "none.conllu"):
+        with pytest.raises(CorpusError, match=rf"{name}: No such file"):
+            read(tmp_path / name)
+    with pytest.raises(CorpusError, match="nltk:nosuch: NLTK has no such"):
+        read("nltk:nosuch")
+    with pytest.raises(CorpusError, match="no part 'tset'"):
+        read("nltk:treebank:tset")
+
+
+def test_no_such_column_of_nltk() -> None:
+    with pytest.raises(CorpusError, match="nltk:brown: no column 'xpos' in NLTK's corpora; give none, or universal"):
+        tagged_sentences("nltk:brown", "xpos")
+
+
+def test_parts(install: Install) -> None:
+    install({f"{n:02}.pos": f"w{n}/N" for n in range(1, 21)}, TaggedCorpusReader)
+    assert list(tagged_sentences("nltk:toy:test")) == [[("w9", "N")], [("w19", "N")]]
+    assert list(sentences("nltk:toy:dev")) == [["w8"], ["w18"]]
+    assert len(list(tagged_sentences("nltk:toy:train"))) == 16
+    install({"all.pos": "".join(f"w{n}/N\n" for n in range(1, 21))}, TaggedCorpusReader)
+    assert list(sentences("nltk:toy:test")) == [["w9"], ["w19"]]
+
+
+def test_a_part_without_files(install: Install) -> None:
+    install({"a.mrg": "(X a)", "b.mrg": "(X b)"})
+    for read in (tagged_sentences, sentences, constituency_trees):
+        assert len(list(read("nltk:toy:train"))) == 2
+        with pytest.raises(CorpusError, match=r"nltk:toy:dev: none of the 2 files is in this part.*; give nltk:toy"):
+            read("nltk:toy:dev")
+
+
+def test_traces_are_left_out(install: Install) -> None:
+    install({"a.mrg": "( (S (NP (-NONE- *)) (VB go)))\n( (X (-NONE- *T*-1)))\n( (S (VB stop)))\n"}, tagset="wsj")
+    assert list(tagged_sentences("nltk:toy")) == [[("go", "VB")], [("stop", "VB")]]
+    assert list(sentences("nltk:toy")) == [["go"], ["stop"]]
+
+
+def test_corpora_without_tags(install: Install) -> None:
+    install({"a.txt": "a b\nc\n"}, PlaintextCorpusReader, sent_tokenizer=nltk.LineTokenizer())
+    assert list(sentences("nltk:toy")) == [["a", "b"], ["c"]]
+    with pytest.raises(CorpusError, match="nltk:toy: NLTK has no such tagged corpus"):
+        tagged_sentences("nltk:toy")
+
+
+def test_nltk_lacks_what_it_needs_to_read(install: Install) -> None:
+    class Unreadable(CorpusReader):  # type: ignore[misc]
+        def sents(self, file: str) -> Any:
+            return nltk.data.find("tokenizers/nosuch_tab")
+
+    install({"a.txt": "a"}, Unreadable)
+    with pytest.raises(CorpusError, match=r"nltk:toy, file a\.txt, sentence 1: Resource '?nosuch_tab.* not found"):
+        list(sentences("nltk:toy"))
+
+
+def test_corpora_without_universal_tags(install: Install) -> None:
+    install({"a.pos": "a/A"}, TaggedCorpusReader, tagset="unknown")
+    remedy = r"nltk:toy, file a\.\w+: NLTK knows no universal tags.*universal_tagset"
+    with pytest.raises(CorpusError, match=remedy):
+        list(tagged_sentences("nltk:toy", "universal"))
+    install({"a.dp": "a\tA\t0\n"}, DependencyCorpusReader)
+    assert list(tagged_sentences("nltk:toy")) == [[("a", "A")]]
+    with pytest.raises(CorpusError, match=remedy):
+        list(tagged_sentences("nltk:toy", "universal"))
+
+
+def test_errors_in_nltk_corpora_name_the_sentence(install: Install) -> None:
+    install({"a.pos": "a/A\nb/B c\n"}, TaggedCorpusReader)
+    message = r"nltk:toy, file a\.pos, sentence 2: expected a tag for the word 'c', got None; restore the corpus"
+    tagged = tagged_sentences("nltk:toy")
+    assert next(tagged) == [("a", "A")]
+    with pytest.raises(CorpusError, match=message):
+        next(tagged)
+    assert list(sentences("nltk:toy")) == [["a"], ["b", "c"]]
+
+
+@pytest.mark.parametrize("column", [None, "universal"])
+def test_files_are_closed(install: Install, column: str | None) -> None:
+    install({"a.pos": "a/NN\n" * 9}, TaggedCorpusReader, tagset="universal")
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        assert next(tagged_sentences("nltk:toy", column)) == [("a", "NN")]
+        assert next(sentences("nltk:toy")) == ["a"]
+        gc.collect()
+    assert caught == []
+
+
+def test_penn_treebank_sample(require_corpus: Callable[[str], Any]) -> None:
+    corpus = require_corpus("treebank")
+    parts = {part: list(tagged_sentences(f"nltk:treebank:{part}")) for part in ("train", "dev", "test")}
+    assert {part: len(tagged) for part, tagged in parts.items()} == {"train": 2936, "dev": 555, "test": 423}
+    assert parts["test"] == [
+        [(word, tag) for word, tag in sentence if tag != "-NONE-"]
+        for file in corpus.fileids()
+        if file[7] == "9"
+        for sentence in corpus.tagged_sents(file)
+    ]
+    assert list(sentences("nltk:treebank:dev")) == [[word for word, _ in sentence] for sentence in parts["dev"]]
+
+
+def test_universal_tags(require_corpus: Callable[[str], Any]) -> None:
+    require_corpus("treebank")
+    own, universal = (list(tagged_sentences("nltk:treebank:test", column)) for column in (None, "universal"))
+    assert universal == [[(word, map_tag("en-ptb", "universal", tag)) for word, tag in s] for s in own]
+
+
+def test_brown_as_nltk_reads_it(require_corpus: Callable[[str], Any]) -> None:
+    corpus = require_corpus("brown")
+    files = sorted(corpus.fileids())[8::10]
+    assert len(files) == 50
+    tagged = list(tagged_sentences("nltk:brown:test"))
+    assert tagged == list(corpus.tagged_sents(files))
+    read = [s for file in files for s in parse_tagged(corpus.raw(file), file)]
+    assert [[(word, tag.upper()) for word, tag in sentence] for sentence in read] == tagged
+
+
+def test_conll2000(require_corpus: Callable[[str], Any]) -> None:
+    corpus = require_corpus("conll2000")
+    assert list(tagged_sentences("nltk:conll2000")) == list(corpus.tagged_sents(["test.txt", "train.txt"]))
+
+
+@pytest.mark.parametrize("name", ["dependency_treebank", "cess_esp"])
+def test_other_corpora(require_corpus: Callable[[str], Any], name: str) -> None:
+    corpus = require_corpus(name)
+    assert list(tagged_sentences(f"nltk:{name}:dev")) == list(corpus.tagged_sents(sorted(corpus.fileids())[7::10]))
+
+
+def test_alpino(require_corpus: Callable[[str], Any]) -> None:
+    corpus = require_corpus("alpino")
+    tagged = list(islice(tagged_sentences("nltk:alpino"), 500))
+    texts = re.findall("<sentence>(.*)</sentence>", corpus.raw())[:500]
+    assert [" ".join(word for word, _ in sentence) for sentence in tagged] == [unescape(text) for text in texts]
+    without_brackets = [[token for token in sentence if not {"(", ")"} & {*token[0]}] for sentence in tagged]
+    as_nltk = islice(corpus.tagged_sents(), 500)
+    assert without_brackets == [[(unescape(word), tag) for word, tag in sentence] for sentence in as_nltk]
+
+
+def test_universal_dependencies(shared_file: Callable[[str], Path]) -> None:
+    folder = shared_file("ud/de_gsd")
+    trees = [s for file in sorted(folder.glob("*.conllu")) for s in read_conllu(file)]
+    for column in ("upos", "xpos"):
+        tagged = list(tagged_sentences(folder, column))
+        assert tagged == [list(zip(s.forms, getattr(s, column), strict=True)) for s in trees]
+    assert list(sentences(folder)) == [list(s.forms) for s in trees]
+    file = shared_file("ud/es_gsd/es_gsd-ud-test.conllu")
+    with pytest.raises(CorpusError, match=r"test\.conllu, line 3: no xpos tag for the word 'De'"):
+        list(tagged_sentences(file, "xpos"))

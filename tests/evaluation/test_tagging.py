@@ -1,0 +1,176 @@
+"""Tagging scores against NLTK, and unsupervised measures against hand calculations and brute force."""
+
+import itertools
+import math
+from collections import Counter
+from dataclasses import fields
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from nltk.metrics import accuracy
+from nltk.tag import UnigramTagger
+
+from spectral_latent.evaluation import TaggingScore, many_to_one, one_to_one, score_tags, v_measure
+
+Tagged = list[tuple[str, str]]
+
+WORD, TAG = st.sampled_from("abc"), st.sampled_from("NVD")
+TRIPLES = st.lists(st.lists(st.tuples(WORD, TAG, TAG), max_size=5), max_size=5)
+PAIRS = st.lists(st.tuples(st.integers(0, 3), st.sampled_from("wxyz")), min_size=1, max_size=12)
+MEASURES = (many_to_one, one_to_one, v_measure)
+
+
+def split(triples: list[list[tuple[str, str, str]]]) -> tuple[list[Tagged], list[Tagged]]:
+    gold = [[(word, tag) for word, tag, _ in sentence] for sentence in triples]
+    return gold, [[(word, tag) for word, _, tag in sentence] for sentence in triples]
+
+
+@given(TRIPLES, st.sets(WORD))
+def test_score_is_a_count(triples: list[list[tuple[str, str, str]]], known: set[str]) -> None:
+    gold, predicted = split(triples)
+    tokens = [token for sentence in triples for token in sentence]
+    unknown = [token for token in tokens if token[0] not in known]
+    score = score_tags(gold, predicted, known)
+    assert score.tokens == len(tokens)
+    assert score.correct == sum(a == b for _, a, b in tokens)
+    assert score.unknown == len(unknown)
+    assert score.unknown_correct == sum(a == b for _, a, b in unknown)
+    assert score == score_tags(iter(gold), iter(predicted), lambda word: word in known)
+    assert score == sum((score_tags([a], [b], known) for a, b in zip(gold, predicted, strict=True)), TaggingScore())
+    mixed = score.unknown * score.unknown_accuracy + (score.tokens - score.unknown) * score.known_accuracy
+    assert score.tokens * score.accuracy == pytest.approx(mixed)
+    everything = score_tags(gold, predicted)
+    assert (everything.unknown, everything.correct) == (0, score.correct)
+
+
+@given(TRIPLES.filter(any))
+def test_accuracy_is_that_of_nltk(triples: list[list[tuple[str, str, str]]]) -> None:
+    gold, predicted = split(triples)
+    expected = accuracy(*(list(itertools.chain.from_iterable(tagged)) for tagged in (gold, predicted)))
+    assert score_tags(gold, predicted).accuracy == pytest.approx(100 * expected)
+
+
+def test_a_tagger_of_nltk() -> None:
+    train = [[("the", "DT"), ("dog", "NN")], [("dogs", "NNS")]]
+    gold = [[("the", "DT"), ("cat", "NN")], [("dogs", "NNS"), ("dog", "VB")]]
+    tagger = UnigramTagger(train)
+    score = score_tags(gold, tagger.tag_sents([word for word, _ in sentence] for sentence in gold), {"the", "dogs"})
+    assert score == TaggingScore(tokens=4, correct=2, unknown=2, unknown_correct=0)
+    assert score.accuracy == 100 * tagger.accuracy(gold)
+
+
+def test_sentences_must_agree() -> None:
+    with pytest.raises(ValueError, match="words of sentence 2 differ"):
+        score_tags([[("a", "A")], [("b", "B")]], [[("a", "A")], [("c", "B")]])
+    with pytest.raises(ValueError, match="words of sentence 1 differ"):
+        score_tags([[("a", "A"), ("b", "B")]], [[("a", "A")]])
+    with pytest.raises(ValueError, match="shorter"):
+        score_tags([[("a", "A")], [("b", "B")]], [[("a", "A")]])
+
+
+def test_every_field_is_additive() -> None:
+    ones = TaggingScore(**{field.name: 1 for field in fields(TaggingScore)})
+    assert ones + ones == TaggingScore(**{field.name: 2 for field in fields(TaggingScore)})
+
+
+def test_nothing_to_score() -> None:
+    score = score_tags([], [])
+    assert (score.accuracy, score.unknown_accuracy, score.known_accuracy) == (0.0, 0.0, 0.0)
+    assert [measure([], []) for measure in MEASURES] == [0.0, 0.0, 0.0]
+
+
+def entropy(counts: list[int]) -> float:
+    return -sum(count / sum(counts) * math.log(count / sum(counts)) for count in counts if count)
+
+
+def given_other(pairs: list[tuple[object, object]]) -> float:
+    """H(X|Y) of pairs (x, y), as the mean over y of the entropy of x."""
+    total = 0.0
+    for y, count in Counter(y for _, y in pairs).items():
+        total += count / len(pairs) * entropy(list(Counter(x for x, other in pairs if other == y).values()))
+    return total
+
+
+@given(PAIRS)
+def test_many_to_one_by_brute_force(pairs: list[tuple[int, str]]) -> None:
+    gold, predicted = zip(*pairs, strict=True)
+    labels = sorted(set(predicted))
+    best = max(
+        sum(mapping[labels.index(k)] == c for c, k in pairs)
+        for mapping in itertools.product(sorted(set(gold)), repeat=len(labels))
+    )
+    assert many_to_one(gold, predicted) == pytest.approx(100 * best / len(pairs))
+
+
+@given(PAIRS)
+def test_one_to_one_by_brute_force(pairs: list[tuple[int, str]]) -> None:
+    gold, predicted = zip(*pairs, strict=True)
+    labels = sorted(set(predicted))
+    targets = [*sorted(set(gold)), *[None] * len(labels)]
+    best = max(
+        sum(mapping[labels.index(k)] == c for c, k in pairs)
+        for mapping in set(itertools.permutations(targets, len(labels)))
+    )
+    assert one_to_one(gold, predicted) == pytest.approx(100 * best / len(pairs))
+
+
+@given(PAIRS, st.sampled_from([0.5, 1.0, 2.0]))
+def test_v_measure_by_its_definition(pairs: list[tuple[int, str]], beta: float) -> None:
+    gold, predicted = zip(*pairs, strict=True)
+    of_gold, of_predicted = (entropy(list(Counter(labels).values())) for labels in (gold, predicted))
+    h = 1 - given_other(list(pairs)) / of_gold if of_gold else 1.0
+    c = 1 - given_other([(k, c) for c, k in pairs]) / of_predicted if of_predicted else 1.0
+    expected = (1 + beta) * h * c / (beta * h + c) if h > 1e-12 and c > 1e-12 else 0.0
+    assert v_measure(gold, predicted, beta) == pytest.approx(100 * expected, abs=1e-9)
+
+
+@given(PAIRS, st.permutations(range(4)))
+def test_identities(pairs: list[tuple[int, str]], names: list[int]) -> None:
+    gold, predicted = zip(*pairs, strict=True)
+    renamed = [names["wxyz".index(label)] for label in predicted]
+    for measure in MEASURES:
+        value = measure(gold, predicted)
+        assert 0.0 <= value <= 100.0
+        assert measure(gold, renamed) == pytest.approx(value)
+        assert measure(gold, gold) == 100.0
+        assert measure(np.array(gold), np.array(renamed)) == pytest.approx(value)
+    assert one_to_one(gold, predicted) == one_to_one(predicted, gold) <= many_to_one(gold, predicted)
+    assert v_measure(gold, predicted) == pytest.approx(v_measure(predicted, gold), abs=1e-9)
+    assert v_measure(gold, predicted, 2.0) == pytest.approx(v_measure(predicted, gold, 0.5), abs=1e-9)
+    assert many_to_one(gold, range(len(gold))) == 100.0
+
+
+@pytest.mark.parametrize(
+    ("gold", "predicted", "expected"),  # many-to-one, one-to-one, V-measure
+    [
+        ("aabb", "1122", (100, 100, 100)),
+        ("aabb", "1123", (100, 75, 80)),  # h = 1, c = 1 - 0.5 / 1.5
+        ("aabb", "1234", (100, 50, 200 / 3)),  # h = 1, c = 1 - 1 / 2
+        ("abcd", "1122", (50, 50, 200 / 3)),  # h = 1 - 1 / 2, c = 1
+        ("aabb", "1111", (50, 50, 0)),  # h = 0, c = 1
+        ("aabb", "1212", (50, 50, 0)),  # independent
+        ("aaaa", "1111", (100, 100, 100)),
+        ("aaaa", "1122", (100, 50, 0)),  # h = 1, c = 0
+        # clusters of 3, 1, 1 and of 3, 2 tokens of three classes: h = c = 1 - H / log 3
+        ("aaabcbbbcacccab", "111112222233333", (60, 60, 100 * (1 - entropy([3, 1, 1]) / math.log(3)))),
+        ("aaabbbbbcccccaa", "111112222233333", (60, 60, 100 * (1 - entropy([3, 2]) / math.log(3)))),
+    ],
+)
+def test_by_hand(gold: str, predicted: str, expected: tuple[float, float, float]) -> None:
+    assert [measure(gold, predicted) for measure in MEASURES] == pytest.approx(list(expected), abs=1e-9)
+
+
+@pytest.mark.parametrize("measure", MEASURES)
+def test_lengths_must_agree(measure: object) -> None:
+    assert callable(measure)
+    with pytest.raises(ValueError, match="argument 2 is longer"):
+        measure("ab", [1, 2, 3])
+
+
+def test_many_tokens() -> None:
+    size = 200_000
+    gold, predicted = np.arange(size) % 40, np.arange(size) % 20
+    assert many_to_one(gold, predicted) == one_to_one(gold, predicted) == 50.0
+    assert v_measure(gold, predicted) == pytest.approx(200 / (1 + math.log(40) / math.log(20)))
