@@ -57,7 +57,7 @@ class _Sums(NamedTuple):
             raise ValueError("the model's sequences are infinitely long on average")
         system = np.eye(n_tags * m) - matrix
         after = np.linalg.solve(system, np.einsum("tij,tj->ti", last, emitted).ravel())
-        average = np.linalg.solve(system.T, operators.root[n_tags:].ravel())
+        average = np.asarray(np.linalg.solve(system.T, operators.root[n_tags:].ravel()), dtype=np.float64)
         going_on = np.zeros((n_tags, m, m))
         for (_, t, spine), tensor in zip(operators.rules.binary, operators.binary, strict=True):
             m_a, m_b, m_c = tensor.shape
