@@ -1,0 +1,154 @@
+"""Taggers on the same splits, in one run: this library's beside those of NLTK.
+
+    python benchmarks/tagging.py                                            # dev of NLTK's treebank sample, 45 tags
+    python benchmarks/tagging.py --split test
+    python benchmarks/tagging.py --train ewt-train.conllu --evaluate ewt-test.conllu --column xpos
+    python benchmarks/tagging.py --train de-dev.conllu --evaluate de-test.conllu --taggers "latent, m = 8"
+
+Every row is a process of its own, so that its peak memory is its own.  Seconds are CPU seconds of that process after
+compilation; training includes everything from sentences in memory to a tagger in memory.
+"""
+
+from __future__ import annotations
+
+import argparse
+import multiprocessing
+import random
+import resource
+import time
+from collections.abc import Callable, Iterable
+from concurrent.futures import ProcessPoolExecutor
+from typing import NamedTuple
+
+from spectral_latent.corpora import tagged_sentences
+from spectral_latent.estimation import EstimatorOptions
+from spectral_latent.evaluation import score_tags
+from spectral_latent.sequence import LatentHMM, SequenceOptions
+
+Sentence = list[tuple[str, str]]
+Tagger = Callable[[Iterable[list[str]]], list[list[str]]]
+COLUMNS = ("accuracy", "unknown", "known", "training s", "tokens/s", "peak MB")
+
+
+class Corpus(NamedTuple):
+    """Sources of sentences to learn from and to tag, and the column of their tags."""
+
+    train: str
+    evaluate: str
+    column: str | None
+
+
+def latent(sentences: list[Sentence], states: int, estimator: str = "spectral") -> Tagger:
+    """This library's tagger."""
+    options = SequenceOptions(states=states, estimator=EstimatorOptions(estimator))
+    return LatentHMM.fit_tagged(sentences, options).tag
+
+
+def of_nltk(tagger: object) -> Tagger:
+    """A tagger of NLTK's, which gives pairs."""
+    return lambda sentences: [[tag for _, tag in row] for row in tagger.tag_sents(list(sentences))]
+
+
+def hidden_markov(sentences: list[Sentence], witten_bell: bool) -> Tagger:
+    """NLTK's HiddenMarkovModelTagger."""
+    from nltk.probability import WittenBellProbDist
+    from nltk.tag.hmm import HiddenMarkovModelTagger, HiddenMarkovModelTrainer
+
+    if not witten_bell:
+        return of_nltk(HiddenMarkovModelTagger.train(sentences))
+    states = sorted({tag for row in sentences for _, tag in row})
+    symbols = sorted({word for row in sentences for word, _ in row})
+    trainer = HiddenMarkovModelTrainer(states, symbols)
+
+    def estimator(counts: object, bins: int) -> WittenBellProbDist:
+        return WittenBellProbDist(counts, bins + 1)
+
+    return of_nltk(trainer.train_supervised(sentences, estimator=estimator))
+
+
+def tnt(sentences: list[Sentence]) -> Tagger:
+    """NLTK's TnT."""
+    from nltk.tag.tnt import TnT
+
+    tagger = TnT()
+    tagger.train(sentences)
+    return of_nltk(tagger)
+
+
+def perceptron(sentences: list[Sentence]) -> Tagger:
+    """NLTK's PerceptronTagger, five iterations."""
+    from nltk.tag.perceptron import PerceptronTagger
+
+    random.seed(0)
+    tagger = PerceptronTagger(load=False)
+    tagger.train(sentences, nr_iter=5)
+    return of_nltk(tagger)
+
+
+TAGGERS: dict[str, Callable[[list[Sentence]], Tagger]] = {
+    "NLTK HMM, default": lambda sentences: hidden_markov(sentences, witten_bell=False),
+    "NLTK HMM, Witten-Bell": lambda sentences: hidden_markov(sentences, witten_bell=True),
+    "NLTK TnT": tnt,
+    "NLTK Perceptron": perceptron,
+    "plain, m = 1": lambda sentences: latent(sentences, 1),
+    "latent, m = 4": lambda sentences: latent(sentences, 4),
+    "latent, m = 8": lambda sentences: latent(sentences, 8),
+    "latent, m = 16": lambda sentences: latent(sentences, 16),
+    "latent, m = 8, hybrid": lambda sentences: latent(sentences, 8, "hybrid"),
+}
+
+
+def measure(corpus: Corpus, name: str) -> dict[str, float]:
+    """One row of the table."""
+    warm = [[("a", "A"), ("b", "B")], [("b", "A"), ("a", "B")]] * 2
+    TAGGERS[name](warm)([["a", "b"]])
+    train = list(tagged_sentences(corpus.train, corpus.column))
+    start = time.process_time()
+    tagger = TAGGERS[name](train)
+    trained = time.process_time()
+    gold = list(tagged_sentences(corpus.evaluate, corpus.column))
+    sentences = [[word for word, _ in row] for row in gold]
+    tagging = time.process_time()
+    found = tagger(sentences)
+    tagged = time.process_time()
+    predicted = [list(zip(words, tags, strict=True)) for words, tags in zip(sentences, found, strict=True)]
+    score = score_tags(gold, predicted, {word for row in train for word, _ in row})
+    return {
+        "accuracy": score.accuracy,
+        "unknown": score.unknown_accuracy,
+        "known": score.known_accuracy,
+        "training s": trained - start,
+        "tokens/s": score.tokens / (tagged - tagging),
+        "peak MB": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
+    }
+
+
+def apart(corpus: Corpus, name: str) -> dict[str, float]:
+    """`measure` in a fresh process."""
+    with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as pool:
+        return pool.submit(measure, corpus, name).result()
+
+
+def main() -> None:
+    """Print the table that the command line asks for."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--split", choices=("dev", "test"), default="dev", help="of NLTK's treebank sample")
+    parser.add_argument("--train", help="other sentences to learn from: a file, a folder or nltk:NAME")
+    parser.add_argument("--evaluate", help="the sentences to tag with --train")
+    parser.add_argument("--column", choices=("upos", "xpos"), help="of CoNLL-U")
+    parser.add_argument("--taggers", nargs="+", choices=TAGGERS, default=list(TAGGERS))
+    arguments = parser.parse_args()
+    if (arguments.train is None) != (arguments.evaluate is None):
+        parser.error("--train and --evaluate go together")
+    train = arguments.train or "nltk:treebank:train"
+    corpus = Corpus(train, arguments.evaluate or f"nltk:treebank:{arguments.split}", arguments.column)
+    print(f"| tagger | {' | '.join(COLUMNS)} |\n| --- | {'---: | ' * len(COLUMNS)}")
+    for name in arguments.taggers:
+        row = apart(corpus, name)
+        whole = ("tokens/s", "peak MB")
+        cells = (f"{row[column]:,.0f}" if column in whole else f"{row[column]:.1f}" for column in COLUMNS)
+        print(f"| {name} | {' | '.join(cells)} |", flush=True)
+
+
+if __name__ == "__main__":
+    main()
