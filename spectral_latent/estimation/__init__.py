@@ -34,6 +34,7 @@ from spectral_latent.estimation.projections import (
     states_for,
     truncated_svd,
 )
+from spectral_latent.estimation.shards import Shard, ShardedMoments, moments_of_shards
 from spectral_latent.estimation.simplex import ConvexWeights, anchors, convex_weights
 from spectral_latent.estimation.smoothing import LeafSmoothing, RuleCounts, Unseen, confidence, normalised, solve
 from spectral_latent.estimation.spectral import (
@@ -61,6 +62,8 @@ __all__ = [
     "ProjectedTrees",
     "ProjectedViews",
     "RuleCounts",
+    "Shard",
+    "ShardedMoments",
     "StateViews",
     "TrainingData",
     "Unseen",
@@ -80,6 +83,7 @@ __all__ = [
     "joint",
     "maximisation",
     "moments_of",
+    "moments_of_shards",
     "normalised",
     "outside_templates",
     "pivot_counts",

@@ -11,6 +11,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -49,24 +50,40 @@ def truncated_svd(
     >>> truncated_svd(eye, eye, 2)[1]
     array([3.        , 1.33333333])
     """
-    n, shape = inner.shape[0], (inner.shape[1], outer.shape[1])
-    rank = min(rank, *shape)
-    if min(shape) > max(_SMALL, 2 * rank):
-        inner_t, outer_t = inner.T.tocsr(), outer.T.tocsr()
-        omega = LinearOperator(
-            shape,
-            matvec=lambda v: inner_t @ (outer @ v) / n,
-            rmatvec=lambda v: outer_t @ (inner @ v) / n,
-            dtype=np.float64,
-        )
+    n, inner_t, outer_t = inner.shape[0], inner.T.tocsr(), outer.T.tocsr()
+    omega = LinearOperator(
+        (inner.shape[1], outer.shape[1]),
+        matvec=lambda v: inner_t @ (outer @ v) / n,
+        rmatvec=lambda v: outer_t @ (inner @ v) / n,
+        dtype=np.float64,
+    )
+    return svd_of(omega, lambda: (inner.T @ outer).toarray() / n, rank, seed)
+
+
+def svd_of(
+    omega: LinearOperator | sparse.csr_array, dense: Callable[[], FloatArray], rank: int, seed: int
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Leading singular triplets of a matrix, as `truncated_svd` gives them; `dense` makes the matrix an array."""
+    rank = min(rank, *omega.shape)
+    if min(omega.shape) > max(_SMALL, 2 * rank):
         try:
-            start = np.random.default_rng(seed).uniform(0.5, 1.5, min(shape))
+            start = np.random.default_rng(seed).uniform(0.5, 1.5, min(omega.shape))
             u, sigma, vt = svds(omega, k=rank, v0=start, solver="arpack")
             return u[:, ::-1], sigma[::-1].astype(np.float64), vt[::-1].T
         except ArpackError:
             pass
-    u, sigma, vt = np.linalg.svd((inner.T @ outer).toarray() / n, full_matrices=False)
+    u, sigma, vt = np.linalg.svd(dense(), full_matrices=False)
     return u[:, :rank], sigma[:rank].astype(np.float64), vt[:rank].T
+
+
+def maps_of(
+    u: FloatArray, sigma: FloatArray, v: FloatArray, cutoff: float
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """The maps U (d, m) of inside and V / σ (d', m) of outside features, and σ (m,), of the directions worth using."""
+    m = max(1, int(np.count_nonzero(sigma > cutoff * sigma[0])))
+    sign = np.where(u.sum(axis=0) < 0, -1.0, 1.0)[:m]
+    inverse = np.divide(sign, sigma[:m], out=np.zeros(m), where=sigma[:m] > 0)
+    return u[:, :m] * sign, v[:, :m] * inverse, sigma[:m]
 
 
 def states_for(count: int, states: int) -> int:
@@ -91,11 +108,8 @@ def project(
     weights: (n,) how often each node counts in Ω̂, once if not given.  Where Ω̂ is zero, so is z.
     """
     weighted = outer if weights is None else sparse.diags_array(weights / max(weights.mean(), _TINY)) @ outer
-    u, sigma, v = truncated_svd(inner, weighted, states, seed)
-    m = max(1, int(np.count_nonzero(sigma > cutoff * sigma[0])))
-    sign = np.where(u.sum(axis=0) < 0, -1.0, 1.0)[:m]
-    inverse = np.divide(sign, sigma[:m], out=np.zeros(m), where=sigma[:m] > 0)
-    return ProjectedViews(inner @ (u[:, :m] * sign), outer @ (v[:, :m] * inverse), sigma[:m])
+    to_y, to_z, sigma = maps_of(*truncated_svd(inner, weighted, states, seed), cutoff)
+    return ProjectedViews(inner @ to_y, outer @ to_z, sigma)
 
 
 class ProjectedTrees(NamedTuple):

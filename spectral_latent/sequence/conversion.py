@@ -12,7 +12,7 @@ tags is one with a single tag.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -107,6 +107,13 @@ class Sequences:
         """
         leaf = trees.is_leaf
         return Sequences(trees.terminal[leaf], trees.symbol[leaf], np.concatenate([[0], (trees.root + 1) // 2]))
+
+    @staticmethod
+    def joined(parts: Sequence[Sequences]) -> Sequences:
+        """The sequences of all parts, one part after another."""
+        terminal, tag = (np.concatenate([getattr(part, name) for part in parts]) for name in ("terminal", "tag"))
+        length = np.concatenate([np.diff(part.start) for part in parts])
+        return Sequences(terminal, tag, np.concatenate([[0], np.cumsum(length)]))
 
     def part(self, which: BoolArray) -> Sequences:
         """The sequences (T,) that are marked."""

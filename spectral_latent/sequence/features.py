@@ -14,11 +14,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from spectral_latent.estimation import FeatureColumns, joint
+from spectral_latent.estimation import FeatureColumns
 from spectral_latent.sequence.conversion import Sequences
 from spectral_latent.trees import IntArray
 
-__all__ = ["tagged_features", "untagged_features"]
+__all__ = ["longest_grams", "tagged_features", "untagged_features"]
 
 
 def _columns(sequences: Sequences, emission: list[IntArray], spine: list[IntArray]) -> IntArray:
@@ -30,57 +30,66 @@ def _columns(sequences: Sequences, emission: list[IntArray], spine: list[IntArra
     return columns
 
 
-def tagged_features(sequences: Sequences, ladders: IntArray) -> FeatureColumns:
+def _gram(*columns: tuple[IntArray, int]) -> IntArray:
+    """One column that tells apart what columns (N,) of values -1 ... size - 1 tell apart; the same in every shard.
+
+    >>> _gram((np.array([-1, 0, 1]), 2), (np.array([0, 0, -1]), 3))
+    array([1, 5, 8])
+    """
+    code = np.zeros_like(columns[0][0])
+    for column, size in columns:
+        code = code * (size + 1) + column + 1
+    return code
+
+
+def tagged_features(sequences: Sequences, ladders: IntArray, n_tags: int) -> FeatureColumns:
     """Few templates, for symbols that are tags: words with their signatures, and up to three tags in a row.
 
-    ladders: (N, L) the signatures of the word at each position, coarsest first, -1 beyond the finest.
+    ladders: (W, L) the signatures of each word, coarsest first, -1 beyond the finest.
     """
     word, tag = sequences.terminal, sequences.tag
-    tag_1, tag_2, next_1, next_2 = (sequences.shifted(tag, offset) for offset in (-1, -2, 1, 2))
-    word_1 = sequences.shifted(word, -1)
+    before, before_2, after, after_2 = ((sequences.shifted(tag, offset), n_tags) for offset in (-1, -2, 1, 2))
+    words, words_before = (word, len(ladders)), (sequences.shifted(word, -1), len(ladders))
     inside = _columns(
         sequences,
-        emission=[word, *ladders.T[1:4]],
-        spine=[word, next_1, joint(word, next_1), joint(next_1, next_2)],
+        emission=[word, *ladders[word].T[1:4]],
+        spine=[word, after[0], _gram(words, after), _gram(after, after_2)],
     )
     outside = _columns(
         sequences,
-        emission=[tag_1, next_1, joint(tag_1, next_1)],
-        spine=[tag_1, joint(tag_1, tag_2), joint(tag_1, word_1)],
+        emission=[before[0], after[0], _gram(before, after)],
+        spine=[before[0], _gram(before, before_2), _gram(before, words_before)],
     )
     return FeatureColumns(inside, outside)
 
 
-def _order(n_symbols: int, n_positions: int) -> int:
-    """The longest n-grams of which each occurs √N times if all are equally frequent, at least 1.
+def longest_grams(n_symbols: int, n_positions: int) -> int:
+    """The length of the longest n-grams of which each occurs √N times if all are equally frequent; 1 to 8.
 
-    >>> _order(2, 100_000), _order(20, 100_000), _order(1, 100_000)
+    >>> longest_grams(2, 100_000), longest_grams(20, 100_000), longest_grams(1, 100_000)
     (8, 1, 8)
     """
-    longest = 8  # of n-grams over one or two symbols; beyond that, templates only cost time
-    order = 1
-    while order < longest and (n_symbols ** (order + 1)) ** 2 <= n_positions:
-        order += 1
-    return order
+    length = 1
+    while length < 8 and (n_symbols ** (length + 1)) ** 2 <= n_positions:
+        length += 1
+    return length
 
 
-def untagged_features(sequences: Sequences) -> FeatureColumns:
-    """Single observations up to two positions away; where the alphabet is small, n-grams to either side besides.
+def untagged_features(sequences: Sequences, n_symbols: int, longest: int) -> FeatureColumns:
+    """Single observations up to two positions away; n-grams to either side up to the given length besides.
 
-    >>> untagged_features(Sequences.of([[7, 8], [9]])).outside.tolist()
-    [[-1, 8], [7, -1], [7, -1], [-1, -1], [-1, -1], [-1, -1]]
+    >>> untagged_features(Sequences.of([[0, 1], [2]]), n_symbols=3, longest=1).outside.tolist()
+    [[-1, 1], [0, -1], [0, -1], [-1, -1], [-1, -1], [-1, -1]]
     """
     x = sequences.terminal
-    order = _order(len(np.unique(x)), len(x))
-    after = [sequences.shifted(x, offset) for offset in range(max(order, 2))]
-    before = [sequences.shifted(x, -1 - offset) for offset in range(max(order, 2))]
-    following = [joint(*after[1 : 1 + n]) for n in range(2, order + 1) if n < len(after)]
-    grams_after = [joint(*after[:n]) for n in range(2, order + 1)]
-    grams_before = [joint(*before[:n]) for n in range(2, order + 1)]
-    inside = _columns(sequences, emission=[x], spine=[*after[:2], *grams_after])
+    after = [(sequences.shifted(x, offset), n_symbols) for offset in range(longest + 1)]
+    before = [(sequences.shifted(x, -1 - offset), n_symbols) for offset in range(max(longest, 2))]
+    lengths = range(2, longest + 1)
+    grams_before = [_gram(*before[:n]) for n in lengths]
+    inside = _columns(sequences, emission=[x], spine=[x, after[1][0], *(_gram(*after[:n]) for n in lengths)])
     outside = _columns(
         sequences,
-        emission=[before[0], after[1], *grams_before, *following],
-        spine=[*before[:2], *grams_before],
+        emission=[before[0][0], after[1][0], *grams_before, *(_gram(*after[1 : n + 1]) for n in lengths)],
+        spine=[before[0][0], before[1][0], *grams_before],
     )
     return FeatureColumns(inside, outside)

@@ -31,6 +31,7 @@ from spectral_latent.sequence.decoding import Decoder
 from spectral_latent.sequence.forests import OPEN, TrellisBuilder
 from spectral_latent.sequence.hidden_markov import HiddenMarkov
 from spectral_latent.sequence.prediction import Predictor
+from spectral_latent.sequence.shards import SequenceShards
 from spectral_latent.sequence.training import SequenceOptions, learn_tagged, learn_untagged
 from spectral_latent.trees import FloatArray, Forest, IntArray, Vocabulary
 
@@ -88,13 +89,11 @@ class LatentHMM:
         """
         options = options or SequenceOptions()
         words, tags = Vocabulary[str](), Vocabulary[Tag]()
-        rows = [_pairs(sentence, number) for number, sentence in enumerate(sentences, start=1)]
-        sequences = _columns(
-            ([words.add(word) for word, _ in row] for row in rows), ([tags.add(tag) for _, tag in row] for row in rows)
-        )
+        pairs = (_pairs(sentence, number) for number, sentence in enumerate(sentences, start=1))
+        shards = _shards(([words.add(word) for word, _ in row], [tags.add(tag) for _, tag in row]) for row in pairs)
         lexicon = Lexicon(words.names, options.lexicon)
-        learnt = learn_tagged(sequences, len(tags), lexicon, options, jobs=jobs, listener=listener)
-        return LatentHMM(options, tags.names, lexicon, _shares(sequences), *learnt)
+        learnt = learn_tagged(shards, len(tags), lexicon, options, jobs=jobs, listener=listener)
+        return LatentHMM(options, tags.names, lexicon, *learnt)
 
     @staticmethod
     def fit(
@@ -106,14 +105,16 @@ class LatentHMM:
     ) -> LatentHMM:
         """Learn from sequences of any hashable observations; on several processes with the same result.
 
+        They are read once.  A stream longer than memory is kept in a temporary file, four bytes an observation; the
+        spectral estimator then reads it in shards.
+
         Raises EstimationError if there is no sequence, or one is empty.
         """
         options = options or SequenceOptions()
         names = Vocabulary[Hashable]()
-        columns = _columns([names.add(x) for x in sequence] for sequence in sequences)
-        alphabet = Alphabet(names)
-        learnt = learn_untagged(columns, alphabet, options, jobs=jobs, listener=listener)
-        return LatentHMM(options, [None], alphabet, np.ones(1), *learnt)
+        shards = _shards(([names.add(x) for x in sequence], [0] * len(sequence)) for sequence in sequences)
+        learnt = learn_untagged(shards, alphabet := Alphabet(names), options, jobs=jobs, listener=listener)
+        return LatentHMM(options, [None], alphabet, *learnt)
 
     @property
     def is_tagged(self) -> bool:
@@ -327,20 +328,18 @@ def _strings(names: list[Hashable]) -> list[str]:
     return words
 
 
-def _shares(sequences: Sequences) -> FloatArray:
-    """How frequent tags are, (K,)."""
-    return np.bincount(sequences.tag) / len(sequences.tag)
-
-
-def _columns(terminals: Iterable[list[int]], tags: Iterable[list[int]] | None = None) -> Sequences:
+def _shards(rows: Iterable[tuple[list[int], list[int]]]) -> SequenceShards:
     """Sequences to learn from; EstimationError if there is none, or one is empty."""
+    shards = SequenceShards()
     try:
-        sequences = Sequences.of(terminals, tags)
+        shards.extend(rows)
+    except EstimationError:
+        raise
     except ValueError as error:
         raise EstimationError(f"{error}; leave it out") from None
-    if not sequences.n_sequences:
+    if not shards.n_sequences:
         raise EstimationError("no sequences to learn from")
-    return sequences
+    return shards
 
 
 def _pairs(sentence: Iterable[tuple[str, Tag]], number: int) -> list[tuple[str, Tag]]:

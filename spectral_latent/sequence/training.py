@@ -3,10 +3,13 @@
 Tagged ones are learnt as any latent trees are, over a lexicon of words.  Untagged ones have one symbol, so that the
 spectral estimator learns what is known as observable operators of a hidden Markov model; the other estimators learn
 hidden Markov models proper, where an emission has the state of its position.
+
+The spectral estimator reads the shards of a long stream one after another; the others hold all sequences in memory.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
@@ -15,13 +18,16 @@ import numpy as np
 from spectral_latent.estimation import (
     EstimationError,
     EstimatorOptions,
+    FeatureColumns,
     Listener,
     Progress,
     RuleCounts,
+    Shard,
     TrainingData,
     Unseen,
     cluster_states,
     estimate,
+    moments_of_shards,
     project_trees,
     relative_frequencies,
     silent,
@@ -32,13 +38,16 @@ from spectral_latent.lexicon import Lexicon, LexiconOptions, smooth_emissions
 from spectral_latent.operators import ObservableOperators
 from spectral_latent.sequence.alphabet import Alphabet
 from spectral_latent.sequence.conversion import Sequences
-from spectral_latent.sequence.features import tagged_features, untagged_features
+from spectral_latent.sequence.features import longest_grams, tagged_features, untagged_features
 from spectral_latent.sequence.hidden_markov import HiddenMarkov, baum_welch
 from spectral_latent.sequence.prediction import Predictor
+from spectral_latent.sequence.shards import SequenceShards
+from spectral_latent.trees import FloatArray
 
 __all__ = ["Learnt", "SequenceOptions", "learn_tagged", "learn_untagged"]
 
-_CANDIDATES = (1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 32)
+_STATES = 8  # of each tag
+_CANDIDATES = (1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 32)  # numbers of states to choose from
 _HELD_OUT = 10  # one sequence in so many
 _FLOORS = (0.1, 0.03, 0.01, 0.003, 0.001)
 _FLOOR = 0.01
@@ -68,29 +77,77 @@ class SequenceOptions:
 
 
 class Learnt(NamedTuple):
-    """The latent model, the plain one over the same rules, which has one state for each tag, and ε."""
+    """The latent model, the plain one over the same rules, which has one state for each tag; their shares, and ε."""
 
+    prior: FloatArray
     plain: ObservableOperators
     latent: ObservableOperators
     floor: float
 
 
-def _transitions(sequences: Sequences, n_tags: int, tokens: float) -> RuleCounts:
-    """Every tag followed by every tag, and by the end, `tokens` times in all."""
+@dataclass(frozen=True)
+class _Data:
+    """Sequences in shards, and how to make trees and features of them.
+
+    prior: (K,) how frequent the tags are.
+    """
+
+    shards: SequenceShards
+    prior: FloatArray
+    features: Callable[[Sequences], FeatureColumns]
+    unseen: Unseen
+
+    @staticmethod
+    def of(
+        shards: SequenceShards,
+        n_tags: int,
+        features: Callable[[Sequences], FeatureColumns],
+        unseen: Unseen,
+        back_off: float,
+    ) -> _Data:
+        count = np.zeros(n_tags)
+        for sequences in shards:
+            count += np.bincount(sequences.tag, minlength=n_tags)
+        prior = count / count.sum()
+        rules = _transitions(prior, shards.n_sequences / shards.n_positions, back_off)
+        return _Data(shards, prior, features, unseen._replace(rules=rules))
+
+    def __iter__(self) -> Iterator[Shard]:
+        for sequences in self.shards:
+            yield Shard(sequences.trees(len(self.prior)), self.features(sequences))
+
+    def whole(self) -> tuple[Sequences, TrainingData]:
+        """All sequences in memory."""
+        sequences = Sequences.joined(list(self.shards))
+        return sequences, TrainingData(sequences.trees(len(self.prior)), self.features(sequences), self.unseen)
+
+    def spectral(
+        self, options: EstimatorOptions, jobs: int, listener: Listener
+    ) -> tuple[ObservableOperators, ObservableOperators]:
+        """The plain and the latent operators."""
+        if len(self.shards) > 1:
+            moments = moments_of_shards(self, options, listener)
+            latent = solve(moments.latent, options.smoothing, self.unseen)
+            return solve(moments.plain, unseen=self.unseen), latent
+        _, data = self.whole()
+        return relative_frequencies(data.trees, data.unseen), estimate(data, options, jobs=jobs, listener=listener)
+
+
+def _transitions(prior: FloatArray, ends: float, tokens: float) -> RuleCounts:
+    """Every tag followed by every tag, and by the end, `tokens` times in all; ends: the share of last positions."""
+    n_tags = len(prior)
     tags = np.arange(n_tags)
-    share = np.bincount(sequences.tag, minlength=n_tags) / len(sequences.tag)
-    ends = sequences.n_sequences / len(sequences.tag)
     before, after = np.divmod(np.arange(n_tags**2), n_tags)
     return RuleCounts(
         unary=np.stack([n_tags + tags, tags], axis=1),
         unary_count=np.full(n_tags, tokens * ends),
         binary=np.stack([n_tags + before, before, n_tags + after], axis=1),
-        binary_count=tokens * (1.0 - ends) * share[after],
+        binary_count=tokens * (1.0 - ends) * prior[after],
     )
 
 
 def learn_tagged(
-    sequences: Sequences,
+    shards: SequenceShards,
     n_tags: int,
     lexicon: Lexicon,
     options: SequenceOptions,
@@ -99,21 +156,34 @@ def learn_tagged(
     listener: Listener = silent,
 ) -> Learnt:
     """Learn from tagged sequences of the lexicon's words."""
-    trees = sequences.trees(n_tags)
-    families = np.arange(2 * n_tags)
-    unseen = Unseen(
-        leaves=lambda moments: smooth_emissions(lexicon, moments, families),
-        rules=_transitions(sequences, n_tags, options.back_off),
+    families, ladders = np.arange(2 * n_tags), lexicon.ladders()
+    data = _Data.of(
+        shards,
+        n_tags,
+        features=lambda sequences: tagged_features(sequences, ladders, n_tags),
+        unseen=Unseen(leaves=lambda moments: smooth_emissions(lexicon, moments, families)),
+        back_off=options.back_off,
     )
-    features = tagged_features(sequences, lexicon.ladders()[sequences.terminal])
-    estimator = replace(options.estimator, states=8 if options.states is None else options.states)
-    latent = estimate(TrainingData(trees, features, unseen), estimator, jobs=jobs, listener=listener)
-    return Learnt(relative_frequencies(trees, unseen), latent, _FLOOR if options.floor is None else options.floor)
+    estimator = replace(options.estimator, states=_STATES if options.states is None else options.states)
+    if estimator.estimator == "spectral":
+        plain, latent = data.spectral(estimator, jobs, listener)
+    else:
+        _, whole = data.whole()
+        plain = relative_frequencies(whole.trees, whole.unseen)
+        latent = estimate(whole, estimator, jobs=jobs, listener=listener)
+    return Learnt(data.prior, plain, latent, _FLOOR if options.floor is None else options.floor)
 
 
-def _untagged_data(sequences: Sequences, alphabet: Alphabet, options: SequenceOptions) -> TrainingData:
-    unseen = Unseen(leaves=alphabet.smooth, rules=_transitions(sequences, 1, options.back_off))
-    return TrainingData(sequences.trees(n_tags=1), untagged_features(sequences), unseen)
+def _untagged(shards: SequenceShards, alphabet: Alphabet, back_off: float) -> _Data:
+    n_symbols = len(alphabet.known)
+    longest = longest_grams(n_symbols, shards.n_positions)
+    return _Data.of(
+        shards,
+        1,
+        features=lambda sequences: untagged_features(sequences, n_symbols, longest),
+        unseen=Unseen(leaves=alphabet.smooth),
+        back_off=back_off,
+    )
 
 
 class _Choice(NamedTuple):
@@ -132,14 +202,14 @@ def _choose(
     if sequences.n_sequences < 2 * _HELD_OUT or (options.states is not None and options.floor is not None):
         return _Choice(options.states or 1, floor)
     held_out = np.arange(sequences.n_sequences) % _HELD_OUT == 0
-    rest, trial = sequences.part(~held_out), sequences.part(held_out)
-    data = _untagged_data(rest, alphabet, options)
-    projected = project_trees(data.trees, data.features, replace(options.estimator, states=_CANDIDATES[-1]), jobs)
-    moments = spectral_moments(data, projected)
+    trial = sequences.part(held_out)
+    _, data = _untagged(SequenceShards.of(sequences.part(~held_out)), alphabet, options.back_off).whole()
+    estimator = replace(options.estimator, states=options.states or _CANDIDATES[-1])
+    moments = spectral_moments(data, project_trees(data.trees, data.features, estimator, jobs))
     plain = relative_frequencies(data.trees, data.unseen)
 
     def score(m: int, floor: float) -> float:
-        latent = solve(moments.truncated(np.minimum(moments.states, m)), options.estimator.smoothing, data.unseen)
+        latent = solve(moments.truncated(np.minimum(moments.states, m)), estimator.smoothing, data.unseen)
         try:
             predictor = Predictor.of(latent, plain, alphabet.n_terminals, floor)
         except ValueError:  # with so many states, sequences never end
@@ -189,19 +259,20 @@ def _hidden_markov(
 
 
 def learn_untagged(
-    sequences: Sequences,
+    shards: SequenceShards,
     alphabet: Alphabet,
     options: SequenceOptions,
     *,
     jobs: int = 1,
     listener: Listener = silent,
 ) -> Learnt:
-    """Learn from sequences without tags."""
-    states, floor = _choose(sequences, alphabet, options, jobs, listener)
-    data = _untagged_data(sequences, alphabet, options)
+    """Learn from sequences without tags; what is to be chosen is chosen on the first shard."""
+    states, floor = _choose(next(iter(shards)), alphabet, options, jobs, listener)
+    data = _untagged(shards, alphabet, options.back_off)
     estimator = replace(options.estimator, states=states)
-    plain = relative_frequencies(data.trees, data.unseen)
     if estimator.estimator == "spectral":
-        return Learnt(plain, estimate(data, estimator, jobs=jobs, listener=listener), floor)
-    model = _hidden_markov(sequences, len(alphabet.known), data, estimator, jobs, listener)
-    return Learnt(plain, _with_unseen(model, sequences).operators(), 0.0)
+        return Learnt(data.prior, *data.spectral(estimator, jobs, listener), floor)
+    sequences, whole = data.whole()
+    model = _hidden_markov(sequences, len(alphabet.known), whole, estimator, jobs, listener)
+    plain = relative_frequencies(whole.trees, whole.unseen)
+    return Learnt(data.prior, plain, _with_unseen(model, sequences).operators(), 0.0)
