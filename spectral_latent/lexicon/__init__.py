@@ -3,5 +3,17 @@
 from spectral_latent.lexicon.lexicon import Lexicon, LexiconOptions
 from spectral_latent.lexicon.signatures import Signature, signatures
 from spectral_latent.lexicon.smoothing import smooth_emissions
+from spectral_latent.lexicon.spelling import SpellingModel, SpellingOptions
+from spectral_latent.lexicon.unseen import UnseenLeaves, UnseenWords
 
-__all__ = ["Lexicon", "LexiconOptions", "Signature", "signatures", "smooth_emissions"]
+__all__ = [
+    "Lexicon",
+    "LexiconOptions",
+    "Signature",
+    "SpellingModel",
+    "SpellingOptions",
+    "UnseenLeaves",
+    "UnseenWords",
+    "signatures",
+    "smooth_emissions",
+]

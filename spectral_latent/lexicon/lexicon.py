@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from spectral_latent.lexicon.signatures import DEPTH, Signature, signatures
+from spectral_latent.lexicon.spelling import SpellingModel
 from spectral_latent.trees import IntArray, Vocabulary
 
 __all__ = ["Lexicon", "LexiconOptions"]
@@ -39,13 +40,18 @@ class LexiconOptions:
 class Lexicon:
     """Terminals 0 ... W-1 are words, the rest the signatures of those words.
 
+    spelling: what spelling tells of the families of symbols over words, where a formalism has learnt it.
+
     >>> lexicon = Lexicon(["trading", "the"])
     >>> lexicon.terminals_of(["The", "walking"]).tolist(), lexicon.terminals.names[3]
     ([1, 3], ('x', 'ing'))
     """
 
-    def __init__(self, words: Iterable[str], options: LexiconOptions | None = None) -> None:
+    def __init__(
+        self, words: Iterable[str], options: LexiconOptions | None = None, spelling: SpellingModel | None = None
+    ) -> None:
         self.options = options or LexiconOptions()
+        self.spelling = spelling
         self.words = list(dict.fromkeys(words))
         self.terminals: Vocabulary[str | Signature] = Vocabulary(self.words)
         self.terminals.add(())
@@ -81,8 +87,10 @@ class Lexicon:
         terminal = self.terminals.get(word)
         if terminal < 0:
             terminal = self.terminals.get(_SPELLINGS.get(word, word.lower() if opens else word))
-        if terminal >= 0:
-            return terminal
+        return terminal if terminal >= 0 else self.signature(word)
+
+    def signature(self, word: str) -> int:
+        """The terminal of the finest signature of the word that a known word has."""
         return next(self.terminals[signature] for signature in signatures(word) if signature in self.terminals)
 
     def ladders(self) -> IntArray:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import unicodedata
 
-__all__ = ["DEPTH", "Signature", "signatures"]
+__all__ = ["DEPTH", "Signature", "character_class", "signatures"]
 
 Signature = tuple[str, ...]
 
@@ -14,7 +14,7 @@ DEPTH = _LONGEST_SUFFIX + 2  # the most signatures a word has
 _LONGEST_SHAPE = 6
 
 
-def _character_class(character: str) -> str:
+def character_class(character: str) -> str:
     """`d` digit, `X` capital, `x` any other letter; other characters stand for themselves."""
     category = unicodedata.category(character)
     if category[0] == "N":
@@ -34,7 +34,7 @@ def signatures(word: str) -> tuple[Signature, ...]:
     >>> signatures("1,000"), signatures("東京")[0]
     ((('d,d',), ()), ('x', '東京'))
     """
-    shape = "".join(kind for kind, _ in itertools.groupby(map(_character_class, word)))[:_LONGEST_SHAPE]
+    shape = "".join(kind for kind, _ in itertools.groupby(map(character_class, word)))[:_LONGEST_SHAPE]
     if shape.startswith("d"):
         return (shape,), ()
     ending = word.lower()[-_LONGEST_SUFFIX:]

@@ -7,6 +7,9 @@
 | Q(a, s) = (D(a, s) + K Q(a, s')) / (n(s) + K) | a word of signature s seen once; s' is the next coarser signature |
 | family | symbols over the same tag: `NN`, `NP\\|NN`, ... share one distribution over words |
 
+Where the lexicon has learnt spellings, Q(a, x) = Q(a, s(x)) P(f | x) / Q(f, s(x)) for the family f of a takes the place
+of Q(a, s(x)): the signature says which way the vectors of a point, the spelling how likely f is.
+
 A rare word x of count n(x) gets (v(a, x) + B Q(a, s(x))) n(x) / (n(x) + B); an unseen one is scored as its signature,
 by Q.  Then a symbol a of count n(a) gets (v(a, x) + C p(x | family) z̄_a) n(a) / (n(a) + C).
 """
@@ -117,6 +120,18 @@ def _shared(emissions: _Emissions, moments: LeafMoments, family: IntArray, share
     return mixed.times(n / (n + share))
 
 
+def _spelled(lent: _Emissions, lexicon: Lexicon, family: IntArray) -> _Emissions:
+    """Q(a, s(x)) of words as Q(a, x)."""
+    if lexicon.spelling is None:
+        return lent
+    words, which = np.unique(lent.terminal, return_inverse=True)
+    n_families = lexicon.spelling.n_symbols
+    key = which * n_families + family[lent.symbol]
+    share = np.bincount(key, lent.tokens, minlength=len(words) * n_families)
+    posterior = lexicon.spelling.posterior([lexicon.words[word] for word in words]).ravel()
+    return lent.times(posterior[key] / share[key])
+
+
 def smooth_emissions(lexicon: Lexicon, moments: LeafMoments, family: IntArray) -> tuple[IntArray, FloatArray]:
     """Leaf rules (R, 2) and sums of z (R, M) that cover rare and unseen words; `family` (S,) groups the symbols.
 
@@ -138,10 +153,13 @@ def smooth_emissions(lexicon: Lexicon, moments: LeafMoments, family: IntArray) -
     posterior = _posteriors(observed.where(is_rare[observed.terminal]), ladders, options)
     finest = ladders[np.arange(len(ladders)), (ladders >= 0).sum(axis=1) - 1]
     rare, absent = np.flatnonzero(is_rare), np.flatnonzero(tokens[: len(lexicon.words)] == 0)
-    known = observed.plus(posterior.lent(finest[rare], rare).times(options.borrow))
+    borrowed = _spelled(posterior.lent(finest[rare], rare), lexicon, family)
+    known = observed.plus(borrowed.times(options.borrow))
     trust = np.ones(len(tokens))
     trust[rare] = tokens[rare] / (tokens[rare] + options.borrow)
-    emissions = known.times(trust[known.terminal]).plus(posterior, posterior.lent(finest[absent], absent))
+    emissions = known.times(trust[known.terminal]).plus(
+        posterior, _spelled(posterior.lent(finest[absent], absent), lexicon, family)
+    )
     mixed = _shared(emissions, moments, family, options.share)
     mixed = mixed.where(_worth_keeping(mixed, options.least))
     return np.stack([mixed.symbol, mixed.terminal], axis=1), mixed.vectors[:, :-1]

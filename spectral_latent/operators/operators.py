@@ -106,6 +106,17 @@ class ObservableOperators:
         """The same operators with no tensor in factors."""
         return replace(self, binary=[Tensor.of_dense(tensor.multiplied_out()) for tensor in self.binary])
 
+    def with_leaves(self, rules: IntArray, leaf: FloatArray) -> ObservableOperators:
+        """The same operators and further leaf rules (R, 2) after the others, with their vectors (R, M).
+
+        For terminals beyond those known, such as the words of one sentence; the table of leaf rules is then no longer
+        in lexicographic order.
+        """
+        table = Rules(np.concatenate([self.rules.leaf, rules]), self.rules.unary, self.rules.binary)
+        extended = replace(self, rules=table, leaf=np.concatenate([self.leaf, leaf]))
+        extended.__dict__["packed"] = self.packed._replace(leaf=extended.leaf, leaf_rules=table.leaf)
+        return extended
+
     def change_basis(self, bases: Sequence[FloatArray]) -> ObservableOperators:
         """The same model in the basis G^a, an invertible (m_a, m_a) matrix per symbol (Theorem 1).
 

@@ -11,12 +11,13 @@ The chain is exact where tags have one state.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
 
 from spectral_latent.inference import edge_marginals, inside, k_best_derivations, marginals, outside
+from spectral_latent.lexicon import UnseenLeaves
 from spectral_latent.operators import ObservableOperators
 from spectral_latent.sequence.conversion import Sequences
 from spectral_latent.sequence.forests import Candidates, Trellis, TrellisBuilder
@@ -79,6 +80,18 @@ class Decoder:
         return Decoder(
             plain, latent, TrellisBuilder(latent.rules, len(prior)), joint >= beam * most[terminal], threshold
         )
+
+    def with_leaves(self, leaves: UnseenLeaves, n_terminals: int) -> Decoder:
+        """The same with leaf rules for unseen words, the first of which is terminal n_terminals."""
+        source, terminal = leaves.source, n_terminals + leaves.word
+        rules = np.stack([self.latent.rules.leaf[source, 0], terminal], axis=1)
+        plain, latent = (
+            operators.with_leaves(rules, operators.leaf[source] * leaves.factor[:, None])
+            for operators in (self.plain, self.latent)
+        )
+        builder = self.builder.with_leaves(rules[:, 0], terminal)
+        worth = np.concatenate([self.worth, np.ones(len(source), dtype=bool)])
+        return replace(self, plain=plain, latent=latent, builder=builder, worth=worth)
 
     def _marginals(self, operators: ObservableOperators, trellis: Trellis) -> FloatArray:
         """|μ| (C,) of candidates."""

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import Any
 
 import numpy as np
 
 from spectral_latent.estimation import EstimationError, Listener, silent
 from spectral_latent.inference import Weight, inside, total_weight, tree_weights
-from spectral_latent.lexicon import Lexicon
+from spectral_latent.lexicon import Lexicon, SpellingModel, UnseenWords
 from spectral_latent.operators import (
     ModelFileError,
     ObservableOperators,
@@ -91,8 +91,7 @@ class LatentHMM:
         words, tags = Vocabulary[str](), Vocabulary[Tag]()
         pairs = (_pairs(sentence, number) for number, sentence in enumerate(sentences, start=1))
         shards = _shards(([words.add(word) for word, _ in row], [tags.add(tag) for _, tag in row]) for row in pairs)
-        lexicon = Lexicon(words.names, options.lexicon)
-        learnt = learn_tagged(shards, len(tags), lexicon, options, jobs=jobs, listener=listener)
+        lexicon, learnt = learn_tagged(shards, len(tags), words.names, options, jobs=jobs, listener=listener)
         return LatentHMM(options, tags.names, lexicon, *learnt)
 
     @staticmethod
@@ -142,6 +141,29 @@ class LatentHMM:
         return Decoder.of(states, states, np.ones(self.hidden.n_states), beam=0.0, threshold=0.0)
 
     @cached_property
+    def _unseen(self) -> UnseenWords:
+        assert isinstance(self.observations, Lexicon)
+        leaf, n_tags = self.latent.rules.leaf, len(self.tags)
+        return UnseenWords(self.observations, leaf, self.plain.leaf[:, 0], self.prior, np.arange(n_tags))
+
+    def _read(self, sequences: Sequence[Sequence[Any]]) -> tuple[Decoder, IntArray, IntArray]:
+        """Terminals of all positions, where sequences begin, and a decoder that knows the words among them."""
+        terminal = np.concatenate([self.observations.terminals_of(sequence) for sequence in sequences])
+        start = np.concatenate([[0], np.cumsum([len(sequence) for sequence in sequences])])
+        if not isinstance(self.observations, Lexicon):
+            return self._decoder, terminal, start
+        unseen = np.flatnonzero(terminal >= len(self.observations.known))
+        if not len(unseen):
+            return self._decoder, terminal, start
+        flat, opens = list(chain.from_iterable(sequences)), np.isin(unseen, start).tolist()
+        words = Vocabulary[tuple[str, bool]]()
+        numbers = [words.add((flat[at], first)) for at, first in zip(unseen.tolist(), opens, strict=True)]
+        terminal[unseen] = self.observations.n_terminals + np.array(numbers)
+        spelt, first = [word for word, _ in words], [opens for _, opens in words]
+        leaves = self._unseen.leaves(spelt, first, self.options.beam)
+        return self._decoder.with_leaves(leaves, self.observations.n_terminals), terminal, start
+
+    @cached_property
     def _predictor(self) -> Predictor:
         n_terminals = self.observations.n_terminals
         return Predictor.of(self._proper(self.latent), self._proper(self.plain), n_terminals, self.floor)
@@ -165,16 +187,16 @@ class LatentHMM:
 
         An empty sequence has none.  Raises ValueError for an untagged model without states; see `hidden`.
         """
-        terminals = [self.observations.terminals_of(sequence) for sequence in sequences]
-        start = np.concatenate([[0], np.cumsum([len(row) for row in terminals], dtype=np.int64)])
+        rows = list(sequences)
+        start = np.concatenate([[0], np.cumsum([len(row) for row in rows], dtype=np.int64)])
         names: list[Any] = []
         at = 0
-        while at < len(terminals):
+        while at < len(rows):
             end = max(at + 1, int(np.searchsorted(start, start[at] + _BATCH, "right")) - 1)
-            rows = [row for row in terminals[at:end] if len(row)]
-            if rows:
-                batch = Sequences.of(rows)
-                names += self._names(self._decoder.marginals(batch.terminal, batch.start).best())
+            batch = [row for row in rows[at:end] if len(row)]
+            if batch:
+                decoder, terminal, starts = self._read(batch)
+                names += self._names(decoder.marginals(terminal, starts).best())
             at = end
         return [names[i:j] for i, j in pairwise(start.tolist())]
 
@@ -183,9 +205,8 @@ class LatentHMM:
 
         Raises ValueError for an untagged model without states; see `hidden`.
         """
-        terminal = self.observations.terminals_of(sequence)
-        found = self._decoder.marginals(terminal, np.array([0, len(terminal)]))
-        return found.dense(self._decoder.builder.n_tags)
+        decoder, terminal, start = self._read([sequence])
+        return decoder.marginals(terminal, start).dense(decoder.builder.n_tags)
 
     def paths(self, sequence: Sequence[Any], k: int = 1) -> list[tuple[list[Any], float]]:
         """The k likeliest sequences of tags (Viterbi), each with the logarithm of its probability given the words.
@@ -197,10 +218,10 @@ class LatentHMM:
         """
         if k < 1:
             raise ValueError(f"k must be at least 1, not {k}")
-        terminal = self.observations.terminals_of(sequence)
-        if not len(terminal):
+        if not len(sequence):
             return [([], 0.0)]
-        return [(self._names(tags), log) for tags, log in self._decoder.paths(terminal, k)]
+        decoder, terminal, _ = self._read([sequence])
+        return [(self._names(tags), log) for tags, log in decoder.paths(terminal, k)]
 
     def weights(self, sequences: Iterable[Sequence[Any]]) -> Weight:
         """Estimated probabilities p̂ of sequences, as sign and log: estimates may be negative.
@@ -290,7 +311,10 @@ class LatentHMM:
             "probabilities": self.latent.probabilities,
             "floor": self.floor,
         }
-        save_model(path, {"prior": self.prior, **_arrays(self.plain, self.latent)}, settings)
+        arrays = {"prior": self.prior, **arrays_of("plain", self.plain), **arrays_of("latent", self.latent)}
+        if isinstance(self.observations, Lexicon) and self.observations.spelling is not None:
+            arrays |= {f"spelling.{name}": array for name, array in self.observations.spelling.arrays().items()}
+        save_model(path, arrays, settings)
 
     @staticmethod
     def load(path: str | os.PathLike[str]) -> LatentHMM:
@@ -302,7 +326,7 @@ class LatentHMM:
             if len(set(tags)) < len(tags) or len(set(known)) < len(known):
                 raise ValueError("a name stands twice")
             tagged = settings["tagged"] is True
-            observations = Lexicon(_strings(known), options.lexicon) if tagged else Alphabet(known)
+            observations = _lexicon(_strings(known), options, arrays) if tagged else Alphabet(known)
             prior = arrays["prior"]
             if prior.ndim != 1 or prior.dtype != np.float64 or not np.isfinite(prior).all():
                 raise ValueError("prior is not a column of finite numbers")
@@ -317,8 +341,11 @@ class LatentHMM:
             raise ModelFileError(f"{path}: the model is damaged ({error}); train it again") from None
 
 
-def _arrays(plain: ObservableOperators, latent: ObservableOperators) -> dict[str, Any]:
-    return {**arrays_of("plain", plain), **arrays_of("latent", latent)}
+def _lexicon(words: list[str], options: SequenceOptions, arrays: Mapping[str, Any]) -> Lexicon:
+    """The lexicon as `save` wrote it."""
+    prefix = "spelling."
+    spelling = {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}
+    return Lexicon(words, options.lexicon, SpellingModel.from_arrays(words, spelling))
 
 
 def _strings(names: list[Hashable]) -> list[str]:

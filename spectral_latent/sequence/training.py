@@ -34,7 +34,7 @@ from spectral_latent.estimation import (
     solve,
     spectral_moments,
 )
-from spectral_latent.lexicon import Lexicon, LexiconOptions, smooth_emissions
+from spectral_latent.lexicon import Lexicon, LexiconOptions, SpellingModel, smooth_emissions
 from spectral_latent.operators import ObservableOperators
 from spectral_latent.sequence.alphabet import Alphabet
 from spectral_latent.sequence.conversion import Sequences
@@ -42,7 +42,7 @@ from spectral_latent.sequence.features import longest_grams, tagged_features, un
 from spectral_latent.sequence.hidden_markov import HiddenMarkov, baum_welch
 from spectral_latent.sequence.prediction import Predictor
 from spectral_latent.sequence.shards import SequenceShards
-from spectral_latent.trees import FloatArray
+from spectral_latent.trees import FloatArray, Rules
 
 __all__ = ["Learnt", "SequenceOptions", "learn_tagged", "learn_untagged"]
 
@@ -83,6 +83,18 @@ class Learnt(NamedTuple):
     plain: ObservableOperators
     latent: ObservableOperators
     floor: float
+
+
+def _spelling(shards: SequenceShards, words: list[str], n_tags: int) -> SpellingModel:
+    """What spelling tells of tags."""
+    seen = []
+    for sequences in shards:
+        opens = np.zeros(len(sequences.terminal), dtype=np.int64)
+        opens[sequences.start[:-1]] = 1
+        rows, which = Rules.distinct(np.stack([sequences.terminal, sequences.tag, opens], axis=1))
+        seen.append(np.concatenate([rows, np.bincount(which)[:, None]], axis=1))
+    word, tag, opens, count = np.concatenate(seen).T
+    return SpellingModel.train(words, word, tag, count.astype(float), opens == 1, n_tags)
 
 
 @dataclass(frozen=True)
@@ -149,14 +161,15 @@ def _transitions(prior: FloatArray, ends: float, tokens: float) -> RuleCounts:
 def learn_tagged(
     shards: SequenceShards,
     n_tags: int,
-    lexicon: Lexicon,
+    words: list[str],
     options: SequenceOptions,
     *,
     jobs: int = 1,
     listener: Listener = silent,
-) -> Learnt:
-    """Learn from tagged sequences of the lexicon's words."""
-    families, ladders = np.arange(2 * n_tags), lexicon.ladders()
+) -> tuple[Lexicon, Learnt]:
+    """Learn from tagged sequences of words."""
+    lexicon = Lexicon(words, options.lexicon, _spelling(shards, words, n_tags))
+    families, ladders = np.arange(2 * n_tags) % n_tags, lexicon.ladders()
     data = _Data.of(
         shards,
         n_tags,
@@ -171,7 +184,7 @@ def learn_tagged(
         _, whole = data.whole()
         plain = relative_frequencies(whole.trees, whole.unseen)
         latent = estimate(whole, estimator, jobs=jobs, listener=listener)
-    return Learnt(data.prior, plain, latent, _FLOOR if options.floor is None else options.floor)
+    return lexicon, Learnt(data.prior, plain, latent, _FLOOR if options.floor is None else options.floor)
 
 
 def _untagged(shards: SequenceShards, alphabet: Alphabet, back_off: float) -> _Data:

@@ -1,0 +1,333 @@
+"""What a word's spelling tells of its symbol: a log-linear model of P(a | x), trained on the words of a treebank.
+
+| here | meaning |
+| --- | --- |
+| x, a, K | a word that opens a sentence or not; a symbol, as a tag; their number |
+| φ(x) | features (F,): pieces of the spelling are 0 or 1; a known relative gives its shares P(a \\| relative) |
+| W | `weights` (F, K) |
+| P(a \\| x) = exp(φ(x)·W)_a / Σ_b exp(φ(x)·W)_b | `posterior` |
+| q(x, a) = n(x, a) / n(x) | target: each *type* counts once, its one unit spread over its symbols and positions |
+| −Σ q(x, a) log P(a \\| x) + λ ‖W‖² / 2 | what `train` minimises; λ is `penalty` |
+
+At the optimum, what the model expects of each feature is what the data show, less the penalty:
+Σ_x q(x) φ(x) P(a | x) = Σ_x φ(x) q(x, a) − λ W_a.
+
+Types rather than tokens, because an unseen word is a new draw of a type.  A tagger's emission of an unseen word is
+P(a | x) / P(a) (Bayes, without the constant P(x)), that of a rare one (n(x, a) + B P(a | x)) / P(a), with B = 1.
+
+Log-linear models of tags: Ratnaparkhi (1996), A maximum entropy model for part-of-speech tagging, table 1 and
+section 2 for affixes, hyphens and capitals; Toutanova and Manning (2000), section 3, for capitals at a sentence's
+start and for unknown words.  L-BFGS: Liu and Nocedal (1989).
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from scipy.optimize import minimize
+from threadpoolctl import threadpool_limits
+
+from spectral_latent.lexicon.signatures import character_class
+from spectral_latent.trees import BoolArray, FloatArray, IntArray, Vocabulary
+
+__all__ = ["SpellingModel", "SpellingOptions", "penalised_loss"]
+
+Float32Array = NDArray[np.float32]
+
+_SUFFIX, _PREFIX, _SHAPE, _LENGTH = 5, 4, 6, 12  # the longest of each that features tell apart
+_ENDING = 2  # relatives agree but for so many last characters
+_STEM = 3  # and in at least so many first ones
+_MEMORY = 6  # pairs of steps that L-BFGS remembers
+_RUN = re.compile(r"(.)\1+", re.DOTALL)
+_TINY = 1e-9  # of a share: less is a difference of equal numbers
+
+
+@dataclass(frozen=True)
+class SpellingOptions:
+    """How the model is trained.
+
+    penalty: λ.
+    iterations: of L-BFGS at most.
+    least: features that fewer words x have, opening a sentence and not counted apart, are left out.
+    """
+
+    penalty: float = 2.0
+    iterations: int = 50
+    least: int = 2
+
+
+class _Classes(dict[int, str]):
+    """The class of each character, for `str.translate`, looked up once."""
+
+    def __missing__(self, code: int) -> str:
+        return self.setdefault(code, character_class(chr(code)))
+
+
+_CLASSES = _Classes()
+
+
+@functools.lru_cache(maxsize=10_000)
+def _outline(classes: str, opens: bool) -> list[str]:
+    """The names of features of a word's characters by class, the same for many words."""
+    shape = _RUN.sub(r"\1", classes)
+    names = ["b", f"l{min(len(classes), _LENGTH)}", "s" + shape[:_SHAPE], "f" + shape[:1]]
+    names += ["c" + kind for kind in dict.fromkeys(shape)]
+    return [*names, "O", "o" + shape[:_SHAPE]] if opens else names
+
+
+def _pieces(word: str, lower: str, opens: bool) -> list[str]:
+    """The names of the spelling's features, each with a mark of its own kind in front."""
+    length = len(lower)
+    last = ["-" + lower[start:] for start in range(max(length - _SUFFIX, 0), length)]
+    first = ["^" + lower[:end] for end in range(1, min(_PREFIX, length) + 1)]
+    return _outline(word.translate(_CLASSES), opens) + last + first
+
+
+class _KnownWords:
+    """Words with their shares P(a | x), and the stems by which others are found to be relatives of theirs."""
+
+    def __init__(self, words: Sequence[str], share: sparse.csr_array) -> None:
+        """The shares are (W, K), rows of words never seen are empty."""
+        self.words = list(words)
+        self.share = share
+        self.nobody = len(self.words)
+        seen = np.flatnonzero(np.diff(share.indptr)).tolist()
+        self.index = {self.words[number]: number for number in seen}
+        self.stems: dict[str, int] = {}
+        pairs = [(self.stems.setdefault(stem, len(self.stems)), i) for w, i in self.index.items() for stem in _stems(w)]
+        stem, member = np.array(pairs, dtype=np.int64).reshape(-1, 2).T
+        self.members = np.bincount(stem, minlength=len(self.stems)).tolist()
+        belongs = sparse.csr_array((np.ones(len(stem)), (stem, member)), shape=(len(self.stems), len(self.words)))
+        nobody = sparse.csr_array((1, share.shape[1]))
+        self._own = sparse.csr_array(sparse.vstack([share, nobody]))  # (W + 1, K)
+        self._sources = sparse.csr_array(sparse.vstack([share, belongs @ share]))  # (W + S, K)
+
+    def relations(self, word: str, lower: str) -> list[tuple[str, int, int]]:
+        """A word's known relatives: the relation's name, whose shares, and whose are to be taken from them."""
+        own = self.index.get(word, self.nobody)
+        if word != lower:
+            name, other = ">", self.index.get(lower, own)
+        else:
+            name, other = "<", self.index.get(word[:1].upper() + word[1:], own)
+        found = [(name, other, self.nobody)] if other != own else []
+        for stem in _stems(lower):
+            at = self.stems.get(stem, -1)
+            if at >= 0 and self.members[at] > (own != self.nobody):
+                found += [(mark, self.nobody + at, own) for mark in ("~", "=" + lower[len(stem) :])]
+                break
+        return found
+
+    def shares(self, source: IntArray, own: IntArray) -> sparse.csr_array:
+        """The mean shares of each source (n,) without those of `own` (n,): rows of K that sum to 1."""
+        rest = sparse.csr_array(self._sources[source] - self._own[own])
+        rest.data[rest.data < _TINY] = 0.0
+        rest.eliminate_zeros()
+        rest.data /= np.repeat(rest.sum(axis=1), np.diff(rest.indptr))
+        return rest
+
+
+def _stems(word: str) -> list[str]:
+    """The word in lower case, then less its last characters, one by one."""
+    lower = word.lower()
+    return [lower[:end] for end in range(len(lower), max(_STEM, len(lower) - _ENDING) - 1, -1)]
+
+
+class _Entries(NamedTuple):
+    """Features that are not 0, row by row: the number of the name, the symbol (-1 for pieces) and the value."""
+
+    row: IntArray  # (n,)
+    name: IntArray  # (n,)
+    symbol: IntArray  # (n,)
+    value: FloatArray  # (n,)
+
+
+def _entries(words: Sequence[str], opens: Sequence[bool], known: _KnownWords, number: Callable[[str], int]) -> _Entries:
+    """The features of words, of names that `number` gives a number, or -1."""
+    piece: list[int] = []
+    length: list[int] = []
+    relations: list[tuple[int, int, int, int]] = []
+    for row, word in enumerate(words):
+        lower = word.lower()
+        pieces = _pieces(word, lower, opens[row])
+        piece += map(number, pieces)
+        length.append(len(pieces))
+        relations += [(row, number(name), source, own) for name, source, own in known.relations(word, lower)]
+    rows = np.repeat(np.arange(len(words)), np.array(length, dtype=np.int64))
+    of, name, source, own = np.array(relations, dtype=np.int64).reshape(-1, 4).T
+    shares = known.shares(source, own)
+    width = np.diff(shares.indptr)
+    return _Entries(
+        np.concatenate([rows, np.repeat(of, width)]),
+        np.concatenate([np.array(piece, dtype=np.int64), np.repeat(name, width)]),
+        np.concatenate([np.full(len(rows), -1), shares.indices]),
+        np.concatenate([np.ones(len(rows)), shares.data]),
+    )
+
+
+def _log_softmax(scores: NDArray[Any]) -> NDArray[Any]:
+    """log P, each row by itself."""
+    scores = scores - scores.max(axis=1, keepdims=True)
+    log_p: NDArray[Any] = scores - np.log(np.exp(scores).sum(axis=1, keepdims=True))
+    return log_p
+
+
+def penalised_loss(
+    weights: NDArray[Any], features: sparse.csr_array, target: NDArray[Any], penalty: float
+) -> tuple[float, NDArray[Any]]:
+    """−Σ q(x, a) log P(a | x) + λ ‖W‖² / 2 and its gradient (F, K), of features (n, F) and target q (n, K).
+
+    >>> loss, gradient = penalised_loss(np.zeros((1, 2)), sparse.csr_array([[1.0]]), np.array([[1.0, 0.0]]), 2.0)
+    >>> round(loss, 4), gradient.tolist()
+    (0.6931, [[-0.5, 0.5]])
+    """
+    log_p = _log_softmax(features @ weights)
+    loss = penalty / 2 * np.vdot(weights, weights) - np.vdot(target, log_p)
+    excess = np.exp(log_p) * target.sum(axis=1, keepdims=True) - target
+    return float(loss), features.T @ excess + penalty * weights
+
+
+def _minimise(features: sparse.csr_array, target: FloatArray, options: SpellingOptions) -> Float32Array:
+    """W (F, K), by L-BFGS from 0; the sums over words are in single precision, which halves the time."""
+    shape = (features.shape[1], target.shape[1])
+    single, q = features.astype(np.float32), target.astype(np.float32)
+
+    def loss(flat: FloatArray) -> tuple[float, FloatArray]:
+        value, gradient = penalised_loss(flat.reshape(shape).astype(np.float32), single, q, options.penalty)
+        return value, gradient.ravel().astype(np.float64)
+
+    limits: Any = {"maxiter": options.iterations, "maxcor": _MEMORY, "ftol": 1e-7, "gtol": 1e-3}
+    with threadpool_limits(1):
+        found = minimize(loss, np.zeros(shape[0] * shape[1]), (), "L-BFGS-B", jac=True, options=limits)
+    weights: Float32Array = found.x.reshape(shape).astype(np.float32)
+    return weights
+
+
+def _shares(words: int, symbols: int, word: IntArray, symbol: IntArray, count: FloatArray) -> sparse.csr_array:
+    """n(x, a) / n(x), sorted, (W, K)."""
+    total = np.bincount(word, count, minlength=words)
+    share = sparse.csr_array((count / total[word], (word, symbol)), shape=(words, symbols))
+    share.sum_duplicates()
+    return share
+
+
+class SpellingModel:
+    """P(a | x) for any word x, from a treebank's words.
+
+    >>> words = ["walking", "talking", "Anna", "Berta", "walked", "talked"]
+    >>> options = SpellingOptions(penalty=0.1)
+    >>> model = SpellingModel.train(words, np.arange(6), np.array([0, 0, 1, 1, 2, 2]), options=options)
+    >>> model.posterior(["barking", "Carla", "barked"]).argmax(axis=1).tolist()
+    [0, 1, 2]
+    """
+
+    def __init__(self, known: _KnownWords, names: Iterable[str], keys: IntArray, weights: Float32Array) -> None:
+        """Column i of φ is `keys[i]` = name (K + 1) + symbol + 1, ascending, where a piece has symbol -1."""
+        self._known = known
+        self._names = Vocabulary(names)
+        self._keys = keys
+        self.weights = weights
+
+    @staticmethod
+    def train(
+        words: Sequence[str],
+        word: IntArray,
+        symbol: IntArray,
+        count: FloatArray | None = None,
+        opens: BoolArray | None = None,
+        n_symbols: int | None = None,
+        options: SpellingOptions | None = None,
+    ) -> SpellingModel:
+        """The model of n observations: words[word[i]] with symbol[i], count[i] times, opening a sentence or not.
+
+        words: W distinct ones; those without observations take no part.
+        word, symbol, count, opens: (n,) each; once each and inside of sentences if left out.
+        """
+        options = options or SpellingOptions()
+        count = np.ones(len(word)) if count is None else np.asarray(count, dtype=np.float64)
+        size = int(symbol.max(initial=0)) + 1 if n_symbols is None else n_symbols
+        seen = np.flatnonzero(count > 0)
+        first = np.zeros(len(seen), dtype=np.bool_) if opens is None else opens[seen]
+        word, symbol, count = word[seen], symbol[seen], count[seen]
+        known = _KnownWords(words, _shares(len(words), size, word, symbol, count))
+        places, row = np.unique(2 * word + first, return_inverse=True)
+        total = np.bincount(word, count, minlength=len(words))
+        target = np.zeros((len(places), size))
+        np.add.at(target, (row, symbol), count / total[word])
+        names: Vocabulary[str] = Vocabulary()
+        found = _entries([words[place // 2] for place in places], (places % 2 == 1).tolist(), known, names.add)
+        keys, column, having = np.unique(
+            found.name * (size + 1) + found.symbol + 1, return_inverse=True, return_counts=True
+        )
+        features = sparse.csr_array((found.value, (found.row, column)), shape=(len(places), len(keys)))
+        keep = np.flatnonzero(having >= options.least)
+        weights = _minimise(sparse.csr_array(features[:, keep]), target, options)
+        used, number = np.unique(keys[keep] // (size + 1), return_inverse=True)
+        return SpellingModel(
+            known, [names.names[name] for name in used], number * (size + 1) + keys[keep] % (size + 1), weights
+        )
+
+    @property
+    def n_symbols(self) -> int:
+        """K."""
+        return int(self.weights.shape[1])
+
+    def features(self, words: Sequence[str], opens: Sequence[bool] | BoolArray | None = None) -> sparse.csr_array:
+        """φ (n, F) of words that open a sentence, or not (n,)."""
+        first = [False] * len(words) if opens is None else [bool(flag) for flag in opens]
+        found = _entries(words, first, self._known, self._names.get)
+        wanted = found.name * (self.n_symbols + 1) + found.symbol + 1
+        column = np.searchsorted(self._keys, wanted)
+        keep = np.flatnonzero((found.name >= 0) & (column < len(self._keys)))
+        keep = keep[self._keys[column[keep]] == wanted[keep]]
+        shape = (len(words), len(self._keys))
+        return sparse.csr_array((found.value[keep], (found.row[keep], column[keep])), shape=shape)
+
+    def posterior(self, words: Sequence[str], opens: Sequence[bool] | BoolArray | None = None) -> FloatArray:
+        """P(a | x) (n, K) of words, each opening a sentence or not (n,)."""
+        scores = self.features(words, opens).astype(np.float32) @ self.weights
+        probability: FloatArray = np.exp(_log_softmax(scores.astype(np.float64)))
+        return probability
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """The model as arrays, from which and from its words `from_arrays` makes it again."""
+        encoded = [name.encode("utf-8", "surrogatepass") for name in self._names.names]
+        share = self._known.share
+        return {
+            "names": np.frombuffer(b"".join(encoded), dtype=np.uint8),
+            "ends": np.cumsum([len(name) for name in encoded], dtype=np.int64),
+            "keys": self._keys,
+            "weights": self.weights,
+            "share": share.data,
+            "share_word": np.repeat(np.arange(share.shape[0]), np.diff(share.indptr)),
+            "share_symbol": share.indices.astype(np.int64),
+        }
+
+    @staticmethod
+    def from_arrays(words: Sequence[str], arrays: Mapping[str, NDArray[Any]]) -> SpellingModel:
+        """The model of `arrays()` and the words that it was trained with; ValueError if they are of no model."""
+        weights, keys, ends = arrays["weights"], arrays["keys"], arrays["ends"]
+        word, symbol, share = arrays["share_word"], arrays["share_symbol"], arrays["share"]
+        size = weights.shape[1] if weights.ndim == 2 else 0
+        sound = (
+            weights.shape == (len(keys), size)
+            and bool(np.all(np.diff(keys, prepend=-1) > 0) and np.all(keys < len(ends) * (size + 1)))
+            and bool(np.all(np.diff(ends, prepend=0, append=len(arrays["names"])) >= 0))
+            and len(word) == len(symbol) == len(share)
+            and bool(np.all((word >= 0) & (word < len(words)) & (symbol >= 0) & (symbol < size)))
+            and bool(np.all((share > 0) & (share <= 1 + _TINY)) and np.all(np.isfinite(weights)))
+        )
+        if not sound:
+            raise ValueError("arrays of no spelling model, or of other words")
+        text, starts = arrays["names"].tobytes(), [0, *ends.tolist()]
+        pieces = (text[start:end] for start, end in itertools.pairwise(starts))
+        names = [piece.decode("utf-8", "surrogatepass") for piece in pieces]
+        matrix = sparse.csr_array((share, (word, symbol)), shape=(len(words), size))
+        return SpellingModel(_KnownWords(words, matrix), names, keys, weights)

@@ -1,0 +1,228 @@
+"""The spelling model: its gradient, its optimum, its features, and words of any script."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections import Counter
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import sparse
+from scipy.optimize import check_grad
+
+from spectral_latent.lexicon.spelling import SpellingModel, SpellingOptions, penalised_loss
+
+any_text = st.text(st.characters(exclude_categories=()), max_size=10)  # surrogates and unassigned code points too
+words = st.one_of(any_text, st.text(alphabet="aAbB1-.", max_size=6), st.sampled_from(["walk", "walks", "Walk", "ß"]))
+
+SCRIPTS = {
+    "Latin": (["walking", "talking", "baking", "walked", "talked", "baked"], ["looking", "looked"]),
+    "Greek": (["τρέχω", "παίζω", "γράφω", "τρέχεις", "παίζεις", "γράφεις"], ["βλέπω", "βλέπεις"]),
+    "Cyrillic": (["читать", "писать", "играть", "читает", "писает", "играет"], ["думать", "думает"]),
+    "Arabic": (["مدرسة", "جامعة", "سيارة", "مدرسون", "جامعون", "سيارون"], ["طاولة", "طاولون"]),
+    "Devanagari": (["करना", "चलना", "पढ़ना", "करता", "चलता", "पढ़ता"], ["देखना", "देखता"]),
+    "Han": (["北京市", "上海市", "广州市", "北京人", "上海人", "广州人"], ["南京市", "南京人"]),
+    "Hangul": (["먹었다", "갔었다", "봤었다", "먹지만", "갔지만", "봤지만"], ["왔었다", "왔지만"]),
+    "Thai": (["การกิน", "การดู", "การทำ", "คนกิน", "คนดู", "คนทำ"], ["การวิ่ง", "คนวิ่ง"]),
+}
+
+
+def random_training(seed: int, n_words: int = 40, n_symbols: int = 4) -> tuple[list[str], tuple[np.ndarray, ...]]:
+    """Distinct words, and columns (word, symbol, count, opens) in no order, some pairs twice."""
+    rng = np.random.default_rng(seed)
+    lengths = rng.integers(1, 7, n_words)
+    vocabulary = sorted({"".join(rng.choice(list("aAb1-"), length)) for length in lengths})
+    n = 3 * len(vocabulary)
+    columns = (rng.integers(0, len(vocabulary), n), rng.integers(0, n_symbols, n))
+    return vocabulary, (*columns, rng.integers(0, 5, n).astype(float), rng.random(n) < 0.3)
+
+
+def train(seed: int, options: SpellingOptions | None = None) -> SpellingModel:
+    vocabulary, columns = random_training(seed)
+    return SpellingModel.train(vocabulary, *columns, n_symbols=4, options=options)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_the_gradient_is_that_of_the_loss(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    features = sparse.random_array((7, 5), density=0.5, rng=rng, format="csr")
+    target, penalty = rng.random((7, 3)), rng.random()
+
+    def loss(flat: np.ndarray) -> float:
+        return penalised_loss(flat.reshape(5, 3), features, target, penalty)[0]
+
+    def gradient(flat: np.ndarray) -> np.ndarray:
+        return penalised_loss(flat.reshape(5, 3), features, target, penalty)[1].ravel()
+
+    assert check_grad(loss, gradient, rng.normal(size=15)) < 1e-5
+
+
+def test_the_loss_is_the_formula() -> None:
+    rng = np.random.default_rng(0)
+    features, weights, target = rng.random((6, 3)), rng.normal(size=(3, 4)), rng.random((6, 4))
+    total = 0.0
+    for phi, q in zip(features, target, strict=True):
+        score = np.exp(phi @ weights)
+        total -= sum(q[a] * np.log(score[a] / score.sum()) for a in range(4))
+    total += 0.7 / 2 * (weights**2).sum()
+    assert penalised_loss(weights, sparse.csr_array(features), target, 0.7)[0] == pytest.approx(total)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_at_the_optimum_the_model_expects_what_the_data_show_less_the_penalty(seed: int) -> None:
+    vocabulary, columns = random_training(seed)
+    options = SpellingOptions(penalty=0.5, iterations=500)
+    model = SpellingModel.train(vocabulary, *columns, n_symbols=4, options=options)
+    total = Counter[int]()
+    for word, _, count, _ in zip(*columns, strict=True):
+        total[word] += count
+    observed, expected = np.zeros_like(model.weights), np.zeros_like(model.weights)
+    for word, symbol, count, opens in zip(*columns, strict=True):
+        if count:
+            phi = model.features([vocabulary[word]], [opens]).toarray()[0]
+            share = count / total[word]
+            observed[:, symbol] += phi * share
+            expected += np.outer(phi, model.posterior([vocabulary[word]], [opens])[0]) * share
+    assert np.abs(model.weights).max() > 0.1
+    np.testing.assert_allclose(expected, observed - 0.5 * model.weights, atol=5e-3)
+
+
+def test_each_type_counts_once() -> None:
+    vocabulary, (word, symbol, count, opens) = random_training(1)
+    scale = np.random.default_rng(0).integers(1, 100, len(vocabulary))[word]
+    probes = ["ab", "Ab", "b-1"]
+    once = SpellingModel.train(vocabulary, word, symbol, count, opens, n_symbols=4)
+    often = SpellingModel.train(vocabulary, word, symbol, count * scale, opens, n_symbols=4)
+    np.testing.assert_allclose(once.posterior(probes), often.posterior(probes), atol=1e-4)
+
+
+def feature_names(model: SpellingModel, word: str, opens: bool = False) -> dict[tuple[str, int], float]:
+    """The non-zero features of a word by name and symbol, read from the stored form."""
+    stored = model.arrays()
+    ends = stored["ends"].tolist()
+    text = stored["names"].tobytes()
+    names = [text[a:b].decode() for a, b in zip([0, *ends], ends, strict=False)]
+    row = model.features([word], [opens])
+    size = model.n_symbols + 1
+    keys = stored["keys"][row.indices]
+    return {(names[key // size], key % size - 1): v for key, v in zip(keys.tolist(), row.data.tolist(), strict=True)}
+
+
+def test_pieces_and_relations_of_a_word() -> None:
+    vocabulary = ["walk", "walks", "Walk", "walked", "walker", "Anna"]
+    word, symbol = np.array([0, 0, 1, 2, 3, 4, 5]), np.array([0, 1, 0, 2, 1, 2, 2])
+    count = np.array([3.0, 1, 5, 2, 7, 1, 1])
+    model = SpellingModel.train(vocabulary, word, symbol, count, options=SpellingOptions(least=1))
+    found = feature_names(model, "walky")
+    pieces = {name for name, at in found if at < 0}
+    assert pieces == {"b", "l5", "sx", "fx", "cx", "^w", "^wa", "^wal", "^walk"}
+    # relatives of walky, by its stem walk: walk, walks, Walk, walked and walker; the share of 1 is ¼ + 0 + 0 + 1 + 0
+    general = {at: value for (name, at), value in found.items() if name == "~"}
+    assert general == pytest.approx({0: 1.75 / 5, 1: 1.25 / 5, 2: 2 / 5})
+    own = {at: value for (name, at), value in feature_names(model, "walk").items() if name == "~"}
+    assert own == pytest.approx({0: 1 / 4, 1: 1 / 4, 2: 2 / 4})  # not of walk itself
+    assert {at: v for (name, at), v in feature_names(model, "walk").items() if name == "<"} == {2: 1.0}
+    assert {at: v for (name, at), v in feature_names(model, "WALK").items() if name == ">"} == {0: 0.75, 1: 0.25}
+    assert not {name for name, _ in feature_names(model, "Anna")} & {"~", "<", ">"}  # no one but itself
+
+
+def test_opening_a_sentence_is_a_feature() -> None:
+    vocabulary = ["Green", "Brown", "Paris", "Rome"]
+    columns = np.array([0, 1, 2, 3, 2, 3]), np.array([0, 0, 1, 1, 1, 1])
+    opens = np.array([True, True, False, False, False, False])
+    model = SpellingModel.train(vocabulary, *columns, opens=opens)
+    first, later = model.posterior(["White", "White"], [True, False])
+    assert first[0] > 0.5 > later[0]
+
+
+@pytest.mark.parametrize("script", SCRIPTS)
+def test_affixes_are_learned_in_any_script(script: str) -> None:
+    known, unseen = SCRIPTS[script]
+    model = SpellingModel.train(known, np.arange(6), np.array([0, 0, 0, 1, 1, 1]), options=SpellingOptions(penalty=0.1))
+    assert model.posterior(unseen).argmax(axis=1).tolist() == [0, 1]
+
+
+@settings(max_examples=60)
+@given(st.lists(words, max_size=8, unique=True), st.lists(st.tuples(words, st.booleans()), max_size=5), st.data())
+def test_any_words_have_a_distribution(
+    vocabulary: list[str], probes: list[tuple[str, bool]], data: st.DataObject
+) -> None:
+    n = len(vocabulary)
+    pairs = data.draw(st.lists(st.tuples(st.integers(0, max(n - 1, 0)), st.integers(0, 2)), max_size=12 if n else 0))
+    word, symbol = np.array(pairs, dtype=np.int64).reshape(-1, 2).T
+    model = SpellingModel.train(vocabulary, word, symbol, n_symbols=3, options=SpellingOptions(least=1, iterations=5))
+    asked, opens = [*vocabulary, *(w for w, _ in probes)], [*[False] * n, *(o for _, o in probes)]
+    p = model.posterior(asked, opens)
+    assert p.shape == (len(asked), 3)
+    assert np.all(p > 0)
+    np.testing.assert_allclose(p.sum(axis=1), 1)
+    for row, (one, first) in enumerate(zip(asked, opens, strict=True)):
+        np.testing.assert_allclose(model.posterior([one], [first])[0], p[row], rtol=1e-5)
+    again = SpellingModel.from_arrays(vocabulary, model.arrays())
+    np.testing.assert_array_equal(again.posterior(asked, opens), p)
+
+
+def test_the_order_of_observations_does_not_matter() -> None:
+    vocabulary, columns = random_training(3)
+    order = np.random.default_rng(0).permutation(len(columns[0]))
+    one = SpellingModel.train(vocabulary, *columns, n_symbols=4)
+    other = SpellingModel.train(vocabulary, *(column[order] for column in columns), n_symbols=4)
+    np.testing.assert_allclose(one.posterior(vocabulary), other.posterior(vocabulary), atol=1e-5)
+
+
+def test_training_again_gives_the_same_bytes_in_another_process() -> None:
+    script = (
+        "import hashlib, numpy as np; from spectral_latent.lexicon.spelling import SpellingModel\n"
+        "words = ['walk', 'walks', 'Anna', 'a-b', 'A1', 'Ab-1c.', 'walked', 'Bert']\n"
+        "model = SpellingModel.train(words, np.arange(8), np.array([0, 1, 2, 3, 2, 3, 1, 2]))\n"
+        "print(hashlib.sha256(b''.join(v.tobytes() for v in model.arrays().values())).hexdigest())"
+    )
+    runs = [
+        subprocess.run(
+            [sys.executable, "-c", script], env={"PYTHONHASHSEED": seed}, capture_output=True, text=True, check=True
+        ).stdout
+        for seed in ("1", "2")
+    ]
+    assert runs[0] == runs[1] != ""
+
+
+def test_arrays_of_no_model_are_refused() -> None:
+    model, (vocabulary, _) = train(0), random_training(0)
+    stored = model.arrays()
+    damaged = {
+        "keys": stored["keys"][::-1].copy(),
+        "ends": stored["ends"][:-1] * 2,
+        "weights": stored["weights"][1:],
+        "share_word": stored["share_word"] + len(vocabulary),
+        "share_symbol": stored["share_symbol"] - 1,
+        "share": stored["share"] * np.nan,
+    }
+    for name, array in damaged.items():
+        with pytest.raises(ValueError, match="no spelling model"):
+            SpellingModel.from_arrays(vocabulary, stored | {name: array})
+    with pytest.raises(ValueError, match="other words"):
+        SpellingModel.from_arrays(vocabulary[:-1], stored)
+
+
+def test_shares_that_round_to_more_than_one_are_read_again() -> None:
+    counts = np.array([0.1, 0.2, 0.3, 0.7, 0.1, 0.4])
+    opens = np.array([True, False] * 3)
+    zeros = np.zeros(6, dtype=np.int64)
+    model = SpellingModel.train(["walk"], zeros, zeros, counts, opens, n_symbols=2)
+    again = SpellingModel.from_arrays(["walk"], model.arrays())
+    np.testing.assert_array_equal(again.posterior(["walks"]), model.posterior(["walks"]))
+
+
+def test_features_of_few_words_are_left_out() -> None:
+    assert set(feature_names(train(0), "ab")) < set(feature_names(train(0, SpellingOptions(least=1)), "ab"))
+
+
+def test_words_without_observations_are_not_known() -> None:
+    observed = SpellingModel.train(["walk", "talk"], np.array([0, 1]), np.array([0, 1]))
+    more = SpellingModel.train(
+        ["walk", "talk", "walks"], np.array([0, 1, 2]), np.array([0, 1, 1]), np.array([1.0, 1.0, 0.0])
+    )
+    np.testing.assert_array_equal(observed.posterior(["walks", "Walk"]), more.posterior(["walks", "Walk"]))
