@@ -32,6 +32,7 @@ from spectral_latent.estimation.projections import (
     project,
     project_trees,
     states_for,
+    svd_of,
     truncated_svd,
 )
 from spectral_latent.estimation.shards import Shard, ShardedMoments, moments_of_shards
@@ -101,5 +102,6 @@ __all__ = [
     "spectral_operators",
     "state_views",
     "states_for",
+    "svd_of",
     "truncated_svd",
 ]

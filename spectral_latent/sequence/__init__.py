@@ -1,9 +1,22 @@
 """Sequences: the latent hidden Markov model."""
 
 from spectral_latent.sequence.alphabet import Alphabet
+from spectral_latent.sequence.anchor_model import AnchorHMM, AnchorOptions
 from spectral_latent.sequence.conversion import Sequences
 from spectral_latent.sequence.hidden_markov import HiddenMarkov, baum_welch
+from spectral_latent.sequence.hulls import HullOptions
 from spectral_latent.sequence.model import END, LatentHMM
 from spectral_latent.sequence.training import SequenceOptions
 
-__all__ = ["END", "Alphabet", "HiddenMarkov", "LatentHMM", "SequenceOptions", "Sequences", "baum_welch"]
+__all__ = [
+    "END",
+    "Alphabet",
+    "AnchorHMM",
+    "AnchorOptions",
+    "HiddenMarkov",
+    "HullOptions",
+    "LatentHMM",
+    "SequenceOptions",
+    "Sequences",
+    "baum_welch",
+]

@@ -11,8 +11,9 @@ The chain is exact where tags have one state.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Sized
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 
@@ -23,9 +24,45 @@ from spectral_latent.sequence.conversion import Sequences
 from spectral_latent.sequence.forests import Candidates, Trellis, TrellisBuilder
 from spectral_latent.trees import BoolArray, FloatArray, Forest, IntArray
 
-__all__ = ["Decoder", "Path", "TagMarginals"]
+__all__ = ["Decoder", "Path", "TagMarginals", "batches", "state_marginals"]
 
 _TINY = 1e-300
+_BATCH = 4096  # positions whose forests are built together
+_Row = TypeVar("_Row", bound=Sized)
+
+
+def batches(rows: Iterable[_Row]) -> Iterator[list[_Row]]:
+    """The rows that are not empty, a few thousand positions at a time.
+
+    >>> list(batches([[1, 2], [], [3]]))
+    [[[1, 2], [3]]]
+    """
+    batch: list[_Row] = []
+    size = 0
+    for row in rows:
+        if batch and size + len(row) > _BATCH:
+            yield batch
+            batch, size = [], 0
+        if len(row):
+            batch.append(row)
+            size += len(row)
+    if batch:
+        yield batch
+
+
+def state_marginals(terminal: IntArray, start: IntArray, operators: ObservableOperators) -> FloatArray:
+    """p(h | sequence) (N, m) at every position, of operators that are an untagged hidden Markov model's.
+
+    Where a sequence has probability zero, all states are equally likely.
+    """
+    builder = TrellisBuilder(operators.rules, n_tags=1)
+    trellis = builder.build(start, builder.candidates(terminal))
+    inner = inside(operators, trellis.forest)
+    outer = outside(operators, trellis.forest, inner)
+    product = inner.vectors[trellis.spine] * outer.vectors[trellis.spine]
+    total = product.sum(axis=1, keepdims=True)
+    uniform = np.full_like(product, 1.0 / product.shape[1])
+    return np.asarray(np.divide(product, total, out=uniform, where=total > 0))
 
 
 class TagMarginals(NamedTuple):

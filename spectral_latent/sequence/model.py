@@ -27,7 +27,7 @@ from spectral_latent.operators import (
 )
 from spectral_latent.sequence.alphabet import Alphabet
 from spectral_latent.sequence.conversion import Sequences
-from spectral_latent.sequence.decoding import Decoder
+from spectral_latent.sequence.decoding import Decoder, batches, state_marginals
 from spectral_latent.sequence.forests import OPEN, TrellisBuilder
 from spectral_latent.sequence.hidden_markov import HiddenMarkov
 from spectral_latent.sequence.prediction import Predictor
@@ -40,7 +40,6 @@ __all__ = ["END", "LatentHMM"]
 Tag = Hashable
 END = None  # what follows the last observation
 _KIND = "sequence"
-_BATCH = 4096  # positions whose forests are built together
 
 
 @dataclass(frozen=True, eq=False)
@@ -188,23 +187,30 @@ class LatentHMM:
         An empty sequence has none.  Raises ValueError for an untagged model without states; see `hidden`.
         """
         rows = list(sequences)
-        start = np.concatenate([[0], np.cumsum([len(row) for row in rows], dtype=np.int64)])
         names: list[Any] = []
-        at = 0
-        while at < len(rows):
-            end = max(at + 1, int(np.searchsorted(start, start[at] + _BATCH, "right")) - 1)
-            batch = [row for row in rows[at:end] if len(row)]
-            if batch:
-                decoder, terminal, starts = self._read(batch)
-                names += self._names(decoder.marginals(terminal, starts).best())
-            at = end
+        for batch in batches(rows):
+            names += self._names(self._best(batch))
+        start = np.concatenate([[0], np.cumsum([len(row) for row in rows], dtype=np.int64)])
         return [names[i:j] for i, j in pairwise(start.tolist())]
+
+    def _best(self, sequences: Sequence[Sequence[Any]]) -> IntArray:
+        """The best tag or state at all positions."""
+        if self.is_tagged:
+            decoder, terminal, start = self._read(sequences)
+            return decoder.marginals(terminal, start).best()
+        return np.asarray(self._state_marginals(sequences).argmax(axis=1))
+
+    def _state_marginals(self, sequences: Sequence[Sequence[Any]]) -> FloatArray:
+        columns = self._sequences(sequences)
+        return state_marginals(columns.terminal, columns.start, self.hidden.operators())
 
     def posteriors(self, sequence: Sequence[Any]) -> FloatArray:
         """(n, K) of each tag at each position; without tags, (n, m) of each state.
 
         Raises ValueError for an untagged model without states; see `hidden`.
         """
+        if not self.is_tagged:
+            return self._state_marginals([sequence])
         decoder, terminal, start = self._read([sequence])
         return decoder.marginals(terminal, start).dense(decoder.builder.n_tags)
 
