@@ -21,7 +21,7 @@ from typing import NamedTuple
 
 from spectral_latent.constituency import ConstituencyModel, ConstituencyOptions, Phrase, clean
 from spectral_latent.corpora import constituency_trees
-from spectral_latent.evaluation import score_brackets
+from spectral_latent.evaluation import GoldTree, evaluate_parser, score_brackets
 
 STEPS = ("plain", "out of the box", "+ absolute marginals", "+ scaling", "+ smoothing", "simple features")
 COLUMNS = ("F1", "F1 ≤ 40", "tags", "exact", "fallbacks", "reading s", "training s", "sentences/s", "peak MB")
@@ -69,22 +69,19 @@ def measure(corpus: Corpus, step: str, states: int) -> dict[str, float]:
     at.append(time.process_time())
     model = trained(trees, step, states)
     at.append(time.process_time())
-    gold = [tree for tree in constituency_trees(corpus.evaluate) if clean(tree) is not None]
-    sentences = [words_of(tree) for tree in gold]
-    at.append(time.process_time())
-    parses = [model.parse(words) for words in sentences]
-    at.append(time.process_time())
-    pairs = [(tree, parse.tree) for tree, parse in zip(gold, parses, strict=True)]
-    scores, short = score_brackets(pairs), score_brackets(pairs, max_length=40)
+    gold = [tree for tree in map(GoldTree.of, constituency_trees(corpus.evaluate)) if tree is not None]
+    found = evaluate_parser(model, gold)
+    pairs = ((sentence.tree, parse.tree) for sentence, parse in zip(gold, found.parses, strict=True))
+    scores, short = found.scores, score_brackets(pairs, max_length=40)
     return {
         "F1": scores.f1,
         "F1 ≤ 40": short.f1,
         "tags": scores.tagging_accuracy,
         "exact": scores.exact,
-        "fallbacks": sum(parse.is_fallback for parse in parses),
+        "fallbacks": found.fallbacks,
         "reading s": at[1] - at[0],
         "training s": at[2] - at[1],
-        "sentences/s": len(sentences) / (at[4] - at[3]),
+        "sentences/s": found.sentences_per_second,
         "peak MB": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
     }
 

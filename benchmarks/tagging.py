@@ -22,7 +22,7 @@ from typing import NamedTuple
 
 from spectral_latent.corpora import tagged_sentences
 from spectral_latent.estimation import EstimatorOptions
-from spectral_latent.evaluation import score_tags
+from spectral_latent.evaluation import evaluate_tagger
 from spectral_latent.sequence import LatentHMM, SequenceOptions
 
 Sentence = list[tuple[str, str]]
@@ -107,18 +107,14 @@ def measure(corpus: Corpus, name: str) -> dict[str, float]:
     tagger = TAGGERS[name](train)
     trained = time.process_time()
     gold = list(tagged_sentences(corpus.evaluate, corpus.column))
-    sentences = [[word for word, _ in row] for row in gold]
-    tagging = time.process_time()
-    found = tagger(sentences)
-    tagged = time.process_time()
-    predicted = [list(zip(words, tags, strict=True)) for words, tags in zip(sentences, found, strict=True)]
-    score = score_tags(gold, predicted, {word for row in train for word, _ in row})
+    found = evaluate_tagger(tagger, gold, {word for row in train for word, _ in row})
+    score = found.score
     return {
         "accuracy": score.accuracy,
         "unknown": score.unknown_accuracy,
         "known": score.known_accuracy,
         "training s": trained - start,
-        "tokens/s": score.tokens / (tagged - tagging),
+        "tokens/s": found.tokens_per_second,
         "peak MB": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
     }
 

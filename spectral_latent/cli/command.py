@@ -18,6 +18,7 @@ from spectral_latent.cli.demo import demo
 from spectral_latent.cli.evaluate import evaluate
 from spectral_latent.cli.parse import parse
 from spectral_latent.cli.score import score
+from spectral_latent.cli.tag import tag
 from spectral_latent.cli.train import train
 
 __all__ = ["main"]
@@ -59,13 +60,18 @@ def _show_warning(message: Warning | str, *_: Any, **__: Any) -> None:
 @click.group(cls=_Group, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, message="%(prog)s %(version)s")
 def main() -> None:
-    """Latent-variable grammars by spectral learning.
+    """Latent-variable grammars and taggers by spectral learning.
 
     \b
     A parser in three lines:
       spectral-latent train constituency nltk:treebank:train -o wsj.safetensors
       echo "The cat sat on the mat ." | spectral-latent parse wsj.safetensors
       spectral-latent evaluate wsj.safetensors nltk:treebank:dev
+
+    \b
+    A tagger:
+      spectral-latent train tagger nltk:treebank:train -o tags.safetensors
+      echo "The cat sat on the mat ." | spectral-latent tag tags.safetensors
 
     Exit status: 0 if all went well, 1 for data or models that cannot be used, 2 for a wrong command line.  Text is
     UTF-8 everywhere.
@@ -74,5 +80,5 @@ def main() -> None:
         sys.stdout.reconfigure(encoding="utf-8")
 
 
-for _command in (train, parse, score, evaluate, demo):
+for _command in (train, parse, tag, score, evaluate, demo):
     main.add_command(_command)

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 import click
 
-from spectral_latent.cli.evaluate import Evaluation, evaluation
 from spectral_latent.cli.notes import Notes, quiet_option
 
 if TYPE_CHECKING:
     from spectral_latent.constituency import ConstituencyModel, Phrase
+    from spectral_latent.evaluation import ParserEvaluation
     from spectral_latent.trees import FloatArray
 
 __all__ = ["demo"]
@@ -30,6 +31,7 @@ def demo(quiet: bool) -> None:
     alone, and parse other sentences beside the grammar itself, the best that any learner could do.
     """
     from spectral_latent.corpora.embedded import embedded_treebank, embedded_truth
+    from spectral_latent.evaluation import GoldTree, evaluate_parser
 
     notes = Notes(quiet)
     trees, held_out = embedded_treebank(), embedded_treebank(_HELD_OUT, seed=1)
@@ -39,7 +41,8 @@ def demo(quiet: bool) -> None:
     models, seconds = _learnt(trees)
     models.append(embedded_truth())
     notes.say(f"Parsing {len(held_out)} other sentences")
-    results = [evaluation(model, held_out, notes) for model in models]
+    gold = [tree for tree in map(GoldTree.of, held_out) if tree is not None]
+    results = [evaluate_parser(model, gold, progress=partial(notes.progress, label="Parsing")) for model in models]
     click.echo(_table(results, _mean_logs(models, held_out), [*seconds, "-"]))
     click.echo(_example(results))
 
@@ -65,7 +68,7 @@ def _mean_logs(models: Sequence[ConstituencyModel], trees: Sequence[Phrase]) -> 
     return np.array([weight.log[positive].mean() for weight in weights])
 
 
-def _table(results: Sequence[Evaluation], mean_logs: FloatArray, seconds: Sequence[str]) -> str:
+def _table(results: Sequence[ParserEvaluation], mean_logs: FloatArray, seconds: Sequence[str]) -> str:
     lines = [f"{'':<12}{'F1':>8}{'exact':>8}{'log p':>8}{'training':>10}"]
     for name, result, log, taken in zip(_NAMES, results, mean_logs, seconds, strict=True):
         lines.append(f"{name:<12}{result.scores.f1:>8.1f}{result.scores.exact:>8.1f}{log:>8.1f}{taken:>10}")
@@ -73,7 +76,7 @@ def _table(results: Sequence[Evaluation], mean_logs: FloatArray, seconds: Sequen
     return "\n".join(lines)
 
 
-def _example(results: Sequence[Evaluation]) -> str:
+def _example(results: Sequence[ParserEvaluation]) -> str:
     """The trees of the shortest sentence that the plain PCFG alone parses unlike the truth."""
     by_sentence = zip(*([parse.tree for parse in result.parses] for result in results), strict=True)
     telling = [trees for trees in by_sentence if trees[0] != trees[1] == trees[2]]

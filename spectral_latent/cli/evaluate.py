@@ -3,57 +3,27 @@
 from __future__ import annotations
 
 import json
-import time
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING
 
 import click
 
-from spectral_latent.cli.inputs import SOURCES, treebank
+from spectral_latent.cli.inputs import SOURCES, TAGGED_SOURCES, column_option, gold_trees, tagged
+from spectral_latent.cli.models import load
 from spectral_latent.cli.notes import Notes, quiet_option
 
 if TYPE_CHECKING:
-    from spectral_latent.constituency import ConstituencyModel, Parse, Phrase
-    from spectral_latent.evaluation import BracketScores
+    from spectral_latent.constituency import ConstituencyModel
+    from spectral_latent.sequence import LatentHMM
 
-__all__ = ["Evaluation", "evaluate", "evaluation"]
+__all__ = ["evaluate"]
 
-
-class Evaluation(NamedTuple):
-    """The parses of gold trees' sentences, their scores, and the CPU seconds that they took."""
-
-    parses: list[Parse]
-    scores: BracketScores
-    seconds: float
-
-    @property
-    def fallbacks(self) -> int:
-        """How many sentences the grammar could not derive."""
-        return sum(parse.is_fallback for parse in self.parses)
+_Figures = Mapping[str, float | int]
 
 
-def evaluation(model: ConstituencyModel, gold: Sequence[Phrase], notes: Notes) -> Evaluation:
-    """Parse and score the sentences of gold trees.
-
-    One of them is parsed before the clock starts, so that what is done once is not counted.
-
-    >>> from spectral_latent.corpora.embedded import embedded_treebank, embedded_truth
-    >>> evaluation(embedded_truth(), embedded_treebank(20), Notes(quiet=True)).scores.sentences
-    20
-    """
-    from spectral_latent.constituency import clean
-    from spectral_latent.evaluation import score_brackets
-
-    sentences = [list(cleaned.words()) for tree in gold if (cleaned := clean(tree))]
-    model.parse(sentences[0])
-    start = time.process_time()
-    parses = [model.parse(words) for words in notes.progress(sentences, "Parsing")]
-    seconds = time.process_time() - start
-    scores = score_brackets(zip(gold, (parse.tree for parse in parses), strict=True))
-    return Evaluation(parses, scores, seconds)
-
-
-@click.command(epilog=SOURCES.replace("SOURCE", "GOLD"))
+@click.command(epilog=f"{SOURCES}\n\n{TAGGED_SOURCES}".replace("SOURCE", "GOLD"))
 @click.argument("model")
 @click.argument("gold", metavar="GOLD...", nargs=-1, required=True)
 @click.option(
@@ -62,45 +32,44 @@ def evaluation(model: ConstituencyModel, gold: Sequence[Phrase], notes: Notes) -
     type=click.IntRange(min=1),
     help="Leave out sentences of more words than that, punctuation included.",
 )
+@column_option
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @quiet_option
-def evaluate(model: str, gold: tuple[str, ...], max_length: int | None, as_json: bool, quiet: bool) -> None:
-    """Parse the sentences of gold trees and compare.
+def evaluate(
+    model: str, gold: tuple[str, ...], max_length: int | None, column: str | None, as_json: bool, quiet: bool
+) -> None:
+    """Parse the sentences of gold trees, or tag those of gold taggings, and compare.
 
-    Prints precision, recall, F1, exact match and tagging accuracy in percent, as EVALB computes them with
+    Of a parser: precision, recall, F1, exact match and tagging accuracy in percent, as EVALB computes them with
     COLLINS.prm; the number of sentences; how many of them the grammar could not derive (fallbacks); and how many
     were parsed in a second of CPU time.
+
+    Of a tagger: accuracy in percent, on all words, on those that it was not trained on (unknown) and on the others
+    (known); the number of sentences, words (tokens) and unknown words; and how many words were tagged in a second of
+    CPU time.
     """
     from spectral_latent.constituency import ConstituencyModel
 
-    notes = Notes(quiet)
-    parser = ConstituencyModel.load(model)
-    trees = [tree for tree in notes.progress(treebank(gold), "Reading trees") if _is_short(tree, max_length)]
-    if not trees:
-        limit = "" if max_length is None else f" of at most {max_length} words"
-        raise click.ClickException(f"{' '.join(gold)}: no trees{limit} to evaluate on")
-    result = evaluation(parser, trees, notes)
-    if result.scores.errors:
-        notes.say(f"{result.scores.errors} sentences do not count: without punctuation, by their tags, words differ")
-    figures = _figures(result)
-    if as_json:
-        click.echo(json.dumps(figures))
+    judged, notes = load(model), Notes(quiet)
+    if isinstance(judged, ConstituencyModel):
+        if column is not None:
+            raise click.UsageError(f"--column is for taggers, and {model} is a parser")
+        figures = _of_parser(judged, gold, max_length, notes)
     else:
-        for name, value in figures.items():
-            click.echo(
-                f"{name.replace('_', ' '):<24}{value:>8.2f}" if isinstance(value, float) else f"{name:<24}{value:>5}"
-            )
+        figures = _of_tagger(judged, gold, column, max_length, notes)
+    click.echo(json.dumps(figures) if as_json else _table(figures))
 
 
-def _is_short(tree: Phrase, max_length: int | None) -> bool:
-    from spectral_latent.constituency import clean
+def _of_parser(parser: ConstituencyModel, sources: tuple[str, ...], limit: int | None, notes: Notes) -> _Figures:
+    from spectral_latent.evaluation import evaluate_parser
 
-    cleaned = clean(tree)
-    return max_length is None or cleaned is None or len(list(cleaned.words())) <= max_length
-
-
-def _figures(result: Evaluation) -> dict[str, float | int]:
-    scores = result.scores
+    trees = notes.progress(gold_trees(sources), "Reading trees")
+    gold = [tree for tree in trees if limit is None or len(tree.words) <= limit]
+    _require(gold, "trees", sources, limit)
+    found = evaluate_parser(parser, gold, progress=partial(notes.progress, label="Parsing"))
+    scores = found.scores
+    if scores.errors:
+        notes.say(f"{scores.errors} sentences do not count: without punctuation, by their tags, words differ")
     return {
         "precision": scores.precision,
         "recall": scores.recall,
@@ -108,6 +77,67 @@ def _figures(result: Evaluation) -> dict[str, float | int]:
         "exact": scores.exact,
         "tagging_accuracy": scores.tagging_accuracy,
         "sentences": scores.sentences,
-        "fallbacks": result.fallbacks,
-        "sentences_per_second": len(result.parses) / max(result.seconds, 1e-9),
+        "fallbacks": found.fallbacks,
+        "sentences_per_second": found.sentences_per_second,
     }
+
+
+def _of_tagger(
+    tagger: LatentHMM, sources: tuple[str, ...], column: str | None, limit: int | None, notes: Notes
+) -> _Figures:
+    from spectral_latent.evaluation import evaluate_tagger
+
+    sentences = notes.progress(tagged(sources, column), "Reading sentences")
+    gold = [sentence for sentence in sentences if limit is None or len(sentence) <= limit]
+    _require(gold, "sentences", sources, limit)
+    known = [word for word in tagger.observations.known if isinstance(word, str)]
+    found = evaluate_tagger(tagger.tag, gold, known, progress=partial(notes.progress, label="Tagging"))
+    new = Counter(tag for sentence in gold for _, tag in sentence)
+    for tag in tagger.tags:
+        new.pop(str(tag), None)
+    if new:
+        notes.say(f"Tags that the tagger does not have, and so gets wrong: {_counts(new)}")
+    score = found.score
+    return {
+        "accuracy": score.accuracy,
+        "unknown_accuracy": score.unknown_accuracy,
+        "known_accuracy": score.known_accuracy,
+        "sentences": len(gold),
+        "tokens": score.tokens,
+        "unknown_tokens": score.unknown,
+        "tokens_per_second": found.tokens_per_second,
+    }
+
+
+def _require(gold: Sequence[object], kind: str, sources: Iterable[str], limit: int | None) -> None:
+    """Raise ClickException if there is nothing."""
+    if not gold:
+        of_at_most = "" if limit is None else f" of at most {limit} words"
+        raise click.ClickException(f"{' '.join(sources)}: no {kind}{of_at_most} to evaluate on")
+
+
+def _counts(tags: Counter[str]) -> str:
+    """The most frequent, each with its count.
+
+    >>> _counts(Counter("aab"))
+    'a (2), b (1)'
+    """
+    most = 10
+    first = ", ".join(f"{tag} ({count})" for tag, count in tags.most_common(most))
+    return first + (f", and {len(tags) - most} more" if len(tags) > most else "")
+
+
+def _table(figures: _Figures) -> str:
+    """A line for each figure; decimal points and integers' ends stand below each other.
+
+    >>> print(_table({"some_ratio": 97.5, "tokens": 13676}))
+    some ratio                 97.50
+    tokens                  13676
+    """
+    width = max(5, *(len(f"{value:.0f}") for value in figures.values()))
+    return "\n".join(
+        f"{name.replace('_', ' '):<24}{value:>{width + 3}.2f}"
+        if isinstance(value, float)
+        else f"{name.replace('_', ' '):<24}{value:>{width}}"
+        for name, value in figures.items()
+    )

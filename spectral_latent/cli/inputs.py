@@ -1,25 +1,58 @@
-"""What commands read: treebanks, and text from files or standard input."""
+"""What commands read: treebanks, tagged sentences, and text from files or standard input."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable, Iterator
+from io import BytesIO
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import click
 
 if TYPE_CHECKING:
     from spectral_latent.constituency import Phrase
+    from spectral_latent.evaluation import GoldTree
 
-__all__ = ["SOURCES", "sentences", "treebank", "trees_of"]
+__all__ = [
+    "CONLLU",
+    "SOURCES",
+    "TAGGED_SOURCES",
+    "Piece",
+    "column_option",
+    "gold_trees",
+    "pieces",
+    "sentences",
+    "tagged",
+    "treebank",
+    "trees_of",
+]
 
 SOURCES = """\b
-SOURCE is one of
+SOURCE of trees is one of
   a file of trees in Penn Treebank brackets,
   a folder of files named *.mrg, *.parse, *.psd, *.ptb, *.tree or *.trees,
   nltk:NAME, a treebank of NLTK, or a part of it, nltk:NAME:train, :dev or :test."""
+TAGGED_SOURCES = """\b
+SOURCE of tagged sentences is one of
+  a file in CoNLL-U, named *.conllu or *.conll,
+  any other file: one sentence a line, as in the/DT dog/NN,
+  a folder of files named *.conllu, *.conll, *.pos or *.tagged,
+  nltk:NAME, a tagged corpus of NLTK, or a part of it, nltk:NAME:train, :dev or :test."""
+CONLLU = (".conllu", ".conll")  # how the names of such files end
+_CHUNK = 1 << 16  # bytes
 
-_TOKEN = re.compile(r"\S+", re.ASCII)  # as in bracketed trees, a no-break space belongs to its word
+_Command = TypeVar("_Command", bound=Callable[..., Any])
+
+
+def column_option(command: _Command) -> _Command:
+    """The option `--column`."""
+    return click.option(
+        "--column",
+        type=click.Choice(["upos", "xpos", "universal"]),
+        help="Which tags: the column upos (if nothing is said) or xpos of CoNLL-U; universal for what NLTK makes of a "
+        "corpus's own tags.",
+    )(command)
 
 
 def treebank(sources: Iterable[str]) -> Iterator[Phrase]:
@@ -32,10 +65,31 @@ def treebank(sources: Iterable[str]) -> Iterator[Phrase]:
     ...     [tree.bracketed() for tree in treebank([str(file), folder])]
     ['(NNS dogs)', '(NNS cats)', '(NNS dogs)', '(NNS cats)']
     """
+    return (gold.tree for gold in gold_trees(sources))
+
+
+def gold_trees(sources: Iterable[str]) -> Iterator[GoldTree]:
+    """The trees of the sources with their words; errors as for `treebank`."""
     from spectral_latent.corpora import constituency_trees
 
     for source in sources:
         yield from _with_words(constituency_trees(source), source)
+
+
+def tagged(sources: Iterable[str], column: str | None) -> Iterator[list[tuple[str, str]]]:
+    """The tagged sentences of the sources, one after the other.  Raises CorpusError as `tagged_sentences` does.
+
+    >>> import pathlib, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = pathlib.Path(folder, "one.tagged")
+    ...     _ = file.write_text("Dogs/NNS bark/VBP")
+    ...     list(tagged([str(file)], None))
+    [[('Dogs', 'NNS'), ('bark', 'VBP')]]
+    """
+    from spectral_latent.corpora import tagged_sentences
+
+    for source in sources:
+        yield from tagged_sentences(source, column)
 
 
 def trees_of(file: str) -> Iterator[Phrase]:
@@ -53,7 +107,7 @@ def trees_of(file: str) -> Iterator[Phrase]:
 
     with click.open_file(file, "rb") as stream:
         text = decode(stream.read(), _name(file))
-    return _with_words(parse_brackets(text, _name(file)), _name(file))
+    return (gold.tree for gold in _with_words(parse_brackets(text, _name(file)), _name(file)))
 
 
 def sentences(file: str) -> Iterator[list[str]]:
@@ -68,22 +122,74 @@ def sentences(file: str) -> Iterator[list[str]]:
     ...     list(sentences(str(file)))
     [['dogs', 'bark'], []]
     """
+    from spectral_latent.corpora import plain_sentences
     from spectral_latent.corpora.text import decode
 
     with click.open_file(file, "rb") as stream:
-        for number, line in enumerate(stream, start=1):
-            yield _TOKEN.findall(decode(line, _name(file), number))
+        yield from plain_sentences(decode(line, _name(file), number) for number, line in enumerate(stream, start=1))
+
+
+class Piece(NamedTuple):
+    """A part of a text: where it comes from, the number of its first line, and its lines."""
+
+    source: str
+    line: int
+    text: str
+
+
+def pieces(file: str, end: re.Pattern[bytes], check: Callable[[Piece], object] | None = None) -> Iterable[Piece]:
+    """A file, or standard input for `-`, in pieces that end where the pattern does; the last may end anywhere.
+
+    What comes through a pipe is there as it comes.  A regular file is read and checked before its pieces are there.
+    Raises CorpusError for bytes that are not UTF-8.
+
+    >>> import pathlib, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = pathlib.Path(folder, "two.txt")
+    ...     _ = file.write_text("dogs bark\\n\\nyes")
+    ...     [piece.text for piece in pieces(str(file), re.compile(rb"\\n"))]
+    ['dogs bark\\n\\n', 'yes']
+    """
+    from spectral_latent.corpora.text import decode
+
+    if file == "-" or not Path(file).is_file():
+        return _pieces(file, end)
+    content = Path(file).read_bytes()
+    whole = Piece(file, 1, decode(content, file))
+    if check is not None:
+        check(whole)
+    return list(_cut(BytesIO(content), file, end))
+
+
+def _pieces(file: str, end: re.Pattern[bytes]) -> Iterator[Piece]:
+    with click.open_file(file, "rb") as stream:
+        yield from _cut(stream, _name(file), end)
+
+
+def _cut(stream: IO[bytes], source: str, end: re.Pattern[bytes]) -> Iterator[Piece]:
+    from spectral_latent.corpora.text import decode
+
+    line, rest = 1, b""
+    while chunk := stream.read1(_CHUNK):  # type: ignore[attr-defined]
+        rest += chunk
+        at = max((match.end() for match in end.finditer(rest)), default=0)
+        if at:
+            yield Piece(source, line, decode(rest[:at], source, line))
+            line, rest = line + rest.count(b"\n", 0, at), rest[at:]
+    if rest:
+        yield Piece(source, line, decode(rest, source, line))
 
 
 def _name(file: str) -> str:
     return "standard input" if file == "-" else file
 
 
-def _with_words(trees: Iterable[Phrase], source: str) -> Iterator[Phrase]:
-    from spectral_latent.constituency import clean
+def _with_words(trees: Iterable[Phrase], source: str) -> Iterator[GoldTree]:
     from spectral_latent.corpora import CorpusError
+    from spectral_latent.evaluation import GoldTree
 
     for number, tree in enumerate(trees, start=1):
-        if clean(tree) is None:
+        gold = GoldTree.of(tree)
+        if gold is None:
             raise CorpusError(f"{source}, tree {number}: no words in {tree.bracketed():.80}; remove the tree")
-        yield tree
+        yield gold

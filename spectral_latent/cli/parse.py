@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from spectral_latent.cli.inputs import sentences
+from spectral_latent.cli.models import load_parser
 from spectral_latent.cli.notes import Notes, quiet_option
 
 if TYPE_CHECKING:
@@ -43,9 +44,7 @@ def parse(model: str, file: str, nbest: int, quiet: bool) -> None:
     A sentence that the grammar cannot derive gets a flat tree labelled FALLBACK, with score -inf; the numbers of
     such lines are told on standard error.
     """
-    from spectral_latent.constituency import ConstituencyModel
-
-    parser = ConstituencyModel.load(model)
+    parser = load_parser(model)
     lines = sentences(file) if file == "-" else list(sentences(file))
     fallbacks: list[str] = []
     try:

@@ -7,6 +7,7 @@ import sys
 import click
 
 from spectral_latent.cli.inputs import trees_of
+from spectral_latent.cli.models import load_parser
 from spectral_latent.cli.notes import Notes, quiet_option
 
 __all__ = ["score"]
@@ -25,9 +26,7 @@ def score(model: str, file: str, quiet: bool) -> None:
     An estimate may be negative; it is zero, with logarithm -inf, if the tree has a rule that was never seen.  Trees
     are cleaned as for training.
     """
-    from spectral_latent.constituency import ConstituencyModel
-
-    scorer = ConstituencyModel.load(model)
+    scorer = load_parser(model)
     trees = list(trees_of(file))
     for first in Notes(quiet or sys.stdout.isatty()).progress(range(0, len(trees), _BATCH), "Scoring"):
         weight = scorer.score(trees[first : first + _BATCH])

@@ -4,21 +4,60 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Callable, Iterable
+from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 
 import click
 
-from spectral_latent.cli.inputs import SOURCES, treebank
+from spectral_latent.cli.inputs import SOURCES, TAGGED_SOURCES, column_option, tagged, treebank
 from spectral_latent.cli.notes import Notes, quiet_option
 
 if TYPE_CHECKING:
-    from spectral_latent.estimation import EstimatorName
+    from spectral_latent.estimation import EstimatorName, EstimatorOptions
 
 __all__ = ["ESTIMATORS", "train"]
 
 # spelt out, so that help need not import the estimators
 ESTIMATORS = ("spectral", "clustering", "em", "hybrid", "pivots", "pivots-em")
+
+_T = TypeVar("_T")
+
+
+class _Model(Protocol):
+    def save(self, path: Path, /) -> None: ...
+
+
+class _Training(NamedTuple):
+    """What every kind of model is trained with, and what is done and told around it."""
+
+    sources: tuple[str, ...]
+    output: Path
+    estimator: EstimatorName
+    states: int
+    seed: int
+    jobs: int
+    notes: Notes
+    begun: float
+
+    @property
+    def options(self) -> EstimatorOptions:
+        """Those of the estimator."""
+        from spectral_latent.estimation import EstimatorOptions
+
+        return EstimatorOptions(estimator=self.estimator, states=self.states, seed=self.seed)
+
+    def read(self, examples: Iterable[_T], kind: str) -> list[_T]:
+        """All examples."""
+        found = list(self.notes.progress(examples, f"Reading {kind}"))
+        self.notes.say(f"Training on {len(found)} {kind}")
+        return found
+
+    def save(self, model: _Model, contents: str) -> None:
+        """Write the model, whole or not at all."""
+        model.save(self.output)
+        self.notes.say(f"{self.output}: {contents}, {time.perf_counter() - self.begun:.1f} s")
 
 
 @click.group()
@@ -37,48 +76,58 @@ def _can_be_written(_context: click.Context, _parameter: click.Parameter, path: 
     return path
 
 
-@train.command(epilog=SOURCES)
-@click.argument("sources", metavar="SOURCE...", nargs=-1, required=True)
-@click.option(
-    "-o",
-    "--output",
-    metavar="MODEL",
-    required=True,
-    type=click.Path(path_type=Path),
-    callback=_can_be_written,
-    help="The model file to write.",
-)
-@click.option(
-    "--estimator",
-    default="spectral",
-    show_default=True,
-    type=click.Choice(ESTIMATORS),
-    help="How latent states are found; see docs/guide.md.",
-)
-@click.option(
-    "--states",
-    metavar="M",
-    default=16,
-    show_default=True,
-    type=click.IntRange(min=1),
-    help="The most latent states of a symbol.",
-)
-@click.option(
-    "--seed",
-    metavar="N",
-    default=0,
-    show_default=True,
-    type=click.IntRange(min=0),
-    help="Where the singular value decompositions start from; hardly matters.",
-)
-@click.option(
-    "--jobs",
-    metavar="N",
-    default=1,
-    show_default=True,
-    type=click.IntRange(min=1),
-    help="Processes; the model does not depend on it.",
-)
+def _number(name: str, metavar: str, default: int, least: int, help: str) -> Callable[..., Any]:
+    """An option for an integer."""
+    return click.option(
+        name, metavar=metavar, default=default, show_default=True, type=click.IntRange(min=least), help=help
+    )
+
+
+def _training(sources: str, states: int) -> Callable[[Callable[..., None]], click.Command]:
+    """Make a command of a function of a `_Training` and of options of its own.
+
+    sources: what the help says of them.  states: how many there are if nothing is said.
+    """
+    decorators = (
+        train.command(epilog=sources),
+        click.argument("sources", metavar="SOURCE...", nargs=-1, required=True),
+        click.option(
+            "-o",
+            "--output",
+            metavar="MODEL",
+            required=True,
+            type=click.Path(path_type=Path),
+            callback=_can_be_written,
+            help="The model file to write.",
+        ),
+        click.option(
+            "--estimator",
+            default="spectral",
+            show_default=True,
+            type=click.Choice(ESTIMATORS),
+            help="How latent states are found; see docs/guide.md.",
+        ),
+        _number("--states", "M", states, 1, "The most latent states of a symbol."),
+        _number("--seed", "N", 0, 0, "Where the singular value decompositions start from; hardly matters."),
+        _number("--jobs", "N", 1, 1, "Processes; the model does not depend on it."),
+        quiet_option,
+    )
+
+    def decorate(function: Callable[..., None]) -> click.Command:
+        @wraps(function)
+        def command(quiet: bool, **given: Any) -> None:
+            shared = {name: given.pop(name) for name in _Training._fields if name in given}
+            function(_Training(**shared, notes=Notes(quiet), begun=time.perf_counter()), **given)
+
+        decorated: Any = command
+        for decorator in reversed(decorators):
+            decorated = decorator(decorated)
+        return decorated  # type: ignore[no-any-return]
+
+    return decorate
+
+
+@_training(SOURCES, states=16)
 @click.option(
     "--choose-states",
     "held_out",
@@ -86,38 +135,39 @@ def _can_be_written(_context: click.Context, _parameter: click.Parameter, path: 
     multiple=True,
     help="Choose each symbol's states, up to M, by how these held-out trees are parsed; takes minutes. Spectral only.",
 )
-@quiet_option
-def constituency(
-    sources: tuple[str, ...],
-    output: Path,
-    estimator: EstimatorName,
-    states: int,
-    seed: int,
-    jobs: int,
-    held_out: tuple[str, ...],
-    quiet: bool,
-) -> None:
+def constituency(training: _Training, held_out: tuple[str, ...]) -> None:
     """Train a parser, a latent-variable PCFG, on treebank trees.
 
     Traces, function labels and unlabelled top brackets are removed from the trees first.  MODEL is written when
     training has succeeded, whole or not at all.
     """
     from spectral_latent.constituency import ConstituencyModel, ConstituencyOptions, Treebank
-    from spectral_latent.estimation import EstimatorOptions
     from spectral_latent.evaluation import with_chosen_states
 
-    if held_out and estimator != "spectral":
+    if held_out and training.estimator != "spectral":
         raise click.UsageError("--choose-states goes with --estimator spectral")
-    notes, clock = Notes(quiet), time.perf_counter()
-    trees = list(notes.progress(treebank(sources), "Reading trees"))
-    notes.say(f"Training on {len(trees)} trees")
-    options = ConstituencyOptions(estimator=EstimatorOptions(estimator=estimator, states=states, seed=seed))
+    trees = training.read(treebank(training.sources), "trees")
+    options = ConstituencyOptions(estimator=training.options)
+    jobs, listener = training.jobs, training.notes.tell
     if held_out:
-        model = with_chosen_states(Treebank.of(trees, options), treebank(held_out), jobs=jobs, listener=notes.tell)
+        model = with_chosen_states(Treebank.of(trees, options), treebank(held_out), jobs=jobs, listener=listener)
     else:
-        model = ConstituencyModel.train(trees, options, jobs=jobs, listener=notes.tell)
-    model.save(output)
-    notes.say(
-        f"{output}: {len(model.labels)} symbols of up to {model.operators.states.max()} states, "
-        f"{len(model.lexicon.words)} words, {time.perf_counter() - clock:.1f} s"
-    )
+        model = ConstituencyModel.train(trees, options, jobs=jobs, listener=listener)
+    states = model.operators.states.max()
+    training.save(model, f"{len(model.labels)} symbols of up to {states} states, {len(model.lexicon.words)} words")
+
+
+@_training(TAGGED_SOURCES, states=8)
+@column_option
+def tagger(training: _Training, column: str | None) -> None:
+    """Train a tagger, a latent hidden Markov model, on tagged sentences.
+
+    MODEL is written when training has succeeded, whole or not at all.
+    """
+    from spectral_latent.sequence import LatentHMM, SequenceOptions
+
+    sentences = training.read(tagged(training.sources, column), "sentences")
+    options = SequenceOptions(states=training.states, estimator=training.options)
+    model = LatentHMM.fit_tagged(sentences, options, jobs=training.jobs, listener=training.notes.tell)
+    states, words = model.latent.states.max(), len(model.observations.known)
+    training.save(model, f"{len(model.tags)} tags of up to {states} states, {words} words")

@@ -2,12 +2,24 @@
 
 from spectral_latent.evaluation.brackets import BracketScores, score_brackets
 from spectral_latent.evaluation.held_out import HeldOut, with_chosen_states
+from spectral_latent.evaluation.models import (
+    GoldTree,
+    ParserEvaluation,
+    TaggerEvaluation,
+    evaluate_parser,
+    evaluate_tagger,
+)
 from spectral_latent.evaluation.tagging import TaggingScore, many_to_one, one_to_one, score_tags, v_measure
 
 __all__ = [
     "BracketScores",
+    "GoldTree",
     "HeldOut",
+    "ParserEvaluation",
+    "TaggerEvaluation",
     "TaggingScore",
+    "evaluate_parser",
+    "evaluate_tagger",
     "many_to_one",
     "one_to_one",
     "score_brackets",

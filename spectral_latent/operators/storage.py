@@ -27,6 +27,7 @@ __all__ = [
     "ModelFileError",
     "arrays_of",
     "load_model",
+    "load_settings",
     "name_of",
     "operators_from",
     "options_from",
@@ -75,10 +76,25 @@ def load_model(path: str | os.PathLike[str], kind: str) -> tuple[dict[str, NDArr
     Raises ModelFileError, naming the file and what to do, if the file is missing, cut short, not a model, of another
     kind or of another version.
     """
+    arrays, settings = _read(path, with_arrays=True)
+    if settings.get("kind") != kind:
+        raise ModelFileError(f"{path}: a {settings.get('kind')} model, where a {kind} model is needed")
+    return arrays, settings
+
+
+def load_settings(path: str | os.PathLike[str]) -> dict[str, Any]:
+    """Settings, among them the `kind`, of a model of any kind, without reading its arrays.
+
+    Raises ModelFileError as `load_model` does.
+    """
+    return _read(path, with_arrays=False)[1]
+
+
+def _read(path: str | os.PathLike[str], *, with_arrays: bool) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
     try:
         with safe_open(path, framework="np") as file:
             settings = json.loads((file.metadata() or {})[_KEY])
-            arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 - not a mapping
+            arrays = {name: file.get_tensor(name) for name in (file.keys() if with_arrays else ())}
     except FileNotFoundError:
         raise ModelFileError(f"{path}: no such file") from None
     except OSError as error:
@@ -91,8 +107,6 @@ def load_model(path: str | os.PathLike[str], kind: str) -> tuple[dict[str, NDArr
         raise ModelFileError(
             f"{path}: format version {settings.get('version')}, but this library reads {VERSION}; train it again"
         )
-    if settings.get("kind") != kind:
-        raise ModelFileError(f"{path}: a {settings.get('kind')} model, where a {kind} model is needed")
     return arrays, settings
 
 

@@ -1,6 +1,7 @@
 """A way to run commands, and a small model."""
 
 import itertools
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -47,4 +48,22 @@ def model(run: Run, treebank: Path) -> Path:
     """A model trained on it."""
     path = treebank.parent / "model"
     assert run("train", "constituency", treebank, "-o", path, "--states", "4", "-q").exit_code == 0
+    return path
+
+
+@pytest.fixture(scope="session")
+def taggings(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A file of tagged sentences: the words of `TREES`, each with its tag."""
+    path = tmp_path_factory.mktemp("taggings") / "all.tagged"
+    leaf = re.compile(r"\((\S+) ([^\s()]+)\)")
+    pairs = ([(word, tag) for tag, word in leaf.findall(tree) if tag != "-NONE-"] for tree in TREES)
+    path.write_text("".join(" ".join(map("/".join, row)) + "\n" for row in pairs))
+    return path
+
+
+@pytest.fixture(scope="session")
+def tagger(run: Run, taggings: Path) -> Path:
+    """A tagger trained on it."""
+    path = taggings.parent / "tagger"
+    assert run("train", "tagger", taggings, "-o", path, "--states", "2", "-q").exit_code == 0
     return path

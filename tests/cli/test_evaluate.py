@@ -1,6 +1,7 @@
 """`spectral-latent evaluate` and `spectral-latent demo`."""
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -68,3 +69,85 @@ def test_demo(run: Run) -> None:
     plain, spectral, truth = (float(row[-4]) for row in rows)
     assert plain + 5 < spectral < truth
     assert [line.split()[0] for line in result.stdout.splitlines()[-3:]] == ["plain", "spectral", "truth"]
+
+
+TAGGER_KEYS = [
+    "accuracy",
+    "unknown_accuracy",
+    "known_accuracy",
+    "sentences",
+    "tokens",
+    "unknown_tokens",
+    "tokens_per_second",
+]
+
+
+def test_a_tagger(run: Run, tagger: Path, taggings: Path, tmp_path: Path) -> None:
+    result = run("evaluate", tagger, taggings, "--json")
+    found = figures(result)
+    assert (list(found), result.stderr) == (TAGGER_KEYS, "")
+    assert found.pop("tokens_per_second") > 0
+    tokens = len(taggings.read_text().split())
+    assert list(found.values()) == [100.0, 0.0, 100.0, 18, tokens, 0]
+    (tmp_path / "a.tagged").write_text("They/PRP see/VBP mice/NNS\nthey/PRP\nit/DT\n")
+    found = figures(run("evaluate", tagger, tmp_path / "a.tagged", "--json"))
+    assert [found[key] for key in TAGGER_KEYS[2:6]] == [pytest.approx(200 / 3), 3, 5, 2]
+    assert found["accuracy"] == pytest.approx((2 + 2 * found["unknown_accuracy"] / 100) * 20)
+
+
+def test_table_of_a_tagger(run: Run, tagger: Path, taggings: Path) -> None:
+    result = run("evaluate", tagger, taggings)
+    assert [line[:24].strip().replace(" ", "_") for line in result.stdout.splitlines()] == TAGGER_KEYS
+    columns = [re.search(r"\d(?=\.|$)", line) for line in result.stdout.splitlines()]
+    assert len({column.start() for column in columns if column}) == 1
+
+
+def test_longer_sentences_of_taggings(run: Run, tagger: Path, taggings: Path) -> None:
+    assert figures(run("evaluate", tagger, taggings, "--json", "--max-length", "4"))["sentences"] == 2
+    result = run("evaluate", tagger, taggings, "--max-length", "3")
+    assert (result.exit_code, "no sentences of at most 3 words to evaluate on" in result.stderr) == (1, True)
+
+
+def test_tags_that_the_tagger_lacks(run: Run, tagger: Path, tmp_path: Path) -> None:
+    (tmp_path / "a.tagged").write_text("They/PRON see/VBP it/PRON ./PUNCT\n")
+    result = run("evaluate", tagger, tmp_path / "a.tagged", "--json")
+    assert (figures(result)["accuracy"], figures(result)["tokens"]) == (25.0, 4)
+    assert result.stderr == "Tags that the tagger does not have, and so gets wrong: PRON (2), PUNCT (1)\n"
+    assert run("evaluate", tagger, tmp_path / "a.tagged", "-q").stderr == ""
+
+
+def test_columns(run: Run, model: Path, tagger: Path, treebank: Path, tmp_path: Path) -> None:
+    (tmp_path / "a.conllu").write_text("1\tit\t_\tPRON\tPRP\t_\t_\t_\t_\t_\n")
+    for options, accuracy in (([], 0.0), (["--column", "xpos"], 100.0)):
+        assert figures(run("evaluate", tagger, tmp_path, "--json", *options))["accuracy"] == accuracy
+    result = run("evaluate", model, treebank, "--column", "upos")
+    assert (result.exit_code, f"--column is for taggers, and {model} is a parser" in result.stderr) == (2, True)
+    assert run("evaluate", tagger, tmp_path, "--column", "feats").exit_code == 2
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("a.tagged", b"", "no sentences"),
+        ("a.tagged", b"it/PRP\nit", "line 2: 'it' is not a word/TAG"),
+        ("a.tagged", b"it/PRP\nit/P\xe9", "line 2, byte 5: 0xe9 is not UTF-8"),
+        ("a.conllu", b"1\tit\t_\t_\tPRP\t_\t_\t_\t_\t_\n", "line 1: no upos tag for the word 'it'"),
+        ("a.conllu", b"# x\n1\tit\n", "line 2: 2 columns where CoNLL-U has 10"),
+    ],
+)
+def test_taggings_that_are_not(run: Run, tagger: Path, tmp_path: Path, name: str, content: bytes, message: str) -> None:
+    (tmp_path / name).write_bytes(content)
+    result = run("evaluate", tagger, tmp_path / name, "--json")
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert str(tmp_path / name) in result.stderr
+    assert message in result.stderr
+
+
+def test_a_tagger_of_universal_dependencies(run: Run, shared_file: Callable[[str], Path], tmp_path: Path) -> None:
+    model = tmp_path / "model"
+    train, dev = (shared_file(f"ud/en_ewt/en_ewt-ud-{part}.conllu") for part in ("train", "dev"))
+    assert run("train", "tagger", train, "-o", model, "-q").exit_code == 0
+    found = figures(run("evaluate", model, dev, "--json"))
+    assert (found["sentences"], found["tokens"]) == (2001, 25147)
+    assert 92 < found["accuracy"] < found["known_accuracy"]
+    assert 70 < found["unknown_accuracy"] < found["accuracy"]

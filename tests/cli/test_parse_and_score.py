@@ -145,5 +145,5 @@ def test_files_that_do_not_exist(run: Run, model: Path, tmp_path: Path, command:
 
 
 def test_wrong_command_lines(run: Run, model: Path) -> None:
-    for arguments in ([], ["parse", model, "--nbest", "0"], ["parse"], ["score"], ["tag", model]):
+    for arguments in ([], ["parse", model, "--nbest", "0"], ["parse"], ["score"], ["tag"], ["tags", model]):
         assert run(*arguments).exit_code == 2

@@ -20,7 +20,17 @@ def start(*arguments: str | Path, **variables: str) -> subprocess.Popen[bytes]:
     return subprocess.Popen([*COMMAND, *map(str, arguments)], env=environment, **pipes)
 
 
-@pytest.mark.parametrize("arguments", [["--help"], ["train", "constituency", "--help"], ["evaluate"], ["--version"]])
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["--help"],
+        ["train", "constituency", "--help"],
+        ["train", "tagger", "--help"],
+        ["tag", "--help"],
+        ["evaluate"],
+        ["--version"],
+    ],
+)
 def test_help_imports_nothing_heavy(arguments: list[str]) -> None:
     script = (
         "import sys, spectral_latent.cli as cli\n"
@@ -74,9 +84,50 @@ def test_output_is_utf8_whatever_the_locale(model: Path) -> None:
 
 
 @pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may write everywhere")
-def test_a_folder_that_may_not_be_written_to(treebank: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("kind", ["constituency", "tagger"])
+def test_a_folder_that_may_not_be_written_to(treebank: Path, tmp_path: Path, kind: str) -> None:
     tmp_path.chmod(0o500)
-    with start("train", "constituency", treebank, "-o", tmp_path / "model") as process:
+    with start("train", kind, treebank, "-o", tmp_path / "model") as process:
         _, errors = process.communicate(timeout=60)
     assert process.returncode == 1
     assert b"may not be written to" in errors
+
+
+def test_a_pipe_is_tagged_as_it_comes(tagger: Path) -> None:
+    with start("tag", tagger) as process:
+        assert process.stdin and process.stdout and process.stderr
+        for _ in range(3):
+            process.stdin.write(b"They see it .\n\nThey ")
+            process.stdin.flush()
+            assert process.stdout.readline() == b"They/PRP see/VBP it/PRP ./.\n"
+            assert process.stdout.readline() == b"\n"
+            process.stdin.write(b"left .\n")
+            process.stdin.flush()
+            assert process.stdout.readline() == b"They/PRP left/VBD ./.\n"
+        process.stdout.close()
+        process.stdin.write(b"They see it .\n" * 3)
+        process.stdin.close()
+        assert process.wait(60) == 1
+        assert process.stderr.read() == b""
+
+
+def test_conllu_from_a_pipe_is_tagged_as_it_comes(tagger: Path) -> None:
+    row = b"1\tit\t_\t%s\t_\t_\t_\t_\t_\t_\n"
+    with start("tag", tagger, "--format", "conllu") as process:
+        assert process.stdin and process.stdout
+        for _ in range(3):
+            process.stdin.write(row % b"_" + b"\n")
+            process.stdin.flush()
+            assert (process.stdout.readline(), process.stdout.readline()) == (row % b"PRP", b"\n")
+        out, _ = process.communicate(row % b"_", timeout=60)
+        assert (process.returncode, out) == (0, row % b"PRP")
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no named pipes")
+def test_a_named_pipe(tagger: Path, tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    with start("tag", tagger, tmp_path / "pipe") as process, open(tmp_path / "pipe", "wb") as pipe:
+        assert process.stdout
+        pipe.write(b"They see it .\n")
+        pipe.flush()
+        assert process.stdout.readline() == b"They/PRP see/VBP it/PRP ./.\n"

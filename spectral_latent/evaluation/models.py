@@ -1,0 +1,114 @@
+"""Models against gold: what they find, how good that is, and how long it took."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, NamedTuple
+
+from spectral_latent.constituency import ConstituencyModel, Parse, Phrase, clean
+from spectral_latent.evaluation.brackets import BracketScores, score_brackets
+from spectral_latent.evaluation.tagging import TaggingScore, score_tags
+
+__all__ = ["GoldTree", "ParserEvaluation", "TaggerEvaluation", "evaluate_parser", "evaluate_tagger"]
+
+_BATCH = 1000  # sentences tagged at once
+_LEAST = 1e-9  # seconds
+_Progress = Callable[[Sequence[Any]], Iterable[Any]]
+
+
+class GoldTree(NamedTuple):
+    """A gold tree as the treebank has it, by which EVALB scores, and its words without traces."""
+
+    tree: Phrase
+    words: list[str]
+
+    @staticmethod
+    def of(tree: Phrase) -> GoldTree | None:
+        """None if the tree has no words.
+
+        >>> GoldTree.of(Phrase("S", (Phrase("NN", ("dog",)), Phrase("-NONE-", ("*",))))).words
+        ['dog']
+        """
+        cleaned = clean(tree)
+        return None if cleaned is None else GoldTree(tree, list(cleaned.words()))
+
+
+class ParserEvaluation(NamedTuple):
+    """The parses of gold trees' sentences, their scores, and the CPU seconds that they took."""
+
+    parses: list[Parse]
+    scores: BracketScores
+    seconds: float
+
+    @property
+    def fallbacks(self) -> int:
+        """How many sentences the grammar could not derive."""
+        return sum(parse.is_fallback for parse in self.parses)
+
+    @property
+    def sentences_per_second(self) -> float:
+        """Of CPU time."""
+        return len(self.parses) / max(self.seconds, _LEAST)
+
+
+class TaggerEvaluation(NamedTuple):
+    """The tags of gold sentences' words, their score, and the CPU seconds that they took."""
+
+    tags: list[list[str]]
+    score: TaggingScore
+    seconds: float
+
+    @property
+    def tokens_per_second(self) -> float:
+        """Of CPU time."""
+        return self.score.tokens / max(self.seconds, _LEAST)
+
+
+def evaluate_parser(
+    model: ConstituencyModel, gold: Sequence[GoldTree], *, progress: _Progress = iter
+) -> ParserEvaluation:
+    """Parse and score the sentences of gold trees.
+
+    The first is parsed before the clock starts, so that what is done once is not counted.  `progress` is given the
+    sentences, and gives them on.
+
+    >>> tree = GoldTree.of(Phrase("S", (Phrase("A", ("a",)), Phrase("B", ("b",)))))
+    >>> evaluate_parser(ConstituencyModel.train([tree.tree]), [tree]).scores.f1
+    100.0
+    """
+    for sentence in gold[:1]:
+        model.parse(sentence.words)
+    start = time.process_time()
+    parses = [model.parse(sentence.words) for sentence in progress(gold)]
+    seconds = time.process_time() - start
+    pairs = ((sentence.tree, parse.tree) for sentence, parse in zip(gold, parses, strict=True))
+    return ParserEvaluation(parses, score_brackets(pairs), seconds)
+
+
+def evaluate_tagger(
+    tag: Callable[[list[list[str]]], Iterable[Iterable[str]]],
+    gold: Sequence[Sequence[tuple[str, str]]],
+    known: Iterable[str],
+    *,
+    progress: _Progress = iter,
+) -> TaggerEvaluation:
+    """Tag and score the words of gold sentences, by a function from sentences to their tags.
+
+    known: the words that the tagger was trained on.  The first sentence is tagged before the clock starts, so that
+    what is done once is not counted.  `progress` is given where each batch of sentences begins, and gives that on.
+
+    >>> gold = [[("dogs", "N"), ("bark", "V")]]
+    >>> found = evaluate_tagger(lambda sentences: [["N"] * len(words) for words in sentences], gold, known={"dogs"})
+    >>> found.score.accuracy, found.score.unknown_accuracy, found.tags
+    (50.0, 0.0, [['N', 'N']])
+    """
+    sentences = [[word for word, _ in sentence] for sentence in gold]
+    list(tag(sentences[:1]))
+    start = time.process_time()
+    tags = [
+        list(found) for at in progress(range(0, len(sentences), _BATCH)) for found in tag(sentences[at : at + _BATCH])
+    ]
+    seconds = time.process_time() - start
+    predicted = (list(zip(words, found, strict=True)) for words, found in zip(sentences, tags, strict=True))
+    return TaggerEvaluation(tags, score_tags(gold, predicted, frozenset(known)), seconds)

@@ -1,0 +1,205 @@
+"""`spectral-latent tag`."""
+
+import re
+from collections.abc import Callable
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from spectral_latent.corpora import read_conllu
+from spectral_latent.sequence import LatentHMM
+
+Run = Callable[..., Any]
+
+CONLLU = """\
+# sent_id = 1
+# text = They see the dogs.
+1|They|they|_|_|Number=Plur|2|nsubj|_|_
+2|see|see|X|Y|_|0|root|2:root|_
+2.1|ghost|ghost|Z|Z|_|_|_|2:dep|_
+3-4|thedogs|_|_|_|_|_|_|_|SpaceAfter=No
+3|the|the|_|_|_|4|det|_|_
+4|dogs|dog|_|_|_|2|obj|_|_
+# a comment within
+5|.|.|_|_|_|2|punct|_|_
+
+# newdoc
+
+# sent_id = 2
+1|Cats|cat|_|_|_|0|root|_|_
+""".replace("|", "\t")
+
+
+SENTENCES = [["They", "see", "the", "dogs", "."], ["Cats"]]
+
+
+def filled(text: str, column: int, tags: list[str]) -> str:
+    """The text with tags in a column of its words."""
+    rest = iter(tags)
+
+    def line_of(line: str) -> str:
+        columns = line.split("\t")
+        return "\t".join([*columns[:column], next(rest), *columns[column + 1 :]]) if columns[0].isdigit() else line
+
+    return "\n".join(map(line_of, text.split("\n")))
+
+
+def test_words_with_tags(run: Run, tagger: Path, taggings: Path, tmp_path: Path) -> None:
+    gold = taggings.read_text()
+    text = re.sub(r"/\S+", "", gold)
+    (tmp_path / "text").write_text(text)
+    from_stdin, from_file = run("tag", tagger, stdin=text), run("tag", tagger, tmp_path / "text")
+    assert from_stdin.exit_code == from_file.exit_code == 0
+    assert from_stdin.output == from_file.output == gold
+
+
+def test_empty_lines_stay(run: Run, tagger: Path) -> None:
+    result = run("tag", tagger, stdin="\nThey see it .\n  \nThey left it .")
+    assert result.stdout == "\nThey/PRP see/VBP it/PRP ./.\n\nThey/PRP left/VBD it/PRP ./.\n"
+    assert run("tag", tagger, stdin="\n\n").stdout == "\n\n"
+    assert (run("tag", tagger, stdin="").output, run("tag", tagger, "--format", "conllu", stdin="").output) == ("", "")
+
+
+@pytest.mark.parametrize(
+    "word", ["and/or", "/", "a//", "\u00a0", "日本語", "x" * 3000, "\x00", "-NONE-", "\u2028", "*"]
+)
+def test_odd_words(run: Run, tagger: Path, word: str) -> None:
+    (line,) = run("tag", tagger, stdin=f"They see {word} .\n").stdout.removesuffix("\n").split("\n")
+    assert [token.rpartition("/")[0] for token in line.split(" ")] == ["They", "see", word, "."]
+
+
+def test_byte_order_mark_and_line_ends(run: Run, tagger: Path) -> None:
+    result = run("tag", tagger, stdin=b"\xef\xbb\xbfThey see it .\r\nThey  left\tit .\r\n")
+    assert result.stdout == "They/PRP see/VBP it/PRP ./.\nThey/PRP left/VBD it/PRP ./.\n"
+
+
+def test_tags_are_those_of_the_model(run: Run, tagger: Path) -> None:
+    sentences = [["Dogs", "see", "the", "old", "cats"]] * 5000  # more than is read at once
+    result = run("tag", tagger, stdin="\n".join(map(" ".join, sentences)))
+    expected = LatentHMM.load(tagger).tag(sentences)
+    found = [[token.rpartition("/")[2] for token in line.split()] for line in result.stdout.splitlines()]
+    assert found == expected
+
+
+@pytest.mark.parametrize(("options", "column"), [([], 3), (["--column", "upos"], 3), (["--column", "xpos"], 4)])
+@pytest.mark.parametrize("change", [("", ""), ("\n", "\r\n"), (r"\n\Z", ""), (r"\Z", "\n\n \n# end"), (r"\A", "\n\n")])
+def test_conllu(
+    run: Run, tagger: Path, tmp_path: Path, options: list[str], column: int, change: tuple[str, str]
+) -> None:
+    text = re.sub(*change, CONLLU)
+    expected = filled(text, column, list(chain.from_iterable(LatentHMM.load(tagger).tag(SENTENCES))))
+    (tmp_path / "two.conllu").write_bytes(text.encode())
+    (tmp_path / "two").write_bytes(text.encode())
+    assert run("tag", tagger, tmp_path / "two.conllu", *options).stdout_bytes == expected.encode()
+    assert run("tag", tagger, tmp_path / "two", "--format", "conllu", *options).stdout_bytes == expected.encode()
+    assert run("tag", tagger, "--format", "conllu", *options, stdin=text.encode()).stdout_bytes == expected.encode()
+
+
+def test_text_in_a_file_named_conllu(run: Run, tagger: Path, tmp_path: Path) -> None:
+    (tmp_path / "a.conllu").write_text("it\n")
+    assert run("tag", tagger, tmp_path / "a.conllu", "--format", "text").stdout == "it/PRP\n"
+
+
+def test_conllu_longer_than_what_is_read_at_once(run: Run, tagger: Path, tmp_path: Path) -> None:
+    text = f"{CONLLU}\n" * 500
+    tags = list(chain.from_iterable(LatentHMM.load(tagger).tag(SENTENCES)))
+    result = run("tag", tagger, "--format", "conllu", stdin=text)
+    assert result.stdout == filled(text, 3, tags * 500)
+    wrong = text + "1\tYes\n"
+    (tmp_path / "wrong.conllu").write_text(wrong)
+    message = f"line {wrong.count(chr(10))}: 2 columns where CoNLL-U has 10"
+    result = run("tag", tagger, "--format", "conllu", stdin=wrong)
+    assert (result.exit_code, f"standard input, {message}" in result.stderr) == (1, True)
+    result = run("tag", tagger, tmp_path / "wrong.conllu")
+    assert (result.exit_code, result.stdout, f"wrong.conllu, {message}" in result.stderr) == (1, "", True)
+
+
+def test_text_that_is_not_utf8(run: Run, tagger: Path, tmp_path: Path) -> None:
+    text = b"They see it .\n" * 10_000 + "They see café .\n".encode("latin-1")
+    result = run("tag", tagger, stdin=text)
+    assert (result.exit_code, result.stdout.startswith("They/PRP")) == (1, True)
+    assert "standard input, line 10001, byte 13: 0xe9 is not UTF-8" in result.stderr
+    (tmp_path / "text").write_bytes(text)
+    result = run("tag", tagger, tmp_path / "text")
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert f"{tmp_path / 'text'}, line 10001, byte 13" in result.stderr
+
+
+def test_files_that_do_not_exist(run: Run, tagger: Path, tmp_path: Path) -> None:
+    result = run("tag", tagger, tmp_path / "none")
+    assert (result.exit_code, result.stderr) == (1, f"Error: {tmp_path / 'none'}: No such file or directory\n")
+    result = run("tag", tagger, tmp_path)
+    assert (result.exit_code, result.stderr) == (1, f"Error: {tmp_path}: Is a directory\n")
+
+
+def test_wrong_command_lines(run: Run, tagger: Path) -> None:
+    for arguments in ([], [tagger, "--column", "upos"], [tagger, "--column", "feats"], [tagger, "--format", "xml"]):
+        assert run("tag", *arguments).exit_code == 2
+
+
+def test_models_that_cannot_be_used(run: Run, tagger: Path, tmp_path: Path) -> None:
+    whole = tagger.read_bytes()
+    contents = {
+        "short": (whole[:-100], "not a model, or cut short"),
+        "empty": (b"", "not a model, or cut short"),
+        "version": (whole.replace(b'\\"version\\":1', b'\\"version\\":9', 1), "format version 9"),
+        "kind": (
+            whole.replace(b'"sequence\\"', b'"sequense\\"', 1),
+            "a sequense model, where a sequence model is needed",
+        ),
+        "tags": (whole.replace(b'\\"PRP\\"', b'\\"NNS\\"', 1), "the model is damaged"),
+    }
+    for name, (content, message) in contents.items():
+        (tmp_path / name).write_bytes(content)
+        for command in ("tag", "evaluate"):
+            result = run(command, tmp_path / name, tagger)
+            assert (result.exit_code, result.stdout) == (1, "")
+            assert str(tmp_path / name) in result.stderr
+            assert message in result.stderr
+    for path in (tmp_path / "none", tmp_path):
+        assert (run("tag", path).exit_code, str(path) in run("tag", path).stderr) == (1, True)
+
+
+def test_models_of_another_kind(run: Run, model: Path, tagger: Path, tmp_path: Path) -> None:
+    result = run("tag", model, stdin="They see it .")
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert f"{model}: a parser, where a tagger is needed; use it with `spectral-latent parse`" in result.stderr
+    for command in ("parse", "score"):
+        result = run(command, tagger, stdin="They see it .")
+        assert (result.exit_code, result.stdout) == (1, "")
+        assert f"{tagger}: a tagger, where a parser is needed; use it with `spectral-latent tag`" in result.stderr
+    LatentHMM.fit(["abc", "abd"] * 5).save(tmp_path / "untagged")
+    for command in ("parse", "tag", "evaluate"):
+        result = run(command, tmp_path / "untagged", tmp_path / "untagged")
+        assert (result.exit_code, result.stdout) == (1, "")
+        assert "untagged: a model of sequences without tags, where a" in result.stderr
+
+
+def test_tags_that_are_hard_to_write(run: Run, tmp_path: Path) -> None:
+    LatentHMM.fit_tagged([[("a", 1), ("b", 2)]]).save(tmp_path / "numbers")
+    result = run("tag", tmp_path / "numbers", stdin="a b")
+    assert (result.exit_code, "the tag 1 is no string" in result.stderr) == (1, True)
+    LatentHMM.fit_tagged([[("a", "A/X"), ("b", "B")]]).save(tmp_path / "slash")
+    result = run("tag", tmp_path / "slash", stdin="a b")
+    assert (result.exit_code, result.stdout, "The tag 'A/X'" in result.stderr) == (0, "a/A/X b/B\n", True)
+    row = "1\ta\t_\t{}\t_\t_\t_\t_\t_\t_\n"
+    result = run("tag", tmp_path / "slash", "--format", "conllu", stdin=row.format("_"))
+    assert (result.stdout, result.stderr) == (row.format("A/X"), "")
+
+
+def test_universal_dependencies(run: Run, shared_file: Callable[[str], Path], tmp_path: Path) -> None:
+    train, dev = (shared_file(f"ud/de_gsd/de_gsd-ud-{part}.conllu") for part in ("test", "dev"))
+    assert run("train", "tagger", train, "-o", tmp_path / "model", "-q").exit_code == 0
+    text = dev.read_text(encoding="utf-8")
+    tagged = run("tag", tmp_path / "model", dev)
+    assert tagged.exit_code == 0, tagged.stderr
+    (tmp_path / "tagged.conllu").write_text(tagged.stdout, encoding="utf-8")
+    before, after = (list(read_conllu(path)) for path in (dev, tmp_path / "tagged.conllu"))
+    assert [sentence._replace(upos=()) for sentence in after] == [sentence._replace(upos=()) for sentence in before]
+    tags = [tag for sentence in after for tag in sentence.upos]
+    assert tagged.stdout == filled(text, 3, tags)
+    gold = [tag for sentence in before for tag in sentence.upos]
+    assert sum(map(str.__eq__, tags, gold)) / len(gold) > 0.88
+    assert run("tag", tmp_path / "model", "--format", "conllu", stdin=text).stdout == tagged.stdout

@@ -1,0 +1,177 @@
+"""`spectral-latent train tagger`: what is written, and what is refused."""
+
+import errno
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from spectral_latent.cli.train import ESTIMATORS
+from spectral_latent.corpora import tagged_sentences
+from spectral_latent.sequence import LatentHMM
+
+Run = Callable[..., Any]
+
+ROW = "{}\t{}\t_\t{}\t{}\t_\t_\t_\t_\t_\n"
+DOGS = ROW.format(1, "Dogs", "NOUN", "NNS") + ROW.format(2, "bark", "VERB", "VBP") + "\n"
+
+
+@pytest.fixture
+def refuse(run: Run, tmp_path: Path) -> Callable[..., str]:
+    """Give the function that trains on what cannot be trained on, and returns the message."""
+
+    def train(name: str, content: bytes, *options: str) -> str:
+        (tmp_path / name).write_bytes(content)
+        (tmp_path / "model").write_bytes(b"an older model")
+        result = run("train", "tagger", tmp_path / name, "-o", tmp_path / "model", *options)
+        assert (result.exit_code, result.stdout) == (1, "")
+        assert sorted(path.name for path in tmp_path.iterdir()) == sorted([name, "model"])  # nothing half-written
+        assert (tmp_path / "model").read_bytes() == b"an older model"
+        return str(result.stderr)
+
+    return train
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"", "bad.tagged: no sentences"),
+        (b"\n \n", "bad.tagged: no sentences"),
+        (b"Dogs/NNS bark/VBP\nYes\n", "bad.tagged, line 2: 'Yes' is not a word/TAG"),
+        (b"Dogs/NNS bark/\n", "bad.tagged, line 1: 'bark/' is not a word/TAG"),
+        (b"Dogs/NNS /VBP\n", "bad.tagged, line 1: '/VBP' is not a word/TAG"),
+        (b"(S (NN dog))\n", "bad.tagged, line 1: '(S' is not a word/TAG"),
+        (b"Dogs/NNS\ncaf\xe9/NN\n", "bad.tagged, line 2, byte 4: 0xe9 is not UTF-8"),
+    ],
+)
+def test_texts_that_cannot_be_learnt_from(refuse: Callable[..., str], content: bytes, message: str) -> None:
+    assert message in refuse("bad.tagged", content)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("", "bad.conllu: no sentences"),
+        ("# text = none\n\n", "bad.conllu: no sentences"),
+        (DOGS + "1\tYes\n", "bad.conllu, line 4: 2 columns where CoNLL-U has 10"),
+        (DOGS + ROW.format(2, "Yes", "INTJ", "UH"), "bad.conllu, line 4: the ID '2' is out of order"),
+        (DOGS + ROW.format(1, "Yes", "", "UH"), "bad.conllu, line 4: the column UPOS is empty"),
+        (DOGS + ROW.format(1, "Yes", "_", "UH"), "bad.conllu, line 4: no upos tag for the word 'Yes'"),
+        ("Dogs/NNS\n", "bad.conllu, line 1: 1 column where CoNLL-U has 10"),
+    ],
+)
+def test_conllu_that_cannot_be_learnt_from(refuse: Callable[..., str], content: str, message: str) -> None:
+    assert message in refuse("bad.conllu", content.encode())
+
+
+def test_columns(run: Run, refuse: Callable[..., str], tmp_path: Path) -> None:
+    assert "no xpos tag for the word 'Dogs'" in refuse(
+        "a.conllu", DOGS.replace("NNS", "_").encode(), "--column", "xpos"
+    )
+    (tmp_path / "a.conllu").write_text(DOGS)
+    for options, tags in (([], ["NOUN", "VERB"]), (["--column", "xpos"], ["NNS", "VBP"])):
+        assert run("train", "tagger", tmp_path / "a.conllu", "-o", tmp_path / "model", *options).exit_code == 0
+        assert LatentHMM.load(tmp_path / "model").tags == tags
+    (tmp_path / "a.conllu").unlink()
+    assert "leave out the column 'xpos'" in refuse("a.tagged", b"Dogs/NNS\n", "--column", "xpos")
+
+
+def test_sources_that_do_not_exist(run: Run, tmp_path: Path) -> None:
+    for source, message in (
+        (tmp_path / "none.conllu", "none.conllu: No such file or directory"),
+        (tmp_path, "no tagged files here"),
+        ("nltk:nosuchcorpus", "NLTK has no such tagged corpus"),
+        ("nltk:treebank:trian", "no part 'trian'"),
+    ):
+        result = run("train", "tagger", source, "-o", tmp_path / "model")
+        assert result.exit_code == 1
+        assert message in result.stderr
+
+
+@pytest.mark.parametrize("output", ["none/model", ""])
+def test_where_no_file_can_be(run: Run, taggings: Path, tmp_path: Path, output: str) -> None:
+    assert run("train", "tagger", taggings, "-o", tmp_path / output).exit_code == 1
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        [],
+        ["a.tagged"],
+        ["-o", "model"],
+        ["a.tagged", "-o", "model", "--states", "0"],
+        ["a.tagged", "-o", "model", "--column", "lemma"],
+        ["a.tagged", "-o", "model", "--estimator", "magic"],
+        ["a.tagged", "-o", "model", "--choose-states", "a.tagged"],
+    ],
+)
+def test_wrong_command_lines(run: Run, arguments: list[str]) -> None:
+    assert run("train", "tagger", *arguments).exit_code == 2
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+def test_every_estimator_trains_a_tagger(run: Run, taggings: Path, tmp_path: Path, estimator: str) -> None:
+    model = tmp_path / "model"
+    result = run("train", "tagger", taggings, "-o", model, "--estimator", estimator, "--states", "2")
+    assert result.exit_code == 0, result.stderr
+    assert ("log-likelihood" in result.stderr) == (estimator in {"em", "hybrid", "pivots-em"})
+    assert run("tag", model, stdin="They see it .").stdout == "They/PRP see/VBP it/PRP ./.\n"
+
+
+def test_what_is_told(run: Run, taggings: Path, tmp_path: Path) -> None:
+    result = run("train", "tagger", taggings, "-o", tmp_path / "model", "--states", "1")
+    assert (result.exit_code, result.stdout) == (0, "")
+    first, last = result.stderr.splitlines()
+    assert first == "Training on 18 sentences"
+    assert last.startswith(f"{tmp_path / 'model'}: 11 tags of up to 1 states, 16 words, ")
+    assert run("train", "tagger", taggings, "-o", tmp_path / "model", "--quiet").output == ""
+
+
+def test_settings_and_the_same_bytes(run: Run, taggings: Path, tmp_path: Path) -> None:
+    for name, extra in (("a", []), ("b", ["--jobs", "2"]), ("c", ["--states", "3", "--seed", "7"])):
+        assert run("train", "tagger", taggings, "-o", tmp_path / name, *extra).exit_code == 0
+    assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
+    options = LatentHMM.load(tmp_path / "c").options
+    assert (options.states, options.estimator.seed, options.estimator.estimator) == (3, 7, "spectral")
+
+
+def test_several_sources_and_kinds(run: Run, taggings: Path, tmp_path: Path) -> None:
+    (tmp_path / "a.conllu").write_text(DOGS)
+    result = run("train", "tagger", taggings, tmp_path, "-o", tmp_path / "model")
+    assert result.exit_code == 0
+    assert "Training on 19 sentences" in result.stderr
+    assert {"NOUN", "PRP"} <= set(LatentHMM.load(tmp_path / "model").tags)
+
+
+def test_a_corpus_of_nltk(run: Run, require_corpus: Callable[[str], Any], tmp_path: Path) -> None:
+    require_corpus("treebank")
+    result = run("train", "tagger", "nltk:treebank:train", "-o", tmp_path / "model", "-q")
+    assert result.exit_code == 0, result.stderr
+    assert len(LatentHMM.load(tmp_path / "model").tags) == 45
+    sentences = list(tagged_sentences("nltk:treebank:dev"))
+    text = "".join(" ".join(word for word, _ in sentence) + "\n" for sentence in sentences)
+    tagged = [line.split(" ") for line in run("tag", tmp_path / "model", stdin=text).stdout.splitlines()]
+    pairs = [tuple(token.rpartition("/")[::2]) for line in tagged for token in line]
+    gold = [pair for sentence in sentences for pair in sentence]
+    right = sum(pair == other for pair, other in zip(pairs, gold, strict=True))
+    assert right / len(gold) > 0.94
+
+
+def test_what_cannot_be_written(run: Run, taggings: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    model = tmp_path / "model"
+    model.write_bytes(b"an older model")
+
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("os.replace", full)
+        result = run("train", "tagger", taggings, "-o", model, "-q")
+        assert (result.exit_code, result.stderr) == (1, "Error: No space left on device\n")
+    monkeypatch.setattr("os.access", lambda _, mode: mode != os.W_OK)
+    result = run("train", "tagger", taggings, "-o", model)
+    assert (result.exit_code, "the folder may not be written to; give another" in result.stderr) == (1, True)
+    assert "Training" not in result.stderr  # told before all work
+    assert [(path.name, path.read_bytes()) for path in tmp_path.iterdir()] == [("model", b"an older model")]
