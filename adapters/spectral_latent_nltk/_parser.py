@@ -14,6 +14,7 @@ from nltk.tree import Tree
 from spectral_latent.constituency import FALLBACK, ConstituencyModel, ConstituencyOptions, Phrase
 from spectral_latent.corpora import phrase_from_nltk
 from spectral_latent_nltk._grammar import plain_pcfg
+from spectral_latent_nltk._tokens import tokens_of
 from spectral_latent_nltk._trees import ParseTree
 
 __all__ = ["FALLBACK", "SpectralParser"]
@@ -69,7 +70,7 @@ class SpectralParser(ParserI):
 
         Raises TypeError for a sentence that is not made of strings, and ValueError for n_best < 1.
         """
-        tokens = _tokens(sent)
+        tokens = tokens_of(sent)
         parses = self.model.parse_nbest(tokens, n_best) if tokens else []
         return map(ParseTree.of, parses)
 
@@ -113,16 +114,3 @@ def _phrases(trees: Iterable[Tree]) -> Iterator[Phrase]:
             yield phrase_from_nltk(tree)
         except (TypeError, ValueError) as error:
             raise type(error)(f"tree {number}: {error}") from None
-
-
-def _tokens(sentence: Iterable[str]) -> list[str]:
-    """The tokens, if they are some."""
-    if isinstance(sentence, str):
-        raise TypeError(
-            f"expected a list of tokens, got the string {sentence!r:.60}; split it, as nltk.word_tokenize does"
-        )
-    tokens = list(sentence)
-    for token in tokens:
-        if not isinstance(token, str):
-            raise TypeError(f"expected tokens that are strings, got {token!r:.60}; give the words alone, without tags")
-    return tokens

@@ -36,7 +36,7 @@ __all__ = [
 ]
 
 FORMAT = "spectral_latent"
-VERSION = 1
+VERSION = 2
 _KEY = "model"
 
 Options = TypeVar("Options")
@@ -65,6 +65,10 @@ def save_model(path: str | os.PathLike[str], arrays: Mapping[str, NDArray[Any]],
         os.umask(umask)
         os.chmod(name, 0o666 & ~umask)
         os.replace(name, target)
+    except OSError as error:
+        os.unlink(name)
+        error.filename = str(target)
+        raise
     except BaseException:
         os.unlink(name)
         raise

@@ -96,8 +96,9 @@ class AnchorHMM:
         anchor = choose_anchors(hull.rows, types.tokens, options.states, options.candidates)
         mixtures = anchor_mixtures(hull.rows, hull.rows[anchor], options.sharpness)
         hidden = likeliest(mixtures, Bigrams.of(types.sequences, len(types.names)), options.steps)
-        tokens = float(types.tokens.sum())
+        tokens, n = float(types.tokens.sum()), types.sequences.n_sequences
         share = types.tokens @ mixtures / tokens
+        hidden = replace(hidden, initial=(n * hidden.initial + share) / (n + 1))  # a sentence may begin in any state
         return AnchorHMM(options, types.names, anchor, hidden, hull.rows[anchor], share, hull.spelling, tokens)
 
     @property

@@ -7,7 +7,7 @@
 | `mixtures[x]` | Õ_x (Proposition 4.1) | p(h \\| x): Ω_x = Σ_h Õ_x,h Ω_{a_h} |
 | `share` | π̄ (4) | p(h) = Σ_x p(h \\| x) u_x |
 | `emission` | O (5) | o(x \\| h) = p(h \\| x) u_x / p(h), here (m, n) |
-| `initial` | π (6), (8) | O⁺ u₁; or the likeliest distribution over states |
+| `initial` | π (6), (8) | O⁺ u₁; or the distribution over states that comes nearest |
 | `transition`, `stop` | T (7), (9) | diag(π̄)⁻¹ O⁺ B (O⁺)ᵀ, with B the bigrams; or the likeliest |
 
 Here a state may also be followed by the end of the sequence, a type of its own that only the end emits.
@@ -104,6 +104,12 @@ class Bigrams:
             np.bincount(x, minlength=n_types).astype(float),
         )
 
+    def first_share(self, n_types: int) -> FloatArray:
+        """u₁ (n,), how often sequences begin with each type."""
+        share = np.zeros(n_types)
+        share[self.first] = self.first_count / self.first_count.sum()
+        return share
+
 
 def _shares(mixtures: FloatArray, unigrams: FloatArray) -> tuple[FloatArray, FloatArray]:
     """π̄ (m,) and O (m, n): equations 4 and 5."""
@@ -112,7 +118,7 @@ def _shares(mixtures: FloatArray, unigrams: FloatArray) -> tuple[FloatArray, Flo
     return share, (mixtures * u[:, None]).T / np.maximum(share, _TINY)[:, None]
 
 
-def _with_end(share: FloatArray, emission: FloatArray, joint: FloatArray, initial: FloatArray) -> HiddenMarkov:
+def _with_end(emission: FloatArray, joint: FloatArray, initial: FloatArray) -> HiddenMarkov:
     """The model of p(next state or end | state), rows (m, m + 1) that sum to one."""
     going_on = np.maximum(joint[:, :-1].sum(axis=1, keepdims=True), _TINY)
     return HiddenMarkov(initial, joint[:, :-1] / going_on, joint[:, -1].copy(), emission)
@@ -131,15 +137,13 @@ def closed_form(mixtures: FloatArray, bigrams: Bigrams) -> HiddenMarkov:
     total = bigrams.count.sum()
     counts = sparse.csr_array((bigrams.count / total, (bigrams.before, bigrams.after)), shape=(n, n + 1))
     joint = inverse @ (counts @ extended.T) / share[:, None]
-    first = np.zeros(n)
-    first[bigrams.first] = bigrams.first_count / bigrams.first_count.sum()
-    return _with_end(share, emission, joint, inverse @ first)
+    return _with_end(emission, joint, inverse @ bigrams.first_share(n))
 
 
 def likeliest(mixtures: FloatArray, bigrams: Bigrams, steps: int) -> HiddenMarkov:
-    """Equations 4 and 5; then 8 and 9, by so many steps of EM, both from uniform distributions.
+    """Equations 4 and 5; 8, by exact least squares over the simplex; 9, by so many steps of EM from uniform rows.
 
-    The likelihoods of (8) and (9) are concave, so that EM nears the optimum; early steps stay nearer to uniform.
+    The likelihood (9) is concave, so that EM nears its optimum; early steps stay nearer to uniform.
     mixtures: (n, m).
     """
     n, m = mixtures.shape
@@ -147,12 +151,9 @@ def likeliest(mixtures: FloatArray, bigrams: Bigrams, steps: int) -> HiddenMarko
     emits = np.zeros((n + 1, m + 1))
     emits[:n, :m], emits[n, m] = emission.T, 1.0
     left, right = emits[bigrams.before, :m] * share, emits[bigrams.after]
-    first = emission.T[bigrams.first]
-    initial, joint = np.full(m, 1.0 / m), np.full((m, m + 1), 1.0 / (m + 1))
+    joint = np.full((m, m + 1), 1.0 / (m + 1))
     for _ in range(steps):
         weight = bigrams.count / np.maximum(np.einsum("km,km->k", left @ joint, right), _TINY)
         joint = joint * ((left * weight[:, None]).T @ right)
         joint /= np.maximum(joint.sum(axis=1, keepdims=True), _TINY)
-        initial = initial * ((bigrams.first_count / np.maximum(first @ initial, _TINY)) @ first)
-        initial /= initial.sum()
-    return _with_end(share, emission, joint, initial)
+    return _with_end(emission, joint, convex_weights(bigrams.first_share(n)[None, :], emission).weights[0])

@@ -148,7 +148,7 @@ class Decoder:
     def marginals(self, terminal: IntArray, start: IntArray) -> TagMarginals:
         """Of all positions (N,) of sequences; where the latent marginals are all zero, those of the plain model."""
         trellis, plain = self.trellis(terminal, start)
-        mu = self._marginals(self.latent, trellis)
+        mu = plain if self.latent is self.plain else self._marginals(self.latent, trellis)
         lost = np.maximum.reduceat(mu, trellis.candidates.start[:-1]) <= _TINY
         return TagMarginals(trellis.candidates, np.where(lost[trellis.candidates.position], plain, mu))
 
@@ -156,10 +156,13 @@ class Decoder:
         """The forest of one sequence, and the logarithm of every edge's factor in a path's probability (E,)."""
         trellis, _ = self.trellis(terminal, np.array([0, len(terminal)]))
         forest = trellis.forest
-        inner = inside(self.latent, forest)
-        outer = outside(self.latent, forest, inner)
-        by_edge = np.abs(edge_marginals(self.latent, forest, inner, outer))
-        by_item = np.bincount(forest.item, by_edge, minlength=forest.n_items)
+        for operators in (self.latent, self.plain):  # the second where estimates are all zero
+            inner = inside(operators, forest)
+            outer = outside(operators, forest, inner)
+            by_edge = np.abs(edge_marginals(operators, forest, inner, outer))
+            by_item = np.bincount(forest.item, by_edge, minlength=forest.n_items)
+            if by_item[forest.root].sum() > 0:
+                break
         at_root = np.zeros(forest.n_items)
         at_root[forest.root] = np.log(np.maximum(by_item[forest.root] / by_item[forest.root].sum(), _TINY))
         share = np.log(np.maximum(by_edge, _TINY) / np.maximum(by_item, _TINY)[forest.item])

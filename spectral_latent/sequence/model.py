@@ -165,13 +165,18 @@ class LatentHMM:
     @cached_property
     def _predictor(self) -> Predictor:
         n_terminals = self.observations.n_terminals
-        return Predictor.of(self._proper(self.latent), self._proper(self.plain), n_terminals, self.floor)
+        plain, latent = self._proper
+        return Predictor.of(latent, plain, n_terminals, self.floor)
 
-    def _proper(self, operators: ObservableOperators) -> ObservableOperators:
-        """Operators whose plain emissions sum to one: those of a lexicon add to words what is kept for unseen ones."""
+    @cached_property
+    def _proper(self) -> tuple[ObservableOperators, ObservableOperators]:
+        """Plain and latent operators, scaled so that plain emissions sum to one.
+
+        Those of a lexicon add to words what is kept for unseen ones.
+        """
         tag = self.plain.rules.leaf[:, 0]
-        total = np.bincount(tag, self.plain.leaf[:, 0], minlength=len(self.tags))
-        return replace(operators, leaf=operators.leaf / total[tag, None])
+        scale = 1.0 / np.bincount(tag, self.plain.leaf[:, 0], minlength=len(self.tags))[tag, None]
+        return replace(self.plain, leaf=self.plain.leaf * scale), replace(self.latent, leaf=self.latent.leaf * scale)
 
     def _names(self, found: IntArray) -> list[Any]:
         """Tags by their names; states by their numbers."""
@@ -209,6 +214,8 @@ class LatentHMM:
 
         Raises ValueError for an untagged model without states; see `hidden`.
         """
+        if not len(sequence):
+            return np.zeros((0, len(self.tags) if self.is_tagged else self.hidden.n_states))
         if not self.is_tagged:
             return self._state_marginals([sequence])
         decoder, terminal, start = self._read([sequence])
@@ -238,7 +245,7 @@ class LatentHMM:
         columns = self._sequences(sequences)
         builder = TrellisBuilder(self.latent.rules, len(self.tags))
         forest = builder.build(columns.start, builder.candidates(columns.terminal)).forest
-        latent = self._proper(self.latent)
+        _, latent = self._proper
         return total_weight(latent, forest, inside(latent, forest))
 
     def log_probabilities(self, sequences: Iterable[Sequence[Any]]) -> FloatArray:
@@ -265,9 +272,9 @@ class LatentHMM:
         words = (self.observations.terminals_of([word for word, _ in row]) for row in rows)
         columns = Sequences.of(words, ([known.get(tag, -1) for _, tag in row] for row in rows))
         forest = Forest.of_trees(columns.trees(len(self.tags)), self.latent.rules)
-        latent, plain = (tree_weights(self._proper(operators), forest) for operators in (self.latent, self.plain))
+        plain, latent = (tree_weights(operators, forest) for operators in self._proper)
         estimate = np.where(latent.sign > 0, latent.log, -np.inf)
-        return np.asarray(np.maximum(estimate, plain.log + np.log(self.floor)))
+        return np.asarray(np.maximum(estimate, plain.log + (np.log(self.floor) if self.floor else -np.inf)))
 
     def following(self, prefix: Sequence[Any]) -> dict[Hashable, float]:
         """The probability of each observation after a prefix, and of `END`; likeliest first.
@@ -375,12 +382,20 @@ def _shards(rows: Iterable[tuple[list[int], list[int]]]) -> SequenceShards:
     return shards
 
 
+def _is_hashable(value: object) -> bool:
+    try:
+        hash(value)
+    except TypeError:
+        return False
+    return True
+
+
 def _pairs(sentence: Iterable[tuple[str, Tag]], number: int) -> list[tuple[str, Tag]]:
     """The tokens of a sentence; EstimationError if one is no pair of a string and something hashable."""
     tokens = list(sentence)
     for place, token in enumerate(tokens, start=1):
         pair = isinstance(token, tuple | list) and len(token) == 2 and isinstance(token[0], str)
-        if not pair or not isinstance(token[1], Hashable) or token[1] is None:
+        if not pair or token[1] is None or not _is_hashable(token[1]):
             raise EstimationError(
                 f"sentence {number}, token {place}: {token!r:.80} is not a pair of a word and its tag"
             )

@@ -165,8 +165,10 @@ class Predictor:
     ) -> list[list[int]]:
         """n sequences of terminals 0 ... n_known - 1; of the given length, or of any.
 
-        Raises ValueError if one grows longer than max_length.
+        Raises ValueError if one grows longer than max_length, or nothing that may follow has a positive probability.
         """
+        if length is not None and length < 1:
+            raise ValueError(f"the length of a sequence must be at least 1, not {length}")
         n_terminals = len(self.least) // 2
         known = np.tile(np.arange(n_terminals) < n_known, 2)
         is_last = np.arange(2 * n_terminals) >= n_terminals
@@ -179,6 +181,8 @@ class Predictor:
             if length is not None:
                 p *= is_last == (len(growing[0]) + 1 == length)
             ends = np.cumsum(p, axis=1)
+            if not (ends[:, -1] > 0).all():
+                raise ValueError("no such sequence of observations that were seen has a positive probability")
             event = np.minimum((ends <= rng.random((len(p), 1)) * ends[:, -1:]).sum(axis=1), 2 * n_terminals - 1)
             for prefix, e in zip(growing, event.tolist(), strict=True):
                 prefix.append(e % n_terminals)

@@ -75,6 +75,12 @@ class SequenceOptions:
     beam: float = 1e-3
     threshold: float = 1e-3
 
+    def __post_init__(self) -> None:
+        if self.states is not None and self.states < 1:
+            raise ValueError(f"states must be at least 1, not {self.states}")
+        if self.back_off <= 0 or not 0.0 <= (self.floor or 0.0) < 1.0:
+            raise ValueError("back_off must be positive, and floor at least 0 and less than 1")
+
 
 class Learnt(NamedTuple):
     """The latent model, the plain one over the same rules, which has one state for each tag; their shares, and ε."""
@@ -121,7 +127,7 @@ class _Data:
         for sequences in shards:
             count += np.bincount(sequences.tag, minlength=n_tags)
         prior = count / count.sum()
-        rules = _transitions(prior, shards.n_sequences / shards.n_positions, back_off)
+        rules = _transitions(prior, shards.n_sequences / (shards.n_positions + 1), back_off)
         return _Data(shards, prior, features, unseen._replace(rules=rules))
 
     def __iter__(self) -> Iterator[Shard]:
@@ -174,7 +180,7 @@ def learn_tagged(
         shards,
         n_tags,
         features=lambda sequences: tagged_features(sequences, ladders, n_tags),
-        unseen=Unseen(leaves=lambda moments: smooth_emissions(lexicon, moments, families)),
+        unseen=Unseen(lambda moments: smooth_emissions(lexicon, moments, families), fragments=options.back_off),
         back_off=options.back_off,
     )
     estimator = replace(options.estimator, states=_STATES if options.states is None else options.states)
@@ -212,7 +218,8 @@ def _choose(
     The others are learnt from.  Of equal choices, the smallest number of states and the largest ε.
     """
     floor = _FLOOR if options.floor is None else options.floor
-    if sequences.n_sequences < 2 * _HELD_OUT or (options.states is not None and options.floor is not None):
+    is_chosen = options.floor is not None or options.estimator.estimator != "spectral"
+    if sequences.n_sequences < 2 * _HELD_OUT or (options.states is not None and is_chosen):
         return _Choice(options.states or 1, floor)
     held_out = np.arange(sequences.n_sequences) % _HELD_OUT == 0
     trial = sequences.part(held_out)
@@ -239,12 +246,20 @@ def _choose(
     return _Choice(chosen, floors[int(np.argmax([score(chosen, floor) for floor in floors]))])
 
 
-def _with_unseen(model: HiddenMarkov, sequences: Sequences) -> HiddenMarkov:
-    """The model with a share of every state's emissions for what was never seen."""
-    count = np.bincount(sequences.terminal).astype(float)
-    share = Alphabet.unseen_tokens(count) / (len(sequences.terminal) + Alphabet.unseen_tokens(count))
-    unseen = np.full((model.n_states, 1), share)
-    return replace(model, emission=np.concatenate([(1.0 - share) * model.emission, unseen], axis=1))
+def _smoothed(model: HiddenMarkov, sequences: Sequences, tokens: float) -> HiddenMarkov:
+    """The model in which any state may begin, end and follow, `tokens` times of all, and emit what was never seen."""
+    n, m = len(sequences.terminal), model.n_states
+    unseen = Alphabet.unseen_tokens(np.bincount(sequences.terminal).astype(float))
+
+    def mixed(p: FloatArray, mean: float) -> FloatArray:
+        return np.asarray((n * p + tokens * mean) / (n + tokens))
+
+    return HiddenMarkov(
+        mixed(model.initial, 1.0 / m),
+        mixed(model.transition, 1.0 / m),
+        mixed(model.stop, sequences.n_sequences / (n + 1)),
+        np.concatenate([n * model.emission, np.full((m, 1), unseen)], axis=1) / (n + unseen),
+    )
 
 
 def _hidden_markov(
@@ -288,4 +303,4 @@ def learn_untagged(
     sequences, whole = data.whole()
     model = _hidden_markov(sequences, len(alphabet.known), whole, estimator, jobs, listener)
     plain = relative_frequencies(whole.trees, whole.unseen)
-    return Learnt(data.prior, plain, _with_unseen(model, sequences).operators(), 0.0)
+    return Learnt(data.prior, plain, _smoothed(model, sequences, options.back_off).operators(), 0.0)

@@ -1,3 +1,3 @@
 import pytest
 
-pytest.register_assert_rewrite("tests.conformance.parsers")
+pytest.register_assert_rewrite("tests.conformance.parsers", "tests.conformance.taggers")

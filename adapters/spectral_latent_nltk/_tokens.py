@@ -1,0 +1,45 @@
+"""Sentences as NLTK's users give them."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable
+
+__all__ = ["pairs_of", "tokens_of"]
+
+Tag = Hashable
+
+
+def tokens_of(sentence: Iterable[str]) -> list[str]:
+    """The tokens, if they are some.
+
+    >>> tokens_of(token for token in ("It", "rains"))
+    ['It', 'rains']
+    """
+    if isinstance(sentence, str):
+        raise TypeError(
+            f"expected a list of tokens, got the string {sentence!r:.60}; split it, as nltk.word_tokenize does"
+        )
+    tokens = list(sentence)
+    for token in tokens:
+        if not isinstance(token, str):
+            raise TypeError(f"expected tokens that are strings, got {token!r:.60}; give the words alone, without tags")
+    return tokens
+
+
+def pairs_of(sentence: Iterable[tuple[str, Tag]]) -> list[tuple[str, Tag]]:
+    """The tokens with their tags, if they are such.
+
+    >>> pairs_of([("It", "PRP"), ["rains", None]])
+    [('It', 'PRP'), ('rains', None)]
+    """
+    if isinstance(sentence, str | bytes):
+        raise TypeError(f"expected a list of pairs of a word and its tag, got {sentence!r:.60}")
+    pairs = list(sentence)
+    for pair in pairs:
+        if not isinstance(pair, tuple | list) or len(pair) != 2 or not isinstance(pair[0], str):
+            raise TypeError(f"expected pairs of a word and its tag, got {pair!r:.60}")
+        try:
+            hash(pair[1])
+        except TypeError:
+            raise TypeError(f"expected a tag that can be hashed, got {pair[1]!r:.60}") from None
+    return [(word, tag) for word, tag in pairs]

@@ -1,0 +1,159 @@
+"""Hidden Markov models whose probabilities are log-linear (Berg-Kirkpatrick et al. 2010), by direct gradient.
+
+| here | paper | meaning |
+| --- | --- | --- |
+| `phi` φ | f | features (n, s) of types: spelling, and the word itself where it is frequent |
+| `emission` W | w | weights (m, s): o(x \\| h) ∝ exp(W_h · φ_x) (2) |
+| `step`, `initial` | w | logits of the next state or the end (m, m + 1), and of the first state (m,) |
+| e(h, x) | e_{d,c} | expected counts, the E-step of the core |
+| Σ_x e(h, x) φ_x - e(h) Σ_x o(x \\| h) φ_x | ∇ℓ (4) | the gradient for W_h; that of logits is e - e(h) p |
+| `penalty` κ | κ | the objective is log p(data) - κ ‖w‖² |
+
+By Fisher's identity the gradient of the log-likelihood is that of the expected complete log-likelihood (section 4), so
+that L-BFGS climbs the likelihood itself.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from scipy import sparse
+from scipy.optimize import minimize
+from scipy.special import log_softmax, softmax
+from threadpoolctl import threadpool_limits
+
+from spectral_latent.estimation import Listener, Progress, expectation, silent
+from spectral_latent.sequence.hidden_markov import HiddenMarkov
+from spectral_latent.sequence.vocabulary import SpellingFeatures, Types
+from spectral_latent.trees import FloatArray, SkeletalTrees
+
+__all__ = ["LogLinear", "LogLinearOptions", "log_linear", "word_features"]
+
+
+@dataclass(frozen=True)
+class LogLinearOptions:
+    """Settings of training.
+
+    states: m.
+    cutoff: words of so many tokens have a feature of their own.
+    penalty: κ.
+    iterations: the most of L-BFGS.
+    spread: the standard deviation of the weights at the start.
+    seed: of these weights.
+    """
+
+    states: int = 12
+    cutoff: int = 1
+    penalty: float = 0.1
+    iterations: int = 100
+    spread: float = 0.1
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if min(self.states, self.cutoff, self.iterations) < 1 or self.penalty < 0 or self.spread <= 0:
+            raise ValueError("states, cutoff and iterations must be at least 1, penalty not negative, spread positive")
+
+
+def word_features(types: Types, cutoff: int) -> sparse.csr_array:
+    """φ (n, s): those of spelling (see `SpellingFeatures`), then one for each type of so many tokens.
+
+    >>> word_features(Types.of([["a", "b"], ["a"]]), cutoff=2).toarray()[:, -1]
+    array([1., 0.])
+    """
+    spelling = SpellingFeatures.of(types.names).matrix(types.names, types.capital)
+    identity = sparse.eye_array(len(types.names), format="csc")[:, types.tokens >= cutoff]
+    return sparse.csr_array(sparse.hstack([spelling, identity], format="csr"))
+
+
+class LogLinear(NamedTuple):
+    """The weights of the head of this module; as one vector, in this order."""
+
+    initial: FloatArray  # (m,)
+    step: FloatArray  # (m, m + 1)
+    emission: FloatArray  # (m, s)
+
+    @staticmethod
+    def of_vector(vector: FloatArray, n_states: int) -> LogLinear:
+        """The inverse of `vector`."""
+        m = n_states
+        initial, step, emission = np.split(vector, [m, m + m * (m + 1)])
+        return LogLinear(initial, step.reshape(m, m + 1), emission.reshape(m, -1))
+
+    @property
+    def vector(self) -> FloatArray:
+        """All weights, (m + m (m + 1) + m s,)."""
+        return np.concatenate([self.initial, self.step.ravel(), self.emission.ravel()])
+
+    def hidden(self, phi: sparse.csr_array) -> HiddenMarkov:
+        """The model with these weights.
+
+        >>> zero = LogLinear(np.zeros(2), np.zeros((2, 3)), np.zeros((2, 1)))
+        >>> model = zero.hidden(sparse.csr_array(np.ones((4, 1))))
+        >>> model.stop, model.transition[0], model.emission[0]
+        (array([0.33, 0.33]), array([0.5, 0.5]), array([0.25, 0.25, 0.25, 0.25]))
+        """
+        step = log_softmax(self.step, axis=1)
+        return HiddenMarkov(
+            initial=softmax(self.initial),
+            transition=softmax(step[:, :-1], axis=1),
+            stop=np.exp(step[:, -1]),
+            emission=softmax(np.ascontiguousarray((phi @ self.emission.T).T), axis=1),
+        )
+
+    def value_and_gradient(
+        self, phi: sparse.csr_array, trees: SkeletalTrees, penalty: float
+    ) -> tuple[float, LogLinear]:
+        """log p(trees) - κ ‖w‖², and its gradient, of the untagged s-trees of sequences."""
+        model = self.hidden(phi)
+        counts = expectation(model.operators(), trees)
+        (stop,), (spine,) = counts.unary, counts.binary
+        steps = np.column_stack([spine.multiplied_out().sum(axis=1), np.diagonal(stop)])  # (m, m + 1)
+        going_on = (1.0 - model.stop)[:, None] * model.transition
+        by_state = counts.leaf.sum(axis=0)[:, None]
+        gradient = LogLinear(
+            initial=counts.root[1] - counts.root[1].sum() * model.initial,
+            step=steps - steps.sum(axis=1, keepdims=True) * np.column_stack([going_on, model.stop]),
+            emission=(phi.T @ (counts.leaf.T - by_state * model.emission).T).T,
+        )
+        w = self.vector
+        return counts.log_likelihood - penalty * float(w @ w), LogLinear(
+            *(part - 2.0 * penalty * own for part, own in zip(gradient, self, strict=True))
+        )
+
+
+def log_linear(types: Types, options: LogLinearOptions | None = None, listener: Listener = silent) -> HiddenMarkov:
+    """Where L-BFGS ends from random weights; the same seed gives the same model.
+
+    >>> types = Types.of([["the", "cat", "sleeps"], ["a", "dog", "barks"]] * 3)
+    >>> log_linear(types, LogLinearOptions(states=2, iterations=5)).emission.sum(axis=1)
+    array([1., 1.])
+    """
+    options = options or LogLinearOptions()
+    phi, trees, m = word_features(types, options.cutoff), types.sequences.trees(n_tags=1), options.states
+    size = m + m * (m + 1) + m * phi.shape[1]
+    start = options.spread * np.random.default_rng(options.seed).standard_normal(size)
+    n_tokens = len(types.sequences.terminal)
+    done = 0
+
+    def negative(vector: FloatArray) -> tuple[float, FloatArray]:
+        value, gradient = LogLinear.of_vector(vector, m).value_and_gradient(phi, trees, options.penalty)
+        return -value / n_tokens, -gradient.vector / n_tokens
+
+    def told(intermediate_result: object) -> None:
+        nonlocal done
+        done += 1
+        value = -float(getattr(intermediate_result, "fun", np.nan)) * n_tokens
+        listener(Progress("L-BFGS", done, options.iterations, value))
+
+    with threadpool_limits(1):
+        found = minimize(
+            negative,
+            start,
+            jac=True,
+            method="L-BFGS-B",
+            callback=told,
+            options={"maxiter": options.iterations, "ftol": 1e-9, "gtol": 1e-7},
+        )
+    return LogLinear.of_vector(found.x, m).hidden(phi)

@@ -1,0 +1,327 @@
+"""The latent hidden Markov model as NLTK's tagger."""
+
+import itertools
+import math
+import random
+from collections.abc import Callable, Hashable, Iterable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from nltk.probability import LidstoneProbDist
+from nltk.tag import DefaultTagger, HiddenMarkovModelTagger, UnigramTagger
+from nltk.tag.util import untag
+
+from spectral_latent.corpora import tagged_sentences
+from spectral_latent.estimation import EstimationError, EstimatorOptions
+from spectral_latent.evaluation import many_to_one, score_tags
+from spectral_latent.sequence import LatentHMM, SequenceOptions
+from spectral_latent_nltk import LatentHMMTagger
+from tests.conformance.taggers import (
+    HiddenMarkovTaggerConformance,
+    LearntTaggerConformance,
+    Tagged,
+    TaggerConformance,
+)
+
+SUBJECTS = ["They/PRP", "The/DT dogs/NNS", "Old/JJ dogs/NNS", "The/DT saw/NN", "It/PRP"]
+VERBS = ["saw/VBD", "can/MD see/VB", "see/VBP", "left/VBD"]
+OBJECTS = ["", "it/PRP", "the/DT old/JJ can/NN", "dogs/NNS with/IN the/DT saw/NN", "them/PRP"]
+ENDS = ["", "./."]
+
+
+def corpus() -> list[Tagged]:
+    sentences = (" ".join(parts) for parts in itertools.product(SUBJECTS, VERBS, OBJECTS, ENDS))
+    return [[tuple(token.split("/")) for token in sentence.split()] for sentence in sentences]
+
+
+def words() -> list[list[str]]:
+    return [untag(sentence) for sentence in corpus()[::7]]
+
+
+class _Corpus:
+    @staticmethod
+    def examples() -> list[Tagged]:
+        return corpus()
+
+    @staticmethod
+    def sentences() -> list[list[str]]:
+        return words()
+
+
+class TestLatentHMMTagger(_Corpus, LearntTaggerConformance, HiddenMarkovTaggerConformance):
+    exact = False
+
+    @staticmethod
+    def train(examples: Iterable[Any]) -> LatentHMMTagger:
+        return LatentHMMTagger.train(examples, n_states=2)
+
+
+class TestByEM(_Corpus, HiddenMarkovTaggerConformance):
+    """Probabilities, where the spectral estimator has estimates."""
+
+    @staticmethod
+    def train(examples: Iterable[Any]) -> LatentHMMTagger:
+        return LatentHMMTagger.train(examples, 2, options=SequenceOptions(estimator=EstimatorOptions("em")))
+
+
+class TestWithoutTags(_Corpus, LearntTaggerConformance, HiddenMarkovTaggerConformance):
+    """States learnt from the same sentences; what is no pair is given to the tagger as it is."""
+
+    @staticmethod
+    def train(examples: Iterable[Any]) -> LatentHMMTagger:
+        if isinstance(examples, Iterable) and not isinstance(examples, str | bytes):
+            examples = map(_words_if_pairs, examples)
+        options = SequenceOptions(estimator=EstimatorOptions("em", iterations=20))
+        return LatentHMMTagger.train_unsupervised(examples, 4, options=options)
+
+    def tags(self, tagger: Any) -> set[Any]:
+        return {"0", "1", "2", "3"}
+
+
+def _words_if_pairs(example: Any) -> Any:
+    example = list(example) if isinstance(example, Iterable) and not isinstance(example, str | bytes) else example
+    pairs = isinstance(example, list) and all(isinstance(t, tuple) and len(t) == 2 for t in example)
+    return untag(example) if pairs else example
+
+
+class TestDefaultTagger(_Corpus, TaggerConformance):
+    """NLTK's own pass too."""
+
+    @staticmethod
+    def train(examples: Iterable[Any]) -> DefaultTagger:
+        return DefaultTagger("NN")
+
+
+class TestUnigramTagger(_Corpus, TaggerConformance):
+    @staticmethod
+    def train(examples: Iterable[Any]) -> UnigramTagger:
+        return UnigramTagger(examples, backoff=DefaultTagger("NN"))
+
+
+def _lidstone(counts: Any, bins: int) -> LidstoneProbDist:
+    return LidstoneProbDist(counts, 0.1, bins)
+
+
+class TestHiddenMarkovModelTagger(_Corpus, HiddenMarkovTaggerConformance):
+    @staticmethod
+    def train(examples: Iterable[Any]) -> HiddenMarkovModelTagger:
+        return HiddenMarkovModelTagger.train(examples, estimator=_lidstone)
+
+    def test_empty_sentences(self, tagger: Any) -> None:
+        with pytest.raises(IndexError):
+            tagger.tag([])
+
+
+@pytest.fixture(scope="module")
+def tagger() -> LatentHMMTagger:
+    return LatentHMMTagger.train(corpus(), n_states=2)
+
+
+@pytest.fixture(scope="module")
+def treebank_tagger(require_corpus: Callable[[str], Any]) -> LatentHMMTagger:
+    require_corpus("treebank")
+    return LatentHMMTagger.train(tagged_sentences("nltk:treebank:train"))
+
+
+def test_learns_the_tags(tagger: LatentHMMTagger) -> None:
+    assert tagger.tag_sents(map(untag, corpus())) == corpus()
+    assert tagger.tag(["The", "can", "can", "see", "."])[1:3] == [("can", "NN"), ("can", "MD")]
+
+
+def test_a_sentence_that_begins_as_none_did(tagger: LatentHMMTagger) -> None:
+    words = [".", "The", "dogs", "left", "them", "."]
+    tags = [".", "DT", "NNS", "VBD", "PRP", "."]
+    assert [tag for _, tag in tagger.tag(words)] == tagger.best_path(words) == tags
+    assert tagger.log_probability(list(zip(words, tags, strict=True))) > -math.inf
+
+
+def test_settings() -> None:
+    options = SequenceOptions(back_off=2.0)
+    assert LatentHMMTagger.train(corpus()).model.options == SequenceOptions()
+    assert LatentHMMTagger.train(corpus(), options=options).model.options == options
+    changed = LatentHMMTagger.train(corpus(), 3, jobs=2, options=options).model.options
+    assert changed == SequenceOptions(states=3, back_off=2.0)
+    for n_states in (0, -1):
+        for train in (LatentHMMTagger.train, LatentHMMTagger.train_unsupervised):
+            with pytest.raises(ValueError, match="n_states must be at least 1"):
+                train([], n_states)
+
+
+@pytest.mark.parametrize(
+    ("sentences", "error", "message"),
+    [
+        ([("It", "PRP"), ("rains", "VBZ")], TypeError, "sentence 1: expected pairs of a word and its tag, got 'It'"),
+        (["It/PRP"], TypeError, "sentence 1: expected a list of pairs of a word and its tag, got 'It/PRP'"),
+        ([["It", "rains"]], TypeError, "sentence 1: expected pairs .* got 'It'"),
+        ([[("It", "PRP")], [("rains", ["VBZ"])]], TypeError, "sentence 2: expected a tag that can be hashed"),
+        ([[("It", "PRP"), ("rains", None)]], EstimationError, "sentence 1, token 2: .* not a pair"),
+        ([[("It", "PRP")], []], EstimationError, "sequence 2 is empty; leave it out"),
+        ([], EstimationError, "no sequences to learn from"),
+    ],
+)
+def test_what_cannot_be_learnt_from(sentences: Any, error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=message):
+        LatentHMMTagger.train(sentences)
+
+
+@pytest.mark.parametrize(
+    ("sentences", "error", "message"),
+    [
+        (["It rains"], TypeError, "sentence 1: expected a list of tokens, got the string 'It rains'"),
+        ([["It"], [("rains", "VBZ")]], TypeError, "sentence 2: .*give the words alone, without tags"),
+        ([["It"], []], EstimationError, "sequence 2 is empty; leave it out"),
+        ([], EstimationError, "no sequences to learn from"),
+    ],
+)
+def test_what_states_cannot_be_learnt_from(sentences: Any, error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=message):
+        LatentHMMTagger.train_unsupervised(sentences, 2)
+
+
+def test_models_that_cannot_tag() -> None:
+    with pytest.raises(ValueError, match="name hybrid, clustering or em"):
+        LatentHMMTagger.train_unsupervised(words(), 2, options=SequenceOptions())
+    with pytest.raises(ValueError, match="spectral operators have no states"):
+        LatentHMMTagger(LatentHMM.fit(words()))
+
+
+def test_a_single_tag() -> None:
+    sentences = [[(word, "X") for word, _ in sentence] for sentence in corpus()]
+    tagger = LatentHMMTagger.train(sentences)
+    assert tagger.accuracy(sentences) == 1.0
+    assert tagger.best_path(["never", "seen"]) == ["X", "X"]
+    sample = tagger.random_sample(random.Random(0), 4)
+    assert {tag for _, tag in sample} == {"X"}
+    of_words, with_tags = (tagger.log_probability([(word, tag) for word, _ in sample]) for tag in (None, "X"))
+    assert with_tags == pytest.approx(of_words, rel=0.05)
+
+
+def test_a_single_token() -> None:
+    tagger = LatentHMMTagger.train([[("Rain", "NN")]])
+    assert tagger.tag(["Rain", "falls"]) == [("Rain", "NN"), ("falls", "NN")]
+    assert tagger.random_sample(random.Random(0), 1) == [("Rain", "NN")]
+
+
+def test_longer_than_anything_seen() -> None:
+    tagger = LatentHMMTagger.train([[("Rain", "NN")]])
+    assert tagger.log_probability([("Rain", None), ("Rain", None)]) > -math.inf
+    assert tagger.random_sample(random.Random(0), 2) == [("Rain", "NN")] * 2
+
+
+def test_inconsistent_tagging() -> None:
+    """One sentence with two taggings: the more frequent one is found, and the other has a smaller probability."""
+    often, rarely = ([("saws", tag), ("saw", other)] for tag, other in (("NNS", "VBD"), ("VBZ", "NN")))
+    tagger = LatentHMMTagger.train([often] * 6 + [rarely] * 3)
+    assert tagger.tag(["saws", "saw"]) == often
+    assert tagger.best_path(["saws", "saw"]) == ["NNS", "VBD"]
+    assert tagger.log_probability(often) > tagger.log_probability(rarely) > -math.inf
+
+
+@pytest.mark.parametrize("tags", [(1, 2), (("N", 1), ("V", None)), ("", "V"), ("N\ud800", "V/ V")])
+def test_tags_are_anything_hashable(tags: tuple[Hashable, Hashable], tmp_path: Path) -> None:
+    sentences = [[("dogs", tags[0]), ("bark", tags[1])], [("cats", tags[0]), ("sleep", tags[1])]]
+    tagger = LatentHMMTagger.train(sentences)
+    tagger.save(tmp_path / "model")
+    for each in (tagger, LatentHMMTagger.load(tmp_path / "model")):
+        assert each.tag_sents(map(untag, sentences)) == sentences
+        assert -math.inf < each.log_probability(sentences[0]) < 0.0
+
+
+def test_log_probability_is_that_of_the_model(tagger: LatentHMMTagger) -> None:
+    for sentence in corpus()[::9]:
+        (joint,) = tagger.model.joint_log_probabilities([sentence])
+        (total,) = tagger.model.log_probabilities([untag(sentence)])
+        assert tagger.log_probability(iter(sentence)) == pytest.approx(joint / math.log(2), rel=1e-12)
+        no_tags = [(word, None) for word in untag(sentence)]
+        assert tagger.log_probability(no_tags) == pytest.approx(total / math.log(2), rel=1e-12)
+
+
+def test_log_probability_of_states_is_that_of_the_model() -> None:
+    options = SequenceOptions(estimator=EstimatorOptions("em", iterations=20))
+    tagger = LatentHMMTagger.train_unsupervised(words(), 3, options=options)
+    hidden, sentence = tagger.model.hidden, words()[0]
+    x = tagger.model.observations.terminals_of(sentence)
+    path = tagger.best_path(sentence)
+    states = list(map(int, path))
+    p = hidden.initial[states[0]] * hidden.emission[states, x].prod() * hidden.stop[states[-1]]
+    for before, after in itertools.pairwise(states):
+        p *= (1.0 - hidden.stop[before]) * hidden.transition[before, after]
+    assert tagger.log_probability(zip(sentence, path, strict=True)) == pytest.approx(math.log2(p))
+    assert tagger.log_probability([(word, "3") for word in sentence]) == -math.inf
+    assert tagger.log_probability([(word, 0) for word in sentence]) == -math.inf
+
+
+def test_log_probability_of_what_has_none(tagger: LatentHMMTagger) -> None:
+    assert tagger.log_probability([("dogs", "unknown")]) == -math.inf
+    assert tagger.log_probability([("dogs", "NNS"), ("saw", "unknown")]) == -math.inf
+    with pytest.raises(ValueError, match="empty sequence"):
+        tagger.log_probability([])
+    with pytest.raises(ValueError, match="or none of them"):
+        tagger.log_probability([("dogs", "NNS"), ("saw", None)])
+    for sequence in ("dogs", ["dogs", "saw"], [("dogs",)], [(1, "NNS")], None):
+        with pytest.raises(TypeError):
+            tagger.log_probability(sequence)
+
+
+def test_random_sentences(tagger: LatentHMMTagger) -> None:
+    assert tagger.random_sample(random.Random(0), 0) == []
+    with pytest.raises(ValueError, match="at least 0"):
+        tagger.random_sample(random.Random(0), -1)
+    assert len(tagger.random_sample(random, 3)) == 3  # NLTK takes the module too
+
+
+def test_random_states_are_those_of_their_words() -> None:
+    """A word that has one state only is drawn with it."""
+    sentences = [["a", "b"], ["a", "b", "b"]] * 50
+    options = SequenceOptions(estimator=EstimatorOptions("em", iterations=200, tolerance=0.0, substates=0.0))
+    tagger = LatentHMMTagger.train_unsupervised(sentences, 2, options=options)
+    state = dict(tagger.tag(["a", "b"]))
+    assert state["a"] != state["b"]
+    rng = random.Random(0)
+    assert {pair for _ in range(20) for pair in tagger.random_sample(rng, 3)} == set(state.items())
+
+
+def test_repr(tagger: LatentHMMTagger) -> None:
+    assert repr(tagger) == "<LatentHMMTagger: 11 tags of up to 2 states, 15 words>"
+    unsupervised = LatentHMMTagger.train_unsupervised(words(), 3)
+    assert repr(unsupervised) == "<LatentHMMTagger: 3 states, 15 words>"
+
+
+def test_treebank(treebank_tagger: LatentHMMTagger) -> None:
+    gold = list(tagged_sentences("nltk:treebank:dev"))
+    known = set(treebank_tagger.model.observations.known)
+    score = score_tags(gold, treebank_tagger.tag_sents(map(untag, gold)), known)
+    assert treebank_tagger.accuracy(gold) == pytest.approx(score.accuracy / 100)
+    assert score.accuracy > 95.5
+    assert score.unknown_accuracy > 84.0
+    paths = [list(zip(words, treebank_tagger.best_path(words), strict=True)) for words in map(untag, gold[:100])]
+    assert score_tags(gold[:100], paths).accuracy > 95.0
+
+
+def test_treebank_probabilities(treebank_tagger: LatentHMMTagger) -> None:
+    for sentence in itertools.islice(tagged_sentences("nltk:treebank:dev"), 5):
+        of_words = treebank_tagger.log_probability([(word, None) for word in untag(sentence)])
+        assert -math.inf < treebank_tagger.log_probability(sentence) < of_words + 1.0
+    sample = treebank_tagger.random_sample(random.Random(0), 20)
+    assert len(sample) == 20
+    assert treebank_tagger.log_probability(sample) > -math.inf
+
+
+@pytest.mark.parametrize(("treebank", "floor"), [("de_gsd", 0.85), ("es_gsd", 0.88), ("id_gsd", 0.85)])
+def test_universal_dependencies(shared_file: Callable[[str], Path], treebank: str, floor: float) -> None:
+    small, large = (shared_file(f"ud/{treebank}/{treebank}-ud-{part}.conllu") for part in ("test", "dev"))
+    tagger = LatentHMMTagger.train(tagged_sentences(large), n_states=4)
+    assert tagger.accuracy(list(itertools.islice(tagged_sentences(small), 200))) > floor
+
+
+def test_states_resemble_tags(require_corpus: Callable[[str], Any]) -> None:
+    require_corpus("treebank")
+    sentences = list(tagged_sentences("nltk:treebank:dev"))
+    options = SequenceOptions(estimator=EstimatorOptions("hybrid"), floor=0.01)
+    tagger = LatentHMMTagger.train_unsupervised(map(untag, sentences), 12, options=options)
+    gold = sentences[:150]
+    found = tagger.tag_sents(map(untag, gold))
+    tags, states = ([tag for sentence in tagged for _, tag in sentence] for tagged in (gold, found))
+    assert many_to_one(tags, states) > 25.0
+    assert set(tagger.recall(gold)) == {*tags, *states}

@@ -1,0 +1,307 @@
+"""What NLTK and its users expect of a tagger, as checks that any `TaggerI` must pass, NLTK's own among them.
+
+A test module inherits from `TaggerConformance`, from `LearntTaggerConformance` for a tagger of this library, and from
+`HiddenMarkovTaggerConformance` for one with probabilities, and gives the three functions that come first.
+"""
+
+import itertools
+import math
+import pickle
+import random
+from collections import Counter
+from collections.abc import Hashable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from nltk.tag.api import TaggerI
+from nltk.tag.util import untag
+
+ODD = [
+    ["xyzzy", "plugh"],
+    ["(", ")", "-LRB-", "{", "[", "]"],
+    ["10 000", "\u00a0", "a\tb", '"', "\\", "/", "word/TAG"],
+    ["日本語", "ÄÖÜ", "ﷺ", "👩\u200d👩\u200d👧", "\u0301", "हिन्दी", "ไทย", "ქართული", "\U00010330"],
+    ["-NONE-", "*T*-1", "None", "", "\n", "\x00", "\ud800"],
+    ["!"],
+    ["x" * 5000],
+]
+Tagged = list[tuple[str, Any]]
+
+
+class TaggerConformance:
+    """Checks of a tagger that `train` makes of `examples`."""
+
+    @staticmethod
+    def train(examples: Iterable[Any]) -> Any:
+        """The tagger learnt from examples."""
+        raise NotImplementedError
+
+    @staticmethod
+    def examples() -> list[Tagged]:
+        """A small corpus of tagged sentences."""
+        raise NotImplementedError
+
+    @staticmethod
+    def sentences() -> list[list[str]]:
+        """A few sentences of it, without tags; none is empty."""
+        raise NotImplementedError
+
+    @pytest.fixture(scope="class")
+    @classmethod
+    def tagger(cls) -> Any:
+        return cls.train(cls.examples())
+
+    def test_is_a_tagger(self, tagger: Any) -> None:
+        assert isinstance(tagger, TaggerI)
+
+    def test_tags_are_given_to_tokens(self, tagger: Any) -> None:
+        for sentence in self.sentences():
+            tagged = tagger.tag(sentence)
+            assert (type(tagged), {type(pair) for pair in tagged}) == (list, {tuple})
+            assert untag(tagged) == sentence
+            assert all(isinstance(tag, Hashable) for _, tag in tagged)
+
+    def test_methods_agree(self, tagger: Any) -> None:
+        expected = [tagger.tag(sentence) for sentence in self.sentences()]
+        for sentences in (self.sentences(), iter(self.sentences()), tuple(self.sentences())):
+            tagged = tagger.tag_sents(sentences)
+            assert type(tagged) is list
+            assert tagged == expected
+
+    def test_no_sentences(self, tagger: Any) -> None:
+        assert tagger.tag_sents([]) == tagger.tag_sents(iter(())) == []
+
+    def test_many_sentences(self, tagger: Any) -> None:
+        several = self.all_tags(tagger)
+        assert tagger.tag_sents(self.sentences() * 500) == several * 500
+
+    def test_the_sentence_is_left_alone(self, tagger: Any) -> None:
+        sentences = self.sentences()
+        tagger.tag_sents(sentences)
+        assert sentences == self.sentences()
+
+    def test_empty_sentences(self, tagger: Any) -> None:
+        first = self.sentences()[0]
+        assert tagger.tag([]) == []
+        assert tagger.tag_sents([[], first, [], []]) == [[], tagger.tag(first), [], []]
+
+    @pytest.mark.parametrize("sentence", ODD, ids=range(len(ODD)))
+    def test_words_never_seen(self, tagger: Any, sentence: list[str]) -> None:
+        tagged = tagger.tag(sentence)
+        assert untag(tagged) == sentence
+        assert {tag for _, tag in tagged} <= self.tags(tagger)
+
+    def test_one_word(self, tagger: Any) -> None:
+        for word in self.sentences()[0]:
+            assert untag(tagger.tag([word])) == [word]
+
+    def test_a_long_sentence(self, tagger: Any) -> None:
+        sentence = (list(itertools.chain(*self.sentences())) * 10_000)[:10_000]
+        assert untag(tagger.tag(sentence)) == sentence
+
+    def test_words_in_a_strange_order(self, tagger: Any) -> None:
+        for sentence in self.sentences():
+            assert untag(tagger.tag(sentence[::-1])) == sentence[::-1]
+
+    def test_the_same_sentence_has_the_same_tags(self, tagger: Any) -> None:
+        assert self.all_tags(tagger) == self.all_tags(tagger)
+
+    def test_learning_again_gives_the_same_tagger(self, tagger: Any) -> None:
+        assert self.all_tags(self.train(self.examples())) == self.all_tags(tagger)
+
+    def test_threads_share_a_tagger(self, tagger: Any) -> None:
+        fresh, sentences = self.train(self.examples()), self.sentences() * 4
+        with ThreadPoolExecutor(4) as pool:
+            tagged = list(pool.map(fresh.tag, sentences))
+        assert tagged == tagger.tag_sents(sentences)
+
+    def test_objects_are_ordinary(self, tagger: Any) -> None:
+        assert tagger in {tagger}
+        assert type(tagger).__name__ in repr(tagger)
+        assert self.all_tags(pickle.loads(pickle.dumps(tagger))) == self.all_tags(tagger)
+
+    def test_accuracy(self, tagger: Any) -> None:
+        pairs = self.compared(tagger)
+        expected = sum(gold == found for gold, found in pairs) / len(pairs)
+        assert tagger.accuracy(self.gold(tagger)) == pytest.approx(expected)
+        assert 0.0 < expected < 1.0
+
+    def test_confusion(self, tagger: Any) -> None:
+        counts, matrix = Counter(self.compared(tagger)), tagger.confusion(self.gold(tagger))
+        tags = {tag for pair in counts for tag in pair}
+        assert {pair: matrix[pair] for pair in itertools.product(tags, tags)} == {
+            pair: counts[pair] for pair in itertools.product(tags, tags)
+        }
+        assert tagger.confusion(self.gold(tagger)) is matrix  # behind a cache that hashes the tagger
+        assert str(matrix)
+
+    def test_precision_and_recall(self, tagger: Any) -> None:
+        pairs = self.compared(tagger)
+        right = Counter(gold for gold, found in pairs if gold == found)
+        in_gold, in_found = (Counter(column) for column in zip(*pairs, strict=True))
+        precision, recall, f = (
+            measure(self.gold(tagger)) for measure in (tagger.precision, tagger.recall, tagger.f_measure)
+        )
+        assert set(precision) == set(recall) == set(f) == {*in_gold, *in_found}
+        for tag in precision:
+            assert precision[tag] == pytest.approx(right[tag] / in_found[tag] if in_found[tag] else 0.0)
+            assert recall[tag] == pytest.approx(right[tag] / in_gold[tag] if in_gold[tag] else 0.0)
+            assert f[tag] == pytest.approx(2 * right[tag] / (in_gold[tag] + in_found[tag]))
+
+    def test_table_of_tags(self, tagger: Any) -> None:
+        rows = [line.split("|") for line in tagger.evaluate_per_tag(self.gold(tagger)).splitlines()[2:] if line.strip()]
+        recall = tagger.recall(self.gold(tagger))
+        assert {row[0].strip(): float(row[2]) for row in rows} == {
+            str(tag): pytest.approx(value, abs=1e-4) for tag, value in recall.items()
+        }
+
+    def all_tags(self, tagger: Any) -> list[Tagged]:
+        return list(tagger.tag_sents(self.sentences()))
+
+    def tags(self, tagger: Any) -> set[Any]:
+        """The tags that the tagger may give."""
+        return {tag for sentence in self.examples() for _, tag in sentence}
+
+    def gold(self, tagger: Any) -> list[Tagged]:
+        """Sentences with the tagger's own tags, but for some."""
+        tags = sorted(self.tags(tagger))
+        tagged = enumerate(tagger.tag_sents(self.sentences()))
+        return [
+            [(word, tags[0] if (i + j) % 3 == 0 else tags[-1] if (i + j) % 5 == 0 else tag) for j, (word, tag) in row]
+            for i, row in ((i, enumerate(sentence)) for i, sentence in tagged)
+        ]
+
+    def compared(self, tagger: Any) -> list[tuple[Any, Any]]:
+        """The gold tag of every token and the one found."""
+        return [
+            (tag, found)
+            for sentence in self.gold(tagger)
+            for (_, tag), (_, found) in zip(sentence, tagger.tag(untag(sentence)), strict=True)
+        ]
+
+
+class LearntTaggerConformance(TaggerConformance):
+    """Checks of a tagger that learns by itself, refuses what it cannot use, and can be saved."""
+
+    def test_learns_from_any_iterable(self, tagger: Any) -> None:
+        for examples in (iter(self.examples()), (tuple(example) for example in self.examples())):
+            assert self.all_tags(self.train(examples)) == self.all_tags(tagger)
+        assert self.all_tags(self.train(map(iter, self.examples()))) == self.all_tags(tagger)
+
+    def test_nothing_to_learn_from(self) -> None:
+        for examples in ([], iter(()), [[]], [*self.examples(), []]):
+            with pytest.raises(ValueError, match=r"no sequences|empty"):
+                self.train(examples)
+
+    @pytest.mark.parametrize(
+        "examples", ["a string", b"bytes", [1, 2], [None], 5, None, ["a", "b"], [[("word", "TAG", 1)]], [[(1, "TAG")]]]
+    )
+    def test_learns_from_sentences_only(self, examples: Any) -> None:
+        with pytest.raises(TypeError):
+            self.train(examples)
+
+    def test_an_error_says_which_example_is_wrong(self) -> None:
+        with pytest.raises(TypeError, match=f"sentence {len(self.examples()) + 1}: expected"):
+            self.train([*self.examples(), [5]])
+
+    def test_a_sentence_is_any_iterable_of_tokens(self, tagger: Any) -> None:
+        for sentence in self.sentences():
+            expected = tagger.tag(sentence)
+            assert tagger.tag(tuple(sentence)) == expected
+            assert tagger.tag(token for token in sentence) == expected
+            assert tagger.tag(np.array(sentence)) == expected
+
+    @pytest.mark.parametrize("sentence", ["a string", b"bytes", [("word", "TAG")], [["word"]], [None], [1], 5, None])
+    def test_tokens_are_strings(self, tagger: Any, sentence: Any) -> None:
+        with pytest.raises(TypeError):
+            tagger.tag(sentence)
+        with pytest.raises(TypeError):
+            tagger.tag_sents([self.sentences()[0], sentence])
+
+    def test_a_sentence_is_not_taken_for_several(self, tagger: Any) -> None:
+        for sentences in (self.sentences()[0], " ".join(self.sentences()[0])):
+            with pytest.raises(TypeError):
+                tagger.tag_sents(sentences)
+
+    def test_reads_no_further_than_what_is_wrong(self, tagger: Any) -> None:
+        def sentences() -> Iterator[Any]:
+            yield from self.sentences()
+            yield "a string"
+            raise AssertionError("asked for another sentence")
+
+        with pytest.raises(TypeError, match="split it"):
+            tagger.tag_sents(sentences())
+
+    def test_save_and_load(self, tagger: Any, tmp_path: Path) -> None:
+        for path in (tmp_path / "model", str(tmp_path / "model.copy")):
+            tagger.save(path)
+            loaded = type(tagger).load(path)
+            assert self.all_tags(loaded) == self.all_tags(tagger)
+            assert loaded.tag_sents(ODD) == tagger.tag_sents(ODD)
+            assert repr(loaded) == repr(tagger)
+        assert (tmp_path / "model").read_bytes() == (tmp_path / "model.copy").read_bytes()
+        self.train(self.examples()).save(tmp_path / "again")
+        assert (tmp_path / "model").read_bytes() == (tmp_path / "again").read_bytes()
+
+    def test_loading_what_is_not_a_model(self, tagger: Any, tmp_path: Path) -> None:
+        whole, broken, rotten = tmp_path / "whole", tmp_path / "broken", tmp_path / "rotten"
+        tagger.save(whole)
+        broken.write_bytes(whole.read_bytes()[:-100])
+        rotten.write_bytes(whole.read_bytes().replace(b"tagged", b"tugged"))
+        (tmp_path / "text").write_text("not a model")
+        for path in (broken, rotten, tmp_path / "text", tmp_path / "none", tmp_path):
+            with pytest.raises(ValueError, match=path.name):
+                type(tagger).load(path)
+
+
+class HiddenMarkovTaggerConformance(TaggerConformance):
+    """Checks of what NLTK's `HiddenMarkovModelTagger` has besides."""
+
+    exact = True
+    """Whether the probability of words is the sum over their tags, or only estimated so."""
+
+    def test_paths(self, tagger: Any) -> None:
+        for sentence in self.sentences():
+            path = tagger.best_path(sentence)
+            assert (type(path), len(path)) == (list, len(sentence))
+            assert set(path) <= self.tags(tagger)
+            assert path == tagger.best_path(sentence)
+
+    def test_log_probabilities(self, tagger: Any) -> None:
+        """Base 2, and of words with tags no larger than of words."""
+        for sentence in self.sentences():
+            of_words = tagger.log_probability([(word, None) for word in sentence])
+            with_tags = tagger.log_probability(list(zip(sentence, tagger.best_path(sentence), strict=True)))
+            assert -math.inf < with_tags <= of_words + 0.05
+            assert of_words < 0.0
+
+    def test_words_have_the_probability_of_all_their_tags(self, tagger: Any) -> None:
+        sentence = min(self.sentences(), key=len)
+        paths = itertools.product(self.tags(tagger), repeat=len(sentence))
+        logs = [tagger.log_probability(list(zip(sentence, path, strict=True))) for path in paths]
+        of_words = tagger.log_probability([(word, None) for word in sentence])
+        assert of_words == pytest.approx(math.log2(sum(2.0**log for log in logs)), rel=0.01 if self.exact else 0.5)
+
+    def test_a_long_sentence_has_a_path_and_a_probability(self, tagger: Any) -> None:
+        sentence = (list(itertools.chain(*self.sentences())) * 10_000)[:10_000]
+        path = tagger.best_path(sentence)
+        assert len(path) == 10_000
+        for tags in (path, [None] * 10_000):
+            assert -1e6 < tagger.log_probability(list(zip(sentence, tags, strict=True))) < -10_000
+
+    def test_random_sentences(self, tagger: Any) -> None:
+        words = {word for sentence in self.examples() for word in untag(sentence)}
+        for length in (1, 2, 3, 50):
+            sample = tagger.random_sample(random.Random(7), length)
+            assert (type(sample), len(sample)) == (list, length)
+            assert set(untag(sample)) <= words
+            assert {tag for _, tag in sample} <= self.tags(tagger)
+            assert -math.inf < tagger.log_probability(sample) < 0.0
+            assert sample == tagger.random_sample(random.Random(7), length)
+
+    def test_random_sentences_differ(self, tagger: Any) -> None:
+        rng = random.Random(0)
+        assert len({tuple(tagger.random_sample(rng, 5)) for _ in range(10)}) > 5
