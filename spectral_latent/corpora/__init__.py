@@ -7,8 +7,10 @@ from spectral_latent.corpora.nltk_trees import phrase_from_nltk, phrase_to_nltk
 from spectral_latent.corpora.sources import constituency_trees
 from spectral_latent.corpora.tagged import parse_tagged, plain_sentences, sentences, tagged_sentences
 from spectral_latent.corpora.text import CorpusError
+from spectral_latent.corpora.universal import UNIVERSAL_TAGS, universal_tag
 
 __all__ = [
+    "UNIVERSAL_TAGS",
     "CorpusError",
     "constituency_trees",
     "parse_alpino",
@@ -22,4 +24,5 @@ __all__ = [
     "read_conllu",
     "sentences",
     "tagged_sentences",
+    "universal_tag",
 ]

@@ -91,3 +91,61 @@ def test_no_terms_are_zero() -> None:
     compact = empty.compact()
     assert compact.dense is not None
     assert (compact.dense == 0).all()
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# One leg filled in, and expected counts
+
+
+@given(seeds, shapes, terms, st.booleans())
+def test_filling_in_a_child_leaves_a_matrix(seed: int, shape: tuple[int, int, int], n: int, dense: bool) -> None:
+    rng = np.random.default_rng(seed)
+    tensor, full = random_tensor(rng, shape, n, dense)
+    left, right, weights = (rng.normal(size=m) for m in (shape[1], shape[2], shape[0]))
+    close = {"rel": 1e-9, "abs": 1e-9}
+    assert tensor.applied_left(left) == pytest.approx(np.einsum("abc,b->ac", full, left), **close)
+    assert tensor.applied_right(right) == pytest.approx(np.einsum("abc,c->ab", full, right), **close)
+    assert tensor.sums() == pytest.approx(full.sum(axis=(1, 2)), **close)
+    weighted = tensor.weighted(weights)
+    assert weighted.multiplied_out() == pytest.approx(full * weights[:, None, None], **close)
+    assert weighted.n_terms == n
+
+
+@given(seeds, shapes, st.integers(1, 6), st.integers(0, 12))
+def test_expected_counts_of_a_dense_tensor_are_entry_by_entry(
+    seed: int, shape: tuple[int, int, int], n: int, rows: int
+) -> None:
+    rng = np.random.default_rng(seed)
+    tensor, full = random_tensor(rng, shape, n, True)
+    outer, left, right = (rng.normal(size=(rows, m)) for m in shape)
+    found = tensor.expected_counts(outer, left, right).multiplied_out()
+    assert found == pytest.approx(full * np.einsum("na,nb,nc->abc", outer, left, right), rel=1e-9, abs=1e-9)
+
+
+@given(seeds, shapes, st.integers(1, 6), st.integers(1, 12))
+def test_expected_counts_in_factors_count_every_component(
+    seed: int, shape: tuple[int, int, int], n: int, rows: int
+) -> None:
+    """With q the component: first holds the counts of (i, q), and second and third the shares of j and k given q.
+
+    The totals of each leg, and of every component, are those of the dense counts Σ_n outer left right p(j, k, q | i).
+    """
+    rng = np.random.default_rng(seed)
+    first, second, third = (rng.exponential(size=(n, m)) for m in shape)
+    second, third = (part / part.sum(axis=1, keepdims=True) for part in (second, third))
+    outer, left, right = (rng.exponential(size=(rows, m)) for m in shape)
+    counts = np.einsum("qi,qj,qk,ni,nj,nk->qijk", first, second, third, outer, left, right)
+    found = Tensor(first, second, third).expected_counts(outer, left, right)
+    assert found.n_terms == n and found.dense is None
+    assert found.first == pytest.approx(counts.sum(axis=(2, 3)), rel=1e-9)
+    assert found.second == pytest.approx(counts.sum(axis=(1, 3)) / counts.sum(axis=(1, 2, 3))[:, None], rel=1e-9)
+    assert found.third == pytest.approx(counts.sum(axis=(1, 2)) / counts.sum(axis=(1, 2, 3))[:, None], rel=1e-9)
+    assert found.sums() == pytest.approx(counts.sum(axis=(0, 2, 3)), rel=1e-9)
+
+
+def test_expected_counts_of_what_never_happens_are_zero() -> None:
+    tensor = Tensor(np.eye(2), np.eye(2), np.eye(2))
+    nothing = np.array([[1.0, 0.0]])
+    found = tensor.expected_counts(nothing, np.ones((1, 2)), np.ones((1, 2)))
+    assert found.sums().tolist() == [1.0, 0.0]
+    assert np.isfinite(found.multiplied_out()).all()
