@@ -40,7 +40,7 @@ class Truth(NamedTuple):
 
 
 MODELS = {
-    "standard": Truth(5, 20, 1.0, 1.0),
+    "standard": Truth(5, 20, 0.3, 1.0),
     "hard": Truth(20, 200, 0.3, 1.0),
     "dependent": Truth(20, 200, 0.3, 0.3),
 }

@@ -23,13 +23,10 @@ class Derivation(NamedTuple):
     edges: IntArray  # (n,)
     score: float
 
-    def tree(self, forest: Forest, rules: Rules) -> SkeletalTrees:
-        """The derivation as a single s-tree; `rules` are those the forest's edges number."""
+    def alone(self, forest: Forest) -> Forest:
+        """The derivation as a forest of its own."""
         edges = self.edges
         item = np.searchsorted(forest.start, edges, side="right") - 1
-        terminal = np.full(len(edges), -1, dtype=np.int64)
-        leaf = forest.left[edges] < 0
-        terminal[leaf] = rules.leaf[forest.rule[edges[leaf]], 1]
         left, right = np.full((2, len(edges)), -1, dtype=np.int64)
         finished: list[int] = []
         for node, edge in enumerate(edges.tolist()):
@@ -38,7 +35,16 @@ class Derivation(NamedTuple):
             if forest.left[edge] >= 0:
                 left[node] = finished.pop()
             finished.append(node)
-        return SkeletalTrees(forest.symbol[item], left, right, terminal, np.array([len(edges) - 1]))
+        start, root, component = np.arange(len(edges) + 1), np.array([len(edges) - 1]), np.zeros(1, dtype=np.int64)
+        return Forest(forest.symbol[item], start, forest.rule[edges], left, right, root, component)
+
+    def tree(self, forest: Forest, rules: Rules) -> SkeletalTrees:
+        """The derivation as a single s-tree; `rules` are those the forest's edges number."""
+        own = self.alone(forest)
+        terminal = np.full(own.n_items, -1, dtype=np.int64)
+        leaf = own.left < 0
+        terminal[leaf] = rules.leaf[own.rule[leaf], 1]
+        return SkeletalTrees(own.symbol, own.left, own.right, terminal, own.root)
 
 
 @njit(cache=True, nogil=True)

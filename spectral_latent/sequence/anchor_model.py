@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
@@ -32,6 +32,7 @@ from spectral_latent.trees import FloatArray, IntArray, Vocabulary
 __all__ = ["AnchorHMM", "AnchorOptions"]
 
 _KIND = "anchors"
+_ROUNDING = 1e-6
 
 
 @dataclass(frozen=True)
@@ -51,8 +52,33 @@ class AnchorOptions:
     steps: int = 10
 
     def __post_init__(self) -> None:
-        if min(self.states, self.candidates, self.steps) < 1 or self.sharpness <= 0:
-            raise ValueError("states, candidates and steps must be at least 1, and sharpness positive")
+        at_least_one = all(1 <= number < np.inf for number in (self.states, self.candidates, self.steps))
+        if not (at_least_one and 0 < self.sharpness < np.inf):
+            raise ValueError("states, candidates and steps must be at least 1, and sharpness positive; all finite")
+
+
+def _sentences(sentences: Iterable[Sequence[str]]) -> Iterator[Sequence[str]]:
+    """The same.  Raises TypeError at a string, which would be taken for a list of its characters."""
+    for number, words in enumerate(sentences, start=1):
+        if isinstance(words, str):
+            raise TypeError(f"sentence {number} is a string; give a list of its words")
+        yield words
+
+
+def _smoothed(hidden: HiddenMarkov, share: FloatArray, tokens: float, n: int) -> HiddenMarkov:
+    """The model after one more sentence, which begins in any state, and one more token of every state.
+
+    That token is followed by any state or, as often as one of n in N + 1, by the end.  Nothing is impossible then.
+    share: (m,).  tokens: N.  n: sentences.
+    """
+    count, ends = tokens * share, n / (tokens + 1)
+    going_on = (count * (1.0 - hidden.stop))[:, None] * hidden.transition + (1.0 - ends) * share
+    return replace(
+        hidden,
+        initial=(n * hidden.initial + share) / (n + 1),
+        transition=going_on / going_on.sum(axis=1, keepdims=True),
+        stop=(count * hidden.stop + ends) / (count + 1),
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,11 +109,11 @@ class AnchorHMM:
     def fit(sentences: Iterable[Sequence[str]], options: AnchorOptions | None = None) -> AnchorHMM:
         """Learn from sentences; the same ones give the same model.
 
-        Raises EstimationError if there is no sentence, or one is empty.
+        Raises EstimationError if there is no sentence, or one is empty; TypeError if one is a string.
         """
         options = options or AnchorOptions()
         try:
-            types = Types.of(sentences)
+            types = Types.of(_sentences(sentences))
         except ValueError as error:
             raise EstimationError(f"{error}; leave it out") from None
         if not types.names:
@@ -95,10 +121,11 @@ class AnchorHMM:
         hull = Hull.of(types, min(options.states, len(types.names)), options.hull)
         anchor = choose_anchors(hull.rows, types.tokens, options.states, options.candidates)
         mixtures = anchor_mixtures(hull.rows, hull.rows[anchor], options.sharpness)
+        mixtures[anchor] = np.eye(len(anchor))  # but for rounding they are
         hidden = likeliest(mixtures, Bigrams.of(types.sequences, len(types.names)), options.steps)
         tokens, n = float(types.tokens.sum()), types.sequences.n_sequences
         share = types.tokens @ mixtures / tokens
-        hidden = replace(hidden, initial=(n * hidden.initial + share) / (n + 1))  # a sentence may begin in any state
+        hidden = _smoothed(hidden, share, tokens, n)
         return AnchorHMM(options, types.names, anchor, hidden, hull.rows[anchor], share, hull.spelling, tokens)
 
     @property
@@ -161,7 +188,7 @@ class AnchorHMM:
 
     def posteriors(self, sentence: Sequence[str]) -> FloatArray:
         """(n, m) of each state at each position."""
-        return self._marginals([sentence])
+        return self._marginals([sentence]) if len(sentence) else np.zeros((0, self.n_states))
 
     def label(self, tags: Mapping[str, Hashable]) -> AnchorHMM:
         """The model as a tagger: a tag for each anchor, and thereby for its state.
@@ -206,11 +233,12 @@ class AnchorHMM:
         arrays, settings = load_model(path, _KIND)
         try:
             options = options_from(AnchorOptions, settings["options"])
-            names, labels = settings["features"], settings["labels"]
+            words, names, labels = (settings[name] for name in ("words", "features", "labels"))
+            _check_settings(words, names, labels, settings["tokens"])
             features = None if names is None else SpellingFeatures(names)
             model = AnchorHMM(
                 options,
-                [str(word) for word in settings["words"]],
+                words,
                 hidden=HiddenMarkov(*(arrays[name] for name in _HIDDEN)),
                 spelling=Spelling(features, arrays["mean"], arrays["weights"]),
                 tokens=float(settings["tokens"]),
@@ -221,7 +249,7 @@ class AnchorHMM:
             return model
         except ModelFileError as error:
             raise ModelFileError(f"{path}: {error}") from None
-        except (KeyError, TypeError, ValueError, IndexError) as error:
+        except (KeyError, TypeError, ValueError, IndexError, OverflowError) as error:
             raise ModelFileError(f"{path}: the model is damaged ({error}); train it again") from None
 
     def _check(self) -> None:
@@ -247,8 +275,31 @@ class AnchorHMM:
                 raise ValueError(f"{name} has another shape or type, or is not finite")
         if m == 0 or len(set(self.words)) < n or self.anchor.min() < 0 or self.anchor.max() >= n:
             raise ValueError("words and anchors do not fit together")
+        if len(set(self.anchor.tolist())) < m:
+            raise ValueError("a word is the anchor of two states")
+        hidden = self.hidden
+        rows = np.concatenate([self.share[None], hidden.initial[None], hidden.transition]), hidden.emission
+        if any(table.min() < 0 or abs(table.sum(axis=1) - 1).max() > _ROUNDING for table in rows):
+            raise ValueError("shares are negative or do not sum to one")
+        if hidden.stop.min() < 0 or hidden.stop.max() > 1 or self.share.min() <= 0:
+            raise ValueError("a probability is out of range")
+        if not 0 < self.tokens < np.inf:
+            raise ValueError("the number of tokens is not positive and finite")
         if self.labels is not None and len(self.labels) != m:
             raise ValueError("a state has no label")
+
+
+def _check_settings(words: Any, features: Any, labels: Any, tokens: Any) -> None:
+    """Raises TypeError unless what a file has is of the right kind; there may be no features and no labels."""
+    for names in (words, [] if features is None else features):
+        if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+            raise TypeError("words or features are no strings")
+    if features is not None and features[:2] != SpellingFeatures.of([]).names:
+        raise TypeError("features begin with others")
+    if labels is not None and not isinstance(labels, list):
+        raise TypeError("labels are no list")
+    if type(tokens) not in (int, float):
+        raise TypeError("the count of tokens is no number")
 
 
 _ARRAYS = ("anchor", "corners", "share")

@@ -37,16 +37,18 @@ def choose_anchors(rows: FloatArray, count: FloatArray, states: int, candidates:
 
     rows: (n, d).  count: (n,).  Candidates are the types as frequent as the one of that rank.  Of candidates equally
     far, the most frequent is taken; of those, the first.  Once all are found, each anchor in turn is given up for the
-    candidate farthest from the span of the others, until none changes; the paper stops before.
+    candidate farthest from the span of the others, until none changes; the paper stops before.  No row, no anchor.
 
     >>> rows = np.array([[0.5, 0.5], [1.0, 0.0], [0.0, 1.0], [0.9, 0.1]])
     >>> choose_anchors(rows, count=np.array([9.0, 5.0, 4.0, 3.0]), states=2, candidates=4)
     array([1, 2])
     """
+    if not len(rows):
+        return np.zeros(0, dtype=np.int64)
     least = np.sort(count)[::-1][min(candidates, len(count)) - 1]
     frequent = np.flatnonzero(count >= least)
     frequent = frequent[np.argsort(-count[frequent], kind="stable")]
-    points = rows[frequent]
+    points = rows[frequent] / max(float(np.abs(rows[frequent]).max(initial=0.0)), _TINY)
     chosen = farthest(points, count[frequent], states).tolist()
     for _ in range(len(points)):
         before = list(chosen)
@@ -66,8 +68,9 @@ def anchor_mixtures(rows: FloatArray, corners: FloatArray, sharpness: float) -> 
     sharpness: 1 for Proposition 4.1 as it stands.  Noise moves points into the hull and so spreads words over states
     that are not theirs; most types have one tag (Table 5), and a power above 1 takes the spread back.
     """
-    weights = convex_weights(rows, corners).weights ** sharpness
-    return np.asarray(weights / weights.sum(axis=1, keepdims=True))
+    weights = convex_weights(rows, corners).weights
+    powers = (weights / weights.max(axis=1, keepdims=True)) ** sharpness  # the largest is 1: no row becomes zero
+    return np.asarray(powers / powers.sum(axis=1, keepdims=True))
 
 
 @dataclass(frozen=True, eq=False)

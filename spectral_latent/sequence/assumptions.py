@@ -13,7 +13,6 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 
@@ -26,7 +25,8 @@ from spectral_latent.trees import Forest
 __all__ = ["AnchorWord", "Assumptions", "check_assumptions", "log_likelihood_per_word"]
 
 
-class AnchorWord(NamedTuple):
+@dataclass(frozen=True)
+class AnchorWord:
     """A type that occurs with one tag alone; the most frequent type has rank 1, and equals share the lower rank."""
 
     word: str

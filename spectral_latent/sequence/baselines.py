@@ -14,7 +14,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from spectral_latent.estimation import EstimatorOptions
+from spectral_latent.estimation import EstimationError, EstimatorOptions
 from spectral_latent.sequence.brown import brown_clusters
 from spectral_latent.sequence.conversion import Sequences
 from spectral_latent.sequence.decoding import batches, state_marginals
@@ -29,10 +29,14 @@ __all__ = ["LogLinearOptions", "baum_welch_of_seeds", "cluster_model", "log_line
 def cluster_model(types: Types, states: int) -> HiddenMarkov:
     """Brown clusters as states, of which there are no more than types; every word is emitted by one of them.
 
+    Raises EstimationError if there are no types.
+
     >>> types = Types.of([["the", "cat", "sleeps"], ["the", "dog", "sleeps"], ["a", "cat", "barks"]])
     >>> (cluster_model(types, states=3).emission > 0).sum(axis=0)
     array([1, 1, 1, 1, 1, 1])
     """
+    if not types.names:
+        raise EstimationError("no sentences to learn from")
     cluster = brown_clusters(types.sequences, len(types.names), states)
     return HiddenMarkov.of_states(types.sequences, cluster[types.sequences.terminal], len(types.names))
 
@@ -43,6 +47,7 @@ def baum_welch_of_seeds(
     """The likeliest of the models in which expectation maximisation ends from one random start per seed.
 
     tolerance: it ends when the log-likelihood per sentence rises by less, at the latest after so many iterations.
+    Raises EstimationError if there are no types.
 
     >>> types = Types.of([["the", "cat", "sleeps"], ["a", "dog", "barks"]] * 3)
     >>> baum_welch_of_seeds(types, states=2, seeds=(0, 1)).emission.sum(axis=1)
@@ -50,6 +55,8 @@ def baum_welch_of_seeds(
     """
     if not seeds:
         raise ValueError("no seeds; give at least one")
+    if not types.names:
+        raise EstimationError("no sentences to learn from")
     options = EstimatorOptions("em", iterations=iterations, tolerance=tolerance, substates=0.0)
     starts = (HiddenMarkov.random(types.sequences, states, len(types.names), seed) for seed in seeds)
     return max((baum_welch(types.sequences, start, options) for start in starts), key=lambda found: found[1])[0]

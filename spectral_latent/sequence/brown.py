@@ -8,9 +8,12 @@
 | `loss[i, j]` | N L_k(i, j) | mutual information lost by making clusters i and j one |
 
 The m most frequent types are clusters; every further one becomes a cluster, and the two whose merging loses least
-are made one (the same, end of section 3; Liang 2005, section 4.2, with a window of m).  The loss of a pair is a sum
-over clusters, so that a merge and a new cluster change it in a constant number of terms: O(m²) per type.
-Bigrams lie within sentences.
+are made one (the same, end of section 3; Liang 2005).  The loss of a pair is a sum over clusters, so that a merge and
+a new cluster change it in a constant number of terms: O(m²) per type.
+
+The boundary of sentences is a cluster of its own, slot 0, which is never merged: it precedes first words and follows
+last ones.  Then N times the mutual information, less the entropy of types, is the log-likelihood of the hidden Markov
+model of relative frequencies whose states are the clusters, with its beginnings and ends.
 """
 
 from __future__ import annotations
@@ -43,19 +46,24 @@ def brown_clusters(sequences: Sequences, n_types: int, clusters: int) -> IntArra
         raise ValueError(f"clusters must be at least 1, not {clusters}")
     if n_types <= clusters:
         return np.arange(n_types)
-    goes_on = ~sequences.is_last
-    pair = sequences.terminal[goes_on], sequences.shifted(sequences.terminal, 1)[goes_on]
-    table = sparse.csr_array(sparse.coo_array((np.ones(len(pair[0])), pair), shape=(n_types, n_types)))
+    x, first = sequences.terminal, sequences.terminal[sequences.start[:-1]]
+    pair = (  # type x is x + 1, and the boundary 0
+        np.concatenate([x + 1, np.zeros_like(first)]),
+        np.concatenate([sequences.shifted(x, 1) + 1, first + 1]),
+    )
+    table = sparse.csr_array(sparse.coo_array((np.ones(len(pair[0])), pair), shape=(n_types + 1, n_types + 1)))
     turned = sparse.csr_array(table.T)
     slot = _clustered(
-        clusters,
-        *(array.astype(np.int64) for array in (table.indptr, table.indices)),
+        clusters + 1,
+        table.indptr.astype(np.int64),
+        table.indices.astype(np.int64),
         table.data,
-        *(array.astype(np.int64) for array in (turned.indptr, turned.indices)),
+        turned.indptr.astype(np.int64),
+        turned.indices.astype(np.int64),
         turned.data,
     )
-    _, first, number = np.unique(slot, return_index=True, return_inverse=True)
-    return np.asarray(np.argsort(np.argsort(first))[number], dtype=np.int64)
+    _, earliest, number = np.unique(slot[1:], return_index=True, return_inverse=True)
+    return np.asarray(np.argsort(np.argsort(earliest))[number], dtype=np.int64)
 
 
 @njit(cache=True, nogil=True)
@@ -81,8 +89,8 @@ def _term(count: FloatArray, before: FloatArray, after: FloatArray, total: float
 def _losses_of(
     count: FloatArray, before: FloatArray, after: FloatArray, total: float, loss: FloatArray, used: int, i: int
 ) -> None:
-    """Fill in loss[i, j] and loss[j, i] of all clusters j < used."""
-    for j in range(used):
+    """Fill in loss[i, j] and loss[j, i] of all clusters 0 < j < used."""
+    for j in range(1, used):
         if j == i:
             continue
         whole = 0.0
@@ -109,8 +117,8 @@ def _add_terms(
     used: int,
     sign: float,
 ) -> None:
-    """loss[i, j] ± the term of d, for all i, j < used that are neither d nor `other`."""
-    for i in range(used):
+    """loss[i, j] ± the term of d, for all 0 < i, j < used that are neither d nor `other`."""
+    for i in range(1, used):
         if i in (d, other):
             continue
         for j in range(i + 1, used):
@@ -138,7 +146,10 @@ def _clustered(
     column_row: IntArray,
     column_count: FloatArray,
 ) -> IntArray:
-    """The slot 0 ... m of each type's cluster, from the bigrams by rows and by columns; n > m."""
+    """The slot 0 ... m of each type's cluster, from the bigrams by rows and by columns.
+
+    The first of the m clusters is the boundary, type 0; there are n > m types with it.
+    """
     n, total = len(row_start) - 1, row_count.sum()
     count, loss = np.zeros((m + 1, m + 1)), np.zeros((m + 1, m + 1))
     before, after = np.zeros(m + 1), np.zeros(m + 1)
@@ -158,14 +169,14 @@ def _clustered(
             free += 1
             continue
         if x == m - 1:
-            for i in range(m):
+            for i in range(1, m):
                 _losses_of(count, before, after, total, loss, m, i)
             free = m
             continue
         _add_terms(count, before, after, total, loss, free, -1, m + 1, 1.0)
         _losses_of(count, before, after, total, loss, m + 1, free)
-        a, b = 0, 1
-        for i in range(m + 1):
+        a, b = 1, 2
+        for i in range(1, m + 1):
             for j in range(i + 1, m + 1):
                 if loss[i, j] < loss[a, b] - _TIE:
                     a, b = i, j

@@ -6,6 +6,8 @@
 | μ(i, t, t') | that of t at position i and t' at the next |
 | μ(1, t_1) Π μ(i, t_i, t_{i+1}) / μ(i, t_i) | a path's probability in the Markov chain with these marginals |
 
+Where estimates are negative their absolute values are taken, and μ(i, t) is then Σ_t' |μ(i, t, t')|.
+
 The chain is exact where tags have one state.
 """
 
@@ -118,16 +120,11 @@ class Decoder:
             plain, latent, TrellisBuilder(latent.rules, len(prior)), joint >= beam * most[terminal], threshold
         )
 
-    def with_leaves(self, leaves: UnseenLeaves, n_terminals: int) -> Decoder:
-        """The same with leaf rules for unseen words, the first of which is terminal n_terminals."""
-        source, terminal = leaves.source, n_terminals + leaves.word
-        rules = np.stack([self.latent.rules.leaf[source, 0], terminal], axis=1)
-        plain, latent = (
-            operators.with_leaves(rules, operators.leaf[source] * leaves.factor[:, None])
-            for operators in (self.plain, self.latent)
-        )
-        builder = self.builder.with_leaves(rules[:, 0], terminal)
-        worth = np.concatenate([self.worth, np.ones(len(source), dtype=bool)])
+    def with_leaves(self, leaves: UnseenLeaves) -> Decoder:
+        """The same with leaf rules for unseen words."""
+        plain, latent = leaves.added_to(self.plain), leaves.added_to(self.latent)
+        builder = self.builder.with_leaves(leaves.symbol, leaves.terminal)
+        worth = np.concatenate([self.worth, np.ones(len(leaves.symbol), dtype=bool)])
         return replace(self, plain=plain, latent=latent, builder=builder, worth=worth)
 
     def _marginals(self, operators: ObservableOperators, trellis: Trellis) -> FloatArray:

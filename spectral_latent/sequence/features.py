@@ -76,20 +76,21 @@ def longest_grams(n_symbols: int, n_positions: int) -> int:
 
 
 def untagged_features(sequences: Sequences, n_symbols: int, longest: int) -> FeatureColumns:
-    """Single observations up to two positions away; n-grams to either side up to the given length besides.
+    """Single observations up to three positions away; n-grams to either side up to the given length besides.
 
-    >>> untagged_features(Sequences.of([[0, 1], [2]]), n_symbols=3, longest=1).outside.tolist()
-    [[-1, 1], [0, -1], [0, -1], [-1, -1], [-1, -1], [-1, -1]]
+    >>> untagged_features(Sequences.of([[0, 1]]), n_symbols=2, longest=1).outside.tolist()
+    [[-1, 1, -1, -1], [0, -1, -1, -1], [0, -1, -1, -1], [-1, -1, -1, -1]]
     """
     x = sequences.terminal
-    after = [(sequences.shifted(x, offset), n_symbols) for offset in range(longest + 1)]
-    before = [(sequences.shifted(x, -1 - offset), n_symbols) for offset in range(max(longest, 2))]
+    after = [(sequences.shifted(x, offset), n_symbols) for offset in range(max(longest + 1, 3))]
+    before = [(sequences.shifted(x, -1 - offset), n_symbols) for offset in range(max(longest, 3))]
+    near, far = [column for column, _ in after[:3]], [column for column, _ in before[:3]]
     lengths = range(2, longest + 1)
     grams_before = [_gram(*before[:n]) for n in lengths]
-    inside = _columns(sequences, emission=[x], spine=[x, after[1][0], *(_gram(*after[:n]) for n in lengths)])
+    inside = _columns(sequences, emission=[x], spine=[*near, *(_gram(*after[:n]) for n in lengths)])
     outside = _columns(
         sequences,
-        emission=[before[0][0], after[1][0], *grams_before, *(_gram(*after[1 : n + 1]) for n in lengths)],
-        spine=[before[0][0], before[1][0], *grams_before],
+        emission=[far[0], near[1], far[1], near[2], *grams_before, *(_gram(*after[1 : n + 1]) for n in lengths)],
+        spine=[*far, *grams_before],
     )
     return FeatureColumns(inside, outside)

@@ -18,7 +18,8 @@ OPEN = -1  # the terminal of a position whose observation is yet to come
 class Candidates(NamedTuple):
     """The tags that each of N positions may have: those of position i at start[i] ... start[i + 1] - 1.
 
-    start: (N + 1,).  tag: (C,).  rule: (C,) the leaf rule t → x, or -1, which has weight zero.
+    start: (N + 1,).  tag: (C,).  rule: (C,) the leaf rule t → x, or -1 where the tag emits nothing, with weight zero:
+    what comes before such a candidate is known, and nothing comes after it.
     """
 
     start: IntArray
@@ -29,6 +30,13 @@ class Candidates(NamedTuple):
     def position(self) -> IntArray:
         """(C,) the position of each candidate."""
         return np.repeat(np.arange(len(self.start) - 1), np.diff(self.start))
+
+    def with_all_tags(self, n_tags: int) -> Candidates:
+        """All tags at every position, those that are no candidates here with rule -1."""
+        rule = np.full((len(self.start) - 1, n_tags), -1, dtype=np.int64)
+        rule[self.position, self.tag] = self.rule
+        n = len(rule)
+        return Candidates(n_tags * np.arange(n + 1), np.tile(np.arange(n_tags), n), rule.ravel())
 
     def where(self, keep: BoolArray) -> Candidates:
         """Some of the candidates (C,)."""
@@ -48,14 +56,15 @@ class Trellis(NamedTuple):
 
 
 @njit(cache=True, nogil=True)
-def _sizes(ends: IntArray, start: IntArray) -> tuple[int, int]:
+def _sizes(ends: IntArray, start: IntArray, leaf: IntArray) -> tuple[int, int]:
     """The edges and roots of the trellises of sequences that lie at ends[s] ... ends[s + 1] - 1."""
     edges, roots = 0, 0
     for s in range(len(ends) - 1):
         roots += start[ends[s] + 1] - start[ends[s]]
         for i in range(ends[s], ends[s + 1]):
-            own = start[i + 1] - start[i]
-            edges += own + own * (start[i + 2] - start[i + 1] if i + 1 < ends[s + 1] else 1)
+            following = start[i + 2] - start[i + 1] if i + 1 < ends[s + 1] else 1
+            for c in range(start[i], start[i + 1]):
+                edges += 1 + (following if leaf[c] >= 0 else 1)
     return edges, roots
 
 
@@ -64,7 +73,7 @@ def _fill(
     ends: IntArray, start: IntArray, tag: IntArray, leaf: IntArray, last: IntArray, following: IntArray
 ) -> tuple[IntArray, ...]:
     """The columns of the forest, then those of `Trellis`: positions from the last to the first, emissions first."""
-    n_edges, n_roots = _sizes(ends, start)
+    n_edges, n_roots = _sizes(ends, start, leaf)
     n_items = 2 * len(tag)
     symbol, first = np.empty(n_items, np.int64), np.empty(n_items + 1, np.int64)
     rule, left, right = np.empty(n_edges, np.int64), np.full(n_edges, -1, np.int64), np.full(n_edges, -1, np.int64)
@@ -79,7 +88,10 @@ def _fill(
                 edge += 1
             for c in range(start[i], start[i + 1]):
                 symbol[item], first[item], spine[c] = len(last) + tag[c], edge, item
-                if i + 1 == ends[s + 1]:
+                if leaf[c] < 0:
+                    rule[edge] = -1
+                    edge += 1
+                elif i + 1 == ends[s + 1]:
                     rule[edge], left[edge] = last[tag[c]], emission[c]
                     edge += 1
                 else:

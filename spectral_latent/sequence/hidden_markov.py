@@ -86,7 +86,13 @@ class HiddenMarkov:
     def of_operators(operators: ObservableOperators) -> HiddenMarkov:
         """The inverse of `operators`."""
         (spine,), (stop,) = operators.binary, operators.unary
-        return HiddenMarkov(operators.root[1], spine.third, np.diagonal(stop).copy(), operators.leaf.T)
+        ends = np.diagonal(stop).copy()
+        going_on = np.einsum("hhk->hk", spine.multiplied_out())
+        total = going_on.sum(axis=1, keepdims=True)
+        uniform = np.full_like(going_on, 1.0 / len(ends))
+        return HiddenMarkov(
+            operators.root[1], np.divide(going_on, total, out=uniform, where=total > 0), ends, operators.leaf.T
+        )
 
     @staticmethod
     def of_states(sequences: Sequences, state: IntArray, n_symbols: int, pseudo: float = 0.0) -> HiddenMarkov:

@@ -15,7 +15,7 @@ instead; drawn together, the row of a word never seen is known as well.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 from scipy import sparse
@@ -54,8 +54,12 @@ class HullOptions:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        if self.window < 1 or self.smoothing < 0 or self.prior < 0 or self.penalty <= 0:
-            raise ValueError("window must be at least 1, penalty positive, smoothing and prior not negative")
+        if self.construction not in get_args(HullName):
+            raise ValueError(f"construction is {self.construction!r}, not one of {', '.join(get_args(HullName))}")
+        at_least_zero = all(0 <= number < np.inf for number in (self.smoothing, self.prior, self.penalty))
+        if not (1 <= self.window < np.inf and at_least_zero and self.penalty > 0):
+            message = "window must be at least 1, penalty positive, smoothing and prior not negative; all finite"
+            raise ValueError(message)
 
 
 class Spelling(NamedTuple):
@@ -128,7 +132,7 @@ def _rows(types: Types, dimensions: int, options: HullOptions) -> FloatArray:
         return u * sigma
     power = 0.5 if options.construction == "brown" else 1.0
     by_type = (types.tokens + options.smoothing) ** (-power / 2)
-    by_context = (counts.sum(axis=0) + options.smoothing) ** (-power / 2)
+    by_context = np.maximum(counts.sum(axis=0) + options.smoothing, _TINY) ** (-power / 2)  # some never occur
     counts.data = counts.data**power
     scaled = sparse.csr_array(sparse.diags_array(by_type) @ counts @ sparse.diags_array(by_context))
     u, sigma = _leading(scaled, dimensions)

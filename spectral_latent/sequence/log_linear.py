@@ -3,14 +3,14 @@
 | here | paper | meaning |
 | --- | --- | --- |
 | `phi` φ | f | features (n, s) of types: spelling, and the word itself where it is frequent |
-| `emission` W | w | weights (m, s): o(x \\| h) ∝ exp(W_h · φ_x) (2) |
+| `emission` W | w | weights (m, s): o(x \\| h) ∝ exp(W_h · φ_x) |
 | `step`, `initial` | w | logits of the next state or the end (m, m + 1), and of the first state (m,) |
 | e(h, x) | e_{d,c} | expected counts, the E-step of the core |
-| Σ_x e(h, x) φ_x - e(h) Σ_x o(x \\| h) φ_x | ∇ℓ (4) | the gradient for W_h; that of logits is e - e(h) p |
+| Σ_x e(h, x) φ_x - e(h) Σ_x o(x \\| h) φ_x | ∇ℓ | the gradient for W_h; that of logits is e - e(h) p |
 | `penalty` κ | κ | the objective is log p(data) - κ ‖w‖² |
 
-By Fisher's identity the gradient of the log-likelihood is that of the expected complete log-likelihood (section 4), so
-that L-BFGS climbs the likelihood itself.
+By Fisher's identity the gradient of the log-likelihood is that of the expected complete log-likelihood, so that
+L-BFGS climbs the likelihood itself.  All types have a word feature unless `cutoff` says otherwise.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from scipy.optimize import minimize
 from scipy.special import log_softmax, softmax
 from threadpoolctl import threadpool_limits
 
-from spectral_latent.estimation import Listener, Progress, expectation, silent
+from spectral_latent.estimation import EstimationError, Listener, Progress, expectation, silent
 from spectral_latent.sequence.hidden_markov import HiddenMarkov
 from spectral_latent.sequence.vocabulary import SpellingFeatures, Types
 from spectral_latent.trees import FloatArray, SkeletalTrees
@@ -126,11 +126,15 @@ class LogLinear(NamedTuple):
 def log_linear(types: Types, options: LogLinearOptions | None = None, listener: Listener = silent) -> HiddenMarkov:
     """Where L-BFGS ends from random weights; the same seed gives the same model.
 
+    Raises EstimationError if there are no types.
+
     >>> types = Types.of([["the", "cat", "sleeps"], ["a", "dog", "barks"]] * 3)
     >>> log_linear(types, LogLinearOptions(states=2, iterations=5)).emission.sum(axis=1)
     array([1., 1.])
     """
     options = options or LogLinearOptions()
+    if not types.names:
+        raise EstimationError("no sentences to learn from")
     phi, trees, m = word_features(types, options.cutoff), types.sequences.trees(n_tags=1), options.states
     size = m + m * (m + 1) + m * phi.shape[1]
     start = options.spread * np.random.default_rng(options.seed).standard_normal(size)

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
-from itertools import chain, pairwise
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
 from spectral_latent.estimation import EstimationError, Listener, silent
 from spectral_latent.inference import Weight, inside, total_weight, tree_weights
-from spectral_latent.lexicon import Lexicon, SpellingModel, UnseenWords
+from spectral_latent.lexicon import Lexicon, UnseenWords
 from spectral_latent.operators import (
     ModelFileError,
     ObservableOperators,
@@ -71,8 +71,14 @@ class LatentHMM:
             raise ValueError("the plain and the latent model must number the same rules")
         if not len(self.tags) * 2 == len(self.prior) * 2 == self.latent.n_symbols == self.plain.n_symbols:
             raise ValueError("a tag has two symbols")
+        if isinstance(self.observations, Lexicon) and self.observations.spelling is None:
+            raise ValueError("the lexicon has learnt no spellings")
         if self.latent.rules.leaf[:, 1].max(initial=-1) >= self.observations.n_terminals:
             raise ValueError("a rule emits what the observations lack")
+        rules, n_tags = self.latent.rules, len(self.tags)
+        spine, emission = np.concatenate([rules.unary, rules.binary[:, :2]]).T
+        if not (spine == n_tags + emission).all() or (emission >= n_tags).any() or (rules.binary[:, 2] < n_tags).any():
+            raise ValueError("the rules are not those of sequences")
 
     @staticmethod
     def fit_tagged(
@@ -110,7 +116,8 @@ class LatentHMM:
         """
         options = options or SequenceOptions()
         names = Vocabulary[Hashable]()
-        shards = _shards(([names.add(x) for x in sequence], [0] * len(sequence)) for sequence in sequences)
+        rows = (_numbers(sequence, number, names) for number, sequence in enumerate(sequences, start=1))
+        shards = _shards((row, [0] * len(row)) for row in rows)
         learnt = learn_untagged(shards, alphabet := Alphabet(names), options, jobs=jobs, listener=listener)
         return LatentHMM(options, [None], alphabet, *learnt)
 
@@ -147,20 +154,12 @@ class LatentHMM:
 
     def _read(self, sequences: Sequence[Sequence[Any]]) -> tuple[Decoder, IntArray, IntArray]:
         """Terminals of all positions, where sequences begin, and a decoder that knows the words among them."""
-        terminal = np.concatenate([self.observations.terminals_of(sequence) for sequence in sequences])
         start = np.concatenate([[0], np.cumsum([len(sequence) for sequence in sequences])])
-        if not isinstance(self.observations, Lexicon):
+        if not self.is_tagged:
+            terminal = np.concatenate([self.observations.terminals_of(sequence) for sequence in sequences])
             return self._decoder, terminal, start
-        unseen = np.flatnonzero(terminal >= len(self.observations.known))
-        if not len(unseen):
-            return self._decoder, terminal, start
-        flat, opens = list(chain.from_iterable(sequences)), np.isin(unseen, start).tolist()
-        words = Vocabulary[tuple[str, bool]]()
-        numbers = [words.add((flat[at], first)) for at, first in zip(unseen.tolist(), opens, strict=True)]
-        terminal[unseen] = self.observations.n_terminals + np.array(numbers)
-        spelt, first = [word for word, _ in words], [opens for _, opens in words]
-        leaves = self._unseen.leaves(spelt, first, self.options.beam)
-        return self._decoder.with_leaves(leaves, self.observations.n_terminals), terminal, start
+        terminal, leaves = self._unseen.read(sequences, self.options.beam)
+        return self._decoder.with_leaves(leaves), terminal, start
 
     @cached_property
     def _predictor(self) -> Predictor:
@@ -170,13 +169,21 @@ class LatentHMM:
 
     @cached_property
     def _proper(self) -> tuple[ObservableOperators, ObservableOperators]:
-        """Plain and latent operators, scaled so that plain emissions sum to one.
+        """Plain and latent operators, scaled so that plain beginnings, and emissions of a tag, sum to one.
 
-        Those of a lexicon add to words what is kept for unseen ones.
+        The lexicon adds to words what is kept for unseen ones, and some trees that begin anywhere are no sequences.
+        Emissions that are probabilities sum to one as they are.
         """
-        tag = self.plain.rules.leaf[:, 0]
-        scale = 1.0 / np.bincount(tag, self.plain.leaf[:, 0], minlength=len(self.tags))[tag, None]
-        return replace(self.plain, leaf=self.plain.leaf * scale), replace(self.latent, leaf=self.latent.leaf * scale)
+        n_tags, tag = len(self.tags), self.plain.rules.leaf[:, 0]
+        total = np.bincount(tag, self.plain.leaf[:, 0], minlength=n_tags).astype(float)[tag, None]
+
+        def scaled(operators: ObservableOperators, totals: FloatArray, begin: float) -> ObservableOperators:
+            return replace(operators, leaf=operators.leaf / totals, root=operators.root / begin)
+
+        plain = scaled(self.plain, total, self.plain.root[n_tags:].sum())
+        if self.latent.probabilities:
+            return plain, scaled(self.latent, np.ones_like(total), self.latent.root[n_tags:].sum())
+        return plain, scaled(self.latent, total, self.plain.root[n_tags:].sum())
 
     def _names(self, found: IntArray) -> list[Any]:
         """Tags by their names; states by their numbers."""
@@ -322,11 +329,11 @@ class LatentHMM:
             "tags": [plain_name(tag) for tag in self.tags],
             "known": [plain_name(name) for name in self.observations.known],
             "probabilities": self.latent.probabilities,
-            "floor": self.floor,
+            "floor": float(self.floor),
         }
         arrays = {"prior": self.prior, **arrays_of("plain", self.plain), **arrays_of("latent", self.latent)}
-        if isinstance(self.observations, Lexicon) and self.observations.spelling is not None:
-            arrays |= {f"spelling.{name}": array for name, array in self.observations.spelling.arrays().items()}
+        if isinstance(self.observations, Lexicon):
+            arrays |= self.observations.arrays()
         save_model(path, arrays, settings)
 
     @staticmethod
@@ -339,7 +346,7 @@ class LatentHMM:
             if len(set(tags)) < len(tags) or len(set(known)) < len(known):
                 raise ValueError("a name stands twice")
             tagged = settings["tagged"] is True
-            observations = _lexicon(_strings(known), options, arrays) if tagged else Alphabet(known)
+            observations = Lexicon.from_arrays(_strings(known), options.lexicon, arrays) if tagged else Alphabet(known)
             prior = arrays["prior"]
             if prior.ndim != 1 or prior.dtype != np.float64 or not np.isfinite(prior).all():
                 raise ValueError("prior is not a column of finite numbers")
@@ -352,13 +359,6 @@ class LatentHMM:
             raise ModelFileError(f"{path}: {error}") from None
         except (KeyError, TypeError, ValueError) as error:
             raise ModelFileError(f"{path}: the model is damaged ({error}); train it again") from None
-
-
-def _lexicon(words: list[str], options: SequenceOptions, arrays: Mapping[str, Any]) -> Lexicon:
-    """The lexicon as `save` wrote it."""
-    prefix = "spelling."
-    spelling = {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}
-    return Lexicon(words, options.lexicon, SpellingModel.from_arrays(words, spelling))
 
 
 def _strings(names: list[Hashable]) -> list[str]:
@@ -380,6 +380,15 @@ def _shards(rows: Iterable[tuple[list[int], list[int]]]) -> SequenceShards:
     if not shards.n_sequences:
         raise EstimationError("no sequences to learn from")
     return shards
+
+
+def _numbers(sequence: Iterable[Hashable], number: int, names: Vocabulary[Hashable]) -> list[int]:
+    """The observations of a sequence by number; EstimationError if one is unhashable or equal to nothing."""
+    row = list(sequence)
+    for place, x in enumerate(row, start=1):
+        if not _is_hashable(x) or x != x:
+            raise EstimationError(f"sequence {number}, observation {place}: {x!r:.80} is not hashable, or is NaN")
+    return [names.add(x) for x in row]
 
 
 def _is_hashable(value: object) -> bool:

@@ -25,11 +25,12 @@ from spectral_latent.inference import inside, outside
 from spectral_latent.operators import ObservableOperators
 from spectral_latent.sequence.conversion import Sequences
 from spectral_latent.sequence.forests import OPEN, TrellisBuilder
-from spectral_latent.trees import FloatArray, IntArray
+from spectral_latent.trees import BoolArray, FloatArray, IntArray
 
 __all__ = ["Predictor"]
 
 _BLOCK = 1 << 22  # numbers in a block of event probabilities
+_STRETCH = 32  # positions
 
 
 class _Sums(NamedTuple):
@@ -73,6 +74,37 @@ class _Walk(NamedTuple):
     state: FloatArray  # (T, K·M) f of the last position, up to a factor
 
 
+class _Stretches(NamedTuple):
+    """Parts of sequences, and the position (n,) there of each of theirs."""
+
+    sequences: Sequences
+    position: IntArray
+    is_last: BoolArray  # (n,) of the whole sequence
+
+    @staticmethod
+    def of(whole: Sequences, first: IntArray, end: IntArray) -> _Stretches:
+        """One stretch for each pair of positions."""
+        start = np.concatenate([[0], np.cumsum(end - first)])
+        position = np.arange(start[-1]) + np.repeat(first - start[:-1], end - first)
+        part = Sequences(whole.terminal[position], whole.tag[position], start)
+        return _Stretches(part, position, whole.is_last[position])
+
+    @property
+    def is_event(self) -> BoolArray:
+        """(n,) whether there is an observation."""
+        return np.asarray(self.sequences.terminal != OPEN)
+
+    def event(self, n_terminals: int) -> IntArray:
+        """(n,) what each position tells."""
+        return np.asarray(self.sequences.terminal + n_terminals * self.is_last)
+
+    def first(self, marked: BoolArray) -> IntArray:
+        """The first marked position of each stretch, counted from the first of all; -1 where there is none."""
+        places = np.where(marked, np.arange(len(marked)), len(marked))
+        found = np.minimum.reduceat(places, self.sequences.start[:-1])
+        return np.where(found < len(marked), found, -1)
+
+
 @dataclass(frozen=True, eq=False)
 class Predictor:
     """Probabilities of events, never below ε times those of a plain model; in the notation of this module.
@@ -100,7 +132,8 @@ class Predictor:
         if from_average:
             nothing = np.zeros((n_tags, m))
             operators = replace(operators, root=np.concatenate([nothing, self.sums.average.reshape(n_tags, m)]))
-        trellis = self.builder.build(sequences.start, self.builder.candidates(sequences.terminal))
+        candidates = self.builder.candidates(sequences.terminal).with_all_tags(n_tags)
+        trellis = self.builder.build(sequences.start, candidates)
         outer = outside(operators, trellis.forest, inside(operators, trellis.forest))
         position = trellis.candidates.position
         exponent = outer.exponents[trellis.spine]
@@ -118,7 +151,7 @@ class Predictor:
         raised = np.maximum((state @ self.sums.events) * scale[:, None], self.least)
         return np.asarray(raised / raised.sum(axis=1, keepdims=True))
 
-    def _happened(self, state: FloatArray, event: IntArray) -> tuple[FloatArray, FloatArray]:
+    def _happened(self, state: FloatArray, event: IntArray) -> tuple[FloatArray, BoolArray]:
         """Of each state's event: log p, and whether it had to be raised."""
         log, was_raised = np.zeros(len(event)), np.zeros(len(event), dtype=bool)
         block = max(_BLOCK // len(self.least), 1)
@@ -133,27 +166,34 @@ class Predictor:
         return log, was_raised
 
     def _walk(self, sequences: Sequences) -> _Walk:
-        """Over sequences, the last positions of which may be `OPEN`: those tell of no event."""
-        n_terminals = len(self.least) // 2
-        log, state = np.zeros(sequences.n_sequences), np.zeros((sequences.n_sequences, len(self.sums.after)))
-        whose, left, again = np.arange(sequences.n_sequences), sequences, False
+        """Over sequences, the last positions of which may be `OPEN`: those tell of no event.
+
+        Where the model forgets, it goes on with a short stretch; with a longer one if nothing had to be raised there.
+        """
+        log = np.zeros(sequences.n_sequences)
+        state = np.zeros((sequences.n_sequences, len(self.sums.after)))
+        whose, at, again = np.arange(sequences.n_sequences), sequences.start[:-1], False
+        reach = np.diff(sequences.start)
         while len(whose):
-            f = self._forward(left, from_average=again)
-            is_event = left.terminal != OPEN
-            event = np.where(is_event, left.terminal + n_terminals * left.is_last, 0)
-            own, was_raised = self._happened(f, event)
-            begins = np.zeros(len(event), dtype=bool)
-            begins[left.start[:-1]] = again  # the event at which the model forgot has been counted
-            stops = np.where(was_raised & is_event & ~begins, np.arange(len(event)), len(event))
-            stop = np.minimum(np.minimum.reduceat(stops, left.start[:-1]), left.start[1:] - 1)
-            counted = is_event & ~begins & (np.arange(len(event)) <= stop[left.sequence])
-            log += np.bincount(whose[left.sequence[counted]], own[counted], minlength=len(log))
-            state[whose] = f[left.start[1:] - 1]
-            goes_on = stop < left.start[1:] - 1
-            keep = (np.arange(len(event)) >= stop[left.sequence]) & goes_on[left.sequence]
-            length = (left.start[1:] - stop)[goes_on]
-            whose, again = whose[goes_on], True
-            left = Sequences(left.terminal[keep], left.tag[keep], np.concatenate([[0], np.cumsum(length)]))
+            end = sequences.start[whose + 1]
+            stretch = _Stretches.of(sequences, at, np.minimum(at + reach, end))
+            f = self._forward(stretch.sequences, from_average=again)
+            own, was_raised = self._happened(f, np.where(stretch.is_event, stretch.event(len(self.least) // 2), 0))
+            begins = np.zeros(len(own), dtype=bool)
+            begins[stretch.sequences.start[:-1]] = again  # the event at which the model forgot has been counted
+            new = stretch.is_event & ~begins
+            raised = stretch.first(was_raised & new)
+            is_done = (at + reach >= end) | (raised >= 0)
+            last = np.where(raised >= 0, raised, stretch.sequences.start[1:] - 1)
+            of = stretch.sequences.sequence
+            counted = new & is_done[of] & (np.arange(len(own)) <= last[of])
+            log += np.bincount(whose[of[counted]], own[counted], minlength=len(log))
+            state[whose] = f[stretch.sequences.start[1:] - 1]
+            forgets = raised >= 0
+            at = np.where(forgets, stretch.position[last], at)
+            reach = np.where(forgets, _STRETCH, 4 * reach)
+            left = np.where(forgets, at + 1 < end, ~is_done)
+            whose, at, reach, again = whose[left], at[left], reach[left], True
         return _Walk(log, state)
 
     def log_probabilities(self, sequences: Sequences) -> FloatArray:

@@ -20,6 +20,7 @@ from spectral_latent.estimation import (
     EstimatorOptions,
     FeatureColumns,
     Listener,
+    Moments,
     Progress,
     RuleCounts,
     Shard,
@@ -49,6 +50,7 @@ __all__ = ["Learnt", "SequenceOptions", "learn_tagged", "learn_untagged"]
 _STATES = 8  # of each tag
 _CANDIDATES = (1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 32)  # numbers of states to choose from
 _HELD_OUT = 10  # one sequence in so many
+_ENOUGH = 6_000  # held-out sequences; where there are fewer, several parts are held out in turn
 _FLOORS = (0.1, 0.03, 0.01, 0.003, 0.001)
 _FLOOR = 0.01
 
@@ -59,7 +61,8 @@ class SequenceOptions:
 
     states: m, latent states of each tag; None for 8 where sequences are tagged, and for the number that makes held-out
     sequences likeliest where they are not.
-    estimator: its own number of states has no effect.
+    estimator: its own number of states has no effect; nor, where sequences are not tagged, its smoothing, for there all
+    positions share a rule.
     back_off: how many tokens of every tag are to be followed by any tag, in proportion to its frequency.
     floor: ε, what probabilities of events cannot fall below, times those of the plain model; see `prediction`.  None
     for 0.01 where sequences are tagged, and for what makes held-out sequences likeliest where they are not.
@@ -190,7 +193,8 @@ def learn_tagged(
         _, whole = data.whole()
         plain = relative_frequencies(whole.trees, whole.unseen)
         latent = estimate(whole, estimator, jobs=jobs, listener=listener)
-    return lexicon, Learnt(data.prior, plain, latent, _FLOOR if options.floor is None else options.floor)
+    floor = 0.0 if latent.probabilities else _FLOOR if options.floor is None else options.floor
+    return lexicon, Learnt(data.prior, plain, latent, floor)
 
 
 def _untagged(shards: SequenceShards, alphabet: Alphabet, back_off: float) -> _Data:
@@ -205,6 +209,37 @@ def _untagged(shards: SequenceShards, alphabet: Alphabet, back_off: float) -> _D
     )
 
 
+@dataclass(frozen=True)
+class _Fold:
+    """Moments of nine sequences in ten, and the tenth."""
+
+    data: TrainingData
+    moments: Moments
+    plain: ObservableOperators
+    held_out: Sequences
+    n_terminals: int
+
+    @staticmethod
+    def of(
+        sequences: Sequences, fold: int, alphabet: Alphabet, options: EstimatorOptions, back_off: float, jobs: int
+    ) -> _Fold:
+        held_out = np.arange(sequences.n_sequences) % _HELD_OUT == fold
+        _, data = _untagged(SequenceShards.of(sequences.part(~held_out)), alphabet, back_off).whole()
+        moments = spectral_moments(data, project_trees(data.trees, data.features, options, jobs))
+        plain = relative_frequencies(data.trees, data.unseen)
+        return _Fold(data, moments, plain, sequences.part(held_out), alphabet.n_terminals)
+
+    def score(self, m: int, floor: float) -> float:
+        """The log-likelihood of what is held out, with m states."""
+        moments = self.moments.truncated(np.minimum(self.moments.states, m))
+        try:
+            latent = solve(moments, unseen=self.data.unseen)
+            predictor = Predictor.of(latent, self.plain, self.n_terminals, floor)
+        except ValueError:  # with so many states, sequences never end
+            return -np.inf
+        return float(predictor.log_probabilities(self.held_out).sum())
+
+
 class _Choice(NamedTuple):
     states: int
     floor: float
@@ -213,37 +248,28 @@ class _Choice(NamedTuple):
 def _choose(
     sequences: Sequences, alphabet: Alphabet, options: SequenceOptions, jobs: int, listener: Listener
 ) -> _Choice:
-    """What the options leave open: the number of states, then ε, with which one sequence in ten is likeliest.
+    """What the options leave open: the number of states, then ε, with which held-out sequences are likeliest.
 
-    The others are learnt from.  Of equal choices, the smallest number of states and the largest ε.
+    One sequence in ten is held out, and learnt are the others; up to ten times, until 6,000 have been held out.
+    Of equal choices, the smallest number of states and the largest ε.
     """
     floor = _FLOOR if options.floor is None else options.floor
     is_chosen = options.floor is not None or options.estimator.estimator != "spectral"
     if sequences.n_sequences < 2 * _HELD_OUT or (options.states is not None and is_chosen):
         return _Choice(options.states or 1, floor)
-    held_out = np.arange(sequences.n_sequences) % _HELD_OUT == 0
-    trial = sequences.part(held_out)
-    _, data = _untagged(SequenceShards.of(sequences.part(~held_out)), alphabet, options.back_off).whole()
-    estimator = replace(options.estimator, states=options.states or _CANDIDATES[-1])
-    moments = spectral_moments(data, project_trees(data.trees, data.features, estimator, jobs))
-    plain = relative_frequencies(data.trees, data.unseen)
-
-    def score(m: int, floor: float) -> float:
-        latent = solve(moments.truncated(np.minimum(moments.states, m)), estimator.smoothing, data.unseen)
-        try:
-            predictor = Predictor.of(latent, plain, alphabet.n_terminals, floor)
-        except ValueError:  # with so many states, sequences never end
-            return -np.inf
-        return float(predictor.log_probabilities(trial).mean())
-
-    states = [m for m in _CANDIDATES if m <= moments.states.max()] if options.states is None else [options.states]
+    n_folds = min(-(-_ENOUGH * _HELD_OUT // sequences.n_sequences), _HELD_OUT)
+    estimator = replace(options.estimator, states=options.states or _CANDIDATES[-1], smoothing=None)
+    folds = [_Fold.of(sequences, fold, alphabet, estimator, options.back_off, jobs) for fold in range(n_folds)]
+    largest = min(int(fold.moments.states.max()) for fold in folds)
+    states = [m for m in _CANDIDATES if m <= largest] if options.states is None else [options.states]
     scores = []
     for m in states:
-        scores.append(score(m, floor))
+        scores.append(sum(fold.score(m, floor) for fold in folds))
         listener(Progress("states", len(scores), len(states), score=scores[-1]))
     chosen = states[int(np.argmax(scores))]
     floors = _FLOORS if options.floor is None else (options.floor,)
-    return _Choice(chosen, floors[int(np.argmax([score(chosen, floor) for floor in floors]))])
+    of_floors = [sum(fold.score(chosen, floor) for fold in folds) for floor in floors]
+    return _Choice(chosen, floors[int(np.argmax(of_floors))])
 
 
 def _smoothed(model: HiddenMarkov, sequences: Sequences, tokens: float) -> HiddenMarkov:
@@ -297,7 +323,7 @@ def learn_untagged(
     """Learn from sequences without tags; what is to be chosen is chosen on the first shard."""
     states, floor = _choose(next(iter(shards)), alphabet, options, jobs, listener)
     data = _untagged(shards, alphabet, options.back_off)
-    estimator = replace(options.estimator, states=states)
+    estimator = replace(options.estimator, states=states, smoothing=None)
     if estimator.estimator == "spectral":
         return Learnt(data.prior, *data.spectral(estimator, jobs, listener), floor)
     sequences, whole = data.whole()

@@ -65,8 +65,11 @@ def test_best_derivation_is_the_best_of_all_trees(seed: int, n: int) -> None:
     best = best_derivation(parsed.forest, weights[parsed.forest.item])
     assert best is not None
     assert best.score == pytest.approx(max(every.values()))
-    (tree,) = nested(best.tree(parsed.forest, model.rules()))
+    own = best.tree(parsed.forest, model.rules())
+    (tree,) = nested(own)
     assert every[tree] == pytest.approx(best.score)
+    for column, same in zip(best.alone(parsed.forest), Forest.of_trees(own, model.rules()), strict=True):
+        np.testing.assert_array_equal(column, same)
 
 
 @given(seeds, st.integers(1, 4), st.integers(0, 2000))

@@ -1,0 +1,142 @@
+"""Anchor models to look at: a table of states with their words (Stratos et al. 2016, Tables 3 and 4), and a picture.
+
+| here | formula | meaning |
+| --- | --- | --- |
+| `AnchorRow.words` | o(x \\| h) | the words that the state is likeliest to emit |
+| `AnchorPlane.corners` | (v_h - v̄) W | the anchors' points in the plane of the first two principal directions W |
+| `AnchorPlane.points` | Σ_h p(h \\| x) (v_h - v̄) W | those of words, as the model mixes them from the anchors' |
+"""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Hashable
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from spectral_latent.sequence.anchor_model import AnchorHMM
+from spectral_latent.trees import FloatArray
+
+__all__ = ["AnchorPlane", "AnchorRow", "anchor_names", "anchor_plane", "anchor_rows", "anchor_table", "draw_anchors"]
+
+_ENDINGS = (".pdf", ".png", ".svg")
+
+
+class AnchorRow(NamedTuple):
+    """A state: its number, anchor, label, share of all tokens, and likeliest words with o(x | h)."""
+
+    state: int
+    anchor: str
+    label: Hashable | None
+    share: float
+    words: list[tuple[str, float]]
+
+
+class AnchorPlane(NamedTuple):
+    """Points in a plane: corners (m, 2) of the anchors, points (n, 2) of words."""
+
+    corners: FloatArray
+    words: list[str]
+    points: FloatArray
+
+
+def anchor_names(model: AnchorHMM) -> list[str]:
+    """A readable name for each state: its anchor in capitals; as it is, if two would be the same.
+
+    >>> anchor_names(AnchorHMM.fit([["It", "rains"], ["it", "snows"]] * 3))
+    ['IT', 'RAINS']
+    """
+    capitals = [word.upper() for word in model.anchors]
+    return capitals if len(set(capitals)) == len(capitals) else list(model.anchors)
+
+
+def anchor_rows(model: AnchorHMM, top: int = 10) -> list[AnchorRow]:
+    """The states in their order, each with so many words.
+
+    >>> [row.anchor for row in anchor_rows(AnchorHMM.fit([["It", "rains"], ["it", "snows"]] * 3))]
+    ['it', 'rains']
+    """
+    labels: tuple[Hashable, ...] = model.labels or (None,) * model.n_states
+    columns = zip(model.anchors, labels, model.share.tolist(), model.top_words(top), strict=True)
+    return [AnchorRow(state, *column) for state, column in enumerate(columns)]
+
+
+def anchor_table(model: AnchorHMM, top: int = 10) -> str:
+    """The rows as lines of text: shares in percent, and the labels where there are some.
+
+    >>> print(anchor_table(AnchorHMM.fit([["It", "rains"], ["it", "snows"]] * 3).label({"it": "N", "rains": "V"})))
+    state  anchor  label  share  top words
+        0  it      N       50.0  it 1.000
+        1  rains   V       50.0  rains 0.500, snows 0.500
+    """
+    rows = [("state", "anchor", "label", "share", "top words")]
+    for row in anchor_rows(model, top):
+        words = ", ".join(f"{_shown(word)} {p:.3f}" for word, p in row.words if p >= 0.0005)
+        label = "" if model.labels is None else str(row.label)
+        rows.append((str(row.state), _shown(row.anchor), label, f"{100 * row.share:.1f}", words))
+    if model.labels is None:
+        rows = [(state, anchor, "", share, words) for state, anchor, _, share, words in rows]
+    anchors, labels = (max(len(row[i]) for row in rows) for i in (1, 2))
+    labels += 2 if labels else 0
+    return "\n".join(
+        f"{state:>5}  {anchor:<{anchors}}  {label:<{labels}}{share:>5}  {words}".rstrip()
+        for state, anchor, label, share, words in rows
+    )
+
+
+def anchor_plane(model: AnchorHMM, top: int = 10) -> AnchorPlane:
+    """The anchors and so many likely words of each state in the plane of the corners' principal directions.
+
+    >>> plane = anchor_plane(AnchorHMM.fit([["It", "rains"], ["it", "snows"]] * 3))
+    >>> plane.corners.shape, plane.words, plane.points.shape
+    ((2, 2), ['it', 'rains', 'snows'], (3, 2))
+    """
+    order = np.argsort(-model.hidden.emission, axis=1, kind="stable")[:, :top]
+    found = np.unique(order[np.take_along_axis(model.hidden.emission, order, axis=1) > 0.0])
+    joint = model.hidden.emission[:, found].T * model.share  # p(x, h)
+    centred = model.corners - model.corners.mean(axis=0)
+    _, _, directions = np.linalg.svd(centred, full_matrices=False)
+    plane = centred @ directions[:2].T
+    largest = np.take_along_axis(plane, np.abs(plane).argmax(axis=0)[None, :], axis=0)
+    plane = np.pad(plane * np.where(largest < 0.0, -1.0, 1.0), ((0, 0), (0, 2 - plane.shape[1])))
+    points = joint / joint.sum(axis=1, keepdims=True) @ plane
+    return AnchorPlane(plane, [model.words[x] for x in found.tolist()], points)
+
+
+def draw_anchors(model: AnchorHMM, path: str | os.PathLike[str], top: int = 30) -> None:
+    """Write a picture, .svg, .png or .pdf, of `anchor_plane`: anchors with their words and labels, words as dots.
+
+    The same model gives the same SVG.  Raises ImportError without matplotlib, and ValueError for another ending.
+    """
+    if Path(path).suffix.lower() not in _ENDINGS:
+        raise ValueError(f"{os.fspath(path)}: name a picture that ends in {', '.join(_ENDINGS)}")
+    try:
+        import matplotlib
+        from matplotlib.figure import Figure
+    except ImportError:
+        raise ImportError("pictures need matplotlib: pip install 'spectral-latent[pictures]'") from None
+    plane = anchor_plane(model, top)
+    figure = Figure(figsize=(8.0, 8.0), layout="constrained")
+    axes = figure.add_subplot()
+    axes.scatter(plane.points[:, 0], plane.points[:, 1], s=8, color="0.6", linewidths=0)
+    axes.scatter(plane.corners[:, 0], plane.corners[:, 1], s=40, color="tab:red")
+    for row, (x, y) in zip(anchor_rows(model, 0), plane.corners.tolist(), strict=True):
+        name = _shown(row.anchor) if row.label is None else f"{_shown(row.anchor)} ({_shown(str(row.label))})"
+        axes.annotate(name, (x, y), (4, 4), textcoords="offset points", parse_math=False, fontsize=11)
+    axes.set_axis_off()
+    with matplotlib.rc_context({"svg.hashsalt": "spectral_latent", "svg.fonttype": "none"}), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Glyph .* missing from font")  # drawn as a box
+        metadata = {"Date": None} if Path(path).suffix.lower() == ".svg" else None
+        figure.savefig(path, dpi=150, metadata=metadata)
+
+
+def _shown(word: str) -> str:
+    """The word, with escapes for what cannot be printed.
+
+    >>> _shown("a\\tb")
+    'a\\\\tb'
+    """
+    return word if word.isprintable() else ascii(word)[1:-1]

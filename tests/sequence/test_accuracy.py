@@ -1,0 +1,47 @@
+"""Taggers with default settings on treebanks: floors somewhat below what they reach."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from spectral_latent.corpora import tagged_sentences
+from spectral_latent.evaluation import TaggingScore, score_tags
+from spectral_latent.sequence import LatentHMM
+
+Tagged = list[list[tuple[str, str]]]
+
+
+def score(train: Tagged, test: Tagged) -> TaggingScore:
+    tagger = LatentHMM.fit_tagged(train)
+    rows = [[word for word, _ in row] for row in test]
+    predicted = [list(zip(row, tags, strict=True)) for row, tags in zip(rows, tagger.tag(rows), strict=True)]
+    return score_tags(test, predicted, known={word for row in train for word, _ in row})
+
+
+def test_the_sample_of_the_penn_treebank(require_corpus: Callable[[str], Any]) -> None:
+    require_corpus("treebank")
+    train, dev = (list(tagged_sentences(f"nltk:treebank:{part}")) for part in ("train", "dev"))
+    found = score(train, dev)
+    assert found.accuracy >= 95.8
+    assert found.unknown_accuracy >= 85.0
+
+
+def test_the_english_web_treebank(shared_file: Callable[[str], Path]) -> None:
+    train, dev = (
+        list(tagged_sentences(shared_file(f"ud/en_ewt/en_ewt-ud-{part}.conllu"))) for part in ("train", "dev")
+    )
+    assert score(train, dev).accuracy >= 93.5
+
+
+@pytest.mark.parametrize(("language", "floor"), [("es", 94.5), ("de", 92.5), ("id", 91.0)])
+def test_other_languages(shared_file: Callable[[str], Path], language: str, floor: float) -> None:
+    """From the development part alone, on the first third of the test part."""
+    train, test = (
+        list(tagged_sentences(shared_file(f"ud/{language}_gsd/{language}_gsd-ud-{part}.conllu")))
+        for part in ("dev", "test")
+    )
+    assert score(train, test[: len(test) // 3]).accuracy >= floor

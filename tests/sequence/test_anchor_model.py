@@ -1,0 +1,514 @@
+"""The anchor hidden Markov model as a whole: against textbook recursions, damaged files and treebanks."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from spectral_latent.corpora import tagged_sentences
+from spectral_latent.estimation import EstimationError
+from spectral_latent.evaluation import many_to_one
+from spectral_latent.operators import ModelFileError, load_model, save_model
+from spectral_latent.sequence import AnchorHMM, AnchorOptions, HullOptions
+from tests.sequence.hmms import forward_backward
+
+PLAIN = AnchorOptions(hull=HullOptions(spelling=False, prior=0.0))
+KINDS = {"d": ["the", "a", "this"], "n": ["cat", "dogs", "Paris", "ships", "42", "x-ray"], "v": ["saw", "ran", "is"]}
+KINDS |= {"p": ["of", "in"], "s": [".", "!"]}
+word = st.text(alphabet=st.one_of(st.sampled_from("aAbB1-'"), st.characters()), max_size=5)
+texts = st.lists(st.lists(word, min_size=1, max_size=6), min_size=1, max_size=8)
+ARRAYS = ("initial", "transition", "stop", "emission")
+
+Tagged = list[list[tuple[str, str]]]
+
+
+def sentences(seed: int, n: int = 80) -> list[list[str]]:
+    rng = np.random.default_rng(seed)
+    shapes = rng.choice(["dnvs", "dnvdns", "nvpdns", "dnpdnvs", "vs", "nvs"], n)
+    found = [[KINDS[kind][int(rng.integers(len(KINDS[kind])))] for kind in shape] for shape in shapes]
+    return [[words[0].capitalize(), *words[1:]] for words in found]
+
+
+@pytest.fixture(scope="module")
+def model() -> AnchorHMM:
+    return AnchorHMM.fit(sentences(0), AnchorOptions(states=5))
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Training
+
+
+def test_every_state_has_an_anchor_that_no_other_emits(model: AnchorHMM) -> None:
+    assert model.n_states == 5
+    assert sorted(model.anchors.values()) == list(range(5))
+    kind_of = {name.lower(): kind for kind, names in KINDS.items() for name in names}
+    assert {kind_of[name] for name in model.anchors} == set("dnvps")
+    for name, h in model.anchors.items():
+        column = model.hidden.emission[:, model.words.index(name)]
+        assert column[h] > 0
+        assert np.delete(column, h) == pytest.approx(np.zeros(4), abs=1e-12)
+
+
+@pytest.mark.parametrize("construction", ["brown", "cca", "best-fit", "random"])
+def test_parameters_are_probabilities(construction: Any) -> None:
+    options = AnchorOptions(states=4, hull=HullOptions(construction=construction))
+    model = AnchorHMM.fit(sentences(1), options)
+    for array in (model.hidden.initial[None], model.hidden.transition, model.hidden.emission, model.share[None]):
+        assert array.min() >= 0
+        assert array.sum(axis=1) == pytest.approx(np.ones(len(array)), abs=1e-12)
+    for array in (model.hidden.initial, model.hidden.transition, model.hidden.stop, model.share):
+        assert array.min() > 0  # nothing is impossible
+    assert model.hidden.stop.max() < 1
+    tally = Counter(w.lower() for words in sentences(1) for w in words)
+    u = np.array([tally[w] for w in model.words]) / model.tokens
+    assert model.tokens == tally.total()
+    assert model.share @ model.hidden.emission == pytest.approx(u, abs=1e-12)  # (4) and (5)
+
+
+def test_one_more_token_of_every_state_and_one_more_sentence() -> None:
+    """The counts of states 0, 0, 1 in two sentences, where types are states; the second always ends."""
+    model = AnchorHMM.fit([["a", "a", "b"], ["a", "b"]] * 2, replace(PLAIN, states=2))
+    assert model.anchors == {"a": 0, "b": 1}
+    p = np.array([0.6, 0.4])  # of 10 tokens
+    assert model.share == pytest.approx(p)
+    ends = 4 / 11
+    counts, more = np.array([[2.0, 4.0, 0.0], [0.0, 0.0, 4.0]]), np.array([*((1 - ends) * p), ends])
+    wanted = (counts + more) / np.array([[7.0], [5.0]])
+    hidden = model.hidden
+    assert hidden.stop == pytest.approx(wanted[:, 2])
+    assert (1 - hidden.stop)[:, None] * hidden.transition == pytest.approx(wanted[:, :2])
+    assert hidden.transition[1] == pytest.approx(p)
+    assert hidden.initial == pytest.approx((4 * np.array([1.0, 0.0]) + p) / 5)
+
+
+def test_the_same_sentences_give_the_same_bytes(tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        AnchorHMM.fit((words for words in sentences(2)), AnchorOptions(states=5)).save(tmp_path / name)
+    assert (tmp_path / "one").read_bytes() == (tmp_path / "two").read_bytes()
+
+
+def test_capitals_at_the_beginning_do_not_make_other_words() -> None:
+    lower = [[words[0].lower(), *words[1:]] for words in sentences(3)]
+    model = AnchorHMM.fit(sentences(3), PLAIN)
+    assert AnchorHMM.fit(lower, PLAIN).states(lower) == model.states(sentences(3))
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ([], "no sentences"),
+        ([[]], "sequence 1 is empty; leave it out"),
+        ([["a"], ["b"], [], ["c"]], "sequence 3 is empty; leave it out"),
+    ],
+)
+def test_what_nothing_can_be_learnt_from(wrong: list[list[str]], message: str) -> None:
+    with pytest.raises(EstimationError, match=message):
+        AnchorHMM.fit(wrong)
+
+
+@pytest.mark.parametrize("wrong", [["the cat"], "the cat", [["a"], "b"]])
+def test_strings_are_no_sentences(wrong: Any) -> None:
+    with pytest.raises(TypeError, match=r"sentence [12] is a string; give a list of its words"):
+        AnchorHMM.fit(wrong)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        *({name: number} for name in ("states", "candidates", "steps") for number in (0, np.nan, np.inf)),
+        *({"sharpness": number} for number in (-1.0, 0.0, np.nan, np.inf)),
+    ],
+)
+def test_settings_that_make_no_sense(wrong: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match="states, candidates and steps must be at least 1, and sharpness positive"):
+        AnchorOptions(**wrong)
+
+
+@pytest.mark.parametrize(
+    ("rows", "states"),
+    [
+        ([["a"]], 1),
+        ([["a"], ["b"], ["c"]], 1),  # every word alone: the same contexts
+        ([["a", "b"]] * 20, 2),
+        ([[f"a{i}", f"b{j}"] for i in range(9) for j in range(9)], 2),
+        ([[f"a{i}", f"b{j}"] for i in range(300) for j in range(0, 300, 7)], 2),  # decomposed iteratively
+        ([["1", "2"], ["3", "2"], ["10", "2"]], 2),
+        ([list("我喜欢你"), list("他喜欢她"), list("你看见我")], None),
+    ],
+)
+def test_fewer_states_than_asked_for(rows: list[list[str]], states: int | None) -> None:
+    """As many as the points of words have dimensions."""
+    model = AnchorHMM.fit(rows, PLAIN)
+    assert model.n_states == (states or model.n_states)
+    assert len(model.anchors) == model.n_states <= len(model.words)
+    found = model.states(rows)
+    assert [len(row) for row in found] == [len(row) for row in rows]
+    if states == 2:
+        assert all(row == found[0] for row in found)
+        assert sorted(found[0]) == [0, 1]
+
+
+def test_only_candidates_are_anchors() -> None:
+    tally = Counter(w.lower() for words in sentences(4) for w in words)
+    model = AnchorHMM.fit(sentences(4), AnchorOptions(states=5, candidates=7))
+    least = sorted(tally.values(), reverse=True)[6]
+    assert min(tally[word] for word in model.anchors) >= least
+    assert AnchorHMM.fit(sentences(4), AnchorOptions(states=5, candidates=1)).n_states == 1
+
+
+@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(texts, texts, st.integers(1, 12), st.booleans())
+def test_any_words_can_be_learnt_tagged_and_saved(
+    tmp_path: Path, rows: list[list[str]], others: list[list[str]], states: int, spelling: bool
+) -> None:
+    model = AnchorHMM.fit(rows, AnchorOptions(states=states, hull=HullOptions(spelling=spelling)))
+    assert 1 <= model.n_states <= min(states, len(model.words))
+    for array in (model.hidden.initial, model.hidden.transition, model.hidden.stop, model.hidden.emission):
+        assert np.isfinite(array).all()
+    for row in rows + others:
+        posterior = model.posteriors(row)
+        assert posterior.shape == (len(row), model.n_states)
+        assert posterior.sum(axis=1) == pytest.approx(np.ones(len(row)))
+    assert (model.posteriors(list(model.anchors)) == np.eye(model.n_states)).all()
+    model.save(tmp_path / "m")
+    assert AnchorHMM.load(tmp_path / "m").states(rows + others) == model.states(rows + others)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Decoding
+
+
+def by_the_book(model: AnchorHMM, words: list[str]) -> np.ndarray:
+    """Posteriors (n, m), an unseen word x of which o(x | h) = p(h | x) (1 / N) / p(h)."""
+    index = {name: x for x, name in enumerate(model.words)}
+    emission, x = model.hidden.emission, []
+    for name in words:
+        if name.lower() in index:
+            x.append(index[name.lower()])
+        else:
+            x.append(emission.shape[1])
+            column = model.mixtures([name])[0] / model.tokens / model.share
+            emission = np.column_stack([emission, column])
+    return forward_backward(replace(model.hidden, emission=emission), x).gamma
+
+
+def test_posteriors_are_those_of_the_textbook(model: AnchorHMM) -> None:
+    for words in sentences(5, 30):
+        assert model.posteriors(words) == pytest.approx(by_the_book(model, words), abs=1e-10)
+
+
+def test_a_sentence_without_words_has_no_posteriors(model: AnchorHMM) -> None:
+    assert model.posteriors([]).shape == (0, 5)
+
+
+@pytest.mark.parametrize("sharpness", [0.5, 4.0, 1100.0])
+def test_known_words_in_an_order_never_seen_keep_their_states(sharpness: float) -> None:
+    rows = [[f"a{i}", f"b{j}"] for i in range(9) for j in range(9)]
+    model = AnchorHMM.fit(rows, AnchorOptions(sharpness=sharpness))
+    assert model.states([["a1"], ["b1"], ["b1", "a1"], ["b1", "b2", "a3"]]) == [[0], [1], [1, 0], [1, 1, 0]]
+
+
+@pytest.mark.parametrize("spelling", [True, False])
+@pytest.mark.parametrize("construction", ["brown", "cca"])
+def test_unseen_words_are_as_likely_as_one_token(construction: Any, spelling: bool) -> None:
+    hull = HullOptions(construction=construction, spelling=spelling)
+    model = AnchorHMM.fit(sentences(6), AnchorOptions(states=5, hull=hull))
+    rng = np.random.default_rng(0)
+    for words in sentences(7, 15):
+        for i in rng.integers(0, len(words), 2):
+            words[i] = str(rng.choice(["towns", "Towns", "7-8", "喜欢", "xyzzy", ""]))
+        assert model.posteriors(words) == pytest.approx(by_the_book(model, words), abs=1e-10)
+
+
+def test_mixtures_of_unseen_words_are_told_by_spelling(model: AnchorHMM) -> None:
+    found = model.mixtures(["gap", "Gap", "gap-1", "喜"])
+    assert found.sum(axis=1) == pytest.approx(np.ones(4))
+    assert abs(found[0] - found[1]).max() > 1e-4
+    assert abs(found[0] - found[2]).max() > 1e-4
+    plain = AnchorHMM.fit(sentences(0), AnchorOptions(states=5, hull=HullOptions(spelling=False)))
+    assert plain.mixtures(["gap", "B-1"])[0].tolist() == plain.mixtures(["gap", "B-1"])[1].tolist()
+
+
+def test_case_does_not_matter_to_known_words(model: AnchorHMM) -> None:
+    words = ["The", "cat", "saw", "the", "dogs", "."]
+    assert (model.posteriors([w.upper() for w in words]) == model.posteriors(words)).all()
+
+
+def test_states_are_the_largest_posteriors(model: AnchorHMM) -> None:
+    rows = [*sentences(8, 20), ["unheard", "of"]]
+    assert model.states(rows) == [model.posteriors(words).argmax(axis=1).tolist() for words in rows]
+
+
+def test_empty_sentences_have_no_states(model: AnchorHMM) -> None:
+    one = model.states([["the", "cat"]])[0]
+    assert model.states([[], ["the", "cat"], [], [], ["the", "cat"], []]) == [[], one, [], [], one, []]
+    assert model.states([[]]) == model.tag([[]]) == [[]]
+    assert model.states([]) == model.tag([]) == []
+    assert model.tag(words for words in ([], ["the", "cat"])) == [[], one]
+
+
+def test_many_sentences_are_tagged_as_each_alone(model: AnchorHMM) -> None:
+    """Several batches, unseen words in some."""
+    rows = [*sentences(9, 1500), ["towns"], [], *sentences(10, 700), ["the", "towns", "."] * 2000]
+    assert sum(map(len, rows)) > 3 * 4096
+    found = model.states(rows)
+    alone = {tuple(words): model.states([words])[0] for words in rows}
+    assert found == [alone[tuple(words)] for words in rows]
+
+
+def test_top_words_are_the_likeliest_of_each_state(model: AnchorHMM) -> None:
+    top = model.top_words(3)
+    for h, row in enumerate(top):
+        best = sorted(model.hidden.emission[h].tolist(), reverse=True)[:3]
+        assert [p for _, p in row] == best
+        assert [model.hidden.emission[h, model.words.index(name)] for name, _ in row] == best
+    assert [len(row) for row in model.top_words(999)] == [len(model.words)] * 5
+    assert model.top_words(0) == [[]] * 5
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Labels
+
+
+def test_labels_of_anchors_make_a_tagger(model: AnchorHMM) -> None:
+    tags = {name: name.upper() for name in model.anchors}
+    labelled = model.label(tags)
+    rows = [*sentences(11, 10), []]
+    by_state = {h: tags[name] for name, h in model.anchors.items()}
+    assert labelled.tag(rows) == [[by_state[h] for h in row] for row in model.states(rows)]
+    assert model.labels is None
+    assert model.tag(rows) == model.states(rows) == labelled.states(rows)
+    assert labelled.label(dict.fromkeys(tags, 7)).tag([["the"]]) == [[7]]
+
+
+def test_labels_that_do_not_fit(model: AnchorHMM) -> None:
+    tags = dict.fromkeys(model.anchors, "X")
+    with pytest.raises(ValueError, match="'nonsense' is no anchor; the anchors are " + ", ".join(map(re.escape, tags))):
+        model.label({**tags, "nonsense": "X"})
+    gone = list(tags)[1:3]
+    with pytest.raises(ValueError, match="no tag for the anchors " + ", ".join(map(re.escape, gone)) + "$"):
+        model.label({name: tag for name, tag in tags.items() if name not in gone})
+    with pytest.raises(ValueError, match="no tag for the anchors"):
+        model.label({})
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Files
+
+LABELS = [("NN", "VB", "DT", "IN", "."), (1, 2.5, None, True, ("a", ("b", 1))), ("", "日本", "\ud800", "a b", "\n")]
+
+
+@pytest.mark.parametrize("labels", [None, *LABELS])
+@pytest.mark.parametrize("options", [AnchorOptions(states=5), replace(PLAIN, states=5, sharpness=2.0)])
+def test_everything_comes_back(options: AnchorOptions, labels: tuple[Any, ...] | None, tmp_path: Path) -> None:
+    model = AnchorHMM.fit([*sentences(12), ["喜欢", "\udc80", "", "\n"]], options)
+    if labels is not None:
+        model = model.label(dict(zip(model.anchors, labels, strict=True)))
+    model.save(tmp_path / "m")
+    again = AnchorHMM.load(tmp_path / "m")
+    assert (again.options, again.words, again.anchors, again.tokens) == (
+        model.options,
+        model.words,
+        model.anchors,
+        model.tokens,
+    )
+    assert again.labels == labels
+    for name in ARRAYS:
+        assert getattr(again.hidden, name).tobytes() == getattr(model.hidden, name).tobytes()
+    rows = [*sentences(13, 20), ["towns", "\udc80"], []]
+    assert again.tag(rows) == model.tag(rows)
+    assert (again.posteriors(rows[0] + rows[-2]) == model.posteriors(rows[0] + rows[-2])).all()
+    again.save(tmp_path / "n")
+    assert (tmp_path / "n").read_bytes() == (tmp_path / "m").read_bytes()
+
+
+def test_labels_that_cannot_be_saved(model: AnchorHMM, tmp_path: Path) -> None:
+    labelled = model.label(dict.fromkeys(model.anchors, frozenset("a")))
+    with pytest.raises(ValueError, match="cannot be saved"):
+        labelled.save(tmp_path / "m")
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.fixture(scope="module")
+def saved(model: AnchorHMM, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A labelled model file to damage."""
+    path = tmp_path_factory.mktemp("anchors") / "whole"
+    model.label(dict.fromkeys(model.anchors, "X")).save(path)
+    return path
+
+
+def changed(name: str, function: Callable[[Any], Any]) -> Callable[[dict[str, Any]], None]:
+    def change(values: dict[str, Any]) -> None:
+        values[name] = function(values[name])
+
+    return change
+
+
+DAMAGED_ARRAYS: list[Callable[[dict[str, Any]], Any]] = [
+    *(lambda a, name=name: a.pop(name) for name in (*ARRAYS, "anchor", "corners", "share", "mean", "weights")),
+    *(changed(name, lambda x: x[:-1]) for name in (*ARRAYS, "anchor", "corners", "share", "mean", "weights")),
+    *(changed(name, lambda x: x * np.nan) for name in (*ARRAYS, "corners", "share", "mean", "weights")),
+    *(changed(name, lambda x: x.astype(np.float32)) for name in (*ARRAYS, "anchor", "corners", "share")),
+    *(changed(name, lambda x: x[0]) for name in ("anchor", "corners", "initial", "share", "mean")),
+    changed("emission", np.transpose),
+    changed("anchor", lambda x: x - 100),
+    changed("anchor", lambda x: x + 100),
+    changed("anchor", np.zeros_like),
+    *(changed(name, lambda x: -x) for name in (*ARRAYS, "share")),
+    *(changed(name, lambda x: x + 1) for name in (*ARRAYS, "share")),
+    lambda a: a.update(weights=a["weights"][:0]),
+    lambda a: a.update({name: a[name][:0] for name in ("anchor", "corners", "share", "initial", "stop", "emission")}),
+]
+DAMAGED_SETTINGS: list[Callable[[dict[str, Any]], Any]] = [
+    *(lambda s, name=name: s.pop(name) for name in ("options", "words", "features", "labels", "tokens")),
+    *(changed(name, lambda _: 3) for name in ("options", "words", "features", "labels")),
+    *(changed(name, lambda x: x[:-1]) for name in ("words", "features", "labels")),
+    *(changed(name, lambda x: [*x, {}]) for name in ("labels", "features")),
+    changed("words", lambda x: [*x[:-1], x[0]]),
+    changed("features", lambda x: [*x[:-1], x[0]]),
+    changed("features", lambda _: None),
+    changed("tokens", lambda _: "many"),
+    *(changed("tokens", lambda _, n=n: n) for n in (None, 0, -3, float("nan"), float("inf"), 10**400, "12", True)),
+    changed("words", lambda x: "".join(map(chr, range(97, 97 + len(x))))),
+    changed("words", lambda x: list(range(len(x)))),
+    changed("labels", lambda x: "a" * len(x)),
+    changed("features", lambda x: list(range(len(x)))),
+    changed("features", lambda x: x[::-1]),
+    changed("options", lambda x: {**x, "states": "5"}),
+    changed("options", lambda x: {**x, "steps": 0}),
+    changed("options", lambda x: {**x, "more": 1}),
+    changed("options", lambda x: {**x, "sharpness": float("nan")}),
+    *(
+        changed("options", lambda x, n=n: {**x, "hull": {**x["hull"], "smoothing": n}})
+        for n in (10**400, float("nan"), float("inf"), -1.0)
+    ),
+    changed("options", lambda x: {**x, "hull": {**x["hull"], "construction": "nonsense"}}),
+    changed("options", lambda x: {**x, "hull": {**x["hull"], "window": 0}}),
+    changed("options", lambda x: {**x, "hull": None}),
+    changed("kind", lambda _: "sequence"),
+    changed("kind", lambda _: None),
+]
+
+
+@pytest.mark.parametrize("which", range(len(DAMAGED_ARRAYS) + len(DAMAGED_SETTINGS)))
+def test_parts_that_do_not_fit_are_errors_that_name_the_file(which: int, saved: Path, tmp_path: Path) -> None:
+    arrays, values = load_model(saved, "anchors")
+    if which < len(DAMAGED_ARRAYS):
+        DAMAGED_ARRAYS[which](arrays)
+    else:
+        DAMAGED_SETTINGS[which - len(DAMAGED_ARRAYS)](values)
+    path = tmp_path / "damaged"
+    save_model(path, arrays, values)
+    with pytest.raises(ModelFileError, match=re.escape(f"{path}: ")):
+        AnchorHMM.load(path)
+
+
+def test_truncated_missing_and_foreign_files(saved: Path, tmp_path: Path) -> None:
+    whole, path = saved.read_bytes(), tmp_path / "damaged"
+    for length in [*range(0, len(whole), 97), len(whole) - 1]:
+        path.write_bytes(whole[:length])
+        with pytest.raises(ModelFileError, match=re.escape(f"{path}: ")):
+            AnchorHMM.load(path)
+    for wrong in (tmp_path, tmp_path / "none"):
+        with pytest.raises(ModelFileError, match=re.escape(f"{wrong}: ")):
+            AnchorHMM.load(wrong)
+    save_model(path, {}, {"kind": "anchors"})
+    with pytest.raises(ModelFileError, match=re.escape(f"{path}: the model is damaged")):
+        AnchorHMM.load(path)
+
+
+def test_changed_bytes_do_no_harm(saved: Path, tmp_path: Path) -> None:
+    """They give another model, or an error that names the file."""
+    whole, path, rng = saved.read_bytes(), tmp_path / "damaged", np.random.default_rng(0)
+    n_header = 8 + int.from_bytes(whole[:8], "little")
+    for i in [*rng.integers(0, n_header, 200), *rng.integers(n_header, len(whole), 40)]:
+        content = bytearray(whole)
+        content[i] = int(rng.integers(32, 127))
+        path.write_bytes(content)
+        try:
+            AnchorHMM.load(path)
+        except ModelFileError as error:
+            assert str(error).startswith(f"{path}: ")
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Treebanks
+
+OF_UPOS = {"PROPN": "NOUN", "AUX": "VERB", "CCONJ": "CONJ", "SCONJ": "CONJ", "PART": "PRT", "PUNCT": "."}
+OF_UPOS |= dict.fromkeys(("INTJ", "SYM"), "X")
+
+
+@pytest.fixture(scope="module")
+def ewt(shared_file: Callable[[str], Path]) -> Tagged:
+    """All of it, with universal tags."""
+    rows = tagged_sentences(shared_file("ud/en_ewt"))
+    return [[(word, OF_UPOS.get(tag, tag)) for word, tag in row] for row in rows]
+
+
+@pytest.fixture(scope="module")
+def ptb(require_corpus: Callable[[str], Any]) -> Tagged:
+    """NLTK's sample, with universal tags."""
+    require_corpus("treebank")
+    return [list(row) for row in tagged_sentences("nltk:treebank", "universal")]
+
+
+def words_of(tagged: Tagged) -> list[list[str]]:
+    return [[word for word, _ in row] for row in tagged]
+
+
+def tags_of(tagged: Tagged) -> list[str]:
+    return [tag for row in tagged for _, tag in row]
+
+
+def flat(rows: Iterable[Iterable[Any]]) -> list[Any]:
+    return [item for row in rows for item in row]
+
+
+def test_universal_tags_are_twelve(ewt: Tagged, ptb: Tagged) -> None:
+    twelve = {".", "ADJ", "ADP", "ADV", "CONJ", "DET", "NOUN", "NUM", "PRON", "PRT", "VERB", "X"}
+    assert set(tags_of(ewt)) == set(tags_of(ptb)) == twelve
+
+
+@pytest.mark.parametrize(("options", "least"), [(AnchorOptions(), 71.0), (PLAIN, 65.0)], ids=["features", "plain"])
+def test_states_agree_with_tags_of_ewt(ewt: Tagged, options: AnchorOptions, least: float) -> None:
+    words = words_of(ewt)
+    score = many_to_one(tags_of(ewt), flat(AnchorHMM.fit(words, options).states(words)))
+    print(f"EWT, many to one: {score:.2f}")
+    assert score >= least
+
+
+@pytest.fixture(scope="module")
+def of_ptb(ptb: Tagged) -> AnchorHMM:
+    return AnchorHMM.fit(words_of(ptb))
+
+
+def test_states_agree_with_tags_of_ptb(ptb: Tagged, of_ptb: AnchorHMM) -> None:
+    score = many_to_one(tags_of(ptb), flat(of_ptb.states(words_of(ptb))))
+    print(f"PTB sample, many to one: {score:.2f}")
+    assert score >= 70.0
+
+
+def test_labelling_only_the_anchors_makes_a_tagger(ptb: Tagged, of_ptb: AnchorHMM) -> None:
+    """Section 1 of the paper: twelve labels, each the most frequent tag of a word."""
+    tally: dict[str, Counter[str]] = defaultdict(Counter)
+    for word, tag in flat(ptb):
+        tally[word.lower()][tag] += 1
+    labelled = of_ptb.label({word: tally[word].most_common(1)[0][0] for word in of_ptb.anchors})
+    found = flat(labelled.tag(words_of(ptb)))
+    accuracy = 100 * np.mean([a == b for a, b in zip(found, tags_of(ptb), strict=True)])
+    print(f"PTB sample, labelled anchors: {accuracy:.2f}")
+    assert accuracy >= 45.0
+    assert accuracy <= many_to_one(tags_of(ptb), found) + 1e-9
+
+
+def test_a_sentence_of_one_anchor_is_in_its_state(of_ptb: AnchorHMM) -> None:
+    assert of_ptb.states([[name] for name in of_ptb.anchors]) == [[h] for h in of_ptb.anchors.values()]

@@ -1,0 +1,529 @@
+"""Anchor hidden Markov models: recovered exactly from population moments, and at the rate of 1/√N from samples."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from scipy import sparse
+from scipy.optimize import linear_sum_assignment
+
+from spectral_latent.estimation import anchors as greedy
+from spectral_latent.sequence import AnchorHMM, AnchorOptions, HiddenMarkov, HullOptions, Sequences, hulls
+from spectral_latent.sequence.anchors import Bigrams, anchor_mixtures, choose_anchors, closed_form, likeliest
+from spectral_latent.sequence.hulls import Hull, HullName
+from spectral_latent.sequence.vocabulary import Types
+
+seeds = st.integers(0, 2**32 - 1)
+strings = st.lists(st.lists(st.integers(0, 3), min_size=1, max_size=6), min_size=1, max_size=12)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Anchor hidden Markov models and what is expected of them
+
+
+class Population(NamedTuple):
+    """An anchor HMM and its exact moments, for one sequence.
+
+    visits: (m,) how often a state is expected.  of_type: (n, m) p(h | x).  anchors: type -> state.
+    """
+
+    hidden: HiddenMarkov
+    visits: np.ndarray
+    of_type: np.ndarray
+    anchors: dict[int, int]
+
+    @property
+    def share(self) -> np.ndarray:
+        """π̄ (2)."""
+        return self.visits / self.visits.sum()
+
+    @property
+    def unigrams(self) -> np.ndarray:
+        """(n,) expected counts."""
+        return self.visits @ self.hidden.emission
+
+    @property
+    def going_on(self) -> np.ndarray:
+        """(m, m) p(h', and the sequence goes on | h)."""
+        return (1.0 - self.hidden.stop)[:, None] * self.hidden.transition
+
+    def bigrams(self) -> Bigrams:
+        """Expected counts, as fractions."""
+        o, v = self.hidden.emission, self.visits
+        table = np.column_stack([o.T @ (v[:, None] * self.going_on) @ o, o.T @ (v * self.hidden.stop)])
+        before, after = np.nonzero(table)
+        first = self.hidden.initial @ o
+        return Bigrams(before, after, table[before, after], np.flatnonzero(first), first[first > 0], self.unigrams)
+
+    def contexts(self, window: int) -> np.ndarray:
+        """(n, 2 window (n + 1)) expected counts of what stands where; the last type is beyond the end."""
+        o, v, m = self.hidden.emission, self.visits, len(self.visits)
+        step, first, tables = np.eye(m), np.zeros(m), []
+        arriving = self.hidden.initial
+        for _ in range(window):
+            step, first, arriving = step @ self.going_on, first + arriving, arriving @ self.going_on
+            behind = np.column_stack([(v[:, None] * step).T @ o, first])  # (m, n + 1), of the states of x
+            ahead = v[:, None] * np.column_stack([step @ o, 1.0 - step.sum(axis=1)])
+            tables += [o.T @ behind, o.T @ ahead]
+        return np.hstack(tables)
+
+
+def anchor_hmm(seed: int, m: int, n: int, *, brown: bool = False, mixed: float = 0.8) -> Population:
+    """Each state has an anchor, at some type; other types belong to one state (`brown`) or are mixtures of all.
+
+    mixed: how near the mixtures may come to the corners.
+    """
+    rng = np.random.default_rng(seed)
+    place = rng.permutation(n)
+    mixture = mixed * rng.dirichlet(np.ones(m), n) + (1.0 - mixed) / m
+    mixture[place[:m]] = np.eye(m)
+    if brown:
+        mixture[place[m:]] = np.eye(m)[rng.integers(0, m, n - m)]
+    weight = rng.uniform(0.5, 1.5, n)
+    weight[place[:m]] = 4.0
+    emission = (mixture * weight[:, None]).T
+    emission /= emission.sum(axis=1, keepdims=True)
+    transition = 0.5 * np.eye(m)[rng.permutation(m)] + 0.5 * rng.dirichlet(np.ones(m), m)
+    hidden = HiddenMarkov(rng.dirichlet(np.full(m, 3.0)), transition, rng.uniform(0.05, 0.2, m), emission)
+    visits = np.linalg.solve((np.eye(m) - (1.0 - hidden.stop)[:, None] * transition).T, hidden.initial)
+    joint = (visits[:, None] * emission).T
+    of_type = joint / joint.sum(axis=1, keepdims=True)
+    return Population(
+        hidden, visits, of_type, {x: int(h) for x, h in enumerate(of_type.argmax(1)) if of_type[x, h] == 1}
+    )
+
+
+def draw(population: Population, n_sequences: int, rng: np.random.Generator) -> Sequences:
+    """Sequences of types, all grown at once."""
+    hidden = population.hidden
+
+    def drawn(rows: np.ndarray, h: np.ndarray) -> np.ndarray:
+        ends = rows.cumsum(axis=1)
+        ends[:, -1] = 1.0
+        flat = (ends + np.arange(len(ends))[:, None]).ravel()  # row h fills [h, h + 1]
+        return np.searchsorted(flat, h + rng.random(len(h)), side="right") - h * rows.shape[1]
+
+    which = np.arange(n_sequences)
+    h = drawn(hidden.initial[None], np.zeros(n_sequences, dtype=np.int64))
+    owners, terminals = [], []
+    while len(which):
+        owners.append(which)
+        terminals.append(drawn(hidden.emission, h))
+        goes_on = rng.random(len(which)) >= hidden.stop[h]
+        which = which[goes_on]
+        h = drawn(hidden.transition, h[goes_on])
+    owner = np.concatenate(owners)
+    order = np.argsort(owner, kind="stable")
+    terminal = np.concatenate(terminals)[order]
+    start = np.concatenate([[0], np.cumsum(np.bincount(owner, minlength=n_sequences))])
+    return Sequences(terminal, np.zeros_like(terminal), start)
+
+
+def types_of(sequences: Sequences, counts: np.ndarray) -> Types:
+    """Types named by their numbers."""
+    return Types([f"w{x}" for x in range(len(counts))], sequences, counts, np.zeros(len(counts)))
+
+
+def errors(found: HiddenMarkov, truth: Population) -> dict[str, float]:
+    """Largest errors of π, T, the probability of stopping and O, under the permutation that suits O best."""
+    wanted = truth.hidden
+    cost = ((found.emission[:, None] - wanted.emission[None]) ** 2).sum(axis=2)
+    rows, columns = linear_sum_assignment(cost)
+    p = rows[np.argsort(columns)]
+    return {
+        "π": abs(found.initial[p] - wanted.initial).max(),
+        "T": abs(found.transition[np.ix_(p, p)] - wanted.transition).max(),
+        "stop": abs(found.stop[p] - wanted.stop).max(),
+        "O": abs(found.emission[p] - wanted.emission).max(),
+    }
+
+
+def counts_of(bigrams: Bigrams, n: int) -> tuple[np.ndarray, np.ndarray]:
+    """Bigrams (n, n + 1) and first types (n,) as tables."""
+    table = sparse.coo_array((bigrams.count, (bigrams.before, bigrams.after)), shape=(n, n + 1)).toarray()
+    return table, np.bincount(bigrams.first, bigrams.first_count, minlength=n)
+
+
+def test_the_moments_are_those_of_many_sequences() -> None:
+    """The oracle against its own sampler: five standard deviations."""
+    truth = anchor_hmm(0, 3, 6)
+    n_sequences = 40_000
+    sequences = draw(truth, n_sequences, np.random.default_rng(1))
+    for found, wanted in zip(counts_of(Bigrams.of(sequences, 6), 6), counts_of(truth.bigrams(), 6), strict=True):
+        assert (abs(found - n_sequences * wanted) <= 5 * np.sqrt(3 * n_sequences * wanted) + 1e-9).all()
+    contexts = hulls.context_counts(sequences, 6, 2).toarray()
+    wanted = n_sequences * truth.contexts(2)
+    assert (abs(contexts - wanted) <= 5 * np.sqrt(3 * wanted) + 1e-9).all()
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Population moments
+
+
+@settings(max_examples=50)
+@given(seeds, st.integers(1, 8), st.integers(0, 3))
+def test_corners_and_mixtures_give_the_model_back(seed: int, m: int, more: int) -> None:
+    """Theorem 4.1, from the exact rows Ω = p(h | x) Θ."""
+    truth = anchor_hmm(seed, m, m + 12)
+    corners = np.random.default_rng(seed).normal(size=(m, m + more))
+    assume(np.linalg.cond(corners) < 1e3)
+    assume(np.linalg.cond(truth.hidden.transition) < 1e3)
+    rows = truth.of_type @ corners
+    anchors = choose_anchors(rows, truth.unigrams, m, len(rows))
+    assert sorted(truth.anchors[x] for x in anchors.tolist()) == list(range(m))
+    mixtures = anchor_mixtures(rows, rows[anchors], 1.0)
+    order = [truth.anchors[x] for x in anchors.tolist()]
+    assert mixtures == pytest.approx(truth.of_type[:, order], abs=1e-9)
+    assert truth.unigrams @ mixtures / truth.unigrams.sum() == pytest.approx(truth.share[order], abs=1e-9)
+    found = closed_form(mixtures, truth.bigrams())
+    assert errors(found, truth) == pytest.approx(dict.fromkeys(("π", "T", "stop", "O"), 0.0), abs=1e-9)
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("window", [1, 2])
+@pytest.mark.parametrize("construction", ["random", "best-fit", "cca", "brown"])
+def test_every_hull_gives_the_model_back(
+    construction: HullName, window: int, seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Figure 3 on the contexts that are expected; `brown` needs every type to be an anchor of its state."""
+    m, n = 5, 30
+    truth = anchor_hmm(seed, m, n, brown=construction == "brown")
+    contexts = truth.contexts(window)
+    assert contexts.sum(axis=1) == pytest.approx(2 * window * truth.unigrams)
+    monkeypatch.setattr(hulls, "context_counts", lambda *_: sparse.csr_array(contexts))
+    types = types_of(Sequences.of([[0]]), truth.unigrams)
+    # κ = 0: rows of `cca` are then means of contexts
+    options = HullOptions(construction=construction, window=window, smoothing=0.0, spelling=False, prior=0.0)
+    rows = Hull.of(types, m, options).rows
+    anchors = choose_anchors(rows, truth.unigrams, m, n)
+    assert sorted(truth.anchors[x] for x in anchors.tolist()) == list(range(m))
+    found = closed_form(anchor_mixtures(rows, rows[anchors], 1.0), truth.bigrams())
+    assert errors(found, truth) == pytest.approx(dict.fromkeys(("π", "T", "stop", "O"), 0.0), abs=1e-9)
+
+
+def test_more_states_than_there_are_give_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    truth = anchor_hmm(0, 4, 30)
+    monkeypatch.setattr(hulls, "context_counts", lambda *_: sparse.csr_array(truth.contexts(1)))
+    types = types_of(Sequences.of([[0]]), truth.unigrams)
+    for construction in ("best-fit", "cca", "random"):
+        options = HullOptions(construction=construction, smoothing=0.0, spelling=False, prior=0.0)
+        rows = Hull.of(types, 9, options).rows
+        anchors = choose_anchors(rows, truth.unigrams, 9, 30)
+        assert sorted(truth.anchors[x] for x in anchors.tolist()) == [0, 1, 2, 3]
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_likeliest_model_of_the_population_is_the_true_one(seed: int) -> None:
+    """Equation 8 exactly; equation 9 by EM, which comes nearer with every step."""
+    truth = anchor_hmm(seed, 4, 20)
+    bigrams = truth.bigrams()
+    one, three, many = (errors(likeliest(truth.of_type, bigrams, steps), truth) for steps in (1, 3, 300))
+    assert one["π"] < 1e-9
+    assert one["T"] > 1.5 * three["T"] > 15 * many["T"]
+    assert many == pytest.approx(dict.fromkeys(("π", "T", "stop", "O"), 0.0), abs=1e-9)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Samples
+
+
+def estimates(truth: Population, sequences: Sequences, construction: HullName) -> dict[str, dict[str, float]]:
+    n, m = truth.hidden.emission.shape[1], truth.hidden.n_states
+    bigrams = Bigrams.of(sequences, n)
+    rows = Hull.of(
+        types_of(sequences, bigrams.unigrams), m, HullOptions(construction=construction, spelling=False, prior=0.0)
+    ).rows
+    mixtures = anchor_mixtures(rows, rows[choose_anchors(rows, bigrams.unigrams, m, n)], 1.0)
+    return {
+        "closed": errors(closed_form(mixtures, bigrams), truth),
+        "likeliest": errors(likeliest(mixtures, bigrams, 300), truth),
+    }
+
+
+@pytest.mark.parametrize("construction", ["cca", "best-fit", "brown"])
+def test_errors_fall_with_the_square_root_of_the_sample(construction: HullName) -> None:
+    """Slopes of log error on log N, of geometric means over models and samples of 2·10^4 to 5·10^5 tokens."""
+    sizes, found = (2_000, 10_000, 50_000), []
+    truths = [anchor_hmm(seed, 3, 20, brown=construction == "brown") for seed in range(12)]
+    for size in sizes:
+        each = []
+        for seed, truth in enumerate(truths):
+            sequences = draw(truth, size, np.random.default_rng(100 + seed))
+            each.append([list(e.values()) for e in estimates(truth, sequences, construction).values()])
+        found.append(np.log(each).mean(axis=0).ravel())
+    slopes = np.polyfit(np.log(sizes), found, 1)[0]
+    print(construction, np.exp(found).round(4), slopes.round(2))
+    assert slopes == pytest.approx(np.full(8, -0.525), abs=0.175)  # -0.7 to -0.35
+    assert found[-1].max() < np.log(0.02)
+
+
+def test_a_model_of_words_is_recovered() -> None:
+    """The whole of `AnchorHMM.fit`, set to the letter of the paper."""
+    truth = anchor_hmm(1, 4, 25)
+    sequences = draw(truth, 20_000, np.random.default_rng(0))
+    sentences = [[f"w{x}" for x in row] for row in np.split(sequences.terminal, sequences.start[1:-1])]
+    hull = HullOptions(construction="cca", spelling=False, prior=0.0)
+    model = AnchorHMM.fit(sentences, AnchorOptions(states=4, hull=hull, sharpness=1.0, steps=300))
+    assert sorted(truth.anchors[int(word[1:])] for word in model.anchors) == [0, 1, 2, 3]
+    back = np.argsort([int(word[1:]) for word in model.words])
+    hidden = model.hidden
+    same = HiddenMarkov(hidden.initial, hidden.transition, hidden.stop, hidden.emission[:, back])
+    print(errors(same, truth))
+    assert max(errors(same, truth).values()) < 0.05
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The choice of anchors
+
+
+def volume(points: np.ndarray) -> float:
+    """Of the parallelepiped; as the product of distances from the span of those before."""
+    return float(abs(np.diag(np.linalg.qr(points.T)[1])).prod()) if len(points) else 1.0
+
+
+@settings(max_examples=60)
+@given(seeds, st.integers(1, 7), st.integers(0, 3), st.sampled_from(["normal", "unit", "positive", "small"]))
+def test_no_exchange_makes_the_hull_larger(seed: int, m: int, more: int, kind: str) -> None:
+    rng = np.random.default_rng(seed)
+    rows, count = rng.normal(size=(25, m + more)), rng.integers(1, 5, 25).astype(float)
+    if kind == "unit":
+        rows /= np.linalg.norm(rows, axis=1, keepdims=True)
+    elif kind == "positive":
+        rows = rng.dirichlet(np.full(m + more, 0.3), 25)
+    elif kind == "small":
+        rows *= 1e-6
+    chosen = choose_anchors(rows, count, m, 25)
+    assert len(set(chosen.tolist())) == m
+    largest = volume(rows[chosen])
+    assert largest >= volume(rows[greedy(rows, count, m)]) * (1 - 1e-9)
+    for h in range(m):
+        for x in range(25):
+            other = chosen.copy()
+            other[h] = x
+            assert volume(rows[other]) <= largest * (1 + 1e-8)
+
+
+def test_exchanges_make_the_greedy_hull_larger() -> None:
+    """The farthest from the origin is not always a corner of the largest hull."""
+    rows = np.array([[3.0, 3.0], [4.0, 0.0], [0.0, 4.0]])  # |(3, 3)| = 4.24
+    assert greedy(rows, np.ones(3), 2).tolist() == [0, 1]  # volume 12
+    assert choose_anchors(rows, np.ones(3), 2, 3).tolist() == [2, 1]  # volume 16
+
+
+def test_ties_are_broken_by_frequency_and_then_by_order() -> None:
+    rows = np.array([[1.0, 0.0], [0.0, -1.0], [0.6, 0.8], [-1.0, 0.0], [0.0, 1.0]])
+    count = np.array([1.0, 2.0, 1.0, 2.0, 2.0])
+    assert choose_anchors(rows, count, 2, 5).tolist() == [1, 3]
+    assert choose_anchors(rows, np.ones(5), 2, 5).tolist() == [0, 1]
+    turned = rows @ np.array([[0.6, 0.8], [-0.8, 0.6]])  # lengths are now equal up to rounding only
+    assert choose_anchors(turned, count, 2, 5).tolist() == [1, 3]
+    # of those as far from the span of the others, an exchange takes the most frequent as well
+    rows = np.array([[3.0, 3.0], [4.0, 0.0], [0.0, 4.0], [0.0, 4.0], [0.0, -4.0]])
+    assert choose_anchors(rows, np.array([9.0, 8.0, 1.0, 2.0, 2.0]), 2, 5).tolist() == [3, 1]
+
+
+@given(seeds, st.integers(1, 5), st.integers(1, 12))
+def test_the_order_of_types_does_not_matter_beyond_ties(seed: int, m: int, candidates: int) -> None:
+    rng = np.random.default_rng(seed)
+    rows, count, order = rng.normal(size=(12, 5)), rng.permutation(12) + 1.0, rng.permutation(12)
+    found = choose_anchors(rows, count, m, candidates)
+    assert order[choose_anchors(rows[order], count[order], m, candidates)].tolist() == found.tolist()
+
+
+@given(seeds, st.integers(1, 6), st.integers(0, 4), st.integers(0, 4))
+def test_there_are_no_more_anchors_than_dimensions(seed: int, rank: int, more: int, wanted: int) -> None:
+    rng = np.random.default_rng(seed)
+    left, right = rng.normal(size=(20, rank)), rng.normal(size=(rank, rank + more))
+    assume(np.linalg.cond(right) < 1e4)
+    chosen = choose_anchors(left @ right, np.ones(20), rank + wanted, 20)
+    assert len(set(chosen.tolist())) == len(chosen) == rank
+
+
+def test_rows_that_say_nothing_have_one_anchor() -> None:
+    count = np.array([1.0, 3.0, 3.0])
+    assert choose_anchors(np.zeros((3, 2)), count, 5, 3).tolist() == [1]
+    assert choose_anchors(np.ones((3, 2)), count, 5, 3).tolist() == [1]
+    assert choose_anchors(np.ones((1, 1)), np.ones(1), 5, 300).tolist() == [0]
+
+
+@pytest.mark.parametrize(
+    ("candidates", "among"),
+    [(1, {4}), (2, {4, 1, 3}), (3, {4, 1, 3}), (4, {0, 1, 2, 3, 4, 5}), (6, {0, 1, 2, 3, 4, 5}), (300, set(range(7)))],
+)
+def test_candidates_are_the_most_frequent_and_those_as_frequent(candidates: int, among: set[int]) -> None:
+    """Later types are longer: of two, the one of the two longest that may be chosen."""
+    rows = np.diag([5.0, 6.0, 7.0, 8.0, 1.0, 9.0, 10.0])
+    count = np.array([2.0, 5.0, 2.0, 5.0, 9.0, 2.0, 1.0])
+    chosen = choose_anchors(rows, count, 2, candidates).tolist()
+    assert chosen == sorted(among, key=lambda x: -rows[x, x])[:2]
+
+
+def test_without_rows_there_is_no_anchor() -> None:
+    for d in (0, 3):
+        chosen = choose_anchors(np.zeros((0, d)), np.zeros(0), 2, 300)
+        assert chosen.shape == (0,)
+        assert chosen.dtype == np.int64
+
+
+@pytest.mark.parametrize("size", [1e-170, 1e-60, 1e-9, 1e9, 1e60, 1e160])
+def test_the_scale_of_rows_does_not_matter(size: float) -> None:
+    rng = np.random.default_rng(0)
+    rows, count = rng.normal(size=(60, 6)), rng.integers(1, 9, 60).astype(float)
+    assert choose_anchors(rows * size, count, 6, 40).tolist() == choose_anchors(rows, count, 6, 40).tolist()
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Mixtures
+
+
+@given(seeds, st.integers(1, 6), st.sampled_from([0.5, 1.0, 2.0, 4.0, 20.0]))
+def test_mixtures_are_sharpened_and_sum_to_one(seed: int, m: int, sharpness: float) -> None:
+    rng = np.random.default_rng(seed)
+    corners = np.eye(m) + 0.1 * rng.normal(size=(m, m))
+    weights = rng.dirichlet(np.ones(m), 15)
+    found = anchor_mixtures(weights @ corners, corners, sharpness)
+    wanted = weights**sharpness
+    assert found == pytest.approx(wanted / wanted.sum(axis=1, keepdims=True), abs=1e-7)
+    assert found.sum(axis=1) == pytest.approx(np.ones(15), abs=1e-12)
+    assert anchor_mixtures(corners, corners, sharpness) == pytest.approx(
+        np.eye(m), abs=1e-7 if sharpness < 1 else 1e-12
+    )
+
+
+def test_sharpness_may_be_large() -> None:
+    """0.5^1100 is zero as a floating-point number."""
+    found = anchor_mixtures(np.array([[0.5, 0.5], [0.4, 0.6]]), np.eye(2), 1100.0)
+    assert found == pytest.approx(np.array([[0.5, 0.5], [0.0, 1.0]]))
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Counts
+
+
+@given(strings)
+def test_bigrams_are_those_of_a_loop(rows: list[list[int]]) -> None:
+    table, first, unigrams = np.zeros((4, 5)), np.zeros(4), np.zeros(4)
+    for row in rows:
+        first[row[0]] += 1
+        for x, y in zip(row, [*row[1:], 4], strict=True):
+            table[x, y] += 1
+            unigrams[x] += 1
+    bigrams = Bigrams.of(Sequences.of(rows), 4)
+    found, found_first = counts_of(bigrams, 4)
+    assert found.tolist() == table.tolist()
+    assert found_first.tolist() == first.tolist()
+    assert bigrams.unigrams.tolist() == unigrams.tolist()
+    assert len(set(zip(bigrams.before.tolist(), bigrams.after.tolist(), strict=True))) == len(bigrams.count)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Parameters
+
+
+@given(strings)
+def test_where_types_are_states_parameters_are_relative_frequencies(rows: list[list[int]]) -> None:
+    names = sorted({x for row in rows for x in row})
+    sequences = Sequences.of([[names.index(x) for x in row] for row in rows])
+    n = len(names)
+    wanted = HiddenMarkov.of_states(sequences, sequences.terminal, n)
+    bigrams = Bigrams.of(sequences, n)
+    for found in (closed_form(np.eye(n), bigrams), likeliest(np.eye(n), bigrams, 1), likeliest(np.eye(n), bigrams, 9)):
+        assert found.emission == pytest.approx(np.eye(n), abs=1e-12)
+        assert found.initial == pytest.approx(wanted.initial, abs=1e-12)
+        assert found.stop == pytest.approx(wanted.stop, abs=1e-12)
+        goes_on = wanted.stop < 1
+        assert found.transition[goes_on] == pytest.approx(wanted.transition[goes_on], abs=1e-12)
+
+
+def logarithm(found: HiddenMarkov, share: np.ndarray, bigrams: Bigrams) -> tuple[float, float]:
+    """The likelihood (9) of bigrams, and by how much the best may be larger.
+
+    For concave f over a product of simplices f* - f ≤ Σ_h (max_k g_hk - Σ_k t_hk g_hk), g the gradient.
+    """
+    table, _ = counts_of(bigrams, found.emission.shape[1])
+    t = np.column_stack([(1 - found.stop)[:, None] * found.transition, found.stop])
+    emits = np.pad(found.emission, (0, 1))
+    emits[-1, -1] = 1.0
+    left = (share[:, None] * found.emission).T
+    p, seen = left @ t @ emits, table > 0
+    g = left.T @ np.divide(table, p, out=np.zeros_like(p), where=seen) @ emits.T
+    return float((table[seen] * np.log(p[seen])).sum()), float((g.max(axis=1) - (t * g).sum(axis=1)).sum())
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_steps_climb_to_the_optimum(seed: int) -> None:
+    """The gap, computed from the gradient, certifies it."""
+    truth = anchor_hmm(seed, 3, 12)
+    bigrams = Bigrams.of(draw(truth, 200, np.random.default_rng(seed)), 12)
+    mixtures = np.random.default_rng(seed).dirichlet(np.full(3, 0.3), 12)  # of any model
+    share = bigrams.unigrams @ mixtures / bigrams.unigrams.sum()
+    found = [logarithm(likeliest(mixtures, bigrams, k), share, bigrams) for k in (1, 2, 3, 5, 10, 100, 3000)]
+    values, gaps = zip(*found, strict=True)
+    assert all(before < after + 1e-9 for before, after in pairwise(values))
+    assert all(value + gap >= values[-1] - 1e-9 for value, gap in found)
+    assert gaps[0] > 1
+    assert gaps[-1] < 1e-3  # nats, of some thousands
+
+
+@settings(max_examples=40)
+@given(strings, seeds, st.integers(1, 5))
+def test_the_first_states_are_the_nearest_distribution(rows: list[list[int]], seed: int, m: int) -> None:
+    """Equation 8: the gradient of ‖u₁ - Oπ‖² is least, and equal, where π is positive."""
+    bigrams = Bigrams.of(Sequences.of([*rows, list(range(4))]), 4)
+    found = likeliest(np.random.default_rng(seed).dirichlet(np.ones(m), 4), bigrams, 1)
+    u = counts_of(bigrams, 4)[1] / (len(rows) + 1)
+    gradient = found.emission @ (found.initial @ found.emission - u)
+    assert found.initial @ (gradient - gradient.min()) == pytest.approx(0.0, abs=1e-12)
+    assert found.initial.sum() == pytest.approx(1.0, abs=1e-12)
+    assert found.initial.min() >= 0
+
+
+@settings(max_examples=40)
+@given(strings, seeds, st.integers(1, 5), st.integers(1, 30), st.sampled_from([0.05, 1.0]))
+def test_likeliest_parameters_are_probabilities(
+    rows: list[list[int]], seed: int, m: int, steps: int, concentration: float
+) -> None:
+    n = 4
+    bigrams = Bigrams.of(Sequences.of([*rows, list(range(n))]), n)
+    mixtures = np.random.default_rng(seed).dirichlet(np.full(m, concentration), n)
+    found = likeliest(mixtures, bigrams, steps)
+    for array in (found.initial, found.transition, found.stop, found.emission):
+        assert np.isfinite(array).all()
+        assert array.min() >= 0
+    assert found.initial.sum() == pytest.approx(1)
+    assert found.stop.max() <= 1 + 1e-12
+    share = bigrams.unigrams @ mixtures / bigrams.unigrams.sum()
+    assert found.emission.sum(axis=1)[share > 1e-200] == pytest.approx(np.ones((share > 1e-200).sum()))
+    goes_on = found.stop < 1 - 1e-9
+    assert found.transition.sum(axis=1)[goes_on] == pytest.approx(np.ones(goes_on.sum()))
+
+
+@settings(max_examples=40)
+@given(strings, seeds, st.integers(1, 4))
+def test_the_closed_form_is_that_of_the_paper(rows: list[list[int]], seed: int, m: int) -> None:
+    """(4)-(7) with arrays: without the end, T' = diag(π̄)⁻¹ O⁺ B (O⁺)ᵀ, and what ends, diag(π̄)⁻¹ O⁺ b."""
+    n = 4
+    bigrams = Bigrams.of(Sequences.of([*rows, list(range(n))]), n)
+    table, first = counts_of(bigrams, n)
+    mixtures = np.random.default_rng(seed).dirichlet(np.ones(m), n)
+    u = bigrams.unigrams / bigrams.unigrams.sum()
+    share = u @ mixtures
+    o = mixtures * u[:, None] / share
+    assume(np.linalg.cond(o) < 1e4)
+    table = table / table.sum()
+    plus = np.linalg.lstsq(o, np.eye(n))[0]
+    joint, ends = plus @ table[:, :n] @ plus.T / share[:, None], plus @ table[:, n] / share
+    assume(abs(joint.sum(axis=1)).min() > 1e-3)
+    found = closed_form(mixtures, bigrams)
+    assert found.emission == pytest.approx(o.T, abs=1e-12)
+    assert found.initial == pytest.approx(plus @ first / first.sum(), abs=1e-8)
+    assert found.stop == pytest.approx(ends, abs=1e-8)
+    total = joint.sum(axis=1, keepdims=True)
+    wanted = joint / total
+    positive = total[:, 0] > 0
+    assert found.transition[positive] == pytest.approx(wanted[positive], rel=1e-6, abs=1e-6)

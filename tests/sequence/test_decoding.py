@@ -1,0 +1,217 @@
+"""Tags against the enumeration of all paths."""
+
+from __future__ import annotations
+
+import itertools
+from collections import Counter
+
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from spectral_latent.sequence.decoding import Decoder
+from tests.sequence.hmms import (
+    TaggedModel,
+    chi_square,
+    forward_backward,
+    pair_marginals,
+    paths,
+    random_hmm,
+    random_tagged,
+    tag_marginals,
+    viterbi,
+)
+
+K, N = 3, 4
+seeds = st.integers(0, 2**32 - 1)
+strings = st.lists(st.integers(0, N - 1), min_size=1, max_size=5)
+
+
+def unpruned(model: TaggedModel, plain: TaggedModel | None = None) -> Decoder:
+    latent = model.operators()
+    return Decoder.of(latent if plain is None else plain.operators(), latent, np.full(K, 1 / K), 0.0, 0.0)
+
+
+def whole(x: list[int]) -> np.ndarray:
+    return np.array([0, len(x)])
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# States, and tags with one state: the chain is the model
+
+
+@settings(max_examples=30)
+@given(seeds, strings)
+def test_posteriors_and_best_paths_of_states(seed: int, x: list[int]) -> None:
+    model = random_hmm(np.random.default_rng(seed), K, N)
+    operators = model.with_states_as_tags()
+    decoder = Decoder.of(operators, operators, np.ones(K), 0.0, 0.0)
+    found, expected = decoder.marginals(np.array(x), whole(x)), forward_backward(model, x)
+    np.testing.assert_allclose(found.dense(K), expected.gamma, atol=1e-12)
+    margin = np.sort(expected.gamma, axis=1)
+    assume((margin[:, -1] > margin[:, -2] + 1e-9).all())
+    assert found.best().tolist() == expected.gamma.argmax(axis=1).tolist()
+    joint = paths(model, x)
+    ranked = sorted(joint.values(), reverse=True)
+    k_best = decoder.paths(np.array(x), K ** len(x) + 1)
+    assert len(k_best) == K ** len(x) and len({tuple(path.tags) for path in k_best}) == len(k_best)
+    np.testing.assert_allclose([path.log for path in k_best], np.log(ranked) - expected.log, rtol=1e-9, atol=1e-10)
+    for tags, log in k_best:
+        assert np.log(joint[tuple(tags.tolist())]) - expected.log == pytest.approx(log, rel=1e-9, abs=1e-10)
+    best, log = viterbi(model, x)
+    assert joint[tuple(k_best[0].tags.tolist())] == pytest.approx(joint[tuple(best)], rel=1e-9)
+    assert k_best[0].log == pytest.approx(log - expected.log, rel=1e-9, abs=1e-10)
+
+
+def test_the_best_path_of_a_long_sequence_is_viterbis() -> None:
+    model = random_hmm(np.random.default_rng(0), K, N, stop=(1e-3, 2e-3))
+    x = np.random.default_rng(1).integers(0, N, 2_000).tolist()
+    operators = model.with_states_as_tags()
+    (found,) = Decoder.of(operators, operators, np.ones(K), 0.0, 0.0).paths(np.array(x), 1)
+    _, log = viterbi(model, x)
+    assert found.log == pytest.approx(log - forward_backward(model, x).log, rel=1e-9)
+    step, tags = np.log((1.0 - model.stop)[:, None] * model.transition), found.tags
+    own = np.log(model.initial[tags[0]]) + step[tags[:-1], tags[1:]].sum() + np.log(model.stop[tags[-1]])
+    assert own + np.log(model.emission[tags, x]).sum() == pytest.approx(log, rel=1e-12)  # there may be equal ones
+
+
+@settings(max_examples=30)
+@given(seeds, strings)
+def test_tags_with_one_state(seed: int, x: list[int]) -> None:
+    """Some emissions and transitions have no rule."""
+    model = random_tagged(np.random.default_rng(seed), K, 1, N, missing=0.3)
+    weights = model.paths(x)
+    total = sum(weights.values())
+    assume(total > 0)
+    decoder = unpruned(model)
+    found = decoder.marginals(np.array(x), whole(x))
+    np.testing.assert_allclose(found.dense(K), tag_marginals(weights, K), atol=1e-11)
+    expected = sorted((p for p in weights.values() if p > 0), reverse=True)
+    k_best = decoder.paths(np.array(x), 7)
+    np.testing.assert_allclose([p.log for p in k_best], np.log(expected[:7]) - np.log(total), rtol=1e-9, atol=1e-9)
+    for tags, log in k_best:
+        assert weights[tuple(tags.tolist())] / total == pytest.approx(np.exp(log), rel=1e-9)
+
+
+@settings(max_examples=30)
+@given(seeds, strings, st.integers(1, 3), st.booleans())
+def test_many_sequences_are_each_alone(seed: int, x: list[int], m: int, proper: bool) -> None:
+    model = random_tagged(np.random.default_rng(seed), K, m, N, proper=proper)
+    decoder = unpruned(model, random_tagged(np.random.default_rng(seed), K, 1, N))
+    rows = [x, x[::-1], x[:1]]
+    start = np.cumsum([0, *map(len, rows)])
+    together = decoder.marginals(np.concatenate([np.array(row) for row in rows]), start)
+    alone = [decoder.marginals(np.array(row), whole(row)) for row in rows]
+    np.testing.assert_allclose(together.dense(K), np.concatenate([found.dense(K) for found in alone]), rtol=1e-9)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Tags with several states
+
+
+def chain(weights: dict[tuple[int, ...], float], tags: tuple[int, ...]) -> float:
+    """μ(1, t_1) Π μ(i, t_i, t_{i+1}) / μ(i, t_i); |μ| of pairs, and of single tags the sums of these."""
+    if len(tags) == 1:
+        single = np.abs(tag_marginals(weights, K)[0])
+        return float(single[tags[0]] / single.sum())
+    pairs = {key: abs(mu) for key, mu in pair_marginals(weights).items()}
+    p = sum(pairs[0, tags[0], u] for u in range(K)) / sum(pairs[0, t, u] for t in range(K) for u in range(K))
+    for i, (t, u) in enumerate(itertools.pairwise(tags)):
+        p *= pairs[i, t, u] / sum(pairs[i, t, v] for v in range(K))
+    return p
+
+
+@settings(max_examples=30)
+@given(seeds, strings, st.booleans())
+def test_tags_with_states_have_the_marginals_of_all_paths(seed: int, x: list[int], proper: bool) -> None:
+    model = random_tagged(np.random.default_rng(seed), K, 2, N, proper=proper)
+    weights = model.paths(x)
+    assume(abs(sum(weights.values())) > 1e-3 * sum(map(abs, weights.values())))
+    decoder = unpruned(model, random_tagged(np.random.default_rng(seed), K, 1, N))
+    found = decoder.marginals(np.array(x), whole(x))
+    expected = np.abs(tag_marginals(weights, K))
+    np.testing.assert_allclose(found.mu.reshape(-1, K), expected, rtol=1e-7, atol=1e-9)
+    np.testing.assert_allclose(found.dense(K).sum(axis=1), 1.0, rtol=1e-12)
+    scores = {tags: chain(weights, tags) for tags in weights}
+    k_best = decoder.paths(np.array(x), 5)
+    np.testing.assert_allclose(
+        [np.exp(path.log) for path in k_best], sorted(scores.values(), reverse=True)[:5], rtol=1e-6, atol=1e-12
+    )
+    for tags, log in k_best:
+        assert scores[tuple(tags.tolist())] == pytest.approx(np.exp(log), rel=1e-6, abs=1e-12)
+
+
+def test_the_chains_probabilities_add_up_to_one() -> None:
+    x = [0, 2, 1, 3]
+    for proper in (True, False):
+        model = random_tagged(np.random.default_rng(4), K, 2, N, proper=proper)
+        found = unpruned(model, random_tagged(np.random.default_rng(4), K, 1, N)).paths(np.array(x), K**4)
+        assert len(found) == K**4
+        assert sum(np.exp(path.log) for path in found) == pytest.approx(1.0)
+
+
+def test_where_the_latent_model_sees_nothing_the_plain_one_decides() -> None:
+    plain = random_tagged(np.random.default_rng(0), K, 1, N)
+    nothing = random_tagged(np.random.default_rng(0), K, 2, N)
+    nothing = nothing._replace(emission=np.zeros_like(nothing.emission))
+    found = unpruned(nothing, plain).marginals(np.array([0, 1]), np.array([0, 2]))
+    np.testing.assert_allclose(found.dense(K), tag_marginals(plain.paths([0, 1]), K), rtol=1e-9)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Pruning
+
+
+@settings(max_examples=30)
+@given(seeds, strings, st.sampled_from([0.0, 1e-3, 0.2, 1.0]), st.sampled_from([0.0, 1e-3, 0.2, 1.0]))
+def test_pruning_leaves_what_the_plain_model_holds_likely(
+    seed: int, x: list[int], beam: float, threshold: float
+) -> None:
+    plain = random_tagged(np.random.default_rng(seed), K, 1, N)
+    latent = random_tagged(np.random.default_rng(seed + 1), K, 2, N)
+    prior = np.random.default_rng(seed).dirichlet(np.ones(K))
+    decoder = Decoder.of(plain.operators(), latent.operators(), prior, beam, threshold)
+    joint = prior[:, None] * plain.emission[:, :, 0]  # of tag and observation
+    worth = joint >= beam * joint.max(axis=0)
+    left = {tags: p for tags, p in plain.paths(x).items() if all(worth[t, s] for t, s in zip(tags, x, strict=True))}
+    mu = tag_marginals(left, K)
+    keep = (mu >= threshold * mu.max(axis=1, keepdims=True)) & worth[:, x].T
+    margin = np.abs(mu - threshold * mu.max(axis=1, keepdims=True))
+    assume(threshold in (0.0, 1.0) or margin.min() > 1e-9)
+    trellis, _ = decoder.trellis(np.array(x), whole(x))
+    candidates = set(zip(trellis.candidates.position.tolist(), trellis.candidates.tag.tolist(), strict=True))
+    assert candidates == {(i, t) for i, t in zip(*np.nonzero(keep), strict=True)}
+    weights = {tags: p for tags, p in latent.paths(x).items() if all((i, t) in candidates for i, t in enumerate(tags))}
+    found = decoder.marginals(np.array(x), whole(x)).dense(K)
+    np.testing.assert_allclose(found, tag_marginals(weights, K), atol=1e-9)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Drawing
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_drawn_paths_have_their_posterior(seed: int) -> None:
+    model = random_hmm(np.random.default_rng(seed), K, N)
+    operators = model.with_states_as_tags()
+    decoder = Decoder.of(operators, operators, np.ones(K), 0.0, 0.0)
+    x, rng, n = [0, 3, 1], np.random.default_rng(seed), 1_500
+    drawn = Counter(tuple(decoder.draw(np.array(x), rng).tolist()) for _ in range(n))
+    joint = paths(model, x)
+    p = np.array(list(joint.values())) / sum(joint.values())
+    assert chi_square(np.array([drawn[path] for path in joint]), p) < 4.0
+
+
+def test_drawn_tags_with_states_have_the_probabilities_of_the_chain() -> None:
+    model = random_tagged(np.random.default_rng(1), K, 2, N)
+    decoder, x, rng, n = (
+        unpruned(model, random_tagged(np.random.default_rng(1), K, 1, N)),
+        [1, 0, 2],
+        np.random.default_rng(0),
+        1_500,
+    )
+    drawn = Counter(tuple(decoder.draw(np.array(x), rng).tolist()) for _ in range(n))
+    weights = model.paths(x)
+    p = np.array([chain(weights, tags) for tags in weights])
+    assert chi_square(np.array([drawn[tags] for tags in weights]), p) < 4.0

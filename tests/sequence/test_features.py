@@ -1,0 +1,107 @@
+"""What the templates tell apart, and what they must not see."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from spectral_latent.sequence import Sequences
+from spectral_latent.sequence.features import longest_grams, tagged_features, untagged_features
+
+N, K = 3, 2
+strings = st.lists(st.lists(st.integers(0, N - 1), min_size=1, max_size=9), min_size=1, max_size=8)
+tagged = st.lists(
+    st.lists(st.tuples(st.integers(0, N - 1), st.integers(0, K - 1)), min_size=1, max_size=7), min_size=1, max_size=8
+)
+Column = list[tuple]
+
+
+def partition(column: Column) -> list[int]:
+    """Which nodes a column tells apart, whatever it calls them."""
+    names: dict[tuple, int] = {}
+    return [names.setdefault(value, len(names)) for value in column]
+
+
+def tells_apart(columns: np.ndarray) -> set[tuple[int, ...]]:
+    return {tuple(partition([(value,) for value in column.tolist()])) for column in columns.T}
+
+
+def windows(rows: list[list[int]], first: int, end: int) -> Column:
+    """What stands at offsets first ... end - 1 of each position."""
+    return [
+        tuple(row[j] if 0 <= j < len(row) else None for j in range(i + first, i + end))
+        for row in rows
+        for i in range(len(row))
+    ]
+
+
+def distinct(*columns: Column) -> set[tuple[int, ...]]:
+    return {tuple(partition(column)) for column in columns}
+
+
+@given(strings, st.integers(1, 4))
+def test_untagged_templates_are_neighbours_and_n_grams(rows: list[list[int]], longest: int) -> None:
+    sequences = Sequences.of(rows)
+    found = untagged_features(sequences, N, longest)
+    lengths = range(2, longest + 1)
+    spine, emission = sequences.spine, sequences.emission
+    assert tells_apart(found.inside[spine]) == distinct(
+        *(windows(rows, i, i + 1) for i in range(3)), *(windows(rows, 0, n) for n in lengths)
+    )
+    assert tells_apart(found.outside[spine]) - distinct([(0,)] * len(spine)) == distinct(
+        *(windows(rows, -1 - i, -i) for i in range(3)), *(windows(rows, -n, 0) for n in lengths)
+    ) - distinct([(0,)] * len(spine))
+    assert tells_apart(found.inside[emission]) >= distinct(windows(rows, 0, 1))
+    assert tells_apart(found.outside[emission]) >= distinct(
+        *(windows(rows, i, i + 1) for i in (-2, -1, 1, 2)), *(windows(rows, -n, 0) for n in lengths)
+    )
+
+
+def changed_features(rows: list[list[tuple[int, int]]], kind: str) -> tuple[Sequences, list[np.ndarray]]:
+    sequences = Sequences.of([[x for x, _ in row] for row in rows], [[t for _, t in row] for row in rows])
+    if kind == "tagged":
+        found = tagged_features(sequences, np.array([[0, 1, 2], [0, 1, -1], [0, 2, -1]]), K)
+    else:
+        found = untagged_features(sequences, N, 3)
+    return sequences, [found.inside, found.outside]
+
+
+@pytest.mark.parametrize("kind", ["tagged", "untagged"])
+@given(rows=tagged, place=st.integers(0, 10**6), x=st.integers(0, N - 1), t=st.integers(0, K - 1))
+def test_inside_and_outside_are_independent_given_the_state(
+    kind: str, rows: list[list[tuple[int, int]]], place: int, x: int, t: int
+) -> None:
+    """Whoever changes an observation changes no outside feature of the spines that it is below, no inside feature of
+    those that it is not below, no inside feature of other emissions, and no outside feature of its own."""
+    s = place % len(rows)
+    i = place // len(rows) % len(rows[s])
+    other = [list(row) for row in rows]
+    other[s][i] = (x, rows[s][i][1] if kind == "tagged" else t)
+    (sequences, (inside, outside)), (_, (inside_2, outside_2)) = (
+        changed_features(each, kind) for each in (rows, other)
+    )
+    position = sequences.start[s] + i
+    below = (sequences.sequence == s) & (np.arange(len(sequences.terminal)) <= position)
+    np.testing.assert_array_equal(outside[sequences.spine[below]], outside_2[sequences.spine[below]])
+    np.testing.assert_array_equal(inside[sequences.spine[~below]], inside_2[sequences.spine[~below]])
+    others = np.delete(sequences.emission, position)
+    np.testing.assert_array_equal(inside[others], inside_2[others])
+    np.testing.assert_array_equal(outside[sequences.emission[position]], outside_2[sequences.emission[position]])
+
+
+@given(tagged, st.integers(1, 7))
+@pytest.mark.parametrize("kind", ["tagged", "untagged"])
+def test_features_mean_the_same_in_every_shard(kind: str, rows: list[list[tuple[int, int]]], cut: int) -> None:
+    whole, parts = changed_features(rows, kind), [changed_features(p, kind) for p in (rows[:cut], rows[cut:]) if p]
+    for side in (0, 1):
+        np.testing.assert_array_equal(whole[1][side], np.concatenate([part[1][side] for part in parts]))
+
+
+@given(st.integers(1, 300), st.integers(1, 10**7))
+def test_the_longest_grams_are_frequent_enough(n_symbols: int, n_positions: int) -> None:
+    length = longest_grams(n_symbols, n_positions)
+    assert 1 <= length <= 8
+    assert length == 1 or n_positions / n_symbols**length >= np.sqrt(n_positions) * (1 - 1e-12)
+    assert length == 8 or n_positions / n_symbols ** (length + 1) < np.sqrt(n_positions) * (1 + 1e-12)

@@ -1,0 +1,113 @@
+"""Trellises against the enumeration of the tags that they leave."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from spectral_latent.inference import inside, k_best_derivations, total_weight, tree_weights
+from spectral_latent.operators import ObservableOperators
+from spectral_latent.sequence import HiddenMarkov, Sequences
+from spectral_latent.sequence.forests import OPEN, Candidates, Trellis, TrellisBuilder
+from spectral_latent.trees import Forest
+from tests.sequence.hmms import TaggedModel, random_hmm, random_tagged
+
+K, N = 3, 4
+seeds = st.integers(0, 2**32 - 1)
+strings = st.lists(st.lists(st.integers(0, N - 1), min_size=1, max_size=4), min_size=1, max_size=4)
+
+
+def trellis(model: TaggedModel, rows: list[list[int]]) -> tuple[ObservableOperators, Trellis]:
+    operators, sequences = model.operators(), Sequences.of(rows)
+    builder = TrellisBuilder(operators.rules, len(model.initial))
+    return operators, builder.build(sequences.start, builder.candidates(sequences.terminal))
+
+
+@settings(max_examples=40)
+@given(seeds, strings)
+def test_the_weight_of_a_trellis_is_the_sum_over_tags(seed: int, rows: list[list[int]]) -> None:
+    model = random_tagged(np.random.default_rng(seed), K, 2, N, proper=False, missing=0.3)
+    operators, found = trellis(model, rows)
+    weight = total_weight(operators, found.forest, inside(operators, found.forest))
+    expected = [sum(model.paths(row).values()) for row in rows]
+    size = [sum(map(abs, model.paths(row).values())) for row in rows]
+    assert (np.abs(weight.sign * np.exp(weight.log) - expected) <= 1e-12 * np.array(size)).all()
+
+
+@settings(max_examples=40)
+@given(seeds, strings)
+def test_derivations_are_the_tags_with_rules(seed: int, rows: list[list[int]]) -> None:
+    """The trellis of one sequence, derivation by derivation; weights are those of the trees on their own."""
+    model = random_tagged(np.random.default_rng(seed), K, 1, N, missing=0.4)
+    row = rows[0]
+    operators, found = trellis(model, [row])
+    derivations = k_best_derivations(found.forest, np.zeros(found.forest.n_edges), K ** len(row) + 1)
+    trees = [derivation.tree(found.forest, operators.rules) for derivation in derivations]
+    tags = [tuple(Sequences.of_trees(tree).tag.tolist()) for tree in trees]
+    possible = {path: p for path, p in model.paths(row).items() if p > 0}
+    assert sorted(tags) == sorted(possible)
+    for tree, path in zip(trees, tags, strict=True):
+        assert Sequences.of_trees(tree).terminal.tolist() == row
+        weight = tree_weights(operators, Forest.of_trees(tree, operators.rules))
+        assert np.exp(weight.log[0]) == pytest.approx(possible[path], rel=1e-12)
+
+
+@given(seeds, strings)
+def test_one_tag_gives_the_forest_of_the_tree(seed: int, rows: list[list[int]]) -> None:
+    model = random_hmm(np.random.default_rng(seed), 3, N)
+    operators, sequences = model.operators(), Sequences.of(rows)
+    builder = TrellisBuilder(operators.rules, 1)
+    found = builder.build(sequences.start, builder.candidates(sequences.terminal)).forest
+    of_trees = Forest.of_trees(sequences.trees(1), operators.rules)
+    assert found.n_items == of_trees.n_items and found.n_edges == of_trees.n_edges
+    for one, other in zip(*(tree_weights(operators, forest) for forest in (found, of_trees)), strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-13)
+
+
+@given(seeds, strings)
+def test_items_of_candidates(seed: int, rows: list[list[int]]) -> None:
+    model = random_tagged(np.random.default_rng(seed), K, 1, N, missing=0.3)
+    operators, found = trellis(model, rows)
+    forest, candidates = found.forest, found.candidates
+    terminal = np.array([x for row in rows for x in row])
+    assert list(zip(candidates.position.tolist(), candidates.tag.tolist(), strict=True)) == [
+        (i, t) for i, x in enumerate(terminal) for t in range(K) if model.known[t, x]
+    ]
+    np.testing.assert_array_equal(operators.rules.leaf[candidates.rule, 0], candidates.tag)
+    np.testing.assert_array_equal(operators.rules.leaf[candidates.rule, 1], terminal[candidates.position])
+    np.testing.assert_array_equal(forest.symbol[found.emission], candidates.tag)
+    np.testing.assert_array_equal(forest.symbol[found.spine], K + candidates.tag)
+    first = np.isin(candidates.position, np.cumsum([0, *map(len, rows)])[:-1])
+    np.testing.assert_array_equal(np.sort(forest.root), np.sort(found.spine[first]))
+    assert forest.n_components == len(rows)
+    used = np.concatenate([forest.left, forest.right])
+    assert (used < np.tile(forest.item, 2)).all()  # children before parents
+
+
+@given(st.lists(st.integers(0, 3), min_size=1, max_size=5), st.integers(0, 2**20 - 1))
+def test_some_candidates_are_a_sublist(counts: list[int], marks: int) -> None:
+    start = np.concatenate([[0], np.cumsum(counts)])
+    tag = np.arange(start[-1])
+    keep = np.array([marks >> i & 1 == 1 for i in range(start[-1])], dtype=bool)
+    found = Candidates(start, tag, tag + 100).where(keep)
+    for i, (first, end) in enumerate(itertools.pairwise(start)):
+        assert found.tag[found.start[i] : found.start[i + 1]].tolist() == tag[first:end][keep[first:end]].tolist()
+    np.testing.assert_array_equal(found.rule, found.tag + 100)
+
+
+def test_an_open_position_may_have_any_tag() -> None:
+    model = random_tagged(np.random.default_rng(0), K, 1, N, missing=0.5)
+    builder = TrellisBuilder(model.operators().rules, K)
+    found = builder.candidates(np.array([OPEN, 2, OPEN]))
+    known = np.flatnonzero(model.known[:, 2]).tolist()
+    assert found.tag.tolist() == [*range(K), *known, *range(K)]
+    assert (found.rule < 0).tolist() == [True] * K + [False] * len(known) + [True] * K
+
+
+def test_a_terminal_without_a_rule_leaves_no_candidate() -> None:
+    model = HiddenMarkov(np.ones(1), np.ones((1, 1)), np.array([0.5]), np.array([[0.5, 0.5]])).operators()
+    assert np.diff(TrellisBuilder(model.rules, 1).candidates(np.array([0, 7, 1])).start).tolist() == [1, 0, 1]

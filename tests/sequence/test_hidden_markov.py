@@ -1,0 +1,294 @@
+"""Hidden Markov models on the tree engine against the textbook: forward-backward, Viterbi's rivals, Baum-Welch."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from spectral_latent.estimation import EstimationError, EstimatorOptions, Progress, climb, expectation, maximisation
+from spectral_latent.inference import edge_marginals, inside, marginals, outside, tree_weights
+from spectral_latent.operators import ObservableOperators
+from spectral_latent.sequence import HiddenMarkov, Sequences, baum_welch
+from spectral_latent.sequence.forests import TrellisBuilder
+from spectral_latent.trees import Forest
+from tests.sequence.hmms import by_the_book, draw_strings, forward_backward, paths, probability, random_hmm
+
+seeds = st.integers(0, 2**32 - 1)
+ARRAYS = ("initial", "transition", "stop", "emission")
+UNTIL_IT_STANDS = EstimatorOptions(iterations=30, tolerance=-np.inf, substates=0.0)
+
+
+def strings_for(seed: int, n: int = 60) -> list[list[int]]:
+    rng = np.random.default_rng(seed)
+    return draw_strings(random_hmm(rng, 3, 4), n, rng)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The reduction
+
+
+@settings(max_examples=30)
+@given(seeds, st.integers(1, 4), st.lists(st.integers(0, 3), min_size=1, max_size=5))
+def test_the_oracles_agree(seed: int, m: int, x: list[int]) -> None:
+    model = random_hmm(np.random.default_rng(seed), m, 4)
+    joint = paths(model, x)
+    found, total = forward_backward(model, x), sum(joint.values())
+    assert np.exp(found.log) == pytest.approx(total, rel=1e-12)
+    assert probability(model, x) == pytest.approx(total, rel=1e-12)
+    gamma, xi = np.zeros_like(found.gamma), np.zeros_like(found.xi)
+    for h, p in joint.items():
+        gamma[range(len(x)), h] += p / total
+        xi[range(len(x) - 1), h[:-1], h[1:]] += p / total
+    np.testing.assert_allclose(found.gamma, gamma, rtol=1e-11, atol=1e-15)
+    np.testing.assert_allclose(found.xi, xi, rtol=1e-11, atol=1e-15)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_the_reduction_with_latent_states(seed: int) -> None:
+    """Trees of untagged sequences: α ∘ β / p of the spine of position i is p(h_i | x), of all strings in one pass."""
+    model = random_hmm(np.random.default_rng(seed), 4, 5)
+    strings = [*draw_strings(model, 40, np.random.default_rng(seed)), [0], [1] * 200]
+    sequences, operators = Sequences.of(strings), model.operators()
+    forest = Forest.of_trees(sequences.trees(1), operators.rules)
+    expected = [forward_backward(model, x) for x in strings]
+    weight = tree_weights(operators, forest)
+    assert (weight.sign == 1).all()
+    np.testing.assert_allclose(weight.log, [found.log for found in expected], rtol=1e-12, atol=1e-12)
+    inner = inside(operators, forest)
+    outer = outside(operators, forest, inner)
+    nodes = sequences.spine
+    scale = (inner.exponents + outer.exponents)[nodes] * np.log(2.0) - weight.log[sequences.sequence]
+    gamma = inner.vectors[nodes] * outer.vectors[nodes] * np.exp(scale)[:, None]
+    np.testing.assert_allclose(gamma, np.concatenate([found.gamma for found in expected]), atol=1e-12)
+    assert marginals(operators, forest, inner, outer) == pytest.approx(1.0, abs=1e-12)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_the_reduction_with_states_as_tags(seed: int) -> None:
+    """Trellises: marginals of items are p(h_i | x), those of edges p(h_i, h_{i+1} | x)."""
+    m = 4
+    model = random_hmm(np.random.default_rng(seed), m, 5)
+    strings = [*draw_strings(model, 40, np.random.default_rng(seed)), [0], [1] * 200]
+    sequences, operators = Sequences.of(strings), model.with_states_as_tags()
+    builder = TrellisBuilder(operators.rules, m)
+    trellis = builder.build(sequences.start, builder.candidates(sequences.terminal))
+    inner = inside(operators, trellis.forest)
+    outer = outside(operators, trellis.forest, inner)
+    expected = [forward_backward(model, x) for x in strings]
+    weight = tree_weights(operators, trellis.forest)
+    np.testing.assert_allclose(weight.log, [found.log for found in expected], rtol=1e-12, atol=1e-12)
+    mu = marginals(operators, trellis.forest, inner, outer)
+    gamma = np.concatenate([found.gamma for found in expected]).ravel()
+    np.testing.assert_allclose(mu[trellis.spine], gamma, atol=1e-12)
+    np.testing.assert_allclose(mu[trellis.emission], gamma, atol=1e-12)
+    by_edge = edge_marginals(operators, trellis.forest, inner, outer)
+    pairs = [
+        by_edge[trellis.forest.start[item] : trellis.forest.start[item + 1]]
+        for item, is_last in zip(trellis.spine, sequences.is_last[trellis.candidates.position], strict=True)
+        if not is_last
+    ]
+    xi = np.concatenate([found.xi.reshape(-1, m) for found in expected])
+    np.testing.assert_allclose(pairs, xi, atol=1e-12)
+
+
+def test_long_sequences_neither_under_nor_overflow() -> None:
+    model = random_hmm(np.random.default_rng(0), 5, 30, stop=(1e-4, 1e-3))
+    x = np.random.default_rng(1).integers(0, 30, 10_000).tolist()
+    operators = model.operators()
+    weight = tree_weights(operators, Forest.of_trees(Sequences.of([x]).trees(1), operators.rules))
+    assert weight.log[0] == pytest.approx(forward_backward(model, x).log, rel=1e-12)
+    assert weight.log[0] < -20_000
+
+
+def test_there_and_back() -> None:
+    model = random_hmm(np.random.default_rng(0), 4, 5)
+    again = HiddenMarkov.of_operators(model.operators())
+    for name in ARRAYS:
+        np.testing.assert_allclose(getattr(again, name), getattr(model, name), rtol=1e-15)
+    assert again.n_states == 4
+
+
+def test_operators_are_those_of_hsu_kakade_and_zhang() -> None:
+    """C(x, ·) = diag((1 - stop) ∘ O_x) T; the end is diag(stop) O_x."""
+    model = random_hmm(np.random.default_rng(0), 4, 5)
+    operators = model.operators()
+    for x, leaf in enumerate(operators.leaf):
+        expected = np.diag((1 - model.stop) * model.emission[:, x]) @ model.transition
+        np.testing.assert_allclose(operators.binary[0].applied_left(leaf), expected, rtol=1e-15)
+        np.testing.assert_allclose(operators.unary[0] @ leaf, model.stop * model.emission[:, x], rtol=1e-15)
+    assert operators.binary[0].n_terms == 4 and operators.probabilities
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Baum-Welch
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_em_on_trees_is_baum_welch(seed: int) -> None:
+    """Iteration by iteration; the core's E-step in factors, and its M-step, against sums of γ and ξ."""
+    strings = strings_for(seed)
+    trees = Sequences.of(strings).trees(1)
+    model = random_hmm(np.random.default_rng(seed + 100), 3, 4)
+    operators, likelihoods = model.operators(), []
+    for _ in range(12):
+        counts = expectation(operators, trees)
+        operators = maximisation(counts, operators.rules, operators.states)
+        model, log = by_the_book(model, strings)
+        likelihoods.append(log)
+        assert counts.log_likelihood == pytest.approx(log, rel=1e-12)
+        assert operators.binary[0].dense is None and operators.binary[0].n_terms == 3  # still in factors
+        found = HiddenMarkov.of_operators(operators)
+        for name in ARRAYS:
+            np.testing.assert_allclose(getattr(found, name), getattr(model, name), rtol=1e-10, atol=1e-13)
+    assert (np.diff(likelihoods) >= -1e-9).all()
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_baum_welch_stops_where_the_book_does(seed: int) -> None:
+    strings = strings_for(seed)
+    model = start = random_hmm(np.random.default_rng(seed + 100), 3, 4)
+    found, log = baum_welch(Sequences.of(strings), start, UNTIL_IT_STANDS)
+    for _ in range(UNTIL_IT_STANDS.iterations):
+        model, _ = by_the_book(model, strings)
+    for name in ARRAYS:
+        np.testing.assert_allclose(getattr(found, name), getattr(model, name), rtol=1e-8, atol=1e-11)
+    assert log == pytest.approx(sum(forward_backward(model, x).log for x in strings), rel=1e-12)
+
+
+@settings(max_examples=10)
+@given(seeds, st.integers(1, 5))
+def test_no_iteration_lowers_the_likelihood(seed: int, m: int) -> None:
+    told: list[Progress] = []
+    strings = strings_for(seed, 30)
+    start = HiddenMarkov.random(Sequences.of(strings), m, 4, seed)
+    model, log = baum_welch(Sequences.of(strings), start, UNTIL_IT_STANDS, told.append)
+    likelihoods = [progress.log_likelihood for progress in told if progress.log_likelihood is not None]
+    assert len(likelihoods) == UNTIL_IT_STANDS.iterations
+    assert (np.diff([*likelihoods, log]) >= -1e-9 * abs(log)).all()
+    assert_probabilities(model)
+
+
+def assert_probabilities(model: HiddenMarkov) -> None:
+    for name in ARRAYS:
+        assert (getattr(model, name) >= 0).all()
+    for rows in (model.initial[None], model.transition, model.emission):
+        np.testing.assert_allclose(rows.sum(axis=1), 1.0, rtol=1e-12)
+    assert (model.stop <= 1.0 + 1e-12).all()
+
+
+def test_zero_stays_zero() -> None:
+    """Bakis's left-to-right model; a state that emits one symbol; one that never ends a sequence."""
+    strings = strings_for(7, 100)
+    start = random_hmm(np.random.default_rng(8), 3, 4)
+    start.initial[:] = [0.5, 0.5, 0.0]
+    start.transition[:] = [[0.5, 0.3, 0.2], [0.0, 0.4, 0.6], [0.0, 0.0, 1.0]]
+    start.emission[2, 1:] *= [0.0, 1.0, 1.0]
+    start.emission[2] /= start.emission[2].sum()
+    start.stop[0] = 0.0
+    found, _ = baum_welch(Sequences.of(strings), start, UNTIL_IT_STANDS)
+    for name in ARRAYS:
+        assert (getattr(found, name)[getattr(start, name) == 0.0] == 0.0).all()
+    model = start
+    for _ in range(UNTIL_IT_STANDS.iterations):
+        model, _ = by_the_book(model, strings)
+    for name in ARRAYS:
+        np.testing.assert_allclose(getattr(found, name), getattr(model, name), rtol=1e-7, atol=1e-10)
+
+
+def test_a_state_that_is_never_reached_does_no_harm() -> None:
+    strings = strings_for(3)
+    start = random_hmm(np.random.default_rng(8), 3, 4)
+    start.initial[2] = start.transition[:, 2] = 0.0
+    start.initial[:] /= start.initial.sum()
+    start.transition[:] /= start.transition.sum(axis=1, keepdims=True)
+    found, log = baum_welch(Sequences.of(strings), start, UNTIL_IT_STANDS)
+    smaller = HiddenMarkov(start.initial[:2], start.transition[:2, :2], start.stop[:2], start.emission[:2])
+    expected, expected_log = baum_welch(Sequences.of(strings), smaller, UNTIL_IT_STANDS)
+    assert log == pytest.approx(expected_log, rel=1e-12)
+    np.testing.assert_allclose(found.emission[:2], expected.emission, rtol=1e-9)
+    assert all(np.isfinite(getattr(found, name)).all() for name in ARRAYS)
+
+
+def test_an_impossible_string_is_named() -> None:
+    start = random_hmm(np.random.default_rng(8), 2, 2)
+    start.emission[:, 1] = 0.0
+    with pytest.raises(EstimationError, match="2 has probability zero"):
+        baum_welch(Sequences.of([[0, 0], [0, 1]]), start, UNTIL_IT_STANDS)
+
+
+def test_long_strings_are_learnt_from() -> None:
+    rng = np.random.default_rng(0)
+    strings = draw_strings(random_hmm(rng, 3, 4, stop=(2e-4, 4e-4)), 4, rng)
+    assert max(map(len, strings)) > 1_000
+    start = random_hmm(np.random.default_rng(1), 3, 4, stop=(1e-4, 1e-3))
+    found, _ = baum_welch(Sequences.of(strings), start, EstimatorOptions(iterations=1, tolerance=-np.inf))
+    expected, _ = by_the_book(start, strings)
+    del found
+    trees = Sequences.of(strings).trees(1)
+    operators = start.operators()
+    once = HiddenMarkov.of_operators(maximisation(expectation(operators, trees), operators.rules, operators.states))
+    for name in ARRAYS:
+        np.testing.assert_allclose(getattr(once, name), getattr(expected, name), rtol=1e-9)
+
+
+def test_climbing_keeps_dense_tensors_dense() -> None:
+    """The same model multiplied out climbs the same way where the emission's state is that of the spine."""
+    strings = strings_for(2)
+    trees = Sequences.of(strings).trees(1)
+    factored = random_hmm(np.random.default_rng(5), 3, 4).operators()
+    dense = ObservableOperators(
+        factored.rules,
+        factored.states,
+        factored.root,
+        factored.leaf,
+        factored.unary,
+        [type(tensor).of_dense(tensor.multiplied_out()) for tensor in factored.binary],
+        probabilities=True,
+    )
+    ours, theirs = (climb(trees, start, UNTIL_IT_STANDS, lambda _: None) for start in (factored, dense))
+    assert ours.counts.log_likelihood == pytest.approx(theirs.counts.log_likelihood, rel=1e-10)
+    np.testing.assert_allclose(
+        ours.operators.binary[0].multiplied_out(), theirs.operators.binary[0].multiplied_out(), atol=1e-8
+    )
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Where it starts
+
+
+@given(seeds, st.sampled_from([0.0, 0.5]))
+def test_known_states_give_relative_frequencies(seed: int, pseudo: float) -> None:
+    rng = np.random.default_rng(seed)
+    strings = [rng.integers(0, 3, size).tolist() for size in (1, 4, 7, 2)]
+    sequences = Sequences.of(strings)
+    state = np.append(rng.integers(0, 2, len(sequences.terminal) - 1), 1)
+    found = HiddenMarkov.of_states(sequences, state, 3, pseudo)
+    counts = {name: np.full(shape, pseudo) for name, shape in zip(ARRAYS, [(2,), (2, 2), (2, 2), (2, 3)], strict=True)}
+    at = 0
+    for x in strings:
+        h = state[at : at + len(x)]
+        at += len(x)
+        counts["initial"][h[0]] += 1
+        for i, symbol in enumerate(x):
+            counts["emission"][h[i], symbol] += 1
+            counts["stop"][h[i], int(i + 1 == len(x))] += 1
+            if i + 1 < len(x):
+                counts["transition"][h[i], h[i + 1]] += 1
+    for name, table in counts.items():
+        total = table.sum(axis=-1, keepdims=True)
+        share = np.where(total > 0, table / np.where(total > 0, total, 1.0), 1.0 / table.shape[-1])
+        np.testing.assert_allclose(getattr(found, name), share[:, 1] if name == "stop" else share, rtol=1e-14)
+
+
+@given(seeds, st.integers(1, 6))
+def test_random_starts_are_probabilities_near_the_data(seed: int, m: int) -> None:
+    sequences = Sequences.of([[0, 1, 1], [2], [1, 1]])
+    model = HiddenMarkov.random(sequences, m, 4, seed)
+    assert_probabilities(model)
+    assert (model.emission[:, 3] == 0.0).all()  # a symbol that does not occur
+    share = np.bincount(sequences.terminal, minlength=4) / 6
+    assert (np.abs(model.emission - share) <= 3 * share).all()
+    again = HiddenMarkov.random(sequences, m, 4, seed)
+    assert all((getattr(model, name) == getattr(again, name)).all() for name in ARRAYS)

@@ -1,0 +1,283 @@
+"""The points of words, against loops, dense decompositions and the ridge regression of a textbook."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from spectral_latent.sequence import HullOptions, Sequences
+from spectral_latent.sequence.hulls import Hull, HullName, context_counts
+from spectral_latent.sequence.vocabulary import Types
+
+CONSTRUCTIONS: list[HullName] = ["brown", "cca", "best-fit", "random"]
+word = st.text(alphabet=st.one_of(st.sampled_from("aAbB1-'"), st.characters(exclude_categories=())), max_size=6)
+texts = st.lists(st.lists(word, min_size=1, max_size=6), min_size=1, max_size=8)
+settings_of_hulls = st.builds(
+    HullOptions,
+    construction=st.sampled_from(CONSTRUCTIONS),
+    window=st.integers(1, 3),
+    spelling=st.booleans(),
+    prior=st.sampled_from([0.0, 1.0, 30.0]),
+)
+
+
+def plain(construction: HullName, **changes: float) -> HullOptions:
+    """Rows as the contexts make them."""
+    return HullOptions(construction=construction, spelling=False, prior=0.0, **changes)  # type: ignore[arg-type]
+
+
+def loop_counts(rows: list[list[int]], n: int, window: int) -> np.ndarray:
+    """(n, places, n + 1), the places in the order -1, 1, -2, 2 ..."""
+    counts = np.zeros((n, 2 * window, n + 1))
+    for row in rows:
+        for i, x in enumerate(row):
+            for distance in range(1, window + 1):
+                for side, j in enumerate((i - distance, i + distance)):
+                    counts[x, 2 * (distance - 1) + side, row[j] if 0 <= j < len(row) else n] += 1
+    return counts
+
+
+def english(seed: int, n: int = 120) -> list[list[str]]:
+    """Sentences of some thirty words that have parts of speech, endings and capitals."""
+    rng = np.random.default_rng(seed)
+    nouns = ["cat", "dogs", "Paris", "well-being", "42", "station", "nation", "Rome", "x-ray", "ships"]
+    verbs = ["walked", "talked", "is", "sees", "ran", "looking", "making", "stopped"]
+    others = {"d": ["the", "a", "this"], "p": ["of", "in", "to"], "n": nouns, "v": verbs, "s": [".", "!"]}
+    shapes = ["dnvs", "dnvdns", "nvpdns", "dnpdnvs", "vs", "nvs"]
+    found = []
+    for shape in rng.choice(shapes, n):
+        words = [str(others[kind][min(int(rng.exponential(2)), len(others[kind]) - 1)]) for kind in shape]
+        found.append([words[0].capitalize(), *words[1:]])
+    return found
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Contexts
+
+
+@given(st.lists(st.lists(st.integers(0, 4), min_size=1, max_size=6), min_size=1, max_size=6), st.integers(1, 4))
+def test_contexts_are_those_of_a_loop(rows: list[list[int]], window: int) -> None:
+    found = context_counts(Sequences.of(rows), 5, window)
+    assert found.toarray().tolist() == loop_counts(rows, 5, window).reshape(5, -1).tolist()
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Constructions
+
+
+def dense(types: Types, options: HullOptions) -> np.ndarray:
+    """(n, contexts) that the first d singular vectors of are wanted, as Figure 3 has it."""
+    rows = np.split(types.sequences.terminal, types.sequences.start[1:-1])
+    counts = loop_counts([row.tolist() for row in rows], len(types.names), options.window)
+    counts = counts.reshape(len(counts), -1)
+    x, c = counts.sum(axis=1) / (2 * options.window), counts.sum(axis=0)
+    if options.construction == "best-fit":
+        return counts / counts.sum(axis=1, keepdims=True)
+    x, c = x + options.smoothing, c + options.smoothing
+    if options.construction == "brown":
+        return np.sqrt(counts) / np.outer(x, c) ** 0.25
+    return counts / np.sqrt(np.outer(x, c))
+
+
+@pytest.mark.parametrize("window", [1, 2])
+@pytest.mark.parametrize("construction", ["brown", "cca", "best-fit"])
+def test_rows_are_those_of_dense_decompositions(construction: HullName, window: int) -> None:
+    """Singular vectors have signs of their own: inner products of rows do not."""
+    types = Types.of(english(0))
+    options = plain(construction, window=window)
+    matrix = dense(types, options)
+    values, vectors = np.linalg.eigh(matrix @ matrix.T)
+    sigma, u = np.sqrt(values[::-1][:4]), vectors[:, ::-1][:, :4]
+    assert values[-4] > 1.02 * values[-5]  # else the four are not defined
+    if construction == "brown":
+        wanted = u * np.sqrt(sigma)
+        wanted /= np.linalg.norm(wanted, axis=1, keepdims=True)
+    else:
+        wanted = u * sigma  # = the matrix, projected on right singular vectors
+        if construction == "cca":
+            wanted /= np.sqrt(types.tokens + options.smoothing)[:, None]
+    rows = Hull.of(types, 4, options).rows
+    assert rows.shape == wanted.shape
+    assert rows @ rows.T == pytest.approx(wanted @ wanted.T, abs=1e-9)
+
+
+def test_large_matrices_give_the_same_rows_as_small_ones() -> None:
+    """More than some hundred types are decomposed iteratively."""
+    rng = np.random.default_rng(0)
+    rows = [[int(x) for x in 150 * h + (150 * rng.random(3) ** 2).astype(int)] for h in rng.integers(0, 3, 4000)]
+    types = Types.of([[f"w{x}" for x in row] for row in rows])
+    assert len(types.names) > 420
+    options = plain("brown")
+    u, sigma, _ = np.linalg.svd(dense(types, options), full_matrices=False)
+    wanted = u[:, :3] * np.sqrt(sigma[:3])
+    wanted /= np.linalg.norm(wanted, axis=1, keepdims=True)
+    found = Hull.of(types, 3, options).rows
+    assert found @ found.T == pytest.approx(wanted @ wanted.T, abs=1e-7)
+
+
+def test_random_projections_keep_inner_products() -> None:
+    types = Types.of(english(1))
+    omega = dense(types, plain("best-fit"))
+    rows = Hull.of(types, 20_000, plain("random", seed=1)).rows
+    assert rows @ rows.T == pytest.approx(omega @ omega.T, abs=0.03)
+    other = Hull.of(types, 20_000, plain("random", seed=2)).rows
+    assert abs(other - rows).max() > 1e-3
+
+
+@pytest.mark.parametrize("construction", CONSTRUCTIONS)
+def test_types_in_the_same_contexts_have_the_same_row(construction: HullName) -> None:
+    types = Types.of([[a, b, c] for a in "ae" for b in ("b", "bb", "c") for c in "xy"] + [["b"], ["bb"]])
+    rows = dict(zip(types.names, Hull.of(types, 3, plain(construction)).rows, strict=True))
+    assert rows["b"] == pytest.approx(rows["bb"], abs=1e-12)
+    assert rows["x"] == pytest.approx(rows["y"], abs=1e-12)
+    assert rows["b"] != pytest.approx(rows["x"], abs=1e-3)
+
+
+@pytest.mark.parametrize("spelling", [True, False])
+@pytest.mark.parametrize("prior", [0.0, 30.0])
+def test_rows_of_brown_have_length_one(spelling: bool, prior: float) -> None:
+    rows = Hull.of(Types.of(english(2)), 5, HullOptions(spelling=spelling, prior=prior)).rows
+    assert np.linalg.norm(rows, axis=1) == pytest.approx(np.ones(len(rows)), abs=1e-14)
+
+
+@pytest.mark.parametrize("construction", CONSTRUCTIONS)
+def test_the_same_bytes_for_the_same_types(construction: HullName) -> None:
+    one, two = (Hull.of(Types.of(english(3)), 4, HullOptions(construction=construction)) for _ in range(2))
+    assert one.rows.tobytes() == two.rows.tobytes()
+    assert one.spelling.weights.tobytes() == two.spelling.weights.tobytes()
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("construction", ["brown", "cca"])
+def test_smoothing_may_be_zero(construction: HullName) -> None:
+    """Some contexts then have no weight: those that never occur."""
+    types = Types.of(english(9))
+    rows = Hull.of(types, 4, plain(construction, smoothing=0.0)).rows
+    near = Hull.of(types, 4, plain(construction, smoothing=1e-9)).rows
+    assert rows @ rows.T == pytest.approx(near @ near.T, abs=1e-6)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Spelling
+
+
+@pytest.mark.parametrize("prior", [0.0, 3.0, 30.0])
+@pytest.mark.parametrize("construction", CONSTRUCTIONS)
+def test_weights_are_those_of_ridge_regression(construction: HullName, prior: float) -> None:
+    """arg min over W of Σ_x n_x / (n_x + κ₀) ‖row_x - mean - φ(x) W‖² + penalty ‖W‖², as one of least squares."""
+    types = Types.of(english(4))
+    raw = Hull.of(types, 4, plain(construction)).rows
+    hull = Hull.of(types, 4, HullOptions(construction=construction, prior=prior, penalty=2.0))
+    assert hull.spelling.features is not None
+    weight = types.tokens / (types.tokens + prior)
+    mean = np.average(raw, axis=0, weights=weight)
+    assert hull.spelling.mean == pytest.approx(mean, abs=1e-12)
+    phi = hull.spelling.features.matrix(types.names, types.capital).toarray()
+    s = phi.shape[1]
+    design = np.vstack([np.sqrt(weight)[:, None] * phi, np.sqrt(2.0) * np.eye(s)])
+    target = np.vstack([np.sqrt(weight)[:, None] * (raw - mean), np.zeros((s, 4))])
+    wanted = np.linalg.lstsq(design, target)[0]
+    assert hull.spelling.weights == pytest.approx(wanted, abs=1e-4 * abs(wanted).max())
+    assert hull.spelling.rows(types.names, types.capital) == pytest.approx(
+        phi @ wanted + mean, abs=1e-4 * abs(raw).max()
+    )
+
+
+@pytest.mark.parametrize("spelling", [True, False])
+@pytest.mark.parametrize("construction", CONSTRUCTIONS)
+def test_a_word_of_n_tokens_counts_n_to_the_prior(construction: HullName, spelling: bool) -> None:
+    types = Types.of(english(5))
+    raw = Hull.of(types, 4, plain(construction)).rows
+    hull = Hull.of(types, 4, HullOptions(construction=construction, spelling=spelling, prior=7.0))
+    share = (types.tokens / (types.tokens + 7.0))[:, None]
+    wanted = share * raw + (1 - share) * hull.spelling.rows(types.names, types.capital)
+    if construction == "brown":
+        wanted /= np.linalg.norm(wanted, axis=1, keepdims=True)
+    assert hull.rows == pytest.approx(wanted, abs=1e-12)
+
+
+def test_unseen_words_are_the_sum_of_the_features_that_are_known() -> None:
+    types = Types.of(english(6))
+    spelling = Hull.of(types, 4, HullOptions()).spelling
+    assert spelling.features is not None
+    by_name = dict(zip(spelling.features.names, spelling.weights, strict=True))
+    found = spelling.rows(["creation", "zzz", "7-q", "", "喜欢"], np.array([1.0, 0.0, 0.25, 0.0, 0.0]))
+    base = spelling.mean + by_name["no capital"] + by_name["no hyphen"] + by_name["no digit"]
+    wanted = [
+        spelling.mean + sum(by_name[name] for name in ("capital", "no hyphen", "no digit", "-n", "-on", "-ion")),
+        base,
+        spelling.mean + 0.25 * by_name["capital"] + 0.75 * by_name["no capital"] + by_name["hyphen"] + by_name["digit"],
+        base,
+        base,
+    ]
+    assert found == pytest.approx(np.array(wanted), abs=1e-12)
+
+
+def test_spelling_tells_words_apart_that_were_never_seen() -> None:
+    """The nearest row of a known word is that of one with its ending."""
+    types = Types.of(english(7))
+    hull = Hull.of(types, 5, HullOptions())
+    found = hull.spelling.rows(["creation", "jumped"], np.zeros(2))
+    near = [types.names[i] for i in (found @ hull.rows.T / np.linalg.norm(found, axis=1)[:, None]).argmax(axis=1)]
+    nouns = {"cat", "dogs", "paris", "well-being", "42", "station", "nation", "rome", "x-ray", "ships"}
+    verbs = {"walked", "talked", "is", "sees", "ran", "looking", "making", "stopped"}
+    assert near[0] in nouns
+    assert near[1] in verbs
+
+
+def test_without_spelling_unseen_words_have_the_mean() -> None:
+    types = Types.of(english(8))
+    hull = Hull.of(types, 3, HullOptions(spelling=False))
+    raw = Hull.of(types, 3, plain("brown")).rows
+    weight = types.tokens / (types.tokens + 30.0)
+    found = hull.spelling.rows(["a", "B"], np.zeros(2))
+    assert found == pytest.approx(np.tile(np.average(raw, axis=0, weights=weight), (2, 1)), abs=1e-12)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Whatever the words are
+
+
+@settings(max_examples=60)
+@given(texts, st.integers(1, 15), settings_of_hulls)
+def test_rows_are_finite_whatever_the_words(sentences: list[list[str]], d: int, options: HullOptions) -> None:
+    types = Types.of(sentences)
+    hull = Hull.of(types, d, options)
+    assert len(hull.rows) == len(types.names)
+    assert 1 <= hull.rows.shape[1] <= d
+    assert np.isfinite(hull.rows).all()
+    unseen = hull.spelling.rows(["Ω", "", "a-1"], np.array([1.0, 0.0, 0.0]))
+    assert unseen.shape == (3, hull.rows.shape[1])
+    assert np.isfinite(unseen).all()
+
+
+@pytest.mark.parametrize("construction", CONSTRUCTIONS)
+@pytest.mark.parametrize("sentences", [[["a"]], [["a"]] * 5, [["a", "a"]], [["a"], ["b"], ["C"]]])
+def test_one_type_or_sentences_of_one_word(construction: HullName, sentences: list[list[str]]) -> None:
+    """All words stand in the same contexts, and so have one row."""
+    rows = Hull.of(Types.of(sentences), 2, plain(construction)).rows
+    assert abs(rows).max() > 0
+    assert rows == pytest.approx(np.tile(rows[0], (len(rows), 1)), abs=1e-7)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        *({"window": number} for number in (0, np.nan, np.inf)),
+        *({"penalty": number} for number in (-1.0, 0.0, np.nan, np.inf)),
+        *({name: number} for name in ("smoothing", "prior") for number in (-1.0, np.nan, np.inf)),
+    ],
+)
+def test_settings_that_make_no_sense(wrong: dict[str, float]) -> None:
+    with pytest.raises(ValueError, match="window must be at least 1"):
+        HullOptions(**wrong)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("construction", ["Brown", "", None])
+def test_constructions_that_do_not_exist(construction: Any) -> None:
+    with pytest.raises(ValueError, match=f"construction is {construction!r}, not one of brown, cca, best-fit, random"):
+        HullOptions(construction=construction)

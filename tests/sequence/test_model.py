@@ -1,0 +1,532 @@
+"""The latent hidden Markov model from end to end."""
+
+from __future__ import annotations
+
+import enum
+import json
+from collections.abc import Hashable
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from safetensors import safe_open
+from safetensors.numpy import save
+
+from spectral_latent.estimation import EstimationError, EstimatorName, EstimatorOptions
+from spectral_latent.operators import ModelFileError
+from spectral_latent.sequence import END, LatentHMM, SequenceOptions, Sequences
+from spectral_latent.sequence.forests import OPEN
+from tests.sequence.hmms import all_strings, draw_strings, forward_backward, paths, random_hmm
+
+Corpus = list[list[tuple[str, Hashable]]]
+ESTIMATORS: tuple[EstimatorName, ...] = ("spectral", "clustering", "em", "hybrid")
+CORPUS: Corpus = [
+    [("the", "D"), ("dog", "N"), ("barks", "V")],
+    [("the", "D"), ("cat", "N"), ("sees", "V"), ("a", "D"), ("dog", "N")],
+    [("dogs", "N"), ("bark", "V")],
+    [("it", "P"), ("barks", "V")],
+    [("yes", "I")],
+]
+
+
+def options(estimator: EstimatorName = "spectral", states: int | None = 2) -> SequenceOptions:
+    return SequenceOptions(states=states, estimator=EstimatorOptions(estimator))
+
+
+@pytest.fixture(scope="module", params=ESTIMATORS)
+def tagger(request: pytest.FixtureRequest) -> LatentHMM:
+    return LatentHMM.fit_tagged(CORPUS * 4, options(request.param))
+
+
+@pytest.fixture(scope="module")
+def strings() -> list[list[int]]:
+    rng = np.random.default_rng(0)
+    return draw_strings(random_hmm(rng, 2, 3), 200, rng)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Tagging
+
+
+def test_training_sentences_get_their_tags(tagger: LatentHMM) -> None:
+    assert tagger.tag([word for word, _ in row] for row in CORPUS) == [[tag for _, tag in row] for row in CORPUS]
+    assert tagger.is_tagged and set(tagger.tags) == set("DNVPI")
+
+
+def test_sentences_of_any_number_in_any_order(tagger: LatentHMM) -> None:
+    """Batches do not show: an empty sentence among them, one longer than a batch, and none at all."""
+    long = ["the", "dog", "Zürich", "sees"] * 1_200
+    rows = [[], ["the", "dog"], long, ["dogs"], []]
+    found = tagger.tag(rows)
+    assert [len(row) for row in found] == [len(row) for row in rows]
+    assert found == [tagger.tag([row])[0] for row in rows]
+    assert tagger.tag([]) == [] and tagger.tag([[]]) == [[]]
+
+
+@pytest.mark.parametrize("word", ["", "\x00", "東京", "a b", "\ud800", "1", "x" * 10_000, "The", "-DOGS"])
+def test_unseen_words(tagger: LatentHMM, word: str) -> None:
+    sentence = ["the", word, word]
+    (found,) = tagger.tag([sentence])
+    assert len(found) == 3 and set(found) <= set(tagger.tags)
+    assert np.isfinite(tagger.log_probabilities([sentence, [word]])).all()
+    assert tagger.posteriors(sentence).sum(axis=1) == pytest.approx(1.0)
+
+
+def test_posteriors_and_paths_agree_with_tags(tagger: LatentHMM) -> None:
+    sentence = ["the", "dog", "barks", "Zürich"]
+    posterior = tagger.posteriors(sentence)
+    assert posterior.shape == (4, 5) and (posterior >= 0).all()
+    assert [tagger.tags[t] for t in posterior.argmax(axis=1)] == tagger.tag([sentence])[0]
+    found = tagger.paths(sentence, 4)
+    assert len({tuple(tags) for tags, _ in found}) == len(found) <= 4
+    assert all(log <= 1e-12 for _, log in found) and [log for _, log in found] == sorted(
+        (log for _, log in found), reverse=True
+    )
+    assert found[:1] == tagger.paths(sentence)
+
+
+@pytest.mark.parametrize("states", [1, 3])
+def test_empty_sequences(tagger: LatentHMM, states: int) -> None:
+    assert tagger.tag([[], []]) == [[], []]
+    assert tagger.paths([], 3) == [([], 0.0)]
+    assert tagger.posteriors([]).shape == (0, 5)
+    with pytest.raises(ValueError, match="sequence 2 is empty"):
+        tagger.log_probabilities([["dog"], []])
+    with pytest.raises(ValueError, match="sequence 1 is empty"):
+        tagger.weights([[]])
+    with pytest.raises(ValueError, match="sequence 1 is empty"):
+        tagger.joint_log_probabilities([[]])
+    untagged = LatentHMM.fit(["ab", "ba"] * 9, options("em", states))
+    assert untagged.posteriors([]).shape == (0, untagged.hidden.n_states)
+    assert END not in untagged.following([])
+
+
+def test_joint_probabilities_are_shares_of_those_of_words() -> None:
+    """With one state, and words of which only one tag is known: sums over tags of p(words, tags) are p(words)."""
+    model = LatentHMM.fit_tagged(CORPUS * 4, options("em", 1))
+    sentence = ["dog", "Zürich"]
+    pairs = [
+        [(word, tag) for word, tag in zip(sentence, row, strict=True)]
+        for row in ([first, second] for first in model.tags for second in model.tags)
+    ]
+    joint = model.joint_log_probabilities(pairs)
+    (log,) = model.log_probabilities([sentence])
+    assert np.logaddexp.reduce(joint) == pytest.approx(log, rel=1e-9)
+    posterior = np.exp(joint - log).reshape(5, 5)
+    assert posterior.sum(axis=1) == pytest.approx(model.posteriors(sentence)[0], abs=5e-3)  # pruned a little
+
+
+def test_joint_probabilities_of_what_is_unknown(tagger: LatentHMM) -> None:
+    found = tagger.joint_log_probabilities([[("dog", "N")], [("dog", "no tag")], [("Zürich", "N")]])
+    assert np.isfinite(found[[0, 2]]).all() and np.isneginf(found[1])
+
+
+def test_words_follow_words(tagger: LatentHMM) -> None:
+    for prefix in ([], ["the"], ["the", "Zürich"], ["the", "dog", "barks"] * 50):
+        found = tagger.following(prefix)
+        assert (END in found) == bool(prefix)
+        assert all(0.0 <= p <= 1.0 for p in found.values()) and 0.5 < sum(found.values()) <= 1.0 + 1e-9
+    assert max(tagger.following(["the"]), key=tagger.following(["the"]).__getitem__) in ("dog", "cat")
+
+
+@pytest.mark.parametrize("estimator", ["spectral", "em"])
+def test_probabilities_of_words_are_what_follows_in_turn(estimator: EstimatorName) -> None:
+    """p(x_1 ... x_n) = Π p(x_i | before) p(end), also where most words have few tags."""
+    model = LatentHMM.fit_tagged(CORPUS * 50, options(estimator))
+    for sentence in (["the", "dog", "barks"], ["it"], ["dogs", "bark", "dogs"], ["dog", "dog", "the", "yes"]):
+        log = sum(np.log(model.following(sentence[:i])[word]) for i, word in enumerate(sentence))
+        log += np.log(model.following(sentence)[END])
+        assert model.log_probabilities([sentence])[0] == pytest.approx(log, rel=1e-9)
+
+
+def test_samples_are_sentences_with_tags(tagger: LatentHMM) -> None:
+    words = {word for row in CORPUS for word, _ in row}
+    for sentence in tagger.sample(20, np.random.default_rng(0), length=4):
+        assert len(sentence) == 4
+        assert {word for word, _ in sentence} <= words and {tag for _, tag in sentence} <= set(tagger.tags)
+    assert tagger.sample(0, np.random.default_rng(0)) == []
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+@pytest.mark.parametrize("states", [1, 3])
+def test_probabilities_of_all_sentences_add_up_to_one(estimator: EstimatorName, states: int) -> None:
+    """What `log_probabilities` gives to all short sentences, and `following` leaves to longer ones.
+
+    The words are those seen, and each kind of word never seen; every word of a kind stands for the kind.
+    """
+    model = LatentHMM.fit_tagged(
+        [[("a", "X"), ("b", "Y")], [("a", "X")], [("b", "Y"), ("c", "X")]] * 50, options(estimator, states)
+    )
+    predictor, n = model._predictor, model.observations.n_terminals
+    rows = list(all_strings(n, 2))
+    emitted = set(model.latent.rules.leaf[:, 1].tolist())
+    rows = [row for row in rows if set(row) <= emitted]
+    log = total_log(model, rows)
+    assert (log < 0).all()
+    first = predictor.following(Sequences.of([[OPEN]]))[0]
+    longer = 0.0
+    for x in emitted:
+        second = predictor.following(Sequences.of([[x, OPEN]]))[0]
+        longer += first[x] * second[:n].sum()
+    assert np.exp(log).sum() + longer == pytest.approx(1.0, abs=1e-9)
+
+
+def total_log(model: LatentHMM, rows: list[tuple[int, ...]]) -> np.ndarray:
+    """`log_probabilities` of terminals."""
+
+    class Terminals:
+        n_terminals = model.observations.n_terminals
+        known = model.observations.known
+
+        @staticmethod
+        def terminals_of(row: tuple[int, ...]) -> np.ndarray:
+            return np.array(row)
+
+    return replace(model, observations=Terminals()).log_probabilities(rows)  # type: ignore[arg-type]
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Little and odd data
+
+
+@pytest.mark.parametrize("estimator", [*ESTIMATORS, "pivots", "pivots-em"])
+@pytest.mark.parametrize(
+    "corpus",
+    [
+        [[("a", "X")]],
+        [[("a", "X"), ("a", "Y")]],
+        [[("a", "X"), ("a", "Y")], [("a", "Y"), ("a", "X")]] * 3,
+        [[("a", 3), ("b", (1, "x")), ("b", frozenset("y"))]],
+        [[("a", "X")]] * 300,
+        [[(w, "X") for w in "abcdefghij"]] * 2,
+        [[("", "")]],
+    ],
+    ids=["one word", "two tags", "inconsistent", "odd tags", "duplicates", "one tag", "empty names"],
+)
+def test_little_data_is_enough_to_tag(corpus: Corpus, estimator: EstimatorName) -> None:
+    model = LatentHMM.fit_tagged(corpus, options(estimator))
+    tags = {tag for row in corpus for _, tag in row}
+    rows = [[word for word, _ in row] for row in corpus[:2]] + [["never seen", "a"]]
+    for row, found in zip(rows, model.tag(rows), strict=True):
+        assert len(found) == len(row) and set(found) <= tags
+        assert model.posteriors(row).sum(axis=1) == pytest.approx(1.0)
+    assert not np.isnan(model.log_probabilities(rows)).any()
+    assert np.isfinite(model.joint_log_probabilities(corpus)).all()
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+@pytest.mark.parametrize(
+    "corpus",
+    [["a"], ["aaaa"] * 5, ["abcabc"], ["a"] * 100, ["ab"] * 100, ["a" * 3_000], [list(range(50))], ["ab", "ba", "b"]],
+    ids=lambda corpus: f"{len(corpus)} × {str(corpus[0])[:8]}",
+)
+def test_little_data_is_enough_to_predict(corpus: list, estimator: EstimatorName) -> None:
+    model = LatentHMM.fit(corpus, options(estimator, 3))
+    known = model.observations.known
+    rows = [corpus[0], [*corpus[0], known[-1]], ["never seen"]]
+    log = model.log_probabilities(rows)
+    assert not np.isnan(log).any() and (log <= 1e-12).all() and np.isfinite(log[0])
+    for prefix in ([], [known[0]], ["never seen"], corpus[0]):
+        p = np.array(list(model.following(prefix).values()))
+        assert (p >= 0).all() and p.sum() <= 1.0 + 1e-9
+    if estimator != "spectral":
+        assert [len(row) for row in model.tag(rows)] == [len(row) for row in rows]
+        assert model.posteriors(rows[1]).sum(axis=1) == pytest.approx(1.0)
+
+
+class Colour(enum.Enum):
+    RED = 1
+    BLUE = 2
+
+
+def test_any_hashable_object_is_an_observation() -> None:
+    row: list[Hashable] = [3, -1.5, None, "x", ("x", (1, 2)), frozenset({1}), b"x", Colour.RED, 10**30, 2j]
+    model = LatentHMM.fit([row, row[::-1]] * 20, options())
+    assert model.observations.known == row
+    assert np.isfinite(model.log_probabilities([row, [Colour.BLUE, frozenset()]])).all()
+    assert set(map(id, model.following([]))) <= set(map(id, row))
+    drawn = model.sample(3, np.random.default_rng(0), length=4)
+    assert all(any(x is y or x == y for y in row) for sequence in drawn for x in sequence)
+    assert LatentHMM.fit(np.array([[1, 2], [2, 2]] * 9)).following(np.array([1]))[2] > 0
+
+
+def test_what_was_never_seen_is_one_observation(strings: list[list[int]]) -> None:
+    model = LatentHMM.fit(strings, options())
+    one, two, three = model.log_probabilities([[0, "x"], [0, None], [0, 1]])
+    assert one == two < three
+
+
+def test_bad_data_are_named() -> None:
+    with pytest.raises(EstimationError, match="no sequences"):
+        LatentHMM.fit([])
+    with pytest.raises(EstimationError, match="no sequences"):
+        LatentHMM.fit_tagged(iter([]))
+    with pytest.raises(EstimationError, match="sequence 3 is empty"):
+        LatentHMM.fit(["a", "b", ""])
+    with pytest.raises(EstimationError, match="sequence 2 is empty"):
+        LatentHMM.fit_tagged([[("a", "X")], []])
+    for token in ("a", ("a",), ("a", "X", "Y"), (1, "X"), ("a", None), ("a", ["X"]), None):
+        with pytest.raises(EstimationError, match="sentence 2, token 1"):
+            LatentHMM.fit_tagged([[("a", "X")], [token]])  # type: ignore[list-item]
+    with pytest.raises(EstimationError, match="'pivots'"):
+        LatentHMM.fit(["ab"], options("pivots"))
+
+
+def test_bad_requests_are_refused(strings: list[list[int]], tagger: LatentHMM) -> None:
+    spectral = LatentHMM.fit(strings, options())
+    for ask in (lambda: spectral.tag([[0]]), lambda: spectral.posteriors([0]), lambda: spectral.paths([0])):
+        with pytest.raises(ValueError, match="no states"):
+            ask()
+    with pytest.raises(ValueError, match="no states"):
+        _ = tagger.hidden
+    with pytest.raises(ValueError, match="k must be at least 1"):
+        tagger.paths(["dog"], 0)
+    with pytest.raises(ValueError, match="no joint"):
+        spectral.joint_log_probabilities([[("a", "X")]])
+    with pytest.raises(ValueError):
+        spectral.sample(1, np.random.default_rng(0), length=0)
+
+
+@pytest.mark.parametrize("bad", [{"states": 0}, {"floor": -0.1}, {"floor": 1.5}, {"back_off": -1.0}])
+def test_bad_options_are_refused(bad: dict) -> None:
+    """When they are made, or when they are used; not later, when a model that was saved cannot be loaded."""
+    with pytest.raises(ValueError):
+        LatentHMM.fit(["ab", "ba"] * 3, SequenceOptions(**bad))
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# States
+
+
+@pytest.mark.parametrize("estimator", ["clustering", "em", "hybrid"])
+def test_states_are_tagged_as_the_textbook_does(strings: list[list[int]], estimator: EstimatorName) -> None:
+    model = LatentHMM.fit(strings, options(estimator))
+    hidden, known = model.hidden, [*model.observations.known, "never seen"]
+    for x in [*all_strings(4, 3), tuple(np.random.default_rng(0).integers(0, 4, 30).tolist())]:
+        row, expected = [known[i] for i in x], forward_backward(hidden, x)
+        np.testing.assert_allclose(model.posteriors(row), expected.gamma, atol=1e-10)
+        assert model.log_probabilities([row])[0] == pytest.approx(expected.log, rel=1e-10)
+        if len(x) <= 3:
+            joint = paths(hidden, x)
+            ((tags, log),) = model.paths(row)
+            assert log == pytest.approx(np.log(max(joint.values())) - expected.log, abs=1e-9)
+            assert joint[tuple(tags)] == pytest.approx(max(joint.values()))
+            assert len(model.paths(row, 100)) == len(joint)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Determinism and files
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+def test_the_same_data_give_the_same_bytes(strings: list[list[int]], tmp_path: Path, estimator: EstimatorName) -> None:
+    for name, jobs in (("one", 1), ("two", 1), ("three", 2)):
+        LatentHMM.fit_tagged(CORPUS * 4, options(estimator), jobs=jobs).save(tmp_path / f"{name} tagged")
+        LatentHMM.fit(strings, options(estimator), jobs=jobs).save(tmp_path / name)
+    for kind in ("", " tagged"):
+        first = (tmp_path / f"one{kind}").read_bytes()
+        assert first == (tmp_path / f"two{kind}").read_bytes() == (tmp_path / f"three{kind}").read_bytes()
+
+
+def test_other_seeds_are_other_models(strings: list[list[int]]) -> None:
+    one, two = (
+        LatentHMM.fit(strings, SequenceOptions(states=2, estimator=EstimatorOptions("em", seed=seed)))
+        for seed in (0, 1)
+    )
+    assert not np.array_equal(one.hidden.emission, two.hidden.emission)
+
+
+def assert_same(one: LatentHMM, two: LatentHMM, rows: list) -> None:
+    np.testing.assert_allclose(one.log_probabilities(rows), two.log_probabilities(rows), rtol=1e-12)
+    assert one.following(rows[0]) == pytest.approx(two.following(rows[0]), rel=1e-12)
+    assert one.options == two.options and one.tags == two.tags and one.floor == two.floor
+    assert one.observations.known == two.observations.known
+    assert one.sample(3, np.random.default_rng(0), length=3) == two.sample(3, np.random.default_rng(0), length=3)
+
+
+def test_saving_and_loading_keeps_a_tagger(tagger: LatentHMM, tmp_path: Path) -> None:
+    tagger.save(path := tmp_path / "model")
+    loaded, rows = LatentHMM.load(path), [["the", "Zürich", "barks"], ["dogs"]]
+    assert_same(tagger, loaded, rows)
+    assert loaded.tag(rows) == tagger.tag(rows) and loaded.paths(rows[0], 5) == tagger.paths(rows[0], 5)
+    loaded.save(tmp_path / "again")
+    assert (tmp_path / "again").read_bytes() == path.read_bytes()
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+def test_saving_and_loading_keeps_any_plain_name(tmp_path: Path, estimator: EstimatorName) -> None:
+    row = [1, None, ("x", (2, ())), 2.5, "é", "\x00", "", 10**30, float("inf")]
+    model = LatentHMM.fit([row, row[::-1]] * 20, options(estimator))
+    model.save(path := tmp_path / "model")
+    loaded = LatentHMM.load(path)
+    assert_same(model, loaded, [row, row[2:5], ["never seen"]])
+    assert [type(name) for name in loaded.observations.known] == [type(name) for name in row]
+    if estimator != "spectral":
+        assert loaded.tag([row]) == model.tag([row])
+
+
+def test_tags_of_any_plain_kind_are_kept(tmp_path: Path) -> None:
+    model = LatentHMM.fit_tagged([[("a", 1), ("b", ("x", None)), ("c", "y")]] * 3, options())
+    model.save(path := tmp_path / "model")
+    assert LatentHMM.load(path).tag([["a", "b", "c"]]) == model.tag([["a", "b", "c"]]) == [[1, ("x", None), "y"]]
+
+
+@pytest.mark.parametrize("name", [frozenset({1}), b"x", 2j, ("x", frozenset())])
+def test_what_cannot_be_saved_is_named_and_leaves_no_file(name: Hashable, tmp_path: Path) -> None:
+    model = LatentHMM.fit([[name, 1]] * 3, options())
+    with pytest.raises(ValueError, match="cannot be saved"):
+        model.save(tmp_path / "model")
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("floor", [0, 0.0, 0.05])
+def test_every_floor_that_is_taken_can_be_loaded(floor: float, tmp_path: Path) -> None:
+    model = LatentHMM.fit_tagged(CORPUS, replace(options(), floor=floor))
+    model.save(path := tmp_path / "model")
+    assert LatentHMM.load(path).floor == floor
+    assert not np.isnan(model.joint_log_probabilities(CORPUS)).any()
+
+
+@pytest.fixture(scope="module")
+def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("models") / "model"
+    LatentHMM.fit_tagged(CORPUS, options()).save(path)
+    return path
+
+
+def test_damaged_files_are_refused(file: Path, tmp_path: Path) -> None:
+    content, path = file.read_bytes(), tmp_path / "damaged"
+    for size in (0, 1, 8, 100, len(content) // 2, len(content) - 1):
+        path.write_bytes(content[:size])
+        with pytest.raises(ModelFileError):
+            LatentHMM.load(path)
+    with pytest.raises(ModelFileError, match="no such file"):
+        LatentHMM.load(tmp_path / "missing")
+
+
+def test_any_changed_byte_is_refused_or_harmless(file: Path, tmp_path: Path) -> None:
+    content, path = file.read_bytes(), tmp_path / "changed"
+    rng = np.random.default_rng(0)
+    head = int.from_bytes(content[:8], "little") + 8
+    places = [*rng.integers(0, head, 60), *rng.integers(head, len(content), 60)]
+    for at in places:
+        changed = bytearray(content)
+        changed[at] ^= 1 << int(rng.integers(8))
+        path.write_bytes(changed)
+        try:
+            model = LatentHMM.load(path)
+        except ModelFileError:
+            continue
+        assert isinstance(model, LatentHMM)
+
+
+def rewritten(file: Path, path: Path, settings_too: dict, arrays_too: dict) -> None:
+    """The same file with other settings and arrays."""
+    with safe_open(file, framework="np") as opened:
+        header = json.loads(opened.metadata()["model"])
+        arrays = {name: opened.get_tensor(name) for name in opened.keys()}  # noqa: SIM118
+    path.write_bytes(save(arrays | arrays_too, {"model": json.dumps(header | settings_too)}))
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"kind": "constituency"},
+        {"version": 99},
+        {"tags": ["D", "N"]},
+        {"tags": ["D", "D", "V", "P", "I"]},
+        {"tags": 7},
+        {"known": []},
+        {"known": ["the"] * 11},
+        {"known": [1] * 11},
+        {"known": {}},
+        {"floor": 2.0},
+        {"floor": "0.1"},
+        {"floor": None},
+        {"options": {}},
+        {"options": {"states": "many"}},
+        {"options": None},
+    ],
+    ids=str,
+)
+def test_settings_that_make_no_sense_are_refused(file: Path, tmp_path: Path, wrong: dict) -> None:
+    rewritten(file, tmp_path / "wrong", wrong, {})
+    with pytest.raises(ModelFileError):
+        LatentHMM.load(tmp_path / "wrong")
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"prior": np.full(3, 0.2)},
+        {"prior": np.full(5, np.nan)},
+        {"prior": np.full((5, 1), 0.2)},
+        {"prior": np.arange(5)},
+        {"latent.leaf": np.zeros((2, 2))},
+        {"plain.leaf_rules": np.zeros((3, 2), dtype=np.int64)},
+    ],
+    ids=lambda wrong: f"{next(iter(wrong))} {next(iter(wrong.values())).shape}",
+)
+def test_arrays_that_do_not_fit_are_refused(file: Path, tmp_path: Path, wrong: dict) -> None:
+    rewritten(file, tmp_path / "wrong", {}, wrong)
+    with pytest.raises(ModelFileError):
+        LatentHMM.load(tmp_path / "wrong")
+
+
+def test_rules_of_another_formalism_are_refused(file: Path, tmp_path: Path) -> None:
+    """A trellis is built from rules K+t → t K+t' and K+t → t; others would lead outside of its tables."""
+    with safe_open(file, framework="np") as opened:
+        binary, unary = opened.get_tensor("latent.binary_rules"), opened.get_tensor("latent.unary_rules")
+    binary[0] = [0, 1, 2]
+    for wrong in ({"binary_rules": binary}, {"unary_rules": unary[:, ::-1].copy()}):
+        both = {f"{part}.{name}": array for part in ("plain", "latent") for name, array in wrong.items()}
+        rewritten(file, tmp_path / "wrong", {}, both)
+        with pytest.raises(ModelFileError):
+            LatentHMM.load(tmp_path / "wrong")
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Random corpora
+
+words = st.sampled_from(["a", "b", "Cd", "-", "", "12", "東"])
+tagged = st.lists(st.lists(st.tuples(words, st.sampled_from("XYZ")), min_size=1, max_size=5), min_size=1, max_size=6)
+untagged = st.lists(st.lists(st.integers(0, 4), min_size=1, max_size=6), min_size=1, max_size=25)
+
+
+@settings(max_examples=25)
+@given(tagged, st.lists(st.lists(words, max_size=5), max_size=4), st.sampled_from(ESTIMATORS), st.integers(1, 4))
+def test_taggers_of_random_corpora(corpus: Corpus, rows: list[list[str]], estimator: EstimatorName, m: int) -> None:
+    model = LatentHMM.fit_tagged(corpus, options(estimator, m))
+    tags = {tag for row in corpus for _, tag in row}
+    assert set(model.tags) == tags
+    for row, found in zip(rows, model.tag(rows), strict=True):
+        assert len(found) == len(row) and set(found) <= tags
+    full = [row for row in rows if row]
+    log = model.log_probabilities(full)
+    assert not np.isnan(log).any() and (log <= 1e-9).all()
+    for row in full:
+        posterior = model.posteriors(row)
+        assert (posterior >= 0).all() and posterior.sum(axis=1) == pytest.approx(1.0)
+        best = model.paths(row, 3)
+        assert 1 <= len(best) <= 3 and all(len(path) == len(row) and log <= 1e-9 for path, log in best)
+    assert np.isfinite(model.joint_log_probabilities(corpus)).all()
+
+
+@settings(max_examples=25)
+@given(untagged, untagged, st.sampled_from(ESTIMATORS), st.integers(1, 4) | st.none())
+def test_predictors_of_random_corpora(
+    corpus: list[list[int]], rows: list[list[int]], estimator: EstimatorName, m: int | None
+) -> None:
+    model = LatentHMM.fit(corpus, options(estimator, m))
+    log = model.log_probabilities(rows)
+    assert not np.isnan(log).any() and (log <= 1e-9).all()
+    assert np.isfinite(model.log_probabilities(corpus)).all()
+    for prefix in rows[:3]:
+        p = list(model.following(prefix).values())
+        assert min(p) >= 0 and sum(p) <= 1.0 + 1e-9
+    if estimator != "spectral":
+        assert [len(row) for row in model.tag(rows)] == [len(row) for row in rows]
+        assert model.posteriors(rows[0]).sum(axis=1) == pytest.approx(1.0)

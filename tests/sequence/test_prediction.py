@@ -1,0 +1,350 @@
+"""What comes next, and proper probabilities, against sums over strings."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from spectral_latent.estimation import EstimatorOptions
+from spectral_latent.operators import ObservableOperators, Tensor
+from spectral_latent.sequence import END, HiddenMarkov, LatentHMM, SequenceOptions, Sequences
+from spectral_latent.sequence.forests import OPEN
+from spectral_latent.sequence.prediction import Predictor
+from tests.sequence.hmms import (
+    TaggedModel,
+    all_strings,
+    begins,
+    chi_square,
+    draw_strings,
+    probability,
+    random_hmm,
+    random_tagged,
+)
+
+N = 3
+seeds = st.integers(0, 2**32 - 1)
+String = tuple[int, ...]
+
+
+def uniform(n: int, stop: float = 0.5) -> ObservableOperators:
+    """The plain model of one state."""
+    return HiddenMarkov(np.ones(1), np.ones((1, 1)), np.array([stop]), np.full((1, n), 1 / n)).operators()
+
+
+def exact(model: HiddenMarkov) -> Predictor:
+    n = model.emission.shape[1]
+    return Predictor.of(model.operators(), uniform(n), n, 0.0)
+
+
+def events(predictor: Predictor, prefixes: list[String]) -> np.ndarray:
+    """(T, 2, n): of each observation that goes on, and of each that ends the string."""
+    found = predictor.following(Sequences.of([*prefix, OPEN] for prefix in prefixes))
+    return found.reshape(len(prefixes), 2, -1)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Models of probabilities
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_probabilities_are_those_of_the_model(seed: int) -> None:
+    model = random_hmm(np.random.default_rng(seed), 4, N)
+    strings = list(all_strings(N, 5))
+    found = np.exp(exact(model).log_probabilities(Sequences.of(strings)))
+    np.testing.assert_allclose(found, [probability(model, x) for x in strings], rtol=1e-11)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_events_are_ratios_of_prefix_sums(seed: int) -> None:
+    model = random_hmm(np.random.default_rng(seed), 4, N)
+    prefixes = [(), *all_strings(N, 3)]
+    found = events(exact(model), prefixes)
+    for prefix, (on, last) in zip(prefixes, found, strict=True):
+        # p(prefix, and something after) = p(begins with prefix) - p(prefix)
+        total = begins(model, prefix) - probability(model, prefix) if prefix else 1.0
+        for x in range(N):
+            ends = probability(model, (*prefix, x))
+            assert last[x] == pytest.approx(ends / total, rel=1e-10)
+            assert on[x] == pytest.approx((begins(model, (*prefix, x)) - ends) / total, rel=1e-10)
+
+
+def averages(model: TaggedModel) -> tuple[np.ndarray, np.ndarray]:
+    """(K, m): the total weight of all that may come, and the expected visits of spines."""
+    k, m = model.initial.shape
+    emitted = model.emission.sum(axis=1)
+    step = np.zeros((k, m, k, m))
+    for (t, u), tensor in model.step.items():
+        step[t, :, u] = np.einsum("abc,b->ac", tensor, emitted[t])
+    matrix = np.eye(k * m) - step.reshape(k * m, k * m)
+    last = np.einsum("tab,tb->ta", model.last, emitted)
+    return (
+        np.linalg.solve(matrix, last.ravel()).reshape(k, m),
+        np.linalg.solve(matrix.T, model.initial.ravel()).reshape(k, m),
+    )
+
+
+@settings(max_examples=15)
+@given(seeds, st.integers(1, 3), st.integers(1, 3))
+def test_tags_with_states_are_summed_over(seed: int, k: int, m: int) -> None:
+    model = random_tagged(np.random.default_rng(seed), k, m, N, missing=0.2)
+    plain = random_tagged(np.random.default_rng(seed + 1), k, 1, N)
+    operators = model.operators(probabilities=True)
+    predictor = Predictor.of(operators, plain.operators(probabilities=True), N, 0.0)
+    after, _ = averages(model)
+    np.testing.assert_allclose(after, 1.0, rtol=1e-9)  # the oracle's model is proper
+    np.testing.assert_allclose(predictor.sums.after, 1.0, rtol=1e-9)
+    found = {x: sum(model.paths(x).values()) for x in all_strings(N, 3)}
+    found = {x: p for x, p in found.items() if p > 0}
+    log = predictor.log_probabilities(Sequences.of(found))
+    np.testing.assert_allclose(np.exp(log), list(found.values()), rtol=1e-10)
+
+
+def test_sums_over_all_strings_are_those_of_long_enough_ones() -> None:
+    """a, W and f̄ of any numbers whose sums converge, by adding up what strings of every length weigh."""
+    rng = np.random.default_rng(3)
+    model = random_tagged(rng, 2, 2, N, proper=False)
+    small = {pair: 0.1 * tensor for pair, tensor in model.step.items()}
+    model = model._replace(step=small)
+    predictor = Predictor.of(model.operators(), random_tagged(rng, 2, 1, N).operators(), N, 0.01)
+    after, average = averages(model)
+    np.testing.assert_allclose(predictor.sums.after.reshape(2, 2), after, rtol=1e-10)
+    np.testing.assert_allclose(predictor.sums.average.reshape(2, 2), average, rtol=1e-10)
+    np.testing.assert_allclose(predictor.sums.events.sum(axis=1), after.ravel(), rtol=1e-10)
+    last = np.einsum("tab,txb->tax", model.last, model.emission).reshape(4, N)
+    np.testing.assert_allclose(predictor.sums.events[:, N:], last, rtol=1e-10)
+
+
+def test_infinitely_long_sequences_are_refused() -> None:
+    model = replace(random_hmm(np.random.default_rng(0), 2, N), stop=np.zeros(2))
+    with pytest.raises(ValueError, match="infinitely long"):
+        exact(model)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Estimates that may be negative
+
+
+def over_ranked(seed: int) -> LatentHMM:
+    """More states than little data can tell apart, and nothing smoothed."""
+    rng = np.random.default_rng(seed)
+    strings = draw_strings(random_hmm(rng, 2, N, stop=(0.4, 0.6)), 40, rng)
+    raw = EstimatorOptions(smoothing=None, scaling=None, cutoff=1e-9)
+    return LatentHMM.fit(strings, SequenceOptions(states=3, floor=0.05, estimator=raw))
+
+
+OVER_RANKED = [3, 8, 9, 15]  # seeds with which some estimates are negative
+
+
+@pytest.fixture(params=OVER_RANKED)
+def negative(request: pytest.FixtureRequest) -> LatentHMM:
+    return over_ranked(request.param)
+
+
+def test_probabilities_add_up_to_one(negative: LatentHMM) -> None:
+    """Those of all strings of at most 4 observations, and what the events leave to longer ones."""
+    known = [*negative.observations.known, "never seen"]
+    n, longest = len(known), 4
+    strings = [tuple(known[x] for x in row) for row in all_strings(n, longest)]
+    log = negative.log_probabilities(strings)
+    assert np.isfinite(log).all()
+    assert (negative.weights(strings).sign <= 0).any()  # there was something to raise
+    total, open_mass = dict(zip(strings, np.exp(log), strict=True)), {(): 1.0}
+    for length in range(longest):
+        prefixes = [prefix for prefix in open_mass if len(prefix) == length]
+        after = events(negative._predictor, [tuple(map(known.index, prefix)) for prefix in prefixes])
+        for prefix, (on, last) in zip(prefixes, after, strict=True):
+            assert on.sum() + last.sum() == pytest.approx(1.0, rel=1e-12)
+            assert (on > 0).all() and (last > 0).all()
+            for x in range(n):
+                whole = (*prefix, known[x])
+                assert total[whole] == pytest.approx(open_mass[prefix] * last[x], rel=1e-9)
+                open_mass[whole] = open_mass[prefix] * on[x]
+    longer = sum(p for prefix, p in open_mass.items() if len(prefix) == longest)
+    assert sum(total.values()) + longer == pytest.approx(1.0, rel=1e-10)
+
+
+def test_only_ratios_of_estimates_count() -> None:
+    """p̂ of all strings need not add up to one: events are divided by the total of what may come."""
+    operators = random_hmm(np.random.default_rng(0), 2, N).operators()
+    doubled = replace(operators, root=2.0 * operators.root, probabilities=False)
+    strings = Sequences.of(all_strings(N, 3))
+    found, expected = (
+        Predictor.of(each, uniform(N), N, 0.0).log_probabilities(strings) for each in (doubled, operators)
+    )
+    np.testing.assert_allclose(found, expected, rtol=1e-12)
+
+
+def turning() -> ObservableOperators:
+    """Two symbols; the state turns by 1 radian at each position, so that estimates of events turn negative in time."""
+    c, s = np.cos(1.0), np.sin(1.0)
+    turn = 0.5 * np.array([[c, -s], [s, c]])
+    operators = HiddenMarkov(np.ones(2), np.ones((2, 2)), np.ones(2), np.ones((2, 2))).operators()
+    tensor = np.zeros((2, 2, 2))
+    tensor[:, 0, :] = turn  # whatever was observed
+    return replace(
+        operators,
+        root=np.array([[0.0, 0.0], [1.0, 0.2]]),
+        leaf=np.array([[0.5, 0.3], [0.5, -0.3]]),
+        unary=np.array([[[0.3, 0.1], [0.1, 0.2]]]),
+        binary=[Tensor.of_dense(tensor)],
+        probabilities=False,
+    )
+
+
+def step_by_step(operators: ObservableOperators, plain: np.ndarray, floor: float, x: String) -> float:
+    """The definition of `prediction`, event by event, for one tag: raise, divide, and forget where it was raised."""
+    n = len(operators.leaf)
+    (tensor,), (last,) = (operators.binary[0].multiplied_out(),), operators.unary
+    go = [np.einsum("abc,b->ac", tensor, leaf) for leaf in operators.leaf]
+    matrix = np.eye(2) - sum(go)
+    after = np.linalg.solve(matrix, last @ operators.leaf.sum(axis=0))
+    average = np.linalg.solve(matrix.T, operators.root[1])
+    columns = np.stack([*(each @ after for each in go), *(last @ leaf for leaf in operators.leaf)], axis=1)
+    f, log = operators.root[1], 0.0
+    for i, symbol in enumerate(x):
+        event = symbol + n * (i + 1 == len(x))
+        total = f @ after
+        estimate = f @ columns / total if total > 0 else np.zeros(2 * n)
+        raised = np.maximum(estimate, floor * plain)
+        log += np.log(raised[event] / raised.sum())
+        if estimate[event] <= floor * plain[event]:
+            f = average
+        f = f @ go[symbol]
+    return log
+
+
+def test_raising_and_forgetting_by_definition() -> None:
+    operators, floor = turning(), 0.02
+    plain = np.full(4, 0.25)
+    predictor = Predictor.of(operators, uniform(2), 2, floor)
+    strings = list(all_strings(2, 9))
+    found = predictor.log_probabilities(Sequences.of(strings))
+    np.testing.assert_allclose(found, [step_by_step(operators, plain, floor, x) for x in strings], rtol=1e-9)
+
+
+def test_a_batch_is_every_string_alone() -> None:
+    predictor = Predictor.of(turning(), uniform(2), 2, 0.02)
+    rng = np.random.default_rng(0)
+    strings = [rng.integers(0, 2, size).tolist() for size in rng.integers(1, 40, 60)]
+    together = predictor.log_probabilities(Sequences.of(strings))
+    alone = np.concatenate([predictor.log_probabilities(Sequences.of([x])) for x in strings])
+    np.testing.assert_allclose(together, alone, rtol=1e-10)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Long sequences
+
+
+@pytest.mark.parametrize(("seed", "n"), [(3, 10_000), (8, 10_000), (9, 10_000), (15, 10_000)])
+def test_long_strings_are_finite(seed: int, n: int) -> None:
+    """Noise, with what was never seen among it."""
+    model = over_ranked(seed)
+    x = np.random.default_rng(0).choice([*model.observations.known, "?"], n).tolist()
+    found = model.log_probabilities([x, x[:100], x[:1]])
+    assert np.isfinite(found).all() and found[0] < found[1] < 0
+    after = model.following(x)
+    assert np.isfinite(list(after.values())).all() and sum(after.values()) <= 1.0 + 1e-12
+
+
+def test_ten_thousand_steps_of_a_model_of_probabilities() -> None:
+    model = random_hmm(np.random.default_rng(0), 4, N, stop=(1e-4, 1e-3))
+    (x,) = np.random.default_rng(1).integers(0, N, (1, 10_000)).tolist()
+    (found,) = exact(model).log_probabilities(Sequences.of([x]))
+    row, log = model.initial, 0.0
+    for symbol in x[:-1]:
+        row = (row * model.emission[:, symbol] * (1.0 - model.stop)) @ model.transition
+        log += np.log(row.sum())
+        row = row / row.sum()
+    log += np.log((row * model.emission[:, x[-1]]) @ model.stop)
+    assert found == pytest.approx(log, rel=1e-11)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# As the model's own methods
+
+
+@pytest.fixture(scope="module", params=["clustering", "em", "hybrid"])
+def learnt(request: pytest.FixtureRequest) -> LatentHMM:
+    rng = np.random.default_rng(0)
+    strings = draw_strings(random_hmm(rng, 2, N), 300, rng)
+    return LatentHMM.fit(strings, SequenceOptions(states=3, estimator=EstimatorOptions(request.param)))
+
+
+def test_what_follows_is_a_ratio_of_prefix_sums(learnt: LatentHMM) -> None:
+    known = learnt.observations.known
+    for prefix in [(), *all_strings(N, 3)]:
+        found = learnt.following([known[x] for x in prefix])
+        whole = begins(learnt.hidden, prefix) if prefix else 1.0
+        expected = {known[x]: begins(learnt.hidden, (*prefix, x)) / whole for x in range(N)}
+        if prefix:
+            expected[END] = probability(learnt.hidden, prefix) / whole
+        assert found == pytest.approx(expected, rel=1e-9)
+        assert list(found.values()) == sorted(found.values(), reverse=True)
+
+
+def test_probabilities_of_learnt_models_are_exact(learnt: LatentHMM) -> None:
+    known = [*learnt.observations.known, "never seen"]
+    strings = list(all_strings(N + 1, 3))
+    found = learnt.log_probabilities([known[x] for x in row] for row in strings)
+    np.testing.assert_allclose(np.exp(found), [probability(learnt.hidden, x) for x in strings], rtol=1e-11)
+
+
+def test_samples_have_the_frequencies_of_the_model(learnt: LatentHMM) -> None:
+    """Only what was seen is drawn: each observation's probability is divided by that of the seen ones."""
+    n, known = 20_000, learnt.observations.known
+    drawn = Counter(tuple(map(known.index, row)) for row in learnt.sample(n, np.random.default_rng(1)))
+    seen = 1.0 - learnt.hidden.emission[0, N]
+    strings = list(all_strings(N, 5))
+    p = np.array([probability(learnt.hidden, x) / seen ** len(x) for x in strings])
+    counts = np.array([drawn[x] for x in strings] + [n - sum(drawn[x] for x in strings)])
+    assert chi_square(counts, np.append(p, 1.0 - p.sum())) < 4.0
+
+
+def test_samples_of_one_length_have_the_frequencies_of_events(learnt: LatentHMM) -> None:
+    """Events are drawn in turn, each among those that keep the length: not the model given the length."""
+    n, known = 10_000, learnt.observations.known
+    rows = learnt.sample(n, np.random.default_rng(2), length=3)
+    assert {len(row) for row in rows} == {3}
+    drawn = Counter(tuple(map(known.index, row)) for row in rows)
+    p = {(): 1.0}
+    for length in range(3):
+        for prefix in [prefix for prefix in p if len(prefix) == length]:
+            on, last = events(learnt._predictor, [prefix])[0][:, :N]
+            row = last if length == 2 else on
+            p |= {(*prefix, x): p[prefix] * row[x] / row.sum() for x in range(N)}
+    strings = [x for x in p if len(x) == 3]
+    assert chi_square(np.array([drawn[x] for x in strings]), np.array([p[x] for x in strings])) < 4.0
+
+
+def test_samples_of_spectral_models_have_the_probabilities_that_the_model_gives() -> None:
+    model = over_ranked(OVER_RANKED[0])
+    n, known = 10_000, model.observations.known
+    drawn = Counter(map(tuple, model.sample(n, np.random.default_rng(3))))
+    p: dict[tuple, float] = {(): 1.0}
+    final: dict[tuple, float] = {}
+    for length in range(4):
+        for prefix in [prefix for prefix in p if len(prefix) == length]:
+            seen = events(model._predictor, [tuple(map(known.index, prefix))])[0][:, : len(known)]
+            on, last = seen / seen.sum()
+            p |= {(*prefix, x): p[prefix] * on[i] for i, x in enumerate(known)}
+            final |= {(*prefix, x): p[prefix] * last[i] for i, x in enumerate(known)}
+    counts = [drawn[x] for x in final]
+    share = np.array(list(final.values()))
+    found = chi_square(np.array([*counts, n - sum(counts)]), np.append(share, 1.0 - share.sum()))
+    assert found < 4.0
+
+
+def test_samples_that_do_not_end_are_stopped() -> None:
+    model = LatentHMM.fit([[0, 1] * 200] * 30, SequenceOptions(states=1))
+    with pytest.raises(ValueError, match="more than 20 observations"):
+        model.sample(5, np.random.default_rng(0), max_length=20)
+
+
+def test_the_same_seed_draws_the_same(learnt: LatentHMM) -> None:
+    one, two = (learnt.sample(50, np.random.default_rng(4)) for _ in range(2))
+    assert one == two

@@ -1,0 +1,275 @@
+"""The latent hidden Markov model of Hsu, Kakade and Zhang (2012) as a special case of latent trees.
+
+| here | their paper | meaning |
+| --- | --- | --- |
+| `P_1` | P_1 | of the first observation |
+| `P_21` | P_{2,1} | of an observation (rows) and the one before (columns) |
+| `P_3x1` | P_{3,x,1} | of the next one (rows) and the one before (columns), where x stands between |
+| `b_1`, `b_x` | b_1, B_x | Uᵀ P_1, and (Uᵀ P_{3,x,1}) (Uᵀ P_{2,1})⁺ |
+| `b_end` | - | for x at the end: (P_{end,x,1}) (Uᵀ P_{2,1})⁺, as sequences end here |
+
+p(x_1 ... x_n) = b_end_{x_n} B_{x_{n-1}} ... B_{x_1} b_1.
+
+On trees, the spine of position i has φ = x_i inside and ψ = x_{i-1} outside, with a mark before the first one.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+
+from spectral_latent.estimation import (
+    EstimatorOptions,
+    FeatureColumns,
+    ProjectedTrees,
+    TrainingData,
+    estimate,
+    project_trees,
+    spectral,
+)
+from spectral_latent.inference import tree_weights
+from spectral_latent.operators import ObservableOperators
+from spectral_latent.sequence import HiddenMarkov, Sequences
+from spectral_latent.trees import Forest
+from tests.sequence.hmms import all_strings, begins, draw_strings, probability, random_hmm
+
+EXACT = EstimatorOptions(states=8, scaling=None, smoothing=None, cutoff=1e-7)
+
+
+class Observable(NamedTuple):
+    """The operators of Hsu, Kakade and Zhang; vectors and matrices act on columns."""
+
+    b_1: np.ndarray
+    b_x: np.ndarray
+    b_end: np.ndarray
+
+    @staticmethod
+    def of(u: np.ndarray, p_1: np.ndarray, p_21: np.ndarray, p_3x1: np.ndarray, p_end: np.ndarray) -> Observable:
+        """u: (n, m).  p_1: (n,).  p_21: (n, c).  p_3x1: (n, n, c), x first.  p_end: (n, c)."""
+        inverse = np.linalg.pinv(u.T @ p_21, rcond=1e-9)
+        return Observable(u.T @ p_1, np.array([u.T @ moment @ inverse for moment in p_3x1]), p_end @ inverse)
+
+    def probability(self, x: tuple[int, ...] | list[int]) -> float:
+        b = self.b_1
+        for symbol in x[:-1]:
+            b = self.b_x[symbol] @ b
+        return float(self.b_end[x[-1]] @ b)
+
+
+def features(sequences: Sequences) -> FeatureColumns:
+    """One observation inside; one outside of the spine, and one to either side of the emission.
+
+    The spine has its outside feature twice, for there are as many templates: that doubles Ω Ωᵀ, and changes nothing.
+    """
+    x = sequences.terminal
+    before, after = sequences.shifted(x, -1), sequences.shifted(x, 1)
+    inside, outside = np.zeros((2 * len(x), 1), dtype=np.int64), np.zeros((2 * len(x), 2), dtype=np.int64)
+    inside[sequences.emission, 0] = inside[sequences.spine, 0] = x
+    outside[sequences.emission] = np.stack([before, after], axis=1)
+    outside[sequences.spine] = before[:, None]
+    return FeatureColumns(inside, outside)
+
+
+def of_library(operators: ObservableOperators) -> Observable:
+    """C(x, ·) transposed, for it maps rows."""
+    (tensor,), (last,) = operators.binary, operators.unary
+    b_x = np.array([tensor.applied_left(leaf[: tensor.shape[1]]).T for leaf in operators.leaf])
+    b_end = np.array([(last @ leaf)[: tensor.shape[0]] for leaf in operators.leaf])
+    return Observable(operators.root[1, : tensor.shape[0]], b_x, b_end)
+
+
+def directions(projected: ProjectedTrees, sequences: Sequences, n: int) -> np.ndarray:
+    """U of the spine, (n, m): y is the row of U that belongs to the observation."""
+    u = np.zeros((n, projected.states[1]))
+    u[sequences.terminal] = projected.y[sequences.spine, : projected.states[1]]
+    return u
+
+
+def weights_of(operators: ObservableOperators, strings: list[tuple[int, ...]]) -> np.ndarray:
+    weight = tree_weights(operators, Forest.of_trees(Sequences.of(strings).trees(1), operators.rules))
+    return weight.sign * np.exp(weight.log)
+
+
+def assert_equal(found: Observable, expected: Observable, tolerance: float) -> None:
+    for name in Observable._fields:
+        array = getattr(expected, name)
+        np.testing.assert_allclose(getattr(found, name), array, atol=tolerance * np.abs(array).max(), err_msg=name)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# On a sample
+
+
+@pytest.mark.parametrize("m", [1, 2, 3, 5])
+def test_operators_of_a_sample_are_theirs(m: int) -> None:
+    """An identity of sums, so it holds on any sample, of a hidden Markov model or not.
+
+    Their moments here are means over all positions: P_21 over pairs of a position's observation and the one before
+    (which may be the mark of the beginning), P_3x1 over the same positions, of those that are not the last.  With a
+    projection of full rank of the emission, q_x · y = 1 if the emission has x and 0 otherwise, so that C(q_x, ·) is
+    the sum over the positions that have x.
+    """
+    n = 5
+    strings = draw_strings(random_hmm(np.random.default_rng(1), 4, n), 400, np.random.default_rng(2))
+    sequences = Sequences.of(strings)
+    p_1, p_21, p_3x1, p_end = np.zeros(n), np.zeros((n, n + 1)), np.zeros((n, n, n + 1)), np.zeros((n, n + 1))
+    for row in strings:
+        p_1[row[0]] += 1 / len(strings)
+        for i, x in enumerate(row):
+            before = row[i - 1] if i else n
+            p_21[x, before] += 1 / len(sequences.terminal)
+            if i + 1 < len(row):
+                p_3x1[x, row[i + 1], before] += 1 / len(sequences.terminal)
+            else:
+                p_end[x, before] += 1 / len(sequences.terminal)
+    theirs = Observable.of(np.linalg.svd(p_21)[0][:, :m], p_1, p_21, p_3x1, p_end)
+
+    data = TrainingData(sequences.trees(1), features(sequences))
+    projected = project_trees(data.trees, data.features, EXACT)
+    assert projected.states.tolist() == [n, n]
+    spine = projected._replace(
+        states=np.array([n, m]),
+        y=np.where((data.trees.symbol == 1)[:, None] & (np.arange(n) >= m), 0.0, projected.y),
+        z=np.where((data.trees.symbol == 1)[:, None] & (np.arange(n) >= m), 0.0, projected.z),
+    )
+    operators = spectral(data, spine, EXACT)
+    emitted = operators.leaf @ projected.y[sequences.emission].T  # (n, N)
+    np.testing.assert_allclose(emitted, np.arange(n)[:, None] == sequences.terminal, atol=1e-9)
+
+    found = of_library(operators)
+    signs = np.sign(np.sum(directions(spine, sequences, n) * np.linalg.svd(p_21)[0][:, :m], axis=0))
+    aligned = Observable(
+        theirs.b_1 * signs, theirs.b_x * signs[:, None] * signs[None, :], theirs.b_end * signs
+    )  # singular vectors have no sign: the change of basis of Theorem 1
+    assert_equal(found, aligned, 1e-9)
+    tests = list(all_strings(n, 4))
+    np.testing.assert_allclose(weights_of(operators, tests), [theirs.probability(x) for x in tests], atol=1e-11)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# On the population
+
+
+class Population(NamedTuple):
+    """Strings of at most three observations, with weights of nodes, whose moments are those of all strings.
+
+    Features look at three neighbouring observations at most.  Every window of three, ends marked, is therefore one
+    position of one string here, and its weight is how many positions of a random string have it.
+    """
+
+    sequences: Sequences
+    weights: np.ndarray
+
+    @staticmethod
+    def of(model: HiddenMarkov) -> Population:
+        m, n = model.emission.shape
+        step = (1.0 - model.stop)[:, None] * model.transition
+        onward = np.linalg.solve(np.eye(m) - step.T, step.T @ model.initial)  # expected visits but for the first
+        go = [model.emission[:, x, None] * step for x in range(n)]
+        stop = (model.emission.T * model.stop).T
+        strings = list(all_strings(n, 3))
+        sequences = Sequences.of(strings)
+        weights = np.zeros(2 * len(sequences.terminal))
+        visits = model.initial + onward
+        for number, x in enumerate(strings):
+            if len(x) == 1:
+                counts = [float(model.initial @ stop[:, x[0]])]
+            elif len(x) == 2:  # the first position of some string, and the last one of another
+                counts = [
+                    float(model.initial @ go[x[0]] @ model.emission[:, x[1]]),
+                    float(visits @ go[x[0]] @ stop[:, x[1]]),
+                ]
+            else:
+                counts = [0.0, float(visits @ go[x[0]] @ go[x[1]] @ model.emission[:, x[2]]), 0.0]
+            at = slice(sequences.start[number], sequences.start[number + 1])
+            weights[sequences.emission[at]] = weights[sequences.spine[at]] = counts
+        return Population(sequences, weights)
+
+    def learn(self, chosen: FeatureColumns) -> tuple[ProjectedTrees, ObservableOperators]:
+        trees = self.sequences.trees(1)
+        projected = project_trees(trees, chosen, EXACT, weights=self.weights)
+        return projected, spectral(TrainingData(trees, chosen), projected, EXACT)
+
+
+@pytest.fixture(params=[0, 1, 2])
+def model(request: pytest.FixtureRequest) -> HiddenMarkov:
+    """Three states and six symbols: strings of any length, and condition 1 of their paper."""
+    return random_hmm(np.random.default_rng(request.param), 3, 6, concentration=0.7)
+
+
+def test_the_weights_are_expected_counts(model: HiddenMarkov) -> None:
+    """The length is n with probability π S^(n-1) stop."""
+    sequences, weights = Population.of(model)
+    step = (1.0 - model.stop)[:, None] * model.transition
+    length = model.initial @ np.linalg.inv(np.eye(3) - step) @ np.ones(3)
+    assert weights[sequences.spine].sum() == pytest.approx(length)
+    assert weights[sequences.spine[sequences.start[:-1]]].sum() == pytest.approx(1.0)
+
+
+def test_the_population_gives_exact_probabilities(model: HiddenMarkov) -> None:
+    """Theorem 2, of strings longer than any that was looked at, too."""
+    population = Population.of(model)
+    projected, operators = population.learn(features(population.sequences))
+    assert projected.states.tolist() == [3, 3]
+    strings = [*all_strings(6, 4), *map(tuple, draw_strings(model, 200, np.random.default_rng(0)))]
+    expected = np.array([probability(model, x) for x in strings])
+    np.testing.assert_allclose(weights_of(operators, strings), expected, rtol=1e-8, atol=1e-15)
+
+
+def test_the_population_has_their_operators(model: HiddenMarkov) -> None:
+    """Theirs are of the first three observations only, the library's of every position.
+
+    B_x = (UᵀO) A_x (UᵀO)⁻¹ whatever state the position is in, so with the same U the operators are the same; here
+    A_x = Tᵀ diag((1 - stop) ∘ O_x).  The emission has only m states, not n; that is enough, for x_i and all to the
+    right are independent of all to the left, given the state.
+    """
+    population = Population.of(model)
+    projected, operators = population.learn(features(population.sequences))
+    u = directions(projected, population.sequences, 6)
+    p_1 = np.array([begins(model, (x,)) for x in range(6)])
+    p_21 = np.array([[begins(model, (j, i)) for j in range(6)] for i in range(6)])
+    p_3x1 = np.array([[[begins(model, (j, x, i)) for j in range(6)] for i in range(6)] for x in range(6)])
+    p_end = np.array([[probability(model, (j, x)) for j in range(6)] for x in range(6)])
+    theirs = Observable.of(u, p_1, p_21, p_3x1, p_end)
+    assert_equal(of_library(operators), theirs, 1e-7)
+    basis = u.T @ model.emission.T  # UᵀO of their Lemma 3
+    for x in range(6):
+        a_x = model.transition.T * ((1 - model.stop) * model.emission[:, x])
+        np.testing.assert_allclose(theirs.b_x[x], basis @ a_x @ np.linalg.inv(basis), atol=1e-8)
+
+
+def test_another_basis_is_another_set_of_operators_and_the_same_probabilities(model: HiddenMarkov) -> None:
+    """With U the singular vectors of their own P_21, as they choose it, operators differ by a change of basis."""
+    population = Population.of(model)
+    projected, operators = population.learn(features(population.sequences))
+    p_1 = np.array([begins(model, (x,)) for x in range(6)])
+    p_21 = np.array([[begins(model, (j, i)) for j in range(6)] for i in range(6)])
+    p_3x1 = np.array([[[begins(model, (j, x, i)) for j in range(6)] for i in range(6)] for x in range(6)])
+    p_end = np.array([[probability(model, (j, x)) for j in range(6)] for x in range(6)])
+    u = np.linalg.svd(p_21)[0][:, :3]
+    theirs = Observable.of(u, p_1, p_21, p_3x1, p_end)
+    change = (directions(projected, population.sequences, 6).T @ model.emission.T) @ np.linalg.inv(
+        u.T @ model.emission.T
+    )
+    back = np.linalg.inv(change)
+    moved = Observable(change @ theirs.b_1, change @ theirs.b_x @ back, theirs.b_end @ back)
+    assert_equal(of_library(operators), moved, 1e-6)
+    strings = list(all_strings(6, 3))
+    np.testing.assert_allclose(weights_of(operators, strings), [theirs.probability(x) for x in strings], atol=1e-10)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# One state
+
+
+def test_features_that_see_nothing_leave_relative_frequencies() -> None:
+    """p is the product of the frequencies of observations, and of going on or ending."""
+    strings = [[0, 1], [1], [1, 1, 0]]
+    sequences = Sequences.of(strings)
+    same = np.zeros((2 * len(sequences.terminal), 1), dtype=np.int64)
+    data = TrainingData(sequences.trees(1), FeatureColumns(same, same))
+    operators = estimate(data, EXACT)
+    expected = [np.prod([[2 / 6, 4 / 6][x] for x in row]) * 0.5 ** len(row) for row in strings]
+    np.testing.assert_allclose(weights_of(operators, [tuple(row) for row in strings]), expected, rtol=1e-12)
