@@ -1,7 +1,8 @@
 """NLTK's interfaces over the models of `spectral_latent`: translation only."""
 
+from spectral_latent_nltk._anchor_tagger import AnchorTagger
 from spectral_latent_nltk._parser import FALLBACK, SpectralParser
 from spectral_latent_nltk._tagger import LatentHMMTagger
 from spectral_latent_nltk._trees import ParseTree
 
-__all__ = ["FALLBACK", "LatentHMMTagger", "ParseTree", "SpectralParser"]
+__all__ = ["FALLBACK", "AnchorTagger", "LatentHMMTagger", "ParseTree", "SpectralParser"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from itertools import islice
 from typing import Any, Protocol
@@ -15,7 +15,7 @@ from nltk.tag.api import TaggerI
 from spectral_latent.estimation import EstimatorOptions
 from spectral_latent.sequence import LatentHMM, SequenceOptions
 from spectral_latent_nltk._states import drawn_states, log_with_states, names_of_states
-from spectral_latent_nltk._tokens import Tag, pairs_of, tokens_of
+from spectral_latent_nltk._tokens import Tag, each, pairs_of, tokens_of
 
 __all__ = ["LatentHMMTagger"]
 
@@ -65,7 +65,7 @@ class LatentHMMTagger(TaggerI):
         a token has the tag None, or there is no sentence.
         """
         options = _with_states(options or SequenceOptions(), n_states)
-        return cls(LatentHMM.fit_tagged(_each(labeled_sequences, pairs_of), options, jobs=jobs))
+        return cls(LatentHMM.fit_tagged(each(labeled_sequences, pairs_of), options, jobs=jobs))
 
     @classmethod
     def train_unsupervised(
@@ -85,7 +85,7 @@ class LatentHMMTagger(TaggerI):
         if options.estimator.estimator == "spectral":
             raise ValueError("the spectral estimator finds no states without tags; name hybrid, clustering or em")
         options = _with_states(options, n_states)
-        return cls(LatentHMM.fit(_each(unlabeled_sequences, tokens_of), options, jobs=jobs))
+        return cls(LatentHMM.fit(each(unlabeled_sequences, tokens_of), options, jobs=jobs))
 
     def tag(self, tokens: Iterable[str]) -> list[tuple[str, Any]]:
         """The tokens with their tags: at each position, the likeliest one given the whole sentence.
@@ -179,14 +179,3 @@ def _with_states(options: SequenceOptions, n_states: int | None) -> SequenceOpti
     if n_states < 1:
         raise ValueError(f"n_states must be at least 1, not {n_states}")
     return replace(options, states=n_states)
-
-
-def _each(sentences: Iterable[Any], read: Callable[[Any], list[Any]]) -> Iterator[list[Any]]:
-    """The sentences, each read; an error says which one is wrong."""
-    if isinstance(sentences, str | bytes):
-        raise TypeError(f"expected an iterable of sentences, got {sentences!r:.60}")
-    for number, sentence in enumerate(sentences, start=1):
-        try:
-            yield read(sentence)
-        except TypeError as error:
-            raise TypeError(f"sentence {number}: {error}") from None

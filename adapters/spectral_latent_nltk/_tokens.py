@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable, Iterator
+from typing import Any
 
-__all__ = ["pairs_of", "tokens_of"]
+__all__ = ["Tag", "each", "pairs_of", "tokens_of"]
 
 Tag = Hashable
 
@@ -43,3 +44,18 @@ def pairs_of(sentence: Iterable[tuple[str, Tag]]) -> list[tuple[str, Tag]]:
         except TypeError:
             raise TypeError(f"expected a tag that can be hashed, got {pair[1]!r:.60}") from None
     return [(word, tag) for word, tag in pairs]
+
+
+def each(sentences: Iterable[Any], read: Callable[[Any], list[Any]]) -> Iterator[list[Any]]:
+    """The sentences, each read; an error says which one is wrong.
+
+    >>> list(each([["It", "rains"]], tokens_of))
+    [['It', 'rains']]
+    """
+    if isinstance(sentences, str | bytes):
+        raise TypeError(f"expected an iterable of sentences, got {sentences!r:.60}")
+    for number, sentence in enumerate(sentences, start=1):
+        try:
+            yield read(sentence)
+        except TypeError as error:
+            raise TypeError(f"sentence {number}: {error}") from None

@@ -14,6 +14,7 @@ from typing import Any
 import click
 
 from spectral_latent import __version__
+from spectral_latent.cli.anchors import anchors
 from spectral_latent.cli.demo import demo
 from spectral_latent.cli.evaluate import evaluate
 from spectral_latent.cli.parse import parse
@@ -73,6 +74,11 @@ def main() -> None:
       spectral-latent train tagger nltk:treebank:train -o tags.safetensors
       echo "The cat sat on the mat ." | spectral-latent tag tags.safetensors
 
+    \b
+    Parts of speech from words alone:
+      spectral-latent train anchor nltk:brown -o anchors.safetensors
+      spectral-latent anchors anchors.safetensors
+
     Exit status: 0 if all went well, 1 for data or models that cannot be used, 2 for a wrong command line.  Text is
     UTF-8 everywhere.
     """
@@ -80,5 +86,5 @@ def main() -> None:
         sys.stdout.reconfigure(encoding="utf-8")
 
 
-for _command in (train, parse, tag, score, evaluate, demo):
+for _command in (train, parse, tag, anchors, score, evaluate, demo):
     main.add_command(_command)

@@ -6,21 +6,22 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
+from itertools import chain
 from typing import TYPE_CHECKING
 
 import click
 
-from spectral_latent.cli.inputs import SOURCES, TAGGED_SOURCES, column_option, gold_trees, tagged
-from spectral_latent.cli.models import load
+from spectral_latent.cli.inputs import SOURCES, TAGGED_SOURCES, column_option, gold_trees, tagged, universal
+from spectral_latent.cli.models import Tagger, is_parser, load_parser, load_states, load_tagger
 from spectral_latent.cli.notes import Notes, quiet_option
 
 if TYPE_CHECKING:
     from spectral_latent.constituency import ConstituencyModel
-    from spectral_latent.sequence import LatentHMM
 
 __all__ = ["evaluate"]
 
 _Figures = Mapping[str, float | int]
+_Gold = list[list[tuple[str, str]]]
 
 
 @click.command(epilog=f"{SOURCES}\n\n{TAGGED_SOURCES}".replace("SOURCE", "GOLD"))
@@ -33,10 +34,19 @@ _Figures = Mapping[str, float | int]
     help="Leave out sentences of more words than that, punctuation included.",
 )
 @column_option
+@click.option("--universal", "is_universal", is_flag=True, help="Make the twelve universal tags of UPOS, or of NLTK's.")
+@click.option("--unsupervised", is_flag=True, help="Compare states that have no names with gold tags.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @quiet_option
 def evaluate(
-    model: str, gold: tuple[str, ...], max_length: int | None, column: str | None, as_json: bool, quiet: bool
+    model: str,
+    gold: tuple[str, ...],
+    max_length: int | None,
+    column: str | None,
+    is_universal: bool,
+    unsupervised: bool,
+    as_json: bool,
+    quiet: bool,
 ) -> None:
     """Parse the sentences of gold trees, or tag those of gold taggings, and compare.
 
@@ -47,16 +57,25 @@ def evaluate(
     Of a tagger: accuracy in percent, on all words, on those that it was not trained on (unknown) and on the others
     (known); the number of sentences, words (tokens) and unknown words; and how many words were tagged in a second of
     CPU time.
-    """
-    from spectral_latent.constituency import ConstituencyModel
 
-    judged, notes = load(model), Notes(quiet)
-    if isinstance(judged, ConstituencyModel):
-        if column is not None:
-            raise click.UsageError(f"--column is for taggers, and {model} is a parser")
-        figures = _of_parser(judged, gold, max_length, notes)
+    Of states found without tags, with --unsupervised: accuracy in percent if each state has the tag that it meets most
+    often (many to one) and if every tag goes to one state at most (one to one), and the V-measure; sentences and
+    words.  Models are those of `train anchor`, and hidden Markov models without tags.
+    """
+    notes = Notes(quiet)
+    if column is not None and is_universal:
+        raise click.UsageError("--universal chooses the column; leave out --column")
+    read = partial(_tagged, gold, column, is_universal, max_length, notes)
+    if unsupervised:
+        figures = _of_states(load_states(model), read(), notes)
+    elif not is_parser(model):
+        figures = _of_tagger(load_tagger(model), read(), notes)
+    elif column is not None or is_universal:
+        raise click.UsageError(
+            f"{'--universal' if is_universal else '--column'} is for taggers, and {model} is a parser"
+        )
     else:
-        figures = _of_tagger(judged, gold, column, max_length, notes)
+        figures = _of_parser(load_parser(model), gold, max_length, notes)
     click.echo(json.dumps(figures) if as_json else _table(figures))
 
 
@@ -82,19 +101,37 @@ def _of_parser(parser: ConstituencyModel, sources: tuple[str, ...], limit: int |
     }
 
 
-def _of_tagger(
-    tagger: LatentHMM, sources: tuple[str, ...], column: str | None, limit: int | None, notes: Notes
-) -> _Figures:
-    from spectral_latent.evaluation import evaluate_tagger
-
-    sentences = notes.progress(tagged(sources, column), "Reading sentences")
+def _tagged(sources: tuple[str, ...], column: str | None, is_universal: bool, limit: int | None, notes: Notes) -> _Gold:
+    """Gold sentences of at most so many words."""
+    sentences = notes.progress(universal(sources) if is_universal else tagged(sources, column), "Reading sentences")
     gold = [sentence for sentence in sentences if limit is None or len(sentence) <= limit]
     _require(gold, "sentences", sources, limit)
-    known = [word for word in tagger.observations.known if isinstance(word, str)]
+    return gold
+
+
+def _of_states(model: Tagger, gold: _Gold, notes: Notes) -> _Figures:
+    from spectral_latent.evaluation import evaluate_tagger, many_to_one, one_to_one, v_measure
+
+    found = evaluate_tagger(model.tag, gold, (), progress=partial(notes.progress, label="Tagging"))
+    tags, states = [tag for sentence in gold for _, tag in sentence], list(chain.from_iterable(found.tags))
+    return {
+        "many_to_one": many_to_one(tags, states),
+        "one_to_one": one_to_one(tags, states),
+        "v_measure": v_measure(tags, states),
+        "sentences": len(gold),
+        "tokens": len(tags),
+        "tokens_per_second": found.tokens_per_second,
+    }
+
+
+def _of_tagger(tagger: Tagger, gold: _Gold, notes: Notes) -> _Figures:
+    from spectral_latent.evaluation import evaluate_tagger
+
+    known = {word for sentence in gold for word, _ in sentence if tagger.knows(word)}
     found = evaluate_tagger(tagger.tag, gold, known, progress=partial(notes.progress, label="Tagging"))
     new = Counter(tag for sentence in gold for _, tag in sentence)
     for tag in tagger.tags:
-        new.pop(str(tag), None)
+        new.pop(tag, None)
     if new:
         notes.say(f"Tags that the tagger does not have, and so gets wrong: {_counts(new)}")
     score = found.score

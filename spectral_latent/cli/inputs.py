@@ -18,6 +18,7 @@ __all__ = [
     "CONLLU",
     "SOURCES",
     "TAGGED_SOURCES",
+    "TEXT_SOURCES",
     "Piece",
     "column_option",
     "gold_trees",
@@ -26,6 +27,8 @@ __all__ = [
     "tagged",
     "treebank",
     "trees_of",
+    "universal",
+    "untagged",
 ]
 
 SOURCES = """\b
@@ -39,6 +42,12 @@ SOURCE of tagged sentences is one of
   any other file: one sentence a line, as in the/DT dog/NN,
   a folder of files named *.conllu, *.conll, *.pos or *.tagged,
   nltk:NAME, a tagged corpus of NLTK, or a part of it, nltk:NAME:train, :dev or :test."""
+TEXT_SOURCES = """\b
+SOURCE of sentences is one of
+  a file in CoNLL-U, named *.conllu or *.conll,
+  any other file: one tokenised sentence a line; tags as in the/DT dog/NN are left out,
+  a folder of files named *.conllu, *.conll, *.pos or *.tagged; or, without these, *.tok or *.txt,
+  nltk:NAME, a corpus of NLTK, or a part of it, nltk:NAME:train, :dev or :test."""
 CONLLU = (".conllu", ".conll")  # how the names of such files end
 _CHUNK = 1 << 16  # bytes
 
@@ -90,6 +99,42 @@ def tagged(sources: Iterable[str], column: str | None) -> Iterator[list[tuple[st
 
     for source in sources:
         yield from tagged_sentences(source, column)
+
+
+def untagged(sources: Iterable[str]) -> Iterator[list[str]]:
+    """The sentences of the sources without tags, one after the other.  Raises CorpusError as `corpora.sentences` does.
+
+    >>> import pathlib, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = pathlib.Path(folder, "one.txt")
+    ...     _ = file.write_text("Dogs bark")
+    ...     list(untagged([str(file)]))
+    [['Dogs', 'bark']]
+    """
+    from spectral_latent.corpora import sentences
+
+    for source in sources:
+        yield from sentences(source)
+
+
+def universal(sources: Iterable[str]) -> Iterator[list[tuple[str, str]]]:
+    """Tagged sentences with universal tags, made of UPOS or, by NLTK, of a corpus's own.  Raises CorpusError.
+
+    >>> import pathlib, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = pathlib.Path(folder, "one.tagged")
+    ...     _ = file.write_text("She/PRON is/AUX")
+    ...     list(universal([str(file)]))
+    [[('She', 'PRON'), ('is', 'VERB')]]
+    """
+    from spectral_latent.corpora import CorpusError, tagged_sentences, universal_tag
+
+    for source in sources:
+        for sentence in tagged_sentences(source, "universal" if source.startswith("nltk:") else None):
+            try:
+                yield [(word, universal_tag(tag)) for word, tag in sentence]
+            except ValueError as error:
+                raise CorpusError(f"{source}: {error}") from None
 
 
 def trees_of(file: str) -> Iterator[Phrase]:

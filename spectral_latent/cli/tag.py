@@ -53,12 +53,14 @@ def tag(
     Sentences in CoNLL-U are given back in CoNLL-U, with the tag of each word in the column UPOS, or XPOS with
     --column xpos, and all else as it stands.
 
+    Of an anchor model, a tag is the label of its anchor, or the anchor in capitals if there are no labels.
+
     What comes through a pipe is tagged as it comes.
     """
     is_conllu = form == "conllu" or (form is None and Path(file).suffix.lower() in CONLLU)
     if column and not is_conllu:
         raise click.UsageError("--column goes with CoNLL-U; give --format conllu")
-    tagger, notes = load_tagger(model), Notes(quiet)
+    tagger, notes = load_tagger(model, with_names=True), Notes(quiet)
     strange = [name for name in tagger.tags if _BETWEEN.search(str(name))]
     if strange and not is_conllu:
         notes.say(f"The tag {strange[0]!r} has a slash or a space within; words and tags stay apart in CoNLL-U only")

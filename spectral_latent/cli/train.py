@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Callable, Iterable
 from functools import wraps
@@ -11,15 +10,18 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 
 import click
 
-from spectral_latent.cli.inputs import SOURCES, TAGGED_SOURCES, column_option, tagged, treebank
+from spectral_latent.cli.inputs import SOURCES, TAGGED_SOURCES, TEXT_SOURCES, column_option, tagged, treebank, untagged
 from spectral_latent.cli.notes import Notes, quiet_option
+from spectral_latent.cli.outputs import can_be_written
 
 if TYPE_CHECKING:
     from spectral_latent.estimation import EstimatorName, EstimatorOptions
+    from spectral_latent.sequence.hulls import HullName
 
-__all__ = ["ESTIMATORS", "train"]
+__all__ = ["ESTIMATORS", "HULLS", "train"]
 
 # spelt out, so that help need not import the estimators
+HULLS = ("brown", "cca", "best-fit", "random")
 ESTIMATORS = ("spectral", "clustering", "em", "hybrid", "pivots", "pivots-em")
 
 _T = TypeVar("_T")
@@ -34,12 +36,12 @@ class _Training(NamedTuple):
 
     sources: tuple[str, ...]
     output: Path
-    estimator: EstimatorName
     states: int
     seed: int
-    jobs: int
     notes: Notes
     begun: float
+    estimator: EstimatorName = "spectral"
+    jobs: int = 1
 
     @property
     def options(self) -> EstimatorOptions:
@@ -65,17 +67,6 @@ def train() -> None:
     """Train a model."""
 
 
-def _can_be_written(_context: click.Context, _parameter: click.Parameter, path: Path) -> Path:
-    """The path, unless it is clear before all work that no file can be written there."""
-    if path.exists() and not path.is_file():
-        raise click.ClickException(f"{path}: a folder or a device; name a file")
-    if not path.parent.is_dir():
-        raise click.ClickException(f"{path}: the folder does not exist; create it first")
-    if not os.access(path.parent, os.W_OK):
-        raise click.ClickException(f"{path}: the folder may not be written to; give another")
-    return path
-
-
 def _number(name: str, metavar: str, default: int, least: int, help: str) -> Callable[..., Any]:
     """An option for an integer."""
     return click.option(
@@ -83,11 +74,28 @@ def _number(name: str, metavar: str, default: int, least: int, help: str) -> Cal
     )
 
 
-def _training(sources: str, states: int) -> Callable[[Callable[..., None]], click.Command]:
+def _training(
+    sources: str,
+    states: int,
+    states_help: str = "The most latent states of a symbol.",
+    seed_help: str = "Where the singular value decompositions start from; hardly matters.",
+    has_estimators: bool = True,
+) -> Callable[[Callable[..., None]], click.Command]:
     """Make a command of a function of a `_Training` and of options of its own.
 
-    sources: what the help says of them.  states: how many there are if nothing is said.
+    sources: what the help says of them.  states: how many there are if nothing is said.  has_estimators: whether there
+    is a choice of them, and of processes.
     """
+    of_estimators = (
+        click.option(
+            "--estimator",
+            default="spectral",
+            show_default=True,
+            type=click.Choice(ESTIMATORS),
+            help="How latent states are found; see docs/guide.md.",
+        ),
+        _number("--jobs", "N", 1, 1, "Processes; the model does not depend on it."),
+    )
     decorators = (
         train.command(epilog=sources),
         click.argument("sources", metavar="SOURCE...", nargs=-1, required=True),
@@ -97,19 +105,12 @@ def _training(sources: str, states: int) -> Callable[[Callable[..., None]], clic
             metavar="MODEL",
             required=True,
             type=click.Path(path_type=Path),
-            callback=_can_be_written,
+            callback=can_be_written,
             help="The model file to write.",
         ),
-        click.option(
-            "--estimator",
-            default="spectral",
-            show_default=True,
-            type=click.Choice(ESTIMATORS),
-            help="How latent states are found; see docs/guide.md.",
-        ),
-        _number("--states", "M", states, 1, "The most latent states of a symbol."),
-        _number("--seed", "N", 0, 0, "Where the singular value decompositions start from; hardly matters."),
-        _number("--jobs", "N", 1, 1, "Processes; the model does not depend on it."),
+        _number("--states", "M", states, 1, states_help),
+        _number("--seed", "N", 0, 0, seed_help),
+        *(of_estimators if has_estimators else ()),
         quiet_option,
     )
 
@@ -171,3 +172,34 @@ def tagger(training: _Training, column: str | None) -> None:
     model = LatentHMM.fit_tagged(sentences, options, jobs=training.jobs, listener=training.notes.tell)
     states, words = model.latent.states.max(), len(model.observations.known)
     training.save(model, f"{len(model.tags)} tags of up to {states} states, {words} words")
+
+
+@_training(
+    TEXT_SOURCES,
+    states=12,
+    states_help="The most parts of speech.",
+    seed_help="Of --hull random.",
+    has_estimators=False,
+)
+@click.option(
+    "--hull",
+    default="brown",
+    show_default=True,
+    type=click.Choice(HULLS),
+    help="How words become points; see docs/guide.md.",
+)
+@click.option("--no-spelling", is_flag=True, help="Look at contexts only, not at how words are spelt.")
+@_number("--window", "W", 1, 1, "How many words on each side are context.")
+def anchor(training: _Training, hull: HullName, no_spelling: bool, window: int) -> None:
+    """Find parts of speech in sentences without tags: an anchor hidden Markov model.
+
+    Each state has an anchor, a word that no other state emits; `spectral-latent anchors` shows them, and makes the
+    model a tagger.  MODEL is written when training has succeeded, whole or not at all.
+    """
+    from spectral_latent.sequence import AnchorHMM, AnchorOptions, HullOptions
+
+    sentences = training.read(untagged(training.sources), "sentences")
+    options = HullOptions(hull, window, spelling=not no_spelling, seed=training.seed)
+    model = AnchorHMM.fit(sentences, AnchorOptions(training.states, hull=options))
+    fewer = "" if model.n_states == training.states else f" (the words have room for no more than {model.n_states})"
+    training.save(model, f"{model.n_states} states{fewer}, {len(model.words)} words")

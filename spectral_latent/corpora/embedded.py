@@ -183,7 +183,8 @@ def embedded_truth() -> ConstituencyModel:
     return ConstituencyModel(
         ConstituencyOptions(),
         grammar.labels,
-        Lexicon(grammar.words),
+        tags=[],
+        lexicon=Lexicon(grammar.words),
         prior=counts.sum(axis=1) / counts.sum(),
         plain=collapse(grammar.operators),
         operators=grammar.operators,

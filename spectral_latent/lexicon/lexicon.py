@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from spectral_latent.lexicon.signatures import DEPTH, Signature, signatures
 from spectral_latent.lexicon.spelling import SpellingModel
 from spectral_latent.trees import IntArray, Vocabulary
 
 __all__ = ["Lexicon", "LexiconOptions"]
+
+_PREFIX = "spelling."
 
 _SPELLINGS = {"(": "-LRB-", ")": "-RRB-", "[": "-LSB-", "]": "-RSB-", "{": "-LCB-", "}": "-RCB-"}
 _SPELLINGS |= {escape: bracket for bracket, escape in _SPELLINGS.items()}  # bracketed trees escape their brackets
@@ -105,3 +109,13 @@ class Lexicon:
             for level, rung in enumerate(rungs, start=1):
                 ladders[rung, :level] = rungs[:level]
         return ladders
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """The spelling model, if there is one, as arrays named `spelling.field`."""
+        return {} if self.spelling is None else {_PREFIX + name: x for name, x in self.spelling.arrays().items()}
+
+    @staticmethod
+    def from_arrays(words: Sequence[str], options: LexiconOptions, arrays: Mapping[str, NDArray[Any]]) -> Lexicon:
+        """The lexicon of these words and of `arrays()`, among others; ValueError or KeyError if there is none."""
+        stored = {name.removeprefix(_PREFIX): x for name, x in arrays.items() if name.startswith(_PREFIX)}
+        return Lexicon(words, options, SpellingModel.from_arrays(words, stored) if stored else None)

@@ -184,7 +184,7 @@ def options_from(cls: type[Options], values: Any) -> Options:
         raise ModelFileError(f"the model's settings do not fit {cls.__name__}; train it again")
     try:
         return cls(**{name: _option(hints[name], values[name], name) for name in hints})
-    except ValueError as error:
+    except (ValueError, OverflowError) as error:
         raise ModelFileError(f"the model's settings are out of range ({error}); train it again") from None
 
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 import itertools
 import unicodedata
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spectral_latent.lexicon import Lexicon, LexiconOptions, signatures
+from spectral_latent.lexicon import Lexicon, LexiconOptions, SpellingModel, signatures
 from spectral_latent.lexicon.signatures import DEPTH
 
 words = st.one_of(
@@ -155,3 +156,19 @@ def test_options_are_kept() -> None:
     options = LexiconOptions(rare=3)
     assert Lexicon(["a"], options).options is options
     assert Lexicon(["a"]).options == LexiconOptions()
+
+
+def test_spellings_are_kept_as_arrays() -> None:
+    words = ["walking", "walked", "talking"]
+    spelling = SpellingModel.train(words, np.arange(3), np.array([0, 1, 0]))
+    arrays = Lexicon(words, spelling=spelling).arrays()
+    assert all(name.startswith("spelling.") for name in arrays)
+    again = Lexicon.from_arrays(words, LexiconOptions(rare=3), arrays | {"prior": np.ones(2)})
+    assert again.words == words and again.options.rare == 3
+    assert again.spelling is not None
+    np.testing.assert_array_equal(again.spelling.posterior(["baking"]), spelling.posterior(["baking"]))
+
+
+def test_a_lexicon_without_spellings_has_no_arrays() -> None:
+    assert Lexicon(["a"]).arrays() == {}
+    assert Lexicon.from_arrays(["a"], LexiconOptions(), {"prior": np.ones(2)}).spelling is None

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from spectral_latent.estimation import LeafMoments
-from spectral_latent.lexicon import Lexicon, LexiconOptions, signatures, smooth_emissions
+from spectral_latent.lexicon import Lexicon, LexiconOptions, SpellingModel, signatures, smooth_emissions
 
 Vectors = dict[tuple[int, Any], np.ndarray]
 
@@ -245,3 +245,33 @@ def test_back_offs_can_be_switched_off(options: LexiconOptions) -> None:
 def test_a_lexicon_of_no_words_still_has_the_empty_signature() -> None:
     lexicon = Lexicon([])
     assert lexicon.terminal("word") == lexicon.unknown
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Spellings
+
+
+def test_where_spellings_are_learnt_rare_words_borrow_from_families_by_them() -> None:
+    """(n(f, x) + B P(f | x)) n(x) / (n(x) + B), within a family as the signature says."""
+    count = {(0, 0): 30, (0, 1): 2, (1, 1): 1, (2, 2): 3, (1, 3): 4, (3, 3): 1, (0, 3): 1}
+    words, family = ["the", "walking", "talking", "baking"], np.array([0, 1, 1, 2])
+    pairs = np.array(sorted(count))
+    n = np.array([count[pair] for pair in sorted(count)], dtype=float)
+    spelling = SpellingModel.train(words, pairs[:, 1], family[pairs[:, 0]], n)
+    options = LexiconOptions(borrow=2.0, share=0.0, own=0.0, least=0.0)
+    moments, n_words = moments_of(count, 0, 0), len(words)
+    tables = []
+    for known in (None, spelling):
+        rules, total = smooth_emissions(Lexicon(words, options, known), moments, family)
+        table = np.zeros((N_SYMBOLS, rules[:, 1].max() + 1))
+        table[rules[:, 0], rules[:, 1]] = total[:, 0]
+        tables.append(table)
+    by_signature, by_spelling = tables
+    np.testing.assert_array_equal(by_signature[:, 0], by_spelling[:, 0])  # frequent
+    np.testing.assert_array_equal(by_signature[:, n_words:], by_spelling[:, n_words:])  # signatures
+    for x in range(1, n_words):
+        seen = np.array([count.get((a, x), 0) for a in range(N_SYMBOLS)])
+        size = seen.sum()
+        lent, by = (table[:, x] * (size + 2.0) / size - seen for table in (by_spelling, by_signature))
+        np.testing.assert_allclose(np.bincount(family, lent), 2.0 * spelling.posterior([words[x]])[0], rtol=1e-6)
+        assert lent[1] / lent[2] == pytest.approx(by[1] / by[2])

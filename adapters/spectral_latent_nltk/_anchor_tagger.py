@@ -1,0 +1,121 @@
+"""The anchor hidden Markov model as a tagger of NLTK's."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Hashable, Iterable, Iterator, Mapping
+from dataclasses import replace
+from itertools import islice
+from typing import Any
+
+from nltk.tag.api import TaggerI
+
+from spectral_latent.sequence import AnchorHMM, AnchorOptions
+from spectral_latent.sequence.anchor_tables import anchor_names
+from spectral_latent_nltk._tokens import Tag, each, tokens_of
+
+__all__ = ["AnchorTagger"]
+
+_CHUNK = 1000  # sentences that are read before they are tagged together
+
+
+class AnchorTagger(TaggerI):
+    """Parts of speech from words alone, behind NLTK's `TaggerI`; may be shared between threads.
+
+    Each tag has an anchor, a word in lower case that has no other tag.  Until anchors are labelled, a tag is its
+    anchor in capitals; one label for each makes them tags of your own.
+
+    >>> sents = [["the", "dog", "barks"], ["the", "cat", "sleeps"], ["a", "dog", "sleeps"], ["a", "cat", "barks"]]
+    >>> tagger = AnchorTagger.train(sents, n_tags=3)
+    >>> sorted(tagger.anchors.items())
+    [('barks', 'BARKS'), ('dog', 'DOG'), ('the', 'THE')]
+    >>> tagger.tag(["a", "cat", "sleeps"])
+    [('a', 'THE'), ('cat', 'DOG'), ('sleeps', 'BARKS')]
+    >>> tagger.label({"the": "DET", "dog": "NOUN", "barks": "VERB"}).tag(["a", "cat", "sleeps"])
+    [('a', 'DET'), ('cat', 'NOUN'), ('sleeps', 'VERB')]
+    """
+
+    def __init__(self, model: AnchorHMM) -> None:
+        self.model = model
+        self._tags: list[Any] = anchor_names(model) if model.labels is None else list(model.labels)
+
+    @classmethod
+    def train(
+        cls,
+        unlabeled_sequences: Iterable[Iterable[str]],
+        n_tags: int | None = None,
+        *,
+        options: AnchorOptions | None = None,
+    ) -> AnchorTagger:
+        """Learn from sentences without tags, each a list of tokens: any iterable, read once.
+
+        The same sentences give the same tagger.
+
+        n_tags: the most tags; 12 if `options` do not say otherwise.
+        options: everything else.
+
+        Raises TypeError for what is not sentences without tags, and EstimationError, a ValueError, if a sentence is
+        empty, or there is none.
+        """
+        options = options or AnchorOptions()
+        if n_tags is not None:
+            if n_tags < 1:
+                raise ValueError(f"n_tags must be at least 1, not {n_tags}")
+            options = replace(options, states=n_tags)
+        return cls(AnchorHMM.fit(each(unlabeled_sequences, tokens_of), options))
+
+    @property
+    def anchors(self) -> dict[str, Any]:
+        """The tag of each anchor."""
+        return dict(zip(self.model.anchors, self._tags, strict=True))
+
+    def label(self, tags: Mapping[str, Tag]) -> AnchorTagger:
+        """A new tagger with a tag for each anchor; `{**tagger.anchors, "the": "DET"}` changes a single one.
+
+        Several anchors may have the same tag.
+
+        Raises ValueError if a word is no anchor, or an anchor has no tag; TypeError if a tag cannot be hashed.
+        """
+        for word, tag in tags.items():
+            if not isinstance(tag, Hashable):
+                raise TypeError(f"expected a tag that can be hashed for {word!r}, got {tag!r:.60}")
+        return AnchorTagger(self.model.label(tags))
+
+    def top_words(self, k: int = 10) -> dict[str, list[tuple[str, float]]]:
+        """The likeliest words of each anchor's tag, with their probabilities: what to label it by."""
+        return dict(zip(self.model.anchors, self.model.top_words(k), strict=True))
+
+    def tag(self, tokens: Iterable[str]) -> list[tuple[str, Any]]:
+        """The tokens with their tags: at each position, that of the likeliest state given the whole sentence.
+
+        Raises TypeError for a sentence that is not made of strings.
+        """
+        return self.tag_sents([tokens])[0]
+
+    def tag_sents(self, sentences: Iterable[Iterable[str]]) -> list[list[tuple[str, Any]]]:
+        """Sentences tagged as `tag` does it, but many together, which is faster.
+
+        Raises TypeError at the first sentence that is not made of strings; what follows it is not read.
+        """
+        return list(self._tagged(map(tokens_of, sentences)))
+
+    def _tagged(self, sentences: Iterator[list[str]]) -> Iterator[list[tuple[str, Any]]]:
+        while chunk := list(islice(sentences, _CHUNK)):
+            for tokens, states in zip(chunk, self.model.states(chunk), strict=True):
+                yield [(token, self._tags[state]) for token, state in zip(tokens, states, strict=True)]
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the tagger to one file, whole or not at all.
+
+        Raises ValueError if a tag is not made of strings, numbers and tuples.
+        """
+        self.model.save(path)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> AnchorTagger:
+        """Read a tagger.  Raises ModelFileError, a ValueError, for a file that is not a whole model."""
+        return cls(AnchorHMM.load(path))
+
+    def __repr__(self) -> str:
+        labelled = "" if self.model.labels is None else " labelled"
+        return f"<AnchorTagger: {self.model.n_states}{labelled} anchors, {len(self.model.words)} words>"

@@ -1,0 +1,164 @@
+"""The anchor hidden Markov model as NLTK's tagger."""
+
+import itertools
+from collections.abc import Callable, Hashable, Iterable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from nltk.tag.util import untag
+
+from spectral_latent.corpora import tagged_sentences
+from spectral_latent.estimation import EstimationError
+from spectral_latent.evaluation import many_to_one
+from spectral_latent.sequence import AnchorHMM, AnchorOptions, HullOptions
+from spectral_latent_nltk import AnchorTagger
+from tests.conformance.taggers import LearntTaggerConformance, Tagged
+
+DETERMINERS, NOUNS, VERBS = ["the", "a", "this"], ["dog", "cat", "bird"], ["sees", "hears", "likes"]
+OBJECTS = [[], ["it"], ["the", "dog"], ["a", "bird"]]
+
+
+def words() -> list[list[str]]:
+    begins = itertools.product(DETERMINERS, NOUNS, VERBS)
+    return [[*begin, *thing, "."] for begin, thing in itertools.product(begins, OBJECTS)]
+
+
+class TestAnchorTagger(LearntTaggerConformance):
+    """What is no pair is given to the tagger as it is."""
+
+    @staticmethod
+    def train(examples: Iterable[Any]) -> AnchorTagger:
+        if isinstance(examples, Iterable) and not isinstance(examples, str | bytes):
+            examples = map(_words_if_pairs, examples)
+        return AnchorTagger.train(examples, n_tags=4)
+
+    @staticmethod
+    def examples() -> list[Tagged]:
+        return [[(word, "X") for word in sentence] for sentence in words()]
+
+    @staticmethod
+    def sentences() -> list[list[str]]:
+        return words()[::9]
+
+    def tags(self, tagger: Any) -> set[Any]:
+        return set(tagger.anchors.values())
+
+
+class TestLabelled(TestAnchorTagger):
+    @staticmethod
+    def train(examples: Iterable[Any]) -> AnchorTagger:
+        tagger = TestAnchorTagger.train(examples)
+        return tagger.label({anchor: f"T{number}" for number, anchor in enumerate(tagger.anchors)})
+
+
+def _words_if_pairs(example: Any) -> Any:
+    example = list(example) if isinstance(example, Iterable) and not isinstance(example, str | bytes) else example
+    pairs = isinstance(example, list) and all(isinstance(t, tuple) and len(t) == 2 for t in example)
+    return untag(example) if pairs else example
+
+
+@pytest.fixture(scope="module")
+def tagger() -> AnchorTagger:
+    return AnchorTagger.train(words(), 4)
+
+
+def test_tags_are_anchors_in_capitals(tagger: AnchorTagger) -> None:
+    assert tagger.anchors == {word: word.upper() for word in tagger.model.anchors}
+    assert len(tagger.anchors) == 4
+    for sentence in words():
+        for written in (sentence, [word.title() for word in sentence]):
+            found = tagger.tag(written)
+            assert untag(found) == written
+            assert all(tagger.anchors.get(word.lower(), tag) == tag for word, tag in found)
+
+
+def test_names_that_would_be_the_same() -> None:
+    """Two anchors that differ in lower case only are named as they are."""
+    tagger = AnchorTagger.train([["ß", "x"], ["ss", "y"]] * 5, 4)
+    assert {"ß", "ss"} <= set(tagger.anchors)
+    assert tagger.anchors == {word: word for word in tagger.anchors}
+
+
+def test_labels(tagger: AnchorTagger) -> None:
+    before = dict(tagger.anchors)
+    tags: dict[str, Hashable] = dict(zip(before, ("N", ("V", 1), 2, "N"), strict=True))
+    labelled = tagger.label(tags)
+    assert (labelled.anchors, tagger.anchors) == (tags, before)  # a new tagger
+    own = {tag: tags[anchor] for anchor, tag in before.items()}
+    for found, named in zip(tagger.tag_sents(words()), labelled.tag_sents(words()), strict=True):
+        assert named == [(word, own[tag]) for word, tag in found]
+    first = next(iter(before))
+    again = labelled.label({**labelled.anchors, first: "D"})
+    assert again.anchors == tags | {first: "D"}
+    assert tagger.label(tagger.anchors).tag_sents(words()) == tagger.tag_sents(words())
+
+
+def test_labels_are_kept(tagger: AnchorTagger, tmp_path: Path) -> None:
+    tags = {anchor: ("T", number) for number, anchor in enumerate(tagger.anchors)}
+    tagger.label(tags).save(tmp_path / "model")
+    loaded = AnchorTagger.load(tmp_path / "model")
+    assert loaded.anchors == tags
+    assert repr(loaded) == f"<AnchorTagger: 4 labelled anchors, {len(loaded.model.words)} words>"
+    assert AnchorHMM.load(tmp_path / "model").labels == tuple(tags.values())
+
+
+def test_wrong_labels(tagger: AnchorTagger) -> None:
+    with pytest.raises(ValueError, match="'never' is no anchor; the anchors are "):
+        tagger.label({**tagger.anchors, "never": "X"})
+    first, *rest = tagger.anchors
+    with pytest.raises(ValueError, match=f"no tag for the anchors {rest[0]}, "):
+        tagger.label({first: "X"})
+    with pytest.raises(TypeError, match="a tag that can be hashed for"):
+        tagger.label({**tagger.anchors, first: ["X"]})
+
+
+def test_top_words(tagger: AnchorTagger) -> None:
+    top = tagger.top_words(3)
+    assert list(top) == list(tagger.anchors)
+    assert all(len(row) == 3 and row == sorted(row, key=lambda pair: -pair[1]) for row in top.values())
+    (determiners,) = ([word for word, _ in row] for row in top.values() if row[0][0] in DETERMINERS)
+    assert set(determiners) == set(DETERMINERS)
+
+
+def test_settings() -> None:
+    options = AnchorOptions(states=3, hull=HullOptions("cca", spelling=False))
+    assert AnchorTagger.train(words()).model.options == AnchorOptions()
+    assert AnchorTagger.train(words(), options=options).model.options == options
+    assert AnchorTagger.train(words(), 2, options=options).model.options.states == 2
+    with pytest.raises(ValueError, match="n_tags must be at least 1"):
+        AnchorTagger.train(words(), 0)
+
+
+@pytest.mark.parametrize(
+    ("sentences", "error", "message"),
+    [
+        (["It rains"], TypeError, "sentence 1: expected a list of tokens, got the string 'It rains'"),
+        ([["It"], [("rains", "VBZ")]], TypeError, "sentence 2: .*give the words alone, without tags"),
+        ("It rains", TypeError, "expected an iterable of sentences, got 'It rains'"),
+        ([["It"], []], EstimationError, "empty; leave it out"),
+        ([], EstimationError, "no sentences to learn from"),
+    ],
+)
+def test_what_cannot_be_learnt_from(sentences: Any, error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=message):
+        AnchorTagger.train(sentences)
+
+
+@pytest.mark.parametrize("sentences", [[["Rain"]], [["1", "2"], ["3"]], [["日本", "は", "雨"], ["東京", "は", "晴れ"]]])
+def test_little_to_learn_from(sentences: list[list[str]]) -> None:
+    tagger = AnchorTagger.train(sentences)
+    assert 1 <= len(tagger.anchors) <= 12
+    assert [untag(sentence) for sentence in tagger.tag_sents(sentences)] == sentences
+
+
+def test_anchors_labelled_by_gold(require_corpus: Callable[[str], Any]) -> None:
+    """A label for each of twelve words is a tagger."""
+    require_corpus("treebank")
+    gold = list(tagged_sentences("nltk:treebank:train", "universal"))
+    tagger = AnchorTagger.train(map(untag, gold))
+    tags = [tag for sentence in gold for _, tag in sentence]
+    states = [tag for sentence in tagger.tag_sents(map(untag, gold)) for _, tag in sentence]
+    assert many_to_one(tags, states) > 65.0
+    of_anchors = {word.lower(): tag for sentence in gold for word, tag in sentence if word.lower() in tagger.anchors}
+    assert tagger.label(of_anchors).accuracy(gold) > 0.5
