@@ -68,7 +68,7 @@ def _sentences(sentences: Iterable[Sequence[str]]) -> Iterator[Sequence[str]]:
 def _smoothed(hidden: HiddenMarkov, share: FloatArray, tokens: float, n: int) -> HiddenMarkov:
     """The model after one more sentence, which begins in any state, and one more token of every state.
 
-    That token is followed by any state or, as often as one of n in N + 1, by the end.  Nothing is impossible then.
+    That token is followed by the end n times in N + 1, else by any state.  Nothing is impossible then.
     share: (m,).  tokens: N.  n: sentences.
     """
     count, ends = tokens * share, n / (tokens + 1)
