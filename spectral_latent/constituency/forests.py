@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from copy import copy
+
 import numpy as np
 
 from spectral_latent.constituency.charts import PlainGrammar, Tagging, extract, fill
+from spectral_latent.lexicon import UnseenLeaves
 from spectral_latent.operators import ObservableOperators
 from spectral_latent.trees import FloatArray, Forest, IntArray
 
@@ -26,6 +29,18 @@ class ForestBuilder:
         self.leaf_weight = operators.leaf[:, 0]
         self.by_terminal = np.argsort(operators.rules.leaf[:, 1], kind="stable")
         self.terminals = operators.rules.leaf[self.by_terminal, 1]
+
+    def with_leaves(self, leaves: UnseenLeaves) -> ForestBuilder:
+        """The same with leaf rules for unseen words after the others."""
+        if not len(leaves.symbol):
+            return self
+        extended = copy(self)
+        extended.leaf_symbol = np.concatenate([self.leaf_symbol, leaves.symbol])
+        extended.leaf_weight = np.concatenate([self.leaf_weight, self.leaf_weight[leaves.source] * leaves.factor])
+        added = len(self.leaf_symbol) + np.arange(len(leaves.symbol))
+        extended.by_terminal = np.concatenate([self.by_terminal, added])
+        extended.terminals = np.concatenate([self.terminals, leaves.terminal])
+        return extended
 
     def tagging(self, terminals: IntArray) -> Tagging:
         """The leaf rules of each terminal (n,) of a sentence."""

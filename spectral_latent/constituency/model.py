@@ -36,7 +36,7 @@ from spectral_latent.inference import (
     outside,
     tree_weights,
 )
-from spectral_latent.lexicon import Lexicon, LexiconOptions, smooth_emissions
+from spectral_latent.lexicon import Lexicon, LexiconOptions, SpellingModel, UnseenLeaves, UnseenWords, smooth_emissions
 from spectral_latent.operators import (
     ModelFileError,
     ObservableOperators,
@@ -46,7 +46,7 @@ from spectral_latent.operators import (
     options_from,
     save_model,
 )
-from spectral_latent.trees import FloatArray, Forest, IntArray, SkeletalTrees, Vocabulary
+from spectral_latent.trees import FloatArray, Forest, IntArray, SkeletalTrees
 
 __all__ = ["FALLBACK", "ConstituencyModel", "ConstituencyOptions", "Parse", "Treebank"]
 
@@ -95,11 +95,13 @@ class Parse(NamedTuple):
 class Treebank:
     """Phrases made ready for estimation: what every model learnt from them shares.
 
-    labels: what each symbol stands for.  prior: (S,) share of each symbol among the nodes.  plain: the plain PCFG.
+    labels: what each symbol stands for.  tags: those over words.  prior: (S,) share of each symbol among the nodes.
+    plain: the plain PCFG.
     """
 
     options: ConstituencyOptions
     labels: list[Label]
+    tags: list[str]
     lexicon: Lexicon
     prior: FloatArray
     plain: ObservableOperators
@@ -116,9 +118,12 @@ class Treebank:
         trees, head_is_right = columns.trees()
         if not trees.n_nodes:
             raise EstimationError("no trees to learn from")
-        labels = columns.symbols.names
-        lexicon = Lexicon(columns.terminals.names, options.lexicon)
-        _, tag = np.unique([label.chain[-1] for label in labels], return_inverse=True)
+        labels, words, leaf = columns.symbols.names, columns.terminals.names, trees.is_leaf
+        tags = sorted({labels[symbol].chain[-1] for symbol in np.unique(trees.symbol[leaf]).tolist()})
+        tag = _tag_of(labels, tags)
+        opens = trees.first_leaf[leaf] == 0
+        spelling = SpellingModel.train(words, trees.terminal[leaf], tag[trees.symbol[leaf]], None, opens, len(tags))
+        lexicon = Lexicon(words, options.lexicon, spelling)
 
         def smooth(moments: LeafMoments) -> tuple[IntArray, FloatArray]:
             return smooth_emissions(lexicon, moments, tag)
@@ -127,18 +132,19 @@ class Treebank:
         unseen = Unseen(smooth, options.fragments)
         plain = relative_frequencies(trees, unseen)
         data = TrainingData(trees, features, unseen)
-        return Treebank(options, labels, lexicon, np.bincount(trees.symbol) / trees.n_nodes, plain, data)
+        return Treebank(options, labels, tags, lexicon, np.bincount(trees.symbol) / trees.n_nodes, plain, data)
 
     def model(self, operators: ObservableOperators) -> ConstituencyModel:
         """The parser with these latent operators."""
-        return ConstituencyModel(self.options, self.labels, self.lexicon, self.prior, self.plain, operators)
+        return ConstituencyModel(self.options, self.labels, self.tags, self.lexicon, self.prior, self.plain, operators)
 
 
 @dataclass(frozen=True, eq=False)
 class ConstituencyModel:
     """A latent PCFG, and the plain PCFG over the same rules that prunes its charts.
 
-    labels: what each symbol stands for.  prior: (S,) share of each symbol among the training nodes.
+    labels: what each symbol stands for.  tags: those over words, as the lexicon's spelling numbers them.
+    prior: (S,) share of each symbol among the training nodes.
 
     >>> def leaf(tag, word): return Phrase(tag, (word,))
     >>> trees = [Phrase("S", (leaf("NNS", noun), leaf("VBP", verb)))
@@ -150,6 +156,7 @@ class ConstituencyModel:
 
     options: ConstituencyOptions
     labels: list[Label]
+    tags: list[str]
     lexicon: Lexicon
     prior: FloatArray
     plain: ObservableOperators
@@ -178,26 +185,55 @@ class ConstituencyModel:
     def _forests(self) -> ForestBuilder:
         return ForestBuilder(self.plain, self.prior, self.options.threshold)
 
+    @cached_property
+    def _unseen(self) -> UnseenWords | None:
+        """Leaf rules for unseen words, where the lexicon has learnt spellings; else they are their signatures."""
+        if self.lexicon.spelling is None:
+            return None
+        tag = _tag_of(self.labels, self.tags)
+        return UnseenWords(self.lexicon, self.plain.rules.leaf, self.plain.leaf[:, 0], self.prior, tag)
+
+    def _read(self, sentences: Sequence[Sequence[str]], least: float) -> tuple[IntArray, UnseenLeaves]:
+        """Terminals of all words, and leaf rules of those unseen, for tags that are no less likely than `least`."""
+        if self._unseen is None:
+            terminals = [self.lexicon.terminals_of(words) for words in sentences]
+            return np.concatenate([np.zeros(0, dtype=np.int64), *terminals]), UnseenLeaves.none()
+        return self._unseen.read(sentences, least)
+
+    def _sentence(self, words: Sequence[str]) -> tuple[IntArray, UnseenLeaves]:
+        return self._read([words], self.lexicon.options.least)
+
     def forest(self, words: Sequence[str]) -> Forest | None:
-        """The pruned forest of a sentence; None if the grammar cannot derive it, whatever the words' tags."""
-        terminals = self.lexicon.terminals_of(words)
-        unknown = np.full(len(words), self.lexicon.unknown)
+        """The pruned forest of a sentence; None if the grammar cannot derive it, whatever the words' tags.
+
+        Its rules are those of `operators_for` the sentence.
+        """
+        return self._forest(*self._sentence(words))
+
+    def operators_for(self, words: Sequence[str]) -> ObservableOperators:
+        """The latent operators with leaf rules for those words of a sentence that are unseen."""
+        return self._sentence(words)[1].added_to(self.operators)
+
+    def _forest(self, terminals: IntArray, leaves: UnseenLeaves) -> Forest | None:
+        charts = self._forests.with_leaves(leaves)
+        unknown = np.full(len(terminals), self.lexicon.unknown)
         for attempt, beam in ((terminals, self.options.beam), (terminals, 0.0), (unknown, 0.0)):
-            forest = self._forests.build(attempt, beam)
+            forest = charts.build(attempt, beam)
             if forest is not None:
                 return forest
         return None
 
-    def marginals(self, forest: Forest) -> FloatArray:
+    def _marginals(self, operators: ObservableOperators, forest: Forest) -> FloatArray:
         """μ / p̂(sentence) of each edge's item (E,): absolute values unless the options say otherwise."""
-        inner = inside(self.operators, forest)
-        mu = marginals(self.operators, forest, inner, outside(self.operators, forest, inner))
+        inner = inside(operators, forest)
+        mu = marginals(operators, forest, inner, outside(operators, forest, inner))
         return (np.abs(mu) if self.options.absolute else mu)[forest.item]
 
     def best_tree(self, forest: Forest, words: Sequence[str]) -> Phrase | None:
         """The minimum-Bayes-risk tree of a sentence's forest; None if the forest has no tree."""
-        best = best_derivation(forest, self.marginals(forest))
-        return None if best is None else phrase_of(best.tree(forest, self.operators.rules), self.labels, words)
+        operators = self.operators_for(words)
+        best = best_derivation(forest, self._marginals(operators, forest))
+        return None if best is None else phrase_of(best.tree(forest, operators.rules), self.labels, words)
 
     def parse(self, words: Sequence[str]) -> Parse:
         """The minimum-Bayes-risk tree of a sentence.  Raises ValueError if the sentence is empty."""
@@ -212,69 +248,80 @@ class ConstituencyModel:
             raise ValueError("an empty sentence has no parse")
         if k < 1:
             raise ValueError(f"k must be at least 1, not {k}")
-        forest = self.forest(words)
+        terminals, leaves = self._sentence(words)
+        forest = self._forest(terminals, leaves)
         if forest is None:
             return [self.fallback(words)]
-        mu = self.marginals(forest)
+        operators = leaves.added_to(self.operators)
+        mu = self._marginals(operators, forest)
         if k == 1:
             best = best_derivation(forest, mu)
-            return [self.fallback(words) if best is None else self._parse(best, forest, words)]
-        return self._distinct(forest, mu, words, k) or [self.fallback(words)]
+            return [self.fallback(words) if best is None else self._parse(best, forest, operators, words)]
+        return self._distinct(forest, mu, operators, words, k) or [self.fallback(words)]
 
-    def _distinct(self, forest: Forest, mu: FloatArray, words: Sequence[str], k: int) -> list[Parse]:
+    def _distinct(
+        self, forest: Forest, mu: FloatArray, operators: ObservableOperators, words: Sequence[str], k: int
+    ) -> list[Parse]:
         """The first k different trees; a tree that has several derivations counts once, with the best of them."""
         drawn, distinct = 0, dict[str, Parse]()
         wanted = k
         while True:
             derivations = k_best_derivations(forest, mu, wanted)
             for derivation in derivations[drawn:]:
-                parse = self._parse(derivation, forest, words)
+                parse = self._parse(derivation, forest, operators, words)
                 distinct.setdefault(parse.tree.bracketed(), parse)
             drawn = len(derivations)
             if len(distinct) >= k or drawn < wanted:
                 return list(distinct.values())[:k]
             wanted *= 2
 
-    def _parse(self, derivation: Derivation, forest: Forest, words: Sequence[str]) -> Parse:
-        tree = derivation.tree(forest, self.operators.rules)
-        weight = self._weights(tree)
-        return Parse(phrase_of(tree, self.labels, words), int(weight.sign[0]), float(weight.log[0]))
-
-    def _weights(self, trees: SkeletalTrees) -> Weight:
-        return tree_weights(self.operators, Forest.of_trees(trees, self.operators.rules))
+    def _parse(
+        self, derivation: Derivation, forest: Forest, operators: ObservableOperators, words: Sequence[str]
+    ) -> Parse:
+        weight = tree_weights(operators, derivation.alone(forest))
+        tree = phrase_of(derivation.tree(forest, operators.rules), self.labels, words)
+        return Parse(tree, int(weight.sign[0]), float(weight.log[0]))
 
     def fallback(self, words: Sequence[str]) -> Parse:
         """A flat tree, marked by its label, over each word's most frequent tag."""
-        tags = [self.labels[self._forests.likeliest(terminal)] for terminal in self.lexicon.terminals_of(words)]
-        leaves = (Phrase(tag.chain[-1], (word,)) for tag, word in zip(tags, words, strict=True))
-        return Parse(Phrase(FALLBACK, tuple(leaves)), 0, -np.inf)
+        terminals, leaves = self._sentence(words)
+        charts = self._forests.with_leaves(leaves)
+        tags = [self.labels[charts.likeliest(terminal)] for terminal in terminals.tolist()]
+        found = (Phrase(tag.chain[-1], (word,)) for tag, word in zip(tags, words, strict=True))
+        return Parse(Phrase(FALLBACK, tuple(found)), 0, -np.inf)
 
     def score(self, phrases: Iterable[Phrase]) -> Weight:
         """Estimated probabilities p̂ of trees with their words, as sign and log; of a rule never seen, zero.
 
+        In the place of a word never seen stands its signature, under tags as likely as its spelling makes them.
         The trees are cleaned as for training.  Raises EstimationError if one holds no word.
         """
+        cleaned = list(_cleaned(phrases))
         columns = TreeColumns.empty(self.labels)
-        skeletal_trees(_cleaned(phrases), self.options.binarisation, columns)
+        skeletal_trees(cleaned, self.options.binarisation, columns)
         trees, _ = columns.trees()
-        return self._weights(self._known(trees, columns.terminals))
+        terminals, leaves = self._read([list(phrase.words()) for phrase in cleaned], least=0.0)
+        return tree_weights(leaves.added_to(self.operators), self._known(trees, terminals, leaves))
 
-    def _known(self, trees: SkeletalTrees, words: Vocabulary[str]) -> SkeletalTrees:
-        """The trees with their words as this model's terminals, and symbols it lacks as -1."""
-        opens = trees.first_leaf == 0
+    def _known(self, trees: SkeletalTrees, terminals: IntArray, leaves: UnseenLeaves) -> Forest:
+        """The trees over this model's terminals, one for each leaf; symbols and rules that it lacks are -1."""
         terminal = trees.terminal.copy()
-        for node in np.flatnonzero(trees.is_leaf):
-            terminal[node] = self.lexicon.terminal(words.names[terminal[node]], opens=opens[node])
+        terminal[trees.is_leaf] = terminals
         symbol = np.where(trees.symbol < len(self.labels), trees.symbol, -1)
-        return SkeletalTrees(symbol, trees.left, trees.right, terminal, trees.root)
+        known = SkeletalTrees(symbol, trees.left, trees.right, terminal, trees.root)
+        forest = Forest.of_trees(known, self.operators.rules)
+        found = leaves.find(symbol, terminal)
+        return forest._replace(rule=np.where(found < 0, forest.rule, len(self.operators.rules.leaf) + found))
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the model to one file, whole or not at all."""
         arrays = {"prior": self.prior, **arrays_of("plain", self.plain), **arrays_of("latent", self.operators)}
+        arrays |= self.lexicon.arrays()
         settings = {
             "kind": _KIND,
             "options": asdict(self.options),
             "labels": [list(label) for label in self.labels],
+            "tags": self.tags,
             "words": self.lexicon.words,
         }
         save_model(path, arrays, settings)
@@ -286,19 +333,31 @@ class ConstituencyModel:
         try:
             labels = [Label(tuple(chain), bool(bar), tuple(memory)) for chain, bar, memory in settings["labels"]]
             options = options_from(ConstituencyOptions, settings["options"])
-            lexicon = Lexicon(settings["words"], options.lexicon)
+            words, tags = settings["words"], settings["tags"]
+            lexicon = Lexicon.from_arrays(words, options.lexicon, arrays)
             prior = arrays["prior"]
             plain, latent = operators_from("plain", arrays), operators_from("latent", arrays)
-            if not all(label.chain for label in labels) or not isinstance(settings["words"], list):
+            if not all(label.chain for label in labels) or not isinstance(words, list):
                 raise ValueError("labels or words are missing")
+            if not all(isinstance(tag, str) for tag in tags):
+                raise ValueError("a tag is no string")
             if prior.ndim != 1 or prior.dtype != np.float64 or not np.isfinite(prior).all():
                 raise ValueError("prior is not a column of finite numbers")
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise ModelFileError(f"{path}: the model is damaged ({error}); train it again") from None
         fits = len(labels) == len(prior) == plain.n_symbols == latent.n_symbols
+        if fits and lexicon.spelling is not None:
+            over_words = _tag_of(labels, tags)[plain.rules.leaf[:, 0]]
+            fits = lexicon.spelling.n_symbols == len(tags) and bool((over_words >= 0).all())
         if not fits or not (plain.states == 1).all() or not plain.rules.equals(latent.rules):
             raise ModelFileError(f"{path}: the model's parts do not fit together; train it again")
-        return ConstituencyModel(options, labels, lexicon, prior, plain, latent)
+        return ConstituencyModel(options, labels, tags, lexicon, prior, plain, latent)
+
+
+def _tag_of(labels: Sequence[Label], tags: Sequence[str]) -> IntArray:
+    """The number of the tag that each symbol ends in (S,); -1 where it ends in none."""
+    number = {tag: t for t, tag in enumerate(tags)}
+    return np.array([number.get(label.chain[-1], -1) for label in labels])
 
 
 def _cleaned(phrases: Iterable[Phrase]) -> Iterable[Phrase]:

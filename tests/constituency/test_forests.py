@@ -8,6 +8,7 @@ import pytest
 from spectral_latent.constituency.charts import PlainGrammar
 from spectral_latent.constituency.forests import ForestBuilder
 from spectral_latent.inference import inside, marginals, outside, total_weight
+from spectral_latent.lexicon import UnseenLeaves
 from spectral_latent.operators import ObservableOperators, Tensor
 from spectral_latent.trees import Forest, Rules
 
@@ -116,6 +117,29 @@ def test_pruning_keeps_every_edge_of_sufficient_posterior(seed: int) -> None:
     found = Counter(pruned.rule[pruned.left >= 0].tolist())
     assert +kept <= found  # of an item without a kept edge the best one stays too
     assert found.total() < full.n_edges / 2
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_charts_with_unseen_words_are_those_of_operators_with_unseen_words(seed: int) -> None:
+    rng = np.random.default_rng(200 + seed)
+    operators = random_grammar(rng)
+    source = np.sort(rng.choice(len(operators.rules.leaf), 5, replace=False))
+    symbol, terminal = operators.rules.leaf[source, 0], N_TERMINALS + np.array([0, 0, 0, 1, 1])
+    leaves = UnseenLeaves(symbol, terminal, source, rng.uniform(0.1, 3, 5))
+    extended = leaves.added_to(operators)
+    sentence = np.array([0, N_TERMINALS, 1, N_TERMINALS + 1, N_TERMINALS, 2])
+    charts = ForestBuilder(operators, np.ones(N_SYMBOLS), 1e-6)
+    forest = charts.with_leaves(leaves).build(sentence, 0.0)
+    same = ForestBuilder(extended, np.ones(N_SYMBOLS), 1e-6).build(sentence, 0.0)
+    assert forest is not None and same is not None
+    for column, expected in zip(forest, same, strict=True):
+        np.testing.assert_array_equal(column, expected)
+    used = forest.rule[forest.left < 0]
+    assert (used >= len(operators.rules.leaf)).any()
+    _, log = posteriors(extended, forest)
+    full, _ = full_forest(extended, sentence)
+    assert log == pytest.approx(posteriors(extended, full)[1], abs=1e-3)
+    assert charts.with_leaves(UnseenLeaves.none()) is charts
 
 
 def test_items_are_listed_bottom_up_and_end_in_the_roots() -> None:

@@ -32,6 +32,7 @@ SENTENCES = """
 """
 
 
+UNSEEN = ("Anna", "walks", "in", "the", "garden", "of", "Berta", ".")
 AMBIGUOUS = ("Mary", "sleeps", "in", "the", "house", "of", "John", "of", "Mary", "of", "Mary", ".")
 
 
@@ -76,8 +77,9 @@ def test_k_best_trees_differ_and_begin_with_the_best(model: ConstituencyModel) -
     assert parses[0] == model.parse(words)
 
 
-def test_scores_of_parses_are_scores_of_their_trees(model: ConstituencyModel) -> None:
-    words = list(AMBIGUOUS)
+@pytest.mark.parametrize("sentence", [AMBIGUOUS, UNSEEN])
+def test_scores_of_parses_are_scores_of_their_trees(model: ConstituencyModel, sentence: tuple[str, ...]) -> None:
+    words = list(sentence)
     parses = model.parse_nbest(words, 10)
     weight = model.score(parse.tree for parse in parses)
     np.testing.assert_allclose(weight.log, [parse.log for parse in parses], rtol=1e-9)
@@ -105,8 +107,8 @@ def test_saving_and_loading_keeps_everything(model: ConstituencyModel, tmp_path:
     loaded = ConstituencyModel.load(path)
     loaded.save(path)
     assert path.read_bytes() == first
-    words = list(AMBIGUOUS)
-    assert loaded.parse_nbest(words, 5) == model.parse_nbest(words, 5)
+    for words in (AMBIGUOUS, UNSEEN):
+        assert loaded.parse_nbest(words, 5) == model.parse_nbest(words, 5)
     assert loaded.options == model.options
 
 
@@ -118,8 +120,12 @@ def test_training_twice_gives_the_same_bytes_for_any_number_of_jobs(trees: list[
 
 def test_a_model_whose_parts_do_not_fit_is_refused(model: ConstituencyModel, tmp_path: Path) -> None:
     path = tmp_path / "model"
-    replace(model, labels=model.labels[:-1]).save(path)
-    with pytest.raises(ModelFileError, match="do not fit together"):
+    for part in ({"labels": model.labels[:-1]}, {"tags": model.tags[:-1]}, {"tags": [*model.tags[:-1], "NEW"]}):
+        replace(model, **part).save(path)
+        with pytest.raises(ModelFileError, match="do not fit together"):
+            ConstituencyModel.load(path)
+    replace(model, tags=[0, *model.tags[1:]]).save(path)
+    with pytest.raises(ModelFileError, match="a tag is no string"):
         ConstituencyModel.load(path)
 
 
@@ -132,6 +138,31 @@ def test_bad_requests_are_refused(model: ConstituencyModel) -> None:
         ConstituencyModel.train([])
     with pytest.raises(EstimationError, match="tree 2 has no words"):
         ConstituencyModel.train([Phrase("NN", ("a",)), Phrase("S", (Phrase("-NONE-", ("*",)),))])
+
+
+def test_the_spelling_of_unseen_words_decides_between_tags() -> None:
+    nouns, verbs = ("kindness", "darkness", "softness"), ("realizes", "organizes", "memorizes")
+    trees = [
+        Phrase("X", (Phrase("A", (Phrase(tag, (word,)),)), Phrase(".", (".",))))
+        for tag, words in (("NN", nouns), ("VB", verbs))
+        for word in words
+    ]
+    model = ConstituencyModel.train(trees)
+    assert model.tags == [".", "NN", "VB"]
+    for word, tag in (("sadness", "NN"), ("legalizes", "VB")):
+        assert model.parse([word, "."]).tree.bracketed() == f"(X (A ({tag} {word})) (. .))"
+
+
+def test_forests_are_those_of_operators_for_the_sentence(model: ConstituencyModel) -> None:
+    for words in (AMBIGUOUS, UNSEEN):
+        forest, operators = model.forest(words), model.operators_for(words)
+        assert forest is not None
+        assert forest.rule[forest.left < 0].max() < len(operators.leaf)
+        leaf = operators.rules.leaf[forest.rule[forest.left < 0]]
+        np.testing.assert_array_equal(leaf[:, 0], forest.symbol[forest.item[forest.left < 0]])
+        assert (operators is model.operators) == (words == AMBIGUOUS)
+        tree = model.best_tree(forest, words)
+        assert tree == model.parse(words).tree
 
 
 @pytest.mark.parametrize("text", ["(NN word)", "(S (NN a) (NN b))", "(S (A (B (C c))) (D d))"])
@@ -166,12 +197,12 @@ def test_every_binarisation_parses(binarisation: Binarisation, trees: list[Phras
 
 @pytest.mark.corpus
 def test_treebank_sample_dev_floor(require_corpus: object) -> None:
-    """Guards accuracy on real text; measured 82.4, with a plain PCFG at 68."""
+    """Guards accuracy on real text; measured 82.5 and 95.7, with a plain PCFG at 69."""
     require_corpus("treebank")
     model = ConstituencyModel.train(constituency_trees("nltk:treebank:train"))
     gold = [tree for tree in map(clean, constituency_trees("nltk:treebank:dev")) if tree is not None]
     parses = [model.parse(list(tree.words())) for tree in gold]
     scores = score_brackets(zip(gold, (parse.tree for parse in parses), strict=True))
     assert scores.f1 > 81.0
-    assert scores.tagging_accuracy > 94.5
+    assert scores.tagging_accuracy > 95.0
     assert sum(parse.is_fallback for parse in parses) <= 5
