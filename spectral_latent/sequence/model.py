@@ -269,7 +269,8 @@ class LatentHMM:
     def joint_log_probabilities(self, sentences: Iterable[Iterable[tuple[str, Tag]]]) -> FloatArray:
         """Natural logarithms (T,) of the probabilities of words together with their tags; -inf for an unknown tag.
 
-        An estimate below `floor` times the probability in the plain model is replaced by that.
+        Estimates are no smaller than `floor` times the probability in the plain model, and no larger than the
+        probability of the words alone.
         Raises ValueError if the model has no tags or a sentence is empty.
         """
         if not self.is_tagged:
@@ -280,8 +281,11 @@ class LatentHMM:
         columns = Sequences.of(words, ([known.get(tag, -1) for _, tag in row] for row in rows))
         forest = Forest.of_trees(columns.trees(len(self.tags)), self.latent.rules)
         plain, latent = (tree_weights(operators, forest) for operators in self._proper)
+        if self.latent.probabilities:
+            return latent.log
         estimate = np.where(latent.sign > 0, latent.log, -np.inf)
-        return np.asarray(np.maximum(estimate, plain.log + (np.log(self.floor) if self.floor else -np.inf)))
+        least = plain.log + (np.log(self.floor) if self.floor else -np.inf)
+        return np.asarray(np.minimum(np.maximum(estimate, least), self._predictor.log_probabilities(columns)))
 
     def following(self, prefix: Sequence[Any]) -> dict[Hashable, float]:
         """The probability of each observation after a prefix, and of `END`; likeliest first.

@@ -169,7 +169,7 @@ def test_what_cannot_be_written(run: Run, taggings: Path, tmp_path: Path, monkey
     with monkeypatch.context() as patch:
         patch.setattr("os.replace", full)
         result = run("train", "tagger", taggings, "-o", model, "-q")
-        assert (result.exit_code, result.stderr) == (1, "Error: No space left on device\n")
+        assert (result.exit_code, result.stderr) == (1, f"Error: {model}: No space left on device\n")
     monkeypatch.setattr("os.access", lambda _, mode: mode != os.W_OK)
     result = run("train", "tagger", taggings, "-o", model)
     assert (result.exit_code, "the folder may not be written to; give another" in result.stderr) == (1, True)
