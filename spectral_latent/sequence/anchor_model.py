@@ -52,7 +52,8 @@ class AnchorOptions:
     steps: int = 10
 
     def __post_init__(self) -> None:
-        at_least_one = all(1 <= number < np.inf for number in (self.states, self.candidates, self.steps))
+        numbers = (self.states, self.candidates, self.steps)
+        at_least_one = all(isinstance(number, int) and number >= 1 for number in numbers)
         if not (at_least_one and 0 < self.sharpness < np.inf):
             raise ValueError("states, candidates and steps must be at least 1, and sharpness positive; all finite")
 
@@ -118,7 +119,7 @@ class AnchorHMM:
             raise EstimationError(f"{error}; leave it out") from None
         if not types.names:
             raise EstimationError("no sentences to learn from")
-        hull = Hull.of(types, min(options.states, len(types.names)), options.hull)
+        hull = Hull.of(types, min(options.states, options.candidates, len(types.names)), options.hull)
         anchor = choose_anchors(hull.rows, types.tokens, options.states, options.candidates)
         mixtures = anchor_mixtures(hull.rows, hull.rows[anchor], options.sharpness)
         mixtures[anchor] = np.eye(len(anchor))  # but for rounding they are

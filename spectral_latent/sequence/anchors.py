@@ -30,6 +30,7 @@ __all__ = ["Bigrams", "anchor_mixtures", "choose_anchors", "closed_form", "likel
 
 _TIE = 1e-9  # squared distances that differ relatively by less are equal
 _TINY = 1e-300
+_SWEEPS = 10  # over all anchors; few corpora need more than three
 
 
 def choose_anchors(rows: FloatArray, count: FloatArray, states: int, candidates: int) -> IntArray:
@@ -37,7 +38,8 @@ def choose_anchors(rows: FloatArray, count: FloatArray, states: int, candidates:
 
     rows: (n, d).  count: (n,).  Candidates are the types as frequent as the one of that rank.  Of candidates equally
     far, the most frequent is taken; of those, the first.  Once all are found, each anchor in turn is given up for the
-    candidate farthest from the span of the others, until none changes; the paper stops before.  No row, no anchor.
+    candidate farthest from the span of the others, until none changes, or ten times; the paper stops before.
+    No row, no anchor.
 
     >>> rows = np.array([[0.5, 0.5], [1.0, 0.0], [0.0, 1.0], [0.9, 0.1]])
     >>> choose_anchors(rows, count=np.array([9.0, 5.0, 4.0, 3.0]), states=2, candidates=4)
@@ -50,7 +52,7 @@ def choose_anchors(rows: FloatArray, count: FloatArray, states: int, candidates:
     frequent = frequent[np.argsort(-count[frequent], kind="stable")]
     points = rows[frequent] / max(float(np.abs(rows[frequent]).max(initial=0.0)), _TINY)
     chosen = farthest(points, count[frequent], states).tolist()
-    for _ in range(len(points)):
+    for _ in range(_SWEEPS):
         before = list(chosen)
         for h in range(len(chosen)):
             basis, _ = np.linalg.qr(points[chosen[:h] + chosen[h + 1 :]].T)

@@ -34,6 +34,7 @@ from spectral_latent.estimation import (
     silent,
     solve,
     spectral_moments,
+    states_for,
 )
 from spectral_latent.lexicon import Lexicon, LexiconOptions, SpellingModel, smooth_emissions
 from spectral_latent.operators import ObservableOperators
@@ -79,8 +80,8 @@ class SequenceOptions:
     threshold: float = 1e-3
 
     def __post_init__(self) -> None:
-        if self.states is not None and self.states < 1:
-            raise ValueError(f"states must be at least 1, not {self.states}")
+        if self.states is not None and not (isinstance(self.states, int) and self.states >= 1):
+            raise ValueError(f"states must be a number of at least 1, not {self.states}")
         if self.back_off <= 0 or not 0.0 <= (self.floor or 0.0) < 1.0:
             raise ValueError("back_off must be positive, and floor at least 0 and less than 1")
 
@@ -312,6 +313,11 @@ def _hidden_markov(
     return baum_welch(sequences, start, replace(options, substates=0.0), listener)[0]
 
 
+def _asked_for(states: int, n_positions: int) -> int:
+    """The number of states to ask for so that few positions get the number chosen; see `states_for`."""
+    return next((m for m in range(states, 100 * states) if states_for(n_positions, m) >= states), states)
+
+
 def learn_untagged(
     shards: SequenceShards,
     alphabet: Alphabet,
@@ -323,7 +329,7 @@ def learn_untagged(
     """Learn from sequences without tags; what is to be chosen is chosen on the first shard."""
     states, floor = _choose(next(iter(shards)), alphabet, options, jobs, listener)
     data = _untagged(shards, alphabet, options.back_off)
-    estimator = replace(options.estimator, states=states, smoothing=None)
+    estimator = replace(options.estimator, states=_asked_for(states, shards.n_positions), smoothing=None)
     if estimator.estimator == "spectral":
         return Learnt(data.prior, *data.spectral(estimator, jobs, listener), floor)
     sequences, whole = data.whole()
