@@ -51,7 +51,7 @@ def settings(step: str, states: int) -> ConstituencyOptions:
 def trained(trees: list[Phrase], step: str, states: int) -> ConstituencyModel:
     """The model of one step; the plain PCFG parses with its own operators."""
     model = ConstituencyModel.train(trees, settings(step, states))
-    return replace(model, operators=model.plain) if step == "plain" else model
+    return model.with_operators(model.grammar.plain) if step == "plain" else model
 
 
 def words_of(tree: Phrase) -> list[str]:

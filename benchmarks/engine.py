@@ -42,7 +42,7 @@ def main() -> None:
     gold = itertools.islice((tree for tree in map(clean, constituency_trees("nltk:treebank:dev")) if tree), 100)
     sentences = [list(tree.words()) for tree in gold]
     forests = [(forest, model.operators_for(words)) for words in sentences if (forest := model.forest(words))]
-    dense = [tensor.multiplied_out() for tensor in model.operators.binary]
+    dense = [tensor.multiplied_out() for tensor in model.grammar.operators.binary]
     inside(forests[0][1], forests[0][0])
     start = time.process_time()
     ours = [total_weight(operators, forest, inside(operators, forest)).log[0] for forest, operators in forests]

@@ -69,7 +69,7 @@ def measure(name: str, train: str, held_out: str) -> dict[str, float]:
     )
     seconds = time.process_time() - start
     if name == "plain PCFG":
-        model = replace(model, operators=model.plain)
+        model = model.with_operators(model.grammar.plain)
     cleaned = [tree for tree in map(clean, gold) if tree is not None]
     pairs = [(tree, model.parse(list(words.words())).tree) for tree, words in zip(gold, cleaned, strict=True)]
     weight = model.score(gold)
@@ -106,9 +106,9 @@ def curve(start: ObservableOperators, treebank: Treebank, held_out: HeldOut, at:
 def curves(split: str, at: Sequence[int] = (1, 2, 3, 5, 10, 20, 40, 80)) -> None:
     """Print the learning curves of EM from both starts."""
     treebank = Treebank.of(constituency_trees("nltk:treebank:train"), ConstituencyOptions())
-    data, options = treebank.data, treebank.options.estimator
+    data, options = treebank.grammar.data, treebank.options.estimator
     projected = project_trees(data.trees, data.features, options)
-    held_out = HeldOut(treebank.model(treebank.plain), constituency_trees(f"nltk:treebank:{split}"))
+    held_out = HeldOut(treebank.model(treebank.grammar.plain), constituency_trees(f"nltk:treebank:{split}"))
     starts = {
         "clusters": from_states(data.trees, cluster_states(data.trees, projected, options.seed), options.smoothing),
         "random": random_start(data.trees, projected.supported, options.seed),

@@ -18,6 +18,7 @@ ROOMS = (
     "estimation",
     "model",
     "lexicon",
+    "grammar",
     "constituency",
     "sequence",
     "dependency",

@@ -33,7 +33,7 @@ def plain_pcfg(model: ConstituencyModel) -> PCFG:
 
 def _weighted(model: ConstituencyModel) -> Iterator[_Rule]:
     """All rules; none is unary below the root, because chains are collapsed."""
-    plain, words = model.plain, model.lexicon.words
+    plain, words = model.grammar.plain, model.grammar.lexicon.words
     names = [Nonterminal(_name(label)) for label in model.labels]
     for name, weight in zip(names, plain.root[:, 0].tolist(), strict=True):
         yield Nonterminal("ROOT"), (name,), weight

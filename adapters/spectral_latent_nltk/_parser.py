@@ -99,7 +99,7 @@ class SpectralParser(ParserI):
         return cls(ConstituencyModel.load(path))
 
     def __repr__(self) -> str:
-        operators, words = self.model.operators, self.model.lexicon.words
+        operators, words = self.model.grammar.operators, self.model.grammar.lexicon.words
         return (
             f"<SpectralParser: {operators.n_symbols} symbols of up to {operators.states.max()} states, "
             f"{len(words)} words>"

@@ -55,7 +55,7 @@ def _learnt(trees: Sequence[Phrase]) -> tuple[list[ConstituencyModel], list[str]
     start = time.process_time()
     treebank = Treebank.of(trees, ConstituencyOptions())
     plain = time.process_time() - start
-    models = [treebank.model(treebank.plain), treebank.model(estimate(treebank.data))]
+    models = [treebank.model(treebank.grammar.plain), treebank.model(estimate(treebank.grammar.data))]
     return models, [f"{plain:.1f}", f"{time.process_time() - start:.1f}"]
 
 

@@ -154,8 +154,8 @@ def constituency(training: _Training, held_out: tuple[str, ...]) -> None:
         model = with_chosen_states(Treebank.of(trees, options), treebank(held_out), jobs=jobs, listener=listener)
     else:
         model = ConstituencyModel.train(trees, options, jobs=jobs, listener=listener)
-    states = model.operators.states.max()
-    training.save(model, f"{len(model.labels)} symbols of up to {states} states, {len(model.lexicon.words)} words")
+    states = model.grammar.operators.states.max()
+    training.save(model, f"{len(model.labels)} symbols of up to {states} states, {len(model.grammar.lexicon.words)} words")
 
 
 @_training(TAGGED_SOURCES, states=8)

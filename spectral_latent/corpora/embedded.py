@@ -15,6 +15,7 @@ import numpy as np
 from spectral_latent.constituency import ConstituencyModel, ConstituencyOptions, Label, Phrase
 from spectral_latent.constituency.conversion import phrase_of
 from spectral_latent.corpora.grammars import latent_grammar
+from spectral_latent.grammar import LatentGrammar
 from spectral_latent.inference import collapse, expected_counts, sample_trees
 from spectral_latent.lexicon import Lexicon
 from spectral_latent.trees import SkeletalTrees
@@ -166,7 +167,7 @@ VB[tell.#] : tells/tell reminds/remind warns/warn persuades/persuade
 def embedded_truth() -> ConstituencyModel:
     """The model that the treebank is sampled from; it knows the words of its grammar and no others.
 
-    Its `operators` are true probabilities, and its `plain` is the plain PCFG that treebanks of growing size tend to.
+    Its grammar's `operators` are true probabilities, and `plain` is the PCFG that treebanks of growing size tend to.
 
     >>> for verb in ("sings", "sing"):
     ...     words = f"she sees the owner of the dogs that {verb} .".split()
@@ -180,14 +181,19 @@ def embedded_truth() -> ConstituencyModel:
     """
     grammar = latent_grammar(_GRAMMAR)
     counts = expected_counts(grammar.operators)
+    options = ConstituencyOptions()
     return ConstituencyModel(
-        ConstituencyOptions(),
+        options,
         grammar.labels,
-        tags=[],
-        lexicon=Lexicon(grammar.words),
-        prior=counts.sum(axis=1) / counts.sum(),
-        plain=collapse(grammar.operators),
-        operators=grammar.operators,
+        LatentGrammar(
+            options,
+            tags=[],
+            family=np.full(len(grammar.labels), -1),
+            lexicon=Lexicon(grammar.words),
+            prior=counts.sum(axis=1) / counts.sum(),
+            plain=collapse(grammar.operators),
+            operators=grammar.operators,
+        ),
     )
 
 
@@ -209,5 +215,5 @@ def embedded_treebank(n_trees: int = 2000, seed: int = 0) -> list[Phrase]:
     (S (NP (NNP Mary)) (VP (VB likes) (NP (DT the) (NN bird))) (. .))
     """
     truth = embedded_truth()
-    trees = sample_trees(truth.operators, n_trees, np.random.default_rng(seed)).trees
-    return list(_phrases(trees, truth.labels, truth.lexicon.words))
+    trees = sample_trees(truth.grammar.operators, n_trees, np.random.default_rng(seed)).trees
+    return list(_phrases(trees, truth.labels, truth.grammar.lexicon.words))

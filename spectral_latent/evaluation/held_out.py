@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 
 from spectral_latent.constituency import ConstituencyModel, Phrase, Treebank, clean
 from spectral_latent.estimation import (
@@ -26,7 +25,7 @@ class HeldOut:
 
     >>> tree = Phrase("S", (Phrase("A", ("a",)), Phrase("B", ("b",))))
     >>> model = ConstituencyModel.train([tree])
-    >>> HeldOut(model, [tree]).f1(model.operators)
+    >>> HeldOut(model, [tree]).f1(model.grammar.operators)
     100.0
     """
 
@@ -41,7 +40,7 @@ class HeldOut:
 
         A sentence without a tree counts as one without brackets.
         """
-        model = replace(self.model, operators=operators)
+        model = self.model.with_operators(operators)
         pairs = []
         for gold, words, forest in self.items:
             tree = None if forest is None else model.best_tree(forest, words)
@@ -62,7 +61,7 @@ def with_chosen_states(
 
     The most states are those of the treebank's options.  A trial takes about as long as parsing the held-out trees.
     """
-    data, options = treebank.data, treebank.options.estimator
+    data, options = treebank.grammar.data, treebank.options.estimator
     projected = project_trees(data.trees, data.features, options, jobs)
     moments = spectral_moments(data, projected)
 

@@ -7,7 +7,8 @@
 | c∞(a, s) P(f \\| x) / (p(f, s) / p(s)) | the vector of a → x, for an unseen word x whose finest known signature is s |
 
 Where s has no rule for any symbol of f, the signature that all words share takes its place; a family of which that
-has no rule either emits no unseen word.
+has no rule either emits no unseen word, unless it is known to be that of the word: then the family's commonest word
+takes its place.
 """
 
 from __future__ import annotations
@@ -22,6 +23,8 @@ from spectral_latent.operators import ObservableOperators
 from spectral_latent.trees import FloatArray, IntArray, Rules, Vocabulary
 
 __all__ = ["UnseenLeaves", "UnseenWords"]
+
+_FLOOR = 1e-12  # least P(f | x) of the family that a word is known to have
 
 
 class UnseenLeaves(NamedTuple):
@@ -76,37 +79,56 @@ class UnseenWords:
         self.order = np.argsort(key, kind="stable")
         self.keys = key[self.order]
         self.symbol = symbol
+        order = np.lexsort((-joint, family[symbol]))
+        self.commonest = terminal[order[np.searchsorted(family[symbol[order]], np.arange(self.spelling.n_symbols))]]
 
-    def _rows(self, signature: IntArray) -> tuple[IntArray, IntArray]:
-        """Where among the sorted rules those of each family begin and end, at signatures (n,): (n, K) each."""
-        key = signature[:, None] * self.spelling.n_symbols + np.arange(self.spelling.n_symbols)
+    def _rows(self, terminal: IntArray) -> tuple[IntArray, IntArray]:
+        """Where among the sorted rules those of each family begin and end, at terminals (n, K) or (n, 1): (n, K)."""
+        key = terminal * self.spelling.n_symbols + np.arange(self.spelling.n_symbols)
         return np.searchsorted(self.keys, key, "left"), np.searchsorted(self.keys, key, "right")
 
-    def read(self, sentences: Iterable[Sequence[str]], least: float) -> tuple[IntArray, UnseenLeaves]:
+    def read(
+        self, sentences: Iterable[Sequence[str]], least: float, family: IntArray | None = None
+    ) -> tuple[IntArray, UnseenLeaves]:
         """The terminals of all words of sentences, one after another, and the leaf rules of the unseen ones.
 
         Families less likely than `least` are left out.
+        family: (n,) the family of each word where it is known, else -1; a word is unseen that has no rule of its own.
         """
         places = [(word, at == 0) for sentence in sentences for at, word in enumerate(sentence)]
         terminal = np.array([self.lexicon.terminal(word, opens=opens) for word, opens in places], dtype=np.int64)
-        unseen = np.flatnonzero(terminal >= len(self.lexicon.known))
-        words = Vocabulary[tuple[str, bool]]()
-        terminal[unseen] = [self.lexicon.n_terminals + words.add(places[at]) for at in unseen.tolist()]
-        return terminal, self.leaves([word for word, _ in words], [opens for _, opens in words], least)
+        is_unseen = terminal >= len(self.lexicon.known)
+        given = np.full(len(terminal), -1) if family is None else family
+        first, end = self._rows(terminal[:, None])
+        is_unseen |= (given >= 0) & (first == end)[np.arange(len(terminal)), given]
+        unseen = np.flatnonzero(is_unseen)
+        words = Vocabulary[tuple[str, bool, int]]()
+        names = [(*places[at], given[at]) for at in unseen.tolist()]
+        terminal[unseen] = [self.lexicon.n_terminals + words.add(name) for name in names]
+        spelt, opening, only = zip(*words, strict=True) if len(words) else ((), (), ())
+        return terminal, self.leaves(spelt, opening, least, np.array(only, dtype=np.int64))
 
-    def leaves(self, words: Sequence[str], opens: Sequence[bool], least: float) -> UnseenLeaves:
+    def leaves(
+        self, words: Sequence[str], opens: Sequence[bool], least: float, family: IntArray | None = None
+    ) -> UnseenLeaves:
         """The leaf rules of words, which open sentences or not; families less likely than `least` are left out.
 
-        The likeliest family of a word is never left out.
+        The likeliest family of a word is never left out, nor that which it is known to have (n,).
         """
         signature = np.array([self.lexicon.signature(x) for x in words], dtype=np.int64)
-        first, end = self._rows(signature)
-        first, end = np.where(first < end, [first, end], self._rows(np.full(1, self.lexicon.unknown)))
-        p = np.where(first < end, self.spelling.posterior(words, opens), 0.0)
-        word, family = np.nonzero((p > 0) & (p >= np.minimum(least, p.max(axis=1, keepdims=True))))
-        count = (end - first)[word, family]
+        first, end = self._rows(signature[:, None])
+        first, end = np.where(first < end, [first, end], self._rows(np.full((1, 1), self.lexicon.unknown)))
+        p = self.spelling.posterior(words, opens)
+        only = np.zeros(p.shape, dtype=bool)
+        if family is not None:
+            only[family >= 0, family[family >= 0]] = True
+            p = np.where(only, np.maximum(p, _FLOOR), np.where(family[:, None] < 0, p, 0.0))
+            first, end = np.where((first < end) | ~only, [first, end], self._rows(self.commonest[None, :]))
+        p = np.where(first < end, p, 0.0)
+        word, family_of = np.nonzero((p > 0) & (p >= np.minimum(least, p.max(axis=1, keepdims=True))))
+        count = (end - first)[word, family_of]
         pair = np.repeat(np.arange(len(word)), count)
         place = np.arange(len(pair)) - np.repeat(np.cumsum(count) - count, count)
-        source = self.order[first[word, family][pair] + place]
-        terminal, factor = self.lexicon.n_terminals + word[pair], p[word, family][pair] / self.share[source]
+        source = self.order[first[word, family_of][pair] + place]
+        terminal, factor = self.lexicon.n_terminals + word[pair], p[word, family_of][pair] / self.share[source]
         return UnseenLeaves(self.symbol[source], terminal, source, factor)

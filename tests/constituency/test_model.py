@@ -95,7 +95,7 @@ def test_a_tree_with_rules_never_seen_has_weight_zero(model: ConstituencyModel) 
 def test_one_state_scores_are_the_plain_grammars(trees: list[Phrase]) -> None:
     options = ConstituencyOptions(estimator=EstimatorOptions(states=1, smoothing=None))
     model = ConstituencyModel.train(trees, options)
-    plain = replace(model, operators=model.plain)
+    plain = model.with_operators(model.grammar.plain)
     for tree in trees[:7]:
         assert plain.score([tree]).sign[0] == 1
 
@@ -120,12 +120,17 @@ def test_training_twice_gives_the_same_bytes_for_any_number_of_jobs(trees: list[
 
 def test_a_model_whose_parts_do_not_fit_is_refused(model: ConstituencyModel, tmp_path: Path) -> None:
     path = tmp_path / "model"
-    for part in ({"labels": model.labels[:-1]}, {"tags": model.tags[:-1]}, {"tags": [*model.tags[:-1], "NEW"]}):
-        replace(model, **part).save(path)
+    grammar = model.grammar
+    for broken in (
+        replace(model, labels=model.labels[:-1]),
+        replace(model, grammar=replace(grammar, tags=grammar.tags[:-1])),
+        replace(model, grammar=replace(grammar, tags=[*grammar.tags[:-1], "NEW"])),
+    ):
+        broken.save(path)
         with pytest.raises(ModelFileError, match="do not fit together"):
             ConstituencyModel.load(path)
-    replace(model, tags=[0, *model.tags[1:]]).save(path)
-    with pytest.raises(ModelFileError, match="a tag is no string"):
+    replace(model, grammar=replace(grammar, tags=[0, *grammar.tags[1:]])).save(path)
+    with pytest.raises(ModelFileError, match="words or tags are missing"):
         ConstituencyModel.load(path)
 
 
@@ -148,7 +153,7 @@ def test_the_spelling_of_unseen_words_decides_between_tags() -> None:
         for word in words
     ]
     model = ConstituencyModel.train(trees)
-    assert model.tags == [".", "NN", "VB"]
+    assert model.grammar.tags == [".", "NN", "VB"]
     for word, tag in (("sadness", "NN"), ("legalizes", "VB")):
         assert model.parse([word, "."]).tree.bracketed() == f"(X (A ({tag} {word})) (. .))"
 
@@ -160,7 +165,7 @@ def test_forests_are_those_of_operators_for_the_sentence(model: ConstituencyMode
         assert forest.rule[forest.left < 0].max() < len(operators.leaf)
         leaf = operators.rules.leaf[forest.rule[forest.left < 0]]
         np.testing.assert_array_equal(leaf[:, 0], forest.symbol[forest.item[forest.left < 0]])
-        assert (operators is model.operators) == (words == AMBIGUOUS)
+        assert (operators is model.grammar.operators) == (words == AMBIGUOUS)
         tree = model.best_tree(forest, words)
         assert tree == model.parse(words).tree
 

@@ -1,7 +1,5 @@
 """The embedded treebank: its grammar, its plain counterpart, and what can be learnt from it."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
@@ -26,12 +24,12 @@ def test_size_of_the_treebank() -> None:
     words = {word for tree in treebank for word in tree.words()}
     assert len(treebank) == 2000
     assert 9 < np.mean(lengths) < 15
-    assert 300 < len(words) < len(embedded_truth().lexicon.words)
+    assert 300 < len(words) < len(embedded_truth().grammar.lexicon.words)
     assert max(lengths) > 40  # there is something to prune, too
 
 
 def test_the_truth_is_a_distribution() -> None:
-    operators = embedded_truth().operators
+    operators = embedded_truth().grammar.operators
     total = np.zeros_like(operators.root)
     np.add.at(total, operators.rules.leaf[:, 0], operators.leaf)
     for a, tensor in zip(operators.rules.binary[:, 0], operators.binary, strict=True):
@@ -52,9 +50,9 @@ def _weights_in(table: Rules, rules: Rules, weights: FloatArray, kind: str) -> F
 
 def test_the_plain_grammar_is_what_relative_frequencies_tend_to() -> None:
     truth = embedded_truth()
-    trees = sample_trees(truth.operators, 20_000, np.random.default_rng(9)).trees
-    counted, exact = relative_frequencies(trees), truth.plain
-    assert exact.rules.equals(truth.operators.rules)
+    trees = sample_trees(truth.grammar.operators, 20_000, np.random.default_rng(9)).trees
+    counted, exact = relative_frequencies(trees), truth.grammar.plain
+    assert exact.rules.equals(truth.grammar.operators.rules)
     count = np.bincount(trees.symbol, minlength=len(truth.labels))
     for kind in ("leaf", "binary"):
         ours, theirs = (
@@ -67,13 +65,13 @@ def test_the_plain_grammar_is_what_relative_frequencies_tend_to() -> None:
         # the nodes of one tree depend on each other, hence a wide margin
         error = np.sqrt(theirs * (1 - theirs) / count[getattr(exact.rules, kind)[:, 0]])
         assert (np.abs(ours - theirs) <= 6 * error + 1e-12).all()
-    assert count / count.sum() == pytest.approx(truth.prior, abs=2e-3)
+    assert count / count.sum() == pytest.approx(truth.grammar.prior, abs=2e-3)
 
 
 def test_trees_binarise_to_the_symbols_of_the_truth() -> None:
     truth = embedded_truth()
-    trees = sample_trees(truth.operators, 300, np.random.default_rng(0)).trees
-    columns = TreeColumns(Vocabulary(truth.labels), Vocabulary(truth.lexicon.words))
+    trees = sample_trees(truth.grammar.operators, 300, np.random.default_rng(0)).trees
+    columns = TreeColumns(Vocabulary(truth.labels), Vocabulary(truth.grammar.lexicon.words))
     skeletal_trees(embedded_treebank(300, seed=0), Binarisation(), columns)
     again, _ = columns.trees()
     for name in ("symbol", "left", "right", "terminal", "root"):
@@ -85,8 +83,8 @@ def test_probability_of_a_tree_by_hand() -> None:
 
     def first_word(chain: tuple[str, ...], state: int) -> float:
         """Probability of the first of a list of words."""
-        rules = truth.operators.rules.leaf[:, 0] == truth.labels.index(Label(chain))
-        n_words = np.count_nonzero(truth.operators.leaf[rules, state])
+        rules = truth.grammar.operators.rules.leaf[:, 0] == truth.labels.index(Label(chain))
+        n_words = np.count_nonzero(truth.grammar.operators.leaf[rules, state])
         return float(5.0**-3 / sum((rank + 4.0) ** -3 for rank in range(1, n_words + 1)))
 
     weight = truth.score(parse_brackets("(S (NP (NNP Mary)) (VP (VB sleeps)) (. .))"))
@@ -106,7 +104,7 @@ def test_truth_above_spectral_above_plain(learnt: ConstituencyModel) -> None:
     def f1(model: ConstituencyModel) -> float:
         return score_brackets((tree, model.parse(list(tree.words())).tree) for tree in held_out).f1
 
-    truth, plain = embedded_truth(), replace(learnt, operators=learnt.plain)
+    truth, plain = embedded_truth(), learnt.with_operators(learnt.grammar.plain)
     assert f1(plain) < 87 < 93 < f1(learnt) < f1(truth)
     assert f1(truth) > 96
     weights = [model.score(held_out) for model in (plain, learnt, truth)]

@@ -6,7 +6,7 @@ from copy import copy
 
 import numpy as np
 
-from spectral_latent.constituency.charts import PlainGrammar, Tagging, extract, fill
+from spectral_latent.grammar.charts import PlainGrammar, Tagging, extract, fill
 from spectral_latent.lexicon import UnseenLeaves
 from spectral_latent.operators import ObservableOperators
 from spectral_latent.trees import FloatArray, Forest, IntArray
@@ -20,9 +20,13 @@ class ForestBuilder:
     operators: one state per symbol; the forests number rules as its rule table does.
     prior: (S,) share of each symbol among the nodes of a treebank.
     threshold: least posterior of an edge; see `charts.extract`.
+    family: (S,) the family of each symbol over words; of use only where the families of words are given.
     """
 
-    def __init__(self, operators: ObservableOperators, prior: FloatArray, threshold: float) -> None:
+    def __init__(
+        self, operators: ObservableOperators, prior: FloatArray, threshold: float, family: IntArray | None = None
+    ) -> None:
+        self.family = np.full(operators.n_symbols, -1) if family is None else family
         self.grammar = PlainGrammar.of(operators, prior)
         self.threshold = threshold
         self.leaf_symbol = operators.rules.leaf[:, 0]
@@ -42,12 +46,16 @@ class ForestBuilder:
         extended.terminals = np.concatenate([self.terminals, leaves.terminal])
         return extended
 
-    def tagging(self, terminals: IntArray) -> Tagging:
-        """The leaf rules of each terminal (n,) of a sentence."""
+    def tagging(self, terminals: IntArray, family: IntArray | None = None) -> Tagging:
+        """The leaf rules of each terminal (n,) of a sentence; those of its family only, where that is given (n,)."""
         first = np.searchsorted(self.terminals, terminals, "left")
         end = np.searchsorted(self.terminals, terminals, "right")
         rules = np.concatenate([self.by_terminal[i:j] for i, j in zip(first, end, strict=True)])
-        start = np.concatenate([[0], np.cumsum(end - first)])
+        word = np.repeat(np.arange(len(terminals)), end - first)
+        if family is not None:
+            fits = (family[word] < 0) | (family[word] == self.family[self.leaf_symbol[rules]])
+            rules, word = rules[fits], word[fits]
+        start = np.searchsorted(word, np.arange(len(terminals) + 1))
         return Tagging(start, rules, self.leaf_symbol[rules], self.leaf_weight[rules])
 
     def likeliest(self, terminal: int) -> int:
@@ -57,12 +65,12 @@ class ForestBuilder:
             return int(self.leaf_symbol[np.argmax(self.grammar.prior[self.leaf_symbol])])
         return int(tagging.symbol[np.argmax(tagging.weight * self.grammar.prior[tagging.symbol])])
 
-    def build(self, terminals: IntArray, beam: float) -> Forest | None:
+    def build(self, terminals: IntArray, beam: float, family: IntArray | None = None) -> Forest | None:
         """The pruned forest of a sentence of terminals (n,); None if nothing within the beam derives it.
 
-        beam: see `charts.fill`.
+        beam: see `charts.fill`.  family: see `tagging`.
         """
-        tagging = self.tagging(terminals)
+        tagging = self.tagging(terminals, family)
         chart = fill(self.grammar, tagging, beam)
         items, sizes, edges, n_roots = extract(self.grammar, chart, tagging, self.threshold)
         return self._forest(items, sizes, edges, n_roots) if n_roots else None

@@ -5,8 +5,8 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from spectral_latent.constituency.charts import PlainGrammar
-from spectral_latent.constituency.forests import ForestBuilder
+from spectral_latent.grammar.charts import PlainGrammar
+from spectral_latent.grammar.forests import ForestBuilder
 from spectral_latent.inference import inside, marginals, outside, total_weight
 from spectral_latent.lexicon import UnseenLeaves
 from spectral_latent.operators import ObservableOperators, Tensor

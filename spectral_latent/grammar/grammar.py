@@ -1,0 +1,223 @@
+"""A latent PCFG over words, and the plain PCFG over the same rules that prunes its charts.
+
+What a formalism adds is what its symbols stand for, and how its trees become s-trees and back.
+
+| here | meaning |
+| --- | --- |
+| family | the symbols over words that share a tag, such as `NN` and `NP\\|NN`; numbered as `tags` |
+| plain | the PCFG with one state a symbol: relative frequencies |
+| prior | share of each symbol among the nodes of the treebank |
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from spectral_latent.estimation import (
+    EstimatorOptions,
+    FeatureColumns,
+    LeafMoments,
+    Listener,
+    TrainingData,
+    Unseen,
+    estimate,
+    relative_frequencies,
+    silent,
+)
+from spectral_latent.grammar.forests import ForestBuilder
+from spectral_latent.inference import Weight, tree_weights
+from spectral_latent.lexicon import Lexicon, LexiconOptions, SpellingModel, UnseenLeaves, UnseenWords, smooth_emissions
+from spectral_latent.operators import ObservableOperators, arrays_of, operators_from
+from spectral_latent.trees import BoolArray, FloatArray, Forest, IntArray, SkeletalTrees
+
+__all__ = ["GrammarData", "GrammarOptions", "LatentGrammar", "ReadWords"]
+
+
+@dataclass(frozen=True)
+class GrammarOptions:
+    """Settings of training and parsing.
+
+    absolute: marginals are taken by absolute value before the arg max (slides 21, 22).
+    fragments: trees to add that consist of any one phrase, so that fragments can be parsed; see `solve`.
+    beam, threshold: what the plain PCFG prunes; see `charts.fill` and `charts.extract`.
+    """
+
+    estimator: EstimatorOptions = field(default_factory=EstimatorOptions)
+    lexicon: LexiconOptions = field(default_factory=LexiconOptions)
+    absolute: bool = True
+    fragments: float = 0.1
+    beam: float = 1e-6
+    threshold: float = 1e-4
+
+
+class ReadWords(NamedTuple):
+    """The words of one or more sentences as terminals, with leaf rules for those unseen.
+
+    family: (n,) the only family that each word may have, or -1; None if none is given.
+    """
+
+    terminals: IntArray  # (n,)
+    leaves: UnseenLeaves
+    family: IntArray | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class GrammarData:
+    """A treebank made ready for estimation: what every grammar learnt from it shares.
+
+    family: (S,) of each symbol over words, -1 of others.
+    """
+
+    options: GrammarOptions
+    tags: list[str]
+    family: IntArray
+    lexicon: Lexicon
+    prior: FloatArray
+    plain: ObservableOperators
+    data: TrainingData
+
+    @staticmethod
+    def of(
+        trees: SkeletalTrees,
+        features: FeatureColumns,
+        words: Sequence[str],
+        opens: BoolArray,
+        tags: list[str],
+        family: IntArray,
+        options: GrammarOptions,
+    ) -> GrammarData:
+        """Learn the spelling of `words`, the trees' terminals, and count rules.
+
+        opens: whether each leaf, in node order, opens a sentence.
+        """
+        leaf = trees.is_leaf
+        spelling = SpellingModel.train(words, trees.terminal[leaf], family[trees.symbol[leaf]], None, opens, len(tags))
+        lexicon = Lexicon(words, options.lexicon, spelling)
+
+        def smooth(moments: LeafMoments) -> tuple[IntArray, FloatArray]:
+            return smooth_emissions(lexicon, moments, family)
+
+        unseen = Unseen(smooth, options.fragments)
+        prior, plain = np.bincount(trees.symbol) / trees.n_nodes, relative_frequencies(trees, unseen)
+        return GrammarData(options, tags, family, lexicon, prior, plain, TrainingData(trees, features, unseen))
+
+    def estimate(self, *, jobs: int = 1, listener: Listener = silent) -> LatentGrammar:
+        """The grammar by the estimator of the options; on several processes with the same result."""
+        return self.grammar(estimate(self.data, self.options.estimator, jobs=jobs, listener=listener))
+
+    def grammar(self, operators: ObservableOperators) -> LatentGrammar:
+        """The grammar with these latent operators."""
+        return LatentGrammar(self.options, self.tags, self.family, self.lexicon, self.prior, self.plain, operators)
+
+
+@dataclass(frozen=True, eq=False)
+class LatentGrammar:
+    """Latent and plain operators over the same rules, with a lexicon; fields as in `GrammarData`."""
+
+    options: GrammarOptions
+    tags: list[str]
+    family: IntArray
+    lexicon: Lexicon
+    prior: FloatArray
+    plain: ObservableOperators
+    operators: ObservableOperators
+
+    def __post_init__(self) -> None:
+        if not self.plain.rules.equals(self.operators.rules):
+            raise ValueError("the plain and the latent grammar must number the same rules")
+
+    @cached_property
+    def _forests(self) -> ForestBuilder:
+        return ForestBuilder(self.plain, self.prior, self.options.threshold, self.family)
+
+    @cached_property
+    def _unseen(self) -> UnseenWords | None:
+        """Leaf rules for unseen words, where the lexicon has learnt spellings; else they are their signatures."""
+        if self.lexicon.spelling is None:
+            return None
+        return UnseenWords(self.lexicon, self.plain.rules.leaf, self.plain.leaf[:, 0], self.prior, self.family)
+
+    def read(self, words: Sequence[str], family: IntArray | None = None) -> ReadWords:
+        """A sentence, for `forest`: unseen words may have all tags that are not too unlikely.
+
+        family: (n,) the number of each word's tag where it is known, else -1.
+        """
+        return self._read([words], self.lexicon.options.least, family)
+
+    def _read(self, sentences: Sequence[Sequence[str]], least: float, family: IntArray | None = None) -> ReadWords:
+        if self._unseen is None:
+            terminals = [self.lexicon.terminals_of(words) for words in sentences]
+            return ReadWords(np.concatenate([np.zeros(0, dtype=np.int64), *terminals]), UnseenLeaves.none(), family)
+        return ReadWords(*self._unseen.read(sentences, least, family), family)
+
+    def forest(self, read: ReadWords) -> Forest | None:
+        """The pruned forest of a sentence; None if the grammar cannot derive it, whatever the words' tags.
+
+        Its rules are those of `operators_for` the sentence.
+        """
+        unknown = ReadWords(np.full(len(read.terminals), self.lexicon.unknown), read.leaves)
+        for attempt, beam in ((read, self.options.beam), (read, 0.0), (unknown, 0.0)):
+            forest = self._forests.with_leaves(read.leaves).build(attempt.terminals, beam, attempt.family)
+            if forest is not None:
+                return forest
+        return None
+
+    def operators_for(self, read: ReadWords) -> ObservableOperators:
+        """The latent operators with leaf rules for those words that are unseen."""
+        return read.leaves.added_to(self.operators)
+
+    def likeliest(self, read: ReadWords) -> list[int]:
+        """The symbol over each word with the largest share of the training nodes."""
+        charts = self._forests.with_leaves(read.leaves)
+        return [charts.likeliest(terminal) for terminal in read.terminals.tolist()]
+
+    def weights(self, trees: SkeletalTrees, sentences: Sequence[Sequence[str]]) -> Weight:
+        """p̂ of trees, as sign and log, over the words of sentences in the order of the trees' leaves.
+
+        Symbols beyond the grammar's are unknown: the weight of a tree with one, or with an unknown rule, is zero.
+        In the place of a word never seen stands its signature, under tags as likely as its spelling makes them.
+        """
+        terminals, leaves, _ = self._read(sentences, least=0.0)
+        terminal = trees.terminal.copy()
+        terminal[trees.is_leaf] = terminals
+        symbol = np.where(trees.symbol < self.operators.n_symbols, trees.symbol, -1)
+        known = SkeletalTrees(symbol, trees.left, trees.right, terminal, trees.root)
+        forest = Forest.of_trees(known, self.operators.rules)
+        found = leaves.find(symbol, terminal)
+        forest = forest._replace(rule=np.where(found < 0, forest.rule, len(self.operators.rules.leaf) + found))
+        return tree_weights(leaves.added_to(self.operators), forest)
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """The numbers of the grammar, for a file."""
+        arrays = {"prior": self.prior, **arrays_of("plain", self.plain), **arrays_of("latent", self.operators)}
+        return arrays | self.lexicon.arrays()
+
+    def settings(self) -> dict[str, Any]:
+        """What else a file needs; the families of the symbols follow from what they stand for."""
+        return {"options": asdict(self.options), "tags": self.tags, "words": self.lexicon.words}
+
+    @staticmethod
+    def from_arrays(
+        arrays: Mapping[str, NDArray[Any]], settings: Mapping[str, Any], family: IntArray, options: GrammarOptions
+    ) -> LatentGrammar:
+        """The inverse of `arrays` and `settings`.  Raises ValueError, KeyError or TypeError if they are no grammar."""
+        words, tags, prior = settings["words"], settings["tags"], arrays["prior"]
+        lexicon = Lexicon.from_arrays(words, options.lexicon, arrays)
+        plain, latent = operators_from("plain", dict(arrays)), operators_from("latent", dict(arrays))
+        if not isinstance(words, list) or not all(isinstance(tag, str) for tag in tags):
+            raise ValueError("words or tags are missing")
+        if prior.ndim != 1 or prior.dtype != np.float64 or not np.isfinite(prior).all():
+            raise ValueError("prior is not a column of finite numbers")
+        fits = len(family) == len(prior) == plain.n_symbols == latent.n_symbols and (plain.states == 1).all()
+        if fits and lexicon.spelling is not None:
+            over_words = family[plain.rules.leaf[:, 0]]
+            fits = lexicon.spelling.n_symbols == len(tags) and bool((over_words >= 0).all())
+        if not fits or not plain.rules.equals(latent.rules):
+            raise ValueError("the model's parts do not fit together")
+        return LatentGrammar(options, tags, family, lexicon, prior, plain, latent)
