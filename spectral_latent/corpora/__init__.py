@@ -2,7 +2,9 @@
 
 from spectral_latent.corpora.alpino import parse_alpino
 from spectral_latent.corpora.brackets import parse_brackets, read_brackets
-from spectral_latent.corpora.conllu import parse_conllu, read_conllu
+from spectral_latent.corpora.conllu import parse_conllu, read_conllu, to_conllu
+from spectral_latent.corpora.dependencies import annotated_sentences, dependency_trees
+from spectral_latent.corpora.nltk_graphs import sentence_from_nltk, sentence_to_nltk
 from spectral_latent.corpora.nltk_trees import phrase_from_nltk, phrase_to_nltk
 from spectral_latent.corpora.sources import constituency_trees
 from spectral_latent.corpora.tagged import parse_tagged, plain_sentences, sentences, tagged_sentences
@@ -12,7 +14,9 @@ from spectral_latent.corpora.universal import UNIVERSAL_TAGS, universal_tag
 __all__ = [
     "UNIVERSAL_TAGS",
     "CorpusError",
+    "annotated_sentences",
     "constituency_trees",
+    "dependency_trees",
     "parse_alpino",
     "parse_brackets",
     "parse_conllu",
@@ -22,7 +26,10 @@ __all__ = [
     "plain_sentences",
     "read_brackets",
     "read_conllu",
+    "sentence_from_nltk",
+    "sentence_to_nltk",
     "sentences",
     "tagged_sentences",
+    "to_conllu",
     "universal_tag",
 ]

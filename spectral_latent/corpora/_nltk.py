@@ -15,7 +15,12 @@ _PARTS = ("train", "dev", "test")
 
 
 def items_of_corpus(
-    source: str, method: str, kind: str, items_of_file: Callable[[Any, str, str], Iterable[_T]]
+    source: str,
+    method: str,
+    kind: str,
+    items_of_file: Callable[[Any, str, str], Iterable[_T]],
+    *,
+    example: str = "treebank",
 ) -> Iterator[_T]:
     """What `items_of_file` finds, given an NLTK reader, its name, and each of its files in sorted order.
 
@@ -24,12 +29,13 @@ def items_of_corpus(
     and the rest is train.
 
     Raises `CorpusError`, at the call, for a name that NLTK does not know or whose reader is without the `method`,
-    for a corpus that is not installed, and for a part that does not exist or has no files.
+    for a corpus that is not installed, and for a part that does not exist or has no files.  The first of these names
+    the `example`, a corpus that would do.
     """
     corpus, _, part = source.removeprefix("nltk:").partition(":")
     if part not in ("", *_PARTS):
         raise CorpusError(f"{source}: no part {part!r}; give nltk:{corpus}, or one of its parts {', '.join(_PARTS)}")
-    reader = _reader(corpus, method, kind)
+    reader = _reader(corpus, method, kind, example)
     files = sorted(reader.fileids())
     if len(files) == 1:
         return _part(items_of_file(reader, corpus, files[0]), part)
@@ -46,7 +52,7 @@ def _part(items: Iterable[_T], part: str) -> Iterator[_T]:
     return (item for n, item in enumerate(items, start=1) if part in ("", {8: "dev", 9: "test"}.get(n % 10, "train")))
 
 
-def _reader(corpus: str, method: str, kind: str) -> Any:
+def _reader(corpus: str, method: str, kind: str, example: str) -> Any:
     import nltk.corpus
 
     reader = getattr(nltk.corpus, corpus, None)
@@ -58,5 +64,5 @@ def _reader(corpus: str, method: str, kind: str) -> Any:
             f"or let NLTK_DATA name the folder that holds it"
         ) from error
     if not has_method:
-        raise CorpusError(f"nltk:{corpus}: NLTK has no such {kind}; give one such as nltk:treebank")
+        raise CorpusError(f"nltk:{corpus}: NLTK has no such {kind}; give one such as nltk:{example}")
     return reader

@@ -1,19 +1,29 @@
-"""Sentences in CoNLL-U, the format of Universal Dependencies (https://universaldependencies.org/format.html)."""
+"""Sentences in tables, one line a word.
+
+| format | columns | described in |
+| --- | --- | --- |
+| CoNLL-U | ID FORM LEMMA UPOS XPOS FEATS HEAD DEPREL DEPS MISC | https://universaldependencies.org/format.html |
+| CoNLL-X | ID FORM LEMMA CPOSTAG POSTAG FEATS HEAD DEPREL PHEAD PDEPREL | Buchholz and Marsi 2006, section 3 |
+| Malt-TAB | FORM TAG HEAD DEPREL; the last may be left out | https://stp.lingfil.uu.se/~nivre/research/MaltXML.html |
+
+What is read of the first two stands in the same columns, so that one reader takes both.
+"""
 
 from __future__ import annotations
 
 import os
 import re
 from collections.abc import Iterator
-from itertools import chain
+from itertools import chain, groupby
 from sys import intern  # one string per distinct word, tag and label
 
 from spectral_latent.corpora.text import CorpusError, read_text
 from spectral_latent.dependency import DependencySentence
 
-__all__ = ["parse_conllu", "parse_with_lines", "read_conllu"]
+__all__ = ["parse_conllu", "parse_tab_with_lines", "parse_with_lines", "read_conllu", "to_conllu"]
 
 _COLUMNS = ("ID", "FORM", "LEMMA", "UPOS", "XPOS", "FEATS", "HEAD", "DEPREL", "DEPS", "MISC")
+_TAB = ("FORM", "TAG", "HEAD", "DEPREL")
 _HEAD = _COLUMNS.index("HEAD")
 _READ = _COLUMNS.index("DEPREL") + 1  # the columns that are read are those before this one
 _NUMBER = re.compile("0|[1-9][0-9]{0,8}")
@@ -38,11 +48,11 @@ def read_conllu(path: str | os.PathLike[str]) -> Iterator[DependencySentence]:
 
 
 def parse_conllu(text: str, source: str = "<string>") -> Iterator[DependencySentence]:
-    """The sentences of a CoNLL-U text.
+    """The sentences of a text in CoNLL-U or CoNLL-X.
 
     The words are the syntactic ones: a line for a token of several words (ID 3-4) or for an empty node (ID 3.1) is
-    passed over.  Columns are kept as they stand, words with spaces in them too; DEPS and MISC are not read.  Heads
-    may be missing (`_`) from a whole sentence.  A comment belongs to the sentence in which or before which it stands.
+    passed over.  Columns are kept as they stand, words with spaces in them too; the last two are not read.  Heads may
+    be missing (`_`) from a whole sentence.  A comment belongs to the sentence in which or before which it stands.
 
     Raises `CorpusError`, which names `source` and the line, for a line without ten columns or with an empty one,
     IDs out of order, a range of words that are not there, a HEAD that is no number, no word of the sentence or the
@@ -60,8 +70,10 @@ def parse_conllu(text: str, source: str = "<string>") -> Iterator[DependencySent
     return (sentence for sentence, _ in parse_with_lines(text, source))
 
 
-def parse_with_lines(text: str, source: str = "<string>") -> Iterator[tuple[DependencySentence, list[int]]]:
-    """The sentences as `parse_conllu` gives them, each with the numbers of its words' lines.
+def parse_with_lines(
+    text: str, source: str = "<string>", line: int = 1
+) -> Iterator[tuple[DependencySentence, list[int]]]:
+    """The sentences as `parse_conllu` gives them, each with the numbers of its words' lines; the first is `line`.
 
     >>> line = "1\\tYes\\tyes\\tINTJ\\tUH\\t_\\t0\\troot\\t_\\t_"
     >>> [lines for _, lines in parse_with_lines(f"{line}\\n\\n# again\\n{line}")]
@@ -70,18 +82,65 @@ def parse_with_lines(text: str, source: str = "<string>") -> Iterator[tuple[Depe
     comments: list[str] = []
     rows: list[_Row] = []
     is_empty = True
-    for number, line in enumerate(chain(text.removeprefix("\ufeff").split("\n"), [""]), start=1):
-        line = line.removesuffix("\r")
-        if line.startswith("#"):
-            comments.append(line[1:].strip())
-        elif line.strip(" "):
-            rows.append((number, _columns(line, source, number)))
+    for number, content in enumerate(chain(text.removeprefix("\ufeff").split("\n"), [""]), start=line):
+        content = content.removesuffix("\r")
+        if content.startswith("#"):
+            comments.append(content[1:].strip())
+        elif content.strip(" "):
+            rows.append((number, _columns(content, source, number)))
         elif rows:
             words = _words(rows, source)
             yield _sentence(words, comments, source), [number for number, _ in words]
             comments, rows, is_empty = [], [], False
     if is_empty:
         raise CorpusError(f"{source}: no sentences; give CoNLL-U, one line of ten columns for each word")
+
+
+def parse_tab_with_lines(text: str, source: str = "<string>") -> Iterator[tuple[DependencySentence, list[int]]]:
+    """The sentences of a text in Malt-TAB, each with the numbers of its words' lines.
+
+    Tags are taken for both `upos` and `xpos`, as NLTK does.  No line is a comment.  Otherwise, and in its errors,
+    this is like `parse_conllu`.
+
+    >>> (sentence, lines), = parse_tab_with_lines("Dogs|NNS|2\\nbark|VBP|0\\n".replace("|", "\\t"))
+    >>> sentence.forms, sentence.xpos, sentence.heads, sentence.relations, lines
+    (('Dogs', 'bark'), ('NNS', 'VBP'), (2, 0), ('_', '_'), [1, 2])
+    """
+    text = text.removeprefix("\ufeff")
+    if not text.strip(" \r\n"):
+        raise CorpusError(f"{source}: no sentences; give lines of {' '.join(_TAB)}, with a tab between each two")
+    lines = enumerate(text.split("\n"), start=1)
+    for has_words, block in groupby(lines, key=lambda numbered: bool(numbered[1].strip(" \r"))):
+        if has_words:
+            words = [
+                (number, _columns_of_tab(line.removesuffix("\r"), source, number, word))
+                for word, (number, line) in enumerate(block, start=1)
+            ]
+            yield _sentence(words, [], source), [number for number, _ in words]
+
+
+def to_conllu(sentence: DependencySentence) -> str:
+    """The sentence's lines in CoNLL-U, and the empty line after them; the last two columns are `_`.
+
+    `parse_conllu` reads the same sentence again.  Raises `ValueError` for a sentence without words, columns that are
+    not equally long, and what is empty or has a line break or, in a column, a tab within.
+
+    >>> sentence = DependencySentence.of(["Dogs", "bark"], ["NNS", "VBP"])._replace(heads=(2, 0), comments=("a = 1",))
+    >>> print(to_conllu(sentence).replace("\\t", " "), end="")
+    # a = 1
+    1 Dogs _ NNS NNS _ 2 _ _ _
+    2 bark _ VBP VBP _ 0 _ _ _
+    <BLANKLINE>
+    """
+    if not sentence.forms:
+        raise ValueError("a sentence without words has no lines in CoNLL-U; leave it out")
+    if any("\n" in comment for comment in sentence.comments):
+        raise ValueError("a comment has a line break within; make two comments of it")
+    heads = ("_",) * len(sentence.forms) if sentence.heads is None else map(str, sentence.heads)
+    lines = [f"# {comment}" for comment in sentence.comments]
+    for number, columns in enumerate(zip(*sentence[:5], heads, sentence.relations, strict=True), start=1):
+        lines.append("\t".join(map(_writable, _COLUMNS, (str(number), *columns, "_", "_"))))
+    return "\n".join((*lines, "", ""))
 
 
 def _columns(line: str, source: str, number: int) -> list[str]:
@@ -93,8 +152,27 @@ def _columns(line: str, source: str, number: int) -> list[str]:
             f"{_counted(len(columns), 'column')} where CoNLL-U has {len(_COLUMNS)}; give {' '.join(_COLUMNS)}, with a "
             f"tab between each two, _ for what is not known, and an empty line after each sentence",
         )
-    if "" in columns[:_READ]:
-        name = _COLUMNS[columns.index("")]
+    return _filled(columns, _COLUMNS[:_READ], source, number)
+
+
+def _columns_of_tab(line: str, source: str, number: int, word: int) -> list[str]:
+    """The columns as they would stand in CoNLL-U, up to the last that is read."""
+    columns = line.split("\t")
+    if len(columns) not in (len(_TAB) - 1, len(_TAB)):
+        raise _error(
+            source,
+            number,
+            f"{_counted(len(columns), 'column')} where Malt-TAB has {len(_TAB)}, or {len(_TAB) - 1}; give "
+            f"{' '.join(_TAB)}, with a tab between each two, and an empty line after each sentence",
+        )
+    form, tag, head, *relation = _filled(columns, _TAB, source, number)
+    return [str(word), form, "_", tag, tag, "_", head, *(relation or "_")]
+
+
+def _filled(columns: list[str], names: tuple[str, ...], source: str, number: int) -> list[str]:
+    """The columns, if none of those that have a name is empty."""
+    if "" in columns[: len(names)]:
+        name = names[columns.index("")]
         raise _error(source, number, f"the column {name} is empty; write _ for what is not known")
     return columns
 
@@ -165,6 +243,14 @@ def _head(column: str, word: int, words: int, source: str, number: int) -> int:
     if head == word:
         raise _error(source, number, f"the word {word} is its own HEAD; {remedy}")
     return head
+
+
+def _writable(name: str, value: str) -> str:
+    if not value or "\t" in value or "\n" in value:
+        raise ValueError(
+            f"the {name} {value!r} cannot be written; give _ for what is not known, and no tab or line break"
+        )
+    return value
 
 
 def _counted(count: int, thing: str) -> str:

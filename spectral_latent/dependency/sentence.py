@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from bisect import bisect
+from collections.abc import Sequence
 from typing import NamedTuple
 
 __all__ = ["DependencySentence"]
@@ -24,7 +26,7 @@ class DependencySentence(NamedTuple):
     """The words themselves."""
     lemmas: tuple[str, ...]
     upos: tuple[str, ...]
-    """Universal part-of-speech tags."""
+    """Universal part-of-speech tags, or the coarser ones of two tag sets."""
     xpos: tuple[str, ...]
     """Tags of the treebank's own tag set."""
     feats: tuple[str, ...]
@@ -36,16 +38,86 @@ class DependencySentence(NamedTuple):
     comments: tuple[str, ...] = ()
     """The sentence's comments, such as `sent_id = 7`, without # and the white space around them."""
 
-    def is_tree(self) -> bool:
-        """Whether the heads are annotated, and lead from every word to the root; several words may hang from it."""
-        if self.heads is None:
-            return False
-        walks = [0] * (len(self.heads) + 1)  # for each word, the word from which its head was first asked for
-        for start in range(1, len(walks)):
+    @staticmethod
+    def of(forms: Sequence[str], tags: Sequence[str] | None = None) -> DependencySentence:
+        """Words of which nothing is annotated but, where they are given, the tags, which are both `upos` and `xpos`.
+
+        Raises `ValueError` if there are not as many tags as words.
+
+        >>> sentence = DependencySentence.of(["Dogs", "bark"], ["NNS", "VBP"])
+        >>> sentence.upos, sentence.xpos, sentence.lemmas, sentence.heads
+        (('NNS', 'VBP'), ('NNS', 'VBP'), ('_', '_'), None)
+        """
+        blank = ("_",) * len(forms)
+        tags = blank if tags is None else tuple(tags)
+        if len(tags) != len(forms):
+            raise ValueError(f"{len(tags)} tags for {len(forms)} words; give each word one tag")
+        return DependencySentence(tuple(forms), blank, tags, tags, blank, None, blank)
+
+    @property
+    def roots(self) -> tuple[int, ...]:
+        """The numbers of the words whose head is 0.
+
+        >>> DependencySentence.of(["Yes", "!"])._replace(heads=(0, 1)).roots
+        (1,)
+        """
+        return tuple(word for word, head in enumerate(self.heads or (), start=1) if head == 0)
+
+    def dependants(self) -> list[list[int]]:
+        """For the root 0 and then for each word, the numbers of the words whose head it is, in their order.
+
+        >>> DependencySentence.of(["Big", "dogs", "bark"])._replace(heads=(2, 3, 0)).dependants()
+        [[3], [], [1], [2]]
+        """
+        below: list[list[int]] = [[] for _ in range(len(self.forms) + 1)]
+        for word, head in enumerate(self.heads or (), start=1):
+            below[head].append(word)
+        return below
+
+    def cycle(self) -> tuple[int, ...]:
+        """Words of which each is the head of the one before it and the first that of the last; none, if there are none.
+
+        >>> DependencySentence.of(["Big", "dogs", "bark"])._replace(heads=(2, 3, 2)).cycle()
+        (2, 3)
+        """
+        heads = (0, *(self.heads or ()))
+        walks = [0] * len(heads)  # for each word, the word from which its head was first asked for
+        for start in range(1, len(heads)):
             word = start
             while word and not walks[word]:
                 walks[word] = start
-                word = self.heads[word - 1]
+                word = heads[word]
             if word and walks[word] == start:
-                return False
-        return True
+                cycle = [word]
+                while (word := heads[word]) != cycle[0]:
+                    cycle.append(word)
+                return tuple(cycle)
+        return ()
+
+    def is_tree(self) -> bool:
+        """Whether the heads are annotated, and lead from every word to the root; several words may hang from it."""
+        return self.heads is not None and not self.cycle()
+
+    def is_projective(self) -> bool:
+        """Whether it is a tree whose arcs, drawn above the words with the root to their left, do not cross.
+
+        Then, and only then, the words stand in order if each is read between its left and its right dependants.
+
+        >>> sentence = DependencySentence.of(["What", "did", "you", "see", "?"])
+        >>> [sentence._replace(heads=heads).is_projective() for heads in ((2, 0, 2, 2, 2), (4, 0, 2, 2, 2))]
+        [True, False]
+        """
+        if not self.is_tree():
+            return False
+        below = self.dependants()
+        order: list[int] = []
+        waiting = [(0, False)]  # a word, and whether it waits without its dependants
+        while waiting:
+            word, is_alone = waiting.pop()
+            if is_alone:
+                order.append(word)
+            else:
+                around = [(dependant, False) for dependant in below[word]]
+                around.insert(bisect(below[word], word), (word, True))
+                waiting += reversed(around)
+        return order == list(range(len(below)))

@@ -1,5 +1,6 @@
 """Scores of parses and taggings against gold."""
 
+from spectral_latent.evaluation.attachment import AttachmentScore, score_attachments
 from spectral_latent.evaluation.brackets import BracketScores, score_brackets
 from spectral_latent.evaluation.held_out import HeldOut, with_chosen_states
 from spectral_latent.evaluation.models import (
@@ -12,6 +13,7 @@ from spectral_latent.evaluation.models import (
 from spectral_latent.evaluation.tagging import TaggingScore, many_to_one, one_to_one, score_tags, v_measure
 
 __all__ = [
+    "AttachmentScore",
     "BracketScores",
     "GoldTree",
     "HeldOut",
@@ -22,6 +24,7 @@ __all__ = [
     "evaluate_tagger",
     "many_to_one",
     "one_to_one",
+    "score_attachments",
     "score_brackets",
     "score_tags",
     "v_measure",

@@ -1,6 +1,7 @@
 """A corpus of NLTK made for a test."""
 
 from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Install:
             (tmp_path / name).write_text(text, encoding="utf-8")
         monkeypatch.setattr(nltk.data, "path", [str(tmp_path)])  # NLTK reads nowhere else
         corpus = reader(str(tmp_path), sorted(files, reverse=True), **options)
-        monkeypatch.setattr(nltk.corpus, "toy", corpus, raising=False)
+        monkeypatch.setattr(import_module("nltk.corpus"), "toy", corpus, raising=False)  # not the lazy one
         return corpus
 
     return make

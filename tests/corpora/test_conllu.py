@@ -14,33 +14,7 @@ from nltk.parse import DependencyGraph
 from spectral_latent.corpora import CorpusError, parse_conllu, read_conllu
 from spectral_latent.corpora.conllu import parse_with_lines
 from spectral_latent.dependency import DependencySentence
-
-# Anything but what divides lines and columns; a carriage return is kept within a column.
-COLUMN = st.text(st.characters(blacklist_categories=("Cs",), blacklist_characters="\t\n"), min_size=1, max_size=6)
-COMMENT = st.text(st.characters(blacklist_categories=("Cs", "Cc")), max_size=9).map(str.strip)
-
-
-@st.composite
-def sentences(draw: st.DrawFn) -> DependencySentence:
-    """A sentence with heads that need not be a tree, or without heads."""
-    size = draw(st.integers(1, 6))
-    columns = [tuple(draw(st.lists(COLUMN, min_size=size, max_size=size))) for _ in range(6)]
-    others = [st.integers(0, size).filter(lambda head, word=word: head != word) for word in range(1, size + 1)]
-    heads = draw(st.none() | st.tuples(*others))
-    return DependencySentence(*columns[:5], heads, columns[5], tuple(draw(st.lists(COMMENT, max_size=2))))
-
-
-def lines_of(sentence: DependencySentence) -> list[str]:
-    heads = sentence.heads or ("_",) * len(sentence.forms)
-    words = zip(*sentence[:5], heads, sentence.relations, strict=True)
-    return ["\t".join(map(str, (number, *columns, "_", "_"))) for number, columns in enumerate(words, start=1)]
-
-
-def written(sentences: list[DependencySentence]) -> str:
-    return "".join(
-        "".join(f"{line}\n" for line in [*(f"# {comment}" for comment in sentence.comments), *lines_of(sentence), ""])
-        for sentence in sentences
-    )
+from tests.corpora.annotated import lines_of, sentences, written
 
 
 @given(st.lists(sentences(), min_size=1, max_size=4))
@@ -80,6 +54,17 @@ def test_lines_of_words(sentences: list[DependencySentence]) -> None:
     lines = text.split("\n")
     for sentence, numbers in parse_with_lines(text):
         assert [lines[number - 1] for number in numbers] == lines_of(sentence)
+
+
+@given(st.lists(sentences(), min_size=1, max_size=3), st.integers(1, 10**6))
+def test_the_first_line_has_the_number_that_is_given(sentences: list[DependencySentence], line: int) -> None:
+    text = written(sentences)
+    found = [
+        (sentence, [number - line + 1 for number in numbers]) for sentence, numbers in parse_with_lines(text, "", line)
+    ]
+    assert found == list(parse_with_lines(text))
+    with pytest.raises(CorpusError, match=f"x, line {line + text.count(chr(10))}: 1 column"):
+        list(parse_with_lines(text + "1", "x", line))
 
 
 ROW = "{}\tdog\tdog\tNOUN\tNN\t_\t{}\tdep\t_\t_\n"

@@ -1,31 +1,82 @@
-"""Whether heads are a tree, against networkx."""
+"""Trees, cycles and crossing arcs against networkx and by enumeration of all heads."""
+
+from itertools import product
 
 import networkx as nx
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from spectral_latent.dependency import DependencySentence
 
+HEADS = st.integers(1, 8).flatmap(lambda n: st.tuples(*[st.integers(0, n)] * n))
+
 
 def sentence(heads: tuple[int, ...] | None, words: int = 0) -> DependencySentence:
-    column = ("_",) * (words if heads is None else len(heads))
-    return DependencySentence(column, column, column, column, column, heads, column)
+    return DependencySentence.of("w" * (words if heads is None else len(heads)))._replace(heads=heads)
 
 
-@given(st.integers(1, 8).flatmap(lambda n: st.tuples(*[st.integers(0, n)] * n)))
-def test_is_tree_as_networkx_has_it(heads: tuple[int, ...]) -> None:
+def graph_of(heads: tuple[int, ...]) -> nx.DiGraph:
     graph = nx.DiGraph()
     graph.add_nodes_from(range(len(heads) + 1))
     graph.add_edges_from((head, word) for word, head in enumerate(heads, start=1))
-    assert sentence(heads).is_tree() == nx.is_arborescence(graph)
+    return graph
+
+
+@given(HEADS)
+def test_is_tree_as_networkx_has_it(heads: tuple[int, ...]) -> None:
+    assert sentence(heads).is_tree() == nx.is_arborescence(graph_of(heads))
+
+
+@given(HEADS)
+def test_a_cycle_is_one_of_networkx(heads: tuple[int, ...]) -> None:
+    cycle = sentence(heads).cycle()
+    cycles = [set(words) for words in nx.simple_cycles(graph_of(heads))]
+    assert (set(cycle) in cycles) if cycles else cycle == ()
+    assert [heads[word - 1] for word in cycle] == [*cycle[1:], *cycle[:1]]
+
+
+@given(HEADS)
+def test_roots_and_dependants_as_networkx_has_them(heads: tuple[int, ...]) -> None:
+    graph = graph_of(heads)
+    dependants = sentence(heads).dependants()
+    assert dependants == [sorted(graph.successors(word)) for word in range(len(heads) + 1)]
+    assert list(sentence(heads).roots) == dependants[0]
+
+
+def test_projective_trees_by_their_definition() -> None:
+    for n in range(1, 6):
+        with_one_root = 0
+        for heads in product(range(n + 1), repeat=n):
+            graph = graph_of(heads)
+            # the words between a word and its head are beneath the head
+            expected = nx.is_arborescence(graph) and all(
+                set(range(min(arc) + 1, max(arc))) <= nx.descendants(graph, arc[0]) for arc in graph.edges
+            )
+            assert sentence(heads).is_projective() == expected, heads
+            with_one_root += expected and heads.count(0) == 1
+        assert with_one_root == [1, 2, 7, 30, 143][n - 1]
 
 
 def test_no_heads_are_no_tree() -> None:
-    assert not sentence(None, words=2).is_tree()
+    missing = sentence(None, words=2)
+    assert not missing.is_tree() and not missing.is_projective()
+    assert (missing.roots, missing.cycle(), missing.dependants()) == ((), (), [[], [], []])
+
+
+def test_words_and_tags() -> None:
+    blank = ("_", "_")
+    assert DependencySentence.of(["a", "b"]) == DependencySentence(
+        ("a", "b"), lemmas=blank, upos=blank, xpos=blank, feats=blank, heads=None, relations=blank
+    )
+    tagged = DependencySentence.of(["a", "b"], ["A", "B"])
+    assert tagged == DependencySentence.of(["a", "b"])._replace(upos=("A", "B"), xpos=("A", "B"))
+    with pytest.raises(ValueError, match="1 tags for 2 words; give each word one tag"):
+        DependencySentence.of(["a", "b"], ["A"])
 
 
 def test_long_chains_take_linear_time() -> None:
     size = 200_000
-    assert sentence(tuple(range(size))).is_tree()
-    assert sentence((*range(2, size + 1), 0)).is_tree()
+    assert sentence(tuple(range(size))).is_projective()
+    assert sentence((*range(2, size + 1), 0)).is_projective()
     assert not sentence((*range(2, size + 1), 1)).is_tree()

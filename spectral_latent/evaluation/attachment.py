@@ -1,0 +1,119 @@
+"""Attachment scores of dependency trees: how many words have the right head, and the right relation to it."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Iterable
+from dataclasses import dataclass
+from operator import and_
+
+from spectral_latent.dependency import DependencySentence
+
+__all__ = ["AttachmentScore", "score_attachments"]
+
+
+@dataclass(frozen=True)
+class AttachmentScore:
+    """Counts over words, and the fractions (0 to 1) that follow from them; a ratio over nothing is 0.
+
+    A word is punctuation if all its characters are, by Unicode's categories P, as in CoNLL-X's eval.pl and in NLTK's
+    `DependencyEvaluator`.  Scores add: that of a corpus is the sum of those of its parts.
+
+    >>> half = AttachmentScore(sentences=1, words=4, heads=3, arcs=2)
+    >>> (half + half).heads, (half + half).uas, (half + half).las
+    (6, 0.75, 0.5)
+    """
+
+    sentences: int = 0
+    complete_sentences: int = 0
+    """Sentences in which every word has its gold head."""
+    words: int = 0
+    heads: int = 0
+    """Words with their gold head."""
+    arcs: int = 0
+    """Words with their gold head and their gold relation to it."""
+    words_no_punctuation: int = 0
+    """Words that are not punctuation; so below."""
+    heads_no_punctuation: int = 0
+    arcs_no_punctuation: int = 0
+
+    @property
+    def uas(self) -> float:
+        """Unlabelled attachment score: heads / words."""
+        return _fraction(self.heads, self.words)
+
+    @property
+    def las(self) -> float:
+        """Labelled attachment score: arcs / words."""
+        return _fraction(self.arcs, self.words)
+
+    @property
+    def uas_no_punctuation(self) -> float:
+        """heads_no_punctuation / words_no_punctuation."""
+        return _fraction(self.heads_no_punctuation, self.words_no_punctuation)
+
+    @property
+    def las_no_punctuation(self) -> float:
+        """arcs_no_punctuation / words_no_punctuation."""
+        return _fraction(self.arcs_no_punctuation, self.words_no_punctuation)
+
+    @property
+    def complete(self) -> float:
+        """complete_sentences / sentences."""
+        return _fraction(self.complete_sentences, self.sentences)
+
+    def __add__(self, other: AttachmentScore) -> AttachmentScore:
+        return AttachmentScore(**{name: count + vars(other)[name] for name, count in vars(self).items()})
+
+
+def score_attachments(gold: Iterable[DependencySentence], predicted: Iterable[DependencySentence]) -> AttachmentScore:
+    """The score of predicted sentences against gold ones; relations are compared whole, subtypes included.
+
+    Raises `ValueError` if there are not as many predicted sentences as gold ones, or if a sentence does not have the
+    same words, or no heads.
+
+    >>> words = DependencySentence.of(["Dogs", "bark", "."])
+    >>> gold = words._replace(heads=(2, 0, 2), relations=("nsubj", "root", "punct"))
+    >>> score = score_attachments([gold], [gold._replace(heads=(2, 0, 1), relations=("obj", "root", "punct"))])
+    >>> score.heads, score.arcs, score.uas_no_punctuation, score.las_no_punctuation, score.complete
+    (2, 1, 1.0, 0.5, 0.0)
+    """
+    total = AttachmentScore()
+    for number, (sentence, other) in enumerate(zip(gold, predicted, strict=True), start=1):
+        if sentence.forms != other.forms:
+            raise ValueError(f"the words of sentence {number} differ in gold and prediction; parse the gold words")
+        total += _compare(sentence, other, _heads(sentence, number, "gold"), _heads(other, number, "prediction"))
+    return total
+
+
+def _heads(sentence: DependencySentence, number: int, where: str) -> tuple[int, ...]:
+    if sentence.heads is None:
+        raise ValueError(f"sentence {number} of the {where} has no heads; give a sentence that is parsed")
+    return sentence.heads
+
+
+def _compare(
+    gold: DependencySentence, predicted: DependencySentence, gold_heads: tuple[int, ...], heads: tuple[int, ...]
+) -> AttachmentScore:
+    has_head = [a == b for a, b in zip(gold_heads, heads, strict=True)]
+    has_relation = [a == b for a, b in zip(gold.relations, predicted.relations, strict=True)]
+    has_arc = [*map(and_, has_head, has_relation)]
+    is_kept = [not _is_punctuation(form) for form in gold.forms]
+    return AttachmentScore(
+        sentences=1,
+        complete_sentences=int(all(has_head)),
+        words=len(has_head),
+        heads=sum(has_head),
+        arcs=sum(has_arc),
+        words_no_punctuation=sum(is_kept),
+        heads_no_punctuation=sum(map(and_, has_head, is_kept)),
+        arcs_no_punctuation=sum(map(and_, has_arc, is_kept)),
+    )
+
+
+def _is_punctuation(form: str) -> bool:
+    return all(unicodedata.category(character).startswith("P") for character in form)
+
+
+def _fraction(part: int, whole: int) -> float:
+    return part / whole if whole else 0.0

@@ -1,0 +1,32 @@
+"""Annotated sentences at random, and a simple writer of CoNLL-U."""
+
+from hypothesis import strategies as st
+
+from spectral_latent.dependency import DependencySentence
+
+# Anything but what divides lines and columns; a carriage return is kept within a column.
+COLUMN = st.text(st.characters(blacklist_categories=("Cs",), blacklist_characters="\t\n"), min_size=1, max_size=6)
+COMMENT = st.text(st.characters(blacklist_categories=("Cs", "Cc")), max_size=9).map(str.strip)
+
+
+@st.composite
+def sentences(draw: st.DrawFn) -> DependencySentence:
+    """A sentence with heads that need not be a tree, or without heads."""
+    size = draw(st.integers(1, 6))
+    columns = [tuple(draw(st.lists(COLUMN, min_size=size, max_size=size))) for _ in range(6)]
+    others = [st.integers(0, size).filter(lambda head, word=word: head != word) for word in range(1, size + 1)]
+    heads = draw(st.none() | st.tuples(*others))
+    return DependencySentence(*columns[:5], heads, columns[5], tuple(draw(st.lists(COMMENT, max_size=2))))
+
+
+def lines_of(sentence: DependencySentence) -> list[str]:
+    heads = sentence.heads or ("_",) * len(sentence.forms)
+    words = zip(*sentence[:5], heads, sentence.relations, strict=True)
+    return ["\t".join(map(str, (number, *columns, "_", "_"))) for number, columns in enumerate(words, start=1)]
+
+
+def written(sentences: list[DependencySentence]) -> str:
+    return "".join(
+        "".join(f"{line}\n" for line in [*(f"# {comment}" for comment in sentence.comments), *lines_of(sentence), ""])
+        for sentence in sentences
+    )

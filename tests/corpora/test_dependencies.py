@@ -1,0 +1,321 @@
+"""Dependency treebanks by name, what is no tree, sentences to be parsed, and the writer of CoNLL-U."""
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+from nltk.corpus.reader import DependencyCorpusReader
+from nltk.parse import DependencyGraph
+
+from spectral_latent.corpora import (
+    CorpusError,
+    annotated_sentences,
+    dependency_trees,
+    parse_conllu,
+    sentence_from_nltk,
+    tagged_sentences,
+    to_conllu,
+)
+from spectral_latent.corpora.conllu import parse_tab_with_lines
+from spectral_latent.dependency import DependencySentence
+from tests.corpora.annotated import sentences, written
+
+Install = Callable[..., Any]
+
+
+def heads_of(trees: Any) -> list[Any]:
+    return [tree.heads for tree in trees]
+
+
+def first_forms(trees: Any) -> list[str]:
+    return [tree.forms[0] for tree in trees]
+
+
+def conll(*heads: str, form: str = "dog") -> str:
+    lines = [f"{n}\t{form}\tl\tC\tP\tf\t{head}\tdep\t_\t_\n" for n, head in enumerate(heads, start=1)]
+    return "".join([*lines, "\n"])
+
+
+def tab(*heads: str, form: str = "dog") -> str:
+    return "".join([*(f"{form}\tNN\t{head}\n" for head in heads), "\n"])
+
+
+# Writing
+
+
+@given(st.lists(sentences(), min_size=1, max_size=3))
+def test_what_is_written_is_read_again(sentences: list[DependencySentence]) -> None:
+    text = "".join(map(to_conllu, sentences))
+    assert text == written(sentences)
+    assert list(parse_conllu(text)) == sentences
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"forms": ("a", "")}, "the FORM '' cannot be written; give _"),
+        ({"lemmas": ("a\tb", "_")}, r"the LEMMA 'a\\tb' cannot be written"),
+        ({"relations": ("_", "a\nb")}, r"the DEPREL 'a\\nb' cannot"),
+        ({"comments": ("a", "b\nc")}, "a comment has a line break"),
+        ({"heads": (0,)}, "shorter"),
+        ({"xpos": ("A",) * 3}, "longer"),
+    ],
+)
+def test_what_cannot_be_written(change: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        to_conllu(DependencySentence.of(["a", "b"])._replace(**change))
+    with pytest.raises(ValueError, match="without words"):
+        to_conllu(DependencySentence.of([]))
+
+
+def test_universal_dependencies_are_written_as_they_were(shared_file: Callable[[str], Path]) -> None:
+    text = shared_file("ud/id_gsd/id_gsd-ud-dev.conllu").read_text(encoding="utf-8")
+    for sentence, block in zip(parse_conllu(text), text.strip().split("\n\n"), strict=True):
+        lines = [line for line in block.split("\n") if not re.match("[0-9]+-", line)]
+        expected = [line if line.startswith("#") else re.sub("\t[^\t]+\t[^\t]+$", "\t_\t_", line) for line in lines]
+        assert to_conllu(sentence) == "\n".join([*expected, "", ""])
+
+
+# Malt-TAB
+
+CELL = st.text(st.characters(blacklist_categories=("Cs", "Zs", "Zl", "Zp", "Cc")), min_size=1, max_size=5)
+
+
+@given(sentences(), st.data())
+def test_malt_tab_as_nltk_reads_it(sentence: DependencySentence, data: st.DataObject) -> None:
+    size = len(sentence.forms)
+    heads = sentence.heads or (0,) * size
+    forms, tags, relations = (data.draw(st.tuples(*[CELL] * size)) for _ in range(3))
+    relations = tuple("ROOT" if head == 0 else name for head, name in zip(heads, relations, strict=True))
+    assume(0 in heads)  # or NLTK warns
+    for columns in ((forms, tags, heads), (forms, tags, heads, relations)):
+        text = "".join("\t".join(map(str, cells)) + "\n" for cells in zip(*columns, strict=True))
+        ((read, lines),) = parse_tab_with_lines(text)
+        assert lines == list(range(1, size + 1))
+        theirs = sentence_from_nltk(DependencyGraph(text, cell_separator="\t"))
+        assert read == theirs._replace(lemmas=("_",) * size)
+
+
+def test_lines_and_line_ends_of_malt_tab() -> None:
+    text = f"\n{tab('0')} \n\n#\t#\t2\nb\tB\t0"
+    for variant in (text, text.replace("\n", "\r\n"), f"\ufeff{text}"):
+        found = list(parse_tab_with_lines(variant))
+        assert [(sentence.forms, sentence.heads, lines) for sentence, lines in found] == [
+            (("dog",), (0,), [2]),
+            (("#", "b"), (2, 0), [6, 7]),
+        ]
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        (f"{tab('0')}dog\tNN\n", "line 3: 2 columns where Malt-TAB has 4, or 3; give FORM TAG HEAD DEPREL"),
+        (f"{tab('0')}dog NN 0\n", "line 3: 1 column where"),
+        (f"{tab('0')}dog\tNN\t0\troot\t_\n", "line 3: 5 columns where"),
+        (f"{tab('0')}dog\t\t0\n", "line 3: the column TAG is empty; write _"),
+        (f"{tab('0')}dog\tNN\t0\t\n", "line 3: the column DEPREL is empty"),
+        (tab("2", "x"), "line 2: the HEAD 'x' is not a number"),
+        (tab("2", "3"), "line 2: the HEAD 3 in a sentence of 2 words"),
+        (tab("0", "2"), "line 2: the word 2 is its own HEAD"),
+        (tab("0", "_"), "line 2: no HEAD where other words"),
+        (" \r\n\n", "no sentences; give lines of FORM TAG HEAD"),
+    ],
+)
+def test_errors_in_malt_tab(text: str, problem: str) -> None:
+    with pytest.raises(CorpusError) as caught:
+        list(parse_tab_with_lines(text, "a.dp"))
+    assert str(caught.value).startswith("a.dp")
+    assert problem in str(caught.value)
+
+
+# Treebanks by name
+
+
+def test_formats_are_known_by_their_columns(tmp_path: Path) -> None:
+    file = tmp_path / "unnamed"
+    for text in (f"# a\tb\tc\n\n{conll('2', '0')}", tab("2", "0"), f"#\t#\t2\n{tab('0')}", "a\tA\t2\tx\nb\tB\t0\ty\n"):
+        file.write_text(text)
+        assert heads_of(dependency_trees(file)) == heads_of(dependency_trees(str(file))) == [(2, 0)]
+    for name in ("a.dp", "a.TAB"):
+        (tmp_path / name).write_text("dog NN 0\n")
+        with pytest.raises(CorpusError, match="1 column where Malt-TAB has 4, or 3"):
+            list(dependency_trees(tmp_path / name))
+
+
+def test_conll_x(tmp_path: Path) -> None:
+    file = tmp_path / "a.conllx"
+    file.write_text("1\tCathy\tCathy\tN\tN\teigen|ev\t2\tsu\t_\t_\n2\tzag\tzie\tV\tVf\t_\t0\tROOT\t0\tROOT\n")
+    expected = DependencySentence(
+        ("Cathy", "zag"), ("Cathy", "zie"), ("N", "V"), ("N", "Vf"), ("eigen|ev", "_"), (2, 0), ("su", "ROOT")
+    )
+    assert list(dependency_trees(file)) == list(annotated_sentences(file)) == [expected]
+
+
+def test_folders(tmp_path: Path) -> None:
+    for name in ("b/x.conllu", "a.CONLLX", "d.conll"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(conll("0", form=name))
+    for name in ("c.dp", "e.tab"):
+        (tmp_path / name).write_text(tab("0", form=name))
+    for name in (".git/y.conllu", ".z.dp", "notes.txt"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text("no tree")
+    expected = ["a.CONLLX", "b/x.conllu", "c.dp", "d.conll", "e.tab"]
+    assert first_forms(dependency_trees(tmp_path)) == first_forms(annotated_sentences(tmp_path)) == expected
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    with pytest.raises(CorpusError, match=r"no dependency treebank files here; give .*\*\.conllu"):
+        dependency_trees(empty)
+    with pytest.raises(CorpusError, match=r"none\.conllu: No such file"):
+        dependency_trees(tmp_path / "none.conllu")
+
+
+def test_several_roots_are_kept(tmp_path: Path) -> None:
+    file = tmp_path / "a.conllx"
+    file.write_text(conll("0", "1", "0"))
+    assert [tree.roots for tree in dependency_trees(file)] == [(1, 3)]
+
+
+@pytest.mark.parametrize(
+    ("heads", "line", "problem"),
+    [
+        (("_", "_"), 1, "no word has a HEAD; give one to each, or leave the sentence out"),
+        (("2", "1"), 1, "no word has the HEAD 0; give it to the root"),
+        (("0", "3", "2"), 2, "the heads lead in a circle, from 2 'dog' to 3 'dog' to 2 'dog'; give one of these"),
+        (("2", "4", "0", "5", "2"), 2, "from 2 'dog' to 4 'dog' to 5 'dog' to 2 'dog'"),
+        (("2", "3"), 2, "the HEAD 3 in a sentence of 2 words"),
+    ],
+)
+@pytest.mark.parametrize(("name", "write"), [("a.conllu", conll), ("a.dp", tab)])
+def test_what_is_no_tree(
+    heads: tuple[str, ...], line: int, problem: str, name: str, write: Callable[..., str], tmp_path: Path
+) -> None:
+    file = tmp_path / name
+    good = write("2", "0") * 2  # six lines
+    file.write_text(good + write(*heads))
+    trees = dependency_trees(file)
+    assert [next(trees).heads, next(trees).heads] == [(2, 0), (2, 0)]
+    with pytest.raises(CorpusError) as caught:
+        next(trees)
+    where = f"{file}, line {line + 6}: " if "in a sentence" in problem else f"{file}, sentence 3, line {line + 6}: "
+    assert str(caught.value).startswith(where)
+    assert problem in str(caught.value)
+
+
+LINES = [line for write in (conll, tab) for head in "_0123" for line in write(head).splitlines() if line]
+
+
+@given(st.lists(st.sampled_from([*LINES, LINES[1].replace("1", "2", 1), "", "#"])))
+def test_any_lines_give_trees_or_the_error(lines: list[str]) -> None:
+    with TemporaryDirectory() as folder:
+        file = Path(folder, "any")
+        file.write_text("\n".join(lines))
+        try:
+            trees = list(dependency_trees(file))
+        except CorpusError as error:
+            assert str(error).startswith(str(file)) and ";" in str(error)
+        else:
+            assert trees and all(tree.is_tree() for tree in trees)
+            assert sum(len(tree.forms) for tree in trees) == len([line for line in lines if "\t" in line])
+
+
+# Sentences to be parsed
+
+
+def test_heads_may_be_missing_or_no_tree(tmp_path: Path) -> None:
+    text = conll("_", "_") + conll("2", "1")
+    (tmp_path / "a.conll").write_text(text)
+    (tmp_path / "b.dp").write_text(tab("_") + tab("0"))
+    assert list(annotated_sentences(tmp_path / "a.conll")) == list(parse_conllu(text))
+    assert heads_of(annotated_sentences(tmp_path)) == [None, (2, 1), None, (0,)]
+
+
+def test_tagged_and_plain_text(tmp_path: Path) -> None:
+    tagged, plain = tmp_path / "tagged", tmp_path / "plain"
+    for folder in (tagged, plain):
+        folder.mkdir()
+    (tagged / "a.pos").write_text("a/A b/B\n\nc/C\n")
+    (plain / "a.txt").write_text("a/b/A c\nd/D\n")
+    (plain / "b.txt").write_text("a/A\nb/B\n")
+    with_tags = [DependencySentence.of(["a", "b"], ["A", "B"]), DependencySentence.of(["c"], ["C"])]
+    without = [DependencySentence.of(["a/b/A", "c"]), DependencySentence.of(["d/D"])]
+    assert list(annotated_sentences(tagged)) == list(annotated_sentences(str(tagged / "a.pos"))) == with_tags
+    assert list(annotated_sentences(plain / "a.txt")) == without
+    assert [sentence.upos for sentence in annotated_sentences(plain / "b.txt")] == [("A",), ("B",)]
+    (tagged / "b.pos").write_text("a/A\nb\n")
+    with pytest.raises(CorpusError, match=r"b\.pos, line 2: 'b' is not a word/TAG"):
+        list(annotated_sentences(tagged / "b.pos"))
+    (tagged / "c.pos").write_text("b\n")
+    with pytest.raises(CorpusError, match=r"c\.pos, line 1: 'b' is not a word/TAG"):
+        list(annotated_sentences(tagged / "c.pos"))
+    with pytest.raises(CorpusError, match="none: No such file"):
+        annotated_sentences(tmp_path / "none")
+
+
+def test_errors_in_tables_are_not_taken_for_text(tmp_path: Path) -> None:
+    for name in ("a.conllu", "a.dp"):
+        file = tmp_path / name
+        file.write_text("Dogs bark\n")
+        with pytest.raises(CorpusError, match=f"{name}, line 1: 1 column where"):
+            list(annotated_sentences(file))
+    with pytest.raises(CorpusError, match=r"a\.conllu, line 1: 1 column where"):
+        list(annotated_sentences(tmp_path))
+
+
+# NLTK
+
+
+def test_corpora_of_nltk(install: Install) -> None:
+    install({"a.train": conll("0", "1"), "b.test": tab("2", "0") + tab("2", "1")}, DependencyCorpusReader)
+    assert heads_of(annotated_sentences("nltk:toy")) == [(0, 1), (2, 0), (2, 1)]
+    trees = dependency_trees("nltk:toy:train")
+    assert [next(trees).heads, next(trees).heads] == [(0, 1), (2, 0)]
+    with pytest.raises(CorpusError, match=r"nltk:toy, file b\.test, sentence 2, line 4: no word has the HEAD 0"):
+        next(trees)
+
+
+def test_parts_by_sentence_of_a_single_file(install: Install) -> None:
+    install({"a.dp": "".join(tab("0", form=str(n)) for n in range(1, 21))}, DependencyCorpusReader)
+    assert first_forms(dependency_trees("nltk:toy:test")) == ["9", "19"]
+    assert first_forms(annotated_sentences("nltk:toy:dev")) == ["8", "18"]
+
+
+def test_other_corpora_of_nltk(install: Install) -> None:
+    install({"a.mrg": "(S (NN dog))\n"})
+    with pytest.raises(CorpusError, match="nltk:toy: no dependency treebank; give one such as nltk:dependency_tree"):
+        list(dependency_trees("nltk:toy"))
+    assert list(annotated_sentences("nltk:toy")) == [DependencySentence.of(["dog"], ["NN"])]
+    for name in ("nosuchcorpus", "stopwords_"):
+        with pytest.raises(CorpusError, match="NLTK has no such dependency treebank; give one such as nltk:dependency"):
+            dependency_trees(f"nltk:{name}")
+        with pytest.raises(CorpusError, match="NLTK has no such corpus"):
+            annotated_sentences(f"nltk:{name}")
+    with pytest.raises(CorpusError, match="no part 'tset'"):
+        dependency_trees("nltk:toy:tset")
+
+
+def test_dependency_treebank_is_that_of_nltk(require_corpus: Callable[[str], Any]) -> None:
+    corpus = require_corpus("dependency_treebank")
+    trees = list(dependency_trees("nltk:dependency_treebank"))
+    assert len(trees) == 3914
+    for tree, graph in zip(trees, corpus.parsed_sents(), strict=True):
+        assert tree == sentence_from_nltk(graph)._replace(lemmas=tree.lemmas)
+    assert all(len(tree.roots) == 1 and tree.is_projective() for tree in trees)
+    parts = {part: list(dependency_trees(f"nltk:dependency_treebank:{part}")) for part in ("train", "dev", "test")}
+    assert {part: len(trees) for part, trees in parts.items()} == {"train": 2936, "dev": 555, "test": 423}
+    assert parts["test"] == list(annotated_sentences("nltk:dependency_treebank:test"))
+    assert [tree.forms for tree in parts["dev"]] == [
+        tuple(word for word, _ in pairs) for pairs in tagged_sentences("nltk:dependency_treebank:dev")
+    ]
+
+
+def test_universal_dependencies(shared_file: Callable[[str], Path]) -> None:
+    trees = list(dependency_trees(shared_file("ud/de_gsd")))
+    assert len(trees) == 799 + 977
+    assert sum(not tree.is_projective() for tree in trees) == 48 + 93
+    assert all(len(tree.roots) == 1 for tree in trees)

@@ -1,0 +1,112 @@
+"""Attachment scores against NLTK's evaluator, against counting, and on what MSTParser wrote."""
+
+from collections.abc import Callable
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from nltk.parse import DependencyEvaluator
+
+from spectral_latent.corpora import dependency_trees, sentence_to_nltk
+from spectral_latent.dependency import DependencySentence
+from spectral_latent.evaluation import AttachmentScore, score_attachments
+
+FORM = st.sampled_from(["a", "b.", ",", "--", "“", "。", "$", "+", "%"])
+RELATION = st.sampled_from(["_", "x", "y"])
+
+
+@st.composite
+def pairs(draw: st.DrawFn) -> tuple[DependencySentence, DependencySentence]:
+    """A sentence with two annotations of its heads and relations."""
+    size = draw(st.integers(1, 5))
+    words = DependencySentence.of(draw(st.lists(FORM, min_size=size, max_size=size)))
+    others = [st.sampled_from([head for head in range(size + 1) if head != word]) for word in range(1, size + 1)]
+    first, second = (
+        words._replace(heads=draw(st.tuples(*others)), relations=draw(st.tuples(*[RELATION] * size))) for _ in range(2)
+    )
+    return first, second
+
+
+def by_nltk(gold: list[DependencySentence], predicted: list[DependencySentence]) -> tuple[float, float]:
+    graphs = ([sentence_to_nltk(sentence) for sentence in sentences] for sentences in (predicted, gold))
+    las, uas = DependencyEvaluator(*graphs).eval()
+    return uas, las
+
+
+@given(st.lists(pairs(), min_size=1, max_size=4))
+def test_score_is_a_count_and_nltk_agrees(sentences: list[tuple[DependencySentence, DependencySentence]]) -> None:
+    gold, predicted = ([pair[side] for pair in sentences] for side in (0, 1))
+    score = score_attachments(iter(gold), iter(predicted))
+    words = [
+        (form not in {",", "--", "“", "。", "%"}, heads[0] == heads[1], relations[0] == relations[1])
+        for a, b in sentences
+        for form, heads, relations in zip(
+            a.forms, zip(a.heads, b.heads, strict=True), zip(a.relations, b.relations, strict=True), strict=True
+        )
+    ]
+    kept = [word for word in words if word[0]]
+    assert score == AttachmentScore(
+        sentences=len(sentences),
+        complete_sentences=sum(a.heads == b.heads for a, b in sentences),
+        words=len(words),
+        heads=sum(has_head for _, has_head, _ in words),
+        arcs=sum(has_head and has_relation for _, has_head, has_relation in words),
+        words_no_punctuation=len(kept),
+        heads_no_punctuation=sum(has_head for _, has_head, _ in kept),
+        arcs_no_punctuation=sum(has_head and has_relation for _, has_head, has_relation in kept),
+    )
+    assert score == sum((score_attachments([a], [b]) for a, b in sentences), AttachmentScore())
+    assert score.complete * score.sentences == pytest.approx(score.complete_sentences)
+    assert score.uas * score.words == pytest.approx(score.heads)
+    assert score.las * score.words == pytest.approx(score.arcs)
+    if kept:
+        assert (score.uas_no_punctuation, score.las_no_punctuation) == by_nltk(gold, predicted)
+
+
+def test_every_field_is_additive() -> None:
+    ones = AttachmentScore(**{field.name: 1 for field in fields(AttachmentScore)})
+    assert ones + ones == AttachmentScore(**{field.name: 2 for field in fields(AttachmentScore)})
+
+
+def test_nothing_to_score() -> None:
+    score = score_attachments([], [])
+    assert (score.uas, score.las, score.uas_no_punctuation, score.las_no_punctuation, score.complete) == (0.0,) * 5
+
+
+def test_sentences_must_agree() -> None:
+    one, other = (DependencySentence.of(["a", form])._replace(heads=(2, 0)) for form in "bc")
+    with pytest.raises(ValueError, match="words of sentence 2 differ in gold and prediction; parse the gold words"):
+        score_attachments([one, one], [one, other])
+    with pytest.raises(ValueError, match="words of sentence 1 differ"):
+        score_attachments([one], [DependencySentence.of(["a"])._replace(heads=(0,))])
+    with pytest.raises(ValueError, match="shorter"):
+        score_attachments([one, one], [one])
+    with pytest.raises(ValueError, match="longer"):
+        score_attachments([one], [one, one])
+    with pytest.raises(ValueError, match="sentence 1 of the gold has no heads"):
+        score_attachments([one._replace(heads=None)], [one])
+    with pytest.raises(ValueError, match="sentence 1 of the prediction has no heads; give a sentence that is parsed"):
+        score_attachments([one], [one._replace(heads=None)])
+
+
+def test_first_candidates_of_mstparser(
+    require_corpus: Callable[[str], Any], shared_file: Callable[[str], Path]
+) -> None:
+    require_corpus("dependency_treebank")
+    lines = shared_file("nbest/mstparser.test.heads").read_text(encoding="utf-8").split("\n")
+    heads = [tuple(map(int, line.split("\t")[2].split())) for line in lines if line.startswith("0\t")]
+    gold = list(dependency_trees("nltk:dependency_treebank:test"))
+    predicted = [tree._replace(heads=found) for tree, found in zip(gold, heads, strict=True)]
+    score = score_attachments(gold, predicted)
+    assert round(100 * score.uas, 1) == 87.1
+    assert score.uas_no_punctuation == by_nltk(gold, predicted)[0]
+    assert (score.las, score.las_no_punctuation) == (score.uas, score.uas_no_punctuation)
+    # 88.4 is without the opening quotation mark `` too, which to Unicode is two symbols and no punctuation
+    mended = [
+        [tree._replace(forms=tuple("''" if form == "``" else form for form in tree.forms)) for tree in trees]
+        for trees in (gold, predicted)
+    ]
+    assert round(100 * score_attachments(*mended).uas_no_punctuation, 1) == 88.4
