@@ -138,7 +138,8 @@ class ConstituencyModel:
 
         Its rules are those of `operators_for` the sentence.
         """
-        return self.grammar.forest(self.grammar.read(words))
+        spans = self.grammar.forest(self.grammar.read(words))
+        return None if spans is None else spans.forest
 
     def operators_for(self, words: Sequence[str]) -> ObservableOperators:
         """The latent operators with leaf rules for those words of a sentence that are unseen."""
@@ -170,9 +171,10 @@ class ConstituencyModel:
         if k < 1:
             raise ValueError(f"k must be at least 1, not {k}")
         read = self.grammar.read(words)
-        forest = self.grammar.forest(read)
-        if forest is None:
+        spans = self.grammar.forest(read)
+        if spans is None:
             return [self.fallback(words)]
+        forest = spans.forest
         operators = self.grammar.operators_for(read)
         mu = self._marginals(operators, forest)
         if k == 1:

@@ -190,6 +190,7 @@ def embedded_truth() -> ConstituencyModel:
             tags=[],
             family=np.full(len(grammar.labels), -1),
             lexicon=Lexicon(grammar.words),
+            seen=np.ones(len(grammar.operators.rules.binary), dtype=bool),
             prior=counts.sum(axis=1) / counts.sum(),
             plain=collapse(grammar.operators),
             operators=grammar.operators,

@@ -22,7 +22,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from spectral_latent.operators import ObservableOperators
-from spectral_latent.trees import FloatArray, IntArray
+from spectral_latent.trees import BoolArray, FloatArray, IntArray
 
 __all__ = ["Chart", "PlainGrammar", "Tagging", "extract", "fill"]
 
@@ -33,24 +33,27 @@ _LOWEST = -(1 << 40)
 class PlainGrammar(NamedTuple):
     """A one-state grammar, its binary rules sorted by parent (as in `Rules`) and by left child."""
 
-    rules: IntArray  # (R2, 3) sorted by parent, left, right
-    weight: FloatArray  # (R2,)
+    rules: IntArray  # (R, 3) sorted by parent, left, right
+    number: IntArray  # (R,) row of `Rules.binary`
+    weight: FloatArray  # (R,)
     of_parent: IntArray  # (S + 1,) rules of parent a: of_parent[a] ... of_parent[a+1] - 1
-    by_left: IntArray  # (R2, 2) parent and right child, sorted by left child
-    left_weight: FloatArray  # (R2,)
+    by_left: IntArray  # (R, 2) parent and right child, sorted by left child
+    left_weight: FloatArray  # (R,)
     of_left: IntArray  # (S + 1,)
     root: FloatArray  # (S,)
     prior: FloatArray  # (S,) share of each symbol among the nodes of a treebank
 
     @staticmethod
-    def of(operators: ObservableOperators, prior: FloatArray) -> PlainGrammar:
-        """From operators with one state per symbol."""
+    def of(operators: ObservableOperators, prior: FloatArray, used: BoolArray | None = None) -> PlainGrammar:
+        """From operators with one state per symbol; used: (R2,) the binary rules to take, all if not given."""
         packed = operators.packed
-        rules, ends = packed.binary_rules, np.arange(operators.n_symbols + 1)
-        weight = packed.data.copy()
+        number = np.arange(len(packed.binary_rules)) if used is None else np.flatnonzero(used)
+        rules, ends = packed.binary_rules[number], np.arange(operators.n_symbols + 1)
+        weight = packed.data[number]
         order = np.argsort(rules[:, 1], kind="stable")
         return PlainGrammar(
             rules,
+            number,
             weight,
             np.searchsorted(rules[:, 0], ends),
             np.ascontiguousarray(rules[order][:, [0, 2]]),
@@ -201,10 +204,11 @@ def _expand(
             share[right[at], c] += weight * x
             posterior = weight * x * y
             if posterior > threshold:
-                edges = _appended(edges, n_edges, r, left[at] * n_symbols + b, right[at] * n_symbols + c)
+                b_item, c_item = left[at] * n_symbols + b, right[at] * n_symbols + c
+                edges = _appended(edges, n_edges, grammar.number[r], b_item, c_item)
                 n_edges += 1
             elif posterior > best:
-                best, best_rule = posterior, r
+                best, best_rule = posterior, grammar.number[r]
                 best_left, best_right = left[at] * n_symbols + b, right[at] * n_symbols + c
     if n_edges == before and best > 0.0:
         edges = _appended(edges, n_edges, best_rule, best_left, best_right)

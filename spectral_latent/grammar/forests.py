@@ -3,15 +3,24 @@
 from __future__ import annotations
 
 from copy import copy
+from typing import NamedTuple
 
 import numpy as np
 
 from spectral_latent.grammar.charts import PlainGrammar, Tagging, extract, fill
 from spectral_latent.lexicon import UnseenLeaves
 from spectral_latent.operators import ObservableOperators
-from spectral_latent.trees import FloatArray, Forest, IntArray
+from spectral_latent.trees import BoolArray, FloatArray, Forest, IntArray
 
-__all__ = ["ForestBuilder"]
+__all__ = ["ForestBuilder", "SpanForest"]
+
+
+class SpanForest(NamedTuple):
+    """A forest of one sentence; item i is over the words first[i] ... end[i] - 1, both (I,)."""
+
+    forest: Forest
+    first: IntArray
+    end: IntArray
 
 
 class ForestBuilder:
@@ -21,13 +30,19 @@ class ForestBuilder:
     prior: (S,) share of each symbol among the nodes of a treebank.
     threshold: least posterior of an edge; see `charts.extract`.
     family: (S,) the family of each symbol over words; of use only where the families of words are given.
+    used: (R2,) the binary rules that charts use, all if not given.
     """
 
     def __init__(
-        self, operators: ObservableOperators, prior: FloatArray, threshold: float, family: IntArray | None = None
+        self,
+        operators: ObservableOperators,
+        prior: FloatArray,
+        threshold: float,
+        family: IntArray | None = None,
+        used: BoolArray | None = None,
     ) -> None:
         self.family = np.full(operators.n_symbols, -1) if family is None else family
-        self.grammar = PlainGrammar.of(operators, prior)
+        self.grammar = PlainGrammar.of(operators, prior, used)
         self.threshold = threshold
         self.leaf_symbol = operators.rules.leaf[:, 0]
         self.leaf_weight = operators.leaf[:, 0]
@@ -65,7 +80,7 @@ class ForestBuilder:
             return int(self.leaf_symbol[np.argmax(self.grammar.prior[self.leaf_symbol])])
         return int(tagging.symbol[np.argmax(tagging.weight * self.grammar.prior[tagging.symbol])])
 
-    def build(self, terminals: IntArray, beam: float, family: IntArray | None = None) -> Forest | None:
+    def build(self, terminals: IntArray, beam: float, family: IntArray | None = None) -> SpanForest | None:
         """The pruned forest of a sentence of terminals (n,); None if nothing within the beam derives it.
 
         beam: see `charts.fill`.  family: see `tagging`.
@@ -75,14 +90,16 @@ class ForestBuilder:
         items, sizes, edges, n_roots = extract(self.grammar, chart, tagging, self.threshold)
         return self._forest(items, sizes, edges, n_roots) if n_roots else None
 
-    def _forest(self, items: IntArray, sizes: IntArray, edges: IntArray, n_roots: int) -> Forest:
+    def _forest(self, items: IntArray, sizes: IntArray, edges: IntArray, n_roots: int) -> SpanForest:
         """The forest of items and edges that were listed from the top down: their order is reversed."""
         n_items, n_symbols = len(items), len(self.grammar.root)
         order = np.argsort(items)
         children = edges[::-1, 1:]
         number = n_items - 1 - order[np.minimum(np.searchsorted(items, children, sorter=order), n_items - 1)]
         left, right = np.where(children < 0, -1, number).T
-        return Forest(
+        cell = items[::-1] // n_symbols
+        end = np.floor((1 + np.sqrt(1 + 8 * cell)) / 2).astype(np.int64)
+        forest = Forest(
             symbol=items[::-1] % n_symbols,
             start=np.concatenate([[0], np.cumsum(sizes[::-1])]),
             rule=np.ascontiguousarray(edges[::-1, 0]),
@@ -91,3 +108,4 @@ class ForestBuilder:
             root=np.arange(n_items - n_roots, n_items),
             component=np.zeros(n_roots, dtype=np.int64),
         )
+        return SpanForest(forest, cell - end * (end - 1) // 2, end)

@@ -24,17 +24,19 @@ from spectral_latent.estimation import (
     FeatureColumns,
     LeafMoments,
     Listener,
+    RuleCounts,
     TrainingData,
     Unseen,
     estimate,
     relative_frequencies,
     silent,
 )
-from spectral_latent.grammar.forests import ForestBuilder
+from spectral_latent.grammar.floors import floored_weights, whatever
+from spectral_latent.grammar.forests import ForestBuilder, SpanForest
 from spectral_latent.inference import Weight, tree_weights
 from spectral_latent.lexicon import Lexicon, LexiconOptions, SpellingModel, UnseenLeaves, UnseenWords, smooth_emissions
 from spectral_latent.operators import ObservableOperators, arrays_of, operators_from
-from spectral_latent.trees import BoolArray, FloatArray, Forest, IntArray, SkeletalTrees
+from spectral_latent.trees import BoolArray, FloatArray, Forest, IntArray, Rules, SkeletalTrees
 
 __all__ = ["GrammarData", "GrammarOptions", "LatentGrammar", "ReadWords"]
 
@@ -46,6 +48,8 @@ class GrammarOptions:
     absolute: marginals are taken by absolute value before the arg max (slides 21, 22).
     fragments: trees to add that consist of any one phrase, so that fragments can be parsed; see `solve`.
     beam, threshold: what the plain PCFG prunes; see `charts.fill` and `charts.extract`.
+    floor: where the estimated weight of a part of a tree is less than this share of the plain PCFG's, that one stands
+    in for it when trees are scored, so that no weight is negative; None for estimates as they are.  See `floors`.
     """
 
     estimator: EstimatorOptions = field(default_factory=EstimatorOptions)
@@ -54,6 +58,7 @@ class GrammarOptions:
     fragments: float = 0.1
     beam: float = 1e-6
     threshold: float = 1e-4
+    floor: float | None = None
 
 
 class ReadWords(NamedTuple):
@@ -72,12 +77,14 @@ class GrammarData:
     """A treebank made ready for estimation: what every grammar learnt from it shares.
 
     family: (S,) of each symbol over words, -1 of others.
+    seen: (R2,) the binary rules that the treebank has; charts try these alone first.
     """
 
     options: GrammarOptions
     tags: list[str]
     family: IntArray
     lexicon: Lexicon
+    seen: BoolArray
     prior: FloatArray
     plain: ObservableOperators
     data: TrainingData
@@ -91,10 +98,11 @@ class GrammarData:
         tags: list[str],
         family: IntArray,
         options: GrammarOptions,
+        unseen_rules: RuleCounts | None = None,
     ) -> GrammarData:
         """Learn the spelling of `words`, the trees' terminals, and count rules.
 
-        opens: whether each leaf, in node order, opens a sentence.
+        opens: whether each leaf, in node order, opens a sentence.  unseen_rules: to be counted besides.
         """
         leaf = trees.is_leaf
         spelling = SpellingModel.train(words, trees.terminal[leaf], family[trees.symbol[leaf]], None, opens, len(tags))
@@ -103,9 +111,10 @@ class GrammarData:
         def smooth(moments: LeafMoments) -> tuple[IntArray, FloatArray]:
             return smooth_emissions(lexicon, moments, family)
 
-        unseen = Unseen(smooth, options.fragments)
+        unseen = Unseen(smooth, options.fragments, unseen_rules or RuleCounts())
         prior, plain = np.bincount(trees.symbol) / trees.n_nodes, relative_frequencies(trees, unseen)
-        return GrammarData(options, tags, family, lexicon, prior, plain, TrainingData(trees, features, unseen))
+        seen = Rules.find(trees.rules.binary, plain.rules.binary) >= 0
+        return GrammarData(options, tags, family, lexicon, seen, prior, plain, TrainingData(trees, features, unseen))
 
     def estimate(self, *, jobs: int = 1, listener: Listener = silent) -> LatentGrammar:
         """The grammar by the estimator of the options; on several processes with the same result."""
@@ -113,7 +122,8 @@ class GrammarData:
 
     def grammar(self, operators: ObservableOperators) -> LatentGrammar:
         """The grammar with these latent operators."""
-        return LatentGrammar(self.options, self.tags, self.family, self.lexicon, self.prior, self.plain, operators)
+        parts = (self.lexicon, self.seen, self.prior, self.plain)
+        return LatentGrammar(self.options, self.tags, self.family, *parts, operators)
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,6 +134,7 @@ class LatentGrammar:
     tags: list[str]
     family: IntArray
     lexicon: Lexicon
+    seen: BoolArray
     prior: FloatArray
     plain: ObservableOperators
     operators: ObservableOperators
@@ -132,9 +143,20 @@ class LatentGrammar:
         if not self.plain.rules.equals(self.operators.rules):
             raise ValueError("the plain and the latent grammar must number the same rules")
 
+    def _charts(self, used: BoolArray) -> ForestBuilder:
+        return ForestBuilder(self.plain, self.prior, self.options.threshold, self.family, used)
+
     @cached_property
     def _forests(self) -> ForestBuilder:
-        return ForestBuilder(self.plain, self.prior, self.options.threshold, self.family)
+        return self._charts(self.seen)
+
+    @cached_property
+    def _full_forests(self) -> ForestBuilder:
+        return self._forests if self.seen.all() else self._charts(np.ones_like(self.seen))
+
+    @cached_property
+    def _stand_in(self) -> FloatArray:
+        return whatever(self.operators, self.plain)
 
     @cached_property
     def _unseen(self) -> UnseenWords | None:
@@ -156,14 +178,18 @@ class LatentGrammar:
             return ReadWords(np.concatenate([np.zeros(0, dtype=np.int64), *terminals]), UnseenLeaves.none(), family)
         return ReadWords(*self._unseen.read(sentences, least, family), family)
 
-    def forest(self, read: ReadWords) -> Forest | None:
+    def forest(self, read: ReadWords) -> SpanForest | None:
         """The pruned forest of a sentence; None if the grammar cannot derive it, whatever the words' tags.
 
         Its rules are those of `operators_for` the sentence.
         """
-        unknown = ReadWords(np.full(len(read.terminals), self.lexicon.unknown), read.leaves)
-        for attempt, beam in ((read, self.options.beam), (read, 0.0), (unknown, 0.0)):
-            forest = self._forests.with_leaves(read.leaves).build(attempt.terminals, beam, attempt.family)
+        unknown, beam = np.full(len(read.terminals), self.lexicon.unknown), self.options.beam
+        seen, full = self._forests, self._full_forests
+        attempts = [(seen, beam, read), (full, 0.0, read), (full, 0.0, ReadWords(unknown, read.leaves))]
+        if seen is not full:
+            attempts.insert(1, (full, beam, read))
+        for charts, least, words in attempts:
+            forest = charts.with_leaves(read.leaves).build(words.terminals, least, words.family)
             if forest is not None:
                 return forest
         return None
@@ -177,30 +203,52 @@ class LatentGrammar:
         charts = self._forests.with_leaves(read.leaves)
         return [charts.likeliest(terminal) for terminal in read.terminals.tolist()]
 
-    def weights(self, trees: SkeletalTrees, sentences: Sequence[Sequence[str]]) -> Weight:
-        """p̂ of trees, as sign and log, over the words of sentences in the order of the trees' leaves.
+    def weights(
+        self,
+        trees: SkeletalTrees,
+        sentences: Sequence[Sequence[str]],
+        family: IntArray | None = None,
+        place: IntArray | None = None,
+    ) -> Weight:
+        """p̂ of trees, as sign and log, over the words of sentences.
+
+        family: the number of the tag of each of the words where it is known, else -1.  place: which word stands at
+        each leaf, in node order; if it is not given, they stand in their order.
 
         Symbols beyond the grammar's are unknown: the weight of a tree with one, or with an unknown rule, is zero.
         In the place of a word never seen stands its signature, under tags as likely as its spelling makes them.
         """
-        terminals, leaves, _ = self._read(sentences, least=0.0)
+        terminals, leaves, _ = self._read(sentences, 0.0, family)
         terminal = trees.terminal.copy()
-        terminal[trees.is_leaf] = terminals
+        terminal[trees.is_leaf] = terminals if place is None else terminals[place]
         symbol = np.where(trees.symbol < self.operators.n_symbols, trees.symbol, -1)
         known = SkeletalTrees(symbol, trees.left, trees.right, terminal, trees.root)
         forest = Forest.of_trees(known, self.operators.rules)
         found = leaves.find(symbol, terminal)
         forest = forest._replace(rule=np.where(found < 0, forest.rule, len(self.operators.rules.leaf) + found))
-        return tree_weights(leaves.added_to(self.operators), forest)
+        operators, plain, floor = leaves.added_to(self.operators), leaves.added_to(self.plain), self.options.floor
+        if floor is None or operators.probabilities:
+            return tree_weights(operators, forest)
+        return floored_weights(operators, plain, trees, forest, self._stand_in, floor)
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """The numbers of the grammar, for a file."""
-        arrays = {"prior": self.prior, **arrays_of("plain", self.plain), **arrays_of("latent", self.operators)}
+        arrays = {
+            "prior": self.prior,
+            "seen": self.seen,
+            **arrays_of("plain", self.plain),
+            **arrays_of("latent", self.operators),
+        }
         return arrays | self.lexicon.arrays()
 
     def settings(self) -> dict[str, Any]:
         """What else a file needs; the families of the symbols follow from what they stand for."""
-        return {"options": asdict(self.options), "tags": self.tags, "words": self.lexicon.words}
+        return {
+            "options": asdict(self.options),
+            "tags": self.tags,
+            "words": self.lexicon.words,
+            "probabilities": self.operators.probabilities,
+        }
 
     @staticmethod
     def from_arrays(
@@ -209,15 +257,19 @@ class LatentGrammar:
         """The inverse of `arrays` and `settings`.  Raises ValueError, KeyError or TypeError if they are no grammar."""
         words, tags, prior = settings["words"], settings["tags"], arrays["prior"]
         lexicon = Lexicon.from_arrays(words, options.lexicon, arrays)
-        plain, latent = operators_from("plain", dict(arrays)), operators_from("latent", dict(arrays))
+        plain = operators_from("plain", dict(arrays), probabilities=True)
+        latent = operators_from("latent", dict(arrays), probabilities=settings["probabilities"] is True)
         if not isinstance(words, list) or not all(isinstance(tag, str) for tag in tags):
             raise ValueError("words or tags are missing")
         if prior.ndim != 1 or prior.dtype != np.float64 or not np.isfinite(prior).all():
             raise ValueError("prior is not a column of finite numbers")
+        seen = arrays["seen"]
+        if seen.dtype != np.bool_ or seen.shape != (len(plain.rules.binary),):
+            raise ValueError("seen does not fit the rules")
         fits = len(family) == len(prior) == plain.n_symbols == latent.n_symbols and (plain.states == 1).all()
         if fits and lexicon.spelling is not None:
             over_words = family[plain.rules.leaf[:, 0]]
             fits = lexicon.spelling.n_symbols == len(tags) and bool((over_words >= 0).all())
         if not fits or not plain.rules.equals(latent.rules):
             raise ValueError("the model's parts do not fit together")
-        return LatentGrammar(options, tags, family, lexicon, prior, plain, latent)
+        return LatentGrammar(options, tags, family, lexicon, seen, prior, plain, latent)

@@ -10,7 +10,7 @@ from spectral_latent.grammar.forests import ForestBuilder
 from spectral_latent.inference import inside, marginals, outside, total_weight
 from spectral_latent.lexicon import UnseenLeaves
 from spectral_latent.operators import ObservableOperators, Tensor
-from spectral_latent.trees import Forest, Rules
+from spectral_latent.trees import Forest, IntArray, Rules
 
 N_SYMBOLS, N_TERMINALS = 5, 4
 
@@ -73,13 +73,19 @@ def posteriors(operators: ObservableOperators, forest: Forest) -> tuple[np.ndarr
     return mu, float(total_weight(operators, forest, inner).log[0])
 
 
+def built(builder: ForestBuilder, terminals: IntArray, beam: float) -> Forest | None:
+    """The forest without its spans."""
+    spans = builder.build(terminals, beam)
+    return None if spans is None else spans.forest
+
+
 @pytest.mark.parametrize("seed", range(8))
 def test_unpruned_chart_is_the_full_forest(seed: int) -> None:
     rng = np.random.default_rng(seed)
     operators = random_grammar(rng)
     terminals = rng.integers(0, N_TERMINALS, 7)
     full, names = full_forest(operators, terminals)
-    chart = ForestBuilder(operators, np.ones(N_SYMBOLS), threshold=0.0).build(terminals, beam=0.0)
+    chart = built(ForestBuilder(operators, np.ones(N_SYMBOLS), threshold=0.0), terminals, beam=0.0)
     assert chart is not None
     expected, log = posteriors(operators, full)
     found, same_log = posteriors(operators, chart)
@@ -98,7 +104,7 @@ def test_pruning_keeps_every_edge_of_sufficient_posterior(seed: int) -> None:
     operators, threshold = random_grammar(rng), 0.01
     terminals = rng.integers(0, N_TERMINALS, 8)
     full, _ = full_forest(operators, terminals)
-    pruned = ForestBuilder(operators, np.ones(N_SYMBOLS), threshold).build(terminals, beam=0.0)
+    pruned = built(ForestBuilder(operators, np.ones(N_SYMBOLS), threshold), terminals, beam=0.0)
     assert pruned is not None
     inner = inside(operators, full)
     outer = outside(operators, full, inner)
@@ -129,8 +135,8 @@ def test_charts_with_unseen_words_are_those_of_operators_with_unseen_words(seed:
     extended = leaves.added_to(operators)
     sentence = np.array([0, N_TERMINALS, 1, N_TERMINALS + 1, N_TERMINALS, 2])
     charts = ForestBuilder(operators, np.ones(N_SYMBOLS), 1e-6)
-    forest = charts.with_leaves(leaves).build(sentence, 0.0)
-    same = ForestBuilder(extended, np.ones(N_SYMBOLS), 1e-6).build(sentence, 0.0)
+    forest = built(charts.with_leaves(leaves), sentence, 0.0)
+    same = built(ForestBuilder(extended, np.ones(N_SYMBOLS), 1e-6), sentence, 0.0)
     assert forest is not None and same is not None
     for column, expected in zip(forest, same, strict=True):
         np.testing.assert_array_equal(column, expected)
@@ -145,7 +151,7 @@ def test_charts_with_unseen_words_are_those_of_operators_with_unseen_words(seed:
 def test_items_are_listed_bottom_up_and_end_in_the_roots() -> None:
     rng = np.random.default_rng(3)
     operators = random_grammar(rng)
-    forest = ForestBuilder(operators, np.ones(N_SYMBOLS), 1e-6).build(rng.integers(0, N_TERMINALS, 9), 1e-9)
+    forest = built(ForestBuilder(operators, np.ones(N_SYMBOLS), 1e-6), rng.integers(0, N_TERMINALS, 9), 1e-9)
     assert forest is not None
     owner = np.repeat(np.arange(forest.n_items), np.diff(forest.start))
     assert (forest.left < owner).all() and (forest.right < owner).all()
@@ -155,17 +161,46 @@ def test_items_are_listed_bottom_up_and_end_in_the_roots() -> None:
         assert np.count_nonzero(np.diff(rule)) == len(set(rule.tolist())) - 1
 
 
+def test_spans_are_those_of_the_words_below() -> None:
+    rng = np.random.default_rng(4)
+    operators = random_grammar(rng)
+    spans = ForestBuilder(operators, np.ones(N_SYMBOLS), 1e-6).build(rng.integers(0, N_TERMINALS, 9), 1e-9)
+    assert spans is not None
+    forest, first, end = spans
+    assert (first[forest.root] == 0).all() and (end[forest.root] == 9).all()
+    for item, left, right in zip(forest.item, forest.left, forest.right, strict=True):
+        if left < 0:
+            assert end[item] == first[item] + 1
+        else:
+            assert (first[item], end[item]) == (first[left], end[right]) and end[left] == first[right]
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_words_whose_family_is_given_have_symbols_of_that_family(seed: int) -> None:
+    rng = np.random.default_rng(300 + seed)
+    operators, family = random_grammar(rng), np.arange(N_SYMBOLS) % 2
+    terminals, given = rng.integers(0, N_TERMINALS, 5), rng.integers(-1, 2, 5)
+    builder = ForestBuilder(operators, np.ones(N_SYMBOLS), 0.0, family)
+    spans = builder.build(terminals, 0.0, given)
+    assert spans is not None
+    forest, first, _ = spans
+    leaves = np.flatnonzero(forest.left < 0)
+    item = forest.item[leaves]
+    wanted = given[first[item]]
+    assert ((wanted < 0) | (family[forest.symbol[item]] == wanted)).all()
+
+
 def test_a_sentence_without_a_derivation_has_no_forest() -> None:
     operators = random_grammar(np.random.default_rng(0))
     nothing = Rules(operators.rules.leaf, operators.rules.unary, operators.rules.binary[:0])
     bare = ObservableOperators(nothing, operators.states, operators.root, operators.leaf, operators.unary, [])
-    assert ForestBuilder(bare, np.ones(N_SYMBOLS), 0.0).build(np.array([0, 1]), 0.0) is None
+    assert built(ForestBuilder(bare, np.ones(N_SYMBOLS), 0.0), np.array([0, 1]), 0.0) is None
 
 
 def test_long_sentences_neither_under_nor_overflow() -> None:
     operators = random_grammar(np.random.default_rng(5))
     terminals = np.random.default_rng(6).integers(0, N_TERMINALS, 300)
-    forest = ForestBuilder(operators, np.ones(N_SYMBOLS), 1e-3).build(terminals, 1e-6)
+    forest = built(ForestBuilder(operators, np.ones(N_SYMBOLS), 1e-3), terminals, 1e-6)
     assert forest is not None
     _, log = posteriors(operators, forest)
     assert np.isfinite(log) and log < -700

@@ -1,0 +1,68 @@
+"""Feature templates of dependency trees.
+
+Those of the core need nothing but the s-tree; here are words, tags and distances, of what is below a node (inside) and
+of what is around it (outside).  Words count in the order of the leaves, which is that of the sentence unless the tree
+is non-projective.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from spectral_latent.dependency.conversion import DependencyTrees
+from spectral_latent.estimation import FeatureColumns, inside_templates, joint, outside_templates
+from spectral_latent.trees import IntArray
+
+__all__ = ["dependency_features"]
+
+
+def _at(column: IntArray, places: IntArray) -> IntArray:
+    """column[places], and -1 where there is none."""
+    return np.where(places < 0, -1, column[places])
+
+
+def dependency_features(converted: DependencyTrees, tag: IntArray, word: IntArray) -> FeatureColumns:
+    """Columns of all nodes; tag, word: (n,) numbers of each word's tag and form, by place."""
+    trees, head = converted
+    is_right = converted.head_is_right.astype(np.int64)
+    modifier = np.where(trees.is_binary, np.where(is_right, trees.left, trees.right), -1)
+    dependant = _at(head, modifier)
+
+    is_top = (trees.parent < 0) | (head[trees.parent] != head)
+    top = trees.follow(np.where(is_top, -1, trees.parent))
+    governor = _at(head, trees.parent[top])
+    is_root = trees.parent[top] < 0
+    governor = np.where(is_root, -1, governor)
+    side = np.where(is_root, 0, np.where(governor < head, 1, 2))
+    sibling = np.where(trees.is_right_child, trees.left[trees.parent], trees.right[trees.parent])
+    sibling = np.where(trees.parent < 0, -1, sibling)
+
+    order = trees.terminal[trees.is_leaf]  # places in the order of the leaves
+    first_of_tree = np.concatenate([[0], np.cumsum(trees.n_leaves[trees.root])])[trees.tree]
+    first = first_of_tree + trees.first_leaf
+    last = first + trees.n_leaves - 1
+    end = first_of_tree + trees.n_leaves[trees.root][trees.tree]
+    before = np.where(trees.first_leaf > 0, order[first - 1], -1)
+    after = np.where(last + 1 < end, order[np.minimum(last + 1, len(order) - 1)], -1)
+    distance = np.where(is_root, 0, np.frexp(np.abs(governor - head).astype(float))[1].astype(np.int64))
+
+    inner = {
+        "head": word[head],
+        "dependant-tag": joint(_at(tag, dependant), is_right),
+        "dependant": _at(word, dependant),
+        "first-tag": tag[order[first]],
+        "last-tag": tag[order[last]],
+        "first": word[order[first]],
+        "last": word[order[last]],
+    }
+    outer = {
+        "governor-tag": joint(_at(tag, governor), side),
+        "governor": _at(word, governor),
+        "sibling-tag": joint(_at(tag, _at(head, sibling)), side),
+        "before-tag": _at(tag, before),
+        "after-tag": _at(tag, after),
+        "before": _at(word, before),
+        "after": _at(word, after),
+        "distance": joint(distance, side),
+    }
+    return FeatureColumns.of(inside_templates(trees) | inner, outside_templates(trees) | outer)

@@ -1,0 +1,299 @@
+"""The latent dependency model: from annotated sentences to operators, from words to dependency trees."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import chain
+from typing import Literal, NamedTuple, get_args
+
+import numpy as np
+
+from spectral_latent.dependency.conversion import (
+    Attachment,
+    Label,
+    Role,
+    heads_are_right,
+    possible_rules,
+    skeletal_trees,
+)
+from spectral_latent.dependency.features import dependency_features
+from spectral_latent.dependency.forests import arc_marginals, headed, k_best_heads, maximum_heads
+from spectral_latent.dependency.sentence import DependencySentence
+from spectral_latent.estimation import EstimationError, Listener, RuleCounts, silent
+from spectral_latent.grammar import GrammarData, GrammarOptions, LatentGrammar
+from spectral_latent.inference import Weight
+from spectral_latent.operators import ModelFileError, ObservableOperators, load_model, options_from, save_model
+from spectral_latent.trees import BoolArray, FloatArray, IntArray, SkeletalTrees, Vocabulary
+
+__all__ = ["DependencyBank", "DependencyModel", "DependencyOptions", "DependencyParse", "Trees"]
+
+Column = Literal["forms", "upos", "xpos"]
+Trees = Literal["projective", "any"]
+_KIND = "dependency"
+_BLANK = "_"
+_LEAST = 1e-8  # arcs of smaller marginals are in no tree
+
+
+@dataclass(frozen=True)
+class DependencyOptions(GrammarOptions):
+    """Settings of training and parsing: those of grammars, and
+
+    attachment: how trees become binary.
+    tags: which column of a sentence has the tags; the other one if that is not annotated.
+    words: which column has the observations.
+    unseen: how many arcs never seen are counted for each symbol, by how frequent their dependant's tag is on its side.
+    """
+
+    attachment: Attachment = field(default_factory=Attachment)
+    tags: Literal["upos", "xpos"] = "xpos"
+    words: Column = "forms"
+    unseen: float = 0.5
+    floor: float | None = 0.01
+
+
+class DependencyParse(NamedTuple):
+    """A tree for a sentence, and what the model says of it.
+
+    sentence: the words with their annotation, and the heads found.
+    sign, log: of the estimated probability p̂ of the tree and its words; an estimate may be negative.
+    is_fallback: whether the grammar had no derivation of the sentence; the tree is flat, its sign 0, its log -inf.
+    """
+
+    sentence: DependencySentence
+    sign: int
+    log: float
+    is_fallback: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class DependencyBank:
+    """Dependency trees made ready for estimation: what every model learnt from them shares.
+
+    labels: what each symbol stands for.
+    """
+
+    options: DependencyOptions
+    labels: list[Label]
+    grammar: GrammarData
+
+    @staticmethod
+    def of(sentences: Iterable[DependencySentence], options: DependencyOptions) -> DependencyBank:
+        """Binarise trees, name their features, count their rules.
+
+        Raises EstimationError if there are none, or one is no tree with one root, or tags are missing from some words.
+        """
+        sentences = list(sentences)
+        if not sentences:
+            raise EstimationError("no trees to learn from")
+        options = _with_annotated_tags(sentences, options)
+        tags = [_tags(sentence, options) for sentence in sentences]
+        labels = Vocabulary[Label]()
+        converted = skeletal_trees(sentences, tags, options.attachment, labels)
+        names = sorted({label.tag for label in labels.names})
+        forms, kinds = Vocabulary[str](), Vocabulary[str]()
+        word = _numbers(forms, chain.from_iterable(getattr(sentence, options.words) for sentence in sentences))
+        tag = _numbers(kinds, chain.from_iterable(tags))
+        trees = converted.trees
+        terminal = np.where(trees.is_leaf, word[trees.terminal], -1)
+        features = dependency_features(converted, tag, word)
+        lengths = np.array([len(sentence.forms) for sentence in sentences])
+        first = np.concatenate([[0], np.cumsum(lengths)[:-1]])
+        opens = np.isin(trees.terminal[trees.is_leaf], first)
+        worded = SkeletalTrees(trees.symbol, trees.left, trees.right, terminal, trees.root)
+        family, unseen = _family(labels.names, names), _unseen_rules(trees, labels.names, options)
+        grammar = GrammarData.of(worded, features, forms.names, opens, names, family, options, unseen)
+        return DependencyBank(options, labels.names, grammar)
+
+    def model(self, operators: ObservableOperators) -> DependencyModel:
+        """The parser with these latent operators."""
+        return DependencyModel(self.options, self.labels, self.grammar.grammar(operators))
+
+
+@dataclass(frozen=True, eq=False)
+class DependencyModel:
+    """A latent dependency grammar: it scores trees, and parses words with or without tags.
+
+    labels: what each symbol of the grammar stands for.
+
+    >>> def tree(words, tags, heads): return DependencySentence.of(words, tags)._replace(heads=heads)
+    >>> trees = [tree(["big", noun, verb], ["JJ", "NNS", "VBP"], (2, 3, 0))
+    ...     for noun in ("cats", "dogs") for verb in ("bark", "sleep")]
+    >>> model = DependencyModel.train(trees)
+    >>> model.parse(DependencySentence.of(["big", "mice", "sleep"])).sentence.heads
+    (2, 3, 0)
+    """
+
+    options: DependencyOptions
+    labels: list[Label]
+    grammar: LatentGrammar
+
+    @staticmethod
+    def train(
+        sentences: Iterable[DependencySentence],
+        options: DependencyOptions | None = None,
+        *,
+        jobs: int = 1,
+        listener: Listener = silent,
+    ) -> DependencyModel:
+        """Learn from dependency trees, projective or not; on several processes with the same result.
+
+        Raises EstimationError if there are none, or one is no tree with one root, or tags are missing from some words.
+        """
+        bank = DependencyBank.of(sentences, options or DependencyOptions())
+        return DependencyModel(bank.options, bank.labels, bank.grammar.estimate(jobs=jobs, listener=listener))
+
+    @cached_property
+    def _head_is_right(self) -> BoolArray:
+        return heads_are_right(self.labels, self.grammar.plain.rules.binary)
+
+    @cached_property
+    def _tag_numbers(self) -> dict[str, int]:
+        return {tag: number for number, tag in enumerate(self.grammar.tags)}
+
+    def _families(self, sentence: DependencySentence) -> IntArray:
+        """The number of each word's tag; -1 for a tag that is missing or was never seen."""
+        if not self.options.attachment.refined:
+            return np.zeros(len(sentence.forms), dtype=np.int64)
+        return np.array([self._tag_numbers.get(tag, -1) for tag in _tags(sentence, self.options)], dtype=np.int64)
+
+    def arc_marginals(self, sentence: DependencySentence) -> FloatArray | None:
+        """μ(g, m), the posterior of the arc from word g to word m + 1, g = 0 the root: (n + 1, n).
+
+        Words without a tag, or with one never seen, may have any.  Heads are not looked at.
+        None if the grammar does not derive the sentence.  Raises ValueError if it is empty.
+        """
+        words = getattr(sentence, self.options.words)
+        if not words:
+            raise ValueError("an empty sentence has no parse")
+        read = self.grammar.read(words, self._families(sentence))
+        spans = self.grammar.forest(read)
+        if spans is None:
+            return None
+        arcs = headed(spans.forest, self._head_is_right, spans.first, len(words))
+        return arc_marginals(self.grammar.operators_for(read), arcs, len(words))
+
+    def parse(self, sentence: DependencySentence, trees: Trees = "projective") -> DependencyParse:
+        """The tree whose arcs have the most posterior: minimum Bayes risk, of projective trees or of all.
+
+        Raises ValueError if the sentence is empty.
+        """
+        weights = self._weights(sentence)
+        if weights is None:
+            return self._fallback(sentence)
+        heads = maximum_heads(weights) if trees == "any" else next(iter(k_best_heads(weights, 1)), None)
+        return self._fallback(sentence) if heads is None else self._parses(sentence, [heads])[0]
+
+    def parse_nbest(self, sentence: DependencySentence, k: int) -> list[DependencyParse]:
+        """Up to k projective trees, by falling sum of their arcs' posteriors.
+
+        Raises ValueError if the sentence is empty or k < 1.
+        """
+        if k < 1:
+            raise ValueError(f"k must be at least 1, not {k}")
+        weights = self._weights(sentence)
+        found = [] if weights is None else k_best_heads(weights, k)
+        return self._parses(sentence, found) if found else [self._fallback(sentence)]
+
+    def _weights(self, sentence: DependencySentence) -> FloatArray | None:
+        """Arc marginals, by absolute value unless the options say otherwise; those near zero are zero."""
+        mu = self.arc_marginals(sentence)
+        if mu is None:
+            return None
+        weights = np.abs(mu) if self.options.absolute else mu
+        return np.where(weights > _LEAST, weights, 0.0)
+
+    def _parses(self, sentence: DependencySentence, found: Sequence[tuple[int, ...]]) -> list[DependencyParse]:
+        trees = [sentence._replace(heads=heads) for heads in found]
+        weight = self.score(trees)
+        return [
+            DependencyParse(tree, int(sign), float(log))
+            for tree, sign, log in zip(trees, weight.sign, weight.log, strict=True)
+        ]
+
+    def _fallback(self, sentence: DependencySentence) -> DependencyParse:
+        """The flat tree whose root is the first word."""
+        heads = (0, *[1] * (len(sentence.forms) - 1))
+        return DependencyParse(sentence._replace(heads=heads), 0, -np.inf, is_fallback=True)
+
+    def score(self, sentences: Iterable[DependencySentence]) -> Weight:
+        """Estimated probabilities p̂ of trees with their words, as sign and log; projective or not.
+
+        In the place of a word never seen stands its signature.  A tree with an arc or a tag never seen has weight zero.
+        Raises EstimationError if a sentence is no tree with one root.
+        """
+        sentences = list(sentences)
+        tags = [_tags(sentence, self.options) for sentence in sentences]
+        converted = skeletal_trees(sentences, tags, self.options.attachment, Vocabulary(self.labels))
+        trees = converted.trees
+        words = [getattr(sentence, self.options.words) for sentence in sentences]
+        family = np.concatenate([np.zeros(0, dtype=np.int64), *map(self._families, sentences)])
+        return self.grammar.weights(trees, words, family, trees.terminal[trees.is_leaf])
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the model to one file, whole or not at all."""
+        settings = {"kind": _KIND, "labels": [list(label) for label in self.labels]}
+        save_model(path, self.grammar.arrays(), settings | self.grammar.settings())
+
+    @staticmethod
+    def load(path: str | os.PathLike[str]) -> DependencyModel:
+        """Read a model.  Raises ModelFileError if the file is not a whole model of this kind and version."""
+        arrays, settings = load_model(path, _KIND)
+        try:
+            labels = [Label(tag, role) for tag, role in settings["labels"]]
+            if not all(isinstance(tag, str) and role in get_args(Role) for tag, role in labels):
+                raise ValueError("labels are missing")
+            options = options_from(DependencyOptions, settings["options"])
+            family = _family(labels, settings["tags"])
+            return DependencyModel(options, labels, LatentGrammar.from_arrays(arrays, settings, family, options))
+        except ModelFileError as error:
+            raise ModelFileError(f"{path}: {error}") from None
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            raise ModelFileError(f"{path}: the model is damaged ({error}); train it again") from None
+
+
+def _tags(sentence: DependencySentence, options: DependencyOptions) -> tuple[str, ...]:
+    return sentence.xpos if options.tags == "xpos" else sentence.upos
+
+
+def _with_annotated_tags(sentences: Sequence[DependencySentence], options: DependencyOptions) -> DependencyOptions:
+    """The options, with the other column of tags if theirs is nowhere annotated; EstimationError at a gap in it."""
+    other: Literal["upos", "xpos"] = "upos" if options.tags == "xpos" else "xpos"
+    for column in (options.tags, other):
+        chosen = type(options)(**{**options.__dict__, "tags": column})
+        missing = [_BLANK in _tags(sentence, chosen) for sentence in sentences]
+        if not any(missing):
+            return chosen
+        if any(tag != _BLANK for sentence in sentences for tag in _tags(sentence, chosen)):
+            at = missing.index(True)
+            raise EstimationError(
+                f"sentence {at + 1} ({' '.join(sentences[at].forms[:12])}) has words without a tag in {column}; "
+                f"add them, or choose another column"
+            )
+    return options
+
+
+def _unseen_rules(trees: SkeletalTrees, labels: Sequence[Label], options: DependencyOptions) -> RuleCounts:
+    """Every rule that is possible, in proportion to how often its dependant's symbol is one on that side."""
+    rules, is_right = possible_rules(labels, options.attachment)
+    nodes = np.flatnonzero(trees.is_binary)
+    on_right = ~heads_are_right(labels, trees.rules.binary)[trees.rule[nodes]]
+    dependant = np.where(on_right, trees.right[nodes], trees.left[nodes])
+    count = np.zeros((2, len(labels)))
+    np.add.at(count, (on_right.astype(np.int64), trees.symbol[dependant]), 1.0)
+    share = count / np.maximum(count.sum(axis=1, keepdims=True), 1.0)
+    weight = share[is_right.astype(np.int64), np.where(is_right, rules[:, 2], rules[:, 1])]
+    total = np.bincount(rules[:, 0], weight, minlength=len(labels))[rules[:, 0]]
+    return RuleCounts(binary=rules, binary_count=options.unseen * weight / total)
+
+
+def _family(labels: Sequence[Label], tags: Sequence[str]) -> IntArray:
+    """The number of each symbol's tag (S,); -1 if it is not among them."""
+    number = {tag: t for t, tag in enumerate(tags)}
+    return np.array([number.get(label.tag, -1) for label in labels])
+
+
+def _numbers(names: Vocabulary[str], values: Iterable[str]) -> IntArray:
+    return np.array([names.add(value) for value in values], dtype=np.int64)

@@ -1,0 +1,211 @@
+"""Representations of words against dense decompositions of counts made in loops."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from spectral_latent.dependency import Observations, cca_embeddings, dependency_bigrams
+from spectral_latent.sequence import HullOptions, Types
+from spectral_latent.sequence.hulls import Hull
+from tests.dependency.trees import random_tree
+from tests.sequence.hmms import draw_strings, random_hmm
+
+texts = st.lists(st.lists(st.integers(-1, 4), min_size=1, max_size=6), min_size=1, max_size=6)
+Call = Callable[..., np.ndarray]
+
+
+def text(seed: int, v: int, n: int = 400) -> list[list[int]]:
+    """Sentences of a hidden Markov model."""
+    rng = np.random.default_rng(seed)
+    return draw_strings(random_hmm(rng, 3, v, concentration=0.3), n, rng)
+
+
+def indicators(columns: list[list[int]], values: int) -> np.ndarray:
+    """(n, columns, values), as one column after another; values count from -1."""
+    found = np.zeros((len(columns), len(columns[0]), values))
+    for i, row in enumerate(columns):
+        for j, value in enumerate(row):
+            found[i, j, value + 1] = 1
+    return found.reshape(len(columns), -1)
+
+
+def contexts(sentences: list[list[int]], offsets: list[int], v: int) -> np.ndarray:
+    """Indicators of words at some offsets: -1 is the sentence's end, and v + 1 stands for words beyond 0 ... v - 1."""
+    named = [[x if x >= 0 else v for x in row] for row in sentences]
+    rows = [[row[i + o] if 0 <= i + o < len(row) else -1 for o in offsets] for row in named for i in range(len(row))]
+    return indicators(rows, v + 2)
+
+
+def scaled(view: np.ndarray, smoothing: float) -> np.ndarray:
+    count = view.sum(axis=0)
+    return view * np.sqrt(len(view) / np.where(count > 0, count + smoothing, 1.0))
+
+
+def inverse_root(gram: np.ndarray) -> np.ndarray:
+    """Without smoothing both contexts have the constant in common, and the matrix is singular."""
+    values, vectors = np.linalg.eigh(gram)
+    roots = np.where(values > 1e-9 * values[-1], 1 / np.sqrt(abs(values)), 0.0)
+    return np.asarray(vectors * roots @ vectors.T)
+
+
+def leading(matrix: np.ndarray, k: int) -> np.ndarray:
+    """k left singular vectors, which are defined up to signs."""
+    u, sigma, _ = np.linalg.svd(matrix, full_matrices=False)
+    assert sigma[k - 1] > 1.001 * sigma[k]
+    return np.asarray(u[:, :k])
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Arcs
+
+
+def treebank(seed: int, v: int, n: int = 80) -> Observations:
+    rng = np.random.default_rng(seed)
+    sizes = rng.integers(1, 8, n).tolist()
+    sentences = [((v * rng.random(size) ** 3).astype(int).tolist(), random_tree(rng, size)) for size in sizes]
+    return Observations.of(sentences, v, rng.exponential(size=n))
+
+
+@pytest.mark.parametrize(("v", "n", "k"), [(6, 80, 3), (500, 4000, 5)])
+def test_bigrams_are_the_singular_vectors_of_counts(v: int, n: int, k: int) -> None:
+    """More than some hundred words are decomposed iteratively."""
+    trees = treebank(0, v, n)
+    table = np.zeros((v, 4, v))
+    for child, (x, head, weight) in enumerate(zip(trees.word, trees.head, trees.weight, strict=True)):
+        if head >= 0:
+            side = int(child < head)
+            table[trees.word[head], side, x] += weight
+            table[x, 2 + side, trees.word[head]] += weight
+    wanted = leading(table.reshape(v, -1), k)
+    found = dependency_bigrams(trees, k)
+    assert found @ found.T == pytest.approx(wanted @ wanted.T, abs=1e-9)
+
+
+def test_there_are_no_more_columns_than_the_counts_have_dimensions() -> None:
+    trees = Observations.of([((0, 1, 2), (2, 0, 2))] * 3, n_words=5)
+    found = dependency_bigrams(trees, k=5)
+    assert found.shape == (5, 3)
+    assert found[3:] == pytest.approx(0.0, abs=1e-12)
+    assert dependency_bigrams(Observations.of([], 5), k=2).shape == (5, 0)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Text
+
+
+cases = pytest.mark.parametrize(
+    ("v", "window", "smoothing"), [(6, 1, 0.0), (6, 1, 5.0), (6, 2, 0.0), (6, 2, 5.0), (450, 1, 5.0)]
+)  # more than some hundred words are decomposed iteratively
+
+
+def beyond(sentences: list[list[int]], v: int) -> list[list[int]]:
+    """Words v and more unknown."""
+    return [[x if x < v else -1 for x in row] for row in sentences]
+
+
+@cases
+def test_one_step_is_a_dense_decomposition(v: int, window: int, smoothing: float) -> None:
+    sentences = beyond(text(0, v + 1, n=50 + 4 * v), v)
+    offsets = [o for d in range(1, window + 1) for o in (-d, d)]
+    word = scaled(contexts(sentences, [0], v), smoothing)
+    near = scaled(contexts(sentences, offsets, v), smoothing)
+    wanted = (word.max(axis=0)[:, None] * leading(word.T @ near, 3))[1:-1]
+    found = cca_embeddings(sentences, v, 3, steps=1, window=window, smoothing=smoothing)
+    assert found @ found.T == pytest.approx(wanted @ wanted.T, abs=1e-8)
+
+
+@cases
+def test_two_steps_are_two_dense_decompositions(v: int, window: int, smoothing: float) -> None:
+    sentences = beyond(text(1, v + 1, n=50 + 4 * v), v)
+    word = scaled(contexts(sentences, [0], v), smoothing)
+    left, right = (
+        scaled(contexts(sentences, [side * d for d in range(1, window + 1)], v), smoothing) for side in (-1, 1)
+    )
+    common = np.hstack([left @ leading(left.T @ right, 3), right @ leading(right.T @ left, 3)])
+    u = leading(word.T @ common @ inverse_root(common.T @ common), 3)
+    wanted = (word.max(axis=0)[:, None] * u)[1:-1]
+    found = cca_embeddings(sentences, v, 3, steps=2, window=window, smoothing=smoothing)
+    assert found @ found.T == pytest.approx(wanted @ wanted.T, abs=1e-8)
+
+
+def test_one_step_is_the_canonical_correlation_of_hulls() -> None:
+    """Their rows are ours but for the scale of each column."""
+    names = "abcdefgh"
+    types = Types.of([[names[x] for x in row] for row in text(2, 8)])
+    hull = Hull.of(types, 3, HullOptions(construction="cca", smoothing=7.0, spelling=False, prior=0.0)).rows
+    sentences = np.split(types.sequences.terminal, types.sequences.start[1:-1])
+    ratio = cca_embeddings(sentences, len(hull), 3, steps=1, smoothing=7.0) / hull
+    assert ratio == pytest.approx(np.tile(ratio[0], (len(hull), 1)), rel=1e-7)
+
+
+@pytest.mark.parametrize("steps", [1, 2])
+def test_words_in_the_same_contexts_have_the_same_row(steps: Any) -> None:
+    sentences = [[a, b, c] for a in (0, 1) for b in (2, 3, 4) for c in (5, 6)] + [[2], [3]]
+    rows = cca_embeddings(sentences, 8, 3, steps=steps, smoothing=1.0)
+    assert rows[2] == pytest.approx(rows[3], abs=1e-12)
+    assert rows[2] != pytest.approx(rows[0], abs=1e-3)
+    assert rows[7].tolist() == [0.0] * rows.shape[1]  # never seen
+
+
+@pytest.mark.parametrize("steps", [1, 2])
+def test_words_beyond_the_vocabulary_are_one_word(steps: Any) -> None:
+    sentences = text(4, 6)
+    known = cca_embeddings(sentences, 6, 3, steps=steps)
+    renamed = cca_embeddings([[x - 1 for x in row] for row in sentences], 5, 3, steps=steps)
+    further = cca_embeddings([[x if x else -7 for x in row] for row in sentences], 6, 3, steps=steps)
+    assert renamed @ renamed.T == pytest.approx(known[1:] @ known[1:].T, abs=1e-9)
+    assert further[1:] @ further[1:].T == pytest.approx(known[1:] @ known[1:].T, abs=1e-9)
+    assert not further[0].any()
+
+
+@pytest.mark.parametrize("steps", [1, 2])
+def test_the_same_bytes_for_the_same_text(steps: Any) -> None:
+    sentences = text(5, 450, n=1500)
+    one, two = (cca_embeddings(sentences, 450, 4, steps=steps) for _ in range(2))
+    assert one.tobytes() == two.tobytes()
+
+
+@settings(max_examples=60)
+@given(texts, st.integers(1, 8), st.sampled_from([1, 2]), st.integers(1, 3), st.sampled_from([0.0, 1.0, 50.0]))
+def test_rows_are_finite_whatever_the_text(
+    sentences: list[list[int]], k: int, steps: Any, window: int, smoothing: float
+) -> None:
+    rows = cca_embeddings(sentences, 5, k, steps=steps, window=window, smoothing=smoothing)
+    assert rows.shape[0] == 5
+    assert 1 <= rows.shape[1] <= k
+    assert np.isfinite(rows).all()
+    seen = {x for row in sentences for x in row}
+    assert not any(rows[x].any() for x in range(5) if x not in seen)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# What is refused
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"k": 0}, "k must be at least 1, not 0"),
+        ({"window": 0}, "window must be at least 1, not 0"),
+        *(({"steps": steps}, "steps must be 1 or 2") for steps in (0, 3)),
+        *(({"smoothing": number}, "smoothing finite and not negative") for number in (-1.0, np.nan, np.inf)),
+        ({"sentences": []}, "no sentences to learn representations from"),
+        ({"sentences": [[0], []]}, "sequence 2 is empty"),
+        ({"sentences": [[0, 3]]}, "observation 3 is not below the number of words, 3"),
+    ],
+)
+def test_what_makes_no_sense(wrong: dict[str, Any], message: str) -> None:
+    settings_of: dict[str, Any] = {"sentences": [[0, 1]], "n_words": 3, "k": 2} | wrong
+    with pytest.raises(ValueError, match=message):
+        cca_embeddings(**settings_of)
+
+
+def test_dimensions_of_bigrams() -> None:
+    with pytest.raises(ValueError, match="k must be at least 1, not 0"):
+        dependency_bigrams(treebank(0, 3), 0)

@@ -1,0 +1,94 @@
+"""Columns of dependency trees against loops over the sentences."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from spectral_latent.dependency import Observations
+from tests.dependency.trees import Sentence, children, random_tree
+
+V = 4
+
+
+@st.composite
+def treebanks(draw: st.DrawFn) -> list[Sentence]:
+    rng = np.random.default_rng(draw(st.integers(0, 10**6)))
+    lengths = draw(st.lists(st.integers(1, 6), max_size=5))
+    return [(tuple(rng.integers(0, V, n).tolist()), random_tree(rng, n)) for n in lengths]
+
+
+def arcs(sentences: list[Sentence], weights: list[float]) -> dict[str, Counter[tuple[int, int]]]:
+    """How often which word heads which, by side."""
+    found: dict[str, Counter[tuple[int, int]]] = {"left": Counter(), "right": Counter()}
+    for (words, heads), weight in zip(sentences, weights, strict=True):
+        for word in range(1, len(words) + 1):
+            for side, mine in zip(("left", "right"), children(heads, word), strict=True):
+                for child in mine:
+                    found[side][words[word - 1], words[child - 1]] += weight  # type: ignore[assignment]
+    return found
+
+
+@given(treebanks())
+def test_columns_can_be_read_back(sentences: list[Sentence]) -> None:
+    found = Observations.of(sentences, V)
+    at = 0
+    for words, heads in sentences:
+        assert found.word[at : at + len(words)].tolist() == list(words)
+        assert [h - at + 1 if h >= 0 else 0 for h in found.head[at : at + len(words)].tolist()] == list(heads)
+        at += len(words)
+    assert at == len(found.word) == len(found.head) == len(found.weight)
+    assert len(found.root) == len(sentences)
+    assert sorted([*found.left, *found.right, *found.root]) == list(range(at))
+
+
+@given(treebanks(), st.integers(0, 10**6))
+def test_neighbours_are_those_of_a_loop(sentences: list[Sentence], seed: int) -> None:
+    weights = np.random.default_rng(seed).exponential(size=len(sentences)).tolist()
+    found = Observations.of(sentences, V, weights).neighbours.toarray()
+    wanted = np.zeros((V, 4, V))
+    counted = arcs(sentences, weights)
+    for block, side in enumerate(("right", "left")):
+        for (head, child), count in counted[side].items():
+            wanted[head, block, child] = wanted[child, block + 2, head] = count
+    assert found == pytest.approx(wanted.reshape(V, 4 * V), abs=1e-12)
+
+
+def test_no_sentences() -> None:
+    nothing = Observations.of([], V)
+    assert (len(nothing.word), len(nothing.left), nothing.neighbours.nnz) == (0, 0, 0)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        (((0, 1), (2,)), "sentence 2: 2 words, but 1 heads"),
+        (((0, -1), (2, 0)), "sentence 2, word 2: observation -1 is none of 0 ... 3"),
+        (((0, 4), (2, 0)), "sentence 2, word 2: observation 4 is none of 0 ... 3"),
+        (((0, 1), (3, 0)), "sentence 2, word 1: head 3 is neither 0 nor another word of the sentence"),
+        (((0, 1), (-1, 0)), "sentence 2, word 1: head -1 is neither"),
+        (((0, 1), (2, 2)), "sentence 2, word 2: head 2 is neither"),
+    ],
+)
+def test_sentences_that_are_refused(wrong: Sentence, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        Observations.of([((0,), (0,)), wrong], V)
+
+
+@pytest.mark.parametrize(
+    ("weights", "message"),
+    [
+        ([1.0], r"2 sentences, but weights of shape \(1,\)"),
+        ([1.0, -1.0], "sentence 2: weight -1.0 is negative or not finite"),
+        ([np.nan, 1.0], "sentence 1: weight nan is negative or not finite"),
+        ([1.0, np.inf], "sentence 2: weight inf is negative or not finite"),
+    ],
+)
+def test_weights_that_are_refused(weights: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        Observations.of([((0,), (0,)), ((1,), (0,))], V, weights)
