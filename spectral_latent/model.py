@@ -29,11 +29,10 @@ from spectral_latent.estimation import (
 )
 from spectral_latent.inference import ScaledVectors, Weight, inside, outside, sample_trees, total_weight, tree_weights
 from spectral_latent.operators import (
-    ModelFileError,
     ObservableOperators,
     arrays_of,
-    load_model,
     name_of,
+    opened_model,
     operators_from,
     options_from,
     plain_name,
@@ -259,8 +258,7 @@ class LatentTreeModel:
     @staticmethod
     def load(path: str | os.PathLike[str]) -> LatentTreeModel:
         """Read a model.  Raises ModelFileError if the file is not a whole model of this kind and version."""
-        arrays, settings = load_model(path, _KIND)
-        try:
+        with opened_model(path, _KIND) as (arrays, settings):
             symbols = [_symbol(*symbol) for symbol in settings["symbols"]]
             terminals = [name_of(terminal) for terminal in settings["terminals"]]
             if len(set(symbols)) < len(symbols) or len(set(terminals)) < len(terminals):
@@ -268,10 +266,6 @@ class LatentTreeModel:
             options = options_from(EstimatorOptions, settings["options"])
             operators = operators_from("latent", arrays, probabilities=settings["probabilities"] is True)
             return LatentTreeModel(options, symbols, terminals, operators)
-        except ModelFileError as error:
-            raise ModelFileError(f"{path}: {error}") from None
-        except (KeyError, TypeError, ValueError) as error:
-            raise ModelFileError(f"{path}: the model is damaged ({error}); train it again") from None
 
 
 def _listed(graphs: Iterable[nx.DiGraph]) -> Iterable[nx.DiGraph]:

@@ -3,23 +3,18 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Hashable, Iterable, Iterator, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import replace
-from itertools import islice
 from typing import Any
-
-from nltk.tag.api import TaggerI
 
 from spectral_latent.sequence import AnchorHMM, AnchorOptions
 from spectral_latent.sequence.anchor_tables import anchor_names
-from spectral_latent_nltk._tokens import Tag, each, tokens_of
+from spectral_latent_nltk._tokens import BatchTagger, Tag, each, tokens_of
 
 __all__ = ["AnchorTagger"]
 
-_CHUNK = 1000  # sentences that are read before they are tagged together
 
-
-class AnchorTagger(TaggerI):
+class AnchorTagger(BatchTagger):
     """Parts of speech from words alone, behind NLTK's `TaggerI`; may be shared between threads.
 
     Each tag has an anchor, a word in lower case that has no other tag.  Until anchors are labelled, a tag is its
@@ -85,24 +80,8 @@ class AnchorTagger(TaggerI):
         """The likeliest words of each anchor's tag, with their probabilities: what to label it by."""
         return dict(zip(self.model.anchors, self.model.top_words(k), strict=True))
 
-    def tag(self, tokens: Iterable[str]) -> list[tuple[str, Any]]:
-        """The tokens with their tags: at each position, that of the likeliest state given the whole sentence.
-
-        Raises TypeError for a sentence that is not made of strings.
-        """
-        return self.tag_sents([tokens])[0]
-
-    def tag_sents(self, sentences: Iterable[Iterable[str]]) -> list[list[tuple[str, Any]]]:
-        """Sentences tagged as `tag` does it, but many together, which is faster.
-
-        Raises TypeError at the first sentence that is not made of strings; what follows it is not read.
-        """
-        return list(self._tagged(map(tokens_of, sentences)))
-
-    def _tagged(self, sentences: Iterator[list[str]]) -> Iterator[list[tuple[str, Any]]]:
-        while chunk := list(islice(sentences, _CHUNK)):
-            for tokens, states in zip(chunk, self.model.states(chunk), strict=True):
-                yield [(token, self._tags[state]) for token, state in zip(tokens, states, strict=True)]
+    def _tags_of(self, sentences: list[list[str]]) -> list[list[Any]]:
+        return [[self._tags[state] for state in states] for states in self.model.states(sentences)]
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the tagger to one file, whole or not at all.

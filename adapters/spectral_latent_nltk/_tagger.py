@@ -4,29 +4,25 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import replace
-from itertools import islice
 from typing import Any, Protocol
 
 import numpy as np
-from nltk.tag.api import TaggerI
 
 from spectral_latent.estimation import EstimatorOptions
 from spectral_latent.sequence import LatentHMM, SequenceOptions
-from spectral_latent_nltk._states import drawn_states, log_with_states, names_of_states
-from spectral_latent_nltk._tokens import Tag, each, pairs_of, tokens_of
+from spectral_latent_nltk._states import names_of_states, states_of_names
+from spectral_latent_nltk._tokens import BatchTagger, Tag, each, pairs_of, tokens_of
 
 __all__ = ["LatentHMMTagger"]
-
-_CHUNK = 1000  # sentences that are read before they are tagged together
 
 
 class _Random(Protocol):
     def random(self) -> float: ...
 
 
-class LatentHMMTagger(TaggerI):
+class LatentHMMTagger(BatchTagger):
     """A hidden Markov model with latent states behind NLTK's `TaggerI`; may be shared between threads.
 
     A sentence is a list of tokens, and every token gets a tag, also one that was never seen.  A tag is as it was in
@@ -87,24 +83,8 @@ class LatentHMMTagger(TaggerI):
         options = _with_states(options, n_states)
         return cls(LatentHMM.fit(each(unlabeled_sequences, tokens_of), options, jobs=jobs))
 
-    def tag(self, tokens: Iterable[str]) -> list[tuple[str, Any]]:
-        """The tokens with their tags: at each position, the likeliest one given the whole sentence.
-
-        Raises TypeError for a sentence that is not made of strings.
-        """
-        return self.tag_sents([tokens])[0]
-
-    def tag_sents(self, sentences: Iterable[Iterable[str]]) -> list[list[tuple[str, Any]]]:
-        """Sentences tagged as `tag` does it, but many together, which is faster.
-
-        Raises TypeError at the first sentence that is not made of strings; what follows it is not read.
-        """
-        return list(self._tagged(map(tokens_of, sentences)))
-
-    def _tagged(self, sentences: Iterator[list[str]]) -> Iterator[list[tuple[str, Any]]]:
-        while chunk := list(islice(sentences, _CHUNK)):
-            for tokens, tags in zip(chunk, self.model.tag(chunk), strict=True):
-                yield list(zip(tokens, self._named(tags), strict=True))
+    def _tags_of(self, sentences: list[list[str]]) -> list[list[Any]]:
+        return [self._named(tags) for tags in self.model.tag(sentences)]
 
     def _named(self, tags: list[Any]) -> list[Any]:
         return tags if self.model.is_tagged else names_of_states(tags)
@@ -132,10 +112,9 @@ class LatentHMMTagger(TaggerI):
             log = self.model.log_probabilities([words])[0]
         elif None in tags:
             raise ValueError("some words have the tag None; give all words a tag, or none of them")
-        elif self.model.is_tagged:
-            log = self.model.joint_log_probabilities([pairs])[0]
         else:
-            log = log_with_states(self.model, words, tags)
+            known = tags if self.model.is_tagged else states_of_names(tags, self.model.hidden.n_states)
+            log = self.model.joint_log_probabilities([zip(words, known, strict=True)])[0]
         return float(log) / math.log(2)
 
     def random_sample(self, rng: _Random, length: int) -> list[tuple[str, Any]]:
@@ -153,7 +132,7 @@ class LatentHMMTagger(TaggerI):
         (drawn,) = self.model.sample(1, generator, length=length, max_length=length + 1)
         if self.model.is_tagged:
             return drawn
-        return list(zip(drawn, drawn_states(self.model, drawn, generator), strict=True))
+        return list(zip(drawn, names_of_states(self.model.draw(drawn, generator)), strict=True))
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the tagger to one file, whole or not at all.

@@ -1,13 +1,18 @@
-"""Sentences as NLTK's users give them."""
+"""Sentences as NLTK's users give them, and as they get them back."""
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable, Hashable, Iterable, Iterator
+from itertools import islice
 from typing import Any
 
-__all__ = ["Tag", "each", "pairs_of", "tokens_of"]
+from nltk.tag.api import TaggerI
+
+__all__ = ["BatchTagger", "Tag", "each", "pairs_of", "tokens_of"]
 
 Tag = Hashable
+_CHUNK = 1000  # sentences that are read before they are tagged together
 
 
 def tokens_of(sentence: Iterable[str]) -> list[str]:
@@ -59,3 +64,30 @@ def each(sentences: Iterable[Any], read: Callable[[Any], list[Any]]) -> Iterator
             yield read(sentence)
         except TypeError as error:
             raise TypeError(f"sentence {number}: {error}") from None
+
+
+class BatchTagger(TaggerI):
+    """NLTK's `TaggerI` over a model that tags many sentences together."""
+
+    @abstractmethod
+    def _tags_of(self, sentences: list[list[str]]) -> Iterable[Iterable[Any]]:
+        """The tags of each sentence."""
+
+    def tag(self, tokens: Iterable[str]) -> list[tuple[str, Any]]:
+        """The tokens with their tags: at each position, the likeliest one given the whole sentence.
+
+        Raises TypeError for a sentence that is not made of strings.
+        """
+        return self.tag_sents([tokens])[0]
+
+    def tag_sents(self, sentences: Iterable[Iterable[str]]) -> list[list[tuple[str, Any]]]:
+        """Sentences tagged as `tag` does it, but many together, which is faster.
+
+        Raises TypeError at the first sentence that is not made of strings; what follows it is not read.
+        """
+        return list(self._tagged(map(tokens_of, sentences)))
+
+    def _tagged(self, sentences: Iterator[list[str]]) -> Iterator[list[tuple[str, Any]]]:
+        while chunk := list(islice(sentences, _CHUNK)):
+            for tokens, tags in zip(chunk, self._tags_of(chunk), strict=True):
+                yield list(zip(tokens, tags, strict=True))

@@ -106,14 +106,16 @@ class ObservableOperators:
         """The same operators with no tensor in factors."""
         return replace(self, binary=[Tensor.of_dense(tensor.multiplied_out()) for tensor in self.binary])
 
-    def with_leaves(self, rules: IntArray, leaf: FloatArray) -> ObservableOperators:
+    def with_leaves(self, rules: IntArray, leaf: FloatArray, *, alone: bool = False) -> ObservableOperators:
         """The same operators and further leaf rules (R, 2) after the others, with their vectors (R, M).
 
         For terminals beyond those known, such as the words of one sentence; the table of leaf rules is then no longer
-        in lexicographic order.
+        in lexicographic order.  alone: instead of the others, not after them.
         """
-        table = Rules(np.concatenate([self.rules.leaf, rules]), self.rules.unary, self.rules.binary)
-        extended = replace(self, rules=table, leaf=np.concatenate([self.leaf, leaf]))
+        if not alone:
+            rules, leaf = np.concatenate([self.rules.leaf, rules]), np.concatenate([self.leaf, leaf])
+        table = Rules(rules, self.rules.unary, self.rules.binary)
+        extended = replace(self, rules=table, leaf=leaf)
         extended.__dict__["packed"] = self.packed._replace(leaf=extended.leaf, leaf_rules=table.leaf)
         return extended
 

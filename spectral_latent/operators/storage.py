@@ -12,7 +12,8 @@ import os
 import tempfile
 import types
 import typing
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -22,13 +23,16 @@ from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save
 
 from spectral_latent.operators.operators import ObservableOperators, PackedOperators
+from spectral_latent.trees import FloatArray
 
 __all__ = [
     "ModelFileError",
     "arrays_of",
+    "column_from",
     "load_model",
     "load_settings",
     "name_of",
+    "opened_model",
     "operators_from",
     "options_from",
     "plain_name",
@@ -86,6 +90,26 @@ def load_model(path: str | os.PathLike[str], kind: str) -> tuple[dict[str, NDArr
     return arrays, settings
 
 
+@contextmanager
+def opened_model(path: str | os.PathLike[str], kind: str) -> Iterator[tuple[dict[str, NDArray[Any]], dict[str, Any]]]:
+    """What `load_model` gives, to make a model of; what goes wrong on the way is a ModelFileError that names the file.
+
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = Path(folder, "toy")
+    ...     save_model(file, {}, {"kind": "toy", "words": ["a"]})
+    ...     with opened_model(file, "toy") as (arrays, settings):
+    ...         settings["words"]
+    ['a']
+    """
+    parts = load_model(path, kind)
+    try:
+        yield parts
+    except ModelFileError as error:
+        raise ModelFileError(f"{path}: {error}") from None
+    except (KeyError, IndexError, TypeError, ValueError, AttributeError, OverflowError) as error:
+        raise ModelFileError(f"{path}: the model is damaged ({error}); train it again") from None
+
+
 def load_settings(path: str | os.PathLike[str]) -> dict[str, Any]:
     """Settings, among them the `kind`, of a model of any kind, without reading its arrays.
 
@@ -131,13 +155,30 @@ def operators_from(
     return ObservableOperators.unpacked(packed, probabilities=probabilities)
 
 
+def column_from(name: str, arrays: Mapping[str, NDArray[Any]]) -> FloatArray:
+    """The array of that name, if it is finite numbers (n,).  Raises KeyError if there is none, else ValueError.
+
+    >>> column_from("prior", {"prior": np.array([0.25, 0.75])})
+    array([0.25, 0.75])
+    """
+    column = arrays[name]
+    if column.ndim != 1 or not _is_finite(column):
+        raise ValueError(f"{name} is not a column of finite numbers")
+    return column
+
+
+def _is_finite(array: NDArray[Any]) -> bool:
+    """Whether it has finite numbers only, of the type that models are made of."""
+    return array.dtype == np.float64 and bool(np.isfinite(array).all())
+
+
 def _check(packed: PackedOperators) -> None:
     """Raise ValueError unless every index of the packed operators points inside them."""
     for name in ("states", "binary_rules", "unary_rules", "leaf_rules", "offset", "terms"):
         if getattr(packed, name).dtype != np.int64:
             raise ValueError(f"{name} is not of integers")
     for name in ("root", "leaf", "unary", "data"):
-        if getattr(packed, name).dtype != np.float64 or not np.isfinite(getattr(packed, name)).all():
+        if not _is_finite(getattr(packed, name)):
             raise ValueError(f"{name} is not of finite numbers")
     n_symbols, m_max = packed.root.shape
     n_binary, n_unary, n_leaf = len(packed.binary_rules), len(packed.unary_rules), len(packed.leaf_rules)

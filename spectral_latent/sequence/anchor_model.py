@@ -6,24 +6,22 @@ import os
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
 from spectral_latent.estimation import EstimationError
 from spectral_latent.operators import (
-    ModelFileError,
     ObservableOperators,
-    load_model,
     name_of,
+    opened_model,
     options_from,
     plain_name,
     save_model,
 )
 from spectral_latent.sequence.anchors import Bigrams, anchor_mixtures, choose_anchors, likeliest
 from spectral_latent.sequence.conversion import Sequences
-from spectral_latent.sequence.decoding import batches, state_marginals
+from spectral_latent.sequence.decoding import in_batches, state_marginals
 from spectral_latent.sequence.hidden_markov import HiddenMarkov
 from spectral_latent.sequence.hulls import Hull, HullOptions, Spelling, unit
 from spectral_latent.sequence.vocabulary import SpellingFeatures, Types
@@ -139,12 +137,15 @@ class AnchorHMM:
         """The state of each anchor."""
         return {self.words[x]: h for h, x in enumerate(self.anchor.tolist())}
 
+    def top_types(self, k: int = 10) -> IntArray:
+        """The k types (m, k) that each state is likeliest to emit, likeliest first."""
+        return np.argsort(-self.hidden.emission, axis=1, kind="stable")[:, :k]
+
     def top_words(self, k: int = 10) -> list[list[tuple[str, float]]]:
-        """The k words that each state is likeliest to emit, with o(x | h) (Table 4)."""
-        order = np.argsort(-self.hidden.emission, axis=1, kind="stable")[:, :k]
+        """The words of `top_types`, with o(x | h) (Table 4)."""
         return [
             [(self.words[x], float(emission[x])) for x in row]
-            for row, emission in zip(order, self.hidden.emission, strict=True)
+            for row, emission in zip(self.top_types(k), self.hidden.emission, strict=True)
         ]
 
     def mixtures(self, words: Sequence[str]) -> FloatArray:
@@ -173,19 +174,14 @@ class AnchorHMM:
 
         sequences = Sequences.of([terminal(word) for word in words] for words in sentences)
         if not len(unseen):
-            return state_marginals(sequences.terminal, sequences.start, self._operators)
+            return state_marginals(sequences, self._operators)
         emission = self.mixtures(unseen.names) / (self.tokens * np.maximum(self.share, np.finfo(float).tiny))
         rules = np.stack([np.zeros(len(unseen), dtype=np.int64), n + np.arange(len(unseen))], axis=1)
-        return state_marginals(sequences.terminal, sequences.start, self._operators.with_leaves(rules, emission))
+        return state_marginals(sequences, self._operators.with_leaves(rules, emission))
 
     def states(self, sentences: Iterable[Sequence[str]]) -> list[list[int]]:
         """The state with the largest marginal at every position; an empty sentence has none."""
-        rows = list(sentences)
-        found: list[int] = []
-        for batch in batches(rows):
-            found += self._marginals(batch).argmax(axis=1).tolist()
-        start = np.concatenate([[0], np.cumsum([len(row) for row in rows], dtype=np.int64)]).tolist()
-        return [found[i:j] for i, j in pairwise(start)]
+        return in_batches(list(sentences), lambda batch: self._marginals(batch).argmax(axis=1).tolist())
 
     def posteriors(self, sentence: Sequence[str]) -> FloatArray:
         """(n, m) of each state at each position."""
@@ -231,8 +227,7 @@ class AnchorHMM:
     @staticmethod
     def load(path: str | os.PathLike[str]) -> AnchorHMM:
         """Read a model.  Raises ModelFileError if the file is not a whole model of this kind and version."""
-        arrays, settings = load_model(path, _KIND)
-        try:
+        with opened_model(path, _KIND) as (arrays, settings):
             options = options_from(AnchorOptions, settings["options"])
             words, names, labels = (settings[name] for name in ("words", "features", "labels"))
             _check_settings(words, names, labels, settings["tokens"])
@@ -248,10 +243,6 @@ class AnchorHMM:
             )
             model._check()
             return model
-        except ModelFileError as error:
-            raise ModelFileError(f"{path}: {error}") from None
-        except (KeyError, TypeError, ValueError, IndexError, OverflowError) as error:
-            raise ModelFileError(f"{path}: the model is damaged ({error}); train it again") from None
 
     def _check(self) -> None:
         """Raises ValueError if the parts do not fit together."""

@@ -94,7 +94,7 @@ def anchor_plane(model: AnchorHMM, top: int = 10) -> AnchorPlane:
     >>> plane.corners.shape, plane.words, plane.points.shape
     ((2, 2), ['it', 'rains', 'snows'], (3, 2))
     """
-    order = np.argsort(-model.hidden.emission, axis=1, kind="stable")[:, :top]
+    order = model.top_types(top)
     found = np.unique(order[np.take_along_axis(model.hidden.emission, order, axis=1) > 0.0])
     joint = model.hidden.emission[:, found].T * model.share  # p(x, h)
     centred = model.corners - model.corners.mean(axis=0)

@@ -70,8 +70,7 @@ def max_marginal_states(model: HiddenMarkov, sequences: Sequences) -> IntArray:
     array([0, 1, 0, 0])
     """
     operators = model.operators()
-    found = [np.zeros(0, dtype=np.int64)]
-    for batch in batches(np.split(sequences.terminal, sequences.start[1:-1])):
-        start = np.concatenate([[0], np.cumsum([len(row) for row in batch])])
-        found.append(state_marginals(np.concatenate(batch), start, operators).argmax(axis=1))
-    return np.concatenate(found)
+
+    rows = np.split(sequences.terminal, sequences.start[1:-1])
+    found = [state_marginals(Sequences.of(batch), operators).argmax(axis=1) for batch in batches(rows)]
+    return np.concatenate([np.zeros(0, dtype=np.int64), *found])

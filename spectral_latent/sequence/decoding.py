@@ -13,8 +13,9 @@ The chain is exact where tags have one state.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sized
+from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
 from dataclasses import dataclass, replace
+from itertools import chain, islice
 from typing import NamedTuple, TypeVar
 
 import numpy as np
@@ -26,11 +27,12 @@ from spectral_latent.sequence.conversion import Sequences
 from spectral_latent.sequence.forests import Candidates, Trellis, TrellisBuilder
 from spectral_latent.trees import BoolArray, FloatArray, Forest, IntArray
 
-__all__ = ["Decoder", "Path", "TagMarginals", "batches", "state_marginals"]
+__all__ = ["Decoder", "Path", "TagMarginals", "batches", "in_batches", "state_marginals"]
 
 _TINY = 1e-300
 _BATCH = 4096  # positions whose forests are built together
 _Row = TypeVar("_Row", bound=Sized)
+_T = TypeVar("_T")
 
 
 def batches(rows: Iterable[_Row]) -> Iterator[list[_Row]]:
@@ -52,13 +54,23 @@ def batches(rows: Iterable[_Row]) -> Iterator[list[_Row]]:
         yield batch
 
 
-def state_marginals(terminal: IntArray, start: IntArray, operators: ObservableOperators) -> FloatArray:
+def in_batches(rows: Sequence[_Row], find: Callable[[list[_Row]], Iterable[_T]]) -> list[list[_T]]:
+    """What is found at the positions of every row, if `find` gives that of all positions of a batch.
+
+    >>> in_batches([[1, 2], [], [3]], lambda batch: [-x for row in batch for x in row])
+    [[-1, -2], [], [-3]]
+    """
+    found = chain.from_iterable(map(find, batches(rows)))
+    return [list(islice(found, len(row))) for row in rows]
+
+
+def state_marginals(sequences: Sequences, operators: ObservableOperators) -> FloatArray:
     """p(h | sequence) (N, m) at every position, of operators that are an untagged hidden Markov model's.
 
     Where a sequence has probability zero, all states are equally likely.
     """
     builder = TrellisBuilder(operators.rules, n_tags=1)
-    trellis = builder.build(start, builder.candidates(terminal))
+    trellis = builder.build(sequences.start, builder.candidates(sequences.terminal))
     inner = inside(operators, trellis.forest)
     outer = outside(operators, trellis.forest, inner)
     product = inner.vectors[trellis.spine] * outer.vectors[trellis.spine]

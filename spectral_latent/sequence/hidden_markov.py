@@ -102,7 +102,7 @@ class HiddenMarkov:
         """
         m = int(state.max()) + 1
         following = sequences.shifted(state, 1)
-        pairs, last = sequences.is_last == 0, sequences.is_last
+        pairs, last = ~sequences.is_last, sequences.is_last
 
         def table(rows: IntArray, columns: IntArray, shape: tuple[int, int]) -> FloatArray:
             counts = np.full(shape, pseudo)

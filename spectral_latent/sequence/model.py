@@ -6,38 +6,36 @@ import os
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
-from spectral_latent.estimation import EstimationError, Listener, silent
+from spectral_latent.estimation import Listener, silent
 from spectral_latent.inference import Weight, inside, total_weight, tree_weights
 from spectral_latent.lexicon import Lexicon, UnseenWords
 from spectral_latent.operators import (
-    ModelFileError,
     ObservableOperators,
     arrays_of,
-    load_model,
+    column_from,
     name_of,
+    opened_model,
     operators_from,
     options_from,
     plain_name,
     save_model,
 )
 from spectral_latent.sequence.alphabet import Alphabet
+from spectral_latent.sequence.checks import Tag, numbers_of, pairs_of, shards_of, strings_of
 from spectral_latent.sequence.conversion import Sequences
-from spectral_latent.sequence.decoding import Decoder, batches, state_marginals
+from spectral_latent.sequence.decoding import Decoder, in_batches, state_marginals
 from spectral_latent.sequence.forests import OPEN, TrellisBuilder
 from spectral_latent.sequence.hidden_markov import HiddenMarkov
 from spectral_latent.sequence.prediction import Predictor
-from spectral_latent.sequence.shards import SequenceShards
 from spectral_latent.sequence.training import SequenceOptions, learn_tagged, learn_untagged
 from spectral_latent.trees import FloatArray, Forest, IntArray, Vocabulary
 
 __all__ = ["END", "LatentHMM"]
 
-Tag = Hashable
 END = None  # what follows the last observation
 _KIND = "sequence"
 
@@ -49,6 +47,7 @@ class LatentHMM:
     tags: what the K tags stand for; a single None where sequences have no tags.
     observations: a lexicon of words where sequences have tags, an alphabet of any hashable objects where they do not.
     prior: (K,) how frequent the tags are.  plain, latent: operators with the same rules.  floor: ε of `prediction`.
+    column: of a corpus, from which the tags are; None if that is not known.
 
     >>> tagger = LatentHMM.fit_tagged([[("dogs", "N"), ("bark", "V")], [("cats", "N"), ("sleep", "V")]])
     >>> tagger.tag([["cats", "bark"], []])
@@ -65,6 +64,7 @@ class LatentHMM:
     plain: ObservableOperators
     latent: ObservableOperators
     floor: float
+    column: str | None = None
 
     def __post_init__(self) -> None:
         if not self.plain.rules.equals(self.latent.rules):
@@ -94,8 +94,8 @@ class LatentHMM:
         """
         options = options or SequenceOptions()
         words, tags = Vocabulary[str](), Vocabulary[Tag]()
-        pairs = (_pairs(sentence, number) for number, sentence in enumerate(sentences, start=1))
-        shards = _shards(([words.add(word) for word, _ in row], [tags.add(tag) for _, tag in row]) for row in pairs)
+        pairs = (pairs_of(sentence, number, str) for number, sentence in enumerate(sentences, start=1))
+        shards = shards_of(([words.add(word) for word, _ in row], [tags.add(tag) for _, tag in row]) for row in pairs)
         lexicon, learnt = learn_tagged(shards, len(tags), words.names, options, jobs=jobs, listener=listener)
         return LatentHMM(options, tags.names, lexicon, *learnt)
 
@@ -116,8 +116,8 @@ class LatentHMM:
         """
         options = options or SequenceOptions()
         names = Vocabulary[Hashable]()
-        rows = (_numbers(sequence, number, names) for number, sequence in enumerate(sequences, start=1))
-        shards = _shards((row, [0] * len(row)) for row in rows)
+        rows = (numbers_of(sequence, number, names) for number, sequence in enumerate(sequences, start=1))
+        shards = shards_of((row, [0] * len(row)) for row in rows)
         learnt = learn_untagged(shards, alphabet := Alphabet(names), options, jobs=jobs, listener=listener)
         return LatentHMM(options, [None], alphabet, *learnt)
 
@@ -126,18 +126,23 @@ class LatentHMM:
         """Whether the model learnt from sequences with tags."""
         return isinstance(self.observations, Lexicon)
 
+    @property
+    def _state_operators(self) -> ObservableOperators:
+        """The latent operators, if they are probabilities of states alone; else ValueError."""
+        if self.is_tagged or not self.latent.probabilities:
+            raise ValueError(
+                "only an untagged model learnt by clustering, em or hybrid has states with probabilities; "
+                "spectral operators have no states"
+            )
+        return self.latent
+
     @cached_property
     def hidden(self) -> HiddenMarkov:
         """The hidden Markov model proper; terminals are those of the alphabet.
 
         Raises ValueError if the model has tags, or observable operators instead of states.
         """
-        if self.is_tagged or not self.latent.probabilities:
-            raise ValueError(
-                "only an untagged model learnt by clustering, em or hybrid has states with probabilities; "
-                "spectral operators have no states"
-            )
-        return HiddenMarkov.of_operators(self.latent)
+        return HiddenMarkov.of_operators(self._state_operators)
 
     @cached_property
     def _decoder(self) -> Decoder:
@@ -198,12 +203,7 @@ class LatentHMM:
 
         An empty sequence has none.  Raises ValueError for an untagged model without states; see `hidden`.
         """
-        rows = list(sequences)
-        names: list[Any] = []
-        for batch in batches(rows):
-            names += self._names(self._best(batch))
-        start = np.concatenate([[0], np.cumsum([len(row) for row in rows], dtype=np.int64)])
-        return [names[i:j] for i, j in pairwise(start.tolist())]
+        return in_batches(list(sequences), lambda batch: self._names(self._best(batch)))
 
     def _best(self, sequences: Sequence[Sequence[Any]]) -> IntArray:
         """The best tag or state at all positions."""
@@ -213,8 +213,7 @@ class LatentHMM:
         return np.asarray(self._state_marginals(sequences).argmax(axis=1))
 
     def _state_marginals(self, sequences: Sequence[Sequence[Any]]) -> FloatArray:
-        columns = self._sequences(sequences)
-        return state_marginals(columns.terminal, columns.start, self.hidden.operators())
+        return state_marginals(self._sequences(sequences), self._state_operators)
 
     def posteriors(self, sequence: Sequence[Any]) -> FloatArray:
         """(n, K) of each tag at each position; without tags, (n, m) of each state.
@@ -266,26 +265,34 @@ class LatentHMM:
             return self.weights(sequences).log
         return self._predictor.log_probabilities(self._sequences(sequences))
 
-    def joint_log_probabilities(self, sentences: Iterable[Iterable[tuple[str, Tag]]]) -> FloatArray:
+    def joint_log_probabilities(self, sentences: Iterable[Iterable[tuple[Any, Tag]]]) -> FloatArray:
         """Natural logarithms (T,) of the probabilities of words together with their tags; -inf for an unknown tag.
 
+        Without tags, of observations together with their states.
         Estimates are no smaller than `floor` times the probability in the plain model, and no larger than the
         probability of the words alone.
-        Raises ValueError if the model has no tags or a sentence is empty.
+        Raises ValueError if the model has neither tags nor states, or a sentence is empty.
         """
+        if not (self.is_tagged or self.latent.probabilities):
+            raise ValueError("a model without tags or states has no joint probabilities")
+        columns, forest = self._labelled(sentences)
         if not self.is_tagged:
-            raise ValueError("a model without tags has no joint probabilities")
-        rows = [_pairs(sentence, number) for number, sentence in enumerate(sentences, start=1)]
-        known = {tag: t for t, tag in enumerate(self.tags)}
-        words = (self.observations.terminals_of([word for word, _ in row]) for row in rows)
-        columns = Sequences.of(words, ([known.get(tag, -1) for _, tag in row] for row in rows))
-        forest = Forest.of_trees(columns.trees(len(self.tags)), self.latent.rules)
+            return tree_weights(self._decoder.latent, forest).log
         plain, latent = (tree_weights(operators, forest) for operators in self._proper)
         if self.latent.probabilities:
             return latent.log
         estimate = np.where(latent.sign > 0, latent.log, -np.inf)
         least = plain.log + (np.log(self.floor) if self.floor else -np.inf)
         return np.asarray(np.minimum(np.maximum(estimate, least), self._predictor.log_probabilities(columns)))
+
+    def _labelled(self, sequences: Iterable[Iterable[tuple[Any, Tag]]]) -> tuple[Sequences, Forest]:
+        """Sequences with given tags, or states, and their s-trees, where an unknown tag, -1, has no rule."""
+        kind, tags = (str, self.tags) if self.is_tagged else (object, range(self.hidden.n_states))
+        rows = [pairs_of(sequence, number, kind) for number, sequence in enumerate(sequences, start=1)]
+        known = {tag: t for t, tag in enumerate(tags)}
+        terminals = (self.observations.terminals_of([x for x, _ in row]) for row in rows)
+        columns = Sequences.of(terminals, ([known.get(tag, -1) for _, tag in row] for row in rows))
+        return columns, Forest.of_trees(columns.trees(len(tags)), self._decoder.latent.rules)
 
     def following(self, prefix: Sequence[Any]) -> dict[Hashable, float]:
         """The probability of each observation after a prefix, and of `END`; likeliest first.
@@ -321,6 +328,16 @@ class LatentHMM:
         tags = (self._names(self._decoder.draw(np.array(row), rng)) for row in drawn)
         return [list(zip(row, found, strict=True)) for row, found in zip(names, tags, strict=True)]
 
+    def draw(self, sequence: Sequence[Any], rng: np.random.Generator) -> list[Any]:
+        """The tags of a sequence, drawn from the chain that scores `paths`; without tags, its states.
+
+        Raises ValueError for an untagged model without states; see `hidden`.
+        """
+        if not len(sequence):
+            return []
+        decoder, terminal, _ = self._read([sequence])
+        return self._names(decoder.draw(terminal, rng))
+
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the model to one file, whole or not at all.
 
@@ -334,6 +351,7 @@ class LatentHMM:
             "known": [plain_name(name) for name in self.observations.known],
             "probabilities": self.latent.probabilities,
             "floor": float(self.floor),
+            "column": self.column,
         }
         arrays = {"prior": self.prior, **arrays_of("plain", self.plain), **arrays_of("latent", self.latent)}
         if isinstance(self.observations, Lexicon):
@@ -343,73 +361,19 @@ class LatentHMM:
     @staticmethod
     def load(path: str | os.PathLike[str]) -> LatentHMM:
         """Read a model.  Raises ModelFileError if the file is not a whole model of this kind and version."""
-        arrays, settings = load_model(path, _KIND)
-        try:
+        with opened_model(path, _KIND) as (arrays, settings):
             options = options_from(SequenceOptions, settings["options"])
             tags, known = ([name_of(name) for name in settings[part]] for part in ("tags", "known"))
             if len(set(tags)) < len(tags) or len(set(known)) < len(known):
                 raise ValueError("a name stands twice")
-            tagged = settings["tagged"] is True
-            observations = Lexicon.from_arrays(_strings(known), options.lexicon, arrays) if tagged else Alphabet(known)
-            prior = arrays["prior"]
-            if prior.ndim != 1 or prior.dtype != np.float64 or not np.isfinite(prior).all():
-                raise ValueError("prior is not a column of finite numbers")
+            observations: Lexicon | Alphabet = Alphabet(known)
+            if settings["tagged"] is True:
+                observations = Lexicon.from_arrays(strings_of(known), options.lexicon, arrays)
+            prior = column_from("prior", arrays)
             latent = operators_from("latent", arrays, probabilities=settings["probabilities"] is True)
-            plain, floor = operators_from("plain", arrays), settings["floor"]
+            plain, floor, column = operators_from("plain", arrays), settings["floor"], settings.get("column")
             if type(floor) is not float or not 0.0 <= floor < 1.0:
                 raise ValueError(f"floor is {floor!r}")
-            return LatentHMM(options, tags, observations, prior, plain, latent, floor)
-        except ModelFileError as error:
-            raise ModelFileError(f"{path}: {error}") from None
-        except (KeyError, TypeError, ValueError) as error:
-            raise ModelFileError(f"{path}: the model is damaged ({error}); train it again") from None
-
-
-def _strings(names: list[Hashable]) -> list[str]:
-    words = [name for name in names if isinstance(name, str)]
-    if len(words) < len(names):
-        raise ValueError("a word is no string")
-    return words
-
-
-def _shards(rows: Iterable[tuple[list[int], list[int]]]) -> SequenceShards:
-    """Sequences to learn from; EstimationError if there is none, or one is empty."""
-    shards = SequenceShards()
-    try:
-        shards.extend(rows)
-    except EstimationError:
-        raise
-    except ValueError as error:
-        raise EstimationError(f"{error}; leave it out") from None
-    if not shards.n_sequences:
-        raise EstimationError("no sequences to learn from")
-    return shards
-
-
-def _numbers(sequence: Iterable[Hashable], number: int, names: Vocabulary[Hashable]) -> list[int]:
-    """The observations of a sequence by number; EstimationError if one is unhashable or equal to nothing."""
-    row = list(sequence)
-    for place, x in enumerate(row, start=1):
-        if not _is_hashable(x) or x != x:
-            raise EstimationError(f"sequence {number}, observation {place}: {x!r:.80} is not hashable, or is NaN")
-    return [names.add(x) for x in row]
-
-
-def _is_hashable(value: object) -> bool:
-    try:
-        hash(value)
-    except TypeError:
-        return False
-    return True
-
-
-def _pairs(sentence: Iterable[tuple[str, Tag]], number: int) -> list[tuple[str, Tag]]:
-    """The tokens of a sentence; EstimationError if one is no pair of a string and something hashable."""
-    tokens = list(sentence)
-    for place, token in enumerate(tokens, start=1):
-        pair = isinstance(token, tuple | list) and len(token) == 2 and isinstance(token[0], str)
-        if not pair or token[1] is None or not _is_hashable(token[1]):
-            raise EstimationError(
-                f"sentence {number}, token {place}: {token!r:.80} is not a pair of a word and its tag"
-            )
-    return [(word, tag) for word, tag in tokens]
+            if not isinstance(column, str | None):
+                raise ValueError(f"column is {column!r}")
+            return LatentHMM(options, tags, observations, prior, plain, latent, floor, column)

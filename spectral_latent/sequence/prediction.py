@@ -4,6 +4,7 @@
 | --- | --- |
 | f_i, (K·M,) | what comes before position i: the outside vectors of its spine items |
 | a, (K·M,) | all that may come: a = A a + b, over every continuation (A) and every last position (b) |
+| A_x, (K·M, K·M) | f_{i+1} = f_i A_x after the observation x, if the sequence goes on; A = Σ_x A_x |
 | event e = (x, last) | what one position tells: its observation, and whether it is the last |
 | W, (K·M, 2n) | f_i · W_e / f_i · a = p̂(e \\| what comes before); the columns of W add up to a |
 | f̄ | the sum of f over all positions of an average sequence: f̄ = f_1 + Aᵀ f̄ |
@@ -17,6 +18,7 @@ forgets what came earlier.  So every sequence has a positive probability, and al
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -31,6 +33,7 @@ __all__ = ["Predictor"]
 
 _BLOCK = 1 << 22  # numbers in a block of event probabilities
 _STRETCH = 32  # positions
+_TINY = 1e-300
 
 
 class _Sums(NamedTuple):
@@ -144,12 +147,11 @@ class Predictor:
         rows[position, trellis.candidates.tag] = outer.vectors[trellis.spine] * scale[:, None]
         return rows.reshape(len(rows), -1)
 
-    def probabilities(self, state: FloatArray) -> FloatArray:
-        """Of all events (n, 2n) after each state (n, K·M): raised, and divided by their sum."""
+    def _estimates(self, state: FloatArray) -> FloatArray:
+        """p̂ of all events (n, 2n) after each state (n, K·M); zero where what may come has no positive total."""
         total = state @ self.sums.after
         scale = np.divide(1.0, total, out=np.zeros_like(total), where=total > 0)
-        raised = np.maximum((state @ self.sums.events) * scale[:, None], self.least)
-        return np.asarray(raised / raised.sum(axis=1, keepdims=True))
+        return np.asarray((state @ self.sums.events) * scale[:, None])
 
     def _happened(self, state: FloatArray, event: IntArray) -> tuple[FloatArray, BoolArray]:
         """Of each state's event: log p, and whether it had to be raised."""
@@ -157,12 +159,12 @@ class Predictor:
         block = max(_BLOCK // len(self.least), 1)
         for at in range(0, len(event), block):
             rows = slice(at, at + block)
-            total = state[rows] @ self.sums.after
-            own = np.einsum("ns,sn->n", state[rows], self.sums.events[:, event[rows]])
-            was_raised[rows] = ~((total > 0) & (own > self.least[event[rows]] * total))
-            p = self.probabilities(state[rows])
+            estimates = self._estimates(state[rows])
+            own = np.arange(len(estimates)), event[rows]
+            was_raised[rows] = estimates[own] <= self.least[event[rows]]
+            raised = np.maximum(estimates, self.least)
             with np.errstate(divide="ignore"):
-                log[rows] = np.log(p[np.arange(len(p)), event[rows]])
+                log[rows] = np.log(raised[own] / raised.sum(axis=1))
         return log, was_raised
 
     def _walk(self, sequences: Sequences) -> _Walk:
@@ -200,6 +202,28 @@ class Predictor:
         """(T,) natural logarithms, all finite."""
         return self._walk(sequences).log
 
+    @cached_property
+    def _steps(self) -> FloatArray:
+        """(K, M², K·M) the rules K+t → t K+u by t: from its spine and its emission to the spines of all u."""
+        operators, n_tags = self.operators, self.builder.n_tags
+        m = operators.root.shape[1]
+        steps = np.zeros((n_tags, m, m, n_tags, m))
+        for (_, t, spine), tensor in zip(operators.rules.binary, operators.binary, strict=True):
+            m_a, m_b, m_c = tensor.shape
+            steps[t, :m_a, :m_b, spine - n_tags, :m_c] = tensor.multiplied_out()
+        return steps.reshape(n_tags, m * m, n_tags * m)
+
+    def _next(self, state: FloatArray, terminal: IntArray) -> FloatArray:
+        """f A_x (n, K·M), up to a factor each, of states and the observations (n,) that come there."""
+        candidates = self.builder.candidates(terminal)
+        before = state.reshape(len(state), self.builder.n_tags, self.operators.root.shape[1])
+        after = np.zeros_like(state)
+        for t in np.unique(candidates.tag):
+            rows, rule = (column[candidates.tag == t] for column in (candidates.position, candidates.rule))
+            pairs = before[rows, t, :, None] * self.operators.leaf[rule, None, :]  # (n, M, M)
+            after[rows] += pairs.reshape(len(rows), -1) @ self._steps[t]
+        return np.asarray(after / np.maximum(np.abs(after).max(axis=1, keepdims=True), _TINY))
+
     def sample(
         self, n: int, n_known: int, rng: np.random.Generator, length: int | None, max_length: int
     ) -> list[list[int]]:
@@ -214,10 +238,12 @@ class Predictor:
         is_last = np.arange(2 * n_terminals) >= n_terminals
         drawn: list[list[int]] = [[] for _ in range(n)]
         growing = drawn
+        state = np.tile(self.operators.root[self.builder.n_tags :].ravel(), (n, 1))
         while growing:
             if len(growing[0]) == max_length:
                 raise ValueError(f"a sampled sequence has more than {max_length} observations")
-            p = self.following(Sequences.of([*prefix, OPEN] for prefix in growing)) * known
+            estimates = self._estimates(state)
+            p = np.maximum(estimates, self.least) * known
             if length is not None:
                 p *= is_last == (len(growing[0]) + 1 == length)
             ends = np.cumsum(p, axis=1)
@@ -226,9 +252,14 @@ class Predictor:
             event = np.minimum((ends <= rng.random((len(p), 1)) * ends[:, -1:]).sum(axis=1), 2 * n_terminals - 1)
             for prefix, e in zip(growing, event.tolist(), strict=True):
                 prefix.append(e % n_terminals)
-            growing = [prefix for prefix, e in zip(growing, event.tolist(), strict=True) if not is_last[e]]
+            forgets = estimates[np.arange(len(event)), event] <= self.least[event]
+            goes_on = ~is_last[event]
+            growing = [prefix for prefix, going in zip(growing, goes_on.tolist(), strict=True) if going]
+            state = np.where(forgets[:, None], self.sums.average, state)[goes_on]
+            state = self._next(state, event[goes_on] % n_terminals)
         return drawn
 
     def following(self, prefixes: Sequences) -> FloatArray:
         """Of all events (T, 2n) that may follow prefixes, each of which ends in an `OPEN` position."""
-        return self.probabilities(self._walk(prefixes).state)
+        raised = np.maximum(self._estimates(self._walk(prefixes).state), self.least)
+        return np.asarray(raised / raised.sum(axis=1, keepdims=True))

@@ -143,11 +143,11 @@ class _Data:
         sequences = Sequences.joined(list(self.shards))
         return sequences, TrainingData(sequences.trees(len(self.prior)), self.features(sequences), self.unseen)
 
-    def spectral(
+    def learn(
         self, options: EstimatorOptions, jobs: int, listener: Listener
     ) -> tuple[ObservableOperators, ObservableOperators]:
         """The plain and the latent operators."""
-        if len(self.shards) > 1:
+        if options.estimator == "spectral" and len(self.shards) > 1:
             moments = moments_of_shards(self, options, listener)
             latent = solve(moments.latent, options.smoothing, self.unseen)
             return solve(moments.plain, unseen=self.unseen), latent
@@ -188,12 +188,7 @@ def learn_tagged(
         back_off=options.back_off,
     )
     estimator = replace(options.estimator, states=_STATES if options.states is None else options.states)
-    if estimator.estimator == "spectral":
-        plain, latent = data.spectral(estimator, jobs, listener)
-    else:
-        _, whole = data.whole()
-        plain = relative_frequencies(whole.trees, whole.unseen)
-        latent = estimate(whole, estimator, jobs=jobs, listener=listener)
+    plain, latent = data.learn(estimator, jobs, listener)
     floor = 0.0 if latent.probabilities else _FLOOR if options.floor is None else options.floor
     return lexicon, Learnt(data.prior, plain, latent, floor)
 
@@ -214,8 +209,8 @@ def _untagged(shards: SequenceShards, alphabet: Alphabet, back_off: float) -> _D
 class _Fold:
     """Moments of nine sequences in ten, and the tenth."""
 
-    data: TrainingData
     moments: Moments
+    unseen: Unseen
     plain: ObservableOperators
     held_out: Sequences
     n_terminals: int
@@ -228,13 +223,13 @@ class _Fold:
         _, data = _untagged(SequenceShards.of(sequences.part(~held_out)), alphabet, back_off).whole()
         moments = spectral_moments(data, project_trees(data.trees, data.features, options, jobs))
         plain = relative_frequencies(data.trees, data.unseen)
-        return _Fold(data, moments, plain, sequences.part(held_out), alphabet.n_terminals)
+        return _Fold(moments, data.unseen, plain, sequences.part(held_out), alphabet.n_terminals)
 
     def score(self, m: int, floor: float) -> float:
         """The log-likelihood of what is held out, with m states."""
         moments = self.moments.truncated(np.minimum(self.moments.states, m))
         try:
-            latent = solve(moments, unseen=self.data.unseen)
+            latent = solve(moments, unseen=self.unseen)
             predictor = Predictor.of(latent, self.plain, self.n_terminals, floor)
         except ValueError:  # with so many states, sequences never end
             return -np.inf
@@ -331,7 +326,7 @@ def learn_untagged(
     data = _untagged(shards, alphabet, options.back_off)
     estimator = replace(options.estimator, states=_asked_for(states, shards.n_positions), smoothing=None)
     if estimator.estimator == "spectral":
-        return Learnt(data.prior, *data.spectral(estimator, jobs, listener), floor)
+        return Learnt(data.prior, *data.learn(estimator, jobs, listener), floor)
     sequences, whole = data.whole()
     model = _hidden_markov(sequences, len(alphabet.known), whole, estimator, jobs, listener)
     plain = relative_frequencies(whole.trees, whole.unseen)

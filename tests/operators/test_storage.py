@@ -21,7 +21,9 @@ from spectral_latent.operators import (
     ObservableOperators,
     PackedOperators,
     arrays_of,
+    column_from,
     load_model,
+    opened_model,
     operators_from,
     options_from,
     save_model,
@@ -371,6 +373,39 @@ def test_what_is_no_model_is_refused_by_name(tmp_path: Path) -> None:
             load_model(tmp_path / name, "toy")
     with pytest.raises(ModelFileError, match="toy model, where a other model is needed"):
         load_model(saved(tmp_path / "m"), "other")
+
+
+@pytest.mark.parametrize("kind", [KeyError, IndexError, TypeError, ValueError, AttributeError, OverflowError])
+def test_what_goes_wrong_with_the_parts_names_the_file(kind: type[Exception], tmp_path: Path) -> None:
+    path = saved(tmp_path / "m")
+    with pytest.raises(ModelFileError) as raised, opened_model(path, "toy") as parts:
+        assert parts[1]["words"] == SETTINGS["words"]
+        raise kind("odd")
+    assert str(raised.value) == f"{path}: the model is damaged ({kind('odd')}); train it again"
+
+
+def test_errors_of_model_files_name_the_file_once(tmp_path: Path) -> None:
+    path = saved(tmp_path / "m")
+    with pytest.raises(ModelFileError) as raised, opened_model(path, "toy") as (arrays, _):
+        operators_from("plain", arrays)
+    assert str(raised.value).startswith(f"{path}: the operators `plain` of the model are damaged")
+    with pytest.raises(ModelFileError) as raised, opened_model(path, "other"):
+        pytest.fail("a model of another kind was opened")
+    assert str(raised.value) == f"{path}: a toy model, where a other model is needed"
+
+
+def test_other_errors_stay_what_they_are(tmp_path: Path) -> None:
+    with pytest.raises(ZeroDivisionError), opened_model(saved(tmp_path / "m"), "toy"):
+        _ = 1 // 0
+
+
+@pytest.mark.parametrize(
+    "wrong", [np.zeros((2, 1)), np.float64(1.0), np.arange(3), np.zeros(2, dtype=np.float32), np.array([1.0, np.inf])]
+)
+def test_what_is_no_column_of_finite_numbers_is_refused(wrong: Any) -> None:
+    assert column_from("x", {"x": np.zeros(0)}).shape == (0,)
+    with pytest.raises(ValueError, match="x is not a column of finite numbers"):
+        column_from("x", {"x": np.asarray(wrong)})
 
 
 # ---------------------------------------------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from spectral_latent.sequence.decoding import Decoder
+from spectral_latent.sequence.decoding import Decoder, batches, in_batches
 from tests.sequence.hmms import (
     TaggedModel,
     chi_square,
@@ -35,6 +35,18 @@ def unpruned(model: TaggedModel, plain: TaggedModel | None = None) -> Decoder:
 
 def whole(x: list[int]) -> np.ndarray:
     return np.array([0, len(x)])
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Batches
+
+
+@given(st.lists(st.integers(0, 3) | st.sampled_from([1_500, 5_000]), max_size=9))
+def test_batches_do_not_show(lengths: list[int]) -> None:
+    rows = [range(100 * i, 100 * i + length) for i, length in enumerate(lengths)]
+    assert [row for batch in batches(rows) for row in batch] == [row for row in rows if row]
+    assert all(len(batch) == 1 or sum(map(len, batch)) <= 4_096 for batch in batches(rows))
+    assert in_batches(rows, lambda batch: [-x for row in batch for x in row]) == [[-x for x in row] for row in rows]
 
 
 # ---------------------------------------------------------------------------------------------------------------------

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import enum
 import json
+from collections import Counter
 from collections.abc import Hashable
 from dataclasses import replace
 from pathlib import Path
@@ -16,10 +17,10 @@ from safetensors import safe_open
 from safetensors.numpy import save
 
 from spectral_latent.estimation import EstimationError, EstimatorName, EstimatorOptions
-from spectral_latent.operators import ModelFileError
+from spectral_latent.operators import ModelFileError, load_model, save_model
 from spectral_latent.sequence import END, LatentHMM, SequenceOptions, Sequences
 from spectral_latent.sequence.forests import OPEN
-from tests.sequence.hmms import all_strings, draw_strings, forward_backward, paths, random_hmm
+from tests.sequence.hmms import all_strings, chi_square, draw_strings, forward_backward, paths, random_hmm
 
 Corpus = list[list[tuple[str, Hashable]]]
 ESTIMATORS: tuple[EstimatorName, ...] = ("spectral", "clustering", "em", "hybrid")
@@ -286,6 +287,8 @@ def test_bad_requests_are_refused(strings: list[list[int]], tagger: LatentHMM) -
         tagger.paths(["dog"], 0)
     with pytest.raises(ValueError, match="no joint"):
         spectral.joint_log_probabilities([[("a", "X")]])
+    with pytest.raises(ValueError, match="no states"):
+        spectral.draw([0], np.random.default_rng(0))
     with pytest.raises(ValueError):
         spectral.sample(1, np.random.default_rng(0), length=0)
 
@@ -315,6 +318,46 @@ def test_states_are_tagged_as_the_textbook_does(strings: list[list[int]], estima
             assert log == pytest.approx(np.log(max(joint.values())) - expected.log, abs=1e-9)
             assert joint[tuple(tags)] == pytest.approx(max(joint.values()))
             assert len(model.paths(row, 100)) == len(joint)
+
+
+@pytest.mark.parametrize("estimator", ["clustering", "em", "hybrid"])
+def test_joint_probabilities_of_states_are_those_of_paths(strings: list[list[int]], estimator: EstimatorName) -> None:
+    model = LatentHMM.fit(strings, options(estimator))
+    known = [*model.observations.known, "never seen"]
+    for x in all_strings(4, 3):
+        expected = paths(model.hidden, x)
+        rows = [[(known[i], state) for i, state in zip(x, path, strict=True)] for path in expected]
+        found = np.exp(model.joint_log_probabilities(rows))
+        np.testing.assert_allclose(found, list(expected.values()), rtol=1e-10)
+    found = model.joint_log_probabilities([(0, state) for state in row] for row in ((0, 1), (0, 2), (-1, 0), ("0", 1)))
+    assert np.isfinite(found).tolist() == [True, False, False, False] and np.isneginf(found[1:]).all()
+
+
+def test_what_has_no_joint_probability_with_states(strings: list[list[int]]) -> None:
+    model = LatentHMM.fit(strings, options("em"))
+    assert model.joint_log_probabilities([]).shape == (0,)
+    with pytest.raises(ValueError, match="sequence 2 is empty"):
+        model.joint_log_probabilities([[(0, 1)], []])
+    for token in (0, (0,), (0, 1, 1), (0, None), (0, [1])):
+        with pytest.raises(EstimationError, match=r"sentence 2, token 1: .* is not a pair"):
+            model.joint_log_probabilities([[(0, 1)], [token]])  # type: ignore[list-item]
+
+
+def test_states_are_drawn_as_likely_as_they_are(strings: list[list[int]]) -> None:
+    model, x, n = LatentHMM.fit(strings, options("em")), (0, 2, 1), 2_000
+    row, rng = [model.observations.known[i] for i in x], np.random.default_rng(0)
+    drawn = Counter(tuple(model.draw(row, rng)) for _ in range(n))
+    joint = paths(model.hidden, x)
+    p = np.array(list(joint.values())) / sum(joint.values())
+    assert chi_square(np.array([drawn[path] for path in joint]), p) < 4.0
+    assert model.draw([], rng) == []
+
+
+def test_tags_are_drawn_for_unseen_words_too(tagger: LatentHMM) -> None:
+    sentence = ["the", "dog", "barks", "Zürich"]
+    drawn = [tagger.draw(sentence, np.random.default_rng(seed)) for seed in range(20)]
+    assert {tuple(tags[:3]) for tags in drawn} == {("D", "N", "V")}
+    assert {tags[3] for tags in drawn} <= set(tagger.tags)
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -423,6 +466,21 @@ def test_any_changed_byte_is_refused_or_harmless(file: Path, tmp_path: Path) -> 
         assert isinstance(model, LatentHMM)
 
 
+@pytest.mark.parametrize("column", [None, "xpos", "of my own"])
+def test_the_column_of_the_tags_is_kept(column: str | None, file: Path, tmp_path: Path) -> None:
+    replace(LatentHMM.load(file), column=column).save(tmp_path / "model")
+    assert LatentHMM.load(tmp_path / "model").column == column
+
+
+def test_a_file_that_knows_of_no_column_is_read(file: Path, tmp_path: Path) -> None:
+    arrays, settings = load_model(file, "sequence")
+    del settings["column"]
+    save_model(tmp_path / "old", arrays, settings)
+    old, new = LatentHMM.load(tmp_path / "old"), LatentHMM.load(file)
+    assert old.column is None
+    assert_same(old, new, [["the", "dog"], ["cats"]])
+
+
 def rewritten(file: Path, path: Path, settings_too: dict, arrays_too: dict) -> None:
     """The same file with other settings and arrays."""
     with safe_open(file, framework="np") as opened:
@@ -446,6 +504,8 @@ def rewritten(file: Path, path: Path, settings_too: dict, arrays_too: dict) -> N
         {"floor": 2.0},
         {"floor": "0.1"},
         {"floor": None},
+        {"column": 4},
+        {"column": ["upos"]},
         {"options": {}},
         {"options": {"states": "many"}},
         {"options": None},

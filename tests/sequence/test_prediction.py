@@ -339,6 +339,40 @@ def test_samples_of_spectral_models_have_the_probabilities_that_the_model_gives(
     assert found < 4.0
 
 
+def drawn_in_turn(predictor: Predictor, n: int, n_known: int, length: int, rng: np.random.Generator) -> list[list[int]]:
+    """Strings of one length, each event drawn from what follows the whole prefix, read from its beginning."""
+    drawn: list[list[int]] = [[] for _ in range(n)]
+    for at in range(length):
+        p = events(predictor, drawn)[:, int(at == length - 1), :n_known]
+        ends = np.cumsum(p, axis=1)
+        for prefix, row, u in zip(drawn, ends, rng.random(n), strict=True):
+            prefix.append(int(np.searchsorted(row, u * row[-1], side="right")))
+    return drawn
+
+
+@settings(max_examples=20)
+@given(seeds, st.integers(1, 3), st.integers(1, 3), st.sampled_from([0.0, 0.3, 0.9]))
+def test_samples_of_tagged_models_are_drawn_from_what_follows(seed: int, k: int, m: int, floor: float) -> None:
+    """Also where much is raised, so that the model often forgets."""
+    rng = np.random.default_rng(seed)
+    model, plain = random_tagged(rng, k, m, N, missing=0.2), random_tagged(rng, k, 1, N)
+    predictor = Predictor.of(model.operators(), plain.operators(), N, floor)
+    found = predictor.sample(20, N - 1, np.random.default_rng(seed), 8, max_length=9)
+    assert found == drawn_in_turn(predictor, 20, N - 1, 8, np.random.default_rng(seed))
+
+
+def test_samples_are_drawn_from_what_follows(negative: LatentHMM) -> None:
+    for predictor, n in ((negative._predictor, N), (Predictor.of(turning(), uniform(2), 2, 0.02), 2)):
+        found = predictor.sample(50, n, np.random.default_rng(5), 30, max_length=31)
+        assert found == drawn_in_turn(predictor, 50, n, 30, np.random.default_rng(5))
+
+
+def test_long_samples(negative: LatentHMM) -> None:
+    """States are scaled on the way."""
+    (drawn,) = negative.sample(1, np.random.default_rng(6), length=5_000)
+    assert len(drawn) == 5_000 and set(drawn) == set(negative.observations.known)
+
+
 def test_samples_that_do_not_end_are_stopped() -> None:
     model = LatentHMM.fit([[0, 1] * 200] * 30, SequenceOptions(states=1))
     with pytest.raises(ValueError, match="more than 20 observations"):

@@ -1,0 +1,84 @@
+"""Sequences as users give them, made ready to learn from; what is wrong with one is told by its place."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable
+from typing import TypeVar
+
+from spectral_latent.estimation import EstimationError
+from spectral_latent.sequence.shards import SequenceShards
+from spectral_latent.trees import Vocabulary
+
+__all__ = ["Tag", "numbers_of", "pairs_of", "shards_of", "strings_of"]
+
+Tag = Hashable
+_Observed = TypeVar("_Observed")
+
+
+def pairs_of(
+    sentence: Iterable[tuple[_Observed, Tag]], number: int, kind: type[_Observed]
+) -> list[tuple[_Observed, Tag]]:
+    """The tokens of a sentence; EstimationError if one is no pair of an object of that kind and something hashable.
+
+    >>> pairs_of([("it", "P"), ["rains", 3]], number=1, kind=str)
+    [('it', 'P'), ('rains', 3)]
+    """
+    tokens = list(sentence)
+    for place, token in enumerate(tokens, start=1):
+        pair = isinstance(token, tuple | list) and len(token) == 2 and isinstance(token[0], kind)
+        if not pair or token[1] is None or not _is_hashable(token[1]):
+            raise EstimationError(
+                f"sentence {number}, token {place}: {token!r:.80} is not a pair of a word and its tag"
+            )
+    return [(observed, tag) for observed, tag in tokens]
+
+
+def numbers_of(sequence: Iterable[Hashable], number: int, names: Vocabulary[Hashable]) -> list[int]:
+    """The observations of a sequence by number; EstimationError if one is unhashable or equal to nothing.
+
+    >>> numbers_of("abca", number=1, names=Vocabulary())
+    [0, 1, 2, 0]
+    """
+    row = list(sequence)
+    for place, x in enumerate(row, start=1):
+        if not _is_hashable(x) or x != x:
+            raise EstimationError(f"sequence {number}, observation {place}: {x!r:.80} is not hashable, or is NaN")
+    return [names.add(x) for x in row]
+
+
+def shards_of(rows: Iterable[tuple[list[int], list[int]]]) -> SequenceShards:
+    """Sequences to learn from, each as its terminals and its tags; EstimationError if there is none, or one is empty.
+
+    >>> shards_of([([7, 8], [0, 1])]).n_positions
+    2
+    """
+    shards = SequenceShards()
+    try:
+        shards.extend(rows)
+    except EstimationError:
+        raise
+    except ValueError as error:
+        raise EstimationError(f"{error}; leave it out") from None
+    if not shards.n_sequences:
+        raise EstimationError("no sequences to learn from")
+    return shards
+
+
+def strings_of(names: list[Hashable]) -> list[str]:
+    """The same names; ValueError if one is no string.
+
+    >>> strings_of(["it", "rains"])
+    ['it', 'rains']
+    """
+    words = [name for name in names if isinstance(name, str)]
+    if len(words) < len(names):
+        raise ValueError("a word is no string")
+    return words
+
+
+def _is_hashable(value: object) -> bool:
+    try:
+        hash(value)
+    except TypeError:
+        return False
+    return True
