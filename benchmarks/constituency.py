@@ -51,7 +51,8 @@ def settings(step: str, states: int) -> ConstituencyOptions:
 def trained(trees: list[Phrase], step: str, states: int) -> ConstituencyModel:
     """The model of one step; the plain PCFG parses with its own operators."""
     model = ConstituencyModel.train(trees, settings(step, states))
-    return model.with_operators(model.grammar.plain) if step == "plain" else model
+    (grammar,) = model.members
+    return ConstituencyModel((grammar.with_operators(grammar.grammar.plain),)) if step == "plain" else model
 
 
 def words_of(tree: Phrase) -> list[str]:

@@ -38,20 +38,21 @@ def numpy_inside(operators: ObservableOperators, dense: list[np.ndarray], forest
 
 def main() -> None:
     """Train once, then time both on the same forests."""
-    model = ConstituencyModel.train(constituency_trees("nltk:treebank:train"))
+    (grammar,) = ConstituencyModel.train(constituency_trees("nltk:treebank:train")).members
     gold = itertools.islice((tree for tree in map(clean, constituency_trees("nltk:treebank:dev")) if tree), 100)
     sentences = [list(tree.words()) for tree in gold]
-    forests = [(forest, model.operators_for(words)) for words in sentences if (forest := model.forest(words))]
-    dense = [tensor.multiplied_out() for tensor in model.grammar.operators.binary]
-    inside(forests[0][1], forests[0][0])
+    charts = [chart for words in sentences if (chart := grammar.chart(words))]
+    forests = [grammar.grammar.on(chart.read, chart.spans.forest) for chart in charts]
+    dense = [tensor.multiplied_out() for tensor in grammar.grammar.operators.binary]
+    inside(*forests[0])
     start = time.process_time()
-    ours = [total_weight(operators, forest, inside(operators, forest)).log[0] for forest, operators in forests]
+    ours = [total_weight(operators, forest, inside(operators, forest)).log[0] for operators, forest in forests]
     compiled = time.process_time() - start
     start = time.process_time()
-    theirs = [numpy_inside(operators, dense, forest) for forest, operators in forests]
+    theirs = [numpy_inside(operators, dense, forest) for operators, forest in forests]
     plain = time.process_time() - start
     np.testing.assert_allclose(ours, theirs, rtol=1e-6)
-    edges = np.mean([forest.n_edges for forest, _ in forests])
+    edges = np.mean([forest.n_edges for _, forest in forests])
     print("| inside pass | ms per sentence |\n| --- | ---: |")
     print(f"| numpy, edge by edge | {1000 * plain / len(forests):.1f} |")
     print(f"| compiled, factored tensors | {1000 * compiled / len(forests):.2f} |")

@@ -15,7 +15,7 @@ _Rule = tuple[Nonterminal, tuple[Nonterminal | str, ...], float]
 
 
 def plain_pcfg(model: ConstituencyModel) -> PCFG:
-    """The model's rules with the probabilities that they have without latent states.
+    """The rules of the model's first grammar with the probabilities that they have without latent states.
 
     Symbols are named as `Tree.chomsky_normal_form` and `Tree.collapse_unary` name them, so that
     `Tree.un_chomsky_normal_form` undoes the binarisation.  The start symbol is ROOT.  Terminals are the words seen
@@ -33,8 +33,9 @@ def plain_pcfg(model: ConstituencyModel) -> PCFG:
 
 def _weighted(model: ConstituencyModel) -> Iterator[_Rule]:
     """All rules; none is unary below the root, because chains are collapsed."""
-    plain, words = model.grammar.plain, model.grammar.lexicon.words
-    names = [Nonterminal(_name(label)) for label in model.labels]
+    labels, grammar = model.members[0].labels, model.members[0].grammar
+    plain, words = grammar.plain, grammar.lexicon.words
+    names = [Nonterminal(_name(label)) for label in labels]
     for name, weight in zip(names, plain.root[:, 0].tolist(), strict=True):
         yield Nonterminal("ROOT"), (name,), weight
     for (a, b, c), tensor in zip(plain.rules.binary.tolist(), plain.binary, strict=True):

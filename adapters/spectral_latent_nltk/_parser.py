@@ -99,7 +99,8 @@ class SpectralParser(ParserI):
         return cls(ConstituencyModel.load(path))
 
     def __repr__(self) -> str:
-        operators, words = self.model.grammar.operators, self.model.grammar.lexicon.words
+        grammar = self.model.members[0].grammar
+        operators, words = grammar.operators, grammar.lexicon.words
         return (
             f"<SpectralParser: {operators.n_symbols} symbols of up to {operators.states.max()} states, "
             f"{len(words)} words>"

@@ -30,6 +30,7 @@ def demo(quiet: bool) -> None:
     The grammar of the embedded treebank has latent states. A plain PCFG and a latent one are learnt from its trees
     alone, and parse other sentences beside the grammar itself, the best that any learner could do.
     """
+    from spectral_latent.constituency import ConstituencyModel
     from spectral_latent.corpora.embedded import embedded_treebank, embedded_truth
     from spectral_latent.evaluation import GoldTree, evaluate_parser
 
@@ -39,7 +40,7 @@ def demo(quiet: bool) -> None:
     _learnt(trees[:20])
     notes.say(f"Learning from {len(trees)} trees")
     models, seconds = _learnt(trees)
-    models.append(embedded_truth())
+    models.append(ConstituencyModel((embedded_truth(),)))
     notes.say(f"Parsing {len(held_out)} other sentences")
     gold = [tree for tree in map(GoldTree.of, held_out) if tree is not None]
     results = [evaluate_parser(model, gold, progress=partial(notes.progress, label="Parsing")) for model in models]
@@ -49,13 +50,14 @@ def demo(quiet: bool) -> None:
 
 def _learnt(trees: Sequence[Phrase]) -> tuple[list[ConstituencyModel], list[str]]:
     """The plain and the spectral model, and the CPU seconds from trees to each."""
-    from spectral_latent.constituency import ConstituencyOptions, Treebank
+    from spectral_latent.constituency import ConstituencyModel, ConstituencyOptions, Treebank
     from spectral_latent.estimation import estimate
 
     start = time.process_time()
     treebank = Treebank.of(trees, ConstituencyOptions())
     plain = time.process_time() - start
-    models = [treebank.model(treebank.grammar.plain), treebank.model(estimate(treebank.grammar.data))]
+    found = (treebank.grammar.plain, estimate(treebank.grammar.data))
+    models = [ConstituencyModel((treebank.with_operators(operators),)) for operators in found]
     return models, [f"{plain:.1f}", f"{time.process_time() - start:.1f}"]
 
 

@@ -2,8 +2,10 @@
 
 from spectral_latent.constituency.cleaning import base_label, clean
 from spectral_latent.constituency.conversion import Binarisation, Label
-from spectral_latent.constituency.model import FALLBACK, ConstituencyModel, ConstituencyOptions, Parse, Treebank
+from spectral_latent.constituency.model import FALLBACK, ConstituencyModel, Parse
 from spectral_latent.constituency.phrase import Phrase
+from spectral_latent.constituency.phrase_grammar import ConstituencyOptions, PhraseGrammar, Treebank
+from spectral_latent.constituency.presets import preset
 
 __all__ = [
     "FALLBACK",
@@ -13,7 +15,9 @@ __all__ = [
     "Label",
     "Parse",
     "Phrase",
+    "PhraseGrammar",
     "Treebank",
     "base_label",
     "clean",
+    "preset",
 ]

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from spectral_latent.constituency import ConstituencyModel, ConstituencyOptions, Label, Phrase
+from spectral_latent.constituency import ConstituencyOptions, Label, Phrase, PhraseGrammar
 from spectral_latent.constituency.conversion import phrase_of
 from spectral_latent.corpora.grammars import latent_grammar
 from spectral_latent.grammar import LatentGrammar
@@ -164,14 +164,15 @@ VB[tell.#] : tells/tell reminds/remind warns/warn persuades/persuade
 
 
 @functools.cache
-def embedded_truth() -> ConstituencyModel:
+def embedded_truth() -> PhraseGrammar:
     """The model that the treebank is sampled from; it knows the words of its grammar and no others.
 
     Its grammar's `operators` are true probabilities, and `plain` is the PCFG that treebanks of growing size tend to.
 
+    >>> from spectral_latent.constituency import ConstituencyModel
     >>> for verb in ("sings", "sing"):
     ...     words = f"she sees the owner of the dogs that {verb} .".split()
-    ...     print(embedded_truth().parse(words).tree.bracketed())
+    ...     print(ConstituencyModel((embedded_truth(),)).parse(words).tree.bracketed())
     (S (NP (PRP she)) (VP (VB sees) (NP
         (NP (NP (DT the) (NN owner)) (PP (IN of) (NP (DT the) (NN dogs))))
         (SBAR (WHNP (WDT that)) (VP (VB sings))))) (. .))
@@ -182,7 +183,7 @@ def embedded_truth() -> ConstituencyModel:
     grammar = latent_grammar(_GRAMMAR)
     counts = expected_counts(grammar.operators)
     options = ConstituencyOptions()
-    return ConstituencyModel(
+    return PhraseGrammar(
         options,
         grammar.labels,
         LatentGrammar(

@@ -17,6 +17,7 @@ from typing import NamedTuple
 import numpy as np
 from joblib import Parallel, delayed
 from scipy import sparse
+from scipy.linalg import svd
 from scipy.sparse.linalg import ArpackError, LinearOperator, svds
 from threadpoolctl import threadpool_limits
 
@@ -72,7 +73,11 @@ def svd_of(
             return u[:, ::-1], sigma[::-1].astype(np.float64), vt[::-1].T
         except ArpackError:
             pass
-    u, sigma, vt = np.linalg.svd(dense(), full_matrices=False)
+    matrix = dense()
+    try:
+        u, sigma, vt = np.linalg.svd(matrix, full_matrices=False)
+    except np.linalg.LinAlgError:  # divide and conquer may fail to converge where the plain algorithm does not
+        u, sigma, vt = svd(matrix, full_matrices=False, lapack_driver="gesvd")
     return u[:, :rank], sigma[:rank].astype(np.float64), vt[:rank].T
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from spectral_latent.constituency import ConstituencyModel, Phrase, Treebank, clean
+from spectral_latent.constituency import ConstituencyModel, Phrase, PhraseGrammar, Treebank, clean
 from spectral_latent.estimation import (
     Listener,
     Moments,
@@ -21,30 +21,30 @@ __all__ = ["HeldOut", "with_chosen_states"]
 
 
 class HeldOut:
-    """Gold trees, and the forests of their sentences under a model's plain grammar.
+    """Gold trees, and the forests of their sentences under one plain grammar.
 
     >>> tree = Phrase("S", (Phrase("A", ("a",)), Phrase("B", ("b",))))
     >>> model = ConstituencyModel.train([tree])
-    >>> HeldOut(model, [tree]).f1(model.grammar.operators)
+    >>> HeldOut(model.members[0], [tree]).f1(model.members[0].grammar.operators)
     100.0
     """
 
-    def __init__(self, model: ConstituencyModel, gold: Iterable[Phrase]) -> None:
-        self.model = model
+    def __init__(self, grammar: PhraseGrammar, gold: Iterable[Phrase]) -> None:
+        self.grammar = grammar
         cleaned = [tree for tree in map(clean, gold) if tree is not None]
         sentences = [(tree, list(tree.words())) for tree in cleaned]
-        self.items = [(tree, words, model.forest(words)) for tree, words in sentences]
+        self.items = [(tree, words, grammar.chart(words)) for tree, words in sentences]
 
     def f1(self, operators: ObservableOperators) -> float:
-        """F1 of the minimum-Bayes-risk trees under other operators over the model's rules.
+        """F1 of the trees found under other operators over the grammar's rules.
 
         A sentence without a tree counts as one without brackets.
         """
-        model = self.model.with_operators(operators)
-        pairs = []
-        for gold, words, forest in self.items:
-            tree = None if forest is None else model.best_tree(forest, words)
-            pairs.append((gold, tree or model.fallback(words).tree))
+        grammar = self.grammar.with_operators(operators)
+        model, pairs = ConstituencyModel((grammar,)), []
+        for gold, words, chart in self.items:
+            trees = model.trees([chart], words, 1) or [model.fallback(words).tree]
+            pairs.append((gold, trees[0]))
         return score_brackets(pairs).f1
 
 
@@ -68,8 +68,8 @@ def with_chosen_states(
     def solved(trial: Moments) -> ObservableOperators:
         return spectral_operators(data, trial, options)
 
-    held_out = HeldOut(treebank.model(solved(moments)), gold)
+    held_out = HeldOut(treebank.with_operators(solved(moments)), gold)
     states = search_states(
         moments, lambda trial: held_out.f1(solved(trial)), candidates, symbols=symbols, listener=listener
     )
-    return treebank.model(solved(moments.truncated(states)))
+    return ConstituencyModel((treebank.with_operators(solved(moments.truncated(states))),))

@@ -1,5 +1,6 @@
 """Latent PCFGs over words: what the formalisms that parse sentences share."""
 
+from spectral_latent.grammar.forests import SpanForest
 from spectral_latent.grammar.grammar import GrammarData, GrammarOptions, LatentGrammar, ReadWords
 
-__all__ = ["GrammarData", "GrammarOptions", "LatentGrammar", "ReadWords"]
+__all__ = ["GrammarData", "GrammarOptions", "LatentGrammar", "ReadWords", "SpanForest"]

@@ -7,10 +7,11 @@ symbol a, with its words, is therefore compared with what the plain grammar says
 | --- | --- |
 | c¹_a · α_i | the estimate of the subtree as a tree of its own; see `GrammarOptions.fragments` |
 | p_i | the same of the plain grammar |
-| ζ_a = Σ_x c∞_{a→x} + Σ C^{a→b c}(ζ_b, ζ_c) | the inside vector of whatever a has below; scaled to c¹_a · ζ_a = p(a) |
+| ζ_a = Σ_x c∞_{a→x} + Σ C^{a→b c}(ζ_b, ζ_c) | the inside vector of whatever a has below; scaled to c¹_a · ζ_a = p(a), or zero |
 
 From the leaves up, a node whose estimate is below a share of p_i gets the inside vector ζ_a times the plain grammar's
-inside weight: what is above it sees the symbol, and the plain grammar's probability.
+inside weight: what is above it sees the symbol, and the plain grammar's probability.  A whole tree that fails has the
+plain grammar's weight.
 """
 
 from __future__ import annotations
@@ -54,12 +55,11 @@ def _alone(operators: ObservableOperators, forest: Forest, inner: ScaledVectors)
     return Weight.of(product, inner.exponents)
 
 
-def _first_failing(fails: BoolArray, size: IntArray) -> IntArray:
-    """Nodes in post-order that fail and have none below that does; size: (N,) nodes at or below each."""
-    before = np.concatenate([[0], np.cumsum(fails)])
-    nodes = np.flatnonzero(fails)
-    first: IntArray = nodes[before[nodes + 1] - before[nodes + 1 - size[nodes]] == 1]
-    return first
+def _within(values: BoolArray | FloatArray, size: IntArray) -> FloatArray:
+    """Sums of what nodes in post-order have (N,) over those at or below each; size: (N,) how many these are."""
+    total = np.concatenate([[0.0], np.cumsum(values)])
+    sums: FloatArray = total[1:] - total[np.arange(1, len(total)) - size]
+    return sums
 
 
 def floored_weights(
@@ -77,25 +77,27 @@ def floored_weights(
     size = 2 * trees.n_leaves - 1
     by_plain = inside(plain, forest)
     least = _alone(plain, forest, by_plain)
+    below_by_plain = Weight.of(by_plain.vectors[:, 0], by_plain.exponents).log
     n_rules = len(operators.rules.leaf)
     symbols = np.arange(len(stand_in))
     extended = operators.with_leaves(np.stack([symbols, np.full(len(symbols), -1)], axis=1), stand_in)
     cut = np.zeros(trees.n_nodes, dtype=bool)
     while True:
         inner = inside(extended, forest)
-        own = _alone(extended, forest, inner)
-        fails = (least.sign > 0) & ((own.sign <= 0) | (own.log < least.log + np.log(floor)))
-        nodes = _first_failing(fails & ~cut & ~_below(cut, size), size)
+        own, factors = _alone(extended, forest, inner), np.where(cut, below_by_plain, 0.0)
+        fails = (own.sign <= 0) | (own.log + _within(factors, size) < least.log + np.log(floor))
+        fails &= (least.sign > 0) & ~cut & ~_below(cut, size)
+        nodes = np.flatnonzero(fails & (_within(fails, size) == 1))
         if not len(nodes):
             break
         cut[nodes] = True
+        cut &= ~_below(cut, size)
         rule, left, right = forest.rule.copy(), forest.left.copy(), forest.right.copy()
         rule[nodes], left[nodes], right[nodes] = n_rules + forest.symbol[nodes], -1, -1
         forest = forest._replace(rule=rule, left=left, right=right)
-    cut &= ~_below(cut, size)
-    weight = total_weight(extended, forest, inner)
-    factors = np.where(cut, Weight.of(by_plain.vectors[:, 0], by_plain.exponents).log, 0.0)
-    return Weight(weight.sign, weight.log + np.bincount(trees.tree, factors, minlength=len(trees.root)))
+    weight, top = total_weight(extended, forest, inner), trees.root
+    log = weight.log + np.bincount(trees.tree, factors, minlength=len(top))
+    return Weight(np.where(cut[top], least.sign[top], weight.sign), np.where(cut[top], least.log[top], log))
 
 
 def _below(cut: BoolArray, size: IntArray) -> BoolArray:

@@ -10,7 +10,7 @@ import numpy as np
 from spectral_latent.grammar.charts import PlainGrammar, Tagging, extract, fill
 from spectral_latent.lexicon import UnseenLeaves
 from spectral_latent.operators import ObservableOperators
-from spectral_latent.trees import BoolArray, FloatArray, Forest, IntArray
+from spectral_latent.trees import BoolArray, FloatArray, Forest, IntArray, matches
 
 __all__ = ["ForestBuilder", "SpanForest"]
 
@@ -48,30 +48,33 @@ class ForestBuilder:
         self.leaf_weight = operators.leaf[:, 0]
         self.by_terminal = np.argsort(operators.rules.leaf[:, 1], kind="stable")
         self.terminals = operators.rules.leaf[self.by_terminal, 1]
+        self.unseen = UnseenLeaves.none()
 
     def with_leaves(self, leaves: UnseenLeaves) -> ForestBuilder:
         """The same with leaf rules for unseen words after the others."""
         if not len(leaves.symbol):
             return self
         extended = copy(self)
-        extended.leaf_symbol = np.concatenate([self.leaf_symbol, leaves.symbol])
-        extended.leaf_weight = np.concatenate([self.leaf_weight, self.leaf_weight[leaves.source] * leaves.factor])
-        added = len(self.leaf_symbol) + np.arange(len(leaves.symbol))
-        extended.by_terminal = np.concatenate([self.by_terminal, added])
-        extended.terminals = np.concatenate([self.terminals, leaves.terminal])
+        extended.unseen = leaves
         return extended
 
     def tagging(self, terminals: IntArray, family: IntArray | None = None) -> Tagging:
         """The leaf rules of each terminal (n,) of a sentence; those of its family only, where that is given (n,)."""
-        first = np.searchsorted(self.terminals, terminals, "left")
-        end = np.searchsorted(self.terminals, terminals, "right")
-        rules = np.concatenate([self.by_terminal[i:j] for i, j in zip(first, end, strict=True)])
-        word = np.repeat(np.arange(len(terminals)), end - first)
+        at, word = matches(self.terminals, terminals)
+        rule, unseen = self.by_terminal[at], self.unseen
+        own, own_word = matches(unseen.terminal, terminals)
+        source = unseen.source[own]
+        word = np.concatenate([word, own_word])
+        symbol = np.concatenate([self.leaf_symbol[rule], unseen.symbol[own]])
+        weight = np.concatenate([self.leaf_weight[rule], self.leaf_weight[source] * unseen.factor[own]])
+        rule = np.concatenate([rule, len(self.leaf_symbol) + own])
+        fits = np.ones(len(word), dtype=bool)
         if family is not None:
-            fits = (family[word] < 0) | (family[word] == self.family[self.leaf_symbol[rules]])
-            rules, word = rules[fits], word[fits]
-        start = np.searchsorted(word, np.arange(len(terminals) + 1))
-        return Tagging(start, rules, self.leaf_symbol[rules], self.leaf_weight[rules])
+            fits = (family[word] < 0) | (family[word] == self.family[symbol])
+        order = np.flatnonzero(fits)
+        order = order[np.argsort(word[order], kind="stable")]
+        start = np.searchsorted(word[order], np.arange(len(terminals) + 1))
+        return Tagging(start, rule[order], symbol[order], weight[order])
 
     def likeliest(self, terminal: int) -> int:
         """The symbol over a terminal with the largest share of the training nodes; of all, for a terminal without."""

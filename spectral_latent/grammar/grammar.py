@@ -12,7 +12,7 @@ What a formalism adds is what its symbols stand for, and how its trees become s-
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -33,12 +33,15 @@ from spectral_latent.estimation import (
 )
 from spectral_latent.grammar.floors import floored_weights, whatever
 from spectral_latent.grammar.forests import ForestBuilder, SpanForest
-from spectral_latent.inference import Weight, tree_weights
+from spectral_latent.inference import Weight, edge_marginals, inside, outside, pruned, tree_weights
 from spectral_latent.lexicon import Lexicon, LexiconOptions, SpellingModel, UnseenLeaves, UnseenWords, smooth_emissions
 from spectral_latent.operators import ObservableOperators, arrays_of, operators_from
 from spectral_latent.trees import BoolArray, FloatArray, Forest, IntArray, Rules, SkeletalTrees
 
 __all__ = ["GrammarData", "GrammarOptions", "LatentGrammar", "ReadWords"]
+
+
+_COARSE = EstimatorOptions("hybrid", smoothing=5.0, iterations=3)  # but for the states
 
 
 @dataclass(frozen=True)
@@ -48,6 +51,8 @@ class GrammarOptions:
     absolute: marginals are taken by absolute value before the arg max (slides 21, 22).
     fragments: trees to add that consist of any one phrase, so that fragments can be parsed; see `solve`.
     beam, threshold: what the plain PCFG prunes; see `charts.fill` and `charts.extract`.
+    coarse: states of a grammar that prunes what the plain one leaves, before the latent one weighs it; 0 for none.
+    coarse_threshold: least posterior of an edge under it.
     floor: where the estimated weight of a part of a tree is less than this share of the plain PCFG's, that one stands
     in for it when trees are scored, so that no weight is negative; None for estimates as they are.  See `floors`.
     """
@@ -58,6 +63,8 @@ class GrammarOptions:
     fragments: float = 0.1
     beam: float = 1e-6
     threshold: float = 1e-4
+    coarse: int = 0
+    coarse_threshold: float = 1e-3
     floor: float | None = None
 
 
@@ -118,17 +125,24 @@ class GrammarData:
 
     def estimate(self, *, jobs: int = 1, listener: Listener = silent) -> LatentGrammar:
         """The grammar by the estimator of the options; on several processes with the same result."""
-        return self.grammar(estimate(self.data, self.options.estimator, jobs=jobs, listener=listener))
+        options, coarse = self.options.estimator, None
+        if 0 < self.options.coarse < options.states:
+            cheap = replace(_COARSE, states=self.options.coarse, seed=options.seed)
+            coarse = estimate(self.data, cheap, jobs=jobs, listener=listener)
+        return self.grammar(estimate(self.data, options, jobs=jobs, listener=listener), coarse)
 
-    def grammar(self, operators: ObservableOperators) -> LatentGrammar:
+    def grammar(self, operators: ObservableOperators, coarse: ObservableOperators | None = None) -> LatentGrammar:
         """The grammar with these latent operators."""
         parts = (self.lexicon, self.seen, self.prior, self.plain)
-        return LatentGrammar(self.options, self.tags, self.family, *parts, operators)
+        return LatentGrammar(self.options, self.tags, self.family, *parts, operators, coarse)
 
 
 @dataclass(frozen=True, eq=False)
 class LatentGrammar:
-    """Latent and plain operators over the same rules, with a lexicon; fields as in `GrammarData`."""
+    """Latent and plain operators over the same rules, with a lexicon; fields as in `GrammarData`.
+
+    coarse: operators of few states, if there are any, that prune forests.
+    """
 
     options: GrammarOptions
     tags: list[str]
@@ -138,10 +152,12 @@ class LatentGrammar:
     prior: FloatArray
     plain: ObservableOperators
     operators: ObservableOperators
+    coarse: ObservableOperators | None = None
 
     def __post_init__(self) -> None:
-        if not self.plain.rules.equals(self.operators.rules):
-            raise ValueError("the plain and the latent grammar must number the same rules")
+        for operators in (self.operators, self.coarse):
+            if operators is not None and not self.plain.rules.equals(operators.rules):
+                raise ValueError("the plain and the latent grammar must number the same rules")
 
     def _charts(self, used: BoolArray) -> ForestBuilder:
         return ForestBuilder(self.plain, self.prior, self.options.threshold, self.family, used)
@@ -172,16 +188,27 @@ class LatentGrammar:
         """
         return self._read([words], self.lexicon.options.least, family)
 
+    def read_all(self, sentences: Sequence[Sequence[str]], family: IntArray | None = None) -> ReadWords:
+        """Sentences one after another, to score their trees: unseen words may have any tag."""
+        return self._read(sentences, 0.0, family)
+
     def _read(self, sentences: Sequence[Sequence[str]], least: float, family: IntArray | None = None) -> ReadWords:
         if self._unseen is None:
             terminals = [self.lexicon.terminals_of(words) for words in sentences]
             return ReadWords(np.concatenate([np.zeros(0, dtype=np.int64), *terminals]), UnseenLeaves.none(), family)
         return ReadWords(*self._unseen.read(sentences, least, family), family)
 
+    def leaf_rules(self, read: ReadWords, symbol: IntArray, word: IntArray) -> IntArray:
+        """The row, as `on` reads it, of the leaf rules of symbols (n,) over words (n,) of those read; -1 if none."""
+        terminal = read.terminals[word]
+        known = Rules.find(self.operators.rules.leaf, np.stack([symbol, terminal], axis=1))
+        unseen = read.leaves.find(symbol, terminal)
+        return np.where(unseen < 0, known, len(self.operators.rules.leaf) + unseen)
+
     def forest(self, read: ReadWords) -> SpanForest | None:
         """The pruned forest of a sentence; None if the grammar cannot derive it, whatever the words' tags.
 
-        Its rules are those of `operators_for` the sentence.
+        Its rules are the grammar's, and leaf rules for unseen words after them; see `on`.
         """
         unknown, beam = np.full(len(read.terminals), self.lexicon.unknown), self.options.beam
         seen, full = self._forests, self._full_forests
@@ -194,42 +221,42 @@ class LatentGrammar:
                 return forest
         return None
 
-    def operators_for(self, read: ReadWords) -> ObservableOperators:
-        """The latent operators with leaf rules for those words that are unseen."""
-        return read.leaves.added_to(self.operators)
+    def refined(self, read: ReadWords, spans: SpanForest) -> SpanForest:
+        """What the coarse grammar leaves of a forest, for the latent one to weigh."""
+        if self.coarse is None:
+            return spans
+        operators, forest = read.leaves.within(self.coarse, spans.forest)
+        inner = inside(operators, forest)
+        posterior = np.abs(edge_marginals(operators, forest, inner, outside(operators, forest, inner)))
+        kept = pruned(spans.forest, posterior, self.options.coarse_threshold)
+        return SpanForest(kept.forest, spans.first[kept.items], spans.end[kept.items])
+
+    def on(self, read: ReadWords, forest: Forest) -> tuple[ObservableOperators, Forest]:
+        """The latent operators with the leaf rules that a forest over these words uses, which it then numbers."""
+        return read.leaves.within(self.operators, forest)
 
     def likeliest(self, read: ReadWords) -> list[int]:
         """The symbol over each word with the largest share of the training nodes."""
         charts = self._forests.with_leaves(read.leaves)
         return [charts.likeliest(terminal) for terminal in read.terminals.tolist()]
 
-    def weights(
-        self,
-        trees: SkeletalTrees,
-        sentences: Sequence[Sequence[str]],
-        family: IntArray | None = None,
-        place: IntArray | None = None,
-    ) -> Weight:
-        """p̂ of trees, as sign and log, over the words of sentences.
-
-        family: the number of the tag of each of the words where it is known, else -1.  place: which word stands at
-        each leaf, in node order; if it is not given, they stand in their order.
+    def weights(self, trees: SkeletalTrees, read: ReadWords) -> Weight:
+        """p̂ of s-trees, as sign and log; their terminals are the places of words among those read.
 
         Symbols beyond the grammar's are unknown: the weight of a tree with one, or with an unknown rule, is zero.
         In the place of a word never seen stands its signature, under tags as likely as its spelling makes them.
         """
-        terminals, leaves, _ = self._read(sentences, 0.0, family)
-        terminal = trees.terminal.copy()
-        terminal[trees.is_leaf] = terminals if place is None else terminals[place]
+        leaves = np.flatnonzero(trees.is_leaf)
         symbol = np.where(trees.symbol < self.operators.n_symbols, trees.symbol, -1)
-        known = SkeletalTrees(symbol, trees.left, trees.right, terminal, trees.root)
-        forest = Forest.of_trees(known, self.operators.rules)
-        found = leaves.find(symbol, terminal)
-        forest = forest._replace(rule=np.where(found < 0, forest.rule, len(self.operators.rules.leaf) + found))
-        operators, plain, floor = leaves.added_to(self.operators), leaves.added_to(self.plain), self.options.floor
-        if floor is None or operators.probabilities:
-            return tree_weights(operators, forest)
-        return floored_weights(operators, plain, trees, forest, self._stand_in, floor)
+        known = SkeletalTrees(symbol, trees.left, trees.right, np.full(trees.n_nodes, -1), trees.root)
+        rule = known.rule_in(self.operators.rules)
+        rule[leaves] = self.leaf_rules(read, symbol[leaves], trees.terminal[leaves])
+        forest = Forest.of_trees(known, self.operators.rules)._replace(rule=rule)
+        operators, own_forest = self.on(read, forest)
+        if self.options.floor is None or operators.probabilities:
+            return tree_weights(operators, own_forest)
+        plain, _ = read.leaves.within(self.plain, forest)
+        return floored_weights(operators, plain, trees, own_forest, self._stand_in, self.options.floor)
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """The numbers of the grammar, for a file."""
@@ -239,6 +266,8 @@ class LatentGrammar:
             **arrays_of("plain", self.plain),
             **arrays_of("latent", self.operators),
         }
+        if self.coarse is not None:
+            arrays |= arrays_of("coarse", self.coarse)
         return arrays | self.lexicon.arrays()
 
     def settings(self) -> dict[str, Any]:
@@ -248,6 +277,7 @@ class LatentGrammar:
             "tags": self.tags,
             "words": self.lexicon.words,
             "probabilities": self.operators.probabilities,
+            "has_coarse": self.coarse is not None,
         }
 
     @staticmethod
@@ -263,6 +293,7 @@ class LatentGrammar:
             raise ValueError("words or tags are missing")
         if prior.ndim != 1 or prior.dtype != np.float64 or not np.isfinite(prior).all():
             raise ValueError("prior is not a column of finite numbers")
+        coarse = operators_from("coarse", dict(arrays), probabilities=True) if settings["has_coarse"] is True else None
         seen = arrays["seen"]
         if seen.dtype != np.bool_ or seen.shape != (len(plain.rules.binary),):
             raise ValueError("seen does not fit the rules")
@@ -272,4 +303,4 @@ class LatentGrammar:
             fits = lexicon.spelling.n_symbols == len(tags) and bool((over_words >= 0).all())
         if not fits or not plain.rules.equals(latent.rules):
             raise ValueError("the model's parts do not fit together")
-        return LatentGrammar(options, tags, family, lexicon, seen, prior, plain, latent)
+        return LatentGrammar(options, tags, family, lexicon, seen, prior, plain, latent, coarse)

@@ -11,6 +11,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -54,6 +55,19 @@ class Weight(NamedTuple):
         with np.errstate(divide="ignore"):
             log = np.log(np.abs(mantissa)) + exponent * np.log(2.0)
         return Weight(np.sign(mantissa).astype(np.int64), log)
+
+    @staticmethod
+    def mean(weights: Sequence[Weight]) -> Weight:
+        """The arithmetic means of numbers in the same places.
+
+        >>> Weight.mean([Weight.of(np.array([0.5, 0.25]), np.array([9, 0])), Weight.of(-np.ones(2), np.zeros(2, int))])
+        Weight(sign=array([ 1, -1]), log=array([ 4.84812273, -0.98082925]))
+        """
+        logs = np.stack([weight.log for weight in weights])
+        top = np.maximum(logs.max(axis=0), -1e300)
+        total = np.mean([weight.sign * np.exp(weight.log - top) for weight in weights], axis=0)
+        with np.errstate(divide="ignore"):
+            return Weight(np.sign(total).astype(np.int64), top + np.log(np.abs(total)))
 
 
 def inside(operators: ObservableOperators, forest: Forest) -> ScaledVectors:

@@ -23,7 +23,7 @@ import numpy as np
 from spectral_latent.estimation import LeafMoments
 from spectral_latent.lexicon.lexicon import Lexicon, LexiconOptions
 from spectral_latent.lexicon.signatures import DEPTH
-from spectral_latent.trees import BoolArray, FloatArray, IntArray, Rules
+from spectral_latent.trees import BoolArray, FloatArray, IntArray, Rules, matches
 
 __all__ = ["smooth_emissions"]
 
@@ -60,17 +60,9 @@ class _Emissions(NamedTuple):
     def lent(self, source: IntArray, target: IntArray) -> _Emissions:
         """For every i, the pairs of terminal source[i] as pairs of terminal target[i]."""
         order = np.argsort(self.terminal, kind="stable")
-        rows, which = _join(self.terminal[order], source)
+        rows, which = matches(self.terminal[order], source)
         rows = order[rows]
         return _Emissions(self.symbol[rows], target[which], self.vectors[rows])
-
-
-def _join(keys: IntArray, wanted: IntArray) -> tuple[IntArray, IntArray]:
-    """All (row, i) with keys[row] = wanted[i], for sorted keys: two columns of equal length."""
-    first, end = np.searchsorted(keys, wanted, "left"), np.searchsorted(keys, wanted, "right")
-    length = end - first
-    which = np.repeat(np.arange(len(wanted)), length)
-    return np.arange(len(which)) + np.repeat(first - (np.cumsum(length) - length), length), which
 
 
 def _observed(moments: LeafMoments, own: float) -> _Emissions:
@@ -110,7 +102,7 @@ def _shared(emissions: _Emissions, moments: LeafMoments, family: IntArray, share
     pooled = emissions._replace(symbol=family[emissions.symbol], vectors=emissions.vectors[:, -1:]).plus()
     totals = np.bincount(pooled.symbol, pooled.tokens)
     symbols = np.unique(emissions.symbol)
-    rows, which = _join(pooled.symbol, family[symbols])
+    rows, which = matches(pooled.symbol, family[symbols])
     amount = share * pooled.tokens[rows] / totals[pooled.symbol[rows]]
     count = moments.symbol_count[symbols]
     mean = np.concatenate([moments.symbol_total[symbols] / count[:, None], np.ones((len(symbols), 1))], axis=1)

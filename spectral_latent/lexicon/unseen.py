@@ -20,7 +20,7 @@ import numpy as np
 
 from spectral_latent.lexicon.lexicon import Lexicon
 from spectral_latent.operators import ObservableOperators
-from spectral_latent.trees import FloatArray, IntArray, Rules, Vocabulary
+from spectral_latent.trees import FloatArray, Forest, IntArray, Rules, Vocabulary, ranges
 
 __all__ = ["UnseenLeaves", "UnseenWords"]
 
@@ -50,6 +50,23 @@ class UnseenLeaves(NamedTuple):
             return operators
         rules = np.stack([self.symbol, self.terminal], axis=1)
         return operators.with_leaves(rules, operators.leaf[self.source] * self.factor[:, None])
+
+    def within(self, operators: ObservableOperators, forest: Forest) -> tuple[ObservableOperators, Forest]:
+        """The operators with those leaf rules alone that a forest uses, and the forest that numbers them so.
+
+        The forest given numbers them as `added_to` does, whose table is large.
+        """
+        rule = forest.rule.copy()
+        at = np.flatnonzero((forest.left < 0) & (rule >= 0))
+        used, rule[at] = np.unique(rule[at], return_inverse=True)
+        own = np.maximum(used - len(operators.rules.leaf), -1)
+        source = np.where(own < 0, used, np.append(self.source, 0)[own])
+        factor = np.where(own < 0, 1.0, np.append(self.factor, 1.0)[own])
+        terminal = np.where(own < 0, operators.rules.leaf[source, 1], np.append(self.terminal, -1)[own])
+        rules = np.stack([operators.rules.leaf[source, 0], terminal], axis=1)
+        return operators.with_leaves(rules, operators.leaf[source] * factor[:, None], alone=True), forest._replace(
+            rule=rule
+        )
 
     def find(self, symbol: IntArray, terminal: IntArray) -> IntArray:
         """Index (n,) of the rule of each symbol and terminal (n,); -1 where there is none."""
@@ -126,9 +143,7 @@ class UnseenWords:
             first, end = np.where((first < end) | ~only, [first, end], self._rows(self.commonest[None, :]))
         p = np.where(first < end, p, 0.0)
         word, family_of = np.nonzero((p > 0) & (p >= np.minimum(least, p.max(axis=1, keepdims=True))))
-        count = (end - first)[word, family_of]
-        pair = np.repeat(np.arange(len(word)), count)
-        place = np.arange(len(pair)) - np.repeat(np.cumsum(count) - count, count)
-        source = self.order[first[word, family_of][pair] + place]
+        row, pair = ranges(first[word, family_of], end[word, family_of])
+        source = self.order[row]
         terminal, factor = self.lexicon.n_terminals + word[pair], p[word, family_of][pair] / self.share[source]
         return UnseenLeaves(self.symbol[source], terminal, source, factor)

@@ -17,7 +17,7 @@ from typing import Generic, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["BoolArray", "FloatArray", "IntArray", "Rules", "Vocabulary"]
+__all__ = ["BoolArray", "FloatArray", "IntArray", "Rules", "Vocabulary", "matches", "ranges"]
 
 BoolArray = NDArray[np.bool_]
 FloatArray = NDArray[np.float64]
@@ -75,6 +75,26 @@ def _keys(rows: IntArray) -> IntArray:
     for column in columns:
         key = key * (column.max(initial=0) + 1) + column
     return key
+
+
+def ranges(first: IntArray, end: IntArray) -> tuple[IntArray, IntArray]:
+    """All (row, i) with first[i] <= row < end[i], by i: two columns of equal length.
+
+    >>> ranges(np.array([4, 7, 0]), np.array([6, 7, 1]))
+    (array([4, 5, 0]), array([0, 0, 2]))
+    """
+    length = end - first
+    which = np.repeat(np.arange(len(length)), length)
+    return np.arange(len(which)) + np.repeat(first - (np.cumsum(length) - length), length), which
+
+
+def matches(keys: IntArray, wanted: IntArray) -> tuple[IntArray, IntArray]:
+    """All (row, i) with keys[row] = wanted[i], for sorted keys: two columns of equal length.
+
+    >>> matches(np.array([2, 5, 5]), np.array([5, 3, 2]))
+    (array([1, 2, 0]), array([0, 0, 2]))
+    """
+    return ranges(np.searchsorted(keys, wanted, "left"), np.searchsorted(keys, wanted, "right"))
 
 
 @dataclass(frozen=True, eq=False)

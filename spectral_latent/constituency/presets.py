@@ -1,0 +1,35 @@
+"""Settings that go well together: `fast` is the best single grammar, `accurate` averages two.
+
+What each step is worth is measured in docs/accuracy.md; chosen on the dev split of NLTK's treebank sample.
+"""
+
+from __future__ import annotations
+
+from typing import Literal, get_args
+
+from spectral_latent.constituency.conversion import Binarisation
+from spectral_latent.constituency.phrase_grammar import ConstituencyOptions
+from spectral_latent.estimation import EstimatorOptions
+
+__all__ = ["PresetName", "preset"]
+
+PresetName = Literal["fast", "accurate"]
+
+
+def _grammar(states: int, iterations: int, binarisation: Binarisation) -> ConstituencyOptions:
+    """Clusters on spectral projections, then a few smoothed EM iterations; charts pruned by four states first."""
+    estimator = EstimatorOptions("hybrid", states=states, smoothing=5.0, iterations=iterations, substates=0.1)
+    return ConstituencyOptions(estimator=estimator, beam=1e-5, coarse=4, binarisation=binarisation)
+
+
+def preset(name: PresetName) -> tuple[ConstituencyOptions, ...]:
+    """The options of each grammar of a parser, for `ConstituencyModel.train`.  Raises ValueError for another name.
+
+    >>> [options.estimator.states for options in preset("accurate")]
+    [24, 24]
+    """
+    if name == "fast":
+        return (_grammar(20, 2, Binarisation()),)
+    if name == "accurate":
+        return _grammar(24, 3, Binarisation()), _grammar(24, 3, Binarisation("last", siblings=1))
+    raise ValueError(f"{name!r} is no preset; give {' or '.join(get_args(PresetName))}")
