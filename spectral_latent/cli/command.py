@@ -18,6 +18,7 @@ from spectral_latent.cli.anchors import anchors
 from spectral_latent.cli.demo import demo
 from spectral_latent.cli.evaluate import evaluate
 from spectral_latent.cli.parse import parse
+from spectral_latent.cli.rerank import rerank
 from spectral_latent.cli.score import score
 from spectral_latent.cli.tag import tag
 from spectral_latent.cli.train import train
@@ -70,6 +71,11 @@ def main() -> None:
       spectral-latent evaluate wsj.safetensors nltk:treebank:dev
 
     \b
+    A dependency parser:
+      spectral-latent train dependency nltk:dependency_treebank:train -o deps.safetensors
+      echo "The cat sat on the mat ." | spectral-latent parse deps.safetensors
+
+    \b
     A tagger:
       spectral-latent train tagger nltk:treebank:train -o tags.safetensors
       echo "The cat sat on the mat ." | spectral-latent tag tags.safetensors
@@ -86,5 +92,5 @@ def main() -> None:
         sys.stdout.reconfigure(encoding="utf-8")
 
 
-for _command in (train, parse, tag, anchors, score, evaluate, demo):
+for _command in (train, parse, tag, anchors, score, evaluate, rerank, demo):
     main.add_command(_command)

@@ -4,27 +4,39 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING
 
 import click
 
-from spectral_latent.cli.inputs import SOURCES, TAGGED_SOURCES, column_option, gold_trees, tagged, universal
-from spectral_latent.cli.models import Tagger, is_parser, load_parser, load_states, load_tagger
+from spectral_latent.cli.inputs import SOURCES, TAGGED_SOURCES, column_of, column_option, gold_trees, tagged, universal
+from spectral_latent.cli.models import (
+    Tagger,
+    is_dependency_parser,
+    is_parser,
+    load_dependency_parser,
+    load_parser,
+    load_states,
+    load_tagger,
+)
 from spectral_latent.cli.notes import Notes, quiet_option
+from spectral_latent.cli.outputs import Figures, figures_table
+from spectral_latent.cli.parse import non_projective_option
+from spectral_latent.cli.tables import DEPENDENCY_SOURCES, dependency_entries
 
 if TYPE_CHECKING:
     from spectral_latent.constituency import ConstituencyModel
+    from spectral_latent.dependency import DependencyModel
+    from spectral_latent.dependency.model import Trees
 
 __all__ = ["evaluate"]
 
-_Figures = Mapping[str, float | int]
 _Gold = list[list[tuple[str, str]]]
 
 
-@click.command(epilog=f"{SOURCES}\n\n{TAGGED_SOURCES}".replace("SOURCE", "GOLD"))
+@click.command(epilog=f"{SOURCES}\n\n{DEPENDENCY_SOURCES}\n\n{TAGGED_SOURCES}".replace("SOURCE", "GOLD"))
 @click.argument("model")
 @click.argument("gold", metavar="GOLD...", nargs=-1, required=True)
 @click.option(
@@ -36,6 +48,7 @@ _Gold = list[list[tuple[str, str]]]
 @column_option
 @click.option("--universal", "is_universal", is_flag=True, help="Make the twelve universal tags of UPOS, or of NLTK's.")
 @click.option("--unsupervised", is_flag=True, help="Compare states that have no names with gold tags.")
+@non_projective_option
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @quiet_option
 def evaluate(
@@ -45,6 +58,7 @@ def evaluate(
     column: str | None,
     is_universal: bool,
     unsupervised: bool,
+    non_projective: bool,
     as_json: bool,
     quiet: bool,
 ) -> None:
@@ -54,32 +68,44 @@ def evaluate(
     COLLINS.prm; the number of sentences; how many of them the grammar could not derive (fallbacks); and how many
     were parsed in a second of CPU time.
 
+    Of a dependency parser: how many words have the right head (uas), and the right relation to it (las), in percent,
+    of all words and of those that are not punctuation; how many sentences have all heads right (complete), and how
+    many gold trees the model gives a probability that is not positive (nonpositive share), in percent; sentences,
+    fallbacks and sentences in a second as above.  Tags are those of GOLD.  There is no las if GOLD or MODEL has no
+    relations.
+
     Of a tagger: accuracy in percent, on all words, on those that it was not trained on (unknown) and on the others
     (known); the number of sentences, words (tokens) and unknown words; and how many words were tagged in a second of
-    CPU time.
+    CPU time.  The gold tags are those of the column that was named in training, where GOLD has it, unless --column
+    names another.
 
     Of states found without tags, with --unsupervised: accuracy in percent if each state has the tag that it meets most
     often (many to one) and if every tag goes to one state at most (one to one), and the V-measure; sentences and
     words.  Models are those of `train anchor`, and hidden Markov models without tags.
     """
     notes = Notes(quiet)
+    if non_projective and not is_dependency_parser(model):
+        raise click.UsageError(f"--non-projective is for dependency parsers, and {model} is none")
     if column is not None and is_universal:
         raise click.UsageError("--universal chooses the column; leave out --column")
     read = partial(_tagged, gold, column, is_universal, max_length, notes)
     if unsupervised:
         figures = _of_states(load_states(model), read(), notes)
     elif not is_parser(model):
-        figures = _of_tagger(load_tagger(model), read(), notes)
+        figures = _of_tagger(load_tagger(model), read(column_of(model)), notes)
     elif column is not None or is_universal:
         raise click.UsageError(
             f"{'--universal' if is_universal else '--column'} is for taggers, and {model} is a parser"
         )
+    elif is_dependency_parser(model):
+        trees: Trees = "any" if non_projective else "projective"
+        figures = _of_dependency_parser(load_dependency_parser(model), gold, max_length, trees, notes)
     else:
         figures = _of_parser(load_parser(model), gold, max_length, notes)
-    click.echo(json.dumps(figures) if as_json else _table(figures))
+    click.echo(json.dumps(figures) if as_json else figures_table(figures))
 
 
-def _of_parser(parser: ConstituencyModel, sources: tuple[str, ...], limit: int | None, notes: Notes) -> _Figures:
+def _of_parser(parser: ConstituencyModel, sources: tuple[str, ...], limit: int | None, notes: Notes) -> Figures:
     from spectral_latent.evaluation import evaluate_parser
 
     trees = notes.progress(gold_trees(sources), "Reading trees")
@@ -101,15 +127,46 @@ def _of_parser(parser: ConstituencyModel, sources: tuple[str, ...], limit: int |
     }
 
 
-def _tagged(sources: tuple[str, ...], column: str | None, is_universal: bool, limit: int | None, notes: Notes) -> _Gold:
+def _of_dependency_parser(
+    parser: DependencyModel, sources: tuple[str, ...], limit: int | None, trees: Trees, notes: Notes
+) -> Figures:
+    from spectral_latent.evaluation import evaluate_dependency_parser
+
+    sentences = (entry.sentence for entry in notes.progress(dependency_entries(sources), "Reading trees"))
+    gold = [sentence for sentence in sentences if limit is None or len(sentence.forms) <= limit]
+    _require(gold, "trees", sources, limit)
+    found = evaluate_dependency_parser(parser, gold, trees, progress=partial(notes.progress, label="Parsing"))
+    score = found.score
+    return {
+        "uas": score.uas,
+        "las": score.las if found.has_relations else None,
+        "uas_no_punctuation": score.uas_no_punctuation,
+        "las_no_punctuation": score.las_no_punctuation if found.has_relations else None,
+        "complete": score.complete,
+        "nonpositive_share": found.nonpositive_share,
+        "sentences": score.sentences,
+        "fallbacks": found.fallbacks,
+        "sentences_per_second": found.sentences_per_second,
+    }
+
+
+def _tagged(
+    sources: tuple[str, ...],
+    column: str | None,
+    is_universal: bool,
+    limit: int | None,
+    notes: Notes,
+    default: str | None = None,
+) -> _Gold:
     """Gold sentences of at most so many words."""
-    sentences = notes.progress(universal(sources) if is_universal else tagged(sources, column), "Reading sentences")
+    found = universal(sources) if is_universal else tagged(sources, column, default)
+    sentences = notes.progress(found, "Reading sentences")
     gold = [sentence for sentence in sentences if limit is None or len(sentence) <= limit]
     _require(gold, "sentences", sources, limit)
     return gold
 
 
-def _of_states(model: Tagger, gold: _Gold, notes: Notes) -> _Figures:
+def _of_states(model: Tagger, gold: _Gold, notes: Notes) -> Figures:
     from spectral_latent.evaluation import evaluate_tagger, many_to_one, one_to_one, v_measure
 
     found = evaluate_tagger(model.tag, gold, (), progress=partial(notes.progress, label="Tagging"))
@@ -124,7 +181,7 @@ def _of_states(model: Tagger, gold: _Gold, notes: Notes) -> _Figures:
     }
 
 
-def _of_tagger(tagger: Tagger, gold: _Gold, notes: Notes) -> _Figures:
+def _of_tagger(tagger: Tagger, gold: _Gold, notes: Notes) -> Figures:
     from spectral_latent.evaluation import evaluate_tagger
 
     known = {word for sentence in gold for word, _ in sentence if tagger.knows(word)}
@@ -162,19 +219,3 @@ def _counts(tags: Counter[str]) -> str:
     most = 10
     first = ", ".join(f"{tag} ({count})" for tag, count in tags.most_common(most))
     return first + (f", and {len(tags) - most} more" if len(tags) > most else "")
-
-
-def _table(figures: _Figures) -> str:
-    """A line for each figure; decimal points and integers' ends stand below each other.
-
-    >>> print(_table({"some_ratio": 97.5, "tokens": 13676}))
-    some ratio                 97.50
-    tokens                  13676
-    """
-    width = max(5, *(len(f"{value:.0f}") for value in figures.values()))
-    return "\n".join(
-        f"{name.replace('_', ' '):<24}{value:>{width + 3}.2f}"
-        if isinstance(value, float)
-        else f"{name.replace('_', ' '):<24}{value:>{width}}"
-        for name, value in figures.items()
-    )

@@ -15,16 +15,18 @@ if TYPE_CHECKING:
     from spectral_latent.evaluation import GoldTree
 
 __all__ = [
-    "CONLLU",
     "SOURCES",
     "TAGGED_SOURCES",
     "TEXT_SOURCES",
     "Piece",
+    "column_of",
     "column_option",
     "gold_trees",
+    "numbered_lines",
     "pieces",
     "sentences",
     "tagged",
+    "text_of",
     "treebank",
     "trees_of",
     "universal",
@@ -38,17 +40,16 @@ SOURCE of trees is one of
   nltk:NAME, a treebank of NLTK, or a part of it, nltk:NAME:train, :dev or :test."""
 TAGGED_SOURCES = """\b
 SOURCE of tagged sentences is one of
-  a file in CoNLL-U, named *.conllu or *.conll,
+  a file in CoNLL-U, CoNLL-X or Malt-TAB, named *.conllu, *.conll, *.conllx, *.dp or *.tab,
   any other file: one sentence a line, as in the/DT dog/NN,
-  a folder of files named *.conllu, *.conll, *.pos or *.tagged,
+  a folder of files with such names, or named *.pos or *.tagged,
   nltk:NAME, a tagged corpus of NLTK, or a part of it, nltk:NAME:train, :dev or :test."""
 TEXT_SOURCES = """\b
 SOURCE of sentences is one of
-  a file in CoNLL-U, named *.conllu or *.conll,
+  a file in CoNLL-U, CoNLL-X or Malt-TAB, named *.conllu, *.conll, *.conllx, *.dp or *.tab,
   any other file: one tokenised sentence a line; tags as in the/DT dog/NN are left out,
-  a folder of files named *.conllu, *.conll, *.pos or *.tagged; or, without these, *.tok or *.txt,
+  a folder of files with such names, or named *.pos or *.tagged; or, without these, *.tok or *.txt,
   nltk:NAME, a corpus of NLTK, or a part of it, nltk:NAME:train, :dev or :test."""
-CONLLU = (".conllu", ".conll")  # how the names of such files end
 _CHUNK = 1 << 16  # bytes
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
@@ -59,9 +60,25 @@ def column_option(command: _Command) -> _Command:
     return click.option(
         "--column",
         type=click.Choice(["upos", "xpos", "universal"]),
-        help="Which tags: the column upos (if nothing is said) or xpos of CoNLL-U; universal for what NLTK makes of a "
-        "corpus's own tags.",
+        help="Which tags: the column upos or xpos of CoNLL-U; universal for what NLTK makes of a corpus's own tags.",
     )(command)
+
+
+def column_of(model: str) -> str | None:
+    """The column that a model's tags are from, if it was named for training.  Raises ModelFileError for no model.
+
+    >>> import dataclasses, pathlib, tempfile
+    >>> from spectral_latent.sequence import LatentHMM
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = str(pathlib.Path(folder, "model"))
+    ...     dataclasses.replace(LatentHMM.fit_tagged([[("dogs", "NNS")]]), column="xpos").save(file)
+    ...     column_of(file)
+    'xpos'
+    """
+    from spectral_latent.operators import load_settings
+
+    column: str | None = load_settings(model).get("column")
+    return column
 
 
 def treebank(sources: Iterable[str]) -> Iterator[Phrase]:
@@ -85,8 +102,8 @@ def gold_trees(sources: Iterable[str]) -> Iterator[GoldTree]:
         yield from _with_words(constituency_trees(source), source)
 
 
-def tagged(sources: Iterable[str], column: str | None) -> Iterator[list[tuple[str, str]]]:
-    """The tagged sentences of the sources, one after the other.  Raises CorpusError as `tagged_sentences` does.
+def tagged(sources: Iterable[str], column: str | None, default: str | None = None) -> Iterator[list[tuple[str, str]]]:
+    """The tagged sentences of the sources, one after the other; see `tagged_sentences`, also for CorpusError.
 
     >>> import pathlib, tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -98,7 +115,7 @@ def tagged(sources: Iterable[str], column: str | None) -> Iterator[list[tuple[st
     from spectral_latent.corpora import tagged_sentences
 
     for source in sources:
-        yield from tagged_sentences(source, column)
+        yield from tagged_sentences(source, column, default)
 
 
 def untagged(sources: Iterable[str]) -> Iterator[list[str]]:
@@ -148,11 +165,25 @@ def trees_of(file: str) -> Iterator[Phrase]:
     ['NNS']
     """
     from spectral_latent.corpora import parse_brackets
+
+    text, source = text_of(file)
+    return (gold.tree for gold in _with_words(parse_brackets(text, source), source))
+
+
+def text_of(file: str) -> tuple[str, str]:
+    """What stands in a file, or in standard input for `-`, and its name; errors as for `sentences`.
+
+    >>> import pathlib, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = pathlib.Path(folder, "one.txt")
+    ...     _ = file.write_text("(NNS dogs)")
+    ...     text_of(str(file))[0]
+    '(NNS dogs)'
+    """
     from spectral_latent.corpora.text import decode
 
     with click.open_file(file, "rb") as stream:
-        text = decode(stream.read(), _name(file))
-    return (gold.tree for gold in _with_words(parse_brackets(text, _name(file)), _name(file)))
+        return decode(stream.read(), _name(file)), _name(file)
 
 
 def sentences(file: str) -> Iterator[list[str]]:
@@ -168,10 +199,25 @@ def sentences(file: str) -> Iterator[list[str]]:
     [['dogs', 'bark'], []]
     """
     from spectral_latent.corpora import plain_sentences
+
+    return plain_sentences(line for _, line in numbered_lines(file))
+
+
+def numbered_lines(file: str) -> Iterator[tuple[int, str]]:
+    """The lines of a file, or of standard input for `-`, as they come; errors as for `sentences`.
+
+    >>> import pathlib, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = pathlib.Path(folder, "two.txt")
+    ...     _ = file.write_text("dogs bark\\n\\n")
+    ...     list(numbered_lines(str(file)))
+    [(1, 'dogs bark'), (2, '')]
+    """
     from spectral_latent.corpora.text import decode
 
     with click.open_file(file, "rb") as stream:
-        yield from plain_sentences(decode(line, _name(file), number) for number, line in enumerate(stream, start=1))
+        for number, line in enumerate(stream, start=1):
+            yield number, decode(line, _name(file), number).removesuffix("\n")
 
 
 class Piece(NamedTuple):

@@ -7,9 +7,19 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from spectral_latent.constituency import ConstituencyModel
+    from spectral_latent.dependency import DependencyModel
     from spectral_latent.sequence import AnchorHMM
 
-__all__ = ["Tagger", "is_parser", "load_anchors", "load_parser", "load_states", "load_tagger"]
+__all__ = [
+    "Tagger",
+    "is_dependency_parser",
+    "is_parser",
+    "load_anchors",
+    "load_dependency_parser",
+    "load_parser",
+    "load_states",
+    "load_tagger",
+]
 
 
 class Tagger(NamedTuple):
@@ -28,6 +38,7 @@ class _Kind(NamedTuple):
 
 
 _PARSER = _Kind("a parser", "use it with `spectral-latent parse`, `score` or `evaluate`")
+_DEPENDENCY_PARSER = _Kind("a dependency parser", _PARSER.use)
 _TAGGER = _Kind("a tagger", "use it with `spectral-latent tag` or `evaluate`")
 _LABELLED = _Kind("an anchor model with labels", "use it with `spectral-latent tag`, `anchors` or `evaluate`")
 _ANCHORS = _Kind(
@@ -36,18 +47,26 @@ _ANCHORS = _Kind(
 _UNTAGGED = _Kind(
     "a model of sequences without tags", "use it in Python, with LatentHMM.load, or with `evaluate --unsupervised`"
 )
+_RERANKER = _Kind("a reranker", "use it with `spectral-latent rerank`, or with `parse --rerank`")
 _KINDS = {
     ("constituency", False): _PARSER,
+    ("dependency", False): _DEPENDENCY_PARSER,
     ("sequence", True): _TAGGER,
     ("sequence", False): _UNTAGGED,
     ("anchors", True): _LABELLED,
     ("anchors", False): _ANCHORS,
+    ("reranker", False): _RERANKER,
 }
 
 
 def is_parser(file: str) -> bool:
-    """Whether a model is a parser.  Raises ModelFileError for what is no model."""
-    return _kind(file) is _PARSER
+    """Whether a model is a parser, of whatever trees.  Raises ModelFileError for what is no model."""
+    return _kind(file) in (_PARSER, _DEPENDENCY_PARSER)
+
+
+def is_dependency_parser(file: str) -> bool:
+    """Whether a model is a parser of dependency trees.  Raises ModelFileError for what is no model."""
+    return _kind(file) is _DEPENDENCY_PARSER
 
 
 def load_parser(file: str) -> ConstituencyModel:
@@ -56,6 +75,14 @@ def load_parser(file: str) -> ConstituencyModel:
 
     _require(file, _PARSER)
     return ConstituencyModel.load(file)
+
+
+def load_dependency_parser(file: str) -> DependencyModel:
+    """A dependency parser.  Raises ModelFileError as `load_parser` does."""
+    from spectral_latent.dependency import DependencyModel
+
+    _require(file, _DEPENDENCY_PARSER)
+    return DependencyModel.load(file)
 
 
 def load_anchors(file: str) -> AnchorHMM:

@@ -1,13 +1,16 @@
-"""Where commands write."""
+"""Where commands write, and how they show figures."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
 
 import click
 
-__all__ = ["can_be_written"]
+__all__ = ["Figures", "can_be_written", "figures_table"]
+
+Figures = Mapping[str, float | int | None]
 
 
 def can_be_written(_context: click.Context, _parameter: click.Parameter, path: Path | None) -> Path | None:
@@ -21,3 +24,22 @@ def can_be_written(_context: click.Context, _parameter: click.Parameter, path: P
     if not os.access(path.parent, os.W_OK):
         raise click.ClickException(f"{path}: the folder may not be written to; give another")
     return path
+
+
+def figures_table(figures: Figures) -> str:
+    """A line for each figure; decimal points and integers' ends stand below each other.
+
+    >>> print(figures_table({"some_ratio": 97.5, "no_ratio": None, "tokens": 13676}))
+    some ratio                 97.50
+    no ratio                    -
+    tokens                  13676
+    """
+    texts = [(name.replace("_", " "), *_digits(value).partition(".")) for name, value in figures.items()]
+    width = max(5, *(len(whole) for _, whole, _, _ in texts))
+    return "\n".join(f"{name:<24}{whole:>{width}}{point}{rest}" for name, whole, point, rest in texts)
+
+
+def _digits(value: float | int | None) -> str:
+    if value is None:
+        return "-"
+    return f"{value:.2f}" if isinstance(value, float) else str(value)

@@ -3,19 +3,31 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import click
 
 from spectral_latent.cli.inputs import sentences
-from spectral_latent.cli.models import load_parser
+from spectral_latent.cli.lists import load_models, models_option, users_errors
+from spectral_latent.cli.models import is_dependency_parser, load_dependency_parser, load_parser
 from spectral_latent.cli.notes import Notes, quiet_option
+from spectral_latent.cli.tables import FORMATS, Format, tables
 
 if TYPE_CHECKING:
     from spectral_latent.constituency import Parse
+    from spectral_latent.reranking.own import Parser
+    from spectral_latent.reranking.reranker import Reranker
 
-__all__ = ["parse"]
+__all__ = ["non_projective_option", "parse"]
+
+_T = TypeVar("_T")
+
+_CANDIDATES = 50
+
+non_projective_option = click.option(
+    "--non-projective", is_flag=True, help="Find dependency trees whose arcs may cross."
+)
 
 
 @click.command()
@@ -29,8 +41,33 @@ __all__ = ["parse"]
     type=click.IntRange(min=1),
     help="Trees per sentence, at most.",
 )
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(FORMATS),
+    help="What FILE is, for a dependency parser; if nothing is said, its name or its first line tells.",
+)
+@non_projective_option
+@click.option("--rerank", metavar="RERANKER", help="Choose among the parser's best trees by a reranker.")
+@click.option(
+    "--nbest-of",
+    metavar="K",
+    type=click.IntRange(min=1),
+    help=f"How many trees per sentence it chooses among, at most.  [default: {_CANDIDATES}]",
+)
+@models_option
 @quiet_option
-def parse(model: str, file: str, nbest: int, quiet: bool) -> None:
+def parse(
+    model: str,
+    file: str,
+    nbest: int,
+    form: Format | None,
+    non_projective: bool,
+    rerank: str | None,
+    nbest_of: int | None,
+    models: tuple[str, ...],
+    quiet: bool,
+) -> None:
     """Parse tokenised sentences, one per line of FILE or of standard input.
 
     Line by line, the output is one tree in brackets for each sentence, and an empty line for an empty one.  Brackets
@@ -43,18 +80,76 @@ def parse(model: str, file: str, nbest: int, quiet: bool) -> None:
 
     A sentence that the grammar cannot derive gets a flat tree labelled FALLBACK, with score -inf; the numbers of
     such lines are told on standard error.
+
+    Of a dependency parser, the output is CoNLL-U.  Sentences may have tags, as in the/DT dog/NN, or be in CoNLL-U,
+    CoNLL-X or Malt-TAB.  Of the first two, HEAD and DEPREL are filled and all else stays as it stands; heads that are
+    there are not looked at.  Otherwise, sent_id is the number of the sentence's line, and empty lines have no output.
+    With --nbest above 1, each sentence has as many trees one after the other, with a comment `# score` each: log |p|
+    of the tree with words and tags, and -inf if words are without tags.  A fallback has a comment `# FALLBACK`.
+
+    With --rerank, trees are in the order of a reranker, made by `spectral-latent rerank train`.  The latent model that
+    it knows by the name latent is MODEL, unless --model names another; give all others that it learnt with.
     """
-    parser = load_parser(model)
+    notes = Notes(quiet)
+    if rerank is None and (nbest_of or models):
+        raise click.UsageError(f"{'--nbest-of' if nbest_of else '--model'} goes with --rerank")
+    if rerank is not None and non_projective:
+        raise click.UsageError("--non-projective finds one tree; leave out --rerank")
+    search = _Search(nbest, nbest_of or _CANDIDATES, rerank, models)
+    if is_dependency_parser(model):
+        _dependencies(model, file, search, form, non_projective, notes)
+    elif form or non_projective:
+        given = "--format" if form else "--non-projective"
+        raise click.UsageError(f"{given} is for dependency parsers, and {model} is none")
+    else:
+        _phrases(model, file, search, notes)
+
+
+class _Search(NamedTuple):
+    """How many trees there are to be, how many are looked at for them, and who chooses."""
+
+    nbest: int
+    candidates: int
+    reranker: str | None
+    models: tuple[str, ...]
+
+    def of(self, parser: Any) -> Callable[[Any], list[Any]]:
+        """The function from a sentence to its parses."""
+        if self.reranker is None:
+            return lambda sentence: parser.parse_nbest(sentence, self.nbest)
+        from spectral_latent.reranking.own import reranked
+
+        reranker = _loaded(self.reranker, self.models, parser)
+
+        def best(sentence: Any) -> list[Any]:
+            with users_errors():
+                return reranked(parser.parse_nbest(sentence, self.candidates), reranker)[: self.nbest]
+
+        return best
+
+
+def _loaded(file: str, given: Sequence[str], parser: Parser) -> Reranker:
+    """A reranker, for which the parser is the latent model that is not given."""
+    from spectral_latent.reranking import PerceptronReranker
+    from spectral_latent.reranking.reranker import LATENT, Reranker, models_needed
+
+    models = dict(load_models(given))
+    if LATENT in models_needed(PerceptronReranker.load(file)):
+        models.setdefault(LATENT, parser)
+    return Reranker.load(file, models)
+
+
+def _phrases(model: str, file: str, search: _Search, notes: Notes) -> None:
+    find = search.of(load_parser(model))
     lines = sentences(file) if file == "-" else list(sentences(file))
-    fallbacks: list[str] = []
+    fallbacks: list[int] = []
     try:
-        for number, words in enumerate(Notes(quiet or sys.stdout.isatty()).progress(lines, "Parsing"), start=1):
-            parses = parser.parse_nbest(words, nbest) if words else []
-            fallbacks += [str(number) for parse in parses if parse.is_fallback]
-            click.echo(_written(parses, nbest))
+        for number, words in enumerate(_progress(lines, notes), start=1):
+            parses = find(words) if words else []
+            fallbacks += [number for parse in parses if parse.is_fallback]
+            click.echo(_written(parses, search.nbest))
     finally:
-        if fallbacks:
-            Notes(quiet).say(f"No parse, but a flat tree labelled FALLBACK: line {', '.join(fallbacks)}")
+        _tell(fallbacks, "labelled FALLBACK: line", notes)
 
 
 def _written(parses: Sequence[Parse], nbest: int) -> str:
@@ -62,3 +157,30 @@ def _written(parses: Sequence[Parse], nbest: int) -> str:
     if nbest == 1:
         return "".join(parse.tree.bracketed() for parse in parses)
     return "".join(f"{parse.log:.6f}\t{parse.tree.bracketed()}\n" for parse in parses)
+
+
+def _dependencies(
+    model: str, file: str, search: _Search, form: Format | None, non_projective: bool, notes: Notes
+) -> None:
+    if non_projective and search.nbest > 1:
+        raise click.UsageError("--non-projective finds one tree; leave out --nbest")
+    parser = load_dependency_parser(model)
+    find = search.of(parser)
+    found = tables(file, form) if file == "-" else list(tables(file, form))
+    fallbacks: list[int] = []
+    try:
+        for table in _progress(found, notes):
+            parses = [parser.parse(table.sentence, "any")] if non_projective else find(table.sentence)
+            fallbacks += [table.number for parse in parses if parse.is_fallback]
+            click.echo("".join(table.parsed(parse, with_score=search.nbest > 1) for parse in parses), nl=False)
+    finally:
+        _tell(fallbacks, "marked FALLBACK: sentence", notes)
+
+
+def _progress(items: Iterable[_T], notes: Notes) -> Iterable[_T]:
+    return Notes(notes.quiet or sys.stdout.isatty()).progress(items, "Parsing")
+
+
+def _tell(fallbacks: Sequence[int], where: str, notes: Notes) -> None:
+    if fallbacks:
+        notes.say(f"No parse, but a flat tree {where} {', '.join(map(str, fallbacks))}")

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import sys
+from typing import Any
 
 import click
 
 from spectral_latent.cli.inputs import trees_of
-from spectral_latent.cli.models import load_parser
+from spectral_latent.cli.models import is_dependency_parser, load_dependency_parser, load_parser
 from spectral_latent.cli.notes import Notes, quiet_option
+from spectral_latent.cli.tables import dependency_trees_of
 
 __all__ = ["score"]
 
@@ -20,14 +22,15 @@ _BATCH = 1000  # trees scored at once
 @click.argument("file", default="-")
 @quiet_option
 def score(model: str, file: str, quiet: bool) -> None:
-    """Score the bracketed trees of FILE or of standard input.
+    """Score the bracketed trees of FILE or of standard input; of a dependency parser, trees in CoNLL-U or its like.
 
     For each tree a line `log|p| TAB sign`: the natural logarithm of its estimated probability's size, and 1, -1 or 0.
     An estimate may be negative; it is zero, with logarithm -inf, if the tree has a rule that was never seen.  Trees
-    are cleaned as for training.
+    in brackets are cleaned as for training.  Dependency trees have one root each, and may be non-projective.
     """
-    scorer = load_parser(model)
-    trees = list(trees_of(file))
+    is_dependency = is_dependency_parser(model)
+    scorer: Any = load_dependency_parser(model) if is_dependency else load_parser(model)
+    trees: list[Any] = list(dependency_trees_of(file) if is_dependency else trees_of(file))
     for first in Notes(quiet or sys.stdout.isatty()).progress(range(0, len(trees), _BATCH), "Scoring"):
         weight = scorer.score(trees[first : first + _BATCH])
         for log, sign in zip(weight.log, weight.sign, strict=True):

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal
 
 import click
 
-from spectral_latent.cli.inputs import CONLLU, Piece, pieces
+from spectral_latent.cli.inputs import Piece, column_of, pieces
 from spectral_latent.cli.models import load_tagger
 from spectral_latent.cli.notes import Notes, quiet_option
 
@@ -23,7 +23,7 @@ __all__ = ["tag"]
 _LINE = re.compile(rb"\n")
 _EMPTY_LINE = re.compile(rb"^ *\r?\n", re.MULTILINE)
 _BETWEEN = re.compile(r"[/\s]")  # what divides words from tags, and from other words
-_COLUMNS = {"upos": 3, "xpos": 4}  # of a line in CoNLL-U, from 0
+_PLACES = {"upos": 3, "universal": 3, "xpos": 4}  # of the columns for tags in a line of CoNLL-U, from 0
 
 _Tag = Callable[[list[list[str]]], list[list[str]]]
 _Write = Callable[[Piece, _Tag], str]
@@ -36,10 +36,13 @@ _Write = Callable[[Piece, _Tag], str]
     "--format",
     "form",
     type=click.Choice(["text", "conllu"]),
-    help="What FILE is; if nothing is said, conllu for a name that ends in .conllu or .conll, and text for any other.",
+    help="What FILE is; if nothing is said, conllu for a name that ends in .conllu, .conll or .conllx, and text "
+    "for any other.",
 )
 @click.option(
-    "--column", type=click.Choice(list(_COLUMNS)), help="The column of CoNLL-U to fill; upos if nothing is said."
+    "--column",
+    type=click.Choice(["upos", "xpos"]),
+    help="The column of CoNLL-U to fill; if nothing is said, that of training, or upos.",
 )
 @quiet_option
 def tag(
@@ -51,12 +54,14 @@ def tag(
     The last slash divides word and tag; words may have others.
 
     Sentences in CoNLL-U are given back in CoNLL-U, with the tag of each word in the column UPOS, or XPOS with
-    --column xpos, and all else as it stands.
+    --column xpos here or in training, and all else as it stands.
 
     Of an anchor model, a tag is the label of its anchor, or the anchor in capitals if there are no labels.
 
     What comes through a pipe is tagged as it comes.
     """
+    from spectral_latent.corpora.conllu import CONLLU
+
     is_conllu = form == "conllu" or (form is None and Path(file).suffix.lower() in CONLLU)
     if column and not is_conllu:
         raise click.UsageError("--column goes with CoNLL-U; give --format conllu")
@@ -64,7 +69,8 @@ def tag(
     strange = [name for name in tagger.tags if _BETWEEN.search(str(name))]
     if strange and not is_conllu:
         notes.say(f"The tag {strange[0]!r} has a slash or a space within; words and tags stay apart in CoNLL-U only")
-    write: _Write = partial(_conllu, column=_COLUMNS[column or "upos"]) if is_conllu else _text
+    place = _PLACES.get(column or column_of(model) or "upos", _PLACES["upos"])
+    write: _Write = partial(_conllu, column=place) if is_conllu else _text
     parts = pieces(file, _EMPTY_LINE, _sentences) if is_conllu else pieces(file, _LINE)
     for part in Notes(quiet or sys.stdout.isatty()).progress(parts, "Tagging"):
         click.echo(write(part, tagger.tag), nl=False)
@@ -90,23 +96,15 @@ def _conllu(piece: Piece, tag: _Tag, column: int) -> str:
     tags = tag([list(sentence.forms) for sentence, _ in sentences])
     for (_, numbers), found in zip(sentences, tags, strict=True):
         for number, name in zip(numbers, found, strict=True):
-            columns = lines[number - 1].split("\t")
-            lines[number - 1] = "\t".join([*columns[:column], name, *columns[column + 1 :]])
+            columns = lines[number - piece.line].split("\t")
+            lines[number - piece.line] = "\t".join([*columns[:column], name, *columns[column + 1 :]])
     return "\n".join(lines)
 
 
 def _sentences(piece: Piece) -> list[tuple[DependencySentence, list[int]]]:
-    """The sentences of CoNLL-U with the numbers of their words' lines, from 1; none if there are only comments.
-
-    Raises CorpusError, which names the line within the whole text.
-    """
-    from spectral_latent.corpora import CorpusError
+    """The sentences of CoNLL-U with the numbers of their words' lines in the whole text; none if all are comments."""
     from spectral_latent.corpora.conllu import parse_with_lines
 
     if all(line.startswith("#") or not line.strip(" \r") for line in piece.text.split("\n")):
         return []
-    try:
-        return list(parse_with_lines(piece.text, piece.source))
-    except CorpusError:
-        list(parse_with_lines("\n" * (piece.line - 1) + piece.text, piece.source))  # raises with the line's number
-        raise
+    return list(parse_with_lines(piece.text, piece.source, piece.line))

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, TypeVar
 
 import click
 
 from spectral_latent.cli.inputs import SOURCES, TAGGED_SOURCES, TEXT_SOURCES, column_option, tagged, treebank, untagged
 from spectral_latent.cli.notes import Notes, quiet_option
 from spectral_latent.cli.outputs import can_be_written
+from spectral_latent.cli.tables import DEPENDENCY_SOURCES, dependency_entries
 
 if TYPE_CHECKING:
     from spectral_latent.estimation import EstimatorName, EstimatorOptions
@@ -154,14 +156,52 @@ def constituency(training: _Training, held_out: tuple[str, ...]) -> None:
         model = with_chosen_states(Treebank.of(trees, options), treebank(held_out), jobs=jobs, listener=listener)
     else:
         model = ConstituencyModel.train(trees, options, jobs=jobs, listener=listener)
-    states = model.grammar.operators.states.max()
-    training.save(model, f"{len(model.labels)} symbols of up to {states} states, {len(model.grammar.lexicon.words)} words")
+    (grammar,) = model.members
+    states, words = grammar.grammar.operators.states.max(), grammar.grammar.lexicon.words
+    training.save(model, f"{len(grammar.labels)} symbols of up to {states} states, {len(words)} words")
+
+
+@_training(DEPENDENCY_SOURCES, states=16)
+@click.option(
+    "--tags",
+    default="xpos",
+    show_default=True,
+    type=click.Choice(["upos", "xpos"]),
+    help="Which column of CoNLL-U has the tags; the other one where that is empty.",
+)
+@click.option(
+    "--first",
+    default="right",
+    show_default=True,
+    type=click.Choice(["left", "right"]),
+    help="The side whose words are attached to their head first.",
+)
+def dependency(training: _Training, tags: Literal["upos", "xpos"], first: Literal["left", "right"]) -> None:
+    """Train a dependency parser, a latent dependency grammar, on dependency trees.
+
+    Each tree has one root; it may be non-projective.  MODEL is written when training has succeeded, whole or not at
+    all.
+    """
+    from spectral_latent.corpora.dependencies import require_tags
+    from spectral_latent.dependency import Attachment, DependencyModel, DependencyOptions
+
+    entries = training.read((entry.rooted() for entry in dependency_entries(training.sources)), "trees")
+    if not require_tags(entries, tags):
+        require_tags(entries, "upos" if tags == "xpos" else "xpos")
+    options = DependencyOptions(estimator=training.options, tags=tags, attachment=Attachment(first))
+    trees = [entry.sentence for entry in entries]
+    model = DependencyModel.train(trees, options, jobs=training.jobs, listener=training.notes.tell)
+    names, states = model.grammar.tags, model.grammar.operators.states.max()
+    training.save(model, f"{len(names)} tags of up to {states} states, {len(model.grammar.lexicon.words)} words")
 
 
 @_training(TAGGED_SOURCES, states=8)
 @column_option
 def tagger(training: _Training, column: str | None) -> None:
     """Train a tagger, a latent hidden Markov model, on tagged sentences.
+
+    Of CoNLL-U, the tags are those of the column UPOS, unless --column names another; `tag` and `evaluate` then use it
+    too.
 
     MODEL is written when training has succeeded, whole or not at all.
     """
@@ -171,7 +211,7 @@ def tagger(training: _Training, column: str | None) -> None:
     options = SequenceOptions(states=training.states, estimator=training.options)
     model = LatentHMM.fit_tagged(sentences, options, jobs=training.jobs, listener=training.notes.tell)
     states, words = model.latent.states.max(), len(model.observations.known)
-    training.save(model, f"{len(model.tags)} tags of up to {states} states, {words} words")
+    training.save(replace(model, column=column), f"{len(model.tags)} tags of up to {states} states, {words} words")
 
 
 @_training(

@@ -20,8 +20,10 @@ from sys import intern  # one string per distinct word, tag and label
 from spectral_latent.corpora.text import CorpusError, read_text
 from spectral_latent.dependency import DependencySentence
 
-__all__ = ["parse_conllu", "parse_tab_with_lines", "parse_with_lines", "read_conllu", "to_conllu"]
+__all__ = ["CONLLU", "MALT_TAB", "parse_conllu", "parse_tab_with_lines", "parse_with_lines", "read_conllu", "to_conllu"]
 
+CONLLU = (".conllu", ".conll", ".conllx")  # how the names of files end that are in CoNLL-U or CoNLL-X
+MALT_TAB = (".dp", ".tab")
 _COLUMNS = ("ID", "FORM", "LEMMA", "UPOS", "XPOS", "FEATS", "HEAD", "DEPREL", "DEPS", "MISC")
 _TAB = ("FORM", "TAG", "HEAD", "DEPREL")
 _HEAD = _COLUMNS.index("HEAD")
@@ -96,8 +98,10 @@ def parse_with_lines(
         raise CorpusError(f"{source}: no sentences; give CoNLL-U, one line of ten columns for each word")
 
 
-def parse_tab_with_lines(text: str, source: str = "<string>") -> Iterator[tuple[DependencySentence, list[int]]]:
-    """The sentences of a text in Malt-TAB, each with the numbers of its words' lines.
+def parse_tab_with_lines(
+    text: str, source: str = "<string>", line: int = 1
+) -> Iterator[tuple[DependencySentence, list[int]]]:
+    """The sentences of a text in Malt-TAB, each with the numbers of its words' lines; the first is `line`.
 
     Tags are taken for both `upos` and `xpos`, as NLTK does.  No line is a comment.  Otherwise, and in its errors,
     this is like `parse_conllu`.
@@ -109,12 +113,12 @@ def parse_tab_with_lines(text: str, source: str = "<string>") -> Iterator[tuple[
     text = text.removeprefix("\ufeff")
     if not text.strip(" \r\n"):
         raise CorpusError(f"{source}: no sentences; give lines of {' '.join(_TAB)}, with a tab between each two")
-    lines = enumerate(text.split("\n"), start=1)
+    lines = enumerate(text.split("\n"), start=line)
     for has_words, block in groupby(lines, key=lambda numbered: bool(numbered[1].strip(" \r"))):
         if has_words:
             words = [
-                (number, _columns_of_tab(line.removesuffix("\r"), source, number, word))
-                for word, (number, line) in enumerate(block, start=1)
+                (number, _columns_of_tab(content.removesuffix("\r"), source, number, word))
+                for word, (number, content) in enumerate(block, start=1)
             ]
             yield _sentence(words, [], source), [number for number, _ in words]
 

@@ -3,24 +3,23 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from itertools import chain, islice
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, Literal, NamedTuple, TypeVar
 
 from spectral_latent.corpora._folders import files_beneath
 from spectral_latent.corpora._nltk import items_of_corpus
-from spectral_latent.corpora.conllu import parse_tab_with_lines, parse_with_lines
+from spectral_latent.corpora.conllu import CONLLU, MALT_TAB, parse_tab_with_lines, parse_with_lines
 from spectral_latent.corpora.tagged import sentences, tagged_sentences
 from spectral_latent.corpora.text import CorpusError, read_text
 from spectral_latent.dependency import DependencySentence
 
-__all__ = ["annotated_sentences", "dependency_trees"]
+__all__ = ["Entry", "annotated_sentences", "dependency_trees", "entries_of_text", "require_tags", "tree_entries"]
 
 _T = TypeVar("_T")
-_TAB = (".dp", ".tab")
-_TABLES = (".conllu", ".conll", ".conllx", *_TAB)
+_TABLES = (*CONLLU, *MALT_TAB)
 
 
 def dependency_trees(source: str | os.PathLike[str]) -> Iterator[DependencySentence]:
@@ -49,7 +48,12 @@ def dependency_trees(source: str | os.PathLike[str]) -> Iterator[DependencySente
     ...     [sentence.heads for sentence in dependency_trees(file)]
     [(2, 0)]
     """
-    return map(_tree, _entries(os.fspath(source)))
+    return _sentences(tree_entries(source))
+
+
+def tree_entries(source: str | os.PathLike[str]) -> Iterator[Entry]:
+    """The sentences of a dependency treebank with where they stand; for the rest, see `dependency_trees`."""
+    return map(Entry.tree, _entries(os.fspath(source)))
 
 
 def annotated_sentences(source: str | os.PathLike[str]) -> Iterator[DependencySentence]:
@@ -84,7 +88,7 @@ def annotated_sentences(source: str | os.PathLike[str]) -> Iterator[DependencySe
     return (DependencySentence.of([word for word, _ in pairs], [tag for _, tag in pairs]) for pairs in tagged)
 
 
-class _Entry(NamedTuple):
+class Entry(NamedTuple):
     """A sentence, the source that it is from, its number there, and the lines of its words."""
 
     sentence: DependencySentence
@@ -92,8 +96,55 @@ class _Entry(NamedTuple):
     number: int
     lines: Sequence[int]
 
+    def error(self, problem: str, word: int = 1) -> CorpusError:
+        """What is wrong with the sentence, and with which word of it."""
+        return CorpusError(f"{self.source}, sentence {self.number}, line {self.lines[word - 1]}: {problem}")
 
-def _entries(name: str) -> Iterator[_Entry]:
+    def tree(self) -> Entry:
+        """The entry itself, if its heads are a tree.  Raises CorpusError if not; several roots are allowed."""
+        sentence = self.sentence
+        if sentence.is_tree():
+            return self
+        if sentence.heads is None:
+            raise self.error("no word has a HEAD; give one to each, or leave the sentence out")
+        if not sentence.roots:
+            raise self.error("no word has the HEAD 0; give it to the root")
+        cycle = sentence.cycle()
+        words = " to ".join(f"{word} {sentence.forms[word - 1]!r}" for word in (*cycle, cycle[0]))
+        raise self.error(f"the heads lead in a circle, from {words}; give one of these words another HEAD", cycle[0])
+
+    def rooted(self) -> Entry:
+        """The entry itself, if its heads are a tree of one root.  Raises CorpusError if not."""
+        roots = self.tree().sentence.roots
+        if len(roots) > 1:
+            words = ", ".join(f"{word} {self.sentence.forms[word - 1]!r}" for word in roots)
+            raise self.error(f"the words {words} have the HEAD 0; give it to one word alone", roots[1])
+        return self
+
+
+def require_tags(entries: Iterable[Entry], column: Literal["upos", "xpos"]) -> bool:
+    """Whether words have tags in a column.  Raises CorpusError if some have, but one has not.
+
+    >>> entries = list(entries_of_text("Dogs\\tNNS\\t2\\nbark\\tVBP\\t0\\n", "two words"))
+    >>> require_tags(entries, "xpos")
+    True
+    """
+    has_tags, gap = False, None
+    for entry in entries:
+        tags: tuple[str, ...] = getattr(entry.sentence, column)
+        has_tags = has_tags or any(tag != "_" for tag in tags)
+        gap = gap or (entry if "_" in tags else None)
+    if has_tags and gap:
+        word = getattr(gap.sentence, column).index("_") + 1
+        raise gap.error(
+            f"no {column} tag for the word {gap.sentence.forms[word - 1]!r}; add the tag, or take the column "
+            f"{'upos' if column == 'xpos' else 'xpos'}",
+            word,
+        )
+    return has_tags
+
+
+def _entries(name: str) -> Iterator[Entry]:
     if name.startswith("nltk:"):
         return items_of_corpus(
             name, "parsed_sents", "dependency treebank", _entries_of_nltk, example="dependency_treebank"
@@ -104,42 +155,31 @@ def _entries(name: str) -> Iterator[_Entry]:
     return chain.from_iterable(map(_entries_of_file, files_beneath(path, "dependency treebank", _TABLES)))
 
 
-def _entries_of_file(path: Path) -> Iterator[_Entry]:
-    return _entries_of_text(read_text(path), os.fspath(path))
+def _entries_of_file(path: Path) -> Iterator[Entry]:
+    return entries_of_text(read_text(path), os.fspath(path))
 
 
-def _entries_of_nltk(reader: Any, corpus: str, file: str) -> Iterator[_Entry]:
+def _entries_of_nltk(reader: Any, corpus: str, file: str) -> Iterator[Entry]:
     from nltk.corpus.reader import DependencyCorpusReader
 
     if not isinstance(reader, DependencyCorpusReader):
         raise CorpusError(f"nltk:{corpus}: no dependency treebank; give one such as nltk:dependency_treebank")
-    return _entries_of_text(reader.raw(file), f"nltk:{corpus}, file {file}")
+    return entries_of_text(reader.raw(file), f"nltk:{corpus}, file {file}")
 
 
-def _entries_of_text(text: str, source: str) -> Iterator[_Entry]:
+def entries_of_text(text: str, source: str) -> Iterator[Entry]:
+    """The sentences of a text in CoNLL-U, CoNLL-X or Malt-TAB, told apart as those of a file; heads may be missing.
+
+    >>> [entry.lines for entry in entries_of_text("Dogs\\tNNS\\t2\\nbark\\tVBP\\t0\\n", "two words")]
+    [[1, 2]]
+    """
     first = next((line for line in text.split("\n") if line.strip() and not line.startswith("#")), "")
-    is_tab = source.lower().endswith(_TAB) or first.count("\t") in (2, 3)
+    is_tab = source.lower().endswith(MALT_TAB) or first.count("\t") in (2, 3)
     parsed = (parse_tab_with_lines if is_tab else parse_with_lines)(text, source)
-    return (_Entry(sentence, source, number, lines) for number, (sentence, lines) in enumerate(parsed, start=1))
+    return (Entry(sentence, source, number, lines) for number, (sentence, lines) in enumerate(parsed, start=1))
 
 
-def _tree(entry: _Entry) -> DependencySentence:
-    """The sentence, if it is a tree."""
-    sentence = entry.sentence
-    if sentence.is_tree():
-        return sentence
-    cycle = sentence.cycle() or (1,)
-    if sentence.heads is None:
-        problem = "no word has a HEAD; give one to each, or leave the sentence out"
-    elif not sentence.roots:
-        problem = "no word has the HEAD 0; give it to the root"
-    else:
-        words = " to ".join(f"{word} {sentence.forms[word - 1]!r}" for word in (*cycle, cycle[0]))
-        problem = f"the heads lead in a circle, from {words}; give one of these words another HEAD"
-    raise CorpusError(f"{entry.source}, sentence {entry.number}, line {entry.lines[cycle[0] - 1]}: {problem}")
-
-
-def _sentences(entries: Iterator[_Entry]) -> Iterator[DependencySentence]:
+def _sentences(entries: Iterator[Entry]) -> Iterator[DependencySentence]:
     return (entry.sentence for entry in entries)
 
 

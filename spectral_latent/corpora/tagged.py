@@ -17,15 +17,16 @@ from spectral_latent.constituency.phrase import Phrase
 from spectral_latent.corpora._folders import files_beneath
 from spectral_latent.corpora._nltk import items_of_corpus
 from spectral_latent.corpora.alpino import parse_alpino
-from spectral_latent.corpora.conllu import parse_with_lines, read_conllu
+from spectral_latent.corpora.conllu import CONLLU, MALT_TAB, parse_tab_with_lines, parse_with_lines
 from spectral_latent.corpora.text import CorpusError, read_text
+from spectral_latent.dependency import DependencySentence
 
 __all__ = ["parse_tagged", "plain_sentences", "sentences", "tagged_sentences"]
 
 _T = TypeVar("_T")
 _Tagged = list[tuple[str, str]]
 _Rows = list[tuple[Any, Any, Any]]  # each word, its own tag, by which traces are known, and the tag to be read
-_CONLLU = (".conllu", ".conll")
+_TABLES = dict.fromkeys(CONLLU, parse_with_lines) | dict.fromkeys(MALT_TAB, parse_tab_with_lines)
 _SLASHES = (".pos", ".tagged")
 _PLAIN = (".tok", ".txt")
 _TOKEN = re.compile(r"\S+", re.ASCII)  # as in bracketed trees, a no-break space belongs to its word
@@ -33,19 +34,24 @@ _FRAME = re.compile(r"[\s*]+")  # what NLTK puts around its messages
 _COLUMNS = {"upos": "xpos", "xpos": "upos"}  # each with the other one
 
 
-def tagged_sentences(source: str | os.PathLike[str], column: str | None = None) -> Iterator[_Tagged]:
+def tagged_sentences(
+    source: str | os.PathLike[str], column: str | None = None, default: str | None = None
+) -> Iterator[_Tagged]:
     """The sentences of a source, each a list of words with their tags.
 
     `source` is one of
 
-    - a file in CoNLL-U, named *.conllu or *.conll; the tags are those of the `column` upos, or xpos;
+    - a file in CoNLL-U or CoNLL-X, named *.conllu, *.conll or *.conllx; the tags are those of the `column` upos, or
+      xpos; or in Malt-TAB, named *.dp or *.tab, where both are the same;
     - any other file: one sentence a line, as in `the/DT dog/NN`; see `parse_tagged`;
-    - a folder: all files beneath it, in sorted order, that end in .conllu, .conll, .pos or .tagged and are not
-      hidden;
+    - a folder: all files beneath it, in sorted order, that end in .conllu, .conll, .conllx, .dp, .tab, .pos or .tagged
+      and are not hidden;
     - `nltk:NAME`, a corpus of NLTK that has `tagged_sents`, or a part of it: `nltk:NAME:train`, `:dev`, `:test`.
       With n the place of a file among the sorted file names, or that of a sentence if there is one file, counted
       from 1, n mod 10 = 9 is test, 8 is dev, and the rest is train.  Traces, tagged -NONE-, are left out.  With the
       `column` universal, the tags are those of the universal tag set, where NLTK knows them.
+
+    Without a `column`, it is the `default` where the source has that, be it file by file.
 
     Raises `CorpusError` for a source that does not exist, a column that it does not have, a word without a tag, and
     what breaks the rules of `parse_conllu` or `parse_tagged`.
@@ -61,8 +67,9 @@ def tagged_sentences(source: str | os.PathLike[str], column: str | None = None) 
     if name.startswith("nltk:"):
         if column not in (None, "universal"):
             raise CorpusError(f"{name}: no column {column!r} in NLTK's corpora; give none, or universal")
+        column = column or ("universal" if default == "universal" else None)
         return items_of_corpus(name, "tagged_sents", "tagged corpus", partial(_tagged_of_nltk, column))
-    return _of_files(name, "tagged", lambda path: _tagged_of_file(path, column), _CONLLU + _SLASHES)
+    return _of_files(name, "tagged", lambda path: _tagged_of_file(path, column, default), (*_TABLES, *_SLASHES))
 
 
 def sentences(source: str | os.PathLike[str]) -> Iterator[list[str]]:
@@ -87,24 +94,24 @@ def sentences(source: str | os.PathLike[str]) -> Iterator[list[str]]:
     name = os.fspath(source)
     if name.startswith("nltk:"):
         return items_of_corpus(name, "sents", "corpus", _words_of_nltk)
-    return _of_files(name, "text", _words_of_file, _CONLLU + _SLASHES, _PLAIN)
+    return _of_files(name, "text", _words_of_file, (*_TABLES, *_SLASHES), _PLAIN)
 
 
-def parse_tagged(text: str, source: str = "<string>") -> Iterator[_Tagged]:
+def parse_tagged(text: str, source: str = "<string>", line: int = 1) -> Iterator[_Tagged]:
     r"""The sentences of a text such as `the/DT dog/NN`: one a line, with spaces between the words.
 
     The last slash of a word begins its tag; others are part of the word, also where the Penn Treebank puts a
     backslash before them, which is kept.  So does `nltk.tag.str2tuple`, but here tags keep their case.  Empty lines
     mean nothing.
 
-    Raises `CorpusError`, which names `source` and the line, for a word without a tag, a tag without a word, and a
-    text without sentences.
+    Raises `CorpusError`, which names `source` and the line, of which the first is `line`, for a word without a tag, a
+    tag without a word, and a text without sentences.
 
     >>> list(parse_tagged(r"and\/or/CC 1/2/CD"))
     [[('and\\/or', 'CC'), ('1/2', 'CD')]]
     """
     is_empty = True
-    for number, tokens in enumerate(plain_sentences(text.split("\n")), start=1):
+    for number, tokens in enumerate(plain_sentences(text.split("\n")), start=line):
         if tokens:
             yield [_divided(token, source, number) for token in tokens]
             is_empty = False
@@ -130,31 +137,35 @@ def _of_files(name: str, kind: str, read: Callable[[Path], Iterator[_T]], *endin
     return chain.from_iterable(map(read, files_beneath(path, kind, *endings)))
 
 
-def _tagged_of_file(path: Path, column: str | None) -> Iterator[_Tagged]:
-    if path.suffix.lower() in _CONLLU:
+def _tagged_of_file(path: Path, column: str | None, default: str | None) -> Iterator[_Tagged]:
+    if path.suffix.lower() in _TABLES:
         if column not in (None, *_COLUMNS):
             raise CorpusError(f"{path}: no tags in a column {column!r}; give upos, or xpos")
-        return _tagged_of_conllu(read_text(path), os.fspath(path), column or "upos")
+        return _with_tags(_table(path), column or (default if default in _COLUMNS else "upos"), path)
     if column is not None:
         raise CorpusError(f"{path}: no columns in a file that is not named *.conllu; leave out the column {column!r}")
     return parse_tagged(read_text(path), os.fspath(path))
 
 
-def _tagged_of_conllu(text: str, source: str, column: str) -> Iterator[_Tagged]:
-    for sentence, lines in parse_with_lines(text, source):
+def _table(path: Path) -> Iterator[tuple[DependencySentence, list[int]]]:
+    return _TABLES[path.suffix.lower()](read_text(path), os.fspath(path))
+
+
+def _with_tags(table: Iterable[tuple[DependencySentence, list[int]]], column: str, path: Path) -> Iterator[_Tagged]:
+    for sentence, lines in table:
         tags: tuple[str, ...] = getattr(sentence, column)
         if "_" in tags:
             place = tags.index("_")
             raise CorpusError(
-                f"{source}, line {lines[place]}: no {column} tag for the word {sentence.forms[place]!r}; "
+                f"{path}, line {lines[place]}: no {column} tag for the word {sentence.forms[place]!r}; "
                 f"add the tag, or take the column {_COLUMNS[column]}"
             )
         yield list(zip(sentence.forms, tags, strict=True))
 
 
 def _words_of_file(path: Path) -> Iterator[list[str]]:
-    if path.suffix.lower() in _CONLLU:
-        return (list(sentence.forms) for sentence in read_conllu(path))
+    if path.suffix.lower() in _TABLES:
+        return (list(sentence.forms) for sentence, _ in _table(path))
     text = read_text(path)
     lines = text.split("\n")
     first = next(filter(None, plain_sentences(lines)), None)

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 import numpy as np
+from numba import njit
 
 from spectral_latent.dependency.sentence import DependencySentence
 from spectral_latent.estimation import EstimationError
@@ -63,32 +64,85 @@ class DependencyTrees(NamedTuple):
         found: BoolArray = trees.is_binary & (self.head[trees.right] == self.head)
         return found
 
+    def over(self, word: IntArray) -> SkeletalTrees:
+        """The s-trees with words for their places; word: (n,) the number of each, by place."""
+        trees = self.trees
+        terminal = np.where(trees.is_leaf, word[trees.terminal], -1)
+        return SkeletalTrees(trees.symbol, trees.left, trees.right, terminal, trees.root)
 
-class _Step(NamedTuple):
-    """The s-tree of a word and all below it, still to be made; or, once its role is known, one node of its head.
 
-    side: where the child is that the node joins with what was finished before; `complete` for a leaf.
+_ROLES: tuple[Role, ...] = ("complete", "left", "right")  # as `_nodes` numbers them
+
+
+@njit(cache=True, nogil=True)
+def _nodes(head: IntArray, start: IntArray, left_first: bool) -> IntArray:
+    """The s-trees of sentences: rows role, left, right, head (4, N); the places of heads (n,), -1 the root.
+
+    start: (T + 1,) the first word of each sentence.  A tree of k words takes the nodes from twice its place on, less
+    one for each sentence before, and a subtree of k words 2 k - 1 nodes of them, which end with its top.
     """
-
-    word: int
-    role: Role | None = None
-    side: Role = "complete"
-
-
-def _steps(word: int, children: Sequence[int], first: Side) -> list[_Step]:
-    """What makes the s-tree of a word, in post-order."""
-    left, right = [c for c in children if c < word], [c for c in children if c > word]
-    on_left: list[Role] = ["left"] * len(left)
-    on_right: list[Role] = ["right"] * len(right)
-    sides = on_left + on_right if first == "left" else on_right + on_left
-    merges = [_Step(word, above, side) for above, side in zip([*sides[1:], "complete"], sides, strict=False)]
-    to_left, to_right = ([merge for merge in merges if merge.side == side] for side in ("left", "right"))
-    steps = [*map(_Step, left), _Step(word, sides[0] if sides else "complete")]
-    if first == "left":
-        steps += to_left
-    for child, merge in zip(right, to_right, strict=True):
-        steps += [_Step(child), merge]
-    return steps + (to_left if first == "right" else [])
+    n = len(head)
+    nodes = np.full((4, 2 * n - (len(start) - 1)), -1, dtype=np.int64)
+    first_child, next_child = np.full(n, -1, dtype=np.int64), np.full(n, -1, dtype=np.int64)
+    for word in range(n - 1, -1, -1):
+        if head[word] >= 0:
+            next_child[word] = first_child[head[word]]
+            first_child[head[word]] = word
+    order, size, place = np.empty(n, dtype=np.int64), np.ones(n, dtype=np.int64), np.zeros(n, dtype=np.int64)
+    n_ordered = 0
+    for sentence in range(len(start) - 1):
+        for word in range(start[sentence], start[sentence + 1]):
+            if head[word] < 0:
+                order[n_ordered] = word
+                place[word] = 2 * start[sentence] - sentence
+                n_ordered += 1
+    at = 0
+    while at < n_ordered:  # parents before children
+        child = first_child[order[at]]
+        while child >= 0:
+            order[n_ordered] = child
+            n_ordered += 1
+            child = next_child[child]
+        at += 1
+    for k in range(n_ordered - 1, -1, -1):
+        if head[order[k]] >= 0:
+            size[head[order[k]]] += size[order[k]]
+    on_left = np.empty(n, dtype=np.int64)
+    for k in range(n_ordered):
+        word = order[k]
+        node, n_left, n_right = place[word], 0, 0
+        child = first_child[word]
+        while child >= 0:
+            if child < word:
+                place[child] = node
+                node += 2 * size[child] - 1
+                on_left[n_left] = node - 1
+                n_left += 1
+            else:
+                n_right += 1
+            child = next_child[child]
+        done_left, done_right, top = 0, 0, node
+        nodes[3, node] = word
+        child = first_child[word]
+        while done_left + done_right < n_left + n_right:
+            is_left = done_left < n_left and (left_first or done_right == n_right)
+            nodes[0, top] = 1 if is_left else 2
+            if is_left:
+                done_left += 1
+                node += 1
+                nodes[1, node], nodes[2, node] = on_left[n_left - done_left], top
+            else:
+                while child < word:
+                    child = next_child[child]
+                place[child] = node + 1
+                node += 2 * size[child]
+                nodes[1, node], nodes[2, node] = top, node - 1
+                done_right += 1
+                child = next_child[child]
+            nodes[3, node] = word
+            top = node
+        nodes[0, top] = 0
+    return nodes
 
 
 def skeletal_trees(
@@ -108,37 +162,36 @@ def skeletal_trees(
     >>> [labels.names[symbol] for symbol in trees.symbol[1:3].tolist()]
     [Label(tag='N', role='left'), Label(tag='N', role='complete')]
     """
-    columns: tuple[list[int], ...] = ([], [], [], [], [], [])
-    symbol, left, right, terminal, root, head = columns
-    offset = 0
-    for number, (sentence, names) in enumerate(zip(sentences, tags, strict=True), start=1):
+    sentences = list(sentences)
+    for number, sentence in enumerate(sentences, start=1):
         _require_tree(sentence, number)
-        children = sentence.dependants()
-        finished: list[int] = []
-        waiting = [_Step(children[0][0])]
-        while waiting:
-            word, role, side = waiting.pop()
-            if role is None:
-                waiting += reversed(_steps(word, children[word], attachment.first))
-                continue
-            is_leaf = side == "complete"
-            right.append(-1 if is_leaf else finished.pop())
-            left.append(-1 if is_leaf else finished.pop())
-            finished.append(len(symbol))
-            symbol.append(labels.add(Label(names[word - 1] if attachment.refined else "", role)))
-            head.append(offset + word - 1)
-            terminal.append(offset + word - 1 if is_leaf else -1)
-        root.append(len(symbol) - 1)
-        offset += len(sentence.forms)
-    *of_trees, heads = (np.array(column, dtype=np.int64) for column in columns)
-    return DependencyTrees(SkeletalTrees(*of_trees), heads)
+    start = np.cumsum([0, *(len(sentence.forms) for sentence in sentences)])
+    head = np.array([h for sentence in sentences for h in sentence.heads or ()], dtype=np.int64)
+    head = np.where(head > 0, head - 1 + np.repeat(start[:-1], np.diff(start)), -1)
+    role, left, right, word = _nodes(head, start, attachment.first == "left")
+    names = Vocabulary[str]()
+    tag = np.array([names.add(name) for of_sentence in tags for name in of_sentence], dtype=np.int64)
+    kind = role + len(_ROLES) * (tag[word] if attachment.refined else 0)
+    kinds, first, which = np.unique(kind, return_index=True, return_inverse=True)
+    number_of = np.zeros(len(kinds), dtype=np.int64)
+    for k in np.argsort(first):
+        name, at = divmod(int(kinds[k]), len(_ROLES))
+        number_of[k] = labels.add(Label(names.names[name] if attachment.refined else "", _ROLES[at]))
+    terminal = np.where(left < 0, word, -1)
+    root = 2 * start[1:] - np.arange(1, len(start)) - 1
+    return DependencyTrees(SkeletalTrees(number_of[which], left, right, terminal, root), word)
 
 
 def _require_tree(sentence: DependencySentence, number: int) -> None:
     """Raise EstimationError unless the heads are one tree."""
-    text = " ".join(sentence.forms[:12])
+    text, n = " ".join(sentence.forms[:12]), len(sentence.forms)
     if sentence.heads is None:
         raise EstimationError(f"sentence {number} ({text}) has no heads; annotate them")
+    if len(sentence.heads) != n:
+        raise EstimationError(f"sentence {number} ({text}) has {len(sentence.heads)} heads for {n} words")
+    for word, head in enumerate(sentence.heads, start=1):
+        if not 0 <= head <= n:
+            raise EstimationError(f"sentence {number} ({text}), word {word}: head {head} is neither 0 nor a word of it")
     if not sentence.is_tree():
         raise EstimationError(f"sentence {number} ({text}): its heads make a cycle; every word must lead to the root")
     if len(sentence.roots) != 1:

@@ -44,7 +44,9 @@ def dependency_features(converted: DependencyTrees, tag: IntArray, word: IntArra
     end = first_of_tree + trees.n_leaves[trees.root][trees.tree]
     before = np.where(trees.first_leaf > 0, order[first - 1], -1)
     after = np.where(last + 1 < end, order[np.minimum(last + 1, len(order) - 1)], -1)
-    distance = np.where(is_root, 0, np.frexp(np.abs(governor - head).astype(float))[1].astype(np.int64))
+    position = np.argsort(order)  # of each place, the inverse of the order
+    gap = np.where(side == 1, first - position[governor], position[governor] - last)  # words below the node are inside
+    distance = np.where(is_root, 0, np.frexp(gap.astype(float))[1].astype(np.int64))
 
     inner = {
         "head": word[head],
@@ -65,4 +67,5 @@ def dependency_features(converted: DependencyTrees, tag: IntArray, word: IntArra
         "after": _at(word, after),
         "distance": joint(distance, side),
     }
-    return FeatureColumns.of(inside_templates(trees) | inner, outside_templates(trees) | outer)
+    worded = converted.over(word)
+    return FeatureColumns.of(inside_templates(worded) | inner, outside_templates(worded) | outer)

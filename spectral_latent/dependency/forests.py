@@ -18,7 +18,7 @@ from spectral_latent.inference import best_derivation, edge_marginals, inside, k
 from spectral_latent.operators import ObservableOperators
 from spectral_latent.trees import BoolArray, FloatArray, Forest, IntArray
 
-__all__ = ["ArcForest", "arc_marginals", "headed", "k_best_heads", "maximum_heads", "projective"]
+__all__ = ["ArcForest", "ArcMarginals", "arc_marginals", "headed", "k_best_heads", "maximum_heads", "projective"]
 
 _compiled = njit(cache=True, nogil=True)
 
@@ -101,18 +101,31 @@ def headed(forest: Forest, head_is_right: BoolArray, position: IntArray, n: int)
     return ArcForest(split, governor, dependant, head + 1)
 
 
-def arc_marginals(operators: ObservableOperators, arcs: ArcForest, n: int) -> FloatArray:
-    """μ(g, m) / p̂(sentence) of all arcs, (n + 1, n); of an estimate they may be negative."""
+class ArcMarginals(NamedTuple):
+    """Posteriors μ / p̂(sentence), which of an estimate may be negative.
+
+    arcs: (n + 1, n) of the arc from each word, 0 the root, to word m + 1.  symbols: (n, S) of the leaf rules of each
+    symbol over each word.
+    """
+
+    arcs: FloatArray
+    symbols: FloatArray
+
+
+def arc_marginals(operators: ObservableOperators, arcs: ArcForest, n: int) -> ArcMarginals:
+    """The posteriors of a sentence of n words."""
     forest = arcs.forest
     inner = inside(operators, forest)
     outer = outside(operators, forest, inner)
-    mu = np.zeros((n + 1, n))
-    has_arc = arcs.governor >= 0
-    by_edge = edge_marginals(operators, forest, inner, outer)[has_arc]
-    np.add.at(mu, (arcs.governor[has_arc], arcs.dependant[has_arc] - 1), by_edge)
+    by_edge = edge_marginals(operators, forest, inner, outer)
+    mu, symbols = np.zeros((n + 1, n)), np.zeros((n, operators.n_symbols))
+    has_arc, leaf = arcs.governor >= 0, np.flatnonzero(forest.left < 0)
+    np.add.at(mu, (arcs.governor[has_arc], arcs.dependant[has_arc] - 1), by_edge[has_arc])
     of_roots = marginals(operators, forest, inner, outer)[forest.root]
     mu[0] = np.bincount(arcs.head[forest.root] - 1, of_roots, minlength=n)
-    return mu
+    item = forest.item[leaf]
+    np.add.at(symbols, (arcs.head[item] - 1, forest.symbol[item]), by_edge[leaf])
+    return ArcMarginals(mu, symbols)
 
 
 @_compiled
@@ -184,7 +197,10 @@ def projective(allowed: BoolArray) -> ArcForest:
 
 def _edge_weights(arcs: ArcForest, weights: FloatArray) -> FloatArray:
     """Those of the edges' arcs (E,); zero for an edge without."""
-    return np.where(arcs.governor < 0, 0.0, weights[arcs.governor, arcs.dependant - 1])
+    found = np.zeros(arcs.forest.n_edges)
+    has_arc = arcs.governor >= 0
+    found[has_arc] = weights[arcs.governor[has_arc], arcs.dependant[has_arc] - 1]
+    return found
 
 
 def k_best_heads(weights: FloatArray, k: int) -> list[tuple[int, ...]]:

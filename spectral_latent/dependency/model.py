@@ -20,7 +20,7 @@ from spectral_latent.dependency.conversion import (
     skeletal_trees,
 )
 from spectral_latent.dependency.features import dependency_features
-from spectral_latent.dependency.forests import arc_marginals, headed, k_best_heads, maximum_heads
+from spectral_latent.dependency.forests import ArcMarginals, arc_marginals, headed, k_best_heads, maximum_heads
 from spectral_latent.dependency.sentence import DependencySentence
 from spectral_latent.estimation import EstimationError, Listener, RuleCounts, silent
 from spectral_latent.grammar import GrammarData, GrammarOptions, LatentGrammar
@@ -97,14 +97,12 @@ class DependencyBank:
         word = _numbers(forms, chain.from_iterable(getattr(sentence, options.words) for sentence in sentences))
         tag = _numbers(kinds, chain.from_iterable(tags))
         trees = converted.trees
-        terminal = np.where(trees.is_leaf, word[trees.terminal], -1)
         features = dependency_features(converted, tag, word)
         lengths = np.array([len(sentence.forms) for sentence in sentences])
         first = np.concatenate([[0], np.cumsum(lengths)[:-1]])
         opens = np.isin(trees.terminal[trees.is_leaf], first)
-        worded = SkeletalTrees(trees.symbol, trees.left, trees.right, terminal, trees.root)
         family, unseen = _family(labels.names, names), _unseen_rules(trees, labels.names, options)
-        grammar = GrammarData.of(worded, features, forms.names, opens, names, family, options, unseen)
+        grammar = GrammarData.of(converted.over(word), features, forms.names, opens, names, family, options, unseen)
         return DependencyBank(options, labels.names, grammar)
 
     def model(self, operators: ObservableOperators) -> DependencyModel:
@@ -159,12 +157,7 @@ class DependencyModel:
             return np.zeros(len(sentence.forms), dtype=np.int64)
         return np.array([self._tag_numbers.get(tag, -1) for tag in _tags(sentence, self.options)], dtype=np.int64)
 
-    def arc_marginals(self, sentence: DependencySentence) -> FloatArray | None:
-        """μ(g, m), the posterior of the arc from word g to word m + 1, g = 0 the root: (n + 1, n).
-
-        Words without a tag, or with one never seen, may have any.  Heads are not looked at.
-        None if the grammar does not derive the sentence.  Raises ValueError if it is empty.
-        """
+    def _marginals(self, sentence: DependencySentence) -> ArcMarginals | None:
         words = getattr(sentence, self.options.words)
         if not words:
             raise ValueError("an empty sentence has no parse")
@@ -172,36 +165,76 @@ class DependencyModel:
         spans = self.grammar.forest(read)
         if spans is None:
             return None
-        arcs = headed(spans.forest, self._head_is_right, spans.first, len(words))
-        return arc_marginals(self.grammar.operators_for(read), arcs, len(words))
+        spans = self.grammar.refined(read, spans)
+        operators, forest = self.grammar.on(read, spans.forest)
+        return arc_marginals(operators, headed(forest, self._head_is_right, spans.first, len(words)), len(words))
+
+    def arc_marginals(self, sentence: DependencySentence) -> FloatArray | None:
+        """μ(g, m), the posterior of the arc from word g to word m + 1, g = 0 the root: (n + 1, n).
+
+        Words without a tag, or with one never seen, may have any.  Heads are not looked at.
+        None if the grammar does not derive the sentence.  Raises ValueError if it is empty.
+        """
+        found = self._marginals(sentence)
+        return None if found is None else found.arcs
+
+    def _tagged(self, sentence: DependencySentence, symbols: FloatArray) -> DependencySentence:
+        """The sentence with the likeliest tag of every word that has none, given the posteriors (n, S) of symbols."""
+        tags = _tags(sentence, self.options)
+        if _BLANK not in tags or not self.options.attachment.refined:
+            return sentence
+        by_tag = np.zeros((len(tags), len(self.grammar.tags)))
+        np.add.at(by_tag.T, self.grammar.family, np.abs(symbols).T)
+        likeliest = [self.grammar.tags[tag] for tag in by_tag.argmax(axis=1).tolist()]
+        filled = tuple(new if tag == _BLANK else tag for tag, new in zip(tags, likeliest, strict=True))
+        if self.options.tags == "xpos":
+            return sentence._replace(xpos=filled)
+        return sentence._replace(upos=filled)
+
+    def posteriors(self, trees: Sequence[DependencySentence]) -> list[FloatArray]:
+        """Of trees of one sentence, the posterior of the arc to each word, (n,) for each tree; see `arc_marginals`.
+
+        By absolute value unless the options say otherwise; zero if the grammar does not derive the sentence.
+        """
+        if not trees:
+            return []
+        mu = self.arc_marginals(trees[0])
+        n = len(trees[0].forms)
+        if mu is None:
+            return [np.zeros(n) for _ in trees]
+        weights = np.abs(mu) if self.options.absolute else mu
+        return [weights[list(tree.heads or ()), np.arange(n)] for tree in trees]
 
     def parse(self, sentence: DependencySentence, trees: Trees = "projective") -> DependencyParse:
         """The tree whose arcs have the most posterior: minimum Bayes risk, of projective trees or of all.
 
+        Words without a tag get the likeliest one.
         Raises ValueError if the sentence is empty.
         """
-        weights = self._weights(sentence)
-        if weights is None:
+        found = self._marginals(sentence)
+        if found is None:
             return self._fallback(sentence)
+        weights = self._weights(found.arcs)
         heads = maximum_heads(weights) if trees == "any" else next(iter(k_best_heads(weights, 1)), None)
-        return self._fallback(sentence) if heads is None else self._parses(sentence, [heads])[0]
+        if heads is None:
+            return self._fallback(sentence)
+        return self._parses(self._tagged(sentence, found.symbols), [heads])[0]
 
     def parse_nbest(self, sentence: DependencySentence, k: int) -> list[DependencyParse]:
-        """Up to k projective trees, by falling sum of their arcs' posteriors.
+        """Up to k projective trees, by falling sum of their arcs' posteriors; words without a tag get one.
 
         Raises ValueError if the sentence is empty or k < 1.
         """
         if k < 1:
             raise ValueError(f"k must be at least 1, not {k}")
-        weights = self._weights(sentence)
-        found = [] if weights is None else k_best_heads(weights, k)
-        return self._parses(sentence, found) if found else [self._fallback(sentence)]
+        found = self._marginals(sentence)
+        trees = [] if found is None else k_best_heads(self._weights(found.arcs), k)
+        if found is None or not trees:
+            return [self._fallback(sentence)]
+        return self._parses(self._tagged(sentence, found.symbols), trees)
 
-    def _weights(self, sentence: DependencySentence) -> FloatArray | None:
+    def _weights(self, mu: FloatArray) -> FloatArray:
         """Arc marginals, by absolute value unless the options say otherwise; those near zero are zero."""
-        mu = self.arc_marginals(sentence)
-        if mu is None:
-            return None
         weights = np.abs(mu) if self.options.absolute else mu
         return np.where(weights > _LEAST, weights, 0.0)
 
@@ -221,16 +254,15 @@ class DependencyModel:
     def score(self, sentences: Iterable[DependencySentence]) -> Weight:
         """Estimated probabilities p̂ of trees with their words, as sign and log; projective or not.
 
-        In the place of a word never seen stands its signature.  A tree with an arc or a tag never seen has weight zero.
+        In the place of a word never seen stands its signature.  A tree with a tag never seen has weight zero.
         Raises EstimationError if a sentence is no tree with one root.
         """
         sentences = list(sentences)
         tags = [_tags(sentence, self.options) for sentence in sentences]
         converted = skeletal_trees(sentences, tags, self.options.attachment, Vocabulary(self.labels))
-        trees = converted.trees
         words = [getattr(sentence, self.options.words) for sentence in sentences]
         family = np.concatenate([np.zeros(0, dtype=np.int64), *map(self._families, sentences)])
-        return self.grammar.weights(trees, words, family, trees.terminal[trees.is_leaf])
+        return self.grammar.weights(converted.trees, self.grammar.read_all(words, family))
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the model to one file, whole or not at all."""
@@ -245,6 +277,8 @@ class DependencyModel:
             labels = [Label(tag, role) for tag, role in settings["labels"]]
             if not all(isinstance(tag, str) and role in get_args(Role) for tag, role in labels):
                 raise ValueError("labels are missing")
+            if len(set(labels)) < len(labels):
+                raise ValueError("a label stands twice")
             options = options_from(DependencyOptions, settings["options"])
             family = _family(labels, settings["tags"])
             return DependencyModel(options, labels, LatentGrammar.from_arrays(arrays, settings, family, options))

@@ -54,6 +54,15 @@ class DependencySentence(NamedTuple):
             raise ValueError(f"{len(tags)} tags for {len(forms)} words; give each word one tag")
         return DependencySentence(tuple(forms), blank, tags, tags, blank, None, blank)
 
+    def without_tree(self) -> DependencySentence:
+        """The words with what is annotated of them, but for heads and relations: what a parser is given.
+
+        >>> gold = DependencySentence.of(["Yes"], ["UH"])._replace(heads=(0,), relations=("root",))
+        >>> gold.without_tree() == DependencySentence.of(["Yes"], ["UH"])
+        True
+        """
+        return self._replace(heads=None, relations=("_",) * len(self.forms))
+
     @property
     def roots(self) -> tuple[int, ...]:
         """The numbers of the words whose head is 0.

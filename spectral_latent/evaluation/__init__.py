@@ -4,9 +4,11 @@ from spectral_latent.evaluation.attachment import AttachmentScore, score_attachm
 from spectral_latent.evaluation.brackets import BracketScores, score_brackets
 from spectral_latent.evaluation.held_out import HeldOut, with_chosen_states
 from spectral_latent.evaluation.models import (
+    DependencyEvaluation,
     GoldTree,
     ParserEvaluation,
     TaggerEvaluation,
+    evaluate_dependency_parser,
     evaluate_parser,
     evaluate_tagger,
 )
@@ -15,11 +17,13 @@ from spectral_latent.evaluation.tagging import TaggingScore, many_to_one, one_to
 __all__ = [
     "AttachmentScore",
     "BracketScores",
+    "DependencyEvaluation",
     "GoldTree",
     "HeldOut",
     "ParserEvaluation",
     "TaggerEvaluation",
     "TaggingScore",
+    "evaluate_dependency_parser",
     "evaluate_parser",
     "evaluate_tagger",
     "many_to_one",

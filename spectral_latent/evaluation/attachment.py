@@ -8,20 +8,21 @@ from dataclasses import dataclass
 from operator import and_
 
 from spectral_latent.dependency import DependencySentence
+from spectral_latent.evaluation._ratios import percentage
 
 __all__ = ["AttachmentScore", "score_attachments"]
 
 
 @dataclass(frozen=True)
 class AttachmentScore:
-    """Counts over words, and the fractions (0 to 1) that follow from them; a ratio over nothing is 0.
+    """Counts over words, and the percentages (0 to 100) that follow from them; a ratio over nothing is 0.
 
     A word is punctuation if all its characters are, by Unicode's categories P, as in CoNLL-X's eval.pl and in NLTK's
     `DependencyEvaluator`.  Scores add: that of a corpus is the sum of those of its parts.
 
     >>> half = AttachmentScore(sentences=1, words=4, heads=3, arcs=2)
     >>> (half + half).heads, (half + half).uas, (half + half).las
-    (6, 0.75, 0.5)
+    (6, 75.0, 50.0)
     """
 
     sentences: int = 0
@@ -39,28 +40,28 @@ class AttachmentScore:
 
     @property
     def uas(self) -> float:
-        """Unlabelled attachment score: heads / words."""
-        return _fraction(self.heads, self.words)
+        """Unlabelled attachment score: 100 heads / words."""
+        return percentage(self.heads, self.words)
 
     @property
     def las(self) -> float:
-        """Labelled attachment score: arcs / words."""
-        return _fraction(self.arcs, self.words)
+        """Labelled attachment score: 100 arcs / words."""
+        return percentage(self.arcs, self.words)
 
     @property
     def uas_no_punctuation(self) -> float:
-        """heads_no_punctuation / words_no_punctuation."""
-        return _fraction(self.heads_no_punctuation, self.words_no_punctuation)
+        """100 heads_no_punctuation / words_no_punctuation."""
+        return percentage(self.heads_no_punctuation, self.words_no_punctuation)
 
     @property
     def las_no_punctuation(self) -> float:
-        """arcs_no_punctuation / words_no_punctuation."""
-        return _fraction(self.arcs_no_punctuation, self.words_no_punctuation)
+        """100 arcs_no_punctuation / words_no_punctuation."""
+        return percentage(self.arcs_no_punctuation, self.words_no_punctuation)
 
     @property
     def complete(self) -> float:
-        """complete_sentences / sentences."""
-        return _fraction(self.complete_sentences, self.sentences)
+        """100 complete_sentences / sentences."""
+        return percentage(self.complete_sentences, self.sentences)
 
     def __add__(self, other: AttachmentScore) -> AttachmentScore:
         return AttachmentScore(**{name: count + vars(other)[name] for name, count in vars(self).items()})
@@ -76,7 +77,7 @@ def score_attachments(gold: Iterable[DependencySentence], predicted: Iterable[De
     >>> gold = words._replace(heads=(2, 0, 2), relations=("nsubj", "root", "punct"))
     >>> score = score_attachments([gold], [gold._replace(heads=(2, 0, 1), relations=("obj", "root", "punct"))])
     >>> score.heads, score.arcs, score.uas_no_punctuation, score.las_no_punctuation, score.complete
-    (2, 1, 1.0, 0.5, 0.0)
+    (2, 1, 100.0, 50.0, 0.0)
     """
     total = AttachmentScore()
     for number, (sentence, other) in enumerate(zip(gold, predicted, strict=True), start=1):
@@ -113,7 +114,3 @@ def _compare(
 
 def _is_punctuation(form: str) -> bool:
     return all(unicodedata.category(character).startswith("P") for character in form)
-
-
-def _fraction(part: int, whole: int) -> float:
-    return part / whole if whole else 0.0

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from spectral_latent.constituency.phrase import Phrase
+from spectral_latent.evaluation._ratios import percentage
 
 __all__ = ["BracketScores", "score_brackets"]
 
@@ -64,32 +65,32 @@ class BracketScores:
     @property
     def recall(self) -> float:
         """100 matched / gold."""
-        return _percentage(self.matched, self.gold)
+        return percentage(self.matched, self.gold)
 
     @property
     def precision(self) -> float:
         """100 matched / predicted."""
-        return _percentage(self.matched, self.predicted)
+        return percentage(self.matched, self.predicted)
 
     @property
     def f1(self) -> float:
         """The harmonic mean of recall and precision: 200 matched / (gold + predicted)."""
-        return _percentage(2 * self.matched, self.gold + self.predicted)
+        return percentage(2 * self.matched, self.gold + self.predicted)
 
     @property
     def exact(self) -> float:
         """Complete match: 100 complete / valid."""
-        return _percentage(self.complete, self.valid)
+        return percentage(self.complete, self.valid)
 
     @property
     def no_crossing(self) -> float:
         """100 uncrossed / valid."""
-        return _percentage(self.uncrossed, self.valid)
+        return percentage(self.uncrossed, self.valid)
 
     @property
     def tagging_accuracy(self) -> float:
         """100 correct_tags / words."""
-        return _percentage(self.correct_tags, self.words)
+        return percentage(self.correct_tags, self.words)
 
     def __add__(self, other: BracketScores) -> BracketScores:
         return BracketScores(**{name: count + vars(other)[name] for name, count in vars(self).items()})
@@ -173,7 +174,3 @@ def _is_nested(spans: Iterable[tuple[int, int]]) -> bool:
             return False
         around.append(end)
     return True
-
-
-def _percentage(part: int, whole: int) -> float:
-    return 100 * part / whole if whole else 0.0

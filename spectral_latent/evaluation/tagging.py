@@ -21,6 +21,7 @@ import numpy as np
 from scipy.optimize import linear_sum_assignment
 from scipy.sparse import coo_array, csr_array
 
+from spectral_latent.evaluation._ratios import percentage
 from spectral_latent.trees import IntArray, Vocabulary
 
 __all__ = ["TaggingScore", "many_to_one", "one_to_one", "score_tags", "v_measure"]
@@ -48,17 +49,17 @@ class TaggingScore:
     @property
     def accuracy(self) -> float:
         """100 correct / tokens."""
-        return _percentage(self.correct, self.tokens)
+        return percentage(self.correct, self.tokens)
 
     @property
     def unknown_accuracy(self) -> float:
         """100 unknown_correct / unknown."""
-        return _percentage(self.unknown_correct, self.unknown)
+        return percentage(self.unknown_correct, self.unknown)
 
     @property
     def known_accuracy(self) -> float:
         """100 (correct - unknown_correct) / (tokens - unknown)."""
-        return _percentage(self.correct - self.unknown_correct, self.tokens - self.unknown)
+        return percentage(self.correct - self.unknown_correct, self.tokens - self.unknown)
 
     def __add__(self, other: TaggingScore) -> TaggingScore:
         return TaggingScore(**{name: count + vars(other)[name] for name, count in vars(self).items()})
@@ -103,7 +104,7 @@ def many_to_one(gold: Iterable[Hashable], predicted: Iterable[Hashable]) -> floa
     80.0
     """
     table = _contingency(gold, predicted)
-    return _percentage(int(table.max(axis=0).sum()), int(table.sum())) if table.nnz else 0.0
+    return percentage(int(table.max(axis=0).sum()), int(table.sum())) if table.nnz else 0.0
 
 
 def one_to_one(gold: Iterable[Hashable], predicted: Iterable[Hashable]) -> float:
@@ -117,7 +118,7 @@ def one_to_one(gold: Iterable[Hashable], predicted: Iterable[Hashable]) -> float
     """
     table = _contingency(gold, predicted).toarray()
     matched = int(table[linear_sum_assignment(table, maximize=True)].sum())
-    return _percentage(matched, int(table.sum()))
+    return percentage(matched, int(table.sum()))
 
 
 def v_measure(gold: Iterable[Hashable], predicted: Iterable[Hashable], beta: float = 1.0) -> float:
@@ -161,7 +162,3 @@ def _explained(cells: IntArray, margins: IntArray, totals: IntArray) -> float:
 
 def _always(_: str) -> bool:
     return True
-
-
-def _percentage(part: int, whole: int) -> float:
-    return 100 * part / whole if whole else 0.0

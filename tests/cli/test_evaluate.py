@@ -125,6 +125,20 @@ def test_columns(run: Run, model: Path, tagger: Path, treebank: Path, tmp_path: 
     assert run("evaluate", tagger, tmp_path, "--column", "feats").exit_code == 2
 
 
+def test_the_column_of_training(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "train.conllu").write_text("1\tit\t_\tPRON\tPRP\t_\t_\t_\t_\t_\n")
+    model = tmp_path / "model"
+    assert run("train", "tagger", tmp_path / "train.conllu", "-o", model, "--column", "xpos", "-q").exit_code == 0
+    (tmp_path / "text.tagged").write_text("it/PRP\n")  # has no columns
+    for options, accuracy in (([], 100.0), (["--column", "xpos"], 100.0), (["--column", "upos"], 0.0)):
+        found = figures(run("evaluate", model, tmp_path / "train.conllu", "--json", *options))
+        assert found["accuracy"] == accuracy
+    found = figures(run("evaluate", model, tmp_path, tmp_path / "text.tagged", "--json"))
+    assert (found["accuracy"], found["tokens"]) == (100.0, 3)
+    result = run("evaluate", model, tmp_path, "--column", "xpos")
+    assert (result.exit_code, "leave out the column 'xpos'" in result.stderr) == (1, True)
+
+
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [

@@ -4,7 +4,9 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -25,9 +27,11 @@ def start(*arguments: str | Path, **variables: str) -> subprocess.Popen[bytes]:
     [
         ["--help"],
         ["train", "constituency", "--help"],
+        ["train", "dependency", "--help"],
         ["train", "tagger", "--help"],
         ["train", "anchor", "--help"],
         ["tag", "--help"],
+        ["parse", "--help"],
         ["anchors", "--help"],
         ["evaluate"],
         ["--version"],
@@ -123,6 +127,28 @@ def test_conllu_from_a_pipe_is_tagged_as_it_comes(tagger: Path) -> None:
             assert (process.stdout.readline(), process.stdout.readline()) == (row % b"PRP", b"\n")
         out, _ = process.communicate(row % b"_", timeout=60)
         assert (process.returncode, out) == (0, row % b"PRP")
+
+
+def test_a_pipe_is_parsed_as_it_comes(run: Callable[..., Any], tmp_path: Path) -> None:
+    row = b"1\tYes\t_\t_\tUH\t_\t%s\t_\t_\t_\n"
+    (tmp_path / "yes.dp").write_text("Yes\tUH\t0\n")
+    assert run("train", "dependency", tmp_path / "yes.dp", "-o", tmp_path / "model", "-q").exit_code == 0
+    with start("parse", tmp_path / "model") as process:
+        assert process.stdin and process.stdout
+        for _ in range(3):
+            process.stdin.write(b"# again\n" + row % b"_" + b"\n")
+            process.stdin.flush()
+            answer = b"".join(process.stdout.readline() for _ in range(3))
+            assert answer == b"# again\n" + row % b"0" + b"\n"
+        process.stdin.close()
+    with start("parse", tmp_path / "model") as process:
+        assert process.stdin and process.stdout
+        for number in range(1, 4):
+            process.stdin.write(b"Yes\n")
+            process.stdin.flush()
+            assert process.stdout.readline() == b"# sent_id = %d\n" % number
+            assert [process.stdout.readline()[:6] for _ in range(2)] == [b"1\tYes\t", b"\n"]
+        process.stdin.close()
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no named pipes")

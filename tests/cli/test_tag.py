@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -95,6 +96,20 @@ def test_conllu(
     assert run("tag", tagger, tmp_path / "two.conllu", *options).stdout_bytes == expected.encode()
     assert run("tag", tagger, tmp_path / "two", "--format", "conllu", *options).stdout_bytes == expected.encode()
     assert run("tag", tagger, "--format", "conllu", *options, stdin=text.encode()).stdout_bytes == expected.encode()
+
+
+@pytest.mark.parametrize(
+    ("learnt", "given", "column"),
+    [("xpos", None, 4), ("xpos", "upos", 3), ("upos", "xpos", 4), ("universal", None, 3), ("of my own", None, 3)],
+)
+def test_the_column_of_training_is_filled(
+    run: Run, tagger: Path, tmp_path: Path, learnt: str, given: str | None, column: int
+) -> None:
+    replace(LatentHMM.load(tagger), column=learnt).save(tmp_path / "model")
+    expected = filled(CONLLU, column, list(chain.from_iterable(LatentHMM.load(tagger).tag(SENTENCES))))
+    options = [] if given is None else ["--column", given]
+    assert run("tag", tmp_path / "model", "--format", "conllu", *options, stdin=CONLLU).stdout == expected
+    assert run("tag", tmp_path / "model", stdin="it").stdout == "it/PRP\n"
 
 
 def test_text_in_a_file_named_conllu(run: Run, tagger: Path, tmp_path: Path) -> None:

@@ -77,7 +77,7 @@ def test_settings(run: Run, treebank: Path, tmp_path: Path) -> None:
         assert "Training on 18 trees" in result.stderr
     models = [ConstituencyModel.load(tmp_path / name) for name in "01"]
     assert [model.options.estimator.states for model in models] == [2, 2]
-    assert (models[0].grammar.operators.packed.data == models[1].grammar.operators.packed.data).all()
+    assert (models[0].members[0].grammar.operators.packed.data == models[1].members[0].grammar.operators.packed.data).all()
 
 
 def test_a_folder(run: Run, treebank: Path, tmp_path: Path) -> None:
@@ -163,6 +163,6 @@ def test_states_are_chosen_on_held_out_trees(run: Run, treebank: Path, tmp_path:
     result = run("train", "constituency", treebank, "-o", model, "--states", "3", "--choose-states", treebank)
     assert result.exit_code == 0
     assert "states 1/" in result.stderr
-    assert ConstituencyModel.load(model).grammar.operators.states.max() <= 3
+    assert ConstituencyModel.load(model).members[0].grammar.operators.states.max() <= 3
     wrong = run("train", "constituency", treebank, "-o", model, "--estimator", "em", "--choose-states", treebank)
     assert (wrong.exit_code, "goes with --estimator spectral" in wrong.stderr) == (2, True)

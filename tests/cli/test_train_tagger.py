@@ -71,9 +71,11 @@ def test_columns(run: Run, refuse: Callable[..., str], tmp_path: Path) -> None:
         "a.conllu", DOGS.replace("NNS", "_").encode(), "--column", "xpos"
     )
     (tmp_path / "a.conllu").write_text(DOGS)
-    for options, tags in (([], ["NOUN", "VERB"]), (["--column", "xpos"], ["NNS", "VBP"])):
+    for column, tags in ((None, ["NOUN", "VERB"]), ("upos", ["NOUN", "VERB"]), ("xpos", ["NNS", "VBP"])):
+        options = [] if column is None else ["--column", column]
         assert run("train", "tagger", tmp_path / "a.conllu", "-o", tmp_path / "model", *options).exit_code == 0
-        assert LatentHMM.load(tmp_path / "model").tags == tags
+        model = LatentHMM.load(tmp_path / "model")
+        assert (model.tags, model.column) == (tags, column)
     (tmp_path / "a.conllu").unlink()
     assert "leave out the column 'xpos'" in refuse("a.tagged", b"Dogs/NNS\n", "--column", "xpos")
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from nltk.parse import DependencyGraph
 from nltk.parse.api import ParserI
 
 ODD = [
@@ -48,6 +49,11 @@ class ParserConformance:
         """The words of a parse."""
         return list(parse.leaves())
 
+    @staticmethod
+    def content(parse: Any) -> Any:
+        """What makes two parses equal."""
+        return parse
+
     @pytest.fixture(scope="class")
     @classmethod
     def parser(cls) -> Any:
@@ -76,9 +82,9 @@ class ParserConformance:
 
     def test_methods_agree(self, parser: Any) -> None:
         for sentence, parses in zip(self.sentences(), parser.parse_sents(self.sentences()), strict=True):
-            expected = list(parser.parse(sentence))
-            assert list(parses) == expected == parser.parse_all(sentence)
-            assert parser.parse_one(sentence) == expected[0]
+            expected = self.contents(parser.parse(sentence))
+            assert self.contents(parses) == expected == self.contents(parser.parse_all(sentence))
+            assert self.content(parser.parse_one(sentence)) == expected[0]
 
     def test_parse_sents_is_lazy(self, parser: Any) -> None:
         def sentences() -> Iterator[list[str]]:
@@ -94,9 +100,9 @@ class ParserConformance:
 
     def test_a_sentence_is_any_iterable_of_tokens(self, parser: Any) -> None:
         for sentence in self.sentences():
-            expected = parser.parse_one(sentence)
-            assert parser.parse_one(tuple(sentence)) == expected
-            assert parser.parse_one(token for token in sentence) == expected
+            expected = self.contents(parser.parse(sentence))
+            assert self.contents(parser.parse(tuple(sentence))) == expected
+            assert self.contents(parser.parse(token for token in sentence)) == expected
 
     def test_the_sentence_is_left_alone(self, parser: Any) -> None:
         sentence = list(self.sentences()[0])
@@ -126,7 +132,7 @@ class ParserConformance:
         for sentence in self.sentences():
             assert self.words(parser.parse_one(sentence[::-1])) == sentence[::-1]
 
-    @pytest.mark.parametrize("sentence", ["a string", b"bytes", [("word", "TAG")], [["word"]], [None], [1], 5, None])
+    @pytest.mark.parametrize("sentence", ["a string", b"bytes", [["word"]], [("a", "b", "c")], [None], [1], 5, None])
     def test_tokens_are_strings(self, parser: Any, sentence: Any) -> None:
         for method in (parser.parse, parser.parse_one, parser.parse_all):
             with pytest.raises(TypeError):
@@ -141,8 +147,8 @@ class ParserConformance:
     def test_threads_share_a_parser(self, parser: Any) -> None:
         fresh, sentences = self.train(self.examples()), self.sentences() * 4
         with ThreadPoolExecutor(4) as pool:
-            parses = list(pool.map(fresh.parse_one, sentences))
-        assert parses == [parser.parse_one(sentence) for sentence in sentences]
+            parses = self.contents(pool.map(fresh.parse_one, sentences))
+        assert parses == self.contents(map(parser.parse_one, sentences))
 
     def test_save_and_load(self, parser: Any, tmp_path: Path) -> None:
         for path in (tmp_path / "model", str(tmp_path / "model.copy")):
@@ -170,12 +176,19 @@ class ParserConformance:
         except NotImplementedError:
             assert type(parser).grammar is ParserI.grammar
 
+    def contents(self, parses: Iterable[Any]) -> list[Any]:
+        return [self.content(parse) for parse in parses]
+
     def all_parses(self, parser: Any) -> list[list[Any]]:
-        return [list(parses) for parses in parser.parse_sents(self.sentences())]
+        return [self.contents(parses) for parses in parser.parse_sents(self.sentences())]
 
 
 class ProbabilisticTreeConformance(ParserConformance):
     """Checks of a parser whose parses are probabilistic trees."""
+
+    def test_tokens_have_no_tags(self, parser: Any) -> None:
+        with pytest.raises(TypeError):
+            parser.parse([("word", "TAG")])
 
     def test_log_probabilities(self, parser: Any) -> None:
         for parses in self.all_parses(parser):
@@ -198,3 +211,74 @@ class ProbabilisticTreeConformance(ParserConformance):
     def test_pretty_print(self, parser: Any, capsys: pytest.CaptureFixture[str]) -> None:
         parser.parse_one(self.sentences()[0]).pretty_print()
         assert self.sentences()[0][0] in capsys.readouterr().out
+
+
+class DependencyGraphConformance(ParserConformance):
+    """Checks of a parser whose parses are dependency graphs."""
+
+    @staticmethod
+    def words(parse: Any) -> list[str]:
+        return [parse.nodes[address]["word"] for address in range(1, len(parse.nodes))]
+
+    @staticmethod
+    def content(parse: Any) -> Any:
+        return parse.to_conll(10), parse.logprob(), parse.is_fallback
+
+    def test_graphs_are_trees_of_one_root(self, parser: Any) -> None:
+        for sentence in [*self.sentences(), *ODD]:
+            for graph in parser.parse(sentence, n_best=3):
+                heads = [graph.nodes[address]["head"] for address in range(1, len(graph.nodes))]
+                assert heads.count(0) == 1 and not graph.contains_cycle()
+                assert graph.root["head"] == 0 and graph.logprob() < math.inf
+
+    @pytest.mark.parametrize("repeats", [1, 250])
+    def test_graphs_can_be_used_as_graphs(self, parser: Any, repeats: int) -> None:
+        sentence = (self.sentences()[0] * repeats)[:250] if repeats > 1 else self.sentences()[0]
+        graph = parser.parse_one(sentence)
+        for other in (copy.copy(graph), copy.deepcopy(graph)):
+            assert self.content(other) == self.content(graph)
+        again = DependencyGraph(graph.to_conll(3), cell_separator="\t")
+        assert self.words(again) == sentence
+        assert str(graph) and repr(graph) and graph.to_dot()
+        assert len(list(graph.triples())) == len(sentence) - 1
+        assert sorted(graph.nx_graph().nodes()) == sorted(graph.nodes.keys() - {0})
+
+    def test_pairs_of_words_and_tags(self, parser: Any) -> None:
+        for sentence in self.sentences():
+            pairs = [(word, None) for word in sentence]
+            expected = self.contents(parser.parse(sentence))
+            for method in (parser.parse, parser.tagged_parse):
+                assert self.contents(method(pairs)) == self.contents(method(list(map(list, pairs)))) == expected
+            for method in (parser.parse_sents, parser.tagged_parse_sents, parser.parse_tagged_sents):
+                (parses,) = method(iter([pairs]))
+                assert self.contents(parses) == expected
+
+    @pytest.mark.parametrize("sentence", [[("a", 1)], [("a", "A"), "b"], ["a", ("b", "B")], [(1, "A")], [("a", [])]])
+    def test_pairs_are_of_strings(self, parser: Any, sentence: Any) -> None:
+        with pytest.raises(TypeError):
+            parser.parse(sentence)
+
+    def test_graphs_are_sentences_too(self, parser: Any) -> None:
+        for graph in self.examples():
+            pairs = [
+                (graph.nodes[address]["word"], graph.nodes[address]["tag"]) for address in range(1, len(graph.nodes))
+            ]
+            parse = parser.parse_one(graph)
+            assert parse.to_conll(4) == parser.parse_one(pairs).to_conll(4)
+            assert parse is not graph
+
+    def test_score_is_the_log_probability(self, parser: Any) -> None:
+        for graph in self.examples():
+            for parse in parser.parse(graph, n_best=3):
+                assert parser.score(parse) == parse.logprob() > -math.inf
+
+    def test_what_has_no_score(self, parser: Any) -> None:
+        for heads in ([2, 1], [0, 0], [None, None], [None, 0]):
+            graph = DependencyGraph()
+            for address, head in enumerate(heads, start=1):
+                graph.add_node({"address": address, "word": "a", "tag": "A", "head": head})
+            with pytest.raises((TypeError, ValueError)):
+                parser.score(graph)
+        for graph in (None, "a", self.words(self.examples()[0])):
+            with pytest.raises(TypeError):
+                parser.score(graph)

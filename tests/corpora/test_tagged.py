@@ -129,6 +129,32 @@ def test_columns_of_conllu(conllu: Path) -> None:
         tagged_sentences(conllu, "universal")
 
 
+def test_other_tables(tmp_path: Path, conllu: Path) -> None:
+    """CoNLL-X is read as CoNLL-U, and the one column of tags of Malt-TAB is both of its columns."""
+    (tmp_path / "b.conllx").write_text(conllu.read_text(encoding="utf-8"), encoding="utf-8")
+    assert list(tagged_sentences(tmp_path / "b.conllx", "xpos")) == list(tagged_sentences(conllu, "xpos"))
+    for name in ("c.dp", "d.TAB"):
+        (tmp_path / name).write_text("vamos\tV\t0\nnos\tP\t1\n")
+        for column in (None, "upos", "xpos"):
+            assert list(tagged_sentences(tmp_path / name, column)) == [[("vamos", "V"), ("nos", "P")]]
+        assert list(sentences(tmp_path / name)) == [["vamos", "nos"]]
+    assert len(list(tagged_sentences(tmp_path))) == 4
+    (tmp_path / "c.dp").write_text("vamos\tV\t0\nnos\t_\t1\n")
+    with pytest.raises(CorpusError, match=r"c\.dp, line 2: no upos tag for the word 'nos'"):
+        list(tagged_sentences(tmp_path / "c.dp"))
+
+
+def test_a_column_where_none_is_named(tmp_path: Path, conllu: Path) -> None:
+    """Each file has the tags of that column, if it has the column; the one that is named wins."""
+    (tmp_path / "b.tagged").write_text("a/A")
+    for column, default in ((None, "xpos"), ("xpos", "upos"), ("upos", "xpos"), (None, "universal"), (None, "strange")):
+        chosen = column or (default if default == "xpos" else "upos")
+        expected = list(tagged_sentences(conllu, chosen))
+        assert list(tagged_sentences(conllu, column, default)) == expected
+        if column is None:
+            assert list(tagged_sentences(tmp_path, default=default)) == [*expected, [("a", "A")]]
+
+
 def test_a_tag_that_is_missing(tmp_path: Path) -> None:
     file = tmp_path / "a.conll"
     file.write_text("# one\n" + CONLLU.format("_"), encoding="utf-8")
@@ -292,6 +318,8 @@ def test_universal_tags(require_corpus: Callable[[str], Any]) -> None:
     require_corpus("treebank")
     own, universal = (list(tagged_sentences("nltk:treebank:test", column)) for column in (None, "universal"))
     assert universal == [[(word, map_tag("en-ptb", "universal", tag)) for word, tag in s] for s in own]
+    assert list(tagged_sentences("nltk:treebank:test", default="universal")) == universal
+    assert list(tagged_sentences("nltk:treebank:test", default="xpos")) == own
 
 
 def test_brown_as_nltk_reads_it(require_corpus: Callable[[str], Any]) -> None:

@@ -4,7 +4,16 @@ from collections.abc import Iterable
 from itertools import product
 
 from spectral_latent.constituency import ConstituencyModel, Phrase
-from spectral_latent.evaluation import GoldTree, evaluate_parser, evaluate_tagger, score_brackets, score_tags
+from spectral_latent.dependency import DependencyModel, DependencySentence
+from spectral_latent.evaluation import (
+    GoldTree,
+    evaluate_dependency_parser,
+    evaluate_parser,
+    evaluate_tagger,
+    score_attachments,
+    score_brackets,
+    score_tags,
+)
 from spectral_latent.sequence import LatentHMM
 
 NOUNS, VERBS = ("cats", "dogs", "mice"), ("bark", "sleep")
@@ -33,6 +42,29 @@ def test_a_parser() -> None:
     assert [list(parse.tree.words()) for parse in found.parses] == [words for _, words in gold]
     assert (found.fallbacks, found.sentences_per_second > 0) == (0, True)
     assert evaluate_parser(model, []).scores == score_brackets([])
+
+
+def test_a_dependency_parser() -> None:
+    words = [DependencySentence.of([n, v, "."], ["N", "V", "."]) for n, v in product(NOUNS, VERBS)]
+    gold = [sentence._replace(heads=(2, 0, 2), relations=("nsubj", "root", "punct")) for sentence in words]
+    model = DependencyModel.train(gold[:3])
+    odd = [words[0]._replace(heads=(0, 0, 2)), DependencySentence.of(["x"], ["X"])._replace(heads=(0,))]
+    seen: list[DependencySentence] = []
+
+    def progress(sentences: Iterable[DependencySentence]) -> Iterable[DependencySentence]:
+        seen.extend(sentences)
+        return seen
+
+    found = evaluate_dependency_parser(model, [*gold, *odd], progress=progress)
+    assert seen == [*words, words[0], odd[1].without_tree()]  # no parser is shown heads or relations
+    assert found.parses == [model.parse(sentence) for sentence in seen]
+    assert found.score == score_attachments([*gold, *odd], [parse.sentence for parse in found.parses])
+    assert (found.nonpositive, found.nonpositive_share) == (2, 25.0)
+    assert (found.fallbacks, found.sentences_per_second > 0) == (sum(p.is_fallback for p in found.parses), True)
+    assert not evaluate_dependency_parser(model, [tree._replace(relations=("_",) * 3) for tree in gold]).has_relations
+    crossing = evaluate_dependency_parser(model, gold, "any")
+    assert crossing.parses == [model.parse(sentence, "any") for sentence in words]
+    assert evaluate_dependency_parser(model, []).score == score_attachments([], [])
 
 
 def test_a_tagger() -> None:

@@ -1,0 +1,161 @@
+"""The latent dependency grammar as a parser of NLTK's."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from typing import Any
+
+from nltk.parse import DependencyGraph
+from nltk.parse.api import ParserI
+
+from spectral_latent.corpora import sentence_from_nltk
+from spectral_latent.dependency import DependencyModel, DependencyOptions, DependencySentence
+from spectral_latent_nltk._graphs import ParseGraph
+from spectral_latent_nltk._tokens import pairs_of, tokens_of
+
+__all__ = ["SpectralDependencyParser"]
+
+_Words = Iterable[str] | Iterable[tuple[str, str | None]]
+
+
+class SpectralDependencyParser(ParserI):
+    """A latent dependency grammar behind NLTK's `ParserI`; may be shared between threads.
+
+    A sentence is a list of tokens, a list of pairs of a token and its tag, or a `DependencyGraph`, the heads and
+    relations of which are not looked at.  One that has tokens gets at least one graph over exactly these: where the
+    grammar has none, a flat one, of which `is_fallback` is true.  An empty sentence gets none: an empty iterator, or
+    None from `parse_one`.
+
+    >>> graphs = [DependencyGraph(f"big JJ 2\\n{noun} NNS 3\\n{verb} VBP 0")
+    ...     for noun in ("cats", "dogs") for verb in ("bark", "sleep")]
+    >>> parser = SpectralDependencyParser.train(graphs)
+    >>> print(parser.parse_one(["big", "mice", "sleep"]).tree())
+    (sleep (mice big))
+    >>> print(parser.parse_one([("big", "JJ"), ("mice", "NNS"), ("squeak", "VBP")]).to_conll(4), end="")
+    big	JJ	2
+    mice	NNS	3
+    squeak	VBP	0
+    """
+
+    def __init__(self, model: DependencyModel) -> None:
+        self.model = model
+
+    @classmethod
+    def train(
+        cls,
+        graphs: Iterable[DependencyGraph],
+        n_states: int | None = None,
+        *,
+        jobs: int = 1,
+        options: DependencyOptions | None = None,
+    ) -> SpectralDependencyParser:
+        """Learn from dependency graphs: any iterable, read once.  The same graphs give the same parser.
+
+        Graphs may be non-projective.  The tags are those of the nodes' `tag`, or `ctag` where they have none.
+
+        n_states: the most latent states of a symbol; 16 if `options` do not say otherwise.
+        jobs: processes; the result does not depend on it.
+        options: everything else.
+
+        Raises TypeError or ValueError for what is not a dependency graph, and EstimationError, a ValueError, if a
+        graph is not a tree with one root, if words are without a tag while others have one, or if there is no graph.
+        """
+        if isinstance(graphs, DependencyGraph):
+            raise TypeError("expected an iterable of graphs, got one graph; give [graph]")
+        options = options or DependencyOptions()
+        if n_states is not None:
+            options = replace(options, estimator=replace(options.estimator, states=n_states))
+        return cls(DependencyModel.train(_sentences(graphs), options, jobs=jobs))
+
+    def parse(self, sent: _Words | DependencyGraph, n_best: int = 1) -> Iterator[ParseGraph]:
+        """Up to `n_best` different projective graphs of a sentence, the best first.
+
+        The best has the largest expected number of right heads, so that log probabilities need not fall from graph to
+        graph.  `parse_one`, `parse_all` and `parse_sents` take `n_best` too.  Tokens without a tag, or with one that
+        the parser does not know, may have any; the log probability, which is that of words and tags, is then -inf.
+
+        Raises TypeError for a sentence that is neither of strings nor of pairs, and ValueError for n_best < 1.
+        """
+        sentence = _bare(sent)
+        parses = self.model.parse_nbest(sentence, n_best) if sentence.forms else []
+        return map(ParseGraph.of, parses)
+
+    def tagged_parse(self, sentence: _Words | DependencyGraph, n_best: int = 1) -> Iterator[ParseGraph]:
+        """The same as `parse`, by the name that NLTK's Stanford parsers have for sentences with tags."""
+        return self.parse(sentence, n_best)
+
+    def tagged_parse_sents(
+        self, sentences: Iterable[_Words | DependencyGraph], n_best: int = 1
+    ) -> Iterator[Iterator[ParseGraph]]:
+        """The same as `parse_sents`, by the name that NLTK's Stanford parsers have for sentences with tags."""
+        return (self.parse(sentence, n_best) for sentence in sentences)
+
+    def parse_tagged_sents(
+        self, sentences: Iterable[_Words | DependencyGraph], n_best: int = 1
+    ) -> Iterator[Iterator[ParseGraph]]:
+        """The same as `parse_sents`, by the name that NLTK's MaltParser has for sentences with tags."""
+        return self.tagged_parse_sents(sentences, n_best)
+
+    def score(self, graph: DependencyGraph) -> float:
+        """log2 |p̂| of the estimated probability of a graph with its words, as `logprob` of a parse; projective or not.
+
+        A graph with a tag never seen has probability 0: -inf.
+
+        Raises TypeError or ValueError for what is not a dependency graph, and EstimationError, a ValueError, if it is
+        not a tree with one root.
+
+        >>> graph = DependencyGraph("Dogs NNS 2\\nbark VBP 0")
+        >>> parser = SpectralDependencyParser.train([graph])
+        >>> parser.score(graph) == parser.parse_one(graph).logprob()
+        True
+        """
+        (log,) = self.model.score([sentence_from_nltk(graph)]).log
+        return float(log) / math.log(2)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the parser to one file, whole or not at all."""
+        self.model.save(path)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> SpectralDependencyParser:
+        """Read a parser.  Raises ModelFileError, a ValueError, for a file that is not a whole model."""
+        return cls(DependencyModel.load(path))
+
+    def __repr__(self) -> str:
+        grammar = self.model.grammar
+        return (
+            f"<SpectralDependencyParser: {len(grammar.tags)} tags of up to {grammar.operators.states.max()} states, "
+            f"{len(grammar.lexicon.words)} words>"
+        )
+
+
+def _sentences(graphs: Iterable[DependencyGraph]) -> Iterator[DependencySentence]:
+    """The graphs as sentences; an error says which graph is wrong."""
+    for number, graph in enumerate(graphs, start=1):
+        try:
+            yield sentence_from_nltk(graph)
+        except (TypeError, ValueError) as error:
+            raise type(error)(f"graph {number}: {error}") from None
+
+
+def _bare(sent: Any) -> DependencySentence:
+    """What there is to be parsed.
+
+    >>> _bare([("It", "PRP"), ("rains", None)]).xpos, _bare(["It", "rains"]).xpos
+    (('PRP', '_'), ('_', '_'))
+    """
+    if isinstance(sent, DependencyGraph):
+        return sentence_from_nltk(sent).without_tree()
+    tokens: Any = sent if isinstance(sent, str | bytes) else list(sent)
+    if not tokens or isinstance(tokens, str) or isinstance(tokens[0], str):
+        return DependencySentence.of(tokens_of(tokens))
+    words, tags = [], []
+    for word, tag in pairs_of(tokens):
+        if not isinstance(tag, str | None):
+            raise TypeError(f"expected a tag that is a string, or None, for {word!r:.60}, got {tag!r:.60}")
+        words.append(word)
+        tags.append(tag or "_")
+    return DependencySentence.of(words, tags)

@@ -1,0 +1,155 @@
+"""The latent dependency grammar as NLTK's parser."""
+
+import itertools
+import math
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import pytest
+from nltk.parse import DependencyEvaluator, DependencyGraph
+
+from spectral_latent.corpora import sentence_from_nltk
+from spectral_latent.dependency import DependencyModel, DependencyOptions
+from spectral_latent.estimation import EstimatorOptions
+from spectral_latent.evaluation import AttachmentScore, score_attachments
+from spectral_latent_nltk import ParseGraph, SpectralDependencyParser
+from tests.conformance.parsers import DependencyGraphConformance
+
+SUBJECTS = ["They PRP {verb} nsubj", "The DT 2 det\ndogs NNS {verb} nsubj", "old JJ 2 amod\ncats NNS {verb} nsubj"]
+VERBS = ["see VBP 0 root", "left VBD 0 root"]
+OBJECTS = ["it PRP {verb} obj", "the DT {noun} det\nold JJ {noun} amod\nhouse NN {verb} obj"]
+
+
+def graph_of(subject: str, verb: str, thing: str) -> DependencyGraph:
+    lines = [*subject.split("\n"), verb, *thing.split("\n"), ". . {verb} punct"]
+    root = len(subject.split("\n")) + 1
+    return DependencyGraph("\n".join(lines).format(verb=root, noun=len(lines) - 1), top_relation_label="root")
+
+
+def treebank() -> list[DependencyGraph]:
+    return list(itertools.starmap(graph_of, itertools.product(SUBJECTS, VERBS, OBJECTS)))
+
+
+def pairs_of(graph: DependencyGraph) -> list[tuple[str, str]]:
+    return [(graph.nodes[address]["word"], graph.nodes[address]["tag"]) for address in range(1, len(graph.nodes))]
+
+
+def heads_of(graph: DependencyGraph) -> list[int]:
+    return [graph.nodes[address]["head"] for address in range(1, len(graph.nodes))]
+
+
+class TestSpectralDependencyParser(DependencyGraphConformance):
+    @staticmethod
+    def train(examples: Iterable[Any]) -> SpectralDependencyParser:
+        return SpectralDependencyParser.train(examples, n_states=4)
+
+    @staticmethod
+    def examples() -> list[DependencyGraph]:
+        return treebank()
+
+    @staticmethod
+    def sentences() -> list[list[str]]:
+        return [[word for word, _ in pairs_of(graph)] for graph in treebank()[::5]]
+
+
+@pytest.fixture(scope="module")
+def parser() -> SpectralDependencyParser:
+    return SpectralDependencyParser.train(treebank(), n_states=4)
+
+
+def test_learns_the_trees(parser: SpectralDependencyParser) -> None:
+    for graph in treebank():
+        for sentence in ([word for word, _ in pairs_of(graph)], pairs_of(graph), graph):
+            assert heads_of(parser.parse_one(sentence)) == heads_of(graph)
+
+
+def test_is_the_model(parser: SpectralDependencyParser) -> None:
+    model = DependencyModel.train(
+        map(sentence_from_nltk, treebank()), DependencyOptions(estimator=EstimatorOptions(states=4))
+    )
+    for graph in treebank():
+        parses = model.parse_nbest(sentence_from_nltk(graph).without_tree(), 4)
+        found = parser.parse_all(graph, n_best=4)
+        assert [sentence_from_nltk(other) for other in found] == [parse.sentence for parse in parses]
+        assert [other.logprob() for other in found] == [parse.log / math.log(2) for parse in parses]
+
+
+def test_settings() -> None:
+    options = DependencyOptions(estimator=EstimatorOptions(states=3, smoothing=10.0), tags="upos")
+    assert SpectralDependencyParser.train(treebank()).model.options == DependencyOptions()
+    assert SpectralDependencyParser.train(treebank(), options=options).model.options == options
+    changed = SpectralDependencyParser.train(treebank(), 2, jobs=2, options=options).model.options.estimator
+    assert changed == EstimatorOptions(states=2, smoothing=10.0)
+    with pytest.raises(ValueError, match="states must be at least 1"):
+        SpectralDependencyParser.train(treebank(), 0)
+
+
+@pytest.mark.parametrize(
+    ("graphs", "error", "message"),
+    [
+        (treebank()[0], TypeError, r"give \[graph\]"),
+        ([treebank()[0], DependencyGraph("a A 0\nb B 5")], ValueError, "graph 2: the words of the graph have the addr"),
+        ([treebank()[0], "graph"], TypeError, "graph 2: expected an nltk DependencyGraph"),
+        ([DependencyGraph("a A 0\nb B 0")], ValueError, "2 roots"),
+        ([DependencyGraph("a A 0\nb B 3\nc C 2")], ValueError, "cycle"),
+        ([DependencyGraph("a A 0"), DependencyGraph("a _ 0")], ValueError, "without a tag"),
+        ([], ValueError, "no trees to learn from"),
+    ],
+)
+def test_what_cannot_be_learnt_from(graphs: Any, error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=message):
+        SpectralDependencyParser.train(graphs)
+
+
+def test_n_best() -> None:
+    lines = "They PRP 2\nsee VBP 0\ndogs NNS 2\nwith IN {}\neyes NNS 4\n. . 2"
+    graph, other = (DependencyGraph(lines.format(head)) for head in (2, 3))
+    parser = SpectralDependencyParser.train([graph, graph, other], n_states=2)
+    graphs = parser.parse_all(graph, n_best=5)
+    assert len({other.to_conll(4) for other in graphs}) == len(graphs)
+    assert [heads_of(other) for other in graphs[:2]] == [heads_of(graph), heads_of(other)]
+    assert graphs[0].to_conll(4) == parser.parse_one(graph).to_conll(4)
+    (parses,) = parser.parse_sents([graph], n_best=5)
+    assert [other.to_conll(4) for other in parses] == [other.to_conll(4) for other in graphs]
+    with pytest.raises(ValueError, match="at least 1"):
+        parser.parse(graph, n_best=0)
+
+
+def test_what_else_a_graph_says_is_kept(parser: SpectralDependencyParser) -> None:
+    graph = treebank()[0]
+    graph.nodes[1].update(lemma="they", feats="Number=Plur", head=3, rel="wrong")
+    found = parser.parse_one(graph).nodes[1]
+    assert (found["lemma"], found["feats"], found["head"], found["rel"] == "wrong") == ("they", "Number=Plur", 2, False)
+
+
+def test_fallback() -> None:
+    parser = SpectralDependencyParser.train([DependencyGraph("Yes UH 0")])
+    graph = parser.parse_one(["Yes"] * 3)
+    assert (heads_of(graph), graph.is_fallback, graph.logprob()) == ([0, 1, 1], True, -math.inf)
+    assert not parser.parse_one(["Yes"]).is_fallback
+    assert type(graph) is ParseGraph
+
+
+def test_repr() -> None:
+    parser = SpectralDependencyParser.train([DependencyGraph("Yes UH 0")])
+    assert repr(parser) == "<SpectralDependencyParser: 1 tags of up to 1 states, 1 words>"
+
+
+def agreed_scores(parser: SpectralDependencyParser, gold: list[DependencyGraph]) -> AttachmentScore:
+    """What NLTK and this library agree upon."""
+    parsed = [next(parses) for parses in parser.tagged_parse_sents(map(pairs_of, gold))]
+    las, uas = DependencyEvaluator(parsed, gold).eval()
+    score = score_attachments(map(sentence_from_nltk, gold), map(sentence_from_nltk, parsed))
+    assert (score.uas_no_punctuation, score.las_no_punctuation) == pytest.approx((100 * uas, 100 * las))
+    return score
+
+
+def test_scores_agree_with_nltk(parser: SpectralDependencyParser) -> None:
+    other = DependencyGraph("see VBP 0 root\nold JJ 1 amod\ndogs NNS 2 obj", top_relation_label="root")
+    score = agreed_scores(parser, [*treebank(), other])
+    assert (score.complete_sentences, score.sentences) == (12, 13)
+
+
+def test_scores_of_a_treebank_agree_with_nltk(require_corpus: Callable[[str], Any]) -> None:
+    graphs = require_corpus("dependency_treebank").parsed_sents()[:200]
+    assert agreed_scores(SpectralDependencyParser.train(graphs[:150], 4), graphs[150:]).uas_no_punctuation > 70

@@ -1,0 +1,464 @@
+"""Dependency parsers on the command line: `train dependency`, `parse`, `score` and `evaluate`."""
+
+import itertools
+import json
+import math
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from spectral_latent.cli.train import ESTIMATORS
+from spectral_latent.corpora import dependency_trees, parse_conllu, to_conllu
+from spectral_latent.dependency import Attachment, DependencyModel, DependencySentence
+from spectral_latent.evaluation import evaluate_dependency_parser
+
+Run = Callable[..., Any]
+
+KEYS = [
+    "uas",
+    "las",
+    "uas_no_punctuation",
+    "las_no_punctuation",
+    "complete",
+    "nonpositive_share",
+    "sentences",
+    "fallbacks",
+    "sentences_per_second",
+]
+NOUNS, VERBS = ("dogs", "cats"), ("see", "like")
+TAGS = (["DT", "NNS", "VBP", "NNS", "."], ["DET", "NOUN", "VERB", "NOUN", "PUNCT"])
+HEADS, RELATIONS = (2, 3, 0, 3, 3), ("det", "nsubj", "root", "obj", "punct")
+ROW = "{}\t{}\t_\t{}\t{}\t_\t{}\t{}\t_\t_\n"
+
+
+def gold() -> list[DependencySentence]:
+    blank = ("_",) * 5
+    return [
+        DependencySentence(("the", a, verb, b, "."), blank, tuple(TAGS[1]), tuple(TAGS[0]), blank, HEADS, RELATIONS)
+        for a, verb, b in itertools.product(NOUNS, VERBS, NOUNS)
+    ]
+
+
+TEXT = "".join(" ".join(sentence.forms) + "\n" for sentence in gold())
+TAGGED = "".join(" ".join(map("/".join, zip(tree.forms, tree.xpos, strict=True))) + "\n" for tree in gold())
+CONLLU = """\
+# sent_id = one
+# text = The dogs sleep.
+1|The|the|DET|DT|_|_|_|_|_
+2|dogs|dog|NOUN|NNS|Number=Plur|_|_|2:nsubj|_
+3-4|sleep.|_|_|_|_|_|_|_|SpaceAfter=No
+3|sleep|sleep|VERB|VBP|_|_|_|_|_
+3.1|ghost|ghost|X|X|_|_|_|3:dep|_
+# a comment within
+4|.|.|PUNCT|.|_|_|_|_|_
+
+# newdoc
+
+1|dogs|dog|NOUN|NNS|_|_|_|_|_
+2|see|see|VERB|VBP|_|_|_|_|_
+
+""".replace("|", "\t")
+
+
+@pytest.fixture(scope="module")
+def trees(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("dependency") / "all.conllu"
+    path.write_text("".join(map(to_conllu, gold())))
+    return path
+
+
+@pytest.fixture(scope="module")
+def parser(run: Run, trees: Path) -> Path:
+    path = trees.parent / "parser"
+    assert run("train", "dependency", trees, "-o", path, "--states", "2", "-q").output == ""
+    return path
+
+
+@pytest.fixture(scope="module")
+def loaded(parser: Path) -> DependencyModel:
+    return DependencyModel.load(parser)
+
+
+def heads_of(output: str) -> list[tuple[int, ...] | None]:
+    return [sentence.heads for sentence in parse_conllu(output)]
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# train
+
+
+def test_what_is_told(run: Run, trees: Path, tmp_path: Path) -> None:
+    result = run("train", "dependency", trees, trees, "-o", tmp_path / "model", "--states", "1")
+    assert (result.exit_code, result.stdout) == (0, "")
+    first, last = result.stderr.splitlines()
+    assert first == "Training on 16 trees"
+    assert last.startswith(f"{tmp_path / 'model'}: 4 tags of up to 1 states, 6 words, ")
+
+
+def test_settings(run: Run, trees: Path, parser: Path, tmp_path: Path) -> None:
+    extra = ["--states", "3", "--seed", "7", "--tags", "upos", "--first", "left", "--estimator", "clustering"]
+    assert run("train", "dependency", trees, "-o", tmp_path / "model", *extra).exit_code == 0
+    model = DependencyModel.load(tmp_path / "model")
+    estimator = model.options.estimator
+    assert (estimator.states, estimator.seed, estimator.estimator) == (3, 7, "clustering")
+    assert (model.options.tags, model.options.attachment) == ("upos", Attachment("left"))
+    assert model.grammar.tags == sorted(set(TAGS[1]))
+    for jobs in ("1", "2"):
+        run("train", "dependency", trees, "-o", tmp_path / jobs, "--states", "2", "--jobs", jobs)
+        assert (tmp_path / jobs).read_bytes() == parser.read_bytes()
+
+
+def test_the_other_column_where_the_tags_are(run: Run, trees: Path, tmp_path: Path) -> None:
+    for column, other, tags in (("xpos", 4, TAGS[1]), ("upos", 3, TAGS[0])):
+        rows = [line.split("\t") for line in trees.read_text().splitlines()]
+        text = "\n".join("\t".join([*row[:other], "_", *row[other + 1 :]]) if row[0] else "" for row in rows)
+        (tmp_path / "a.conll").write_text(text)
+        result = run("train", "dependency", tmp_path / "a.conll", "-o", tmp_path / "model", "--tags", column)
+        assert result.exit_code == 0
+        assert DependencyModel.load(tmp_path / "model").grammar.tags == sorted(set(tags))
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+def test_every_estimator_trains_a_parser(run: Run, trees: Path, tmp_path: Path, estimator: str) -> None:
+    model = tmp_path / "model"
+    result = run("train", "dependency", trees, "-o", model, "--estimator", estimator, "--states", "2")
+    assert result.exit_code == 0, result.stderr
+    assert ("log-likelihood" in result.stderr) == (estimator in {"em", "hybrid", "pivots-em"})
+    assert heads_of(run("parse", model, stdin=TAGGED).stdout) == [HEADS] * 8
+
+
+def test_kinds_of_sources(run: Run, trees: Path, tmp_path: Path) -> None:
+    (tmp_path / "a.dp").write_text("Yes\tUH\t0\n\nNo\tUH\t0\n")
+    (tmp_path / "b.conllx").write_text(trees.read_text())
+    result = run("train", "dependency", tmp_path, tmp_path / "a.dp", "-o", tmp_path / "model")
+    assert (result.exit_code, "Training on 12 trees" in result.stderr) == (0, True)
+
+
+def table(*heads: object) -> str:
+    """A sentence of the words a, b, c with these heads."""
+    rows = zip("abc", heads, strict=False)
+    return "".join(ROW.format(number, word, "A", "A", head, "_") for number, (word, head) in enumerate(rows, start=1))
+
+
+BAD = [
+    ("", "bad.conllu: no sentences"),
+    ("1\tYes\n", "bad.conllu, line 1: 2 columns where CoNLL-U has 10"),
+    (table(3), "bad.conllu, line 1: the HEAD 3 in a sentence of 1 word"),
+    (table("x"), "bad.conllu, line 1: the HEAD 'x' is not a number"),
+    (table(0, "_"), "bad.conllu, line 2: no HEAD where other words of the sentence have one"),
+    (table("_"), "bad.conllu, sentence 1, line 1: no word has a HEAD"),
+    ("# x\n" + table(2, 1), "bad.conllu, sentence 1, line 2: no word has the HEAD 0"),
+    (table(0, 3, 2), "bad.conllu, sentence 1, line 2: the heads lead in a circle, from 2 'b' to 3 'c' to 2 'b'"),
+    (table(0) + "\n" + table(0, 0), "bad.conllu, sentence 2, line 4: the words 1 'a', 2 'b' have the HEAD 0; give it"),
+]
+
+
+@pytest.mark.parametrize(("content", "message"), BAD)
+def test_trees_that_cannot_be_used(run: Run, parser: Path, tmp_path: Path, content: str, message: str) -> None:
+    bad = tmp_path / "bad.conllu"
+    bad.write_text(content)
+    for arguments in (("train", "dependency", bad, "-o", tmp_path / "model"), ("score", parser, bad)):
+        result = run(*arguments)
+        assert (result.exit_code, result.stdout) == (1, "")
+        assert message in result.stderr
+    assert [path.name for path in tmp_path.iterdir()] == ["bad.conllu"]  # nothing half-written
+    several_roots = "have the HEAD 0" in message
+    result = run("evaluate", parser, bad)
+    assert (result.exit_code, message in result.stderr) == ((0, False) if several_roots else (1, True))
+
+
+@pytest.mark.parametrize(
+    ("rows", "options", "message"),
+    [
+        (("AB", "A_"), [], "sentence 2, line 5: no xpos tag for the word 'b'; add the tag, or take the column upos"),
+        (("_B", "AB"), [], "sentence 1, line 1: no xpos tag for the word 'a'"),
+        (("_B", "AB"), ["--tags", "upos"], ""),
+        (("__", "__"), [], ""),
+    ],
+)
+def test_missing_tags(run: Run, tmp_path: Path, rows: tuple[str, str], options: list[str], message: str) -> None:
+    blocks = [ROW.format(1, "a", "X", x, 2, "_") + ROW.format(2, "b", "X", y, 0, "_") for x, y in rows]
+    (tmp_path / "a.conllu").write_text("\n".join(blocks))
+    result = run("train", "dependency", tmp_path / "a.conllu", "-o", tmp_path / "model", *options)
+    assert (result.exit_code, message in result.stderr) == (1 if message else 0, True)
+
+
+def test_gaps_in_the_other_column(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "a.conllu").write_text(ROW.format(1, "a", "X", "_", 2, "_") + ROW.format(2, "b", "_", "_", 0, "_"))
+    result = run("train", "dependency", tmp_path / "a.conllu", "-o", tmp_path / "model")
+    assert (result.exit_code, "a.conllu, sentence 1, line 2: no upos tag" in result.stderr) == (1, True)
+
+
+def test_sources_that_do_not_exist(run: Run, tmp_path: Path) -> None:
+    for source, message in (
+        (tmp_path / "none.conllu", "none.conllu: No such file or directory"),
+        (tmp_path, "no dependency treebank files here"),
+        ("nltk:nosuchcorpus", "NLTK has no such dependency treebank; give one such as nltk:dependency_treebank"),
+        ("nltk:treebank:trian", "no part 'trian'"),
+    ):
+        result = run("train", "dependency", source, "-o", tmp_path / "model")
+        assert (result.exit_code, message in result.stderr) == (1, True)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["a.conllu"],
+        ["-o", "model"],
+        ["a.conllu", "-o", "model", "--states", "0"],
+        ["a.conllu", "-o", "model", "--tags", "feats"],
+        ["a.conllu", "-o", "model", "--first", "both"],
+        ["a.conllu", "-o", "model", "--estimator", "magic"],
+    ],
+)
+def test_wrong_command_lines(run: Run, arguments: list[str]) -> None:
+    assert run("train", "dependency", *arguments).exit_code == 2
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# parse
+
+
+@pytest.mark.parametrize(("text", "tags"), [(TEXT, "_" * 5), (TAGGED, TAGS[0])])
+def test_text(run: Run, parser: Path, tmp_path: Path, text: str, tags: list[str]) -> None:
+    (tmp_path / "text").write_text(text)
+    from_stdin, from_file = run("parse", parser, stdin=text), run("parse", parser, tmp_path / "text")
+    assert (from_stdin.exit_code, from_stdin.stderr) == (0, "")
+    assert from_stdin.output == from_file.output
+    for number, (found, tree) in enumerate(zip(parse_conllu(from_stdin.output), gold(), strict=True), start=1):
+        assert (found.forms, found.xpos, found.heads) == (tree.forms, tuple(tags), HEADS)
+        assert found.comments == (f"sent_id = {number}",)
+
+
+def test_conllu_is_given_back(run: Run, parser: Path, loaded: DependencyModel, tmp_path: Path) -> None:
+    parses = [loaded.parse(sentence) for sentence in parse_conllu(CONLLU)]
+    rows = itertools.chain(*(zip(p.sentence.heads or (), p.sentence.relations, strict=True) for p in parses))
+    lines = [line.split("\t") for line in CONLLU.split("\n")]
+    expected = "\n".join(
+        "\t".join([*line[:6], *map(str, next(rows)), *line[8:]]) if line[0].isdigit() else "\t".join(line)
+        for line in lines
+    )
+    for name in ("a.conllu", "a.conllx", "a"):
+        (tmp_path / name).write_text(CONLLU)
+        assert run("parse", parser, tmp_path / name).stdout == expected
+    assert run("parse", parser, stdin=CONLLU).stdout == expected
+    assert run("parse", parser, stdin=CONLLU.removesuffix("\n")).stdout == expected
+    assert run("parse", parser, stdin=CONLLU + "# the end\n").stdout == expected
+    crlf = run("parse", parser, stdin=CONLLU.replace("\n", "\r\n").encode())
+    assert crlf.stdout_bytes == expected.replace("\n", "\r\n").encode()
+
+
+def test_heads_that_are_there_do_not_matter(run: Run, parser: Path, trees: Path) -> None:
+    wrong = trees.read_text().replace("\t3\tnsubj", "\t1\twrong")
+    result = run("parse", parser, stdin=wrong)
+    assert (heads_of(result.stdout), "wrong" in result.stdout) == ([HEADS] * 8, False)
+
+
+def test_malt_tab(run: Run, parser: Path, tmp_path: Path) -> None:
+    text = "\n".join("".join(f"{w}\t{t}\t0\n" for w, t in zip(tree.forms, tree.xpos, strict=True)) for tree in gold())
+    (tmp_path / "a.dp").write_text(text)
+    result = run("parse", parser, tmp_path / "a.dp")
+    assert heads_of(result.stdout) == [HEADS] * 8
+    assert run("parse", parser, "--format", "malt-tab", stdin=text).stdout == result.stdout
+
+
+def test_format_by_name(run: Run, parser: Path, tmp_path: Path) -> None:
+    (found,) = parse_conllu(run("parse", parser, "--format", "text", stdin="and/or n/a").stdout)
+    assert (found.forms, found.xpos) == (("and/or", "n/a"), ("_", "_"))
+    (found,) = parse_conllu(run("parse", parser, stdin="and/or n/a").stdout)
+    assert (found.forms, found.xpos) == (("and", "n"), ("or", "a"))
+    (tmp_path / "a.conllu").write_text("dogs see")
+    result = run("parse", parser, tmp_path / "a.conllu")
+    assert (result.exit_code, "a.conllu, line 1: 1 column where CoNLL-U has 10" in result.stderr) == (1, True)
+    assert run("parse", parser, tmp_path / "a.conllu", "--format", "text").exit_code == 0
+
+
+@pytest.mark.parametrize("format", ["conllu", "malt-tab", "tagged", "text", None])
+def test_nothing(run: Run, parser: Path, format: str | None) -> None:
+    options = [] if format is None else ["--format", format]
+    for text in ("", "\n \n"):
+        result = run("parse", parser, *options, stdin=text)
+        assert (result.exit_code, result.output) == (0, "")
+
+
+def test_empty_lines_have_no_output(run: Run, parser: Path) -> None:
+    result = run("parse", parser, stdin="\n# dogs see\n \ndogs see")
+    assert [sentence.forms for sentence in parse_conllu(result.stdout)] == [("#", "dogs", "see"), ("dogs", "see")]
+    assert [sentence.comments for sentence in parse_conllu(result.stdout)] == [("sent_id = 2",), ("sent_id = 4",)]
+
+
+@pytest.mark.parametrize("word", [":)", "/", "a//", "\u00a0", "日本語", "x" * 3000, "\x00", "#", "_", "\u2028"])
+def test_odd_words(run: Run, parser: Path, word: str) -> None:
+    (found,) = parse_conllu(run("parse", parser, stdin=f"{word} see dogs").stdout)
+    assert found.forms == (word, "see", "dogs")
+
+
+def test_byte_order_mark_and_line_ends(run: Run, parser: Path) -> None:
+    plain = run("parse", parser, stdin="dogs see cats\ncats see\n").stdout
+    assert run("parse", parser, stdin=b"\xef\xbb\xbfdogs see cats\r\ncats  see\r\n").stdout == plain
+    marked = run("parse", parser, stdin=b"\xef\xbb\xbf" + CONLLU.encode()).stdout
+    assert marked == run("parse", parser, stdin=CONLLU).stdout
+
+
+@pytest.fixture(scope="module")
+def torn(run: Run, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A parser of the sentence `a b c`, in which c hangs from a or from b."""
+    folder = tmp_path_factory.mktemp("torn")
+    blocks = (f"a\tA\t0\nb\tB\t1\nc\tC\t{head}\n" for head in (1, 1, 2))
+    (folder / "a.dp").write_text("\n".join(blocks))
+    assert run("train", "dependency", folder / "a.dp", "-o", folder / "model", "-q").exit_code == 0
+    return folder / "model"
+
+
+def test_n_best(run: Run, torn: Path) -> None:
+    model = DependencyModel.load(torn)
+    parses = model.parse_nbest(DependencySentence.of("abc", "ABC"), 3)
+    found = list(parse_conllu(run("parse", torn, "--nbest", "3", stdin="a/A b/B c/C\n\na/A b/B c/C\n").stdout))
+    expected = [(parse.sentence.heads, f"score = {parse.log:.6f}") for parse in parses]
+    assert len(expected) > 1
+    assert [(tree.heads, tree.comments[1]) for tree in found] == expected * 2
+    assert [tree.comments[0] for tree in found] == ["sent_id = 1"] * len(parses) + ["sent_id = 3"] * len(parses)
+    table = "".join(ROW.format(n, x, "_", x.upper(), "_", "_") for n, x in enumerate("abc", start=1))
+    for text, name in ((f"# sent_id = x\n{table}", "x"), (f"# text = a b c\n{table}", "1")):
+        found = list(parse_conllu(run("parse", torn, "--nbest", "3", stdin=text).stdout))
+        assert [(tree.heads, tree.comments[-1]) for tree in found] == expected
+        assert all(f"sent_id = {name}" in tree.comments for tree in found)
+
+
+def test_non_projective(run: Run, parser: Path, loaded: DependencyModel) -> None:
+    parse = loaded.parse(DependencySentence.of(gold()[0].forms, gold()[0].xpos), "any")
+    found = run("parse", parser, "--non-projective", stdin=TAGGED.splitlines()[0])
+    assert heads_of(found.stdout) == [parse.sentence.heads]
+    result = run("parse", parser, "--non-projective", "--nbest", "2", stdin=TAGGED)
+    assert (result.exit_code, "leave out --nbest" in result.stderr) == (2, True)
+
+
+def test_fallbacks_are_told(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "a.dp").write_text("Yes\tUH\t0\n")
+    model = tmp_path / "model"
+    run("train", "dependency", tmp_path / "a.dp", "-o", model, "-q")
+    result = run("parse", model, stdin="Yes\n\nYes Yes Yes\n")
+    assert result.stderr == "No parse, but a flat tree marked FALLBACK: sentence 3\n"
+    first, second = parse_conllu(result.stdout)
+    assert (first.comments, second.comments) == (("sent_id = 1",), ("sent_id = 3", "FALLBACK"))
+    assert second.heads == (0, 1, 1)
+    assert run("parse", model, "-q", stdin="Yes Yes").stderr == ""
+    (found,) = parse_conllu(run("parse", model, "--nbest", "2", stdin="Yes Yes").stdout)
+    assert found.comments == ("sent_id = 1", "score = -inf", "FALLBACK")
+    (tmp_path / "b.dp").write_text("Yes\tUH\t0\n\nYes\tUH\t0\nYes\tUH\t1\n")
+    figures = json.loads(run("evaluate", model, tmp_path / "b.dp", "--json").stdout)
+    assert (figures["fallbacks"], figures["nonpositive_share"], figures["uas"]) == (1, 50.0, 100.0)
+
+
+@pytest.mark.parametrize(
+    ("options", "text", "message"),
+    [
+        ([], b"dogs see\ncaf\xe9\n", "line 2, byte 4: 0xe9 is not UTF-8"),
+        ([], b"dogs/NNS see/VBP\n\ndogs see/VBP\n", "line 3: 'dogs' is not a word/TAG"),
+        ([], CONLLU.encode() + b"1\tYes\n", "line 16: 2 columns where CoNLL-U has 10"),
+        (["--format", "malt-tab"], b"Yes\tUH\t0\n\nYes\tUH\tx\n", "line 3: the HEAD 'x' is not a number"),
+    ],
+)
+def test_texts_that_cannot_be_parsed(
+    run: Run, parser: Path, tmp_path: Path, options: list[str], text: bytes, message: str
+) -> None:
+    result = run("parse", parser, *options, stdin=text)
+    assert (result.exit_code, f"standard input, {message}" in result.stderr) == (1, True)
+    assert result.stdout != ""  # what came before is there
+    (tmp_path / "text").write_bytes(text)
+    result = run("parse", parser, tmp_path / "text", *options)
+    assert (result.exit_code, result.stdout, f"{tmp_path / 'text'}, {message}" in result.stderr) == (1, "", True)
+
+
+def test_options_of_other_parsers(run: Run, model: Path, parser: Path, treebank: Path, trees: Path) -> None:
+    for options in (["--format", "text"], ["--non-projective"]):
+        result = run("parse", model, *options, stdin="They see it .")
+        assert (result.exit_code, f"is for dependency parsers, and {model} is none" in result.stderr) == (2, True)
+    assert run("parse", parser, "--format", "xml").exit_code == 2
+    assert run("evaluate", model, treebank, "--non-projective").exit_code == 2
+    result = run("evaluate", parser, trees, "--column", "upos")
+    assert (result.exit_code, "--column is for taggers" in result.stderr) == (2, True)
+    for command in ("parse", "score", "evaluate"):
+        assert run(command, parser.parent / "none", trees).exit_code == 1
+
+
+def test_models_of_other_kinds(run: Run, parser: Path, trees: Path) -> None:
+    result = run("tag", parser, stdin="dogs see")
+    message = (
+        "a dependency parser, where a tagger is needed; use it with `spectral-latent parse`, `score` or `evaluate`"
+    )
+    assert (result.exit_code, message in result.stderr) == (1, True)
+    (parser.parent / "short").write_bytes(parser.read_bytes()[:-100])
+    for command in ("parse", "score", "evaluate"):
+        result = run(command, parser.parent / "short", trees)
+        assert (result.exit_code, "not a model, or cut short" in result.stderr) == (1, True)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# score and evaluate
+
+
+def test_scores(run: Run, parser: Path, loaded: DependencyModel, trees: Path) -> None:
+    crossed = ROW.format(1, "the", "DET", "DT", 4, "_") + "".join(
+        ROW.format(n, word, "_", tag, head, "_")
+        for n, word, tag, head in [(2, "dogs", "NNS", 3), (3, "see", "VBP", 0), (4, "cats", "NNS", 3)]
+    )
+    unknown = ROW.format(1, "Yes", "INTJ", "UH", 0, "root")
+    text = f"{trees.read_text()}{crossed}\n{unknown}"
+    weight = loaded.score(parse_conllu(text))
+    expected = [f"{log:.6f}\t{sign:.0f}" for log, sign in zip(weight.log, weight.sign, strict=True)]
+    assert expected[-1] == "-inf\t0" and math.isfinite(weight.log[-2])
+    assert run("score", parser, stdin=text).stdout.splitlines() == expected
+    assert run("score", parser, trees).stdout.splitlines() == expected[:-2]
+    assert run("score", parser, stdin="dogs\tNNS\t2\nsee\tVBP\t0\n").exit_code == 0
+
+
+def test_evaluate(run: Run, parser: Path, loaded: DependencyModel, trees: Path) -> None:
+    result = run("evaluate", parser, trees, "--json")
+    found = json.loads(result.stdout)
+    assert (list(found), result.stderr) == (KEYS, "")
+    scores = evaluate_dependency_parser(loaded, list(dependency_trees(trees)))
+    assert found.pop("sentences_per_second") > 0
+    assert found == {
+        "uas": 100.0,
+        "las": scores.score.las if scores.has_relations else None,
+        "uas_no_punctuation": 100.0,
+        "las_no_punctuation": scores.score.las_no_punctuation if scores.has_relations else None,
+        "complete": 100.0,
+        "nonpositive_share": 0.0,
+        "sentences": 8,
+        "fallbacks": 0,
+    }
+    lines = run("evaluate", parser, trees, "--non-projective").stdout.splitlines()
+    assert [line[:24].strip().replace(" ", "_") for line in lines] == KEYS
+
+
+def test_evaluate_without_relations(run: Run, parser: Path, tmp_path: Path) -> None:
+    (tmp_path / "a.conllu").write_text("".join(to_conllu(tree._replace(relations=("_",) * 5)) for tree in gold()))
+    figures = json.loads(run("evaluate", parser, tmp_path / "a.conllu", "--json").stdout)
+    assert (figures["uas"], figures["las"], figures["las_no_punctuation"]) == (100.0, None, None)
+    assert "las                         -\n" in run("evaluate", parser, tmp_path / "a.conllu").stdout
+
+
+def test_evaluate_longer_sentences_and_several_roots(run: Run, parser: Path, trees: Path, tmp_path: Path) -> None:
+    (tmp_path / "a.dp").write_text("dogs\tNNS\t0\nsee\tVBP\t0\n")
+    found = json.loads(run("evaluate", parser, tmp_path / "a.dp", trees, "--json").stdout)
+    assert (found["sentences"], found["nonpositive_share"], found["complete"]) == (9, 100 / 9, 800 / 9)
+    found = json.loads(run("evaluate", parser, tmp_path / "a.dp", trees, "--json", "--max-length", "2").stdout)
+    assert (found["sentences"], found["uas"]) == (1, 50.0)
+    result = run("evaluate", parser, trees, "--max-length", "2")
+    assert (result.exit_code, "no trees of at most 2 words to evaluate on" in result.stderr) == (1, True)
+
+
+def test_a_treebank_of_nltk(run: Run, require_corpus: Callable[[str], Any], tmp_path: Path) -> None:
+    require_corpus("dependency_treebank")
+    model = tmp_path / "model"
+    result = run("train", "dependency", "nltk:dependency_treebank:train", "-o", model, "--states", "4", "-q")
+    assert result.exit_code == 0, result.stderr
+    options = ["--max-length", "10", "--json"]
+    found = json.loads(run("evaluate", model, "nltk:dependency_treebank:dev", *options).stdout)
+    assert (found["las"], found["fallbacks"]) == (None, 0)
+    assert found["uas"] > 80 and found["uas_no_punctuation"] > 80
+    assert found["nonpositive_share"] < 5

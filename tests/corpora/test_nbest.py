@@ -1,0 +1,421 @@
+"""N-best lists in every format: read as they were written, from other parsers, and their errors one by one."""
+
+import itertools
+import json
+import re
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from nltk.parse import DependencyGraph
+from nltk.tree import ProbabilisticTree, Tree
+
+from spectral_latent.constituency import Phrase
+from spectral_latent.corpora import CorpusError, parse_brackets
+from spectral_latent.corpora.conllu import parse_conllu
+from spectral_latent.corpora.dependencies import dependency_trees
+from spectral_latent.corpora.nbest import NBestFormat, nbest_format, nbest_of, parse_nbest, read_nbest
+from spectral_latent.corpora.nbest_output import best_trees, feature_map, svmlight, write_nbest
+from spectral_latent.dependency import DependencySentence
+from spectral_latent.reranking import BaseFeatures, Candidate, CandidateError, FeatureTable, NBest, TreeTemplates
+from tests.reranking.nbest_lists import dependency_lists, phrase_lists
+
+NAME = st.sampled_from(["1", "2", "7", "wsj_0001.3", "é"])
+
+
+def several(
+    lists: Callable[..., st.SearchStrategy[NBest]], least_scores: int = 0, min_size: int = 0
+) -> st.SearchStrategy[list[NBest]]:
+    """Lists of different names, with the same number of scores."""
+    names = st.lists(NAME, unique=True, min_size=1)
+    return st.tuples(names, st.integers(least_scores, 2)).flatmap(
+        lambda drawn: st.tuples(*(lists(drawn[1], min_size=min_size, id=name) for name in drawn[0])).map(list)
+    )
+
+
+def text_of(lists: Sequence[NBest], form: NBestFormat) -> str:
+    return "".join(write_nbest(lists, form))
+
+
+def with_ends(text: str, data: st.DataObject) -> str:
+    """The same with other line ends, a byte order mark, and more or fewer empty lines at the end."""
+    text = text.rstrip("\n") + "\n" * data.draw(st.integers(0, 3))
+    text = text.replace("\n", data.draw(st.sampled_from(["\n", "\r\n"])))
+    return data.draw(st.sampled_from(["", "\ufeff"])) + text
+
+
+@given(several(phrase_lists, least_scores=1), st.data())
+def test_bllip(lists: list[NBest], data: st.DataObject) -> None:
+    text = with_ends(text_of(lists, "bllip"), data)
+    assert list(parse_nbest(text)) == lists
+    assert nbest_format(text) == "bllip"
+
+
+@given(several(phrase_lists), st.data())
+def test_trees(lists: list[NBest], data: st.DataObject) -> None:
+    lists = [nbest for nbest in lists if nbest.n_scores or not nbest.id.isdigit()] or [NBest.of([])]
+    text = with_ends(text_of(lists, "trees"), data)
+    assert list(parse_nbest(text)) == lists
+    assert nbest_format(text) == "trees"
+
+
+@given(several(phrase_lists))
+def test_trees_without_names_are_numbered(lists: list[NBest]) -> None:
+    lists = [NBest(str(number), nbest.words, nbest.candidates) for number, nbest in enumerate(lists, start=1)]
+    text = text_of(lists, "trees")
+    assert list(parse_nbest(text)) == lists
+    columns = {line.count("\t") for line in text.split("\n") if line and "(())" not in line}
+    assert columns == {nbest.n_scores for nbest in lists if len(nbest)}
+
+
+def without_comments(nbest: NBest) -> NBest:
+    trees = [candidate.tree for candidate in nbest.candidates]
+    bare = [tree._replace(comments=()) if isinstance(tree, DependencySentence) else tree for tree in trees]
+    candidates = [candidate._replace(tree=tree) for candidate, tree in zip(nbest.candidates, bare, strict=True)]
+    return NBest(nbest.id, nbest.words, tuple(candidates))
+
+
+@given(several(dependency_lists, min_size=1), st.data())
+def test_conllu(lists: list[NBest], data: st.DataObject) -> None:
+    text = with_ends(text_of(lists, "conllu"), data)
+    again = list(parse_nbest(text))
+    assert [without_comments(nbest) for nbest in again] == lists
+    assert nbest_format(text) == "conllu"
+    assert list(parse_nbest(text_of(again, "conllu"))) == again
+
+
+@given(several(dependency_lists), st.data())
+def test_heads(lists: list[NBest], data: st.DataObject) -> None:
+    text = with_ends(text_of(lists, "heads"), data)
+    sentences = [sentence_of(nbest) for nbest in lists]
+    expected = [with_sentence(nbest, sentence) for nbest, sentence in zip(lists, sentences, strict=True)]
+    assert list(parse_nbest(text, sentences=sentences)) == expected
+
+
+@given(several(phrase_lists) | several(dependency_lists), st.data())
+def test_json(lists: list[NBest], data: st.DataObject) -> None:
+    text = with_ends(text_of(lists, "json"), data)
+    for line in text.removeprefix("\ufeff").strip().split("\n"):
+        json.loads(line, parse_constant=pytest.fail)  # standard JSON, without Infinity
+    sentences = [sentence_of(nbest) for nbest in lists if not is_of_phrases(nbest)]
+    expected = [
+        nbest if is_of_phrases(nbest) or not len(nbest) else with_sentence(nbest, sentence_of(nbest)) for nbest in lists
+    ]
+    again = [nbest if len(nbest) else NBest(nbest.id, (), ()) for nbest in expected]  # JSON has no other words
+    assert list(parse_nbest(text, sentences=sentences)) == again
+    assert nbest_format(text) == "json"
+
+
+def is_of_phrases(nbest: NBest) -> bool:
+    return any(isinstance(candidate.tree, Phrase) for candidate in nbest.candidates)
+
+
+def sentence_of(nbest: NBest) -> DependencySentence:
+    """What the heads of a list are given for: a sentence of its name."""
+    return DependencySentence.of(nbest.words)._replace(comments=(f"sent_id = {nbest.id}",))
+
+
+def with_sentence(nbest: NBest, sentence: DependencySentence) -> NBest:
+    trees = [candidate.tree for candidate in nbest.candidates]
+    heads = [tree.heads for tree in trees if isinstance(tree, DependencySentence)]
+    candidates = [
+        candidate._replace(tree=sentence._replace(heads=own))
+        for candidate, own in zip(nbest.candidates, heads, strict=True)
+    ]
+    return NBest(nbest.id, nbest.words, tuple(candidates))
+
+
+RUN = "(S1 (NN run))"
+BERKELEY = f"-1.5\t( {RUN} )\n-2.5\t( (S1 (VB run)) )\n\n-Infinity\t(())\n\n-3.25\t((S1 (UH no)))\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (BERKELEY, [("1", [(-1.5,), (-2.5,)]), ("2", []), ("3", [(-3.25,)])]),
+        (
+            f"2 a\n-1\n{RUN}\n-2\n{RUN}\n\n0 b\n\n1 c d\n-3E1\n{RUN}",
+            [("a", [(-1,), (-2,)]), ("b", []), ("c d", [(-30,)])],
+        ),
+        (f"1\tx\n\n0.5 -9\n{RUN}\n", [("x", [(0.5, -9)])]),
+        (f"s1 -1 {RUN}\ns1 -2 {RUN}\ns2 -3 {RUN}\n", [("s1", [(-1,), (-2,)]), ("s2", [(-3,)])]),
+        (f"1 -1 {RUN}\n1 -2 {RUN}\n\n2\t-3\t{RUN}\n", [("1", [(-1,), (-2,)]), ("2", [(-3,)])]),
+        (f"7 ||| {RUN} ||| -1.5\n8 ||| {RUN} ||| 2.0 1.0\n", [("7", [(-1.5,)]), ("8", [(2.0, 1.0)])]),
+        (f"-1.5 {RUN}\n{'-2.5':>8} {RUN}\n \n73 {RUN}", [("1", [(-1.5,), (-2.5,)]), ("2", [(73,)])]),
+        (f"{RUN} -1.5\n{RUN}\t-2.5\n", [("1", [(-1.5,), (-2.5,)])]),
+        (f"{RUN}\n{RUN}\n\n\n{RUN}\n", [("1", [(), ()]), ("2", [()])]),
+        (f"wsj.1 {RUN}\nwsj.2 (())\n", [("wsj.1", [()]), ("wsj.2", [])]),
+    ],
+)
+def test_as_other_parsers_write_trees(text: str, expected: list[tuple[str, list[tuple[float, ...]]]]) -> None:
+    lists = list(parse_nbest(text))
+    assert [(nbest.id, [candidate.scores for candidate in nbest.candidates]) for nbest in lists] == expected
+    assert lists[0].candidates[0].tree == Phrase("S1", (Phrase("NN", ("run",)),))
+
+
+ROWS = "1\tDogs\tdog\tNOUN\tNNS\t_\t{}\t_\t_\t_\n2\tbark\tbark\tVERB\tVBP\t_\t{}\t_\t_\t_\n\n"
+
+
+def test_as_other_parsers_write_heads() -> None:
+    text = f"# sent_id = a\n# score = -1.5\n{ROWS.format(2, 0)}# sent_id = a\n#score=-2e0\n{ROWS.format(0, 1)}"
+    text += f"# text = Dogs bark\n# sent_id = b\n{ROWS.format(2, 0)}"
+    first, second = parse_nbest(text)
+    assert [(candidate.score, candidate.tree.heads) for candidate in first.candidates] == [  # type: ignore[union-attr]
+        (-1.5, (2, 0)),
+        (-2.0, (0, 1)),
+    ]
+    assert (second.id, second.candidates[0].score, second.words) == ("b", None, ("Dogs", "bark"))
+    sentences = list(parse_conllu(ROWS.format(2, 0)))
+    (nbest,) = parse_nbest("# sent_id = 1\n# by hand\n0\t73.5\t2 0\n1\t7\t0 1\n", sentences=sentences)
+    assert [candidate.score for candidate in nbest.candidates] == [73.5, 7.0]
+    (again,) = parse_nbest('{"candidates": [{"heads": [2, 0], "score": 73.5}]}', sentences=sentences)
+    assert again.candidates[0] == nbest.candidates[0]
+
+
+def test_sentences_by_name_and_by_number() -> None:
+    sentence = DependencySentence.of(["a", "b"])
+    named = [sentence._replace(forms=(name, name), comments=(f"sent_id = {name}",)) for name in ("x", "1")]
+    lists = list(parse_nbest("# sent_id = x\n0\t2 0\n# sent_id = 2\n0\t2 0\n# sent_id = 1\n0\t2 0\n", sentences=named))
+    assert [nbest.words[0] for nbest in lists] == ["x", "1", "1"]  # a name is meant before a number
+
+
+BAD = [
+    (f"2 a\n-1\n{RUN}\n\n1 b\n-1\n{RUN}\n", 6, "a tree is missing: the list that begins in line 1 is to have 2 trees"),
+    (f"2 a\n-1\n{RUN}\n", 1, "a tree is missing"),
+    (f"1 a\n-1\n{RUN}\nx\n", 4, "'x' is no length and name"),
+    (f"1 a\nx\n{RUN}\n", 2, "the score 'x' is no number"),
+    (f"1 a\nnan\n{RUN}\n", 2, "the score 'nan' is no number"),
+    ("1 a\n-1\n(S1 (NN run)\n", 3, "bracket that opens here is never closed"),
+    (f"-1 {RUN}\n-2 (S1 (NN ran))\n", 2, "sentence 1, candidate 2: word 1 is 'ran'"),
+    (f"-1 {RUN}\n\n-1 {RUN}\n{RUN}\n", 4, "sentence 2, candidate 2: the candidate has 0 scores"),
+    (f"-1 {RUN}\n-1 {RUN} {RUN}\n", 2, "several trees"),
+    (f"-1 {RUN}\nrun\n", 2, "no tree in 'run'"),
+    (f"-1 {RUN}\n-1 )(\n", 2, "no tree in"),
+    (f"-1 x {RUN}\n", 1, "the score 'x' is no number"),
+    (f"1e999 {RUN}\n", 1, "infinitely large"),
+    (f"-1 {RUN}\n-2 (S1 (NN))\n", 2, "is empty"),
+    (ROWS.format(2, 0), 1, "no sentence is named; give each of its trees the comment"),
+    (f"# sent_id = a\n# score = ?\n{ROWS.format(2, 0)}", 3, "the score '?' is no number"),
+    (f"# sent_id = a\n{ROWS.format(2, 1)}", 2, "sentence a, candidate 1: the heads are no tree"),
+    (f"# sent_id = a\n{ROWS.format(2, 3)}", 3, "the HEAD 3"),
+    (f"# sent_id = a\n{ROWS.format(2, 0)}# sent_id = a\n{ROWS.format(2, 0).replace('Dogs', 'Cats')}", 6, "'Cats'"),
+    ("# sent_id = 1\n0\t1\t2 0\n1\t1\t2 0 1\n", 3, "3 heads for a sentence of 2 words"),
+    ("# sent_id = 1\n0\t1\t2 0\n1\t1\t2 3\n", 3, "the head 3 in a sentence of 2 words"),
+    ("# sent_id = 1\n0\t1\t2 x\n", 2, "the head 'x' in"),
+    ("# sent_id = 1\n0\tx\t2 0\n", 2, "the score 'x' is no number"),
+    ("# sent_id = 1\nx\t1\t2 0\n", 2, "the rank 'x' is no number"),
+    ("# sent_id = 1\n0\t1\t2 1\n", 2, "the heads are no tree"),
+    ("# sent_id = 9\n0\t1\t2 0\n", 1, "no sentence '9' among the 1 names"),
+    ("# by hand\n0\t1\t2 0\n", 2, "no sentence is named yet"),
+    ('{"candidates": []}\n{"candidates": [}\n', 2, "not JSON"),
+    ("{" + "[" * 100_000, 1, "not JSON"),
+    ('{"sent_id": 3}', 1, "no list of candidates"),
+    ('{"sent_id": null, "candidates": []}', 1, "no list of candidates"),
+    ('{"candidates": []}\n[]', 2, "no list of candidates"),
+    ('{"candidates": [1]}', 1, "a candidate is neither"),
+    ('{"candidates": [{"tree": 1}]}', 1, "a candidate is neither"),
+    ('{"candidates": [{"tree": "(S"}]}', 1, "never closed"),
+    ('{"candidates": [{"tree": "(S (NN a))", "score": true}]}', 1, "the score 'True' is no number"),
+    ('{"candidates": [{"tree": "(S (NN a))", "score": "x"}]}', 1, "the score 'x' is no number"),
+    ('{"candidates": [{"tree": "(S (NN a))", "score": NaN}]}', 1, "the score 'nan' is no number"),
+    ('{"candidates": [{"tree": "(S (NN a))", "further": [1]}]}', 1, "the score 'None' is no number"),
+    ('{"candidates": [{"tree": "(S (NN a))"}, {"tree": "(S (NN b))"}]}', 1, "candidate 2: word 1 is 'b'"),
+    ('{"candidates": [{"heads": [2, 0.0]}]}', 1, "the head 0.0 in"),
+    ('{"candidates": [{"heads": [2, false]}]}', 1, "the head False in"),
+    ('{"sent_id": "x", "candidates": [{"heads": [2, 0]}]}', 1, "no sentence 'x'"),
+]
+
+
+@pytest.mark.parametrize(("text", "line", "problem"), BAD)
+def test_errors_name_source_and_line(text: str, line: int, problem: str) -> None:
+    sentences = [DependencySentence.of(["Dogs", "bark"])]
+    for ending in ("\n", "\r\n"):
+        with pytest.raises(CorpusError) as caught:
+            list(parse_nbest(text.replace("\n", ending), "lists", sentences))
+        assert str(caught.value).startswith(f"lists, line {line}: ")
+        assert problem in str(caught.value) and ";" in str(caught.value)
+
+
+def test_heads_need_sentences() -> None:
+    with pytest.raises(CorpusError, match=r"line 1: heads come without words; give their sentences"):
+        list(parse_nbest("# sent_id = 1\n0\t2 0\n"))
+
+
+@pytest.mark.parametrize("text", ["", "\n\n", "dogs bark\n", "50\n", "<?xml ?>"])
+def test_no_known_format(text: str) -> None:
+    with pytest.raises(CorpusError, match=r"^lists: no n-best list; give one in a format of bllip, trees"):
+        list(parse_nbest(text, "lists"))
+
+
+@given(
+    st.lists(st.sampled_from(["1 a", "2 b", "-1.5", RUN, "(())", "# sent_id = 1", "0\t1\t2 0", "", "x", "{}", "["])),
+    st.sampled_from([None, "bllip", "trees", "conllu", "heads", "json"]),
+)
+def test_any_lines_give_lists_or_the_error(lines: list[str], form: NBestFormat | None) -> None:
+    sentences = [DependencySentence.of(["Dogs", "bark"])]
+    try:
+        lists = list(parse_nbest("\n".join(lines), "lists", sentences, form))
+    except CorpusError as error:
+        assert str(error).startswith("lists")
+        return
+    assert sum(map(len, lists)) <= len(lines)
+
+
+def test_files(tmp_path: Path) -> None:
+    file = tmp_path / "a.trees"
+    file.write_bytes(f"-1 {RUN}\r\n".encode())
+    assert [nbest.words for nbest in read_nbest(file)] == [("run",)]
+    file.write_bytes(b"-1 (NN caf\xe8)\n")
+    with pytest.raises(CorpusError, match=r"a\.trees, line 1, byte 11: 0xe8 is not UTF-8"):
+        read_nbest(file)
+    with pytest.raises(CorpusError, match="No such file"):
+        read_nbest(tmp_path / "none")
+
+
+TREE = Tree.fromstring("(S (NP (NN dog)) (VP (VBZ barks)))")
+PHRASE = next(parse_brackets("(S (NP (NN dog)) (VP (VBZ barks)))"))
+
+
+def test_what_parsers_give_in_python() -> None:
+    expected = [Candidate(PHRASE, -1.5), Candidate(PHRASE, -2.0)]
+    for trees in itertools.product([TREE, PHRASE, str(PHRASE.bracketed())], repeat=2):
+        pairs = zip([-1.5, np.float32(-2.0)], trees, strict=True)
+        assert nbest_of(pairs, "7") == NBest("7", ("dog", "barks"), tuple(expected))
+    probable = ProbabilisticTree("S", list(TREE), logprob=-3.0)
+    assert nbest_of([probable]).candidates == (Candidate(PHRASE, -3.0),)
+    parses = [SimpleNamespace(ptb_parse=TREE, parser_score=-9, reranker_score=score) for score in (0.5, None)]
+    assert nbest_of(parses[:1]).candidates[0].scores == (0.5, -9.0)  # as bllipparser's ScoredParse
+    assert nbest_of(parses[1:]).candidates[0].scores == (-9.0,)
+    assert nbest_of([(None, TREE)]).candidates == (Candidate(PHRASE),)
+    assert nbest_of([((2.0, 1.0), TREE)]).candidates == (Candidate(PHRASE, 2.0, (1.0,)),)
+    graph = DependencyGraph("Dogs NNS 2 SUB\nbark VBP 0 ROOT")
+    nbest = nbest_of([(73.5, graph)])
+    assert nbest.words == ("Dogs", "bark") and nbest.candidates[0].tree.heads == (2, 0)  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize(
+    ("items", "error", "problem"),
+    [
+        ([(1.0, TREE), (2.0, "(S (NN cat))")], CandidateError, "candidate 2: "),
+        ([(1.0, TREE), (None, TREE)], CandidateError, "candidate 2: the candidate has 0 scores"),
+        ([TREE], TypeError, "expected a pair of score and tree, got Tree"),
+        ([PHRASE], TypeError, "expected a pair of score and tree, got Phrase"),
+        ([(1.0, 2.0)], TypeError, "expected an nltk.Tree"),
+        ([("x", TREE)], ValueError, "could not convert"),
+        ([(1.0, "(S")], CorpusError, "never closed"),
+    ],
+)
+def test_what_is_no_list_in_python(items: list[Any], error: type[Exception], problem: str) -> None:
+    with pytest.raises(error, match=re.escape(problem)):
+        nbest_of(items)
+
+
+@pytest.mark.parametrize(
+    ("nbest", "form", "problem"),
+    [
+        (nbest_of([(None, PHRASE)]), "bllip", "no scores, which the format bllip"),
+        (nbest_of([(1.0, PHRASE)]), "conllu", "phrases have no heads; write bllip"),
+        (nbest_of([(1.0, PHRASE)]), "heads", "phrases have no heads"),
+        (NBest.of([], "7"), "conllu", "no candidates, which the format conllu"),
+        (nbest_of([(1.0, PHRASE)], "a b"), "trees", "would not be read as one"),
+        (nbest_of([(1.0, PHRASE)], "-1.5"), "trees", "would not be read as one"),
+        (nbest_of([(None, PHRASE)], "7"), "trees", "would not be read as one"),
+        (nbest_of([(1.0, DependencyGraph("Dogs NNS 0"))]), "bllip", "dependencies have no brackets; write conllu"),
+        (nbest_of([(1.0, DependencyGraph("Dogs NNS 0"))]), "trees", "dependencies have no brackets"),
+    ],
+)
+def test_what_a_format_has_no_place_for(nbest: NBest, form: NBestFormat, problem: str) -> None:
+    with pytest.raises(ValueError, match=re.escape(problem)):
+        text_of([nbest], form)
+
+
+def test_lists_with_one_more_score() -> None:
+    lists = [nbest.rescored(range(len(nbest))) for nbest in parse_nbest(BERKELEY)]
+    text = text_of(lists, "trees")
+    assert text.split("\n")[:2] == ["0.0\t-1.5\t( (S1 (NN run)) )", "1.0\t-2.5\t( (S1 (VB run)) )"]
+    assert list(parse_nbest(text)) == lists  # 1.0 is a score, 1 would be a name
+
+
+def test_best_trees() -> None:
+    lists = list(parse_nbest(BERKELEY))
+    assert list(best_trees(lists, [1, -1, 0])) == ["(S1 (VB run))\n", "(())\n", "(S1 (UH no))\n"]
+    sentence = DependencySentence.of(["Dogs", "bark"], ["NNS", "VBP"])._replace(comments=("score = 9", "by hand"))
+    trees = [Candidate(sentence._replace(heads=heads), 9.0) for heads in ((2, 0), (0, 1))]
+    text = "".join(best_trees([NBest.of(trees, "a"), NBest.of([], "b", ["Yes"])], [1, -1]))
+    first, second = parse_conllu(text)
+    assert (first.heads, first.comments) == ((0, 1), ("sent_id = a", "by hand"))
+    assert (second.forms, second.heads, second.comments) == (("Yes",), None, ("sent_id = b",))
+    with pytest.raises(ValueError, match="shorter"):
+        list(best_trees(lists, [0]))
+
+
+def read_svmlight(text: str, d: int) -> tuple[list[float], list[int], list[list[float]], list[str]]:
+    """The format as SVMlight's page has it: a reader of its own."""
+    gains, queries, rows, comments = [], [], [], []
+    for line in text.splitlines():
+        content, _, comment = line.partition(" # ")
+        gain, query, *features = content.split(" ")
+        row = [0.0] * d
+        last = 0
+        for feature in features:
+            number, value = feature.split(":")
+            assert last < int(number) <= d
+            last = int(number)
+            row[last - 1] = float(value)
+        gains.append(float(gain))
+        queries.append(int(query.removeprefix("qid:")))
+        rows.append(row)
+        comments.append(comment)
+    return gains, queries, rows, comments
+
+
+@given(several(dependency_lists, least_scores=1) | several(phrase_lists, least_scores=1))
+def test_svmlight(lists: list[NBest]) -> None:
+    kinds = {type(candidate.tree) for nbest in lists for candidate in nbest.candidates}
+    table = BaseFeatures().fit_table(lists).joined(TreeTemplates(cutoff=1).fit_table(lists))
+    assert len(kinds) <= 1
+    gains = np.arange(len(table.list_of)) / 4
+    read = read_svmlight("".join(svmlight(table, gains)), len(table.names))
+    assert read[0] == gains.tolist()
+    assert read[1] == (table.list_of + 1).tolist()
+    assert read[2] == table.values.toarray().tolist()
+    assert read[3] == [f"{nbest.id} {place}" for nbest in lists for place in range(1, len(nbest) + 1)]
+    named = [line.rstrip("\n").split("\t") for line in feature_map(table)]
+    assert named == [[str(number), name] for number, name in enumerate(table.names, start=1)]
+
+
+def test_svmlight_without_gains_and_with_too_few() -> None:
+    table = FeatureTable.measures({"a": [1.0, 0.0]}, [2], ["s\n1"])
+    assert list(svmlight(table)) == ["0 qid:1 1:1 # s 1 1\n", "0 qid:1 # s 1 2\n"]
+    with pytest.raises(ValueError, match="1 gains for 2 candidates"):
+        list(svmlight(table, [1.0]))
+
+
+def test_lists_of_the_berkeley_parser(shared_file: Callable[[str], Path]) -> None:
+    file = shared_file("nbest/berkeley.dev.trees")
+    lines = file.read_text(encoding="utf-8").split("\n")
+    lists = list(itertools.islice(read_nbest(file), 250))
+    blocks = [list(block) for full, block in itertools.groupby(lines, bool) if full][:250]
+    assert [nbest.id for nbest in lists] == [str(number) for number in range(1, 251)]
+    for nbest, block in zip(lists, blocks, strict=True):
+        rows = [line.split("\t") for line in block if not line.endswith("(())")]
+        assert [candidate.score for candidate in nbest.candidates] == [float(score) for score, _ in rows]
+        for candidate, (_, tree) in list(zip(nbest.candidates, rows, strict=True))[:3]:
+            assert isinstance(candidate.tree, Phrase)
+            assert f"( {candidate.tree.bracketed()} )" == " ".join(tree.split())
+    assert [nbest.id for nbest in lists if not len(nbest)] == ["210"]  # the parser found no tree
+
+
+def test_lists_of_mstparser(shared_file: Callable[[str], Path], require_corpus: Callable[[str], Any]) -> None:
+    require_corpus("dependency_treebank")
+    gold = list(dependency_trees("nltk:dependency_treebank:dev"))
+    file = shared_file("nbest/mstparser.dev.heads")
+    lists = list(itertools.islice(read_nbest(file, gold), 40))
+    assert [nbest.words for nbest in lists] == [sentence.forms for sentence in gold[:40]]
+    text = "".join(write_nbest(lists, "heads"))
+    assert file.read_text(encoding="utf-8").startswith(text)

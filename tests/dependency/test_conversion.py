@@ -1,0 +1,385 @@
+"""s-trees of dependency trees: read back, mirrored, and weighed along the dependency tree, over all trees."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from spectral_latent.dependency import Attachment, DependencySentence, Label
+from spectral_latent.dependency.conversion import (
+    DependencyTrees,
+    Role,
+    Side,
+    heads_are_right,
+    possible_rules,
+    skeletal_trees,
+)
+from spectral_latent.estimation import EstimationError
+from spectral_latent.inference import tree_weights
+from spectral_latent.trees import Forest, SkeletalTrees, Vocabulary
+from tests.dependency.trees import Heads, children, is_tree, random_model, random_tree, s_tree, star
+from tests.oracles import Lpcfg, Tree, by_enumeration, columns, nested, random_numbers, rules_of
+
+LONGEST = 5
+SIDES: list[Side] = ["left", "right"]
+seeds = st.integers(0, 2**32 - 1)
+
+
+def every_tree(longest: int = LONGEST) -> list[Heads]:
+    """All arrays of heads that are trees of one root: 1, 2, 9, 64, 625 of one to five words."""
+    sizes = range(1, longest + 1)
+    arrays = itertools.chain(*(itertools.product(range(n + 1), repeat=n) for n in sizes))
+    return [heads for heads in arrays if is_tree(heads)]
+
+
+EVERY_TREE = every_tree()
+
+
+def tags_of(heads: Heads) -> list[str]:
+    """A tag for each word; the same tag at different places."""
+    return ["ABC"[word * word % 3] for word in range(len(heads))]
+
+
+def converted(trees: list[Heads], attachment: Attachment, labels: Vocabulary[Label] | None = None) -> DependencyTrees:
+    sentences = [DependencySentence.of("w" * len(heads))._replace(heads=heads) for heads in trees]
+    return skeletal_trees(sentences, map(tags_of, trees), attachment, Vocabulary() if labels is None else labels)
+
+
+def labelled(heads: Heads, first: Side) -> Tree:
+    """The s-tree by definition: (label, place) or (label, left, right)."""
+
+    def under(word: int) -> Tree:
+        left, right = (
+            [(side, child) for child in mine] for side, mine in zip(SIDES, children(heads, word), strict=True)
+        )
+        attached = left + right if first == "left" else right + left
+        roles = [*(side for side, _ in attached), "complete"]
+        tag = tags_of(heads)[word - 1]
+        chain: Tree = (Label(tag, roles[0]), word - 1)  # type: ignore[arg-type]
+        for above, (side, child) in zip(roles[1:], attached, strict=True):
+            label = Label(tag, above)  # type: ignore[arg-type]
+            chain = (label, chain, under(child)) if side == "right" else (label, under(child), chain)
+        return chain
+
+    return under(heads.index(0) + 1)
+
+
+def named(tree: Tree, labels: Vocabulary[Label]) -> Tree:
+    """The tree with numbers for labels."""
+    label, *rest = tree
+    return (labels[label], *(part if isinstance(part, int) else named(part, labels) for part in rest))
+
+
+def heads_of(found: DependencyTrees) -> list[Heads]:
+    """Back from the s-trees: an arc for every binary node, from the head of one child to the head of the other."""
+    trees, head = found
+    places = np.bincount(trees.tree[trees.is_leaf])
+    first = np.concatenate([[0], np.cumsum(places)])
+    above = np.full(first[-1], -1)
+    for node in np.flatnonzero(trees.is_binary):
+        sides = [head[trees.left[node]], head[trees.right[node]]]
+        governor, dependant = sides[::-1] if found.head_is_right[node] else sides
+        assert head[node] == governor and above[dependant] < 0
+        above[dependant] = governor
+    return [
+        tuple(0 if above[place] < 0 else int(above[place] - first[t]) + 1 for place in range(first[t], first[t + 1]))
+        for t in range(len(places))
+    ]
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# All trees
+
+
+@pytest.mark.parametrize("first", SIDES)
+def test_every_tree_has_the_s_tree_of_the_definition(first: Side) -> None:
+    assert [sum(len(heads) == n for heads in EVERY_TREE) for n in range(1, LONGEST + 1)] == [1, 2, 9, 64, 625]
+    labels = Vocabulary[Label]()
+    trees, _ = converted(EVERY_TREE, Attachment(first), labels)
+    start = np.concatenate([[0], np.cumsum([len(heads) for heads in EVERY_TREE])])
+    places = SkeletalTrees(
+        trees.symbol,
+        trees.left,
+        trees.right,
+        np.where(trees.is_leaf, trees.terminal - start[trees.tree], -1),
+        trees.root,
+    )
+    assert nested(places) == [named(labelled(heads, first), labels) for heads in EVERY_TREE]
+
+
+@pytest.mark.parametrize("first", SIDES)
+@pytest.mark.parametrize("refined", [True, False])
+def test_every_tree_can_be_read_back(first: Side, refined: bool) -> None:
+    """Therefore different trees have different s-trees."""
+    found = converted(EVERY_TREE, Attachment(first, refined))
+    assert heads_of(found) == EVERY_TREE
+
+
+@given(st.lists(st.tuples(seeds, st.integers(1, 40)), min_size=1, max_size=5), st.sampled_from(SIDES), st.booleans())
+def test_trees_of_any_arity_can_be_read_back(sizes: list[tuple[int, int]], first: Side, refined: bool) -> None:
+    trees = [random_tree(np.random.default_rng(seed), n) for seed, n in sizes] + [star(7, 0), star(0, 7), star(5, 3)]
+    found = converted(trees, Attachment(first, refined))
+    assert heads_of(found) == trees
+    lists = {name: getattr(found.trees, name).tolist() for name in ("symbol", "left", "right", "terminal", "root")}
+    assert SkeletalTrees.of(**lists).n_nodes == sum(2 * len(heads) - 1 for heads in trees)
+
+
+@pytest.mark.parametrize("first", SIDES)
+def test_words_make_leaves_and_arcs_binary_nodes(first: Side) -> None:
+    trees, head = converted(EVERY_TREE, Attachment(first))
+    words = [len(heads) for heads in EVERY_TREE]
+    assert not trees.is_unary.any()
+    np.testing.assert_array_equal(np.bincount(trees.tree[trees.is_leaf]), words)
+    np.testing.assert_array_equal(np.bincount(trees.tree[trees.is_binary], minlength=len(words)), np.array(words) - 1)
+    assert sorted(trees.terminal[trees.is_leaf]) == list(range(sum(words)))
+    np.testing.assert_array_equal(head[trees.is_leaf], trees.terminal[trees.is_leaf])
+    roots = [heads.index(0) for heads in EVERY_TREE]
+    np.testing.assert_array_equal(head[trees.root] - np.concatenate([[0], np.cumsum(words)[:-1]]), roots)
+
+
+def test_right_children_first_is_what_the_paper_of_the_tests_does() -> None:
+    """Against the other conversion of the tests, of two symbols: 1 where a right child is still to come."""
+    labels = Vocabulary[Label]()
+    trees, _ = converted(EVERY_TREE, Attachment("right", refined=False), labels)
+    start = np.cumsum([0, *map(len, EVERY_TREE)])
+    other = columns(
+        s_tree((tuple(range(i, i + len(heads))), heads)) for i, heads in zip(start, EVERY_TREE, strict=False)
+    )
+    is_open = np.array([label.role == "right" for label in labels])
+    for name in ("left", "right", "terminal", "root"):
+        np.testing.assert_array_equal(getattr(trees, name), getattr(other, name))
+    np.testing.assert_array_equal(is_open[trees.symbol], other.symbol)
+
+
+def mirrored(tree: Tree, n: int) -> Tree:
+    """Left for right, in places, labels and nodes."""
+    label, *rest = tree
+    other: dict[Role, Role] = {"left": "right", "right": "left", "complete": "complete"}
+    name = label._replace(role=other[label.role])
+    if isinstance(rest[0], int):
+        return name, n - 1 - rest[0]
+    return name, *(mirrored(part, n) for part in reversed(rest))
+
+
+def test_both_sides_are_mirror_images() -> None:
+    for heads in EVERY_TREE:
+        n = len(heads)
+        turned = tuple(0 if head == 0 else n + 1 - head for head in reversed(heads))
+        pair = []
+        for trees, first in ((heads, SIDES[0]), (turned, SIDES[1])):
+            labels = Vocabulary[Label]()
+            found = converted([trees], Attachment(first, refined=False), labels)
+            pair.append(unnamed(nested(found.trees)[0], labels))
+        assert mirrored(pair[0], n) == pair[1]
+
+
+def unnamed(tree: Tree, labels: Vocabulary[Label]) -> Tree:
+    """The inverse of `named`."""
+    symbol, *rest = tree
+    return (labels.names[symbol], *(part if isinstance(part, int) else unnamed(part, labels) for part in rest))
+
+
+def test_a_deep_and_a_wide_tree() -> None:
+    n = 3000
+    for heads in (tuple(range(n)), (*range(2, n + 1), 0), star(0, n - 1), star(n - 1, 0), star(n // 2, n // 2)):
+        for first in SIDES:
+            assert heads_of(converted([heads], Attachment(first))) == [heads]
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Rules
+
+
+@pytest.mark.parametrize("first", SIDES)
+@pytest.mark.parametrize("refined", [True, False])
+def test_possible_rules_are_those_that_trees_have(first: Side, refined: bool) -> None:
+    """All of them, and no others: up to five words, every rule between labels that occur is in some tree."""
+    labels = Vocabulary[Label]()
+    attachment = Attachment(first, refined)
+    every_tag = [list(tags) for tags in itertools.product("AB", repeat=3)]
+    small = [heads for heads in EVERY_TREE if len(heads) == 3]
+    sentences = [DependencySentence.of("www")._replace(heads=heads) for heads in small for _ in every_tag]
+    trees, _ = skeletal_trees(sentences, every_tag * len(small), attachment, labels)
+    wider = [heads for heads in EVERY_TREE if len(heads) > 3]
+    tags = [list(np.random.default_rng(i).choice(["A", "B"], len(heads))) for i, heads in enumerate(wider * 4)]
+    sentences = [DependencySentence.of("w" * len(heads))._replace(heads=heads) for heads in wider * 4]
+    more, _ = skeletal_trees(sentences, tags, attachment, labels)
+    rules, dependant_is_right = possible_rules(labels.names, attachment)
+    seen = {tuple(rule) for part in (trees, more) for rule in part.rules.binary.tolist()}
+    assert {tuple(rule) for rule in rules.tolist()} == seen and len(rules) == len(seen)
+    np.testing.assert_array_equal(dependant_is_right, ~heads_are_right(labels.names, rules))
+
+
+@given(seeds, st.integers(1, 12), st.sampled_from(SIDES), st.booleans())
+def test_every_rule_of_every_tree_is_possible(seed: int, n: int, first: Side, refined: bool) -> None:
+    rng = np.random.default_rng(seed)
+    labels, attachment = Vocabulary[Label](), Attachment(first, refined)
+    found = converted([random_tree(rng, n) for _ in range(3)], attachment, labels)
+    trees = found.trees
+    rules, dependant_is_right = possible_rules(labels.names, attachment)
+    is_right = {tuple(rule): bool(right) for rule, right in zip(rules.tolist(), dependant_is_right, strict=True)}
+    nodes = np.flatnonzero(trees.is_binary)
+    used = np.stack([trees.symbol[nodes], trees.symbol[trees.left[nodes]], trees.symbol[trees.right[nodes]]], axis=1)
+    assert [is_right[tuple(rule)] for rule in used.tolist()] == (~found.head_is_right[nodes]).tolist()
+    np.testing.assert_array_equal(heads_are_right(labels.names, used), found.head_is_right[nodes])
+
+
+def test_without_labels_there_are_no_rules() -> None:
+    rules, dependant_is_right = possible_rules([], Attachment())
+    assert rules.shape == (0, 3) and dependant_is_right.shape == (0,)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Probabilities
+
+
+def weights(model: Lpcfg, trees: SkeletalTrees) -> np.ndarray:
+    operators = model.operators()
+    found = tree_weights(operators, Forest.of_trees(trees, operators.rules))
+    return found.sign * np.exp(found.log)
+
+
+@pytest.mark.parametrize("first", SIDES)
+@pytest.mark.parametrize("refined", [True, False])
+def test_one_state_weights_are_products_of_rules_along_the_dependency_tree(first: Side, refined: bool) -> None:
+    """By hand: what a word's symbols are follows from how many children are still to come, and on which side."""
+    labels, attachment = Vocabulary[Label](), Attachment(first, refined)
+    trees = converted(EVERY_TREE, attachment, labels).trees
+    word = np.where(trees.is_leaf, trees.terminal % 3, -1)
+    worded = SkeletalTrees(trees.symbol, trees.left, trees.right, word, trees.root)
+    rules = rules_of(nested(worded))
+    model = random_numbers(np.random.default_rng(0), [1] * len(labels), rules, factored=False)
+
+    def symbol(tag: str, role: Role) -> int:
+        return labels[Label(tag if refined else "", role)]
+
+    def along(heads: Heads, start: int) -> float:
+        tags, product = tags_of(heads), 1.0
+        for at, head in enumerate(heads):
+            left, right = children(heads, at + 1)
+            n_first, n_second = (len(left), len(right)) if first == "left" else (len(right), len(left))
+            sides: list[Role] = [first] * n_first + [SIDES[first == "left"]] * n_second
+            own = [symbol(tags[at], role) for role in (*sides, "complete")]
+            product *= float(model.q[own[0], (start + at) % 3][0])
+            attached = left + right if first == "left" else right + left
+            for below, above, side, child in zip(own, own[1:], sides, attached, strict=False):
+                dependant = symbol(tags[child - 1], "complete")
+                rule = (above, dependant, below) if side == "left" else (above, below, dependant)
+                product *= float(model.t[rule][0, 0, 0])
+            if head == 0:
+                product *= float(model.pi[own[-1]][0])
+        return product
+
+    start = np.cumsum([0, *map(len, EVERY_TREE)])
+    wanted = [along(heads, int(i)) for heads, i in zip(EVERY_TREE, start, strict=False)]
+    assert weights(model, worded) == pytest.approx(np.array(wanted), rel=1e-12)
+
+
+@pytest.mark.parametrize("first", SIDES)
+def test_latent_weights_are_sums_over_the_states_of_all_nodes(first: Side) -> None:
+    small = [heads for heads in EVERY_TREE if len(heads) <= 4][::3]
+    labels = Vocabulary[Label]()
+    trees = converted(small, Attachment(first), labels).trees
+    states = np.random.default_rng(1).integers(1, 3, len(labels)).tolist()
+    model = random_numbers(np.random.default_rng(2), states, rules_of(nested(trees)))
+    wanted = [by_enumeration(model, named(at(labelled(heads, first), i), labels)) for heads, i in starts(small)]
+    assert weights(model, trees) == pytest.approx(np.array(wanted), rel=1e-10, abs=1e-12)
+
+
+def starts(trees: list[Heads]) -> list[tuple[Heads, int]]:
+    return list(zip(trees, np.cumsum([0, *map(len, trees)]).tolist(), strict=False))
+
+
+def at(tree: Tree, start: int) -> Tree:
+    """The s-tree with its places moved."""
+    label, *rest = tree
+    return (label, *(part + start if isinstance(part, int) else at(part, start) for part in rest))
+
+
+@pytest.mark.parametrize("first", SIDES)
+def test_latent_dependency_trees_are_a_grammar_whose_heads_keep_their_state(first: Side) -> None:
+    """p(words | tree) of the model's definition, times a number for every stop and step by hand."""
+    rng = np.random.default_rng(3)
+    k, v = 3, 4
+    model = random_model(rng, k, v, stationary=False)
+    roles: list[Role] = ["complete", "left", "right"]
+    labels = Vocabulary(Label("", role) for role in roles)
+    stop = dict(zip(roles, rng.uniform(0.2, 1.0, 3), strict=True))
+    rules, _ = possible_rules(labels.names, Attachment(first, refined=False))
+    t = {}
+    for above, left, right in rules.tolist():
+        if labels.names[left].role == "complete" and labels.names[right].role != "complete":
+            table = np.einsum("ac,ba->abc", np.eye(k), model.left)
+        else:
+            table = np.einsum("ab,ca->abc", np.eye(k), model.right)
+        t[above, left, right] = stop[roles[above]] * table
+    q = {(a, x): model.emission[x] for a in range(3) for x in range(v)}
+    pi = [model.initial * (role == "complete") for role in roles]
+    grammar = Lpcfg([k] * 3, pi, q, {}, t)
+    trees = converted(EVERY_TREE, Attachment(first, refined=False), labels).trees
+    words = rng.integers(0, v, sum(map(len, EVERY_TREE)))
+    worded = SkeletalTrees(
+        trees.symbol, trees.left, trees.right, np.where(trees.is_leaf, words[trees.terminal], -1), trees.root
+    )
+    wanted = []
+    for heads, i in starts(EVERY_TREE):
+        below = [[len(mine) for mine in children(heads, word)] for word in range(1, len(heads) + 1)]
+        steps = [stop["complete"] for counts in below if sum(counts)]
+        for left, right in below:
+            earlier, later = (left, right) if first == "left" else (right, left)
+            steps += [stop[first]] * max(earlier - 1, 0)
+            steps += [stop[SIDES[first == "left"]]] * (later if earlier else max(later - 1, 0))
+        wanted.append(model.probability((tuple(words[i : i + len(heads)].tolist()), heads)) * math.prod(steps))
+    assert weights(grammar, worded) == pytest.approx(np.array(wanted), rel=1e-12)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# What is refused
+
+
+@pytest.mark.parametrize(
+    ("heads", "message"),
+    [
+        (None, r"sentence 2 \(w w w\) has no heads; annotate them"),
+        ((2, 1, 0), r"sentence 2 \(w w w\): its heads make a cycle"),
+        ((1, 0, 2), r"sentence 2 \(w w w\): its heads make a cycle"),
+        ((2, 3, 1), r"sentence 2 \(w w w\): its heads make a cycle"),
+        ((0, 0, 2), r"sentence 2 \(w w w\) has 2 roots; it needs one word of head 0"),
+        ((0, 0, 0), r"sentence 2 \(w w w\) has 3 roots; it needs one word of head 0"),
+        ((0, 4, 1), r"sentence 2 \(w w w\), word 2: head 4 is neither 0 nor a word of it"),
+        ((0, 1, -1), r"sentence 2 \(w w w\), word 3: head -1 is neither 0 nor a word of it"),
+        ((0, 1), r"sentence 2 \(w w w\) has 2 heads for 3 words"),
+        ((0, 1, 1, 1), r"sentence 2 \(w w w\) has 4 heads for 3 words"),
+    ],
+)
+def test_what_is_no_tree_is_refused(heads: tuple[int, ...] | None, message: str) -> None:
+    good = DependencySentence.of("w")._replace(heads=(0,))
+    wrong = DependencySentence.of("www")._replace(heads=heads)
+    with pytest.raises(EstimationError, match=message):
+        skeletal_trees([good, wrong], [["A"], ["A"] * 3], Attachment(), Vocabulary())
+
+
+def test_a_sentence_without_words_is_refused() -> None:
+    empty = DependencySentence.of("")._replace(heads=())
+    with pytest.raises(EstimationError, match="has 0 roots"):
+        skeletal_trees([empty], [[]], Attachment(), Vocabulary())
+
+
+def test_every_array_of_heads_is_a_tree_or_refused() -> None:
+    for heads in itertools.product(range(-1, 5), repeat=3):
+        sentence = DependencySentence.of("www")._replace(heads=heads)
+        if heads in EVERY_TREE:
+            assert heads_of(skeletal_trees([sentence], [["A"] * 3], Attachment(), Vocabulary())) == [heads]
+        else:
+            with pytest.raises(EstimationError, match="sentence 1"):
+                skeletal_trees([sentence], [["A"] * 3], Attachment(), Vocabulary())
+
+
+def test_no_sentences_are_no_trees() -> None:
+    trees, head = skeletal_trees([], [], Attachment(), Vocabulary())
+    assert trees.n_nodes == len(trees.root) == len(head) == 0

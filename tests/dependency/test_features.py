@@ -1,0 +1,301 @@
+"""Features against loops over heads, and what they carry: exact moments give exact probabilities."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from spectral_latent.dependency import Attachment, DependencySentence, Label
+from spectral_latent.dependency.conversion import Side, skeletal_trees
+from spectral_latent.dependency.features import dependency_features
+from spectral_latent.estimation import (
+    EstimatorOptions,
+    TrainingData,
+    inside_templates,
+    outside_templates,
+    project_trees,
+    spectral,
+)
+from spectral_latent.inference import tree_weights
+from spectral_latent.operators import ObservableOperators
+from spectral_latent.trees import Forest, SkeletalTrees, Vocabulary
+from tests.dependency.trees import Heads, LatentTrees, children, random_model, random_tree
+
+SIDES: list[Side] = ["left", "right"]
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Columns
+
+
+class Node(NamedTuple):
+    """A node of a word's chain: the children attached so far, and all of them, in order of attachment."""
+
+    word: int
+    attached: int
+    children: tuple[int, ...]
+
+
+def nodes_of(heads: Heads, first: Side) -> list[tuple[Node, list[int]]]:
+    """Every node in post-order, with the words below it in the order of the leaves."""
+
+    def under(word: int) -> tuple[list[tuple[Node, list[int]]], list[int]]:
+        left, right = children(heads, word)
+        mine = tuple(left + right if first == "left" else right + left)
+        leaf = Node(word, 0, mine)
+        parts, below = [(leaf, [word])], [word]
+        for number, child in enumerate(mine, start=1):
+            of_child, words = under(child)
+            parts, below = (of_child + parts, words + below) if child < word else (parts + of_child, below + words)
+            parts = [*parts, (Node(word, number, mine), below)]
+        return parts, below
+
+    return under(heads.index(0) + 1)[0]
+
+
+def magnitude(distance: int) -> int:
+    return len(f"{abs(distance):b}")
+
+
+def expected(heads: Heads, tags: Sequence[int], words: Sequence[int], first: Side) -> Iterator[dict[str, Any]]:
+    """Every template of this formalism by its definition, node by node."""
+    tag, word = ({0: None, **dict(enumerate(column, start=1))} for column in (tags, words))
+    nodes = nodes_of(heads, first)
+    order = nodes[-1][1]
+    for node, below in nodes:
+        h = node.word
+        dependant = node.children[node.attached - 1] if node.attached else 0
+        governor = heads[h - 1]
+        sibling = node.children[node.attached] if node.attached < len(node.children) else governor
+        at, end = order.index(below[0]), order.index(below[-1])
+        assert order[at : end + 1] == below
+        before, after = order[at - 1] if at else 0, order[end + 1] if end + 1 < len(order) else 0
+        side = (governor > 0) * (1 + (governor > h))
+        gap = min(abs(order.index(governor) - edge) for edge in (at, end)) if governor else 0
+        yield {
+            "head": word[h],
+            "dependant-tag": (tag[dependant], 0 < dependant < h),
+            "dependant": word[dependant],
+            "first-tag": tag[below[0]],
+            "last-tag": tag[below[-1]],
+            "first": word[below[0]],
+            "last": word[below[-1]],
+            "governor-tag": (tag[governor], side),
+            "governor": word[governor],
+            "sibling-tag": (tag[sibling], side),
+            "before-tag": tag[before],
+            "after-tag": tag[after],
+            "before": word[before],
+            "after": word[after],
+            "distance": (magnitude(gap) if governor else 0, side),
+        }
+
+
+N_INSIDE = 7
+
+
+def partition(column: Sequence[Any]) -> tuple[int, ...]:
+    """Which rows have equal values: numbered by first occurrence."""
+    numbers: dict[Any, int] = {}
+    return tuple(numbers.setdefault(value, len(numbers)) for value in column)
+
+
+def test_leaves_of_the_same_word_have_the_same_rule() -> None:
+    """Places tell every leaf apart; the templates of the core are about words."""
+    sentence = DependencySentence.of(["a", "a"])._replace(heads=(0, 1))
+    converted = skeletal_trees([sentence] * 3, ["XX"] * 3, Attachment(), Vocabulary())
+    found = dependency_features(converted, np.zeros(6, dtype=np.int64), np.zeros(6, dtype=np.int64))
+    for columns in (found.inside, found.outside):
+        np.testing.assert_array_equal(columns[:3], columns[3:6])
+        np.testing.assert_array_equal(columns[:3], columns[6:])
+
+
+@settings(max_examples=60)
+@given(st.integers(0, 2**32 - 1), st.lists(st.integers(1, 9), min_size=1, max_size=4), st.sampled_from(SIDES))
+def test_columns_tell_apart_what_the_definitions_do(seed: int, sizes: list[int], first: Side) -> None:
+    rng = np.random.default_rng(seed)
+    trees = [random_tree(rng, n) for n in sizes]
+    tags, words = rng.integers(0, 3, sum(sizes)), rng.integers(0, 4, sum(sizes))
+    cuts = np.cumsum(sizes)[:-1]
+    by_sentence = (
+        [column.tolist() for column in np.split(tags, cuts)],
+        [part.tolist() for part in np.split(words, cuts)],
+    )
+    sentences = [DependencySentence.of("w" * n)._replace(heads=heads) for n, heads in zip(sizes, trees, strict=True)]
+    names = [list(map(str, mine)) for mine in by_sentence[0]]
+    converted = skeletal_trees(sentences, names, Attachment(first), Vocabulary())
+    found = dependency_features(converted, tags, words)
+    rows = [row for parts in zip(trees, *by_sentence, strict=True) for row in expected(*parts, first)]
+    worded = converted.over(words)
+    core = inside_templates(worded), outside_templates(worded)
+    wanted = {name: [row[name] for row in rows] for name in rows[0]}
+    own = [list(wanted.values())[:N_INSIDE], list(wanted.values())[N_INSIDE:]]
+    for columns, by_core, by_definition in zip((found.inside, found.outside), core, own, strict=True):
+        templates = [*(column.tolist() for column in by_core.values()), *by_definition]
+        assert Counter(map(partition, columns.T.tolist())) == Counter(map(partition, templates))
+
+
+def substituted(outer: Heads, word: int, inner: Heads) -> Heads:
+    """The outer tree with the inner one in the place of a word without children."""
+
+    def moved(head: int) -> int:
+        return head if head < word else head + len(inner) - 1
+
+    block = [head + word - 1 if head else moved(outer[word - 1]) for head in inner]
+    return (*map(moved, outer[: word - 1]), *block, *map(moved, outer[word:]))
+
+
+@given(st.integers(0, 2**32 - 1), st.sampled_from(SIDES))
+def test_what_is_inside_and_what_is_outside_do_not_look_at_one_another(seed: int, first: Side) -> None:
+    """Two trees in the place of a word of two other trees."""
+    rng = np.random.default_rng(seed)
+    trees: list[Heads] = []
+    columns: list[np.ndarray] = []
+    nodes: list[list[int]] = []  # of the inner trees, top first
+    inner = [(random_tree(rng, int(n)), rng.integers(0, 3, (2, n))) for n in rng.integers(1, 6, 2)]
+    outer = [(random_tree(rng, int(n)), rng.integers(0, 3, (2, n))) for n in rng.integers(2, 6, 2)]
+    for heads, around in outer:
+        word = min(set(range(1, len(heads) + 1)) - set(heads))
+        for below, of_inner in inner:
+            of_inner[0, below.index(0)] = 0  # the tag is a part of the symbol
+            start = sum(map(len, trees))
+            trees.append(substituted(heads, word, below))
+            columns.append(np.concatenate([around[:, : word - 1], of_inner, around[:, word:]], axis=1))
+            nodes.append([start + word - 1, start + word - 2 + len(below)])
+    tags, words = np.concatenate(columns, axis=1)
+    sentences = [DependencySentence.of("w" * len(heads))._replace(heads=heads) for heads in trees]
+    names = [list(map(str, column[0].tolist())) for column in columns]
+    converted = skeletal_trees(sentences, names, Attachment(first), Vocabulary())
+    found = dependency_features(converted, tags, words)
+    within = [np.flatnonzero((low <= converted.head) & (converted.head <= high)) for low, high in nodes]
+    for i in range(2):
+        np.testing.assert_array_equal(found.inside[within[i]], found.inside[within[2 + i]])
+        np.testing.assert_array_equal(found.outside[within[2 * i][-1]], found.outside[within[2 * i + 1][-1]])
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Whole populations of sentences of three tags: A has up to two children on either side, B on the right of A may have C
+# on its own left.  Latent states are those of `LatentTrees`; neither the tree nor its tags depend on them.  How many
+# children are still to come is latent too; that B is likelier close to A than far from it lets features tell.
+
+K, V = 2, 2
+EXACT = EstimatorOptions(states=16, scaling=None, smoothing=None, cutoff=1e-9)
+
+
+class Shape(NamedTuple):
+    """A tree without words, and p(tree, tags)."""
+
+    tags: str
+    heads: Heads
+    p: float
+
+
+def put_together(tag: str, left: Sequence[Shape], right: Sequence[Shape], p: float) -> Shape:
+    """A word of this tag with children whose shapes are given in order."""
+    head = sum(len(part.tags) for part in left) + 1
+    tags, heads = "", list[int]()
+    for part in (*left, None, *right):
+        if part is None:
+            tags, heads = tags + tag, [*heads, 0]
+        else:
+            heads += [h + len(tags) if h else head for h in part.heads]
+            tags += part.tags
+    return Shape(tags, tuple(heads), p * math.prod(part.p for part in (*left, *right)))
+
+
+def shapes(rng: np.random.Generator) -> list[Shape]:
+    """All trees over tags."""
+    c, b = Shape("C", (0,), 1.0), Shape("B", (0,), 1.0)
+    stop = rng.uniform(0.3, 0.7)
+    right_b = [b._replace(p=stop), put_together("B", [c], [], 1 - stop)]
+    by_side = []
+    for of_b in ([b], right_b):
+        p_count, p_b = rng.dirichlet(np.full(3, 5.0)).tolist(), (0.2, 0.7)
+        close, far = ([c._replace(p=1 - p), *(shape._replace(p=shape.p * p) for shape in of_b)] for p in p_b)
+        slots: list[list[list[Shape]]] = [[], [far], [close, far]]  # the last child is far, if it is the only one too
+        by_side.append([(seq, p) for n, p in zip(slots, p_count, strict=True) for seq in itertools.product(*n)])
+    pairs = itertools.product(*by_side)
+    return [put_together("A", left[::-1], right, p * q) for (left, p), (right, q) in pairs]
+
+
+class Population(NamedTuple):
+    """All sentences of a model: s-trees over words, their probabilities, and what an estimator is given."""
+
+    trees: SkeletalTrees
+    p: np.ndarray
+    data: TrainingData
+
+    @staticmethod
+    def of(model: LatentTrees, every: list[Shape], attachment: Attachment) -> Population:
+        """Words are pairs of a tag and what the model emits."""
+        drawn: list[tuple[Shape, tuple[int, ...]]] = []
+        p: list[float] = []
+        for shape in every:
+            table = shape.p * model.sentences(shape.heads)
+            drawn += [(shape, words) for words in np.ndindex(*table.shape)]
+            p += table.ravel().tolist()
+        records = (DependencySentence.of(shape.tags)._replace(heads=shape.heads) for shape, _ in drawn)
+        converted = skeletal_trees(records, [shape.tags for shape, _ in drawn], attachment, Vocabulary[Label]())
+        tag = np.array([ord(name) - ord("A") for shape, _ in drawn for name in shape.tags])
+        word = tag * len(model.emission) + np.array([x for _, words in drawn for x in words])
+        trees = converted.over(word)
+        return Population(trees, np.array(p), TrainingData(trees, dependency_features(converted, tag, word)))
+
+    def estimated(self, options: EstimatorOptions = EXACT) -> ObservableOperators:
+        """By the default estimator, from moments in which every sentence has its probability as its weight."""
+        weights = (self.p / self.p.min())[self.trees.tree]
+        projected = project_trees(self.trees, self.data.features, options, weights=weights)
+        return spectral(self.data, projected, options)
+
+    def estimates(self, operators: ObservableOperators) -> np.ndarray:
+        found = tree_weights(operators, Forest.of_trees(self.trees, operators.rules))
+        return found.sign * np.exp(found.log)
+
+
+def singular(model: LatentTrees, side: Side) -> LatentTrees:
+    """T of rank one on this side: the states of children do not depend on their parents'."""
+    table = getattr(model, side)
+    return model._replace(**{side: np.repeat(table[:, :1], K, axis=1)})
+
+
+@pytest.mark.parametrize("first", SIDES)
+@pytest.mark.parametrize("is_singular", [False, True], ids=["T", "singular T"])
+def test_exact_moments_give_exact_probabilities_of_every_shape(is_singular: bool, first: Side) -> None:
+    """By the default estimator, which does not invert T; in any basis; and not if it has one state alone."""
+    rng = np.random.default_rng(1)
+    model = random_model(rng, K, V, stationary=False)
+    if is_singular:
+        model = singular(model, "left" if first == "right" else "right")
+    population = Population.of(model, shapes(rng), Attachment(first))
+    assert population.p.sum() == pytest.approx(1.0)
+    operators = population.estimated()
+    assert population.estimates(operators) == pytest.approx(population.p, rel=1e-8)
+    bases = [np.linalg.qr(rng.normal(size=(m, m)))[0] * rng.uniform(0.5, 2.0, m) for m in operators.states]
+    assert population.estimates(operators.change_basis(bases)) == pytest.approx(population.p, rel=1e-8)
+    plain = population.estimated(EstimatorOptions(states=1, scaling=None, smoothing=None))
+    assert np.abs(population.estimates(plain) - population.p).sum() > 0.02
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_hidden_markov_model_is_a_chain_of_right_children(seed: int) -> None:
+    """Against the forward algorithm, T = T_R, for strings of every length up to four; tags count the words."""
+    rng = np.random.default_rng(seed)
+    model = random_model(rng, 3, 3, stationary=False)
+    lengths = enumerate(rng.dirichlet(np.full(4, 5.0)).tolist(), start=1)
+    chains = [Shape("ABCD"[:n], tuple(range(n)), p) for n, p in lengths]
+    population = Population.of(model, chains, Attachment())
+    wanted = []
+    for chain in chains:
+        for words in itertools.product(range(3), repeat=len(chain.heads)):
+            alpha = model.initial * model.emission[words[0]]
+            for x in words[1:]:
+                alpha = (model.right @ alpha) * model.emission[x]
+            wanted.append(chain.p * alpha.sum())
+    assert population.estimates(population.estimated()) == pytest.approx(np.array(wanted), rel=1e-8)

@@ -1,0 +1,253 @@
+"""Forests of arcs against the enumeration of all trees."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import replace
+from functools import cache
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from spectral_latent.dependency import Attachment, DependencySentence, Label
+from spectral_latent.dependency.conversion import Side, heads_are_right, possible_rules, skeletal_trees
+from spectral_latent.dependency.forests import (
+    ArcForest,
+    arc_marginals,
+    headed,
+    k_best_heads,
+    maximum_heads,
+    projective,
+)
+from spectral_latent.grammar.forests import ForestBuilder
+from spectral_latent.inference import inside, k_best_derivations, total_weight, tree_weights
+from spectral_latent.operators import ObservableOperators
+from spectral_latent.trees import Forest, Vocabulary
+from tests.dependency.trees import Heads, is_tree, projective_trees
+from tests.oracles import Lpcfg, random_lpcfg, random_numbers
+
+seeds = st.integers(0, 2**32 - 1)
+SIDES: list[Side] = ["left", "right"]
+
+
+@cache
+def projective_of(n: int) -> list[Heads]:
+    return projective_trees(n)
+
+
+@cache
+def spanning_trees(n: int) -> list[Heads]:
+    """All trees of one root, projective or not: 1, 2, 9, 64, 625."""
+    return [heads for heads in itertools.product(range(n + 1), repeat=n) if is_tree(heads)]
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The model's own forest
+
+
+class Grammar(NamedTuple):
+    """A random latent grammar with all rules that trees may have; terminal 0 has the tag A, 1 has B, and 2 either."""
+
+    attachment: Attachment
+    labels: Vocabulary[Label]
+    plain: ObservableOperators
+    latent: ObservableOperators
+
+    @staticmethod
+    def random(rng: np.random.Generator, attachment: Attachment, *, proper: bool) -> Grammar:
+        tags = ["A", "B"] if attachment.refined else [""]
+        labels = Vocabulary(Label(tag, role) for tag in tags for role in ("complete", "left", "right"))  # type: ignore[arg-type]
+        binary = [tuple(rule) for rule in possible_rules(labels.names, attachment)[0].tolist()]
+        emits = {"A": (0, 2), "B": (1, 2), "": (0, 1, 2)}
+        leaf = [(labels[label], x) for label in labels for x in emits[label.tag]]
+        rules = {"leaf": leaf, "unary": [], "binary": binary}
+        models: list[Lpcfg] = []
+        for states in ([1] * len(labels), rng.integers(1, 4, len(labels)).tolist()):
+            model = (random_lpcfg if proper or not models else random_numbers)(rng, states, rules)
+            is_root = [label.role == "complete" for label in labels]
+            models.append(replace(model, pi=[pi * top for pi, top in zip(model.pi, is_root, strict=True)]))
+        return Grammar(attachment, labels, *(model.operators() for model in models))
+
+    def forest(self, terminals: np.ndarray) -> ArcForest:
+        """Unpruned."""
+        builder = ForestBuilder(self.plain, np.ones(len(self.labels)), 0.0)
+        spans = builder.build(terminals, 0.0)
+        assert spans is not None
+        is_right = heads_are_right(self.labels.names, self.plain.rules.binary)
+        return headed(spans.forest, is_right, spans.first, len(terminals))
+
+    def weights(self, terminals: np.ndarray) -> tuple[list[Heads], np.ndarray]:
+        """Every projective tree, and its weight summed over all tags."""
+        trees = projective_of(len(terminals))
+        every = itertools.product(*({0: "A", 1: "B", 2: "AB"}[x] for x in terminals.tolist()))
+        tags = list(every) if self.attachment.refined else [("",) * len(terminals)]
+        pairs = [(heads, names) for heads in trees for names in tags]
+        sentences = [DependencySentence.of("w" * len(terminals))._replace(heads=heads) for heads, _ in pairs]
+        converted = skeletal_trees(sentences, [names for _, names in pairs], self.attachment, self.labels)
+        worded = converted.over(np.tile(terminals, len(pairs)))
+        found = tree_weights(self.latent, Forest.of_trees(worded, self.latent.rules))
+        return trees, (found.sign * np.exp(found.log)).reshape(len(trees), len(tags)).sum(axis=1)
+
+
+def marginals_of(trees: list[Heads], weights: np.ndarray) -> np.ndarray:
+    """Σ of the weights of the trees with each arc, (n + 1, n)."""
+    n = len(trees[0])
+    mu = np.zeros((n + 1, n))
+    for heads, weight in zip(trees, weights, strict=True):
+        mu[heads, range(n)] += weight
+    return mu
+
+
+@pytest.mark.parametrize("first", SIDES)
+@pytest.mark.parametrize("refined", [True, False])
+@pytest.mark.parametrize("proper", [True, False], ids=["probabilities", "numbers of either sign"])
+def test_arc_marginals_are_sums_over_all_trees(first: Side, refined: bool, proper: bool) -> None:
+    """μ(g, m) of all arcs, those of the root with them, and the sentence's weight, for sentences of up to six words."""
+    rng = np.random.default_rng(0)
+    for n in range(1, 7):
+        grammar = Grammar.random(rng, Attachment(first, refined), proper=proper)
+        terminals = rng.integers(0, 3 if n < 6 else 2, n)
+        arcs = grammar.forest(terminals)
+        trees, weights = grammar.weights(terminals)
+        found = arc_marginals(grammar.latent, arcs, n).arcs
+        total, size = weights.sum(), np.abs(weights).sum()
+        assert np.abs(found * total - marginals_of(trees, weights)).max() < 1e-10 * size
+        np.testing.assert_allclose(found.sum(axis=0), 1.0, atol=1e-10 * size / abs(total))
+        assert found[0].sum() == pytest.approx(1.0, abs=1e-10 * size / abs(total))
+        if proper:
+            np.testing.assert_allclose(found, marginals_of(trees, weights) / total, atol=1e-10, rtol=0)
+        weight = total_weight(grammar.latent, arcs.forest, inside(grammar.latent, arcs.forest))
+        assert weight.sign[0] * np.exp(weight.log[0]) == pytest.approx(total, abs=1e-10 * size)
+
+
+def heads_of(arcs: ArcForest, edges: np.ndarray, n: int) -> Heads:
+    """The heads that a derivation's arcs give; each word must have one."""
+    pairs = [(int(arcs.dependant[edge]), int(arcs.governor[edge])) for edge in edges if arcs.governor[edge] >= 0]
+    found = dict(pairs)
+    assert len(found) == len(pairs)
+    return tuple(found.get(word, 0) for word in range(1, n + 1))
+
+
+@pytest.mark.parametrize("first", SIDES)
+def test_derivations_of_a_headed_forest_are_all_trees(first: Side) -> None:
+    """One derivation for each projective tree, and items that know their head."""
+    rng = np.random.default_rng(1)
+    grammar = Grammar.random(rng, Attachment(first, refined=False), proper=True)
+    for n in range(1, 7):
+        arcs = grammar.forest(rng.integers(0, 3, n))
+        derivations = k_best_derivations(arcs.forest, rng.uniform(size=arcs.forest.n_edges), 2000)
+        found = [heads_of(arcs, derivation.edges, n) for derivation in derivations]
+        assert sorted(found) == sorted(projective_of(n))
+        item, has_arc = arcs.forest.item, arcs.governor >= 0
+        np.testing.assert_array_equal(has_arc, arcs.forest.left >= 0)
+        np.testing.assert_array_equal(arcs.head[item[has_arc]], arcs.governor[has_arc])
+        assert (arcs.head > 0).all()
+        for edge in np.flatnonzero(has_arc):
+            below = {int(arcs.head[child]) for child in (arcs.forest.left[edge], arcs.forest.right[edge])}
+            assert below == {int(arcs.governor[edge]), int(arcs.dependant[edge])}
+
+
+def test_items_of_a_headed_forest_come_after_those_they_are_made_of() -> None:
+    grammar = Grammar.random(np.random.default_rng(2), Attachment(), proper=True)
+    forest = grammar.forest(np.array([0, 1, 2, 0, 1])).forest
+    assert (np.maximum(forest.left, forest.right) < forest.item).all()
+    assert forest.start[-1] == forest.n_edges and forest.root[-1] == forest.n_items - 1
+    assert (np.diff(forest.start) > 0).all()
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# All projective trees over arcs
+
+
+def test_projective_forests_have_every_tree_once() -> None:
+    for n, count in enumerate([1, 2, 7, 30, 143, 728], start=1):
+        arcs = projective(np.ones((n + 1, n), dtype=bool))
+        derivations = k_best_derivations(arcs.forest, np.zeros(arcs.forest.n_edges), 2 * count)
+        found = [heads_of(arcs, derivation.edges, n) for derivation in derivations]
+        assert len(found) == count
+        assert sorted(found) == sorted(projective_of(n))
+        assert (np.maximum(arcs.forest.left, arcs.forest.right) < arcs.forest.item).all()
+
+
+def random_weights(rng: np.random.Generator, n: int, density: float) -> np.ndarray:
+    """Some are zero, and some below."""
+    return np.where(rng.random((n + 1, n)) < density, rng.exponential(size=(n + 1, n)), -rng.integers(0, 2, (n + 1, n)))
+
+
+def ranked(weights: np.ndarray, trees: list[Heads]) -> list[tuple[float, Heads]]:
+    """The trees whose arcs all have positive weight, by falling sum."""
+    words = range(weights.shape[1])
+    scored = [(float(weights[heads, words].sum()), heads) for heads in trees if (weights[heads, words] > 0).all()]
+    return sorted(scored, reverse=True)
+
+
+@settings(max_examples=60)
+@given(seeds, st.integers(1, 5), st.sampled_from([0.3, 0.6, 1.0]), st.integers(1, 200))
+def test_k_best_are_the_first_of_all_trees_in_order(seed: int, n: int, density: float, k: int) -> None:
+    weights = random_weights(np.random.default_rng(seed), n, density)
+    expected = ranked(weights, projective_of(n))
+    assert k_best_heads(weights, k) == [heads for _, heads in expected[:k]]
+    assert k_best_heads(weights, 1) == [heads for _, heads in expected[:1]]
+
+
+def test_k_best_of_six_words_are_all_trees_in_order() -> None:
+    weights = random_weights(np.random.default_rng(0), 6, 1.0)
+    assert k_best_heads(weights, 1000) == [heads for _, heads in ranked(weights, projective_of(6))]
+
+
+def test_trees_as_good_as_one_another_are_all_found() -> None:
+    assert sorted(k_best_heads(np.ones((5, 4)), 100)) == sorted(projective_of(4))
+
+
+@settings(max_examples=150)
+@given(seeds, st.integers(1, 5), st.sampled_from([0.2, 0.4, 0.7, 1.0]), st.sampled_from([1e-6, 1.0, 1e6]))
+def test_the_maximum_tree_is_the_best_of_all(seed: int, n: int, density: float, scale: float) -> None:
+    weights = scale * random_weights(np.random.default_rng(seed), n, density)
+    expected = ranked(weights, spanning_trees(n))
+    found = maximum_heads(weights)
+    if not expected:
+        assert found is None
+    else:
+        assert found is not None and is_tree(found)
+        assert found == expected[0][1]
+
+
+@settings(max_examples=60)
+@given(seeds, st.integers(2, 5))
+def test_one_root_where_several_would_pay_more(seed: int, n: int) -> None:
+    """The arcs from the root are better than all others."""
+    weights = random_weights(np.random.default_rng(seed), n, 1.0)
+    weights[0] += 10.0
+    ((_, expected), *_) = ranked(weights, spanning_trees(n))
+    assert maximum_heads(weights) == expected
+
+
+def test_trees_that_weights_forbid() -> None:
+    two_roots = np.array([[1.0, 1.0], [0.0, 0.0], [0.0, 0.0]])
+    circle = np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0]])
+    crossing = np.zeros((5, 4))
+    crossing[[0, 1, 1, 2], [0, 1, 2, 3]] = 1.0  # 1 to 3 and 2 to 4
+    for weights in (two_roots, circle, np.zeros((2, 1)), np.zeros((4, 3)), -np.ones((3, 2))):
+        assert maximum_heads(weights) is None
+        assert k_best_heads(weights, 1) == k_best_heads(weights, 5) == []
+    assert maximum_heads(crossing) == (0, 1, 1, 2)
+    assert k_best_heads(crossing, 5) == []
+
+
+def test_the_best_projective_tree_is_not_the_best_of_all() -> None:
+    weights = np.full((5, 4), 0.1)
+    weights[[0, 1, 1, 2], [0, 1, 2, 3]] = 1.0
+    assert maximum_heads(weights) == (0, 1, 1, 2)
+    assert k_best_heads(weights, 1)[0] == ranked(weights, projective_of(4))[0][1]
+
+
+def test_long_sentences() -> None:
+    n = 120
+    weights = np.zeros((n + 1, n))
+    weights[range(n), range(n)] = 1.0
+    weights += 1e-3 * np.random.default_rng(0).random((n + 1, n))
+    assert k_best_heads(weights, 1) == [tuple(range(n))]
+    assert maximum_heads(weights) == tuple(range(n))

@@ -1,0 +1,599 @@
+"""The dependency model from end to end."""
+
+from __future__ import annotations
+
+import itertools
+from collections import Counter
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from spectral_latent.corpora import dependency_trees
+from spectral_latent.dependency import (
+    Attachment,
+    DependencyBank,
+    DependencyModel,
+    DependencyOptions,
+    DependencySentence,
+    Label,
+)
+from spectral_latent.estimation import EstimationError, EstimatorOptions, estimate
+from spectral_latent.evaluation import score_attachments
+from spectral_latent.inference import Weight, inside, total_weight
+from spectral_latent.operators import ModelFileError, load_model, save_model
+from tests.dependency.trees import Heads, is_tree, projective_trees, random_tree
+
+TREES = """
+the/DT/2 dog/NN/3 sees/VBZ/0 a/DT/5 cat/NN/3 ././3
+the/DT/2 dogs/NNS/3 see/VBP/0 cats/NNS/3 with/IN/3 telescopes/NNS/5 ././3
+it/PRP/2 sleeps/VBZ/0 in/IN/2 the/DT/5 house/NN/3 of/IN/5 Mary/NNP/6 ././2
+Mary/NNP/2 sleeps/VBZ/0 ././2
+a/DT/2 hearing/NN/4 is/VBZ/4 scheduled/VBN/0 on/IN/2 it/PRP/5 today/NN/4 ././4
+silence/NN/0
+"""
+CROSSING = 4  # "on it" hangs from the hearing
+
+
+def read(text: str) -> list[DependencySentence]:
+    """Trees of word/tag/head, one a line."""
+    rows = [[token.split("/") for token in line.split()] for line in text.strip().splitlines()]
+    return [
+        DependencySentence.of([word for word, _, _ in row], [tag for _, tag, _ in row])._replace(
+            heads=tuple(int(head) for *_, head in row)
+        )
+        for row in rows
+    ]
+
+
+def plain(text: str) -> DependencySentence:
+    """Words with tags, word/tag, or without."""
+    tokens = [token.split("/") for token in text.split()]
+    return DependencySentence.of([token[0] for token in tokens], [(*token, "_")[1] for token in tokens])
+
+
+def numbers(weight: Weight) -> np.ndarray:
+    return np.asarray(weight.sign * np.exp(weight.log))
+
+
+@pytest.fixture(scope="module")
+def trees() -> list[DependencySentence]:
+    return read(TREES) * 5
+
+
+@pytest.fixture(scope="module")
+def model(trees: list[DependencySentence]) -> DependencyModel:
+    return DependencyModel.train(trees, DependencyOptions(estimator=EstimatorOptions(states=4)))
+
+
+def test_training_sentences_are_parsed_as_seen(model: DependencyModel, trees: list[DependencySentence]) -> None:
+    for number, tree in enumerate(trees[:6]):
+        parse = model.parse(tree)
+        assert parse.sentence.forms == tree.forms and parse.sign == 1
+        assert parse.sentence.is_projective()
+        assert (parse.sentence.heads == tree.heads) == (number != CROSSING)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Against the enumeration of all trees.  Random treebanks that have every rule and every word with every tag, so that no
+# tree is left out of the forests.
+
+WORDS = ["cat", "dog", "runs"]
+
+
+def random_treebank(seed: int, n: int = 150) -> list[DependencySentence]:
+    rng = np.random.default_rng(seed)
+    sizes = rng.integers(1, 7, n).tolist()
+    return [
+        DependencySentence.of(rng.choice(WORDS, size).tolist(), rng.choice(["A", "B"], size).tolist())._replace(
+            heads=random_tree(rng, size)
+        )
+        for size in sizes
+    ]
+
+
+UNPRUNED = DependencyOptions(threshold=0.0, beam=0.0, fragments=0.0, floor=None, estimator=EstimatorOptions(states=4))
+VARIANTS = {
+    "refined, right first": UNPRUNED,
+    "refined, left first": replace(UNPRUNED, attachment=Attachment("left")),
+    "unrefined": replace(UNPRUNED, attachment=Attachment(refined=False)),
+    "probabilities": replace(UNPRUNED, estimator=EstimatorOptions("hybrid", states=3)),
+}
+
+
+@pytest.fixture(scope="module", params=VARIANTS)
+def unpruned(request: pytest.FixtureRequest) -> DependencyModel:
+    found = DependencyModel.train(random_treebank(0), VARIANTS[request.param])
+    assert found.grammar.seen.all()
+    return found
+
+
+def marginals_of(trees: Iterable[Heads], weights: Iterable[float], n: int) -> np.ndarray:
+    mu = np.zeros((n + 1, n))
+    for heads, weight in zip(trees, weights, strict=True):
+        mu[heads, range(n)] += weight
+    return mu
+
+
+def sentence_of(rng: np.random.Generator, n: int) -> DependencySentence:
+    """With a word never seen."""
+    return DependencySentence.of(rng.choice([*WORDS, "unheard"], n).tolist(), rng.choice(["A", "B"], n).tolist())
+
+
+def test_arc_marginals_and_totals_are_sums_of_scores(unpruned: DependencyModel) -> None:
+    rng = np.random.default_rng(1)
+    for n in (1, 2, 3, 4, 5, 6):
+        sentence = sentence_of(rng, n)
+        every = projective_trees(n)
+        weights = numbers(unpruned.score(sentence._replace(heads=heads) for heads in every))
+        found, size = unpruned.arc_marginals(sentence), np.abs(weights).sum()
+        assert found is not None
+        assert np.abs(found * weights.sum() - marginals_of(every, weights, n)).max() < 1e-10 * size
+        grammar = unpruned.grammar
+        tags = {tag: number for number, tag in enumerate(grammar.tags)}
+        given_tags = grammar.read(sentence.forms, np.array([tags.get(tag, 0) for tag in sentence.xpos]))
+        spans = grammar.forest(given_tags)
+        assert spans is not None
+        operators, forest = grammar.on(given_tags, spans.forest)
+        total = total_weight(operators, forest, inside(operators, forest))
+        assert numbers(total)[0] == pytest.approx(weights.sum(), abs=1e-10 * size)
+
+
+def test_without_tags_marginals_are_sums_over_tags_too(unpruned: DependencyModel) -> None:
+    rng = np.random.default_rng(2)
+    for n in (1, 2, 3, 4):
+        forms = rng.choice(WORDS, n).tolist()
+        every = projective_trees(n)
+        tags = list(itertools.product("AB", repeat=n)) if unpruned.options.attachment.refined else [("_",) * n]
+        trees = [DependencySentence.of(forms, names)._replace(heads=heads) for heads in every for names in tags]
+        weights = numbers(unpruned.score(trees)).reshape(len(every), len(tags)).sum(axis=1)
+        found = unpruned.arc_marginals(DependencySentence.of(forms))
+        assert found is not None
+        expected = marginals_of(every, weights, n)
+        assert np.abs(found * weights.sum() - expected).max() < 1e-9 * np.abs(weights).sum()
+
+
+def test_words_without_tags_get_the_likeliest() -> None:
+    """By brute force over trees and tags; those given stay."""
+    model, rng = DependencyModel.train(random_treebank(5), VARIANTS["probabilities"]), np.random.default_rng(5)
+    for n in (1, 2, 3):
+        forms = rng.choice(WORDS, n).tolist()
+        every = list(itertools.product(projective_trees(n), itertools.product("AB", repeat=n)))
+        trees = [DependencySentence.of(forms, names)._replace(heads=heads) for heads, names in every]
+        for given_tags in ["_" * n, "A" + "_" * (n - 1)]:
+            fits = [all(map(lambda g, t: g in ("_", t), given_tags, names)) for _, names in every]
+            weights = numbers(model.score(trees)) * fits
+            of_b = [sum(weights[[names[i] == "B" for _, names in every]]) for i in range(n)]
+            expected = tuple("AB"[int(p > weights.sum() / 2)] for p in of_b)
+            parse = model.parse(DependencySentence.of(forms, given_tags))
+            assert parse.sentence.xpos == expected
+            assert parse.log == pytest.approx(model.score([parse.sentence]).log[0])
+
+
+def test_posteriors_are_those_of_the_arcs_of_trees(unpruned: DependencyModel) -> None:
+    sentence = sentence_of(np.random.default_rng(6), 4)
+    trees = [sentence._replace(heads=heads) for heads in projective_trees(4)]
+    mu = unpruned.arc_marginals(sentence)
+    assert mu is not None
+    for tree, found in zip(trees, unpruned.posteriors(trees), strict=True):
+        assert found.tolist() == [abs(mu[head, word]) for word, head in enumerate(tree.heads or ())]
+    assert unpruned.posteriors([]) == []
+
+
+def best(mu: np.ndarray, trees: Iterable[Heads]) -> tuple[float, Heads]:
+    """Of the trees whose arcs all have a marginal, that of the largest sum."""
+    weights = np.where(np.abs(mu) > 1e-8, np.abs(mu), -np.inf)
+    return max((float(weights[heads, range(len(heads))].sum()), heads) for heads in trees)
+
+
+@pytest.mark.parametrize("given_tags", [True, False])
+def test_parses_are_the_trees_of_least_risk(unpruned: DependencyModel, given_tags: bool) -> None:
+    rng = np.random.default_rng(3)
+    for n in (1, 2, 3, 4, 5):
+        sentence = sentence_of(rng, n) if given_tags else DependencySentence.of(rng.choice(WORDS, n).tolist())
+        mu = unpruned.arc_marginals(sentence)
+        assert mu is not None
+        spanning = [heads for heads in itertools.product(range(n + 1), repeat=n) if is_tree(heads)]
+        assert unpruned.parse(sentence).sentence.heads == best(mu, projective_trees(n))[1]
+        assert unpruned.parse(sentence, "any").sentence.heads == best(mu, spanning)[1]
+        found = [parse.sentence.heads for parse in unpruned.parse_nbest(sentence, 6)]
+        sums = [float(np.abs(mu)[heads, range(n)].sum()) for heads in found if heads is not None]
+        assert found[0] == unpruned.parse(sentence).sentence.heads
+        assert len(set(found)) == len(found) == min(6, len(projective_trees(n)))
+        assert sums == sorted(sums, reverse=True)
+
+
+@pytest.mark.parametrize("absolute", [True, False])
+def test_marginals_are_taken_by_absolute_value_unless_asked_otherwise(absolute: bool) -> None:
+    """Where their signs count, arcs of negative marginals are in no tree."""
+    noisy = EstimatorOptions(states=8, smoothing=None, scaling=None, cutoff=1e-4)
+    model = DependencyModel.train(random_treebank(2), replace(UNPRUNED, absolute=absolute, estimator=noisy))
+    rng, n_negative = np.random.default_rng(4), 0
+    for _ in range(5):
+        sentence = sentence_of(rng, 4)
+        mu = model.arc_marginals(sentence)
+        assert mu is not None
+        n_negative += np.count_nonzero(mu < -1e-8)
+        weights = np.abs(mu) if absolute else mu
+        possible = {heads for heads in projective_trees(4) if weights[heads, range(4)].min() > 1e-8}
+        assert {parse.sentence.heads for parse in model.parse_nbest(sentence, 100)} == possible
+        assert model.parse(sentence).sentence.heads == best(np.maximum(weights, 0.0), possible)[1]
+        (row,) = model.posteriors([sentence._replace(heads=(0, 1, 2, 3))])
+        assert row.tolist() == weights[range(4), range(4)].tolist()
+    assert n_negative > 5
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Scores
+
+
+def test_scores_of_parses_are_scores_of_their_trees(model: DependencyModel, trees: list[DependencySentence]) -> None:
+    for tree in trees[:5]:
+        parses = model.parse_nbest(tree, 10)
+        weight = model.score(parse.sentence for parse in parses)
+        np.testing.assert_array_equal(weight.sign, [parse.sign for parse in parses])
+        np.testing.assert_allclose(weight.log, [parse.log for parse in parses], rtol=1e-9)
+
+
+def test_trees_that_are_not_projective_are_learnt_from_and_scored(
+    model: DependencyModel, trees: list[DependencySentence]
+) -> None:
+    crossing = trees[CROSSING]
+    assert not crossing.is_projective()
+    assert crossing.heads is not None
+    straight = crossing._replace(heads=(2, 4, 4, 0, 4, 5, 4, 4))
+    weight = model.score([crossing, straight])
+    assert weight.sign.tolist() == [1, 1] and weight.log[0] > weight.log[1]
+    assert model.parse(crossing).sentence.is_projective()
+
+
+def test_the_order_of_words_counts_by_the_side_of_the_head_alone(model: DependencyModel) -> None:
+    """The same arcs with the same sides, crossing or not."""
+    projective, crossing = read(
+        "a/DT/2 dog/NN/3 sees/VBZ/0 a/DT/5 cat/NN/3\na/DT/3 a/DT/5 dog/NN/4 sees/VBZ/0 cat/NN/4"
+    )
+    assert crossing.is_tree() and not crossing.is_projective()
+    one, other = model.score([projective, crossing]).log
+    assert one == pytest.approx(other, rel=1e-12)
+
+
+def test_a_tree_with_a_tag_never_seen_has_weight_zero(model: DependencyModel) -> None:
+    weight = model.score(read("\n".join(f"Mary/{tag}/2 sleeps/VBZ/0 ././2" for tag in ("NEW", "NNP", "_"))))
+    np.testing.assert_array_equal(weight.sign, [0, 1, 0])
+
+
+def test_arcs_never_seen_have_some_weight_unless_none_are_counted(trees: list[DependencySentence]) -> None:
+    rare = read("Mary/NNP/2 sleeps/VBZ/0 Mary/NNP/2 ././2")
+    for unseen, sign in ((0.5, 1), (0.0, 0)):
+        options = DependencyOptions(estimator=EstimatorOptions(states=2), unseen=unseen)
+        assert DependencyModel.train(trees, options).score(rare).sign.tolist() == [sign]
+
+
+def test_arcs_never_seen_count_by_how_frequent_their_dependants_are_on_that_side() -> None:
+    """Half an arc for every symbol, spread over all dependants; the plain grammar shows it."""
+    bank = DependencyBank.of(read("a/A/3 b/B/3 v/V/0 c/A/3\nb/B/2 v/V/0"), DependencyOptions(unseen=0.5))
+    plain_grammar, labels = bank.grammar.plain, bank.labels
+    p = {
+        tuple(labels[symbol] for symbol in rule): float(tensor.multiplied_out()[0, 0, 0])
+        for rule, tensor in zip(plain_grammar.rules.binary.tolist(), plain_grammar.binary, strict=True)
+    }
+    left, right, complete = Label("V", "left"), Label("V", "right"), Label("V", "complete")
+    dependant = {tag: Label(tag, "complete") for tag in "ABV"}
+    # V, left: a leaf or what has a left child still to come; twice B and once A are on the left, once A on the right
+    seen = {(complete, dependant["A"], left): 1, (left, dependant["B"], left): 1, (left, right, dependant["A"]): 1}
+    seen |= {(complete, dependant["B"], left): 1}
+    share = {("left", "A"): 1 / 3, ("left", "B"): 2 / 3, ("right", "A"): 1.0}
+    nodes = Counter(labels[symbol] for symbol in bank.grammar.data.trees.symbol.tolist())
+    for parent in (left, right, complete):
+        rules = [rule for rule in p if rule[0] == parent]
+        total = sum(weight_of(rule, share) for rule in rules)
+        for rule in rules:
+            count = seen.get(rule, 0) + 0.5 * weight_of(rule, share) / total
+            assert p[rule] == pytest.approx(count / (nodes[parent] + 0.5))
+
+
+def weight_of(rule: tuple[Label, ...], share: dict[tuple[str, str], float]) -> float:
+    """The share of the dependant's tag on its side."""
+    on_left = rule[1].role == "complete"
+    return share.get(("left", rule[1].tag) if on_left else ("right", rule[2].tag), 0.0)
+
+
+def test_no_sentences_have_no_scores(model: DependencyModel) -> None:
+    assert model.score([]).log.shape == (0,)
+
+
+def test_floored_scores_are_positive_where_the_plain_grammar_has_the_tree() -> None:
+    """Of random trees, some of which have negative estimates."""
+    every, signs = random_treebank(1), []
+    for floor in (0.01, None):
+        options = DependencyOptions(estimator=EstimatorOptions(states=8, smoothing=None), floor=floor)
+        bank = DependencyBank.of(random_treebank(0), options)
+        signs.append(bank.model(bank.grammar.estimate().operators).score(every).sign)
+    np.testing.assert_array_equal(signs[0], bank.model(bank.grammar.plain).score(every).sign)
+    assert (signs[0] >= 0).all() and (signs[1] < 0).any()
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Words and tags
+
+
+@settings(max_examples=50)
+@given(
+    st.lists(
+        st.tuples(
+            st.sampled_from(["the", "dog", "(", "Zürich", "東京", "3.14", "\x00", "a b", "_"]),
+            st.sampled_from(["DT", "NN", "VBZ", "_", "NEW", ""]),
+        ),
+        min_size=1,
+        max_size=7,
+    )
+)
+def test_every_sentence_gets_a_projective_tree_over_its_words(
+    model: DependencyModel, tokens: list[tuple[str, str]]
+) -> None:
+    """Words seen or not, with tags seen or not, or with tags that they never had."""
+    sentence = DependencySentence.of([word for word, _ in tokens], [tag for _, tag in tokens])
+    for parse in (model.parse(sentence), *model.parse_nbest(sentence, 3)):
+        assert parse.sentence.forms == sentence.forms
+        for tag, found in zip(sentence.xpos, parse.sentence.xpos, strict=True):
+            assert found == tag if tag != "_" else found in model.grammar.tags
+        assert parse.sentence.is_projective() and len(parse.sentence.roots) == 1
+        assert not parse.is_fallback
+    assert is_tree(model.parse(sentence, "any").sentence.heads or ())
+
+
+def test_a_tag_never_seen_says_nothing(model: DependencyModel) -> None:
+    unknown, missing = (model.arc_marginals(plain(f"the/DT dog/{tag} sleeps/VBZ")) for tag in ("NEW", "_"))
+    np.testing.assert_array_equal(unknown, missing)
+
+
+def test_tags_decide(model: DependencyModel) -> None:
+    """Of the same words, also where a word never had the tag."""
+    for words in ("Mary {} ./.", "unheard {} ./."):
+        verb, noun = (model.parse(plain(words.format(tagged))).sentence for tagged in ("house/VBZ", "house/NNP"))
+        assert verb.heads == (2, 0, 2)
+        assert noun.heads != (2, 0, 2)
+
+
+def tagged(columns: dict[str, str]) -> DependencySentence:
+    sentence = DependencySentence.of(["a", "b"])._replace(heads=(2, 0))
+    return sentence._replace(**{name: tuple(tags.split()) for name, tags in columns.items()})
+
+
+def test_the_other_column_of_tags_is_used_where_one_is_blank() -> None:
+    model = DependencyModel.train([tagged({"upos": "X Y"})] * 3)
+    assert model.options.tags == "upos" and model.grammar.tags == ["X", "Y"]
+    both = tagged({"upos": "X Y", "xpos": "V W"})
+    assert DependencyModel.train([both]).grammar.tags == ["V", "W"]
+    assert DependencyModel.train([both], DependencyOptions(tags="upos")).grammar.tags == ["X", "Y"]
+    assert DependencyModel.train([tagged({"xpos": "V W"})], DependencyOptions(tags="upos")).options.tags == "xpos"
+    nothing = DependencyModel.train([tagged({})] * 3)
+    assert nothing.grammar.tags == ["_"] and nothing.parse(tagged({})).sign == 1
+
+
+@pytest.mark.parametrize(
+    ("columns", "column"),
+    [({"xpos": "V _"}, "xpos"), ({"xpos": "V _", "upos": "X Y"}, "xpos"), ({"upos": "_ Y"}, "upos")],
+)
+def test_gaps_in_the_tags_of_a_treebank_are_refused(columns: dict[str, str], column: str) -> None:
+    good = tagged({name: "V W" for name in columns})
+    with pytest.raises(EstimationError, match=rf"sentence 2 \(a b\) has words without a tag in {column}"):
+        DependencyModel.train([good, tagged(columns)])
+
+
+@pytest.mark.parametrize("words", ["upos", "xpos"])
+def test_tags_may_take_the_place_of_words(trees: list[DependencySentence], words: Any, tmp_path: Path) -> None:
+    model = DependencyModel.train(trees, DependencyOptions(words=words))
+    one, other = plain("the/DT dog/NN sees/VBZ a/DT cat/NN"), plain("these/DT are/NN other/VBZ words/DT here/NN")
+    np.testing.assert_array_equal(model.arc_marginals(one), model.arc_marginals(other))
+    assert model.parse(other).sentence.heads == (2, 3, 0, 5, 3)
+    assert model.score([model.parse(other).sentence]).sign.tolist() == [1]
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Edges
+
+
+def test_a_sentence_beyond_the_grammar_is_a_marked_flat_tree() -> None:
+    alone = DependencyModel.train(read("yes/UH/0\nno/UH/0"))
+    assert alone.parse(plain("yes/UH")).sentence.heads == (0,)
+    for parse in (
+        alone.parse(plain("yes/UH no/UH yes")),
+        alone.parse(plain("yes no yes"), "any"),
+        alone.parse_nbest(plain("yes/UH no/UH yes/UH"), 4)[0],
+    ):
+        assert parse.is_fallback and (parse.sign, parse.log) == (0, -np.inf)
+        assert parse.sentence.heads == (0, 1, 1)
+    assert alone.arc_marginals(plain("yes no")) is None
+    assert [row.tolist() for row in alone.posteriors(read("yes/UH/0 no/UH/1"))] == [[0.0, 0.0]]
+
+
+@pytest.mark.parametrize("text", ["yes/UH/0", "a/A/2 b/B/0", "a/A/0 b/B/1 c/C/1", "a/A/3 b/A/4 c/A/0 d/A/3"])
+def test_one_tree_is_enough_to_train_on(text: str) -> None:
+    (tree,) = read(text)
+    model = DependencyModel.train([tree])
+    assert model.score([tree]).sign.tolist() == [1]
+    assert model.parse(tree).sentence.is_projective()
+    if tree.is_projective():
+        assert model.parse(tree).sentence.heads == tree.heads
+
+
+@pytest.mark.parametrize("estimator", ["spectral", "hybrid"])
+def test_long_sentences_neither_under_nor_overflow(trees: list[DependencySentence], estimator: Any) -> None:
+    model = DependencyModel.train(trees, DependencyOptions(estimator=EstimatorOptions(estimator, states=3)))
+    long = plain("the/DT dog/NN sees/VBZ " + " ".join(f"a/DT new{i}/NN of/IN" for i in range(82)) + " Mary/NNP")
+    assert len(long.forms) == 250
+    parse = model.parse(long)
+    assert parse.sentence.is_projective() and not parse.is_fallback
+    assert parse.sign == 1 and np.isfinite(parse.log) and parse.log < -700
+    mu = model.arc_marginals(long)
+    assert mu is not None
+    np.testing.assert_allclose(mu.sum(axis=0), 1.0, atol=1e-8)
+
+
+def test_deep_and_wide_trees_can_be_learnt_from() -> None:
+    n = 2000
+    blank = DependencySentence.of("w" * n, "X" * n)
+    for heads in (tuple(range(n)), (*range(2, n + 1), 0), (0, *[1] * (n - 1))):
+        tree = blank._replace(heads=heads)
+        assert np.isfinite(DependencyModel.train([tree]).score([tree]).log[0])
+
+
+def test_bad_requests_are_refused(model: DependencyModel) -> None:
+    empty = DependencySentence.of([])
+    for call in (model.parse, model.arc_marginals, lambda sentence: model.parse_nbest(sentence, 2)):
+        with pytest.raises(ValueError, match="empty sentence"):
+            call(empty)
+    for k in (0, -1):
+        with pytest.raises(ValueError, match=f"k must be at least 1, not {k}"):
+            model.parse_nbest(plain("a"), k)
+    with pytest.raises(EstimationError, match="no trees"):
+        DependencyModel.train([])
+    for heads, message in ((None, "has no heads"), ((2, 1), "cycle"), ((0, 3), "head 3 is"), ((0, 0), "2 roots")):
+        with pytest.raises(EstimationError, match=rf"sentence 2 \(a b\).* {message}"):
+            DependencyModel.train([tagged({}), tagged({})._replace(heads=heads)])
+        with pytest.raises(EstimationError, match=message):
+            model.score([tagged({})._replace(heads=heads)])
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Files and processes
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        DependencyOptions(),
+        DependencyOptions(attachment=Attachment("left", refined=False), words="xpos", floor=None, tags="upos"),
+        DependencyOptions(estimator=EstimatorOptions("hybrid", states=2)),
+    ],
+    ids=["default", "other settings", "probabilities"],
+)
+def test_saving_and_loading_keeps_everything(
+    trees: list[DependencySentence], options: DependencyOptions, tmp_path: Path
+) -> None:
+    model, path = DependencyModel.train(trees, options), tmp_path / "model"
+    model.save(path)
+    first = path.read_bytes()
+    loaded = DependencyModel.load(path)
+    loaded.save(path)
+    assert path.read_bytes() == first
+    assert loaded.options == model.options == options and loaded.labels == model.labels
+    sentences = [*trees[:6], plain("the unheard dog/NN sleeps/NEW"), plain("Mary sleeps")]
+    for sentence in sentences:
+        assert loaded.parse_nbest(sentence, 4) == model.parse_nbest(sentence, 4)
+        assert loaded.parse(sentence, "any") == model.parse(sentence, "any")
+    np.testing.assert_array_equal(loaded.score(trees).log, model.score(trees).log)
+
+
+def test_training_twice_gives_the_same_bytes_for_any_number_of_jobs(
+    trees: list[DependencySentence], tmp_path: Path
+) -> None:
+    for jobs, name in ((1, "a"), (1, "b"), (2, "c")):
+        DependencyModel.train(iter(trees), jobs=jobs).save(tmp_path / name)
+    assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes() == (tmp_path / "c").read_bytes()
+
+
+def test_a_model_whose_parts_do_not_fit_is_refused(model: DependencyModel, tmp_path: Path) -> None:
+    path, grammar = tmp_path / "model", model.grammar
+    for broken in (
+        replace(model, labels=model.labels[:-1]),
+        replace(model, labels=[*model.labels, Label("NEW", "complete")]),
+        replace(model, grammar=replace(grammar, tags=grammar.tags[:-1])),
+        replace(model, grammar=replace(grammar, tags=[*grammar.tags[:-1], "NEW"])),
+    ):
+        broken.save(path)
+        with pytest.raises(ModelFileError, match="do not fit together"):
+            DependencyModel.load(path)
+
+
+Change = Callable[[dict[str, Any], dict[str, Any]], None]
+DAMAGE: list[Change] = [
+    lambda arrays, _: arrays.pop("prior"),
+    lambda arrays, _: arrays.pop("seen"),
+    lambda arrays, _: arrays.pop("latent.root"),
+    lambda arrays, _: arrays.update(seen=arrays["seen"][:-1]),
+    lambda arrays, _: arrays.update(seen=arrays["seen"].astype(np.int64)),
+    lambda arrays, _: arrays.update(prior=arrays["prior"] * np.nan),
+    lambda arrays, _: arrays.update({"latent.leaf": arrays["latent.leaf"] * np.inf}),
+    lambda arrays, _: arrays.update({"plain.leaf_rules": arrays["plain.leaf_rules"] + 1}),
+    lambda _, settings: settings.pop("labels"),
+    lambda _, settings: settings.update(labels=None),
+    lambda _, settings: settings.update(labels=[["NN"]]),
+    lambda _, settings: settings["labels"].__setitem__(0, ["NN", "middle"]),
+    lambda _, settings: settings["labels"].__setitem__(0, [7, "left"]),
+    lambda _, settings: settings["labels"].__setitem__(0, settings["labels"][1]),
+    lambda _, settings: settings.update(tags=[]),
+    lambda _, settings: settings.update(tags=7),
+    lambda _, settings: settings.update(words="words"),
+    lambda _, settings: settings.update(options={}),
+    lambda _, settings: settings["options"].update(words="lemmas"),
+    lambda _, settings: settings["options"].update(attachment={"first": "up", "refined": True}),
+]
+
+
+@pytest.mark.parametrize("change", DAMAGE, ids=range(len(DAMAGE)))
+@pytest.mark.filterwarnings("ignore:invalid value encountered")  # made by the damage itself
+def test_damaged_models_are_refused(model: DependencyModel, change: Change, tmp_path: Path) -> None:
+    path = tmp_path / "model"
+    model.save(path)
+    arrays, settings = load_model(path, "dependency")
+    change(arrays, settings)
+    save_model(path, arrays, settings)
+    with pytest.raises(ModelFileError, match=str(path)):
+        DependencyModel.load(path)
+
+
+def test_files_cut_short_or_of_another_kind_are_refused(model: DependencyModel, tmp_path: Path) -> None:
+    path = tmp_path / "model"
+    model.save(path)
+    content = path.read_bytes()
+    for end in (0, 7, 100, len(content) // 2, len(content) - 1):
+        path.write_bytes(content[:end])
+        with pytest.raises(ModelFileError, match=str(path)):
+            DependencyModel.load(path)
+    save_model(path, {}, {"kind": "constituency"})
+    with pytest.raises(ModelFileError, match="a constituency model, where a dependency model is needed"):
+        DependencyModel.load(path)
+    with pytest.raises(ModelFileError, match="no such file"):
+        DependencyModel.load(tmp_path / "absent")
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# A treebank
+
+
+@pytest.fixture(scope="module")
+def sample(require_corpus: Callable[[str], Any]) -> tuple[DependencyBank, list[DependencySentence]]:
+    require_corpus("dependency_treebank")
+    bank = DependencyBank.of(dependency_trees("nltk:dependency_treebank:train"), DependencyOptions())
+    return bank, list(dependency_trees("nltk:dependency_treebank:dev"))
+
+
+def uas(model: DependencyModel, gold: list[DependencySentence]) -> float:
+    return score_attachments(gold, [model.parse(tree).sentence for tree in gold]).uas_no_punctuation
+
+
+@pytest.mark.corpus
+def test_treebank_sample_dev_floor(sample: tuple[DependencyBank, list[DependencySentence]]) -> None:
+    """Guards accuracy on real text, with gold tags."""
+    bank, dev = sample
+    for states in (10, 16):
+        model = bank.model(estimate(bank.grammar.data, EstimatorOptions(states=states)))
+        weight, least = model.score(dev), bank.model(bank.grammar.plain).score(dev)
+        assert np.mean(weight.sign <= 0) <= 0.01
+        both = (weight.sign > 0) & (least.sign > 0)
+        assert weight.log[both].sum() > least.log[both].sum()
+    assert uas(model, dev[::2]) >= 84.0
+
+
+@pytest.mark.corpus
+def test_treebank_sample_dev_floor_of_hybrid(sample: tuple[DependencyBank, list[DependencySentence]]) -> None:
+    bank, dev = sample
+    model = bank.model(estimate(bank.grammar.data, EstimatorOptions("hybrid", smoothing=5.0)))
+    assert uas(model, dev[::2]) >= 86.0

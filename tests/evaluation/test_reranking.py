@@ -1,0 +1,107 @@
+"""Reranking's gain against enumeration, and its interval against exact distributions and SciPy's bootstrap."""
+
+import itertools
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+from spectral_latent.corpora.dependencies import dependency_trees
+from spectral_latent.corpora.nbest import read_nbest
+from spectral_latent.evaluation.attachment import AttachmentScore, score_attachments
+from spectral_latent.evaluation.reranking import error_reduction, evaluate_reranking, paired_bootstrap
+from spectral_latent.evaluation.tagging import TaggingScore
+
+
+def accuracy(score: TaggingScore) -> float:
+    return score.accuracy
+
+
+def sentences(*correct: int) -> list[TaggingScore]:
+    return [TaggingScore(tokens=10, correct=n) for n in correct]
+
+
+LISTS = st.lists(st.lists(st.integers(0, 10), min_size=1, max_size=3), min_size=1, max_size=4)
+
+
+@given(LISTS, st.data())
+def test_choices(correct: list[list[int]], data: st.DataObject) -> None:
+    chosen = [data.draw(st.integers(-1, len(row) - 1)) for row in correct]
+    found, oracle = evaluate_reranking([sentences(*row) for row in correct], chosen, accuracy, samples=10)
+    tokens = 10 * len(correct)
+    assert found.base == pytest.approx(100 * sum(row[0] for row in correct) / tokens)
+    assert found.other == pytest.approx(100 * sum(row[i] for row, i in zip(correct, chosen, strict=True)) / tokens)
+    assert oracle == pytest.approx(max(100 * sum(choice) / tokens for choice in itertools.product(*correct)))
+    assert found.low <= found.high
+
+
+@pytest.mark.parametrize(("level", "low", "high"), [(0.95, 10.0, 30.0), (0.4, 20.0, 20.0), (0.6, 10.0, 30.0)])
+def test_interval_of_two_sentences(level: float, low: float, high: float) -> None:
+    """Drawn twice, they give 10, 20 and 30 points with the probabilities 1/4, 1/2 and 1/4."""
+    found = paired_bootstrap(sentences(0, 0), sentences(1, 3), accuracy, level=level)
+    assert (found.base, found.other) == (0.0, 20.0)
+    assert (found.low, found.high) == pytest.approx((low, high))
+
+
+def test_interval_is_that_of_scipy() -> None:
+    rng = np.random.default_rng(0)
+    tokens = rng.integers(5, 40, 80)
+    base = rng.binomial(tokens, 0.8)
+    other = np.minimum(base + rng.integers(-1, 3, 80), tokens).clip(0)
+
+    def difference(a: Any, b: Any, n: Any, axis: int = -1) -> Any:
+        return 100 * (b.sum(axis=axis) - a.sum(axis=axis)) / n.sum(axis=axis)
+
+    expected = stats.bootstrap(
+        (base, other, tokens), difference, paired=True, method="percentile", n_resamples=20_000, rng=rng
+    ).confidence_interval
+    first, second = (
+        [TaggingScore(n, k) for n, k in zip(tokens.tolist(), column.tolist(), strict=True)] for column in (base, other)
+    )
+    found = paired_bootstrap(first, second, accuracy, samples=20_000)
+    assert (found.low, found.high) == pytest.approx(tuple(expected), abs=0.05)
+    assert found == paired_bootstrap(first, second, accuracy, samples=20_000)
+    assert found[2:] != paired_bootstrap(first, second, accuracy, samples=20_000, seed=1)[2:]
+
+
+def test_error_reduction() -> None:
+    assert error_reduction(80.0, 90.0) == 50.0
+    assert error_reduction(90.0, 80.0) == -100.0
+    assert error_reduction(100.0, 100.0) == 0.0
+    found = paired_bootstrap(sentences(8), sentences(9), accuracy, samples=1)
+    assert found.error_reduction == pytest.approx(50.0)
+
+
+def test_refused() -> None:
+    with pytest.raises(ValueError, match="list 2 has no candidates; give the score"):
+        evaluate_reranking([sentences(1), []], [0, -1], accuracy)
+    with pytest.raises(ValueError, match="shorter"):
+        evaluate_reranking([sentences(1), sentences(2)], [0], accuracy)
+    with pytest.raises(ValueError, match="scores of 1 sentences and of 2; give both"):
+        paired_bootstrap(sentences(1), sentences(1, 2), accuracy)
+    with pytest.raises(ValueError, match="scores of 0 sentences"):
+        paired_bootstrap([], [], accuracy)
+
+
+def test_lists_of_mstparser(shared_file: Callable[[str], Path], require_corpus: Callable[[str], Any]) -> None:
+    """Heads counted by hand."""
+    require_corpus("dependency_treebank")
+    gold = list(dependency_trees("nltk:dependency_treebank:dev"))[:30]
+    lists = list(itertools.islice(read_nbest(shared_file("nbest/mstparser.dev.heads"), gold), 30))
+    scores: list[list[AttachmentScore]] = []
+    right: list[list[int]] = []
+    for sentence, nbest in zip(gold, lists, strict=True):
+        trees = [sentence._replace(heads=candidate.tree.heads) for candidate in nbest.candidates]  # type: ignore[union-attr]
+        scores.append([score_attachments([sentence], [tree]) for tree in trees])
+        right.append([sum(map(int.__eq__, sentence.heads or (), tree.heads or ())) for tree in trees])
+    best = [int(np.argmax(row)) for row in right]
+    words = sum(len(sentence.forms) for sentence in gold)
+    found, oracle = evaluate_reranking(scores, best, lambda score: score.uas, samples=100)
+    assert found.base == pytest.approx(100 * sum(row[0] for row in right) / words)
+    assert found.other == pytest.approx(oracle) == pytest.approx(100 * sum(map(max, right)) / words)
+    assert 0 < found.low < found.other - found.base < found.high
