@@ -1,0 +1,188 @@
+"""N-best lists, chosen trees and features as text; the formats of lists are those of `nbest`."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from spectral_latent.constituency import Phrase
+from spectral_latent.corpora._nbest_formats import FAILED, is_number, key_of
+from spectral_latent.corpora.conllu import to_conllu
+from spectral_latent.corpora.nbest import NBestFormat
+from spectral_latent.dependency import DependencySentence
+from spectral_latent.reranking import Candidate, FeatureTable, NBest
+
+__all__ = ["best_trees", "feature_map", "svmlight", "write_nbest"]
+
+_NAME = re.compile(r"[^\s()]+")
+
+
+def write_nbest(lists: Iterable[NBest], form: NBestFormat) -> Iterator[str]:
+    """The text of each list; one after the other they are a file that `parse_nbest` reads as the same lists.
+
+    All scores of a candidate are written, the latest first; of trees, what `Phrase.bracketed` keeps.
+
+    Raises ValueError for dependencies where the format has brackets or the other way round, and for what it has no
+    place for: in `bllip`, candidates without scores; in `conllu`, a list without candidates; in `trees`, a name with
+    white space or brackets, or one that would be read as a score.
+
+    >>> nbest = NBest.of([Candidate(Phrase("UH", ("Yes",)), -1.5)])
+    >>> print(*write_nbest([nbest.rescored([0.25])], "bllip"), sep="", end="")
+    1 1
+    0.25 -1.5
+    (UH Yes)
+    <BLANKLINE>
+    """
+    for number, nbest in enumerate(lists, start=1):
+        match form:
+            case "bllip":
+                yield _bllip(nbest)
+            case "trees":
+                yield _trees(nbest, number)
+            case "conllu":
+                yield _conllu(nbest)
+            case "heads":
+                yield _heads(nbest)
+            case "json":
+                yield _json(nbest)
+
+
+def best_trees(lists: Sequence[NBest], chosen: Iterable[int]) -> Iterator[str]:
+    """The text of the chosen candidate of each list: a line of brackets, or a sentence of CoNLL-U.
+
+    For a list without candidates it is (()), or the words without heads.  Raises ValueError for not as many choices
+    as lists, and IndexError for a choice that is no candidate.
+
+    >>> nbest = NBest.of([Candidate(Phrase(tag, ("run",))) for tag in ("NN", "VB")])
+    >>> list(best_trees([nbest, NBest.of([])], [1, -1]))
+    ['(VB run)\\n', '(())\\n']
+    """
+    trees = (candidate.tree for nbest in lists for candidate in nbest.candidates)
+    has_heads = isinstance(next(trees, None), DependencySentence)
+    for nbest, i in zip(lists, chosen, strict=True):
+        if nbest.candidates:
+            tree = nbest.candidates[i].tree
+            yield f"{tree.bracketed()}\n" if isinstance(tree, Phrase) else to_conllu(_commented(tree, nbest.id))
+        elif has_heads:
+            yield to_conllu(_commented(DependencySentence.of(nbest.words), nbest.id))
+        else:
+            yield f"{FAILED}\n"
+
+
+def svmlight(table: FeatureTable, gains: ArrayLike | None = None) -> Iterator[str]:
+    """The lines of candidates in the format of SVMlight and LETOR: gain, qid:list, feature:value, # name candidate.
+
+    Lists, features and candidates are numbered from 1; `feature_map` names the features.  Without gains, 0 stands
+    for them.  Raises ValueError if there are not as many gains as candidates.
+
+    >>> table = FeatureTable.measures({"base:rank": [0, 1], "base:score": [-1.5, -2]}, sizes=[2], ids=["wsj.1"])
+    >>> print(*svmlight(table, [3, 4]), sep="", end="")
+    3 qid:1 2:-1.5 # wsj.1 1
+    4 qid:1 1:1 2:-2 # wsj.1 2
+    """
+    values = table.values
+    n = len(table.list_of)
+    gain = np.zeros(n) if gains is None else np.asarray(gains, dtype=float)
+    if gain.shape != (n,):
+        raise ValueError(f"{gain.size} gains for {n} candidates; give one for each")
+    places = (np.arange(n) - table.start[table.list_of] + 1).tolist()
+    rows = zip(gain.tolist(), table.list_of.tolist(), places, pairwise(values.indptr.tolist()), strict=True)
+    for size, of, place, (begin, end) in rows:
+        cells = zip((values.indices[begin:end] + 1).tolist(), values.data[begin:end].tolist(), strict=True)
+        features = "".join(f" {column}:{_number(value)}" for column, value in sorted(cells))
+        yield f"{_number(size)} qid:{of + 1}{features} # {_in_line(table.ids[of])} {place}\n"
+
+
+def feature_map(table: FeatureTable) -> Iterator[str]:
+    """The lines that name the features of `svmlight`: number, tab, name.
+
+    >>> list(feature_map(FeatureTable.measures({"base:rank": [0, 1]}, sizes=[2], ids=["1"])))
+    ['1\\tbase:rank\\n']
+    """
+    return (f"{number}\t{_in_line(name)}\n" for number, name in enumerate(table.names, start=1))
+
+
+def _bllip(nbest: NBest) -> str:
+    if nbest.candidates and not nbest.n_scores:
+        raise ValueError(f"sentence {nbest.id}: no scores, which the format bllip cannot do without; write trees")
+    lines = [f"{len(nbest)} {_in_line(nbest.id)}"]
+    for candidate in nbest.candidates:
+        lines += [" ".join(map(repr, candidate.scores)), _phrase(candidate, nbest).bracketed()]
+    return "\n".join((*lines, "", ""))
+
+
+def _trees(nbest: NBest, number: int) -> str:
+    names = [] if nbest.id == str(number) else [nbest.id]
+    for name in names:
+        if not _NAME.fullmatch(name) or (is_number(name) and not (nbest.n_scores and name.isdecimal())):
+            raise ValueError(f"sentence {name!r}: the name would not be read as one in the format trees; write json")
+    trees = [(candidate.scores, _outer(_phrase(candidate, nbest))) for candidate in nbest.candidates]
+    lines = ["\t".join((*names, *map(repr, scores), tree)) for scores, tree in trees or [((), FAILED)]]
+    return "\n".join((*lines, "", ""))
+
+
+def _outer(tree: Phrase) -> str:
+    """The tree with an outer bracket without a label, as treebanks have it."""
+    return f"( {tree.bracketed()} )" if tree.label else tree.bracketed()
+
+
+def _conllu(nbest: NBest) -> str:
+    if not nbest.candidates:
+        raise ValueError(f"sentence {nbest.id}: no candidates, which the format conllu cannot show; write json")
+    return "".join(
+        to_conllu(_commented(_sentence(candidate, nbest), nbest.id, candidate.scores)) for candidate in nbest.candidates
+    )
+
+
+def _heads(nbest: NBest) -> str:
+    lines = [f"# sent_id = {_in_line(nbest.id)}"]
+    for rank, candidate in enumerate(nbest.candidates):
+        heads = " ".join(map(str, _sentence(candidate, nbest).heads or ()))
+        lines.append("\t".join((str(rank), *map(repr, candidate.scores), heads)))
+    return "\n".join((*lines, "", ""))
+
+
+def _json(nbest: NBest) -> str:
+    candidates: list[dict[str, Any]] = []
+    for candidate in nbest.candidates:
+        tree = candidate.tree
+        entry: dict[str, Any] = {"tree": tree.bracketed()} if isinstance(tree, Phrase) else {"heads": tree.heads}
+        scores = [score if np.isfinite(score) else str(score) for score in candidate.scores]
+        candidates.append(entry | {"score": scores[0]} if scores else entry)
+        if scores[1:]:
+            candidates[-1]["further"] = scores[1:]
+    return json.dumps({"sent_id": nbest.id, "candidates": candidates}, ensure_ascii=False) + "\n"
+
+
+def _phrase(candidate: Candidate, nbest: NBest) -> Phrase:
+    if isinstance(candidate.tree, Phrase):
+        return candidate.tree
+    raise ValueError(f"sentence {nbest.id}: dependencies have no brackets; write conllu, heads or json")
+
+
+def _sentence(candidate: Candidate, nbest: NBest) -> DependencySentence:
+    if isinstance(candidate.tree, DependencySentence):
+        return candidate.tree
+    raise ValueError(f"sentence {nbest.id}: phrases have no heads; write bllip, trees or json")
+
+
+def _commented(sentence: DependencySentence, name: str, scores: Sequence[float] = ()) -> DependencySentence:
+    """The sentence with the comments `sent_id` and, if there are scores, `score`."""
+    kept = [comment for comment in sentence.comments if key_of(comment) not in ("sent_id", "score")]
+    own = [f"sent_id = {name}", *([f"score = {' '.join(map(repr, scores))}"] if scores else [])]
+    return sentence._replace(comments=(*own, *kept))
+
+
+def _number(value: float) -> str:
+    return repr(value).removesuffix(".0")
+
+
+def _in_line(name: str) -> str:
+    """The name without line breaks and tabs."""
+    return " ".join(name.split())

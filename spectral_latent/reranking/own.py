@@ -1,0 +1,90 @@
+"""The library's own parsers as base parsers: what they find for a sentence as an n-best list, and in another order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from typing import TypeAlias, TypeVar
+
+from spectral_latent.constituency import ConstituencyModel, Parse, Phrase, clean
+from spectral_latent.dependency import DependencyModel, DependencyParse, DependencySentence
+from spectral_latent.reranking.candidates import Candidate, NBest, Tree
+from spectral_latent.reranking.jackknife import jackknifed
+from spectral_latent.reranking.reranker import Reranker
+
+__all__ = ["Parser", "jackknifed_lists", "nbest_of_parses", "own_lists", "reranked"]
+
+Parser: TypeAlias = ConstituencyModel | DependencyModel
+_Parse = TypeVar("_Parse", Parse, DependencyParse)
+
+
+def nbest_of_parses(parses: Sequence[Parse] | Sequence[DependencyParse], id: str = "1") -> NBest:
+    """The parses of a sentence as an n-best list; the scores are log |p̂|.
+
+    >>> from spectral_latent.constituency import ConstituencyModel, Phrase
+    >>> model = ConstituencyModel.train([Phrase("S", (Phrase("NN", ("dogs",)), Phrase("VB", ("run",))))])
+    >>> nbest = nbest_of_parses(model.parse_nbest(["dogs", "run"], 5))
+    >>> nbest.words, len(nbest)
+    (('dogs', 'run'), 1)
+    """
+    trees = ((parse.tree if isinstance(parse, Parse) else parse.sentence, parse.log) for parse in parses)
+    return NBest.of((Candidate(tree, log) for tree, log in trees), id)
+
+
+def reranked(parses: Sequence[_Parse], reranker: Reranker) -> list[_Parse]:
+    """The parses of a sentence by falling score of the reranker.  Raises ValueError as `Reranker.table`.
+
+    >>> import numpy as np
+    >>> from spectral_latent.constituency import ConstituencyModel, Phrase
+    >>> from spectral_latent.reranking.perceptron import PerceptronOptions, PerceptronReranker
+    >>> trees = [Phrase("S", (Phrase(tag, ("dogs",)),)) for tag in ("NN", "NN", "VB")]
+    >>> parses = ConstituencyModel.train(trees).parse_nbest(["dogs"], 2)
+    >>> names, weights = ("base:rank", "base:score"), np.array([1.0, 0.0])
+    >>> last_first = Reranker(PerceptronReranker(PerceptronOptions(), names, weights, np.zeros(21), 1, 1.0))
+    >>> reranked(parses, last_first) == parses[::-1]
+    True
+    """
+    return [parses[i] for i in reranker.ranking(nbest_of_parses(parses))]
+
+
+def own_lists(model: Parser, trees: Iterable[Tree], k: int) -> Iterator[NBest]:
+    """The k best trees of each gold tree's sentence, which are numbered from 1, by falling expected accuracy.
+
+    Raises ValueError for trees of another formalism than the model's, or without words, and for k < 1.
+
+    >>> gold = [Phrase("S", (Phrase("NN", (noun,)), Phrase("VB", ("run",)))) for noun in ("cats", "dogs")]
+    >>> [(nbest.id, nbest.words) for nbest in own_lists(ConstituencyModel.train(gold), gold, 5)]
+    [('1', ('cats', 'run')), ('2', ('dogs', 'run'))]
+    """
+    for number, tree in enumerate(trees, start=1):
+        yield nbest_of_parses(_parses(model, tree, k), str(number))
+
+
+def jackknifed_lists(model: Parser, trees: Sequence[Tree], k: int, folds: int) -> list[NBest]:
+    """The same by models that did not learn from the sentences, with the options of this one; see `jackknifed`.
+
+    What a reranker can be trained on where there are no trees but those that the parser learnt from.
+
+    >>> gold = [Phrase("S", (Phrase("NN", (noun,)), Phrase("VB", ("run",)))) for noun in ("cats", "dogs", "men")]
+    >>> found = jackknifed_lists(ConstituencyModel.train(gold), gold, k=5, folds=3)
+    >>> [(nbest.id, nbest.words) for nbest in found][1:]
+    [('2', ('dogs', 'run')), ('3', ('men', 'run'))]
+    """
+    found = jackknifed(trees, lambda train, held_out: own_lists(_retrained(model, train), held_out, k), folds)
+    return [replace(nbest, id=str(number)) for number, nbest in enumerate(found, start=1)]
+
+
+def _parses(model: Parser, tree: Tree, k: int) -> list[Parse] | list[DependencyParse]:
+    if isinstance(model, ConstituencyModel) and isinstance(tree, Phrase):
+        cleaned = clean(tree)
+        return model.parse_nbest([] if cleaned is None else list(cleaned.words()), k)
+    if isinstance(model, DependencyModel) and isinstance(tree, DependencySentence):
+        return model.parse_nbest(tree.without_tree(), k)
+    raise ValueError("phrases for a parser of dependencies, or the other way round; give it trees of its own kind")
+
+
+def _retrained(model: Parser, trees: Sequence[Tree]) -> Parser:
+    if isinstance(model, ConstituencyModel):
+        options = [member.options for member in model.members]
+        return ConstituencyModel.train((tree for tree in trees if isinstance(tree, Phrase)), options)
+    return DependencyModel.train((tree for tree in trees if isinstance(tree, DependencySentence)), model.options)

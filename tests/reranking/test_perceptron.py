@@ -1,0 +1,267 @@
+"""The perceptron against the formulas of its head, line by line on dense arrays, and on lists that others wrote."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import sparse
+
+from spectral_latent.corpora.nbest import read_nbest
+from spectral_latent.estimation import EstimationError
+from spectral_latent.evaluation.brackets import BracketScores, score_brackets
+from spectral_latent.operators import ModelFileError, load_model, save_model
+from spectral_latent.reranking import BaseFeatures, FeatureTable, PerceptronOptions, PerceptronReranker, TreeTemplates
+from spectral_latent.trees import FloatArray
+
+
+def table_of(blocks: list[FloatArray], names: list[str], measured: list[bool]) -> FeatureTable:
+    start = np.cumsum([0, *map(len, blocks)])
+    values = sparse.csr_array(np.concatenate(blocks))
+    return FeatureTable(tuple(names), values, start, tuple(map(str, range(len(blocks)))), np.array(measured))
+
+
+def random_table(seed: int, n_lists: int = 12, noise: float = 1.0) -> tuple[FeatureTable, FloatArray]:
+    """Lists of 1 to 6 candidates in the order of a score, with two measures and three counts; gains depend on them."""
+    rng = np.random.default_rng(seed)
+    blocks, gains = [], []
+    for _ in range(n_lists):
+        n = int(rng.integers(1, 7))
+        measures, counts = 40 * rng.standard_normal((n, 2)), rng.integers(0, 3, (n, 3)).astype(float)
+        blocks.append(np.column_stack([np.log1p(np.arange(n)), measures, counts]))
+        gains.append(measures[:, 0] / 40 + counts[:, 0] + noise * rng.standard_normal(n))
+    names = ["base:log-rank", "latent:a", "latent:b", "rule:x", "rule:y", "rule:z"]
+    return table_of(blocks, names, [True] * 3 + [False] * 3), np.concatenate(gains)
+
+
+class Naive:
+    """What `PerceptronReranker.fit` does, by the formulas."""
+
+    def __init__(self, table: FeatureTable, gains: FloatArray, options: PerceptronOptions) -> None:
+        self.options = options
+        x = table.values.toarray()
+        spans = [slice(a, b) for a, b in zip(table.start[:-1], table.start[1:], strict=True)]
+        lists = [(x[span], gains[span]) for span in spans if len(set(gains[span].tolist())) > 1]
+        deviation = self.deviation([x for x, _ in lists])
+        self.start = np.where(np.array(table.names) == "base:log-rank", -options.start, 0.0)
+        best, self.epochs, self.damping = -np.inf, 0, 1.0
+        for damping in (1.0, 0.3, 0.1, 0.0):
+            scale = np.where(table.measured, 1 / deviation, damping)
+            scaled = [(x * scale, g) for x, g in lists]
+            held_out = self.cross_validated(scaled)
+            for epochs in range(options.epochs + 1):
+                won = held_out[:, epochs] - held_out[:, 0]
+                if won.mean() > best + 1e-12:
+                    best = won.mean()
+                    is_sure = best > won.std(ddof=1) / np.sqrt(len(won))
+                    self.epochs, self.damping = (epochs, damping) if is_sure else (0, 1.0)
+        scale = np.where(table.measured, 1 / deviation, self.damping)
+        scaled = [(x * scale, g) for x, g in lists]
+        self.held_out = self.cross_validated(scaled).mean(axis=0)
+        self.weights = self.averages(scaled)[self.epochs] * scale
+
+    @staticmethod
+    def deviation(blocks: list[FloatArray]) -> FloatArray:
+        centred = np.concatenate([block - block.mean(axis=0) for block in blocks])
+        return np.sqrt((centred**2).mean(axis=0))
+
+    def averages(self, lists: list[tuple[FloatArray, FloatArray]]) -> list[FloatArray]:
+        unit = self.deviation([g for _, g in lists])
+        rng = np.random.default_rng(self.options.seed)
+        w, seen, averages = self.start, [], [self.start]
+        for _ in range(self.options.epochs):
+            for i in rng.permutation(len(lists)):
+                x, g = lists[i][0], lists[i][1] / unit
+                hope, fear = (x @ w + self.options.greed * g).argmax(), (x @ w - self.options.greed * g).argmax()
+                if g[hope] > g[fear]:
+                    delta = x[hope] - x[fear]
+                    loss = g[hope] - g[fear] - w @ delta
+                    if loss > 0:
+                        most = loss / (delta @ delta) if delta @ delta else np.inf
+                        w = w + min(self.options.step, most) * delta
+                seen.append(w)
+            averages.append(np.mean(seen, axis=0))
+        return averages
+
+    def cross_validated(self, lists: list[tuple[FloatArray, FloatArray]]) -> FloatArray:
+        found = []
+        for fold in np.array_split(np.arange(len(lists)), min(self.options.folds, len(lists))):
+            averages = self.averages([each for i, each in enumerate(lists) if i not in fold])
+            found += [[lists[i][1][(lists[i][0] @ w).argmax()] for w in averages] for i in fold]
+        return np.array(found)
+
+
+@settings(max_examples=40)
+@given(
+    st.integers(0, 10**6), st.sampled_from([0.0, 0.5, 2.0]), st.sampled_from([0.5, 3.0]), st.sampled_from([0.05, 9.0])
+)
+def test_formulas(seed: int, start: float, greed: float, step: float) -> None:
+    options = PerceptronOptions(epochs=4, folds=3, start=start, greed=greed, step=step, seed=seed % 5)
+    table, gains = random_table(seed)
+    found, expected = PerceptronReranker.fit(table, gains, options), Naive(table, gains, options)
+    assert found.held_out == pytest.approx(expected.held_out)
+    assert (found.epochs, found.damping) == (expected.epochs, expected.damping)
+    assert found.weights == pytest.approx(expected.weights)
+    scores = table.values.toarray() @ expected.weights
+    assert found.scores(table) == pytest.approx(scores)
+    best = [int(scores[a:b].argmax()) if a < b else -1 for a, b in zip(table.start[:-1], table.start[1:], strict=True)]
+    assert found.rerank(table).tolist() == best
+
+
+def test_learns_what_there_is_to_learn() -> None:
+    table, gains = random_table(1, n_lists=200, noise=0.1)
+    reranker = PerceptronReranker.fit(table, gains)
+    unseen, true = random_table(2, n_lists=200, noise=0.0)
+    best = np.maximum.reduceat(true, unseen.start[:-1])
+    chosen = true[unseen.start[:-1] + reranker.rerank(unseen)]
+    assert chosen.mean() > best.mean() - 0.02
+    assert true[unseen.start[:-1]].mean() < best.mean() - 0.5  # the base parser's
+
+
+def test_without_anything_to_learn_from_it_is_the_base_parser() -> None:
+    table, _ = random_table(3, n_lists=60)
+    gains = -np.concatenate([np.arange(n) for n in np.diff(table.start)]).astype(float)  # the first is the best
+    reranker = PerceptronReranker.fit(table, gains)
+    assert reranker.epochs == 0
+    other, _ = random_table(4)
+    assert (reranker.rerank(other) == 0).all()
+
+
+def test_the_same_seed_gives_the_same_weights() -> None:
+    table, gains = random_table(5, n_lists=40)
+    first, second = (PerceptronReranker.fit(table, gains, PerceptronOptions(seed=3)) for _ in range(2))
+    other = PerceptronReranker.fit(table, gains, PerceptronOptions(seed=4))
+    assert first.weights.tobytes() == second.weights.tobytes()
+    assert not np.array_equal(first.weights, other.weights)
+
+
+def test_units_of_measures_and_of_gains_do_not_matter() -> None:
+    table, gains = random_table(6, n_lists=40)
+    moved = table.values.toarray() * [1, 1e-3, 1e4, 1, 1, 1] + np.array([0, 5.0, -7.0, 0, 0, 0])
+    other = replace(table, values=sparse.csr_array(moved))
+    first, second = PerceptronReranker.fit(table, gains), PerceptronReranker.fit(other, 100 * gains)
+    assert first.epochs == second.epochs > 0
+    assert first.rerank(table).tolist() == second.rerank(other).tolist()
+    assert 100 * first.held_out == pytest.approx(second.held_out)
+
+
+def test_features_by_name() -> None:
+    table, gains = random_table(7, n_lists=40)
+    reranker = PerceptronReranker.fit(table, gains)
+    shuffled = table.select("rule").joined(table.select("latent"), table.select("base"))
+    more = shuffled.joined(FeatureTable.measures({"new": gains}, np.diff(table.start), table.ids))
+    assert reranker.rerank(more).tolist() == reranker.rerank(table).tolist()
+    with pytest.raises(ValueError, match="no features of the groups latent; compute them"):
+        reranker.rerank(table.drop("latent"))
+
+
+def test_lists_without_candidates() -> None:
+    table, gains = random_table(8, n_lists=20)
+    start = np.sort(np.append(table.start, table.start[[0, 4, 4, -1]]))
+    padded = replace(table, start=start, ids=tuple(map(str, range(len(start) - 1))))
+    reranker, other = PerceptronReranker.fit(padded, gains), PerceptronReranker.fit(table, gains)
+    assert np.array_equal(reranker.weights, other.weights)
+    chosen = reranker.rerank(padded)
+    assert chosen[np.diff(start) > 0].tolist() == other.rerank(table).tolist()
+    assert (chosen[np.diff(start) == 0] == -1).all() and (np.diff(start) == 0).sum() == 4
+
+
+def test_refused() -> None:
+    table, gains = random_table(9)
+    with pytest.raises(EstimationError, match=r"^\d+ gains for \d+ candidates.*; give one for each"):
+        PerceptronReranker.fit(table, gains[1:])
+    with pytest.raises(EstimationError, match="no finite numbers; give"):
+        PerceptronReranker.fit(table, np.where(gains == gains[0], np.nan, gains))
+    with pytest.raises(
+        EstimationError, match="candidates differ in gain in 0 of the lists, and two are needed; give more"
+    ):
+        PerceptronReranker.fit(table, np.zeros_like(gains))
+    long = np.flatnonzero(np.diff(table.start) > 1)[:1]
+    with pytest.raises(EstimationError, match="in 1 of the lists"):
+        PerceptronReranker.fit(table.of_lists(long), gains[table.rows_of(long)])
+    for bad in ({"epochs": 0}, {"folds": 1}, {"seed": -1}, {"step": 0.0}, {"greed": np.inf}, {"start": -1.0}):
+        with pytest.raises(ValueError, match="must"):
+            PerceptronOptions(**bad)  # type: ignore[arg-type]
+
+
+def test_saved_and_loaded(tmp_path: Path) -> None:
+    table, gains = random_table(10, n_lists=30)
+    reranker = PerceptronReranker.fit(table, gains, PerceptronOptions(epochs=3))
+    reranker.save(tmp_path / "reranker")
+    loaded = PerceptronReranker.load(tmp_path / "reranker")
+    for name in ("options", "names", "epochs", "damping"):
+        assert getattr(loaded, name) == getattr(reranker, name)
+    assert np.array_equal(loaded.weights, reranker.weights) and np.array_equal(loaded.held_out, reranker.held_out)
+    loaded.save(tmp_path / "again")
+    assert (tmp_path / "again").read_bytes() == (tmp_path / "reranker").read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("arrays", "settings"),
+    [
+        ({"weights": np.zeros(2)}, {}),
+        ({"weights": np.zeros(6, dtype=np.float32)}, {}),
+        ({"weights": np.full(6, np.nan)}, {}),
+        ({"held_out": np.zeros((21, 1))}, {}),
+        ({}, {"epochs": 21}),
+        ({}, {"epochs": -1}),
+        ({}, {"epochs": 1.5}),
+        ({}, {"damping": 2.0}),
+        ({}, {"damping": [1.0]}),
+        ({}, {"names": ["a"] * 6}),
+        ({}, {"names": [1, 2, 3, 4, 5, 6]}),
+        ({}, {"names": "abcdef"}),
+        ({}, {"options": {"epochs": 20}}),
+        ({}, {"options": {"epochs": 0, "folds": 5, "start": 1.0, "greed": 3.0, "step": 0.05, "seed": 0}}),
+    ],
+)
+def test_damaged_files(tmp_path: Path, arrays: dict[str, Any], settings: dict[str, Any]) -> None:
+    table, gains = random_table(11)
+    PerceptronReranker.fit(table, gains).save(tmp_path / "reranker")
+    whole, header = load_model(tmp_path / "reranker", "reranker")
+    save_model(tmp_path / "damaged", whole | arrays, header | settings)
+    with pytest.raises(ModelFileError, match=r"damaged: .*; train it again"):
+        PerceptronReranker.load(tmp_path / "damaged")
+
+
+def test_missing_parts(tmp_path: Path) -> None:
+    table, gains = random_table(11)
+    PerceptronReranker.fit(table, gains).save(tmp_path / "reranker")
+    whole, header = load_model(tmp_path / "reranker", "reranker")
+    for name in ("names", "options", "epochs", "damping"):
+        save_model(tmp_path / "damaged", whole, {key: value for key, value in header.items() if key != name})
+        with pytest.raises(ModelFileError, match="train it again"):
+            PerceptronReranker.load(tmp_path / "damaged")
+    save_model(tmp_path / "damaged", {"weights": whole["weights"]}, header)
+    with pytest.raises(ModelFileError, match="train it again"):
+        PerceptronReranker.load(tmp_path / "damaged")
+
+
+def test_lists_of_another_parser(shared_file: Callable[[str], Path], require_corpus: Callable[[str], Any]) -> None:
+    """Where the base parser's own scores are all there is, nothing is lost; what knows the gains, finds them."""
+    from spectral_latent.corpora import constituency_trees
+
+    require_corpus("treebank")
+    gold = list(constituency_trees("nltk:treebank:dev"))
+    pairs = [
+        (tree, nbest)
+        for tree, nbest in zip(gold, read_nbest(shared_file("nbest/berkeley.dev.trees")), strict=True)
+        if len(nbest.words) <= 15
+    ][:100]
+    lists = [nbest for _, nbest in pairs]
+    scores = [[score_brackets([(tree, candidate.tree)]) for candidate in nbest.candidates] for tree, nbest in pairs]
+    gains = np.array([score.f1 for row in scores for score in row])
+    table = BaseFeatures().fit_table(lists).joined(TreeTemplates().fit_table(lists))
+
+    def f1(chosen: list[int]) -> float:
+        return sum((row[i] for row, i in zip(scores, chosen, strict=True) if row), BracketScores()).f1
+
+    base = f1([0] * len(lists))
+    assert f1(PerceptronReranker.fit(table, gains).rerank(table).tolist()) >= base - 0.1
+    noise = np.random.default_rng(0).standard_normal(len(gains))
+    hint = FeatureTable.measures({"hint:gain": gains + 5 * noise}, np.diff(table.start), table.ids)
+    assert f1(PerceptronReranker.fit(table.joined(hint), gains).rerank(table.joined(hint)).tolist()) > base + 3
