@@ -9,15 +9,12 @@
 | q(x, a) = n(x, a) / n(x) | target: each *type* counts once, its one unit spread over its symbols and positions |
 | −Σ q(x, a) log P(a \\| x) + λ ‖W‖² / 2 | what `train` minimises; λ is `penalty` |
 
-At the optimum, what the model expects of each feature is what the data show, less the penalty:
-Σ_x q(x) φ(x) P(a | x) = Σ_x φ(x) q(x, a) − λ W_a.
-
 Types rather than tokens, because an unseen word is a new draw of a type.  A tagger's emission of an unseen word is
 P(a | x) / P(a) (Bayes, without the constant P(x)), that of a rare one (n(x, a) + B P(a | x)) / P(a), with B = 1.
 
 Log-linear models of tags: Ratnaparkhi (1996), A maximum entropy model for part-of-speech tagging, table 1 and
 section 2 for affixes, hyphens and capitals; Toutanova and Manning (2000), section 3, for capitals at a sentence's
-start and for unknown words.  L-BFGS: Liu and Nocedal (1989).
+start and for unknown words.
 """
 
 from __future__ import annotations
@@ -32,20 +29,16 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from scipy.optimize import minimize
-from threadpoolctl import threadpool_limits
 
+from spectral_latent.lexicon.log_linear import Float32Array, log_linear_weights, log_softmax
 from spectral_latent.lexicon.signatures import character_class
 from spectral_latent.trees import BoolArray, FloatArray, IntArray, Vocabulary
 
-__all__ = ["SpellingModel", "SpellingOptions", "penalised_loss"]
-
-Float32Array = NDArray[np.float32]
+__all__ = ["SpellingModel", "SpellingOptions"]
 
 _SUFFIX, _PREFIX, _SHAPE, _LENGTH = 5, 4, 6, 12  # the longest of each that features tell apart
 _ENDING = 2  # relatives agree but for so many last characters
 _STEM = 3  # and in at least so many first ones
-_MEMORY = 6  # pairs of steps that L-BFGS remembers
 _RUN = re.compile(r"(.)\1+", re.DOTALL)
 _TINY = 1e-9  # of a share: less is a difference of equal numbers
 
@@ -172,44 +165,6 @@ def _entries(words: Sequence[str], opens: Sequence[bool], known: _KnownWords, nu
     )
 
 
-def _log_softmax(scores: NDArray[Any]) -> NDArray[Any]:
-    """log P, each row by itself."""
-    scores = scores - scores.max(axis=1, keepdims=True)
-    log_p: NDArray[Any] = scores - np.log(np.exp(scores).sum(axis=1, keepdims=True))
-    return log_p
-
-
-def penalised_loss(
-    weights: NDArray[Any], features: sparse.csr_array, target: NDArray[Any], penalty: float
-) -> tuple[float, NDArray[Any]]:
-    """−Σ q(x, a) log P(a | x) + λ ‖W‖² / 2 and its gradient (F, K), of features (n, F) and target q (n, K).
-
-    >>> loss, gradient = penalised_loss(np.zeros((1, 2)), sparse.csr_array([[1.0]]), np.array([[1.0, 0.0]]), 2.0)
-    >>> round(loss, 4), gradient.tolist()
-    (0.6931, [[-0.5, 0.5]])
-    """
-    log_p = _log_softmax(features @ weights)
-    loss = penalty / 2 * np.vdot(weights, weights) - np.vdot(target, log_p)
-    excess = np.exp(log_p) * target.sum(axis=1, keepdims=True) - target
-    return float(loss), features.T @ excess + penalty * weights
-
-
-def _minimise(features: sparse.csr_array, target: FloatArray, options: SpellingOptions) -> Float32Array:
-    """W (F, K), by L-BFGS from 0; the sums over words are in single precision, which halves the time."""
-    shape = (features.shape[1], target.shape[1])
-    single, q = features.astype(np.float32), target.astype(np.float32)
-
-    def loss(flat: FloatArray) -> tuple[float, FloatArray]:
-        value, gradient = penalised_loss(flat.reshape(shape).astype(np.float32), single, q, options.penalty)
-        return value, gradient.ravel().astype(np.float64)
-
-    limits: Any = {"maxiter": options.iterations, "maxcor": _MEMORY, "ftol": 1e-7, "gtol": 1e-3}
-    with threadpool_limits(1):
-        found = minimize(loss, np.zeros(shape[0] * shape[1]), (), "L-BFGS-B", jac=True, options=limits)
-    weights: Float32Array = found.x.reshape(shape).astype(np.float32)
-    return weights
-
-
 def _shares(words: int, symbols: int, word: IntArray, symbol: IntArray, count: FloatArray) -> sparse.csr_array:
     """n(x, a) / n(x), sorted, (W, K)."""
     total = np.bincount(word, count, minlength=words)
@@ -268,7 +223,7 @@ class SpellingModel:
         )
         features = sparse.csr_array((found.value, (found.row, column)), shape=(len(places), len(keys)))
         keep = np.flatnonzero(having >= options.least)
-        weights = _minimise(sparse.csr_array(features[:, keep]), target, options)
+        weights = log_linear_weights(sparse.csr_array(features[:, keep]), target, options.penalty, options.iterations)
         used, number = np.unique(keys[keep] // (size + 1), return_inverse=True)
         return SpellingModel(
             known, [names.names[name] for name in used], number * (size + 1) + keys[keep] % (size + 1), weights
@@ -293,7 +248,7 @@ class SpellingModel:
     def posterior(self, words: Sequence[str], opens: Sequence[bool] | BoolArray | None = None) -> FloatArray:
         """P(a | x) (n, K) of words, each opening a sentence or not (n,)."""
         scores = self.features(words, opens).astype(np.float32) @ self.weights
-        probability: FloatArray = np.exp(_log_softmax(scores.astype(np.float64)))
+        probability: FloatArray = np.exp(log_softmax(scores.astype(np.float64)))
         return probability
 
     def arrays(self) -> dict[str, NDArray[Any]]:

@@ -1,4 +1,4 @@
-"""The spelling model: its gradient, its optimum, its features, and words of any script."""
+"""The spelling model: its optimum, its features, and words of any script."""
 
 from __future__ import annotations
 
@@ -10,10 +10,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy import sparse
-from scipy.optimize import check_grad
 
-from spectral_latent.lexicon.spelling import SpellingModel, SpellingOptions, penalised_loss
+from spectral_latent.lexicon.spelling import SpellingModel, SpellingOptions
 
 any_text = st.text(st.characters(exclude_categories=()), max_size=10)  # surrogates and unassigned code points too
 words = st.one_of(any_text, st.text(alphabet="aAbB1-.", max_size=6), st.sampled_from(["walk", "walks", "Walk", "ß"]))
@@ -43,32 +41,6 @@ def random_training(seed: int, n_words: int = 40, n_symbols: int = 4) -> tuple[l
 def train(seed: int, options: SpellingOptions | None = None) -> SpellingModel:
     vocabulary, columns = random_training(seed)
     return SpellingModel.train(vocabulary, *columns, n_symbols=4, options=options)
-
-
-@pytest.mark.parametrize("seed", range(5))
-def test_the_gradient_is_that_of_the_loss(seed: int) -> None:
-    rng = np.random.default_rng(seed)
-    features = sparse.random_array((7, 5), density=0.5, rng=rng, format="csr")
-    target, penalty = rng.random((7, 3)), rng.random()
-
-    def loss(flat: np.ndarray) -> float:
-        return penalised_loss(flat.reshape(5, 3), features, target, penalty)[0]
-
-    def gradient(flat: np.ndarray) -> np.ndarray:
-        return penalised_loss(flat.reshape(5, 3), features, target, penalty)[1].ravel()
-
-    assert check_grad(loss, gradient, rng.normal(size=15)) < 1e-5
-
-
-def test_the_loss_is_the_formula() -> None:
-    rng = np.random.default_rng(0)
-    features, weights, target = rng.random((6, 3)), rng.normal(size=(3, 4)), rng.random((6, 4))
-    total = 0.0
-    for phi, q in zip(features, target, strict=True):
-        score = np.exp(phi @ weights)
-        total -= sum(q[a] * np.log(score[a] / score.sum()) for a in range(4))
-    total += 0.7 / 2 * (weights**2).sum()
-    assert penalised_loss(weights, sparse.csr_array(features), target, 0.7)[0] == pytest.approx(total)
 
 
 @pytest.mark.parametrize("seed", range(4))

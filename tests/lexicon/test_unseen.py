@@ -131,6 +131,76 @@ def test_no_rules_leave_operators_as_they_are() -> None:
     assert reader.read([], least=0.0)[0].tolist() == []
 
 
+families = st.integers(-1, N_FAMILIES - 1)
+
+
+@settings(max_examples=100)
+@given(st.lists(st.lists(st.tuples(st.one_of(unseen, st.sampled_from(KNOWN)), families), max_size=5), max_size=4))
+def test_words_of_a_known_family_have_rules_of_that_family_alone(rows: list[list[tuple[str, int]]]) -> None:
+    """Also a known word that was never seen in it; without a family, words are read as they always are."""
+    words = lexicon()
+    seen = np.array([(0, 0), (0, 5), (1, 1), (2, 2), (1, 6), (2, 7), (3, 3), (3, 4)])
+    signatures = all_pairs(words)[np.tile(np.arange(words.n_terminals), 4) >= len(KNOWN)]
+    reader, _, _ = of(words, np.concatenate([seen, signatures]))
+    given = np.array([family for row in rows for _, family in row], dtype=np.int64)
+    spelt = [[word for word, _ in row] for row in rows]
+    terminal, leaves = reader.read(spelt, 0.0, given)
+    flat = [(word, at == 0) for row in spelt for at, word in enumerate(row)]
+    number: dict[tuple[str, bool, int], int] = {}
+    for (word, opens), family, x in zip(flat, given.tolist(), terminal.tolist(), strict=True):
+        known = words.terminal(word, opens=opens)
+        has = {int(FAMILY[a]) for a, y in seen if y == known}
+        if known < len(KNOWN) and (family < 0 or family in has):
+            assert x == known
+            continue
+        assert x == number.setdefault((word, opens, family), words.n_terminals + len(number))
+        mine = set(FAMILY[leaves.symbol[leaves.terminal == x]].tolist())
+        assert mine == ({family} if family >= 0 else set(range(N_FAMILIES)))
+    for one, other in zip(reader.read(spelt, 0.0)[1], reader.read(spelt, 0.0, np.full_like(given, -1))[1], strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+def test_a_known_family_is_as_likely_as_its_spelling_makes_it() -> None:
+    """p(a, x) = p(a, s) P(f | x) / P(f | s) still, and never zero."""
+    words = lexicon()
+    reader, model, prior = of(words, all_pairs(words))
+    assert words.spelling is not None
+    at = model.rules.leaf[:, 1] == words.signature("barking")
+    total = (model.leaf[at, 0] * prior[model.rules.leaf[at, 0]]).sum()
+    p = words.spelling.posterior(["barking"], [False])[0]
+    for family in range(N_FAMILIES):
+        leaves = reader.leaves(["barking"], [False], 1.0, np.array([family]))
+        assert set(FAMILY[leaves.symbol].tolist()) == {family}
+        joint = model.leaf[leaves.source, 0] * leaves.factor * prior[leaves.symbol]
+        assert joint.sum() / total == pytest.approx(max(p[family], 1e-12))
+
+
+def test_a_known_family_that_spelling_rules_out_is_unlikely_but_possible(monkeypatch: pytest.MonkeyPatch) -> None:
+    words = lexicon()
+    reader, _, _ = of(words, all_pairs(words))
+    monkeypatch.setattr(
+        SpellingModel, "posterior", lambda _self, spelt, _opens=None: np.eye(3)[np.zeros(len(spelt), int)]
+    )
+    for family, factor in ((0, 1.0), (1, 1e-12), (2, 1e-12)):
+        leaves = reader.leaves(["barking"], [False], 0.0, np.array([family]))
+        assert set(FAMILY[leaves.symbol].tolist()) == {family}
+        np.testing.assert_allclose(leaves.factor * reader.share[leaves.source], factor)
+    assert set(reader.leaves(["barking"], [False], 0.0).symbol.tolist()) == {0}
+
+
+def test_a_known_family_that_no_signature_has_takes_its_direction_from_its_commonest_word() -> None:
+    words = lexicon()
+    pairs = all_pairs(words)
+    reader, model, prior = of(words, pairs[(pairs[:, 0] != 3) | (pairs[:, 1] < len(KNOWN))])
+    joint = model.leaf[:, 0] * prior[model.rules.leaf[:, 0]]
+    mine = np.flatnonzero(model.rules.leaf[:, 0] == 3)
+    commonest = model.rules.leaf[mine[np.argmax(joint[mine])], 1]
+    _, leaves = reader.read([["the", "barking"]], 0.0, np.array([-1, 2]))
+    assert model.rules.leaf[leaves.source].tolist() == [[3, commonest]]
+    _, anything = reader.read([["the", "barking"]], 0.0, np.array([-1, -1]))
+    assert 3 not in anything.symbol
+
+
 def test_a_lexicon_without_spellings_is_refused() -> None:
     with pytest.raises(ValueError, match="no spellings"):
         UnseenWords(Lexicon(["a"]), np.array([[0, 0]]), np.ones(1), np.ones(1), np.zeros(1, dtype=np.int64))

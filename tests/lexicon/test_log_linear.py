@@ -1,0 +1,58 @@
+"""Log-linear classifiers: the loss, its gradient, and the optimum."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import sparse
+from scipy.optimize import check_grad
+
+from spectral_latent.lexicon.log_linear import log_linear_weights, log_softmax, penalised_loss
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_the_gradient_is_that_of_the_loss(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    features = sparse.random_array((7, 5), density=0.5, rng=rng, format="csr")
+    target, penalty = rng.random((7, 3)), rng.random()
+
+    def loss(flat: np.ndarray) -> float:
+        return penalised_loss(flat.reshape(5, 3), features, target, penalty)[0]
+
+    def gradient(flat: np.ndarray) -> np.ndarray:
+        return penalised_loss(flat.reshape(5, 3), features, target, penalty)[1].ravel()
+
+    assert check_grad(loss, gradient, rng.normal(size=15)) < 1e-5
+
+
+def test_the_loss_is_the_formula() -> None:
+    rng = np.random.default_rng(0)
+    features, weights, target = rng.random((6, 3)), rng.normal(size=(3, 4)), rng.random((6, 4))
+    total = 0.0
+    for phi, q in zip(features, target, strict=True):
+        score = np.exp(phi @ weights)
+        total -= sum(q[a] * np.log(score[a] / score.sum()) for a in range(4))
+    total += 0.7 / 2 * (weights**2).sum()
+    assert penalised_loss(weights, sparse.csr_array(features), target, 0.7)[0] == pytest.approx(total)
+
+
+def test_scores_may_be_of_any_size() -> None:
+    log_p = log_softmax(np.array([[1e30, 0.0, -1e30], [-1e4, -1e4, -1e4]]))
+    assert log_p[0] == pytest.approx([0.0, -1e30, -2e30])
+    assert log_p[1] == pytest.approx(np.log([1 / 3] * 3))
+
+
+def test_weights_are_where_the_gradient_is_zero() -> None:
+    rng = np.random.default_rng(0)
+    features, target = sparse.csr_array(rng.random((20, 4))), rng.integers(0, 3, (20, 3)).astype(float)
+    loss, gradient = penalised_loss(weights := log_linear_weights(features, target, 0.5, 200), features, target, 0.5)
+    assert np.abs(gradient).max() < 0.01
+    nearby = [penalised_loss(weights + rng.normal(0, 0.1, weights.shape), features, target, 0.5)[0] for _ in range(20)]
+    assert loss < min(nearby)
+
+
+def test_more_iterations_lower_the_loss() -> None:
+    rng = np.random.default_rng(1)
+    features, target = sparse.csr_array(rng.random((30, 5))), np.eye(3)[rng.integers(0, 3, 30)]
+    losses = [penalised_loss(log_linear_weights(features, target, 0.1, n), features, target, 0.1)[0] for n in (1, 3, 9)]
+    assert losses == sorted(losses, reverse=True) and losses[0] > losses[2]
