@@ -71,11 +71,15 @@ def words_of(tree: Tree) -> tuple[str, ...]:
     """
     if isinstance(tree, DependencySentence):
         return tree.forms
-    return tuple(
-        str(node.children[0])
-        for node in tree.nodes()
-        if isinstance(node, Phrase) and node.is_preterminal() and node.label != EMPTY_TAG
-    )
+    words: list[str] = []
+    stack: list[Phrase | str] = [tree]
+    while stack:
+        node = stack.pop()
+        if isinstance(node, str):
+            words.append(node)
+        elif node.label != EMPTY_TAG:
+            stack.extend(reversed(node.children))
+    return tuple(words)
 
 
 @dataclass(frozen=True)

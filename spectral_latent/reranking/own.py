@@ -1,8 +1,9 @@
-"""The library's own parsers as base parsers: what they find for a sentence as an n-best list, and in another order."""
+"""The library's own parsers as base parsers: what they find for a sentence as n-best lists, and in another order."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import TypeAlias, TypeVar
 
@@ -10,10 +11,12 @@ from spectral_latent.constituency import ConstituencyModel, Parse, Phrase, clean
 from spectral_latent.dependency import DependencyModel, DependencyParse, DependencySentence
 from spectral_latent.reranking.candidates import Candidate, NBest, Tree
 from spectral_latent.reranking.jackknife import jackknifed
-from spectral_latent.reranking.reranker import Reranker
+from spectral_latent.reranking.perceptron import PerceptronReranker
+from spectral_latent.reranking.reranker import LATENT, LatentModels, Reranker, models_needed
 
-__all__ = ["Parser", "jackknifed_lists", "nbest_of_parses", "own_lists", "reranked"]
+__all__ = ["CANDIDATES", "Parser", "best_parses", "jackknifed_lists", "load_reranker", "nbest_of_parses", "own_lists"]
 
+CANDIDATES = 50  # so many are looked at, if nothing is said
 Parser: TypeAlias = ConstituencyModel | DependencyModel
 _Parse = TypeVar("_Parse", Parse, DependencyParse)
 
@@ -31,20 +34,40 @@ def nbest_of_parses(parses: Sequence[Parse] | Sequence[DependencyParse], id: str
     return NBest.of((Candidate(tree, log) for tree, log in trees), id)
 
 
-def reranked(parses: Sequence[_Parse], reranker: Reranker) -> list[_Parse]:
-    """The parses of a sentence by falling score of the reranker.  Raises ValueError as `Reranker.table`.
+def best_parses(
+    search: Callable[[int], Sequence[_Parse]], n: int, reranker: Reranker | None = None, candidates: int = CANDIDATES
+) -> Sequence[_Parse]:
+    """The n best parses of a sentence, by a search that gives the k best ones of a parser.
+
+    With a reranker they are those of the largest scores among so many candidates, the best first.  Raises ValueError
+    as the search does, and as `Reranker.table`.
 
     >>> import numpy as np
     >>> from spectral_latent.constituency import ConstituencyModel, Phrase
     >>> from spectral_latent.reranking.perceptron import PerceptronOptions, PerceptronReranker
     >>> trees = [Phrase("S", (Phrase(tag, ("dogs",)),)) for tag in ("NN", "NN", "VB")]
-    >>> parses = ConstituencyModel.train(trees).parse_nbest(["dogs"], 2)
+    >>> model = ConstituencyModel.train(trees)
     >>> names, weights = ("base:rank", "base:score"), np.array([1.0, 0.0])
     >>> last_first = Reranker(PerceptronReranker(PerceptronOptions(), names, weights, np.zeros(21), 1, 1.0))
-    >>> reranked(parses, last_first) == parses[::-1]
-    True
+    >>> (first,) = best_parses(lambda k: model.parse_nbest(["dogs"], k), 1, last_first)
+    >>> first.tree.bracketed()
+    '(S (VB dogs))'
     """
-    return [parses[i] for i in reranker.ranking(nbest_of_parses(parses))]
+    if reranker is None or n < 1:
+        return search(n)
+    parses = search(max(n, candidates))
+    return [parses[i] for i in reranker.ranking(nbest_of_parses(parses))[:n]]
+
+
+def load_reranker(path: str | os.PathLike[str], parser: Parser, models: LatentModels | None = None) -> Reranker:
+    """A reranker of a parser's own lists: the parser is its latent model `latent`, unless another is given.
+
+    Raises ModelFileError as `Reranker.load`.
+    """
+    given = dict(models or {})
+    if LATENT in models_needed(PerceptronReranker.load(path)):
+        given.setdefault(LATENT, parser)
+    return Reranker.load(path, given)
 
 
 def own_lists(model: Parser, trees: Iterable[Tree], k: int) -> Iterator[NBest]:

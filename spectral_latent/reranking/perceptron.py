@@ -20,15 +20,14 @@ from __future__ import annotations
 
 import os
 from dataclasses import asdict, dataclass, replace
-from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import ArrayLike
 from scipy import sparse
 
 from spectral_latent.estimation import EstimationError
 from spectral_latent.operators import ModelFileError, load_model, options_from, save_model
+from spectral_latent.reranking.kernels import Rows, visit
 from spectral_latent.reranking.tables import FeatureTable
 from spectral_latent.trees import FloatArray, IntArray
 
@@ -38,16 +37,6 @@ _KIND = "reranker"
 _ROUNDING = 1e-9  # a deviation of this share of the largest value is none
 _DAMPING = (1.0, 0.3, 0.1, 0.0)  # the δ that are tried
 _ORDER = "base:log-rank"  # the feature by which candidates are in the base parser's order
-
-_compiled = njit(cache=True, nogil=True)
-
-
-class _Rows(NamedTuple):
-    """A matrix by its rows, as `scipy.sparse.csr_array` has them."""
-
-    indptr: IntArray
-    indices: IntArray
-    data: FloatArray
 
 
 @dataclass(frozen=True)
@@ -220,8 +209,8 @@ def _averages(table: FeatureTable, gain: FloatArray, weights: FloatArray, option
     rng = np.random.default_rng(options.seed)
     order = np.array([rng.permutation(table.n_lists) for _ in range(options.epochs)])
     unit = gain / _deviation(gain[:, None], table.start)
-    rows = _Rows(table.values.indptr.astype(np.int64), table.values.indices.astype(np.int64), table.values.data)
-    return np.vstack([weights, _visit(rows, table.start, unit, order, weights, options.greed, options.step)])
+    rows = Rows(table.values.indptr.astype(np.int64), table.values.indices.astype(np.int64), table.values.data)
+    return np.vstack([weights, visit(rows, table.start, unit, order, weights, options.greed, options.step)])
 
 
 def _held_out(table: FeatureTable, gain: FloatArray, weights: FloatArray, options: PerceptronOptions) -> FloatArray:
@@ -245,70 +234,3 @@ def _choice(gains: FloatArray) -> tuple[int, int]:
     at, epochs = (int(i) for i in np.unravel_index(means.argmax(), means.shape))
     won = gains[at, :, epochs] - gains[0, :, 0]
     return (at, epochs) if won.mean() > won.std(ddof=1) / np.sqrt(len(won)) else (0, 0)
-
-
-@_compiled
-def _visit(
-    rows: _Rows, start: IntArray, gain: FloatArray, order: IntArray, weights: FloatArray, greed: float, longest: float
-) -> FloatArray:
-    """w̄ (epochs, d) after each epoch of updates; order: (epochs, L) the lists, as they are visited."""
-    w = weights.copy()
-    early = np.zeros(len(w))  # Σ_t t τ_t Δ_t, where t visits came before: the mean of w over T visits is w - early / T
-    averages = np.zeros((len(order), len(w)))
-    delta = np.zeros(len(w))
-    visits = 0
-    for epoch in range(len(order)):
-        for i in order[epoch]:
-            hope, fear = _pair(rows, start[i], start[i + 1], gain, w, greed)
-            if gain[hope] > gain[fear]:
-                _add(rows, hope, 1.0, delta)
-                _add(rows, fear, -1.0, delta)
-                loss = gain[hope] - gain[fear] - (_dot(rows, hope, w) - _dot(rows, fear, w))
-                length = _dot(rows, hope, delta) - _dot(rows, fear, delta)  # Δ·Δ
-                _clear(rows, hope, delta)
-                _clear(rows, fear, delta)
-                if loss > 0.0:
-                    step = longest if loss >= longest * length else loss / length
-                    _add(rows, hope, step, w)
-                    _add(rows, fear, -step, w)
-                    _add(rows, hope, step * visits, early)
-                    _add(rows, fear, -step * visits, early)
-            visits += 1
-        averages[epoch] = w - early / visits
-    return averages
-
-
-@_compiled
-def _pair(rows: _Rows, begin: int, end: int, gain: FloatArray, w: FloatArray, greed: float) -> tuple[int, int]:
-    """i⁺ and i⁻ among the rows of a list; of equals the first."""
-    hope, fear = begin, begin
-    most, least = -np.inf, -np.inf
-    for i in range(begin, end):
-        score = _dot(rows, i, w)
-        if score + greed * gain[i] > most:
-            hope, most = i, score + greed * gain[i]
-        if score - greed * gain[i] > least:
-            fear, least = i, score - greed * gain[i]
-    return hope, fear
-
-
-@_compiled
-def _dot(rows: _Rows, i: int, vector: FloatArray) -> float:
-    total = 0.0
-    for k in range(rows.indptr[i], rows.indptr[i + 1]):
-        total += rows.data[k] * vector[rows.indices[k]]
-    return total
-
-
-@_compiled
-def _add(rows: _Rows, i: int, size: float, vector: FloatArray) -> None:
-    """vector += size x_i."""
-    for k in range(rows.indptr[i], rows.indptr[i + 1]):
-        vector[rows.indices[k]] += size * rows.data[k]
-
-
-@_compiled
-def _clear(rows: _Rows, i: int, vector: FloatArray) -> None:
-    """Zero where x_i is not."""
-    for k in range(rows.indptr[i], rows.indptr[i + 1]):
-        vector[rows.indices[k]] = 0.0

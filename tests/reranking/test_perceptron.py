@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -95,7 +96,7 @@ class Naive:
         return np.array(found)
 
 
-@settings(max_examples=40)
+@settings(max_examples=20)
 @given(
     st.integers(0, 10**6), st.sampled_from([0.0, 0.5, 2.0]), st.sampled_from([0.5, 3.0]), st.sampled_from([0.05, 9.0])
 )
@@ -176,9 +177,7 @@ def test_refused() -> None:
         PerceptronReranker.fit(table, gains[1:])
     with pytest.raises(EstimationError, match="no finite numbers; give"):
         PerceptronReranker.fit(table, np.where(gains == gains[0], np.nan, gains))
-    with pytest.raises(
-        EstimationError, match="candidates differ in gain in 0 of the lists, and two are needed; give more"
-    ):
+    with pytest.raises(EstimationError, match="differ in gain in 0 of the lists, and two are needed; give more"):
         PerceptronReranker.fit(table, np.zeros_like(gains))
     long = np.flatnonzero(np.diff(table.start) > 1)[:1]
     with pytest.raises(EstimationError, match="in 1 of the lists"):
@@ -246,12 +245,8 @@ def test_lists_of_another_parser(shared_file: Callable[[str], Path], require_cor
     from spectral_latent.corpora import constituency_trees
 
     require_corpus("treebank")
-    gold = list(constituency_trees("nltk:treebank:dev"))
-    pairs = [
-        (tree, nbest)
-        for tree, nbest in zip(gold, read_nbest(shared_file("nbest/berkeley.dev.trees")), strict=True)
-        if len(nbest.words) <= 15
-    ][:100]
+    gold = constituency_trees("nltk:treebank:dev")
+    pairs = list(islice(zip(gold, read_nbest(shared_file("nbest/berkeley.dev.trees")), strict=True), 80))
     lists = [nbest for _, nbest in pairs]
     scores = [[score_brackets([(tree, candidate.tree)]) for candidate in nbest.candidates] for tree, nbest in pairs]
     gains = np.array([score.f1 for row in scores for score in row])
