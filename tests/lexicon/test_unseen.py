@@ -179,7 +179,7 @@ def test_a_known_family_that_spelling_rules_out_is_unlikely_but_possible(monkeyp
     words = lexicon()
     reader, _, _ = of(words, all_pairs(words))
     monkeypatch.setattr(
-        SpellingModel, "posterior", lambda _self, spelt, _opens=None: np.eye(3)[np.zeros(len(spelt), int)]
+        SpellingModel, "posterior", lambda _self, spelt, _opens=None: np.eye(N_FAMILIES)[np.zeros(len(spelt), int)]
     )
     for family, factor in ((0, 1.0), (1, 1e-12), (2, 1e-12)):
         leaves = reader.leaves(["barking"], [False], 0.0, np.array([family]))
