@@ -25,6 +25,7 @@ from spectral_latent.dependency.sentence import DependencySentence
 from spectral_latent.estimation import EstimationError, Listener, RuleCounts, silent
 from spectral_latent.grammar import GrammarData, GrammarOptions, LatentGrammar
 from spectral_latent.inference import Weight
+from spectral_latent.lexicon import LexiconOptions
 from spectral_latent.operators import ModelFileError, ObservableOperators, load_model, options_from, save_model
 from spectral_latent.trees import BoolArray, FloatArray, IntArray, SkeletalTrees, Vocabulary
 
@@ -44,12 +45,14 @@ class DependencyOptions(GrammarOptions):
     attachment: how trees become binary.
     tags: which column of a sentence has the tags; the other one if that is not annotated.
     words: which column has the observations.
+    lexicon: with leaf rules for less likely pairs than phrases need: a word may have any role under its tag.
     unseen: how many arcs never seen are counted for each symbol, by how frequent their dependant's tag is on its side.
     """
 
     attachment: Attachment = field(default_factory=Attachment)
     tags: Literal["upos", "xpos"] = "xpos"
     words: Column = "forms"
+    lexicon: LexiconOptions = field(default_factory=lambda: LexiconOptions(least=3e-5))
     unseen: float = 0.5
     floor: float | None = 0.01
 

@@ -11,7 +11,7 @@ Where the lexicon has learnt spellings, Q(a, x) = Q(a, s(x)) P(f | x) / Q(f, s(x
 of Q(a, s(x)): the signature says which way the vectors of a point, the spelling how likely f is.
 
 A rare word x of count n(x) gets (v(a, x) + B Q(a, s(x))) n(x) / (n(x) + B); an unseen one is scored as its signature,
-by Q.  Then a symbol a of count n(a) gets (v(a, x) + C p(x | family) z̄_a) n(a) / (n(a) + C).
+by Q.  Then a symbol a of n(a) leaves gets (v(a, x) + C p(x | family) z̄_a) n(a) / (n(a) + C).
 """
 
 from __future__ import annotations
@@ -65,11 +65,21 @@ class _Emissions(NamedTuple):
         return _Emissions(self.symbol[rows], target[which], self.vectors[rows])
 
 
+def _leaf_means(moments: LeafMoments) -> tuple[FloatArray, FloatArray]:
+    """n(a), (S,), and z̄_a (S, M): the mean over the symbol's leaves and one average node of the symbol."""
+    symbol, (n_symbols, m) = moments.rules[:, 0], moments.symbol_total.shape
+    count = np.bincount(symbol, moments.count, minlength=n_symbols).astype(float)
+    total = np.zeros((n_symbols, m))
+    np.add.at(total, symbol, moments.total)
+    average = moments.symbol_total / np.maximum(moments.symbol_count, 1.0)[:, None]
+    return count, (total + average) / (count + 1.0)[:, None]
+
+
 def _observed(moments: LeafMoments, own: float) -> _Emissions:
     """v(a, x), each rule's mean z drawn to its symbol's: it counts √n / (own + √n)."""
     symbol, terminal = moments.rules.T
     trust = (np.sqrt(moments.count) / (own + np.sqrt(moments.count)))[:, None]
-    mean = (moments.symbol_total / np.maximum(moments.symbol_count, 1.0)[:, None])[symbol]
+    mean = _leaf_means(moments)[1][symbol]
     total = trust * moments.total + (1 - trust) * moments.count[:, None] * mean
     return _Emissions(symbol, terminal, np.concatenate([total, moments.count[:, None]], axis=1))
 
@@ -104,11 +114,11 @@ def _shared(emissions: _Emissions, moments: LeafMoments, family: IntArray, share
     symbols = np.unique(emissions.symbol)
     rows, which = matches(pooled.symbol, family[symbols])
     amount = share * pooled.tokens[rows] / totals[pooled.symbol[rows]]
-    count = moments.symbol_count[symbols]
-    mean = np.concatenate([moments.symbol_total[symbols] / count[:, None], np.ones((len(symbols), 1))], axis=1)
+    count, means = _leaf_means(moments)
+    mean = np.concatenate([means[symbols], np.ones((len(symbols), 1))], axis=1)
     lent = _Emissions(symbols[which], pooled.terminal[rows], amount[:, None] * mean[which])
     mixed = emissions.plus(lent)
-    n = moments.symbol_count[mixed.symbol]
+    n = count[mixed.symbol]
     return mixed.times(n / (n + share))
 
 

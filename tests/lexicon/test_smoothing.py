@@ -41,8 +41,15 @@ def moments_of(count: dict[tuple[int, int], int], m: int, seed: int, inner: Sequ
 def by_dictionaries(lexicon: Lexicon, moments: LeafMoments, family: Sequence[int]) -> dict[tuple[int, int], np.ndarray]:
     """The docstring of `lexicon.smoothing`, formula by formula."""
     options = lexicon.options
+    leaves = {
+        a: [k for k, (b, _) in enumerate(moments.rules.tolist()) if b == a]
+        for a in range(N_SYMBOLS)
+        if moments.symbol_count[a] > 0
+    }
+    n_leaves = {a: sum(moments.count[k] for k in rows) for a, rows in leaves.items()}
     mean = {
-        a: moments.symbol_total[a] / moments.symbol_count[a] for a in range(N_SYMBOLS) if moments.symbol_count[a] > 0
+        a: (sum(moments.total[k] for k in rows) + moments.symbol_total[a] / moments.symbol_count[a]) / (n_leaves[a] + 1)
+        for a, rows in leaves.items()
     }
     v: Vectors = {}
     tokens: dict[str, float] = defaultdict(float)
@@ -85,7 +92,7 @@ def by_dictionaries(lexicon: Lexicon, moments: LeafMoments, family: Sequence[int
         of_family[family[a]][x] += vector[-1]
     mixed = {}
     for a in {a for a, _ in emissions}:
-        n, shared = moments.symbol_count[a], of_family[family[a]]
+        n, shared = n_leaves[a], of_family[family[a]]
         for x, amount in shared.items():
             lent = options.share * amount / sum(shared.values()) * np.array([*mean[a], 1.0])
             own = emissions.get((a, x), np.zeros_like(lent))
