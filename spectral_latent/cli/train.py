@@ -17,6 +17,7 @@ from spectral_latent.cli.outputs import can_be_written
 from spectral_latent.cli.tables import DEPENDENCY_SOURCES, dependency_entries
 
 if TYPE_CHECKING:
+    from spectral_latent.constituency.presets import PresetName
     from spectral_latent.estimation import EstimatorName, EstimatorOptions
     from spectral_latent.sequence.hulls import HullName
 
@@ -24,8 +25,10 @@ __all__ = ["ESTIMATORS", "HULLS", "train"]
 
 # spelt out, so that help need not import the estimators
 HULLS = ("brown", "cca", "best-fit", "random")
+PRESETS = ("fast", "accurate")
 ESTIMATORS = ("spectral", "clustering", "em", "hybrid", "pivots", "pivots-em")
 
+_DEFAULT = click.core.ParameterSource.DEFAULT
 _T = TypeVar("_T")
 
 
@@ -138,27 +141,45 @@ def _training(
     multiple=True,
     help="Choose each symbol's states, up to M, by how these held-out trees are parsed; takes minutes. Spectral only.",
 )
-def constituency(training: _Training, held_out: tuple[str, ...]) -> None:
+@click.option(
+    "--preset",
+    "preset_name",
+    type=click.Choice(PRESETS),
+    help="Settings that go well together, in place of --estimator and --states: the best single grammar, or the mean "
+    "of two; see docs/accuracy.md.",
+)
+@click.pass_context
+def constituency(
+    context: click.Context, training: _Training, held_out: tuple[str, ...], preset_name: PresetName | None
+) -> None:
     """Train a parser, a latent-variable PCFG, on treebank trees.
 
     Traces, function labels and unlabelled top brackets are removed from the trees first.  MODEL is written when
     training has succeeded, whole or not at all.
     """
-    from spectral_latent.constituency import ConstituencyModel, ConstituencyOptions, Treebank
+    from spectral_latent.constituency import ConstituencyModel, ConstituencyOptions, Treebank, preset
     from spectral_latent.evaluation import with_chosen_states
 
     if held_out and training.estimator != "spectral":
         raise click.UsageError("--choose-states goes with --estimator spectral")
+    given = [name for name in ("estimator", "states") if context.get_parameter_source(name) is not _DEFAULT]
+    if preset_name and (held_out or given):
+        raise click.UsageError("--preset settles the estimator and the states; leave out what else does")
     trees = training.read(treebank(training.sources), "trees")
     options = ConstituencyOptions(estimator=training.options)
     jobs, listener = training.jobs, training.notes.tell
     if held_out:
         model = with_chosen_states(Treebank.of(trees, options), treebank(held_out), jobs=jobs, listener=listener)
     else:
-        model = ConstituencyModel.train(trees, options, jobs=jobs, listener=listener)
-    (grammar,) = model.members
+        settings = [
+            replace(own, estimator=replace(own.estimator, seed=training.seed))
+            for own in (preset(preset_name) if preset_name else (options,))
+        ]
+        model = ConstituencyModel.train(trees, settings, jobs=jobs, listener=listener)
+    grammar = model.members[0]
     states, words = grammar.grammar.operators.states.max(), grammar.grammar.lexicon.words
-    training.save(model, f"{len(grammar.labels)} symbols of up to {states} states, {len(words)} words")
+    several = f"{len(model.members)} grammars, the first of " if len(model.members) > 1 else ""
+    training.save(model, f"{several}{len(grammar.labels)} symbols of up to {states} states, {len(words)} words")
 
 
 @_training(DEPENDENCY_SOURCES, states=16)

@@ -77,7 +77,9 @@ def test_settings(run: Run, treebank: Path, tmp_path: Path) -> None:
         assert "Training on 18 trees" in result.stderr
     models = [ConstituencyModel.load(tmp_path / name) for name in "01"]
     assert [model.options.estimator.states for model in models] == [2, 2]
-    assert (models[0].members[0].grammar.operators.packed.data == models[1].members[0].grammar.operators.packed.data).all()
+    assert (
+        models[0].members[0].grammar.operators.packed.data == models[1].members[0].grammar.operators.packed.data
+    ).all()
 
 
 def test_a_folder(run: Run, treebank: Path, tmp_path: Path) -> None:
@@ -166,3 +168,13 @@ def test_states_are_chosen_on_held_out_trees(run: Run, treebank: Path, tmp_path:
     assert ConstituencyModel.load(model).members[0].grammar.operators.states.max() <= 3
     wrong = run("train", "constituency", treebank, "-o", model, "--estimator", "em", "--choose-states", treebank)
     assert (wrong.exit_code, "goes with --estimator spectral" in wrong.stderr) == (2, True)
+
+
+def test_presets(run: Run, treebank: Path, tmp_path: Path) -> None:
+    result = run("train", "constituency", treebank, "-o", tmp_path / "model", "--preset", "accurate")
+    assert result.exit_code == 0, result.output
+    assert "2 grammars, the first of" in result.stderr
+    assert len(ConstituencyModel.load(tmp_path / "model").members) == 2
+    for extra in (["--states", "4"], ["--estimator", "em"], ["--choose-states", str(treebank)]):
+        refused = run("train", "constituency", treebank, "-o", tmp_path / "other", "--preset", "fast", *extra)
+        assert refused.exit_code == 2 and "--preset settles" in refused.stderr

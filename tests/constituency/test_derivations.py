@@ -1,0 +1,165 @@
+"""Trees weighed over all their derivations, by enumeration; several grammars; pruning by a coarse one."""
+
+from collections import defaultdict
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from spectral_latent.constituency import (
+    Binarisation,
+    ConstituencyModel,
+    ConstituencyOptions,
+    Phrase,
+    PhraseGrammar,
+    preset,
+)
+from spectral_latent.constituency.constituents import Constituents, Gains
+from spectral_latent.constituency.conversion import phrase_of
+from spectral_latent.corpora import parse_brackets
+from spectral_latent.estimation import EstimatorOptions
+from spectral_latent.inference import k_best_derivations, tree_weights
+from spectral_latent.inference.pruning import pruned
+
+TREES = """
+(S (A a) (B b) (A a) (B b)) (S (A a) (S (B b) (A a)) (B b)) (S (B b) (A a) (A a)) (S (A a) (B b))
+(S (X (A a)) (B b) (S (A a) (A a))) (S (X (A a)) (X (B b)) (X (A a))) (S (B b) (B b) (A a) (B b) (A a))
+"""
+WORDS = ["a", "b", "a", "b"]
+BINARISATIONS = [Binarisation(), Binarisation("first"), Binarisation("last", siblings=1), Binarisation(parents=1)]
+
+
+def trees() -> list[Phrase]:
+    return list(parse_brackets(TREES)) * 4
+
+
+def options(binarisation: Binarisation, estimator: str = "hybrid", coarse: int = 0) -> ConstituencyOptions:
+    own = EstimatorOptions(estimator, states=3, smoothing=5.0)  # type: ignore[arg-type]
+    return ConstituencyOptions(estimator=own, binarisation=binarisation, coarse=coarse, beam=0.0, threshold=0.0)
+
+
+def derived(member: PhraseGrammar, words: list[str]) -> dict[Phrase, float]:
+    """Every tree of a sentence, with the summed weight of its derivations."""
+    chart = member.chart(words)
+    assert chart is not None
+    operators, forest = member.grammar.on(chart.read, chart.spans.forest)
+    total: dict[Phrase, float] = defaultdict(float)
+    for derivation in k_best_derivations(forest, np.zeros(forest.n_edges), 100_000):
+        weight = tree_weights(operators, derivation.alone(forest))
+        tree = phrase_of(derivation.tree(forest, operators.rules), member.labels, words)
+        total[tree] += float(weight.sign[0] * np.exp(weight.log[0]))
+    return total
+
+
+@pytest.mark.parametrize("binarisation", BINARISATIONS)
+@pytest.mark.parametrize("estimator", ["hybrid", "spectral"])
+def test_scores_sum_over_derivations(binarisation: Binarisation, estimator: str) -> None:
+    model = ConstituencyModel.train(trees(), options(binarisation, estimator))
+    (member,) = model.members
+    expected = {tree: p for tree, p in derived(member, WORDS).items() if tree.label == "S"}
+    assert len(expected) >= 5
+    weight = model.score(expected)
+    found = weight.sign * np.exp(weight.log)
+    whole = [label for label in member.labels if not label.bar]
+    assert whole and np.abs(found).max() > 0
+    rooted = np.array(list(expected.values()))
+    # a derivation may also end in a bar, which is a fragment of S and no tree of it
+    np.testing.assert_allclose(found, rooted, rtol=0.02, atol=1e-4)
+
+
+def test_scores_are_exact_without_fragments() -> None:
+    model = ConstituencyModel.train(trees(), replace(options(Binarisation()), fragments=0.0))
+    expected = derived(model.members[0], WORDS)
+    weight = model.score(expected)
+    np.testing.assert_allclose(weight.sign * np.exp(weight.log), list(expected.values()), rtol=1e-10, atol=1e-15)
+    assert max(len(tree.children) for tree in expected) == 4  # of which there are several derivations
+
+
+def test_trees_beyond_the_grammar_have_weight_zero_among_others() -> None:
+    model = ConstituencyModel.train(trees(), options(Binarisation()))
+    given = list(parse_brackets("(S (A a) (B b)) (NEW (A a) (B b)) (S (Q a) (B b)) (S (A a) (B b))"))
+    weight = model.score(given)
+    assert weight.sign.tolist() == [1, 0, 0, 1]
+    assert weight.log[0] == weight.log[3] == model.score(given[:1]).log[0]
+
+
+def test_several_grammars_average_posteriors_and_probabilities() -> None:
+    settings = [options(binarisation) for binarisation in BINARISATIONS[:3]]
+    model = ConstituencyModel.train(trees(), settings)
+    alone = [ConstituencyModel((member,)) for member in model.members]
+    some = trees()[:5]
+    logs = np.array([one.score(some).log for one in alone])
+    np.testing.assert_allclose(model.score(some).log, np.log(np.exp(logs).mean(axis=0)), rtol=1e-10)
+    whole = np.array(model.posteriors(some[:1], WORDS)[0])
+    parts = np.array([one.posteriors(some[:1], WORDS)[0] for one in alone])
+    np.testing.assert_allclose(whole, parts.mean(axis=0), rtol=1e-10)
+    parses = model.parse_nbest(WORDS, 6)
+    assert len({parse.tree for parse in parses}) == len(parses) > 2
+    assert parses[0] == model.parse(WORDS)
+    assert all(parse.sign == 1 and np.isfinite(parse.log) for parse in parses[:1])
+
+
+def test_a_parser_without_grammars_is_refused() -> None:
+    with pytest.raises(ValueError, match="at least one grammar"):
+        ConstituencyModel(())
+
+
+def test_the_best_tree_has_the_most_gain() -> None:
+    model = ConstituencyModel.train(trees(), options(Binarisation()))
+    (member,) = model.members
+    posteriors = {
+        tree: float(np.sum(model.posteriors([tree], WORDS)[0])) for tree in derived(member, WORDS) if tree.label == "S"
+    }
+
+    def gain(tree: Phrase) -> float:
+        labelled = sum(1 for node in tree.nodes() if isinstance(node, Phrase) and not node.is_preterminal())
+        return posteriors[tree] - model.options.cost * labelled
+
+    best = model.parse(WORDS).tree
+    assert gain(best) == pytest.approx(max(map(gain, posteriors)), abs=1e-9)
+
+
+def test_posteriors_of_a_chain_count_for_each_of_its_labels() -> None:
+    gains = Gains([("S",), ("S", "VP"), ("X", "A")], cost=0.25)
+    found = Constituents(np.array([0, 0, 0]), np.array([2, 2, 1]), np.array([0, 1, 2]), np.array([0.5, 0.3, 0.9]))
+    assert gains.of(found) == pytest.approx([0.8 - 0.25, 0.8 + 0.3 - 0.5, 0.9 - 0.25 + 0.9])
+    assert gains.by_label(found)[0, 2, "S", False] == pytest.approx(0.8)
+    assert gains.at(found, np.array([0, 1]), np.array([2, 3]), np.array([-1, 0])) == pytest.approx([0.0, -0.25])
+
+
+def test_a_coarse_grammar_leaves_the_likely_part_of_a_forest() -> None:
+    model = ConstituencyModel.train(trees(), options(Binarisation(), coarse=2))
+    (member,) = model.members
+    assert member.grammar.coarse is not None
+    chart = member.chart(WORDS)
+    assert chart is not None
+    smaller = member.grammar.refined(*chart)
+    assert 0 < smaller.forest.n_edges <= chart.spans.forest.n_edges
+    assert model.parse(WORDS).sign == 1
+    assert preset("fast")[0].coarse > 0
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_pruning_keeps_what_is_above_the_threshold_and_reached(seed: int) -> None:
+    model = ConstituencyModel.train(trees(), options(Binarisation()))
+    chart = model.members[0].chart(WORDS)
+    assert chart is not None
+    forest = chart.spans.forest
+    weights = np.random.default_rng(seed).random(forest.n_edges)
+    kept = pruned(forest, weights, 0.7)
+    wanted = {int(root) for root in forest.root if weights[forest.start[root] : forest.start[root + 1]].sum() > 0.7}
+    wanted.add(max(forest.root, key=lambda root: weights[forest.start[root] : forest.start[root + 1]].sum()))
+    edges = set[int]()
+    for item in range(forest.n_items - 1, -1, -1):
+        if item in wanted:
+            own = range(forest.start[item], forest.start[item + 1])
+            chosen = [e for e in own if weights[e] > 0.7] or [max(own, key=lambda e: weights[e])]
+            edges |= set(chosen)
+            wanted |= {int(child) for e in chosen for child in (forest.left[e], forest.right[e]) if child >= 0}
+    assert set(kept.items.tolist()) == wanted and set(kept.edges.tolist()) == edges
+    np.testing.assert_array_equal(kept.forest.symbol, forest.symbol[kept.items])
+    for edge, old in enumerate(kept.edges):
+        assert kept.forest.rule[edge] == forest.rule[old]
+        for new, before in ((kept.forest.left, forest.left), (kept.forest.right, forest.right)):
+            assert (new[edge] < 0) == (before[old] < 0)
+            assert new[edge] < 0 or kept.items[new[edge]] == before[old]
