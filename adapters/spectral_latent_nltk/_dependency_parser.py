@@ -6,6 +6,7 @@ import math
 import os
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from nltk.parse import DependencyGraph
@@ -13,6 +14,7 @@ from nltk.parse.api import ParserI
 
 from spectral_latent.corpora import sentence_from_nltk
 from spectral_latent.dependency import DependencyModel, DependencyOptions, DependencySentence
+from spectral_latent.reranking import Reranker, best_parses
 from spectral_latent_nltk._graphs import ParseGraph
 from spectral_latent_nltk._tokens import pairs_of, tokens_of
 
@@ -70,34 +72,41 @@ class SpectralDependencyParser(ParserI):
             options = replace(options, estimator=replace(options.estimator, states=n_states))
         return cls(DependencyModel.train(_sentences(graphs), options, jobs=jobs))
 
-    def parse(self, sent: _Words | DependencyGraph, n_best: int = 1) -> Iterator[ParseGraph]:
+    def parse(
+        self, sent: _Words | DependencyGraph, n_best: int = 1, rerank: Reranker | None = None
+    ) -> Iterator[ParseGraph]:
         """Up to `n_best` different projective graphs of a sentence, the best first.
 
         The best has the largest expected number of right heads, so that log probabilities need not fall from graph to
-        graph.  `parse_one`, `parse_all` and `parse_sents` take `n_best` too.  Tokens without a tag, or with one that
-        the parser does not know, may have any; the log probability, which is that of words and tags, is then -inf.
+        graph.  Tokens without a tag, or with one that the parser does not know, may have any; the log probability,
+        which is that of words and tags, is then -inf.  With `rerank`, they are the best of 50 in the order of a
+        reranker; see `spectral_latent.reranking.load_reranker`.  `parse_one`, `parse_all` and `parse_sents` take these
+        too.
 
         Raises TypeError for a sentence that is neither of strings nor of pairs, and ValueError for n_best < 1.
         """
         sentence = _bare(sent)
-        parses = self.model.parse_nbest(sentence, n_best) if sentence.forms else []
+        search = partial(self.model.parse_nbest, sentence)
+        parses = best_parses(search, n_best, rerank) if sentence.forms else []
         return map(ParseGraph.of, parses)
 
-    def tagged_parse(self, sentence: _Words | DependencyGraph, n_best: int = 1) -> Iterator[ParseGraph]:
+    def tagged_parse(
+        self, sentence: _Words | DependencyGraph, n_best: int = 1, rerank: Reranker | None = None
+    ) -> Iterator[ParseGraph]:
         """The same as `parse`, by the name that NLTK's Stanford parsers have for sentences with tags."""
-        return self.parse(sentence, n_best)
+        return self.parse(sentence, n_best, rerank)
 
     def tagged_parse_sents(
-        self, sentences: Iterable[_Words | DependencyGraph], n_best: int = 1
+        self, sentences: Iterable[_Words | DependencyGraph], n_best: int = 1, rerank: Reranker | None = None
     ) -> Iterator[Iterator[ParseGraph]]:
         """The same as `parse_sents`, by the name that NLTK's Stanford parsers have for sentences with tags."""
-        return (self.parse(sentence, n_best) for sentence in sentences)
+        return (self.parse(sentence, n_best, rerank) for sentence in sentences)
 
     def parse_tagged_sents(
-        self, sentences: Iterable[_Words | DependencyGraph], n_best: int = 1
+        self, sentences: Iterable[_Words | DependencyGraph], n_best: int = 1, rerank: Reranker | None = None
     ) -> Iterator[Iterator[ParseGraph]]:
         """The same as `parse_sents`, by the name that NLTK's MaltParser has for sentences with tags."""
-        return self.tagged_parse_sents(sentences, n_best)
+        return self.tagged_parse_sents(sentences, n_best, rerank)
 
     def score(self, graph: DependencyGraph) -> float:
         """log2 |p̂| of the estimated probability of a graph with its words, as `logprob` of a parse; projective or not.

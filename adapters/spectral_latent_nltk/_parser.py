@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 
 from nltk.grammar import PCFG
 from nltk.parse.api import ParserI
@@ -13,6 +13,7 @@ from nltk.tree import Tree
 
 from spectral_latent.constituency import FALLBACK, ConstituencyModel, ConstituencyOptions, Phrase
 from spectral_latent.corpora import phrase_from_nltk
+from spectral_latent.reranking import Reranker, best_parses
 from spectral_latent_nltk._grammar import plain_pcfg
 from spectral_latent_nltk._tokens import tokens_of
 from spectral_latent_nltk._trees import ParseTree
@@ -62,16 +63,17 @@ class SpectralParser(ParserI):
             options = replace(options, estimator=replace(options.estimator, states=n_states))
         return cls(ConstituencyModel.train(_phrases(trees), options, jobs=jobs))
 
-    def parse(self, sent: Iterable[str], n_best: int = 1) -> Iterator[ParseTree]:
+    def parse(self, sent: Iterable[str], n_best: int = 1, rerank: Reranker | None = None) -> Iterator[ParseTree]:
         """Up to `n_best` different trees of a tokenised sentence, the best first.
 
         The best has the largest expected number of right constituents, so that log probabilities need not fall from
-        tree to tree.  `parse_one`, `parse_all` and `parse_sents` take `n_best` too.
+        tree to tree.  With `rerank`, they are the best of 50 in the order of a reranker; see
+        `spectral_latent.reranking.load_reranker`.  `parse_one`, `parse_all` and `parse_sents` take these too.
 
         Raises TypeError for a sentence that is not made of strings, and ValueError for n_best < 1.
         """
         tokens = tokens_of(sent)
-        parses = self.model.parse_nbest(tokens, n_best) if tokens else []
+        parses = best_parses(partial(self.model.parse_nbest, tokens), n_best, rerank) if tokens else []
         return map(ParseTree.of, parses)
 
     def grammar(self) -> PCFG:

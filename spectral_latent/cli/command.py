@@ -85,6 +85,11 @@ def main() -> None:
       spectral-latent train anchor nltk:brown -o anchors.safetensors
       spectral-latent anchors anchors.safetensors
 
+    \b
+    A reranker of the trees that any parser gives:
+      spectral-latent rerank train dev.nbest --gold dev.mrg --model wsj.safetensors -o reranker.safetensors
+      spectral-latent rerank apply reranker.safetensors new.nbest --model wsj.safetensors
+
     Exit status: 0 if all went well, 1 for data or models that cannot be used, 2 for a wrong command line.  Text is
     UTF-8 everywhere.
     """

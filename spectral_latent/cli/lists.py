@@ -22,7 +22,17 @@ if TYPE_CHECKING:
     from spectral_latent.reranking import NBest
     from spectral_latent.reranking.reranker import LatentModels
 
-__all__ = ["LISTS", "Lists", "load_models", "models_option", "read_lists", "scored", "sentences_option", "users_errors"]
+__all__ = [
+    "CANDIDATES",
+    "LISTS",
+    "Lists",
+    "load_models",
+    "models_option",
+    "read_lists",
+    "scored",
+    "sentences_option",
+    "users_errors",
+]
 
 LISTS = """\b
 LISTS is a file, or - for standard input, in one of these formats, which its first lines tell:
@@ -31,6 +41,7 @@ LISTS is a file, or - for standard input, in one of these formats, which its fir
   CoNLL-U or CoNLL-X with comments # sent_id, the same for all trees of a sentence, and # score,
   lists of heads: a line `# sent_id = N`, then a line `rank TAB score TAB heads` for each tree,
   JSON lines, as in {"sent_id": "1", "candidates": [{"tree": "(S ...)", "score": -1.5}]}, or with "heads"."""
+CANDIDATES = 50  # of a parser of this library, if nothing is said
 _HAS_HEADS = ("heads", "conllu")
 _NAMED = re.compile(r"([\w.-]+)=(.+)", re.DOTALL)
 

@@ -4,26 +4,23 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import click
 
 from spectral_latent.cli.inputs import sentences
-from spectral_latent.cli.lists import load_models, models_option, users_errors
+from spectral_latent.cli.lists import CANDIDATES, load_models, models_option, users_errors
 from spectral_latent.cli.models import is_dependency_parser, load_dependency_parser, load_parser
 from spectral_latent.cli.notes import Notes, quiet_option
 from spectral_latent.cli.tables import FORMATS, Format, tables
 
 if TYPE_CHECKING:
     from spectral_latent.constituency import Parse
-    from spectral_latent.reranking.own import Parser
-    from spectral_latent.reranking.reranker import Reranker
 
 __all__ = ["non_projective_option", "parse"]
 
 _T = TypeVar("_T")
-
-_CANDIDATES = 50
 
 non_projective_option = click.option(
     "--non-projective", is_flag=True, help="Find dependency trees whose arcs may cross."
@@ -53,7 +50,7 @@ non_projective_option = click.option(
     "--nbest-of",
     metavar="K",
     type=click.IntRange(min=1),
-    help=f"How many trees per sentence it chooses among, at most.  [default: {_CANDIDATES}]",
+    help=f"How many trees per sentence it chooses among, at most.  [default: {CANDIDATES}]",
 )
 @models_option
 @quiet_option
@@ -95,7 +92,7 @@ def parse(
         raise click.UsageError(f"{'--nbest-of' if nbest_of else '--model'} goes with --rerank")
     if rerank is not None and non_projective:
         raise click.UsageError("--non-projective finds one tree; leave out --rerank")
-    search = _Search(nbest, nbest_of or _CANDIDATES, rerank, models)
+    search = _Search(nbest, nbest_of or CANDIDATES, rerank, models)
     if is_dependency_parser(model):
         _dependencies(model, file, search, form, non_projective, notes)
     elif form or non_projective:
@@ -113,30 +110,19 @@ class _Search(NamedTuple):
     reranker: str | None
     models: tuple[str, ...]
 
-    def of(self, parser: Any) -> Callable[[Any], list[Any]]:
+    def of(self, parser: Any) -> Callable[[Any], Sequence[Any]]:
         """The function from a sentence to its parses."""
-        if self.reranker is None:
-            return lambda sentence: parser.parse_nbest(sentence, self.nbest)
-        from spectral_latent.reranking.own import reranked
+        from spectral_latent.reranking import best_parses, load_reranker
 
-        reranker = _loaded(self.reranker, self.models, parser)
+        reranker = None
+        if self.reranker is not None:
+            reranker = load_reranker(self.reranker, parser, load_models(self.models))
 
-        def best(sentence: Any) -> list[Any]:
+        def best(sentence: Any) -> Sequence[Any]:
             with users_errors():
-                return reranked(parser.parse_nbest(sentence, self.candidates), reranker)[: self.nbest]
+                return best_parses(partial(parser.parse_nbest, sentence), self.nbest, reranker, self.candidates)
 
         return best
-
-
-def _loaded(file: str, given: Sequence[str], parser: Parser) -> Reranker:
-    """A reranker, for which the parser is the latent model that is not given."""
-    from spectral_latent.reranking import PerceptronReranker
-    from spectral_latent.reranking.reranker import LATENT, Reranker, models_needed
-
-    models = dict(load_models(given))
-    if LATENT in models_needed(PerceptronReranker.load(file)):
-        models.setdefault(LATENT, parser)
-    return Reranker.load(file, models)
 
 
 def _phrases(model: str, file: str, search: _Search, notes: Notes) -> None:

@@ -12,6 +12,7 @@ import click
 
 from spectral_latent.cli.inputs import SOURCES, treebank
 from spectral_latent.cli.lists import (
+    CANDIDATES,
     LISTS,
     load_models,
     models_option,
@@ -26,11 +27,10 @@ from spectral_latent.cli.outputs import can_be_written, figures_table
 from spectral_latent.cli.tables import DEPENDENCY_SOURCES, dependency_entries
 
 if TYPE_CHECKING:
-    from spectral_latent.reranking.reranker import Reranker
+    from spectral_latent.reranking import Reranker
 
 __all__ = ["rerank"]
 
-_NBEST = 50
 _GOLD = f"{LISTS}\n\n{SOURCES}\n\n{DEPENDENCY_SOURCES}".replace("SOURCE", "GOLD")
 
 _gold_option = click.option(
@@ -97,13 +97,12 @@ def train(
     """Train a reranker, an averaged perceptron, on n-best lists and the right trees.
 
     Neither the parser that wrote the lists nor the models should have learnt from their sentences: on these they are
-    surer than on any others.  `rerank lists --folds` makes such lists of a parser's own training trees.
+    surer than on any others.
 
     Trees in brackets are scored by F1, as of EVALB; dependency trees by their right heads, punctuation left out.
     RERANKER does not hold the models: give the same --model to the commands that use it.
     """
-    from spectral_latent.reranking import PerceptronOptions
-    from spectral_latent.reranking.reranker import Reranker
+    from spectral_latent.reranking import PerceptronOptions, Reranker
 
     notes, begun = Notes(quiet), time.perf_counter()
     latent = load_models(models)
@@ -206,7 +205,7 @@ def features(
     the number of words.  Which rules and arcs are features depends on the lists; --like makes test data fit.
     """
     from spectral_latent.corpora.nbest_output import feature_map, svmlight
-    from spectral_latent.reranking.reranker import feature_table
+    from spectral_latent.reranking import feature_table
 
     if like is not None and no_templates:
         raise click.UsageError("--like says which features there are; leave out --no-templates")
@@ -228,7 +227,7 @@ def features(
 @click.option(
     "--nbest",
     metavar="K",
-    default=_NBEST,
+    default=CANDIDATES,
     show_default=True,
     type=click.IntRange(min=1),
     help="Trees per sentence, at most.",
@@ -243,14 +242,15 @@ def features(
 def lists(model: str, sources: tuple[str, ...], nbest: int, folds: int | None, quiet: bool) -> None:
     """Write the n-best lists of a parser of this library, for the sentences of gold trees.
 
-    The output has lines `score TAB tree`, or is CoNLL-U; the scores are log |p|.
+    The output has lines `score TAB tree`, or is CoNLL-U; the scores are log |p|.  With --folds, the trees may be those
+    that MODEL learnt from.  Train on such lists without --model, which would have learnt from them: the score is there.
     """
     from spectral_latent.corpora.nbest_output import write_nbest
-    from spectral_latent.reranking.own import jackknifed_lists, own_lists
+    from spectral_latent.reranking import jackknifed_lists, own_lists
 
     is_dependency = is_dependency_parser(model)
     parser: Any = load_dependency_parser(model) if is_dependency else load_parser(model)
-    trees = _trees(sources, is_dependency)
+    trees = _trees(sources, is_dependency, folds is not None)
     if folds is None:
         found = Notes(quiet).progress(own_lists(parser, trees, nbest), "Parsing", len(trees))
     else:
@@ -259,14 +259,15 @@ def lists(model: str, sources: tuple[str, ...], nbest: int, folds: int | None, q
     _echo(write_nbest(found, "conllu" if is_dependency else "trees"))
 
 
-def _trees(sources: tuple[str, ...], is_dependency: bool) -> list[Any]:
+def _trees(sources: tuple[str, ...], is_dependency: bool, are_learnt: bool) -> list[Any]:
+    """Gold trees; dependency trees that are learnt have one root each."""
     if is_dependency:
-        return [entry.rooted().sentence for entry in dependency_entries(sources)]
+        return [(entry.rooted() if are_learnt else entry.tree()).sentence for entry in dependency_entries(sources)]
     return list(treebank(sources))
 
 
 def _loaded(reranker: str, models: tuple[str, ...]) -> Reranker:
-    from spectral_latent.reranking.reranker import Reranker
+    from spectral_latent.reranking import Reranker
 
     return Reranker.load(reranker, load_models(models))
 

@@ -141,13 +141,7 @@ class PhraseGrammar:
         if k == 1:
             best = best_derivation(forest, weights)
             return [] if best is None else phrases([best])
-        wanted = k
-        while True:  # a tree may have several derivations
-            derivations = k_best_derivations(forest, weights, wanted)
-            distinct = list({tree.bracketed(): tree for tree in reversed(phrases(derivations))}.values())[::-1]
-            if len(distinct) >= k or len(derivations) < wanted:
-                return distinct[:k]
-            wanted *= 2
+        return list(dict.fromkeys(phrases(k_best_derivations(forest, weights, k, self.chain_of[forest.symbol]))))
 
     def tags(self, words: Sequence[str]) -> list[str]:
         """The most frequent tag of each word."""

@@ -1,10 +1,12 @@
 """Dependency trees: the latent dependency grammar, and the estimators of Dhillon et al. (2012)."""
 
+from spectral_latent.dependency.arc_features import TaggedTree
 from spectral_latent.dependency.conversion import Attachment, Label
 from spectral_latent.dependency.embeddings import cca_embeddings, dependency_bigrams
 from spectral_latent.dependency.model import DependencyBank, DependencyModel, DependencyOptions, DependencyParse
 from spectral_latent.dependency.observable import corrected_operators, paper_operators
 from spectral_latent.dependency.observations import Observations
+from spectral_latent.dependency.relations import RelationModel, RelationOptions
 from spectral_latent.dependency.sentence import DependencySentence
 
 __all__ = [
@@ -16,6 +18,9 @@ __all__ = [
     "DependencySentence",
     "Label",
     "Observations",
+    "RelationModel",
+    "RelationOptions",
+    "TaggedTree",
     "cca_embeddings",
     "corrected_operators",
     "dependency_bigrams",

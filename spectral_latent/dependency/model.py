@@ -7,10 +7,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import chain
-from typing import Literal, NamedTuple, get_args
+from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 
+from spectral_latent.dependency.arc_features import TaggedTree
 from spectral_latent.dependency.conversion import (
     Attachment,
     Label,
@@ -21,6 +22,7 @@ from spectral_latent.dependency.conversion import (
 )
 from spectral_latent.dependency.features import dependency_features
 from spectral_latent.dependency.forests import ArcMarginals, arc_marginals, headed, k_best_heads, maximum_heads
+from spectral_latent.dependency.relations import RelationModel
 from spectral_latent.dependency.sentence import DependencySentence
 from spectral_latent.estimation import EstimationError, Listener, RuleCounts, silent
 from spectral_latent.grammar import GrammarData, GrammarOptions, LatentGrammar
@@ -76,11 +78,13 @@ class DependencyBank:
     """Dependency trees made ready for estimation: what every model learnt from them shares.
 
     labels: what each symbol stands for.
+    relations: what tells the relations of arcs; None if none are annotated.
     """
 
     options: DependencyOptions
     labels: list[Label]
     grammar: GrammarData
+    relations: RelationModel | None
 
     @staticmethod
     def of(sentences: Iterable[DependencySentence], options: DependencyOptions) -> DependencyBank:
@@ -106,11 +110,13 @@ class DependencyBank:
         opens = np.isin(trees.terminal[trees.is_leaf], first)
         family, unseen = _family(labels.names, names), _unseen_rules(trees, labels.names, options)
         grammar = GrammarData.of(converted.over(word), features, forms.names, opens, names, family, options, unseen)
-        return DependencyBank(options, labels.names, grammar)
+        tagged = [_tagged_tree(sentence, options) for sentence in sentences]
+        relations = RelationModel.train(tagged, [sentence.relations for sentence in sentences])
+        return DependencyBank(options, labels.names, grammar, relations)
 
     def model(self, operators: ObservableOperators) -> DependencyModel:
         """The parser with these latent operators."""
-        return DependencyModel(self.options, self.labels, self.grammar.grammar(operators))
+        return DependencyModel(self.options, self.labels, self.grammar.grammar(operators), self.relations)
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,6 +124,7 @@ class DependencyModel:
     """A latent dependency grammar: it scores trees, and parses words with or without tags.
 
     labels: what each symbol of the grammar stands for.
+    relations: what tells the relations of the arcs that are found, which else have none.
 
     >>> def tree(words, tags, heads): return DependencySentence.of(words, tags)._replace(heads=heads)
     >>> trees = [tree(["big", noun, verb], ["JJ", "NNS", "VBP"], (2, 3, 0))
@@ -130,6 +137,7 @@ class DependencyModel:
     options: DependencyOptions
     labels: list[Label]
     grammar: LatentGrammar
+    relations: RelationModel | None = None
 
     @staticmethod
     def train(
@@ -144,7 +152,8 @@ class DependencyModel:
         Raises EstimationError if there are none, or one is no tree with one root, or tags are missing from some words.
         """
         bank = DependencyBank.of(sentences, options or DependencyOptions())
-        return DependencyModel(bank.options, bank.labels, bank.grammar.estimate(jobs=jobs, listener=listener))
+        grammar = bank.grammar.estimate(jobs=jobs, listener=listener)
+        return DependencyModel(bank.options, bank.labels, grammar, bank.relations)
 
     @cached_property
     def _head_is_right(self) -> BoolArray:
@@ -242,7 +251,7 @@ class DependencyModel:
         return np.where(weights > _LEAST, weights, 0.0)
 
     def _parses(self, sentence: DependencySentence, found: Sequence[tuple[int, ...]]) -> list[DependencyParse]:
-        trees = [sentence._replace(heads=heads) for heads in found]
+        trees = self._labelled([sentence._replace(heads=heads) for heads in found])
         weight = self.score(trees)
         return [
             DependencyParse(tree, int(sign), float(log))
@@ -252,7 +261,14 @@ class DependencyModel:
     def _fallback(self, sentence: DependencySentence) -> DependencyParse:
         """The flat tree whose root is the first word."""
         heads = (0, *[1] * (len(sentence.forms) - 1))
-        return DependencyParse(sentence._replace(heads=heads), 0, -np.inf, is_fallback=True)
+        return DependencyParse(self._labelled([sentence._replace(heads=heads)])[0], 0, -np.inf, is_fallback=True)
+
+    def _labelled(self, trees: Sequence[DependencySentence]) -> list[DependencySentence]:
+        """The trees with the likeliest relations, or without any."""
+        if self.relations is None:
+            return [tree._replace(relations=(_BLANK,) * len(tree.forms)) for tree in trees]
+        found = self.relations.relations([_tagged_tree(tree, self.options) for tree in trees])
+        return [tree._replace(relations=relations) for tree, relations in zip(trees, found, strict=True)]
 
     def score(self, sentences: Iterable[DependencySentence]) -> Weight:
         """Estimated probabilities p̂ of trees with their words, as sign and log; projective or not.
@@ -269,8 +285,12 @@ class DependencyModel:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the model to one file, whole or not at all."""
-        settings = {"kind": _KIND, "labels": [list(label) for label in self.labels]}
-        save_model(path, self.grammar.arrays(), settings | self.grammar.settings())
+        settings: dict[str, Any] = {"kind": _KIND, "labels": [list(label) for label in self.labels], "relations": None}
+        arrays = self.grammar.arrays()
+        if self.relations is not None:
+            settings["relations"] = self.relations.settings()
+            arrays |= self.relations.arrays()
+        save_model(path, arrays, settings | self.grammar.settings())
 
     @staticmethod
     def load(path: str | os.PathLike[str]) -> DependencyModel:
@@ -284,7 +304,10 @@ class DependencyModel:
                 raise ValueError("a label stands twice")
             options = options_from(DependencyOptions, settings["options"])
             family = _family(labels, settings["tags"])
-            return DependencyModel(options, labels, LatentGrammar.from_arrays(arrays, settings, family, options))
+            grammar = LatentGrammar.from_arrays(arrays, settings, family, options)
+            about = settings["relations"]
+            relations = None if about is None else RelationModel.from_arrays(arrays, about)
+            return DependencyModel(options, labels, grammar, relations)
         except ModelFileError as error:
             raise ModelFileError(f"{path}: {error}") from None
         except (KeyError, TypeError, ValueError, AttributeError) as error:
@@ -293,6 +316,10 @@ class DependencyModel:
 
 def _tags(sentence: DependencySentence, options: DependencyOptions) -> tuple[str, ...]:
     return sentence.xpos if options.tags == "xpos" else sentence.upos
+
+
+def _tagged_tree(sentence: DependencySentence, options: DependencyOptions) -> TaggedTree:
+    return TaggedTree(getattr(sentence, options.words), _tags(sentence, options), sentence.heads or ())
 
 
 def _with_annotated_tags(sentences: Sequence[DependencySentence], options: DependencyOptions) -> DependencyOptions:

@@ -1,48 +1,38 @@
-"""The relations of a dependency tree: a log-linear classifier of its arcs, once the tree is known.
+"""The relations of a dependency tree's arcs, by a log-linear classifier, once the tree is known.
 
 | here | meaning |
 | --- | --- |
-| place | words are numbered through all sentences; before each sentence is the place of its root, and one ends it all |
-| d, g | places of a dependant and of its governor |
-| column | one integer per arc: an attribute (tag, word, ...) of a place near the arc, or a property of the arc |
-| template | a tuple of columns; it fires one feature at every arc, named by their values |
-| n_f | arcs of the treebank with feature f; its value is n_f^(−1/4) where it fires |
-| W, P(a \\| arc) | `weights` (F, K), with the values multiplied in; see `lexicon.log_linear` |
+| f, n_f | a feature of an arc, see `arc_features`, and its count in training; its value is n_f^(−1/4) |
+| a, K | a relation, and their number |
+| W, P(a \\| arc) | weights, by which the values are multiplied, and probabilities; see `lexicon.log_linear` |
 
-Places have the number 0 in all attributes if no word is there, so that what is missing needs no case of its own.  The
-values stand between two evils: with indicators the optimum is far away for L-BFGS, because features are as different
-as their counts, and with n_f^(−1/2), which makes them alike, the penalty leaves nothing of frequent features.
+The values are a compromise: if they were 1, L-BFGS would take long, because counts, and so the curvatures of the loss,
+differ so much; n_f^(−1/2) makes curvatures equal, but then the penalty holds frequent features back as much as rare
+ones.  A feature has weights for those relations only that it was seen with.
 
-Relations in a second stage, by features of arcs, siblings, context and children: McDonald, Lerman and Pereira (2006),
-Multilingual dependency analysis with a two-stage discriminative parser, section 3.
+Relations in a second stage: McDonald, Lerman and Pereira (2006), Multilingual dependency analysis with a two-stage
+discriminative parser, section 3.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, islice
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from spectral_latent.lexicon.log_linear import Float32Array, log_linear_weights, log_softmax
-from spectral_latent.trees import BoolArray, FloatArray, IntArray, Vocabulary
+from spectral_latent.dependency.arc_features import ArcFeatures, TaggedTree
+from spectral_latent.lexicon.log_linear import log_linear_weights, log_softmax
+from spectral_latent.trees import BoolArray, FloatArray, IntArray, matches
 
-__all__ = ["RelationModel", "RelationOptions", "TaggedTree"]
+__all__ = ["RelationModel", "RelationOptions"]
 
 _BLANK = "_"
-_MOST = 3  # children on one side; more are not told apart
-_FARTHEST = 7  # distance by magnitude
-
-# a column is `property` of the arc, or `attribute.place`; see `_properties`, `_attributes` and `_places`
-_TEMPLATES = tuple(
-    tuple(line.split())
-    for line in """
-    """.strip().splitlines()
-)
+_PREFIX = "relations."
 
 
 @dataclass(frozen=True)
@@ -54,21 +44,129 @@ class RelationOptions:
     least: features that fewer arcs have are left out.
     """
 
-    penalty: float = 0.05
-    iterations: int = 12
-    least: int = 3
+    penalty: float = 0.1
+    iterations: int = 15
+    least: int = 2
 
 
-class TaggedTree(NamedTuple):
-    """What relations are told from; heads as in `DependencySentence`, at most one of them 0 at a time."""
+class _Weights(NamedTuple):
+    """Those that are not 0 (P,), sorted by feature."""
 
-    words: Sequence[str]
-    tags: Sequence[str]
-    heads: Sequence[int]
+    feature: IntArray
+    relation: IntArray
+    weight: FloatArray
 
 
-class _Column(NamedTuple):
-    """Values (n,) from 0 to size - 1."""
+class RelationModel:
+    """P(a | arc) of the arcs of known trees.
 
-    value: IntArray
-    size: int
+    names: the K relations.
+
+    >>> trees = [TaggedTree(["dogs", "chase", "cats"], ["N", "V", "N"], (2, 0, 2))] * 2
+    >>> model = RelationModel.train(trees, [("nsubj", "root", "obj")] * 2)
+    >>> model.relations([TaggedTree(["mice", "sleep"], ["N", "V"], (2, 0))])
+    [('nsubj', 'root')]
+    """
+
+    def __init__(self, features: ArcFeatures, names: Sequence[str], weights: _Weights, possible: BoolArray) -> None:
+        """possible: (2, K) whether a relation may be that of an arc from a word, and from the root."""
+        self._features = features
+        self.names = list(names)
+        self._weights = weights
+        self._possible = possible
+
+    @staticmethod
+    def train(
+        trees: Sequence[TaggedTree], relations: Sequence[Sequence[str]], options: RelationOptions | None = None
+    ) -> RelationModel | None:
+        """Learn from arcs whose relation is not `_`; None if there are none.
+
+        Raises ValueError if a sentence has not one tag, one head and one relation a word, or a head is neither 0 nor a
+        word.
+        """
+        for number, (tree, given) in enumerate(zip(trees, relations, strict=True), start=1):
+            if len(tree.words) != len(given):
+                counts = f"{len(tree.words)} words and {len(given)} relations"
+                raise ValueError(f"sentence {number} has {counts}; give each word one, or `_`")
+        every = list(chain.from_iterable(relations))
+        names = sorted(set(every) - {_BLANK})
+        if not names:
+            return None
+        number_of = {name: number for number, name in enumerate(names)}
+        label = np.array([number_of.get(name, -1) for name in every])
+        annotated = label >= 0
+        label, known = label[annotated], ArcFeatures.known(trees)
+        weights = _fit(known.of(trees)[annotated], np.eye(len(names))[label], options or RelationOptions())
+        possible = np.zeros((2, len(names)), dtype=np.bool_)
+        possible[_from_root(trees)[annotated], label] = True
+        return RelationModel(known, names, weights, possible | ~possible.any(axis=1, keepdims=True))
+
+    def posterior(self, trees: Sequence[TaggedTree]) -> FloatArray:
+        """P(a | arc) (n, K) of the arcs to all words, in their order.
+
+        It is 0 for relations that were never seen at an arc from the root, if this is one, or else at one from a word.
+        Raises ValueError if a sentence has not one tag and one head a word, or a head is neither 0 nor a word.
+        """
+        posterior: FloatArray = np.exp(log_softmax(self._scores(trees)))
+        return posterior
+
+    def relations(self, trees: Sequence[TaggedTree]) -> list[tuple[str, ...]]:
+        """The likeliest relation of the arc to each word.  Raises ValueError as `posterior` does."""
+        best = iter([self.names[label] for label in self._scores(trees).argmax(axis=1).tolist()])
+        return [tuple(islice(best, len(tree.words))) for tree in trees]
+
+    def _scores(self, trees: Sequence[TaggedTree]) -> FloatArray:
+        """φ·W (n, K); -inf where a relation is not possible."""
+        features, size = self._features.of(trees), len(self.names)
+        row, which = matches(self._weights.feature, features.ravel())
+        cell = which // features.shape[1] * size + self._weights.relation[row]
+        scores = np.bincount(cell, self._weights.weight[row], minlength=len(features) * size).reshape(-1, size)
+        return np.where(self._possible[_from_root(trees)], scores, -np.inf)
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """The numbers of the model, for a file; named `relations.field`."""
+        fields = {**self._weights._asdict(), "possible": self._possible}
+        return {_PREFIX + name: array for name, array in fields.items()}
+
+    def settings(self) -> dict[str, Any]:
+        """What else a file needs."""
+        return {"tags": self._features.tags.names, "words": self._features.words.names, "names": self.names}
+
+    @staticmethod
+    def from_arrays(arrays: Mapping[str, NDArray[Any]], settings: Mapping[str, Any]) -> RelationModel:
+        """The inverse of `arrays`, among others, and `settings`.
+
+        Raises ValueError, KeyError or TypeError if they are no model.
+        """
+        *columns, possible = (arrays[_PREFIX + name] for name in (*_Weights._fields, "possible"))
+        weights = _Weights(*columns)
+        names = settings["names"]
+        sound = (
+            all(isinstance(name, str) for key in ("tags", "words", "names") for name in settings[key])
+            and [*map(str, (array.dtype for array in (*weights, possible)))] == ["int64", "int64", "float64", "bool"]
+            and len({array.shape for array in weights}) == weights.feature.ndim == 1
+            and bool((np.diff(weights.feature) >= 0).all() and np.isfinite(weights.weight).all())
+            and bool(((weights.relation >= 0) & (weights.relation < len(names))).all())
+            and possible.shape == (2, len(names))
+            and bool(possible.any(axis=1).all())
+        )
+        if not sound:
+            raise ValueError("arrays of no classifier of relations")
+        return RelationModel(ArcFeatures(settings["tags"], settings["words"]), names, weights, possible)
+
+
+def _from_root(trees: Sequence[TaggedTree]) -> IntArray:
+    """1 for an arc from the root, 0 for one from a word (n,)."""
+    return np.array([int(head == 0) for tree in trees for head in tree.heads], dtype=np.int64)
+
+
+def _fit(features: IntArray, target: FloatArray, options: RelationOptions) -> _Weights:
+    """From features (n, T) and relations (n, K) of arcs."""
+    kept, count = np.unique(features, return_counts=True)
+    frequent = count >= options.least
+    kept, value = kept[frequent], count[frequent] ** -0.25
+    column, which = matches(kept, features.ravel())
+    phi = sparse.csr_array((value[column], (which // features.shape[1], column)), shape=(len(features), len(kept)))
+    weights = log_linear_weights(phi, target, options.penalty, options.iterations, supported=True)
+    feature, relation = np.nonzero(weights)
+    return _Weights(kept[feature], relation, weights[feature, relation] * value[feature])

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from spectral_latent.constituency import FALLBACK, Phrase
+from spectral_latent.constituency.cleaning import EMPTY_TAG
 from spectral_latent.dependency import DependencySentence
 from spectral_latent.evaluation.attachment import AttachmentScore, score_attachments
 from spectral_latent.evaluation.brackets import BracketScores, score_brackets
@@ -70,12 +71,17 @@ def score_phrase_lists(lists: Sequence[NBest], gold: Sequence[GoldTree]) -> Cand
     """
     _require_same_words(lists, [tuple(sentence.words) for sentence in gold])
     rows: list[list[BracketScores]] = []
-    for each, (tree, words) in zip(lists, gold, strict=True):
-        flat = Phrase(FALLBACK, tuple(Phrase("X", (word,)) for word in words))
-        trees = [found for found, *_ in each.candidates if isinstance(found, Phrase)] or [flat]
+    for each, (tree, _) in zip(lists, gold, strict=True):
+        trees = [found for found, *_ in each.candidates if isinstance(found, Phrase)] or [_flat(tree)]
         rows.append([score_brackets([(tree, found)]) for found in trees])
     worth = [[len(tree.words) * score.f1 / 100 for score in row] for tree, row in zip(gold, rows, strict=True)]
     return CandidateScores(lambda score: score.f1, _of_candidates(lists, worth), list(rows))
+
+
+def _flat(gold: Phrase) -> Phrase:
+    """The words under one label with their gold tags, by which EVALB knows what is punctuation."""
+    nodes = (node for node in gold.nodes() if isinstance(node, Phrase) and node.is_preterminal())
+    return Phrase(FALLBACK, tuple(node for node in nodes if node.label != EMPTY_TAG))
 
 
 def _of_candidates(lists: Sequence[NBest], rows: Iterable[Sequence[float]]) -> FloatArray:

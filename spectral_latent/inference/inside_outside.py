@@ -61,7 +61,7 @@ class Weight(NamedTuple):
         """The arithmetic means of numbers in the same places.
 
         >>> Weight.mean([Weight.of(np.array([0.5, 0.25]), np.array([9, 0])), Weight.of(-np.ones(2), np.zeros(2, int))])
-        Weight(sign=array([ 1, -1]), log=array([ 4.84812273, -0.98082925]))
+        Weight(sign=array([ 1, -1]), log=array([ 4.84811636, -0.98082925]))
         """
         logs = np.stack([weight.log for weight in weights])
         top = np.maximum(logs.max(axis=0), -1e300)

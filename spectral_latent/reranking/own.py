@@ -86,7 +86,8 @@ def own_lists(model: Parser, trees: Iterable[Tree], k: int) -> Iterator[NBest]:
 def jackknifed_lists(model: Parser, trees: Sequence[Tree], k: int, folds: int) -> list[NBest]:
     """The same by models that did not learn from the sentences, with the options of this one; see `jackknifed`.
 
-    What a reranker can be trained on where there are no trees but those that the parser learnt from.
+    What a reranker can be trained on where there are no trees but those that the parser learnt from.  The model itself
+    is then no latent model of that reranker, for it did learn from them; log |p̂| of the others is among the features.
 
     >>> gold = [Phrase("S", (Phrase("NN", (noun,)), Phrase("VB", ("run",)))) for noun in ("cats", "dogs", "men")]
     >>> found = jackknifed_lists(ConstituencyModel.train(gold), gold, k=5, folds=3)

@@ -10,14 +10,14 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from spectral_latent.constituency import ConstituencyModel
-from spectral_latent.dependency import DependencyModel
+from spectral_latent.dependency import DependencyModel, DependencySentence
 from spectral_latent.operators import ModelFileError
 from spectral_latent.reranking.candidates import NBest
 from spectral_latent.reranking.features import BaseFeatures, ListTransformer
@@ -33,7 +33,8 @@ LatentModels: TypeAlias = Mapping[str, ConstituencyModel | DependencyModel]
 
 LATENT = "latent"  # the name of a model that has no other
 _BASE = "base"
-_TEMPLATES = ("siblings", "grandparent", "rule", "parent-rule", "heads")
+_OF_DEPENDENCIES = ("siblings", "grandparent")
+_TEMPLATES = (*_OF_DEPENDENCIES, "rule", "parent-rule", "heads")
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,6 +89,7 @@ class Reranker:
         events = [name for name in names if group_of(name) in _TEMPLATES]
         parts: list[ListTransformer] = [BaseFeatures(len(scores)), *_latent(self.models)]
         if events:
+            _require_formalism(lists, has_heads=group_of(events[0]) in _OF_DEPENDENCIES)
             parts.append(TreeTemplates(vocabulary=events))
         return _together(part.table(lists) for part in parts).aligned(names)
 
@@ -139,6 +141,13 @@ def feature_table(lists: Sequence[NBest], models: LatentModels, *, templates: bo
             raise ValueError(f"a latent model cannot be named {name!r}; give a name without colons such as latent")
     parts: list[ListTransformer] = [BaseFeatures(), *_latent(models), *([TreeTemplates()] if templates else [])]
     return _together(part.fit_table(lists) for part in parts)
+
+
+def _require_formalism(lists: Sequence[NBest], has_heads: bool) -> None:
+    for tree, *_ in chain.from_iterable(each.candidates for each in lists):
+        if isinstance(tree, DependencySentence) != has_heads:
+            learnt, given = ("dependencies", "phrases") if has_heads else ("phrases", "dependencies")
+            raise ValueError(f"{given} for a reranker of {learnt}; give it n-best lists of {learnt}")
 
 
 def _latent(models: LatentModels) -> list[LatentFeatures]:

@@ -5,6 +5,7 @@ import math
 from collections.abc import Callable, Iterable
 from typing import Any
 
+import numpy as np
 import pytest
 from nltk.parse import DependencyEvaluator, DependencyGraph
 
@@ -12,6 +13,7 @@ from spectral_latent.corpora import sentence_from_nltk
 from spectral_latent.dependency import DependencyModel, DependencyOptions
 from spectral_latent.estimation import EstimatorOptions
 from spectral_latent.evaluation import AttachmentScore, score_attachments
+from spectral_latent.reranking import PerceptronOptions, PerceptronReranker, Reranker
 from spectral_latent_nltk import ParseGraph, SpectralDependencyParser
 from tests.conformance.parsers import DependencyGraphConformance
 
@@ -55,6 +57,22 @@ class TestSpectralDependencyParser(DependencyGraphConformance):
 @pytest.fixture(scope="module")
 def parser() -> SpectralDependencyParser:
     return SpectralDependencyParser.train(treebank(), n_states=4)
+
+
+def test_reranked() -> None:
+    """A reranker that puts the last first, of the 50 best graphs, whatever the number asked for."""
+    lines = "They PRP 2\nsee VBP 0\ndogs NNS 2\nwith IN {}\neyes NNS 4\n. . 2"
+    parser = SpectralDependencyParser.train((DependencyGraph(lines.format(head)) for head in (2, 2, 3)), n_states=2)
+    sentence = pairs_of(DependencyGraph(lines.format(2)))
+    names, weights = ("base:rank", "base:score", "base:score-per-word"), np.array([1.0, 0.0, 0.0])
+    reranker = Reranker(PerceptronReranker(PerceptronOptions(), names, weights, np.zeros(21), 1, 1.0))
+    heads = [heads_of(graph) for graph in parser.parse(sentence, 50)]
+    assert len(heads) > 1
+    for method in (parser.parse, parser.tagged_parse):
+        assert [heads_of(graph) for graph in method(sentence, 50, reranker)] == heads[::-1]
+    for several in (parser.parse_sents, parser.tagged_parse_sents, parser.parse_tagged_sents):
+        ((graph,),) = several([sentence], rerank=reranker)
+        assert heads_of(graph) == heads[-1]
 
 
 def test_learns_the_trees(parser: SpectralDependencyParser) -> None:

@@ -5,6 +5,7 @@ import math
 from collections.abc import Callable, Iterable
 from typing import Any
 
+import numpy as np
 import pytest
 from nltk.grammar import Nonterminal, ProbabilisticProduction
 from nltk.parse import ViterbiParser
@@ -12,6 +13,7 @@ from nltk.tree import ParentedTree, Tree
 
 from spectral_latent.constituency import Binarisation, ConstituencyOptions
 from spectral_latent.estimation import EstimatorOptions
+from spectral_latent.reranking import PerceptronOptions, PerceptronReranker, Reranker
 from spectral_latent_nltk import FALLBACK, ParseTree, SpectralParser
 from tests.conformance.parsers import ProbabilisticTreeConformance
 
@@ -87,6 +89,22 @@ def test_settings() -> None:
 def test_what_cannot_be_learnt_from(trees: Any, error: type[Exception], message: str) -> None:
     with pytest.raises(error, match=message):
         SpectralParser.train(trees)
+
+
+def test_reranked() -> None:
+    """A reranker that puts the last first, of the 50 best trees, whatever the number asked for."""
+    other = Tree.fromstring("(S (NP (PRP They)) (VP (VBP see) (NP (NNS dogs)) (PP (IN with) (NP (NNS eyes)))) (. .))")
+    parser = SpectralParser.train([*treebank(), other])
+    sentence = other.leaves()
+    weights = np.array([1.0, 0.0, 0.0])
+    names = ("base:rank", "base:score", "base:score-per-word")
+    reranker = Reranker(PerceptronReranker(PerceptronOptions(), names, weights, np.zeros(21), 1, 1.0))
+    trees = parser.parse_all(sentence, n_best=50)
+    assert len(trees) > 1
+    assert parser.parse_all(sentence, n_best=50, rerank=reranker) == trees[::-1]
+    assert parser.parse_one(sentence, rerank=reranker) == trees[-1]
+    assert [list(parses) for parses in parser.parse_sents([sentence], rerank=reranker)] == [trees[-1:]]
+    assert parser.parse_one([], rerank=reranker) is None
 
 
 def test_n_best() -> None:

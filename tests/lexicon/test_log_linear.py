@@ -56,3 +56,22 @@ def test_more_iterations_lower_the_loss() -> None:
     features, target = sparse.csr_array(rng.random((30, 5))), np.eye(3)[rng.integers(0, 3, 30)]
     losses = [penalised_loss(log_linear_weights(features, target, 0.1, n), features, target, 0.1)[0] for n in (1, 3, 9)]
     assert losses == sorted(losses, reverse=True) and losses[0] > losses[2]
+
+
+def test_supported_weights_alone_are_where_their_gradient_is_zero() -> None:
+    rng = np.random.default_rng(2)
+    features = sparse.csr_array(rng.random((25, 6)) * (rng.random((25, 6)) < 0.3))
+    target = np.eye(4)[rng.integers(0, 4, 25)]
+    supported = (features.T @ target) > 0
+    assert 0.3 < supported.mean() < 0.9
+    weights = log_linear_weights(features, target, 0.1, 300, supported=True)
+    np.testing.assert_array_equal(weights != 0, supported)
+    gradient = penalised_loss(weights, features, target, 0.1)[1]
+    assert np.abs(gradient[supported]).max() < 0.01 < np.abs(gradient[~supported]).max()
+
+
+def test_where_everything_is_supported_it_makes_no_difference() -> None:
+    rng = np.random.default_rng(3)
+    features, target = sparse.csr_array(rng.random((20, 4))), rng.random((20, 3))
+    free, supported = (log_linear_weights(features, target, 0.5, 20, supported=flag) for flag in (False, True))
+    np.testing.assert_array_equal(free, supported)

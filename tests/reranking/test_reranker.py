@@ -5,12 +5,16 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from spectral_latent.constituency import ConstituencyModel, Phrase
+from spectral_latent.dependency import DependencySentence
 from spectral_latent.operators import ModelFileError
 from spectral_latent.reranking import Candidate, NBest
 from spectral_latent.reranking.own import best_parses, jackknifed_lists, load_reranker, nbest_of_parses, own_lists
 from spectral_latent.reranking.reranker import Reranker, feature_table, models_needed
+from tests.reranking.nbest_lists import phrase_lists
 
 NOUNS = ("cats", "dogs", "mice", "men", "oxen", "sheep")
 
@@ -26,9 +30,13 @@ LISTS = [
 GAINS = [0, 1] * len(NOUNS)
 
 
+MODEL = ConstituencyModel.train([*GOLD, tree("VB", "cats")])
+RERANKER = Reranker.train(LISTS, GAINS, {"latent": MODEL})
+
+
 @pytest.fixture(scope="module")
 def model() -> ConstituencyModel:
-    return ConstituencyModel.train([*GOLD, tree("VB", "cats")])
+    return MODEL
 
 
 @pytest.mark.parametrize("templates", [False, True])
@@ -67,6 +75,20 @@ def test_empty_lists_and_no_lists(model: ConstituencyModel) -> None:
     assert len(reranker.ranking(nothing)) == 0
 
 
+@given(st.lists(phrase_lists(), max_size=4))
+def test_any_lists_of_phrases(lists: list[NBest]) -> None:
+    """Symbols and words never seen, impossible trees, lists of one tree or none."""
+    table = RERANKER.table(lists)
+    expected = table.values.toarray() @ RERANKER.perceptron.weights
+    for number, (each, place, other) in enumerate(
+        zip(lists, RERANKER.rerank(lists), RERANKER.rescored(lists), strict=True)
+    ):
+        scores = expected[table.start[number] : table.start[number + 1]]
+        assert place == -1 if not len(each) else scores[place] == pytest.approx(scores.max(), rel=1e-9)
+        assert [tree for tree, *_ in other.candidates] == [tree for tree, *_ in each.candidates]
+        np.testing.assert_allclose([score for _, score, _ in other.candidates], scores, rtol=1e-9)
+
+
 def test_models_must_be_those_of_training(model: ConstituencyModel, tmp_path: Path) -> None:
     reranker = Reranker.train(LISTS, GAINS, {"a": model})
     assert models_needed(reranker.perceptron) == {"a"}
@@ -74,6 +96,18 @@ def test_models_must_be_those_of_training(model: ConstituencyModel, tmp_path: Pa
     for models, message in (({}, "needs latent models named a"), ({"a": model, "b": model}, "no features .* named b")):
         with pytest.raises(ModelFileError, match=f"file: .*{message}"):
             Reranker.load(tmp_path / "file", models)
+
+
+def test_lists_of_another_formalism() -> None:
+    words = DependencySentence.of(["cats", "run"], ["NN", "VB"])
+    heads = [NBest.of([Candidate(words._replace(heads=(0, 1)), -1.0), Candidate(words._replace(heads=(2, 0)), -2.0)])]
+    of_heads, of_phrases = (Reranker.train(lists * 6, [0, 1] * 6 * len(lists), {}) for lists in (heads, LISTS))
+    with pytest.raises(ValueError, match="phrases for a reranker of dependencies"):
+        of_heads.rerank(LISTS)
+    with pytest.raises(ValueError, match="dependencies for a reranker of phrases"):
+        of_phrases.rerank(heads)
+    with pytest.raises(ValueError, match="dependency trees for a model of phrases"):
+        feature_table(heads, {"latent": MODEL}, templates=False)
 
 
 @pytest.mark.parametrize("name", ["base", "rule", "siblings", "a:b", ""])

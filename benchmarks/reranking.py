@@ -1,0 +1,188 @@
+"""Rerankers of n-best lists: other parsers' lists and this library's own, with and without latent features.
+
+    python benchmarks/reranking.py                       # dev, by cross-validation: for choices
+    python benchmarks/reranking.py --split test          # learnt on dev, reported on test
+    python benchmarks/reranking.py --lists mstparser --first 100
+
+Lists of other parsers are $SPECTRAL_LATENT_DATA/nbest/mstparser.{dev,test}.heads and berkeley.{dev,test}.trees; this
+library's own are the 50 best trees of the models that also give the latent features, which are trained on the train
+part of NLTK's treebank samples.  The rows are those of Table 1 of Dhillon et al. (2012): the base parser; a reranker
+with the base parser's score and rank and counts of templates; one with log p̂ in place of the templates; and all
+features.  Below it, what all features do without one group.  Intervals are those of the paired bootstrap at 95 %.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import time
+from collections.abc import Iterator
+from functools import cache
+from itertools import chain, islice
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from spectral_latent.constituency import ConstituencyModel, preset
+from spectral_latent.corpora import constituency_trees, dependency_trees
+from spectral_latent.corpora.nbest import read_nbest
+from spectral_latent.dependency import DependencyModel, DependencyOptions
+from spectral_latent.estimation import EstimatorOptions
+from spectral_latent.evaluation import GoldTree
+from spectral_latent.evaluation.candidates import CandidateScores, score_dependency_lists, score_phrase_lists
+from spectral_latent.evaluation.reranking import Difference, paired_bootstrap
+from spectral_latent.reranking import (
+    FeatureTable,
+    LatentFeatures,
+    NBest,
+    PerceptronReranker,
+    Reranker,
+    feature_table,
+    own_lists,
+)
+from spectral_latent.reranking.own import CANDIDATES, Parser
+from spectral_latent.trees import IntArray
+
+LISTS = ("mstparser", "berkeley", "own dependencies", "own phrases")
+WITH_HEADS = ("mstparser", "own dependencies")
+LATENT = {
+    "log p̂": ("latent:log", "latent:log-per-word", "latent:sign"),
+    "posteriors": ("latent:sum", "latent:mean", "latent:least", "latent:sum-of-logs", "latent:unlikely"),
+}
+TEMPLATES = {True: ("siblings", "grandparent"), False: ("rule", "parent-rule", "heads")}
+FOLDS = 5
+ABOUT_25 = range(23, 28)  # words of the sentences whose candidates are timed
+
+
+class Part(NamedTuple):
+    """N-best lists, the features of their candidates, and how good these are."""
+
+    lists: list[NBest]
+    table: FeatureTable
+    scores: CandidateScores
+
+
+def gold_of(split: str, has_heads: bool, first: int | None) -> list[Any]:
+    """The gold trees of a split."""
+    if has_heads:
+        return list(islice(dependency_trees(f"nltk:dependency_treebank:{split}"), first))
+    trees = map(GoldTree.of, constituency_trees(f"nltk:treebank:{split}"))
+    return list(islice((tree for tree in trees if tree is not None), first))
+
+
+@cache
+def trained(has_heads: bool, first: int | None) -> Parser:
+    """The model that gives latent features, and the lists that are this library's own; trained once."""
+    gold = gold_of("train", has_heads, None if first is None else 5 * first)
+    if has_heads:
+        return DependencyModel.train(gold, DependencyOptions(estimator=EstimatorOptions("hybrid", smoothing=5.0)))
+    return ConstituencyModel.train((tree for tree, _ in gold), preset("accurate"))
+
+
+def lists_of(name: str, split: str, gold: list[Any], model: Parser) -> list[NBest]:
+    """The n-best lists of the gold trees' sentences."""
+    folder = Path(os.environ.get("SPECTRAL_LATENT_DATA", "."), "nbest")
+    if name == "mstparser":
+        sentences = gold_of(split, has_heads=True, first=None)
+        return list(islice(read_nbest(folder / f"mstparser.{split}.heads", sentences), len(gold)))
+    if name == "berkeley":
+        return list(islice(read_nbest(folder / f"berkeley.{split}.trees"), len(gold)))
+    trees = (item.tree if isinstance(item, GoldTree) else item for item in gold)
+    return list(own_lists(model, trees, CANDIDATES))
+
+
+def choices(train: Part, test: Part | None, groups: tuple[str, ...]) -> IntArray:
+    """The candidates (L,) that a reranker with these groups of features chooses: of test lists, or held-out folds."""
+    table = train.table.select(*groups)
+    if test is not None:
+        return PerceptronReranker.fit(table, train.scores.gains).rerank(test.table.select(*groups))
+    chosen = []
+    for fold in np.array_split(np.arange(table.n_lists), FOLDS):
+        rest = np.setdiff1d(np.arange(table.n_lists), fold)
+        reranker = PerceptronReranker.fit(table.of_lists(rest), train.scores.gains[table.rows_of(rest)])
+        chosen.append(reranker.rerank(table.of_lists(fold)))
+    return np.concatenate(chosen)
+
+
+def candidates_per_second(model: Parser, lists: list[NBest]) -> float:
+    """How many candidates of sentences of about 25 words get their latent features in a second of CPU time."""
+    about = [each for each in lists if len(each.words) in ABOUT_25]
+    latent = LatentFeatures(model)
+    latent.table(about[:1])
+    start = time.process_time()
+    latent.table(about)
+    return sum(map(len, about)) / (time.process_time() - start)
+
+
+def part_of(name: str, split: str, first: int | None, model: Parser, dev: Part | None = None) -> Part:
+    """One part; its features are those of dev, if there is that."""
+    has_heads, latent = name in WITH_HEADS, {"latent": model}
+    gold = gold_of(split, has_heads, first)
+    lists = lists_of(name, split, gold, model)
+    scores = (score_dependency_lists if has_heads else score_phrase_lists)(lists, gold)
+    if dev is None:
+        return Part(lists, feature_table(lists, latent), scores)
+    likewise = Reranker(PerceptronReranker.fit(dev.table, dev.scores.gains), latent)
+    return Part(lists, likewise.table(lists), scores)
+
+
+def rows(templates: tuple[str, ...]) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """The groups of features of each reranker, but that of the templates."""
+    latent = tuple(chain.from_iterable(LATENT.values()))
+    yield "+ log p̂", ("base", *LATENT["log p̂"])
+    yield "+ all", ("base", *templates, *latent)
+    yield "all but base", (*templates, *latent)
+    yield "all but templates", ("base", *latent)
+    yield "all but log p̂", ("base", *templates, *LATENT["posteriors"])
+    yield "all but posteriors", ("base", *templates, *LATENT["log p̂"])
+
+
+def interval(found: Difference) -> str:
+    """A difference with its bounds, and the error reduction."""
+    return f"{found.other - found.base:+.2f} ({found.low:+.2f} to {found.high:+.2f}) | {found.error_reduction:.1f}"
+
+
+def print_table(name: str, split: str, first: int | None) -> None:
+    """The table of one kind of lists, row by row."""
+    has_heads = name in WITH_HEADS
+    model = trained(has_heads, first)
+    train = part_of(name, "dev", first, model)
+    test = part_of(name, "test", first, model, train) if split == "test" else None
+    lists, _, scores = train if test is None else test
+    first_of = np.array([0 if len(each) else -1 for each in lists])
+    base, oracle = scores.evaluate(first_of)
+    print(f"\n{name}, {split}: {len(lists)} sentences, {len(scores.gains)} candidates, oracle {oracle:.2f}; ", end="")
+    print(f"{candidates_per_second(model, lists):,.0f} candidates of about 25 words a second\n")
+    print(
+        f"| features | {'UAS without punctuation' if has_heads else 'F1'} | over base | ER % | over baseline | ER % |"
+    )
+    print("| --- | ---: | ---: | ---: | ---: | ---: |")
+    print(f"| base parser | {base.base:.2f} | | | | |", flush=True)
+    baseline = ("base", *TEMPLATES[has_heads])
+    by_templates = taken(scores, choices(train, test, baseline))
+    for row, groups in chain([("+ baseline features", baseline)], rows(TEMPLATES[has_heads])):
+        found = by_templates if groups == baseline else taken(scores, choices(train, test, groups))
+        over_base = paired_bootstrap(taken(scores, first_of), found, scores.measure)
+        over = interval(paired_bootstrap(by_templates, found, scores.measure)) if groups != baseline else "|"
+        print(f"| {row} | {over_base.other:.2f} | {interval(over_base)} | {over} |", flush=True)
+
+
+def taken(scores: CandidateScores, chosen: IntArray) -> list[Any]:
+    """The scores of the chosen candidates."""
+    return [row[i] for row, i in zip(scores.scores, chosen, strict=True)]
+
+
+def main() -> None:
+    """Run the tables that the command line asks for."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--split", choices=("dev", "test"), default="dev", help="of NLTK's treebank samples")
+    parser.add_argument("--lists", nargs="+", choices=LISTS, default=list(LISTS))
+    parser.add_argument("--first", type=int, help="only so many sentences of each part, and five times that to train")
+    arguments = parser.parse_args()
+    for name in arguments.lists:
+        print_table(name, arguments.split, arguments.first)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,300 @@
+"""Rerankers on the command line: `rerank` and its commands, and `parse --rerank`."""
+
+import itertools
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+
+from spectral_latent.corpora import dependency_trees, parse_brackets, to_conllu
+from spectral_latent.corpora.nbest import NBestFormat, read_nbest
+from spectral_latent.corpora.nbest_output import write_nbest
+from spectral_latent.dependency import DependencySentence
+from spectral_latent.evaluation import GoldTree, score_brackets
+from spectral_latent.reranking import PerceptronOptions, PerceptronReranker
+
+Run = Callable[..., Any]
+
+KEYS = [
+    "base",
+    "reranked",
+    "oracle",
+    "error_reduction",
+    "low",
+    "high",
+    "sentences",
+    "candidates",
+    "empty_lists",
+]
+HEADS, WRONG = (2, 3, 0, 3, 3), (2, 3, 0, 2, 3)  # one of four words that are not punctuation is wrong
+
+
+class Files(NamedTuple):
+    """Gold trees, lists in which the second tree is right, a parser, and a reranker that learnt with it."""
+
+    gold: Path
+    lists: Path
+    model: Path
+    reranker: Path
+
+
+def clean_trees(treebank: Path) -> list[str]:
+    trees = parse_brackets(treebank.read_text().replace("(-NONE- *)", "").replace("-SBJ", ""))
+    return [tree.bracketed().removeprefix("( ").removesuffix(" )") for tree in trees]
+
+
+def flat(tree: str) -> str:
+    """All tags beneath one S."""
+    (phrase,) = parse_brackets(tree)
+    tags = (node.bracketed() for node in phrase.nodes() if not isinstance(node, str) and node.is_preterminal())
+    return f"(S {' '.join(tags)})"
+
+
+@pytest.fixture(scope="module")
+def phrases(run: Run, treebank: Path, model: Path, tmp_path_factory: pytest.TempPathFactory) -> Files:
+    folder = tmp_path_factory.mktemp("phrases")
+    lists, reranker = folder / "lists", folder / "reranker"
+    lists.write_text("\n".join(f"-1.0\t{flat(tree)}\n-2.0\t{tree}\n" for tree in clean_trees(treebank)))
+    trained = run("rerank", "train", lists, "--gold", treebank, "--model", model, "-o", reranker)
+    assert trained.exit_code == 0, trained.stderr
+    assert "Training on 18 lists of 36 candidates" in trained.stderr
+    return Files(treebank, lists, model, reranker)
+
+
+@pytest.fixture(scope="module")
+def dependencies(run: Run, tmp_path_factory: pytest.TempPathFactory) -> Files:
+    folder = tmp_path_factory.mktemp("dependencies")
+    gold, lists, model, reranker = (folder / name for name in ("gold.conllu", "lists", "model", "reranker"))
+    words = itertools.product(("dogs", "cats"), ("see", "like"), ("dogs", "cats"))
+    tags = ["DT", "NNS", "VBP", "NNS", "."]
+    stops = itertools.cycle([3, 4])  # the heads of the last word, so that there are several trees of a sentence
+    trees = [
+        DependencySentence.of(["the", *row, "."], tags)._replace(heads=(*HEADS[:-1], next(stops))) for row in words
+    ]
+    gold.write_text("".join(map(to_conllu, trees)))
+    rows = [f"{rank}\t{-rank}.0\t{' '.join(map(str, heads))}\n" for rank, heads in enumerate((WRONG, HEADS))]
+    lists.write_text("\n".join(f"# sent_id = {number}\n{''.join(rows)}" for number in range(1, len(trees) + 1)))
+    assert run("train", "dependency", gold, "-o", model, "--states", "2", "-q").exit_code == 0
+    assert run("rerank", "train", lists, "--gold", gold, "--model", model, "-o", reranker, "-q").exit_code == 0
+    return Files(gold, lists, model, reranker)
+
+
+@pytest.fixture(scope="module", params=["phrases", "dependencies"])
+def files(request: pytest.FixtureRequest) -> Files:
+    found: Files = request.getfixturevalue(request.param)
+    return found
+
+
+def test_evaluate_phrases(run: Run, phrases: Files, treebank: Path) -> None:
+    found = run(
+        "rerank", "evaluate", phrases.reranker, phrases.lists, "--gold", treebank, "--model", phrases.model, "--json"
+    )
+    figures = json.loads(found.stdout)
+    assert list(figures) == KEYS
+    trees = [(gold, next(parse_brackets(flat(gold)))) for gold in clean_trees(treebank)]
+    base = score_brackets((next(parse_brackets(gold)), tree) for gold, tree in trees).f1
+    assert figures["base"] == pytest.approx(base)
+    assert (figures["reranked"], figures["oracle"], figures["error_reduction"]) == (100.0, 100.0, 100.0)
+    assert 0 < figures["low"] <= 100 - base <= figures["high"]
+    assert (figures["sentences"], figures["candidates"], figures["empty_lists"]) == (18, 36, 0)
+
+
+def test_evaluate_dependencies_without_punctuation(run: Run, dependencies: Files) -> None:
+    given = ("--gold", dependencies.gold, "--model", dependencies.model)
+    figures = json.loads(run("rerank", "evaluate", dependencies.reranker, dependencies.lists, *given, "--json").stdout)
+    assert [figures[key] for key in KEYS[:6]] == [75.0, 100.0, 100.0, 100.0, 25.0, 25.0]
+    table = run("rerank", "evaluate", dependencies.reranker, dependencies.lists, *given).stdout
+    assert "error reduction           100.00" in table
+
+
+def test_apply_writes_the_best_trees(run: Run, phrases: Files, dependencies: Files, tmp_path: Path) -> None:
+    found = run("rerank", "apply", phrases.reranker, phrases.lists, "--model", f"latent={phrases.model}")
+    assert found.stdout.splitlines() == clean_trees(phrases.gold)
+    given = ("--sentences", dependencies.gold, "--model", dependencies.model)
+    found = run("rerank", "apply", dependencies.reranker, dependencies.lists, *given)
+    (best := tmp_path / "best.conllu").write_text(found.stdout)
+    assert [tree.heads for tree in dependency_trees(best)] == [HEADS] * 8
+
+
+def test_apply_writes_the_lists_with_another_score(run: Run, files: Files, tmp_path: Path) -> None:
+    is_heads = files.gold.suffix == ".conllu"
+    sentences = list(dependency_trees(files.gold)) if is_heads else None
+    given = ("--sentences", files.gold) if is_heads else ()
+    text = files.lists.read_text()
+    found = run("rerank", "apply", files.reranker, "--model", files.model, "--lists", *given, stdin=text)
+    (rescored := tmp_path / "lists").write_text(found.stdout)
+    for old, new in zip(read_nbest(files.lists, sentences), read_nbest(rescored, sentences), strict=True):
+        assert [(tree, more) for tree, _, more in new.candidates] == [
+            (tree, (score,)) for tree, score, _ in old.candidates
+        ]
+        first, second = (candidate.score for candidate in new.candidates)
+        assert first is not None and second is not None and first < second
+
+
+@pytest.mark.parametrize(("kind", "form"), [("phrases", "bllip"), ("dependencies", "conllu")])
+def test_every_format_gives_the_same(
+    run: Run, request: pytest.FixtureRequest, kind: str, form: NBestFormat, tmp_path: Path
+) -> None:
+    files: Files = request.getfixturevalue(kind)
+    is_heads = kind == "dependencies"
+    lists = list(read_nbest(files.lists, list(dependency_trees(files.gold)) if is_heads else None))
+    given = ("--gold", files.gold, "--model", files.model, "--json")
+    expected = run("rerank", "evaluate", files.reranker, files.lists, *given).stdout
+    forms: list[NBestFormat] = [form, "json"]
+    for other in forms:
+        (path := tmp_path / other).write_text("".join(write_nbest(lists, other)))
+        assert run("rerank", "evaluate", files.reranker, path, *given).stdout == expected
+
+
+def test_training_is_deterministic(run: Run, phrases: Files, tmp_path: Path) -> None:
+    given = ("--gold", phrases.gold, "--model", phrases.model, "-q")
+    assert run("rerank", "train", phrases.lists, *given, "-o", tmp_path / "again").exit_code == 0
+    assert (tmp_path / "again").read_bytes() == phrases.reranker.read_bytes()
+
+
+def test_several_models_and_no_templates(run: Run, phrases: Files, tmp_path: Path) -> None:
+    both = ("--model", f"one={phrases.model}", "--model", f"two={phrases.model}")
+    given = ("--gold", phrases.gold, *both, "--no-templates", "-o", tmp_path / "reranker", "-q")
+    assert run("rerank", "train", phrases.lists, *given).exit_code == 0
+    names = PerceptronReranker.load(tmp_path / "reranker").names
+    assert {name.partition(":")[0] for name in names} == {"base", "one", "two"}
+    assert run("rerank", "apply", tmp_path / "reranker", phrases.lists, *both).exit_code == 0
+    wrong = run("rerank", "apply", tmp_path / "reranker", phrases.lists, *both[:2])
+    assert (wrong.exit_code, "needs latent models named two" in wrong.stderr) == (1, True)
+
+
+def test_features_and_their_names(run: Run, phrases: Files, tmp_path: Path) -> None:
+    given = (phrases.lists, "--model", phrases.model, "--map", tmp_path / "map", "--gold", phrases.gold)
+    for like in ((), ("--like", phrases.reranker)):
+        found = run("rerank", "features", *given, *like)
+        lines = found.stdout.splitlines()
+        names = dict(line.split("\t") for line in (tmp_path / "map").read_text().splitlines())
+        assert tuple(names.values()) == PerceptronReranker.load(phrases.reranker).names
+        gain, qid, *cells = lines[3].partition(" # ")[0].split()
+        words = len(GoldTree.of(next(parse_brackets(clean_trees(phrases.gold)[1]))).words)  # type: ignore[union-attr]
+        assert (len(lines), float(gain), qid) == (36, words, "qid:2")  # a right tree's F1 is 100 %
+        values = {names[number]: value for number, value in (cell.split(":") for cell in cells)}
+        assert (values["base:score"], values["base:rank"], values["rule:VP VBP NP"]) == ("-2", "1", "1")
+
+
+def text_of(files: Files, tmp_path: Path) -> Path:
+    """The sentences of the gold trees: a line for each, or CoNLL-U."""
+    if files.gold.suffix == ".conllu":
+        return files.gold
+    path = tmp_path / "text"
+    path.write_text("".join(f"{' '.join(next(parse_brackets(tree)).words())}\n" for tree in clean_trees(files.gold)))
+    return path
+
+
+def trees_in(text: str, path: Path) -> list[list[Any]]:
+    path.write_text(text)
+    return [[candidate.tree for candidate in nbest.candidates] for nbest in read_nbest(path)]
+
+
+def test_own_lists_are_those_of_parse(run: Run, files: Files, tmp_path: Path) -> None:
+    own = trees_in(run("rerank", "lists", files.model, files.gold, "--nbest", "3", "-q").stdout, tmp_path / "own")
+    parses = run("parse", files.model, text_of(files, tmp_path), "--nbest", "3").stdout
+    parsed = trees_in(parses, tmp_path / "parsed")
+    assert max(map(len, own)) > 1
+    if files.gold.suffix == ".mrg":
+        assert own == parsed
+    else:
+        assert [[tree.heads for tree in row] for row in own] == [[tree.heads for tree in row] for row in parsed]
+
+
+def test_jackknifed_lists_are_of_the_same_sentences(run: Run, files: Files, tmp_path: Path) -> None:
+    for name, more in (("own", ()), ("folds", ("--folds", "2"))):
+        found = run("rerank", "lists", files.model, files.gold, "--nbest", "3", "-q", *more)
+        assert found.exit_code == 0, found.stderr
+        (tmp_path / name).write_text(found.stdout)
+    own, folds = (list(read_nbest(tmp_path / name)) for name in ("own", "folds"))
+    assert [(each.id, each.words) for each in own] == [(each.id, each.words) for each in folds]
+    assert own != folds
+
+
+def test_parse_in_the_order_of_a_reranker(run: Run, files: Files, tmp_path: Path) -> None:
+    names, weights = ("base:rank", "base:score", "base:score-per-word"), np.array([1.0, 0.0, 0.0])
+    PerceptronReranker(PerceptronOptions(), names, weights, np.zeros(21), 1, 1.0).save(tmp_path / "last_first")
+    text = text_of(files, tmp_path)
+    command, of = ("parse", files.model, text), ("--rerank", tmp_path / "last_first", "--nbest-of", "3")
+    forwards = trees_in(run(*command, "--nbest", "3").stdout, tmp_path / "forwards")
+    backwards = trees_in(run(*command, *of, "--nbest", "3").stdout, tmp_path / "backwards")
+    two = trees_in(run(*command, *of, "--nbest", "2").stdout, tmp_path / "two")
+    for there, back, first in zip(forwards, backwards, two, strict=True):
+        assert [strip(tree) for tree in back] == [strip(tree) for tree in there[::-1]]
+        assert first == back[:2]
+
+
+def strip(tree: Any) -> Any:
+    """Without the comments, which have the score."""
+    return tree._replace(comments=()) if isinstance(tree, DependencySentence) else tree
+
+
+def test_the_parser_is_the_latent_model_of_its_reranker(run: Run, files: Files, tmp_path: Path) -> None:
+    command = ("parse", files.model, text_of(files, tmp_path), "--rerank", files.reranker)
+    implied, named = run(*command), run(*command, "--model", files.model)
+    assert (implied.exit_code, implied.stdout) == (0, named.stdout)
+    assert implied.stdout
+    unknown = run(*command, "--model", f"other={files.model}")
+    assert (unknown.exit_code, "has no features of latent models named other" in unknown.stderr) == (1, True)
+
+
+def test_empty_lists_count(run: Run, phrases: Files, tmp_path: Path) -> None:
+    _, *rest = phrases.lists.read_text().split("\n\n")
+    (lists := tmp_path / "lists").write_text("\n\n".join(["(())", *rest]))
+    given = ("--gold", phrases.gold, "--model", phrases.model)
+    figures = json.loads(run("rerank", "evaluate", phrases.reranker, lists, *given, "--json").stdout)
+    assert (figures["empty_lists"], figures["candidates"]) == (1, 34)
+    assert figures["reranked"] == figures["oracle"] < 100
+    assert run("rerank", "apply", phrases.reranker, lists, *given[2:]).stdout.startswith("(())\n")
+
+
+WRONG_LISTS = {
+    "-1\t(S (PRP They))\n-2\t(S (PRP It))\n": "candidate 2: word 1 is 'It'",
+    "-1\t(S (PRP They))\n(S (NN They))\n": "the candidate has 0 scores",
+    "(S (PRP They))\n": "0 scores for each candidate where 1 are needed",
+    "-1\t-2\t(S (PRP They))\n": "2 scores for each candidate where 1 are needed",
+    "-1\t(S (PRP They)\n": "line 1",
+    " \n": "no n-best lists",
+    "nothing\n": "no n-best list",
+}
+
+
+@pytest.mark.parametrize("text", WRONG_LISTS)
+def test_wrong_lists(run: Run, phrases: Files, text: str) -> None:
+    found = run("rerank", "apply", phrases.reranker, "--model", phrases.model, stdin=text)
+    assert (found.exit_code, found.stdout) == (1, "")
+    assert WRONG_LISTS[text] in found.stderr
+
+
+def test_symbols_and_words_never_seen(run: Run, phrases: Files) -> None:
+    text = "-1\t(XYZ (UH Zounds))\n-2\t(S (NP (PRP Zounds)))\n"
+    found = run("rerank", "apply", phrases.reranker, "--model", phrases.model, stdin=text)
+    assert (found.exit_code, found.stdout.count("\n")) == (0, 1)
+
+
+def test_wrong_gold_and_models(run: Run, phrases: Files, dependencies: Files, tmp_path: Path) -> None:
+    (other := tmp_path / "other.mrg").write_text("(S (UH No))" * 18)
+    (fewer := tmp_path / "fewer.mrg").write_text("(S (UH No))")
+    command = ("rerank", "evaluate", phrases.reranker, phrases.lists, "--gold")
+    assert "give lists and gold trees of the same text" in run(*command, other, "--model", phrases.model).stderr
+    assert "18 n-best lists for 1 gold trees" in run(*command, fewer, "--model", phrases.model).stderr
+    assert "needs latent models named latent" in run(*command, phrases.gold).stderr
+    found = run(*command, phrases.gold, "--model", dependencies.model)
+    assert (found.exit_code, "phrases for a model of dependencies" in found.stderr) == (1, True)
+    twice = run(*command, phrases.gold, "--model", phrases.model, "--model", phrases.model)
+    assert (twice.exit_code, "a model named latent already" in twice.stderr) == (2, True)
+    found = run("rerank", "apply", phrases.model, phrases.lists, "--model", phrases.model)
+    assert "where a reranker" in found.stderr
+    assert "a reranker, where a parser is needed" in run("score", phrases.reranker, phrases.gold).stderr
+    heads = run("rerank", "apply", dependencies.reranker, dependencies.lists, "--model", dependencies.model)
+    assert "heads come without words" in heads.stderr
+
+
+def test_options_of_parse_that_need_a_reranker(run: Run, phrases: Files, dependencies: Files) -> None:
+    assert run("parse", phrases.model, "--nbest-of", "3").exit_code == 2
+    assert run("parse", phrases.model, "--model", phrases.model).exit_code == 2
+    assert run("parse", dependencies.model, "--non-projective", "--rerank", dependencies.reranker).exit_code == 2

@@ -1,0 +1,457 @@
+"""The classifier of relations: its features, probabilities and optimum by plain loops, its files, and treebanks."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import subprocess
+import sys
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from spectral_latent.corpora import dependency_trees
+from spectral_latent.dependency import (
+    DependencyBank,
+    DependencyModel,
+    DependencyOptions,
+    DependencySentence,
+    RelationModel,
+    RelationOptions,
+    TaggedTree,
+)
+from spectral_latent.dependency.arc_features import ArcFeatures
+from spectral_latent.estimation import EstimatorOptions
+from spectral_latent.operators import ModelFileError, load_model, save_model
+from tests.dependency.trees import children, random_tree
+
+TEMPLATES = [
+    "side tag.d tag.g",
+    "side tag.d tag.g distance",
+    "side tag.d tag.g tag.first",
+    "side tag.d tag.g tag.last",
+    "side tag.d tag.g tag.inner",
+    "side tag.d tag.g word.inner",
+    "side tag.d tag.g word.left",
+    "side tag.d tag.before",
+    "side tag.d tag.after",
+    "side tag.d word.g",
+    "side tag.d ending.g",
+    "side word.d tag.g",
+    "side ending.d tag.g",
+    "tag.d tag.before tag.second",
+    "tag.d tag.g tag.above",
+    "tag.d tag.g word.first",
+    "tag.d word.g tag.first",
+    "tag.d word.g word.first",
+    "word.d",
+    "word.d word.g",
+]
+
+Feature = tuple[object, ...]
+
+
+def properties(tree: TaggedTree, d: int) -> dict[str, object]:
+    """Of the arc to word d, all that features are made of."""
+    words, tags, heads = tree
+    g = heads[d - 1]
+    left, right = children(tuple(heads), d)
+    siblings = [word for word in range(1, len(words) + 1) if heads[word - 1] == g]
+    on_the_way = [word for word in siblings if (d < word if d < g else word < d)]
+    near = {
+        "d": d,
+        "g": g,
+        "above": heads[g - 1] if g else 0,
+        "before": d - 1,
+        "after": d + 1,
+        "second": d - 2,
+        "first": min(left, default=0),
+        "last": max(right, default=0),
+        "left": max((word for word in siblings if word < g), default=0),
+        "inner": (on_the_way[0] if d < g else on_the_way[-1]) if on_the_way else 0,
+    }
+    found: dict[str, object] = {
+        "side": ("root" if g == 0 else "left" if g < d else "right"),
+        "distance": min(int(math.log2(abs(d - g))) + 1, 7) if g else 0,
+    }
+    for name, place in near.items():
+        there = 1 <= place <= len(words)
+        found[f"tag.{name}"] = tags[place - 1] if there else None
+        found[f"word.{name}"] = words[place - 1].lower() if there else None
+        found[f"ending.{name}"] = words[place - 1].lower()[-3:] if there else None
+    return found
+
+
+def features(trees: Iterable[TaggedTree]) -> list[list[Feature]]:
+    """One for each template, of the arc to each word."""
+    arcs = [properties(tree, d) for tree in trees for d in range(1, len(tree.words) + 1)]
+    return [[(template, *(arc[name] for name in template.split())) for template in TEMPLATES] for arc in arcs]
+
+
+WORDS = ["Ada", "bob", "cob", "dogs", "cogs", "eats", "is", "of"]
+
+
+def draw(seed: int, n: int, words: list[str] = WORDS) -> tuple[list[TaggedTree], list[list[str]]]:
+    """Random trees; relations follow from the dependant's tag, the side and the governor, but for one in twenty."""
+    rng = np.random.default_rng(seed)
+    trees, relations = [], []
+    for _ in range(n):
+        size = int(rng.integers(1, 8))
+        tree = TaggedTree(
+            rng.choice(words, size).tolist(), rng.choice(["X", "Y", "Z"], size).tolist(), random_tree(rng, size)
+        )
+        arcs = [properties(tree, d) for d in range(1, size + 1)]
+        regular = [f"{arc['tag.d']}-{arc['side']}-{str(arc['word.g']) < 'd'}" for arc in arcs]
+        trees.append(tree)
+        relations.append(["root" if "root" in name else name if rng.random() < 0.95 else "any" for name in regular])
+    return trees, relations
+
+
+def trained() -> RelationModel:
+    model = RelationModel.train(*draw(0, 60))
+    assert model is not None
+    return model
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Features
+
+names = st.sampled_from(["a", "A", "dogs", "cogs", "ß", "", "東京", "\ud800"])
+tagged_trees = st.integers(0, 7).flatmap(
+    lambda n: st.builds(
+        lambda words, tags, steps: TaggedTree(words, tags, [(d + step) % (n + 1) for d, step in enumerate(steps, 1)]),
+        st.lists(names, min_size=n, max_size=n),
+        st.lists(st.sampled_from("XYZ"), min_size=n, max_size=n),
+        st.lists(st.integers(1, n), min_size=n, max_size=n) if n else st.just([]),
+    )
+)  # heads that may make cycles, or several roots, but no word is its own head
+
+
+@given(st.lists(tagged_trees, max_size=5))
+def test_arcs_have_the_same_features_as_in_plain_loops(trees: list[TaggedTree]) -> None:
+    found, wanted = ArcFeatures.known(trees).of(trees), features(trees)
+    assert found.shape == (len(wanted), len(TEMPLATES))
+    pairs = {
+        (number, name)
+        for row, arc in zip(found.tolist(), wanted, strict=True)
+        for number, name in zip(row, arc, strict=True)
+    }
+    assert len(pairs) == len({number for number, _ in pairs}) == len({name for _, name in pairs})
+
+
+def test_far_heads_are_told_apart_by_magnitude() -> None:
+    n = 300
+    tree = TaggedTree(["a"] * n, ["X"] * n, (0, *[1] * (n - 1)))
+    found = ArcFeatures.known([tree]).of([tree])[1:, TEMPLATES.index("side tag.d tag.g distance")]
+    steps = [
+        distance for distance, (one, other) in enumerate(itertools.pairwise(found.tolist()), start=2) if one != other
+    ]
+    assert steps == [2, 4, 8, 16, 32, 64]
+
+
+@given(st.lists(tagged_trees, max_size=3), st.lists(tagged_trees, max_size=3))
+def test_what_is_not_known_has_features_of_its_own(known: list[TaggedTree], other: list[TaggedTree]) -> None:
+    """Those of unknown tags and words are of no known arc, all others are as if everything were known."""
+    reader = ArcFeatures.known(known)
+    number_of = dict(
+        (name, number)
+        for row, arc in zip(reader.of(known).tolist(), features(known), strict=True)
+        for number, name in zip(row, arc, strict=True)
+    )
+    for row, arc in zip(reader.of(other).tolist(), features(other), strict=True):
+        for number, name in zip(row, arc, strict=True):
+            assert number_of.get(name, -1) == (number if name in number_of else -1)
+            assert name in number_of or number not in number_of.values()
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Probabilities
+
+
+def weights_of(model: RelationModel) -> dict[int, dict[int, float]]:
+    """By the number of the feature, then by relation."""
+    stored = {name.removeprefix("relations."): array.tolist() for name, array in model.arrays().items()}
+    found: dict[int, dict[int, float]] = defaultdict(dict)
+    for feature, relation, weight in zip(stored["feature"], stored["relation"], stored["weight"], strict=True):
+        found[feature][relation] = weight
+    return found
+
+
+def test_probabilities_are_the_formula() -> None:
+    model, (probes, _) = trained(), draw(7, 20, [*WORDS, "fog", "Unseen"])
+    weights, posterior = weights_of(model), model.posterior(probes)
+    reader = ArcFeatures(model.settings()["tags"], model.settings()["words"])
+    from_root = [head == 0 for tree in probes for head in tree.heads]
+    best = []
+    for row, (arc, is_root) in enumerate(zip(reader.of(probes).tolist(), from_root, strict=True)):
+        allowed = [name == "root" if is_root else name != "root" for name in model.names]
+        scores = [sum(weights[f].get(a, 0.0) for f in arc) for a in range(len(model.names))]
+        share = [math.exp(score) if may else 0.0 for score, may in zip(scores, allowed, strict=True)]
+        np.testing.assert_allclose(posterior[row], np.array(share) / sum(share), rtol=1e-9)
+        best.append(model.names[int(np.argmax(share))])
+    found = model.relations(probes)
+    assert [len(relations) for relations in found] == [len(tree.words) for tree in probes]
+    assert [name for relations in found for name in relations] == best
+
+
+@pytest.mark.parametrize("least", [1, 2])
+def test_at_the_optimum_the_model_expects_what_the_data_show_less_the_penalty(least: int) -> None:
+    trees, relations = draw(3, 30)
+    for name in sorted({name for row in relations for name in row}):  # each at the root and elsewhere
+        trees.append(TaggedTree(["dogs", "eats"], ["X", "Y"], (2, 0)))
+        relations.append([name, name])
+    model = RelationModel.train(trees, relations, RelationOptions(penalty=0.5, iterations=1000, least=least))
+    assert model is not None
+    label = [model.names.index(name) for row in relations for name in row]
+    arcs = ArcFeatures(model.settings()["tags"], model.settings()["words"]).of(trees).tolist()
+    count = Counter(feature for arc in arcs for feature in arc)
+    excess = Counter[tuple[int, int]]()
+    for arc, a, p in zip(arcs, label, model.posterior(trees).tolist(), strict=True):
+        for feature, b in itertools.product(arc, range(len(p))):
+            excess[feature, b] += count[feature] ** -0.25 * (float(a == b) - p[b])
+    seen = {(feature, a) for arc, a in zip(arcs, label, strict=True) for feature in arc if count[feature] >= least}
+    weights = weights_of(model)
+    assert {(feature, a) for feature, own in weights.items() for a in own} == seen
+    for feature, a in seen:
+        assert excess[feature, a] == pytest.approx(0.5 * weights[feature][a] * count[feature] ** 0.25, abs=5e-3)
+
+
+def test_relations_are_learnt() -> None:
+    trees, relations = draw(1, 400)
+    probes, wanted = draw(2, 100)
+    model = RelationModel.train(trees, relations)
+    assert model is not None
+    pairs = [
+        (name, other)
+        for row, others in zip(wanted, model.relations(probes), strict=True)
+        for name, other in zip(row, others, strict=True)
+        if name != "any"
+    ]
+    assert np.mean([name == other for name, other in pairs]) > 0.95
+
+
+@settings(max_examples=60)
+@given(
+    st.lists(tagged_trees, max_size=5),
+    st.lists(tagged_trees, max_size=4),
+    st.sampled_from([["x"], ["x", "_"], ["x", "y", "root", "é:東"]]),
+    st.integers(1, 3),
+)
+def test_any_trees_have_relations(
+    trees: list[TaggedTree], probes: list[TaggedTree], labels: list[str], least: int
+) -> None:
+    rng = np.random.default_rng(len(trees))
+    relations = [rng.choice(labels, len(tree.words)).tolist() for tree in trees]
+    model = RelationModel.train(trees, relations, RelationOptions(iterations=3, least=least))
+    seen = {name for row in relations for name in row} - {"_"}
+    if model is None:
+        assert not seen
+        return
+    assert set(model.names) == seen
+    posterior = model.posterior(probes)
+    assert np.all(posterior >= 0)
+    np.testing.assert_allclose(posterior.sum(axis=1), 1)
+    found = model.relations(probes)
+    assert found == [model.relations([tree])[0] for tree in probes]
+    at_root = {
+        name for t, row in zip(trees, relations, strict=True) for h, name in zip(t.heads, row, strict=True) if not h
+    } - {"_"}
+    for tree, given_names in zip(probes, found, strict=True):
+        assert set(given_names) <= seen
+        assert all(name in at_root for h, name in zip(tree.heads, given_names, strict=True) if not h and at_root)
+    again = RelationModel.from_arrays(model.arrays(), model.settings())
+    np.testing.assert_array_equal(again.posterior(probes), posterior)
+
+
+def test_arcs_without_annotation_are_not_learnt_from() -> None:
+    trees, relations = draw(4, 40)
+    partly = [["_" if name == "any" else name for name in row] for row in relations]
+    model = RelationModel.train(trees, partly)
+    assert model is not None and "_" not in model.names and "any" not in model.names
+    blank = [["_"] * len(row) for row in relations]
+    assert RelationModel.train(trees, blank) is None
+    more = RelationModel.train([*trees, *trees], [*partly, *blank])
+    assert more is not None
+    np.testing.assert_array_equal(more.posterior(trees), model.posterior(trees))
+
+
+@pytest.mark.parametrize(
+    ("tree", "relations", "message"),
+    [
+        (TaggedTree(["a"], [], [0]), ["x"], "sentence 2 has 1 words, 0 tags and 1 heads"),
+        (TaggedTree(["a"], ["X"], []), ["x"], "sentence 2 has 1 words, 1 tags and 0 heads"),
+        (TaggedTree(["a"], ["X"], [2]), ["x"], "sentence 2: a head is neither 0 nor the number of one of its 1 words"),
+        (TaggedTree(["a"], ["X"], [-1]), ["x"], "sentence 2: a head is neither 0 nor the number of one of its 1 words"),
+        (TaggedTree(["a"], ["X"], [0]), ["x", "y"], "sentence 2 has 1 words and 2 relations"),
+    ],
+)
+def test_what_is_no_tree_is_refused(tree: TaggedTree, relations: list[str], message: str) -> None:
+    good = TaggedTree(["a", "b"], ["X", "Y"], [2, 0])
+    with pytest.raises(ValueError, match=message):
+        RelationModel.train([good, tree], [["x", "root"], relations])
+    if len(relations) == 1:
+        with pytest.raises(ValueError, match=message):
+            trained().relations([good, tree])
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Files
+
+
+def test_training_again_gives_the_same_bytes_in_another_process() -> None:
+    script = (
+        "import hashlib, json\n"
+        "from spectral_latent.dependency import RelationModel, TaggedTree\n"
+        "trees = [TaggedTree(['Big', noun, verb], ['A', 'N', 'V'], (2, 3, 0))"
+        " for noun in ('cats', 'dogs') for verb in ('bark', 'sleep')]\n"
+        "model = RelationModel.train(trees, [('amod', 'nsubj', 'root')] * 4)\n"
+        "content = b''.join(v.tobytes() for v in model.arrays().values()) + json.dumps(model.settings()).encode()\n"
+        "print(hashlib.sha256(content).hexdigest())"
+    )
+    runs = [
+        subprocess.run(
+            [sys.executable, "-c", script], env={"PYTHONHASHSEED": seed}, capture_output=True, text=True, check=True
+        ).stdout
+        for seed in ("1", "2")
+    ]
+    assert runs[0] == runs[1] != ""
+
+
+def damaged_arrays() -> dict[str, Callable[[np.ndarray], np.ndarray]]:
+    return {
+        "feature": lambda column: column[::-1].copy(),
+        "relation": lambda column: column - 1,
+        "weight": lambda column: column * np.nan,
+        "possible": lambda table: table[:, 1:],
+    }
+
+
+@pytest.mark.parametrize("name", damaged_arrays())
+def test_arrays_of_no_model_are_refused(name: str) -> None:
+    model = trained()
+    stored, about = model.arrays(), model.settings()
+    key = f"relations.{name}"
+    changes = [
+        damaged_arrays()[name],
+        lambda column: column[1:],
+        lambda column: column.astype(np.float32),
+        lambda column: column.reshape(-1)[0],
+    ]
+    for change in changes:
+        with pytest.raises(ValueError, match="no classifier of relations"):
+            RelationModel.from_arrays(stored | {key: change(stored[key])}, about)
+    with pytest.raises(KeyError):
+        RelationModel.from_arrays({other: array for other, array in stored.items() if other != key}, about)
+
+
+@pytest.mark.parametrize("change", [{"names": ["x"]}, {"names": []}, {"words": [1]}, {"tags": [None]}])
+def test_settings_of_no_model_are_refused(change: dict[str, Any]) -> None:
+    model = trained()
+    with pytest.raises(ValueError, match="no classifier of relations"):
+        RelationModel.from_arrays(model.arrays(), model.settings() | change)
+    with pytest.raises(KeyError):
+        RelationModel.from_arrays(model.arrays(), {})
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# In the parser
+
+OPTIONS = DependencyOptions(estimator=EstimatorOptions(states=2))
+
+
+def sentence(words: str, tags: str, heads: tuple[int, ...], relations: str) -> DependencySentence:
+    made = DependencySentence.of(words.split(), tags.split())
+    return made._replace(heads=heads, relations=tuple(relations.split()))
+
+
+TREES = [
+    sentence(f"{subject} {verb} {thing}", "N V N", (2, 0, 2), "nsubj root obj")
+    for subject in ("dogs", "cats")
+    for verb in ("chase", "see")
+    for thing in ("mice", "birds")
+] + [sentence("big dogs sleep", "A N V", (2, 3, 0), "amod nsubj root")] * 4
+
+
+@pytest.fixture(scope="module")
+def parser() -> DependencyModel:
+    return DependencyModel.train(TREES, OPTIONS)
+
+
+def test_parses_have_relations(parser: DependencyModel) -> None:
+    probe = DependencySentence.of(["big", "mice", "chase", "cats"], ["A", "N", "V", "N"])
+    parse = parser.parse(probe._replace(relations=("x",) * 4))
+    assert parse.sentence.heads == (2, 3, 0, 3)
+    assert parse.sentence.relations == ("amod", "nsubj", "root", "obj")
+    for other in parser.parse_nbest(probe, 5):
+        tree = other.sentence
+        assert tree.heads is not None and parser.relations is not None
+        assert [tree.relations] == parser.relations.relations([TaggedTree(tree.forms, tree.xpos, tree.heads)])
+    assert DependencyBank.of(TREES, OPTIONS).model(parser.grammar.operators).parse(probe).sentence == parse.sentence
+
+
+def test_a_sentence_without_derivation_has_relations() -> None:
+    seen = sentence("dogs chase mice", "N V N", (2, 0, 2), "nsubj root obj")
+    parser = DependencyModel.train(
+        [seen] * 3, DependencyOptions(estimator=EstimatorOptions(states=1), fragments=0.0, unseen=0.0)
+    )
+    parse = parser.parse(DependencySentence.of(["dogs", "mice"], ["N", "N"]))
+    assert parse.is_fallback and parse.sentence.relations[0] == "root" and parse.sentence.relations[1] != "root"
+
+
+def test_without_annotation_parses_have_none(tmp_path: Path) -> None:
+    plain = DependencyModel.train([tree._replace(relations=("_",) * len(tree.forms)) for tree in TREES], OPTIONS)
+    assert plain.relations is None
+    assert plain.parse(TREES[0]).sentence.relations == ("_", "_", "_")
+    plain.save(tmp_path / "model")
+    assert DependencyModel.load(tmp_path / "model").relations is None
+
+
+def test_a_model_read_again_gives_the_same_relations(parser: DependencyModel, tmp_path: Path) -> None:
+    parser.save(tmp_path / "model")
+    again = DependencyModel.load(tmp_path / "model")
+    assert [again.parse(tree) for tree in TREES] == [parser.parse(tree) for tree in TREES]
+    again.save(tmp_path / "again")
+    assert (tmp_path / "again").read_bytes() == (tmp_path / "model").read_bytes()
+    arrays, about = load_model(tmp_path / "model", "dependency")
+    for change in ({"relations": {}}, {"relations": "x"}, {"relations": about["relations"] | {"names": ["x"]}}):
+        save_model(tmp_path / "damaged", arrays, about | change)
+        with pytest.raises(ModelFileError, match="damaged"):
+            DependencyModel.load(tmp_path / "damaged")
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Treebanks
+
+
+def arcs_of(sentences: Iterable[DependencySentence]) -> list[TaggedTree]:
+    return [TaggedTree(one.forms, one.upos, one.heads or ()) for one in sentences]
+
+
+@pytest.mark.parametrize(
+    ("train", "test", "n", "floor"),
+    [
+        ("en_ewt/en_ewt-ud-train.conllu", "en_ewt/en_ewt-ud-dev.conllu", 2000, 0.93),
+        ("de_gsd/de_gsd-ud-dev.conllu", "de_gsd/de_gsd-ud-test.conllu", 800, 0.895),
+    ],
+)
+def test_accuracy_given_the_tree(
+    shared_file: Callable[[str], Path], train: str, test: str, n: int, floor: float
+) -> None:
+    seen, gold = (list(dependency_trees(shared_file(f"ud/{name}"))) for name in (train, test))
+    model = RelationModel.train(arcs_of(seen[:n]), [one.relations for one in seen[:n]])
+    assert model is not None
+    found = model.relations(arcs_of(gold))
+    same = [
+        name == other
+        for one, others in zip(gold, found, strict=True)
+        for name, other in zip(one.relations, others, strict=True)
+    ]
+    assert np.mean(same) > floor
+    for one, others in zip(gold, found, strict=True):
+        assert [name == "root" for name in others] == [head == 0 for head in one.heads or ()]
