@@ -78,8 +78,8 @@ class SpectralDependencyParser(ParserI):
         """Up to `n_best` different projective graphs of a sentence, the best first.
 
         The best has the largest expected number of right heads, so that log probabilities need not fall from graph to
-        graph.  Tokens without a tag, or with one that the parser does not know, may have any; the log probability,
-        which is that of words and tags, is then -inf.  With `rerank`, they are the best of 50 in the order of a
+        graph.  Tokens without a tag, or with one that the parser does not know, may have any; the first get the
+        likeliest one.  Log probabilities are those of words and tags, -inf where a tag is not known.  With `rerank`, they are the best of 50 in the order of a
         reranker; see `spectral_latent.reranking.load_reranker`.  `parse_one`, `parse_all` and `parse_sents` take these
         too.
 

@@ -81,8 +81,9 @@ def parse(
     Of a dependency parser, the output is CoNLL-U.  Sentences may have tags, as in the/DT dog/NN, or be in CoNLL-U,
     CoNLL-X or Malt-TAB.  Of the first two, HEAD and DEPREL are filled and all else stays as it stands; heads that are
     there are not looked at.  Otherwise, sent_id is the number of the sentence's line, and empty lines have no output.
-    With --nbest above 1, each sentence has as many trees one after the other, with a comment `# score` each: log |p|
-    of the tree with words and tags, and -inf if words are without tags.  A fallback has a comment `# FALLBACK`.
+    Words without tags get the likeliest ones.  With --nbest above 1, each sentence has as many trees one after the
+    other, with a comment `# score` each: log |p| of the tree with words and tags.  A fallback has a comment
+    `# FALLBACK`.
 
     With --rerank, trees are in the order of a reranker, made by `spectral-latent rerank train`.  The latent model that
     it knows by the name latent is MODEL, unless --model names another; give all others that it learnt with.

@@ -60,10 +60,10 @@ def test_more_iterations_lower_the_loss() -> None:
 
 def test_supported_weights_alone_are_where_their_gradient_is_zero() -> None:
     rng = np.random.default_rng(2)
-    features = sparse.csr_array(rng.random((25, 6)) * (rng.random((25, 6)) < 0.3))
+    features = sparse.csr_array(rng.random((25, 6)) * (rng.random((25, 6)) < 0.15))
     target = np.eye(4)[rng.integers(0, 4, 25)]
     supported = (features.T @ target) > 0
-    assert 0.3 < supported.mean() < 0.9
+    assert 0.3 < supported.mean() < 0.8
     weights = log_linear_weights(features, target, 0.1, 300, supported=True)
     np.testing.assert_array_equal(weights != 0, supported)
     gradient = penalised_loss(weights, features, target, 0.1)[1]
