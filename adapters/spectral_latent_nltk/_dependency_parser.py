@@ -79,9 +79,9 @@ class SpectralDependencyParser(ParserI):
 
         The best has the largest expected number of right heads, so that log probabilities need not fall from graph to
         graph.  Tokens without a tag, or with one that the parser does not know, may have any; the first get the
-        likeliest one.  Log probabilities are those of words and tags, -inf where a tag is not known.  With `rerank`, they are the best of 50 in the order of a
-        reranker; see `spectral_latent.reranking.load_reranker`.  `parse_one`, `parse_all` and `parse_sents` take these
-        too.
+        likeliest one.  Log probabilities are those of words and tags, -inf where a tag is not known.  With `rerank`,
+        they are the best of 50 in the order of a reranker; see `spectral_latent.reranking.load_reranker`.  `parse_one`,
+        `parse_all` and `parse_sents` take these too.
 
         Raises TypeError for a sentence that is neither of strings nor of pairs, and ValueError for n_best < 1.
         """
