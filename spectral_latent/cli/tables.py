@@ -23,6 +23,7 @@ SOURCE of dependency trees is one of
 Format = Literal["conllu", "malt-tab", "tagged", "text"]
 FORMATS: tuple[Format, ...] = ("conllu", "malt-tab", "tagged", "text")
 _HEAD = 6  # the place of HEAD in a line of CoNLL-U, from 0; DEPREL comes next
+_UPOS = 3  # the column of UPOS; that of XPOS follows
 _COLUMNS = 10
 
 _Line = tuple[int, str]  # its number, and what stands there
@@ -73,7 +74,7 @@ class Table(NamedTuple):
         return Table(sentence, number, lines, list(range(first, first + len(sentence.forms))))
 
     def parsed(self, parse: DependencyParse, with_score: bool) -> str:
-        """The lines with heads and relations; all else as it stands, but for comments on the parse.
+        """The lines with heads, relations, and tags where they were missing; all else as it stands, but for comments.
 
         >>> from spectral_latent.dependency import DependencyParse, DependencySentence
         >>> words = DependencySentence.of(["Yes"])
@@ -86,9 +87,12 @@ class Table(NamedTuple):
         """
         lines = list(self.lines)
         sentence = parse.sentence
-        for at, head, relation in zip(self.words, sentence.heads or (), sentence.relations, strict=True):
+        found = zip(self.words, sentence.heads or (), sentence.relations, sentence.upos, sentence.xpos, strict=True)
+        for at, head, relation, *tags in found:
             columns = lines[at].split("\t")
             columns[_HEAD : _HEAD + 2] = str(head), relation
+            for column, tag in enumerate(tags, start=_UPOS):
+                columns[column] = tag if columns[column] == "_" else columns[column]
             lines[at] = "\t".join(columns)
         notes = ["# FALLBACK"] if parse.is_fallback else []
         if with_score:

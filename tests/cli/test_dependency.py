@@ -221,14 +221,15 @@ def test_wrong_command_lines(run: Run, arguments: list[str]) -> None:
 # parse
 
 
-@pytest.mark.parametrize(("text", "tags"), [(TEXT, "_" * 5), (TAGGED, TAGS[0])])
-def test_text(run: Run, parser: Path, tmp_path: Path, text: str, tags: list[str]) -> None:
+@pytest.mark.parametrize("text", [TEXT, TAGGED])
+def test_text(run: Run, parser: Path, tmp_path: Path, text: str) -> None:
     (tmp_path / "text").write_text(text)
     from_stdin, from_file = run("parse", parser, stdin=text), run("parse", parser, tmp_path / "text")
     assert (from_stdin.exit_code, from_stdin.stderr) == (0, "")
     assert from_stdin.output == from_file.output
     for number, (found, tree) in enumerate(zip(parse_conllu(from_stdin.output), gold(), strict=True), start=1):
-        assert (found.forms, found.xpos, found.heads) == (tree.forms, tuple(tags), HEADS)
+        # tags that are missing are found
+        assert (found.forms, found.xpos, found.heads) == (tree.forms, tuple(TAGS[0]), HEADS)
         assert found.comments == (f"sent_id = {number}",)
 
 
@@ -266,7 +267,7 @@ def test_malt_tab(run: Run, parser: Path, tmp_path: Path) -> None:
 
 def test_format_by_name(run: Run, parser: Path, tmp_path: Path) -> None:
     (found,) = parse_conllu(run("parse", parser, "--format", "text", stdin="and/or n/a").stdout)
-    assert (found.forms, found.xpos) == (("and/or", "n/a"), ("_", "_"))
+    assert found.forms == ("and/or", "n/a") and "_" not in found.xpos
     (found,) = parse_conllu(run("parse", parser, stdin="and/or n/a").stdout)
     assert (found.forms, found.xpos) == (("and", "n"), ("or", "a"))
     (tmp_path / "a.conllu").write_text("dogs see")
