@@ -79,10 +79,10 @@ def parse(
     such lines are told on standard error.
 
     Of a dependency parser, the output is CoNLL-U.  Sentences may have tags, as in the/DT dog/NN, or be in CoNLL-U,
-    CoNLL-X or Malt-TAB.  Of the first two, HEAD, DEPREL and missing tags are filled, all else stays as it is; heads that
-    are there are not looked at.  Otherwise, sent_id is the number of the sentence's line, and empty lines have no output.
-    Words without tags get the likeliest ones.  With --nbest above 1, each sentence has as many trees one after the
-    other, with a comment `# score` each: log |p| of the tree with words and tags.  A fallback has a comment
+    CoNLL-X or Malt-TAB.  Of the first two, HEAD, DEPREL and missing tags are filled, and all else stays as it is; heads
+    that are there are not looked at.  Otherwise, sent_id is the number of the sentence's line, and empty lines have no
+    output.  Words without tags get the likeliest ones.  With --nbest above 1, each sentence has as many trees one after
+    the other, with a comment `# score` each: log |p| of the tree with words and tags.  A fallback has a comment
     `# FALLBACK`.
 
     With --rerank, trees are in the order of a reranker, made by `spectral-latent rerank train`.  The latent model that
