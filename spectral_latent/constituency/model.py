@@ -87,8 +87,8 @@ class ConstituencyModel:
     @cached_property
     def _chains(self) -> tuple[list[tuple[str, ...]], list[IntArray]]:
         """The chains of all members, and the number among them of each one's own."""
-        number = {chain: 0 for member in self.members for chain in member.chains}
-        number = {chain: at for at, chain in enumerate(number)}
+        all_chains = dict.fromkeys(chain for member in self.members for chain in member.chains)
+        number = {chain: at for at, chain in enumerate(all_chains)}
         return list(number), [np.array([number[chain] for chain in member.chains]) for member in self.members]
 
     @cached_property

@@ -28,7 +28,7 @@ from spectral_latent.estimation import EstimationError, Listener, RuleCounts, si
 from spectral_latent.grammar import GrammarData, GrammarOptions, LatentGrammar
 from spectral_latent.inference import Weight
 from spectral_latent.lexicon import LexiconOptions
-from spectral_latent.operators import ModelFileError, ObservableOperators, load_model, options_from, save_model
+from spectral_latent.operators import ObservableOperators, opened_model, options_from, save_model
 from spectral_latent.trees import BoolArray, FloatArray, IntArray, SkeletalTrees, Vocabulary
 
 __all__ = ["DependencyBank", "DependencyModel", "DependencyOptions", "DependencyParse", "Trees"]
@@ -214,7 +214,7 @@ class DependencyModel:
         n = len(trees[0].forms)
         if mu is None:
             return [np.zeros(n) for _ in trees]
-        weights = np.abs(mu) if self.options.absolute else mu
+        weights = self._absolute(mu)
         return [weights[list(tree.heads or ()), np.arange(n)] for tree in trees]
 
     def parse(self, sentence: DependencySentence, trees: Trees = "projective") -> DependencyParse:
@@ -246,9 +246,13 @@ class DependencyModel:
         return self._parses(self._tagged(sentence, found.symbols), trees)
 
     def _weights(self, mu: FloatArray) -> FloatArray:
-        """Arc marginals, by absolute value unless the options say otherwise; those near zero are zero."""
-        weights = np.abs(mu) if self.options.absolute else mu
+        """What arcs are worth in a tree; those of marginals near zero are worth nothing."""
+        weights = self._absolute(mu)
         return np.where(weights > _LEAST, weights, 0.0)
+
+    def _absolute(self, mu: FloatArray) -> FloatArray:
+        """Marginals by absolute value, unless the options say otherwise."""
+        return np.abs(mu) if self.options.absolute else mu
 
     def _parses(self, sentence: DependencySentence, found: Sequence[tuple[int, ...]]) -> list[DependencyParse]:
         trees = self._labelled([sentence._replace(heads=heads) for heads in found])
@@ -295,8 +299,7 @@ class DependencyModel:
     @staticmethod
     def load(path: str | os.PathLike[str]) -> DependencyModel:
         """Read a model.  Raises ModelFileError if the file is not a whole model of this kind and version."""
-        arrays, settings = load_model(path, _KIND)
-        try:
+        with opened_model(path, _KIND) as (arrays, settings):
             labels = [Label(tag, role) for tag, role in settings["labels"]]
             if not all(isinstance(tag, str) and role in get_args(Role) for tag, role in labels):
                 raise ValueError("labels are missing")
@@ -308,10 +311,6 @@ class DependencyModel:
             about = settings["relations"]
             relations = None if about is None else RelationModel.from_arrays(arrays, about)
             return DependencyModel(options, labels, grammar, relations)
-        except ModelFileError as error:
-            raise ModelFileError(f"{path}: {error}") from None
-        except (KeyError, TypeError, ValueError, AttributeError) as error:
-            raise ModelFileError(f"{path}: the model is damaged ({error}); train it again") from None
 
 
 def _tags(sentence: DependencySentence, options: DependencyOptions) -> tuple[str, ...]:

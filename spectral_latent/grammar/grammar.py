@@ -35,7 +35,7 @@ from spectral_latent.grammar.floors import floored_weights, whatever
 from spectral_latent.grammar.forests import ForestBuilder, SpanForest
 from spectral_latent.inference import Weight, edge_marginals, inside, outside, pruned, tree_weights
 from spectral_latent.lexicon import Lexicon, LexiconOptions, SpellingModel, UnseenLeaves, UnseenWords, smooth_emissions
-from spectral_latent.operators import ObservableOperators, arrays_of, operators_from
+from spectral_latent.operators import ObservableOperators, arrays_of, column_from, operators_from
 from spectral_latent.trees import BoolArray, FloatArray, Forest, IntArray, Rules, SkeletalTrees
 
 __all__ = ["GrammarData", "GrammarOptions", "LatentGrammar", "ReadWords"]
@@ -80,8 +80,8 @@ class ReadWords(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class GrammarData:
-    """A treebank made ready for estimation: what every grammar learnt from it shares.
+class _Shared:
+    """What every grammar learnt from the same treebank shares.
 
     family: (S,) of each symbol over words, -1 of others.
     seen: (R2,) the binary rules that the treebank has; charts try these alone first.
@@ -94,6 +94,12 @@ class GrammarData:
     seen: BoolArray
     prior: FloatArray
     plain: ObservableOperators
+
+
+@dataclass(frozen=True, eq=False)
+class GrammarData(_Shared):
+    """A treebank made ready for estimation, with what every grammar learnt from it shares."""
+
     data: TrainingData
 
     @staticmethod
@@ -138,19 +144,12 @@ class GrammarData:
 
 
 @dataclass(frozen=True, eq=False)
-class LatentGrammar:
-    """Latent and plain operators over the same rules, with a lexicon; fields as in `GrammarData`.
+class LatentGrammar(_Shared):
+    """Latent and plain operators over the same rules, with a lexicon.
 
     coarse: operators of few states, if there are any, that prune forests.
     """
 
-    options: GrammarOptions
-    tags: list[str]
-    family: IntArray
-    lexicon: Lexicon
-    seen: BoolArray
-    prior: FloatArray
-    plain: ObservableOperators
     operators: ObservableOperators
     coarse: ObservableOperators | None = None
 
@@ -285,14 +284,12 @@ class LatentGrammar:
         arrays: Mapping[str, NDArray[Any]], settings: Mapping[str, Any], family: IntArray, options: GrammarOptions
     ) -> LatentGrammar:
         """The inverse of `arrays` and `settings`.  Raises ValueError, KeyError or TypeError if they are no grammar."""
-        words, tags, prior = settings["words"], settings["tags"], arrays["prior"]
+        words, tags, prior = settings["words"], settings["tags"], column_from("prior", arrays)
         lexicon = Lexicon.from_arrays(words, options.lexicon, arrays)
         plain = operators_from("plain", dict(arrays), probabilities=True)
         latent = operators_from("latent", dict(arrays), probabilities=settings["probabilities"] is True)
         if not isinstance(words, list) or not all(isinstance(tag, str) for tag in tags):
             raise ValueError("words or tags are missing")
-        if prior.ndim != 1 or prior.dtype != np.float64 or not np.isfinite(prior).all():
-            raise ValueError("prior is not a column of finite numbers")
         coarse = operators_from("coarse", dict(arrays), probabilities=True) if settings["has_coarse"] is True else None
         seen = arrays["seen"]
         if seen.dtype != np.bool_ or seen.shape != (len(plain.rules.binary),):
