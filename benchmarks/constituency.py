@@ -3,6 +3,7 @@
     python benchmarks/constituency.py                      # tune: the dev split of NLTK's treebank sample
     python benchmarks/constituency.py --split test         # report
     python benchmarks/constituency.py --train DIR --evaluate DIR --states 16 --steps plain "+ smoothing"
+    python benchmarks/constituency.py --train nltk:alpino:train --evaluate nltk:alpino:dev --steps fast accurate
 
 Every row is a process of its own, so that its peak memory is its own.  Seconds are CPU seconds of that process after
 compilation; training includes everything from trees in memory to a model in memory.
@@ -19,11 +20,17 @@ from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
 from typing import NamedTuple
 
-from spectral_latent.constituency import ConstituencyModel, ConstituencyOptions, Phrase, clean
+from spectral_latent.constituency import Binarisation, ConstituencyModel, ConstituencyOptions, Phrase, clean, preset
 from spectral_latent.corpora import constituency_trees
 from spectral_latent.evaluation import GoldTree, evaluate_parser, score_brackets
 
 STEPS = ("plain", "out of the box", "+ absolute marginals", "+ scaling", "+ smoothing", "simple features")
+PRESETS = {
+    "fast": preset("fast"),
+    "fast, from first": (replace(preset("fast")[0], binarisation=Binarisation("first")),),
+    "fast, from last": (replace(preset("fast")[0], binarisation=Binarisation("last")),),
+    "accurate": preset("accurate"),
+}
 COLUMNS = ("F1", "F1 ≤ 40", "tags", "exact", "fallbacks", "reading s", "training s", "sentences/s", "peak MB")
 
 
@@ -49,10 +56,12 @@ def settings(step: str, states: int) -> ConstituencyOptions:
 
 
 def trained(trees: list[Phrase], step: str, states: int) -> ConstituencyModel:
-    """The model of one step; the plain PCFG parses with its own operators."""
-    model = ConstituencyModel.train(trees, settings(step, states))
+    """The model of one step or preset; the plain PCFG parses with its own operators."""
+    model = ConstituencyModel.train(trees, PRESETS.get(step) or settings(step, states))
+    if step != "plain":
+        return model
     (grammar,) = model.members
-    return ConstituencyModel((grammar.with_operators(grammar.grammar.plain),)) if step == "plain" else model
+    return ConstituencyModel((grammar.with_operators(grammar.grammar.plain),))
 
 
 def words_of(tree: Phrase) -> list[str]:
@@ -94,9 +103,10 @@ def apart(corpus: Corpus, step: str, states: int) -> dict[str, float]:
 
 
 def rows(steps: list[str], states: list[int]) -> Iterator[tuple[str, int]]:
-    """The plain grammar once, every other step for every number of states."""
+    """The plain grammar and presets once, every other step for every number of states."""
+    own = {"plain": [1]} | {name: [options[0].estimator.states] for name, options in PRESETS.items()}
     for step in steps:
-        yield from ((step, m) for m in ([1] if step == "plain" else states))
+        yield from ((step, m) for m in own.get(step, states))
 
 
 def steps_table(corpus: Corpus, steps: list[str], states: list[int]) -> None:
@@ -148,7 +158,7 @@ def main() -> None:
     parser.add_argument("--train", help="another treebank to learn from: a file, a folder or nltk:NAME")
     parser.add_argument("--evaluate", help="the trees to parse with --train")
     parser.add_argument("--states", type=int, nargs="+", default=[1, 8, 16, 24, 32])
-    parser.add_argument("--steps", nargs="+", choices=STEPS, default=list(STEPS))
+    parser.add_argument("--steps", nargs="+", choices=(*STEPS, *PRESETS), default=list(STEPS))
     parser.add_argument("--nltk", action="store_true", help="also time NLTK's ViterbiParser")
     arguments = parser.parse_args()
     if (arguments.train is None) != (arguments.evaluate is None):

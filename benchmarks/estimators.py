@@ -100,7 +100,7 @@ def curve(start: ObservableOperators, treebank: Treebank, held_out: HeldOut, at:
         operators = maximisation(counts, operators.rules, operators.states, options.substates)
         if iteration in at:
             counts = expectation(operators, data.trees)
-            moments = moments_of(counts, operators.rules, operators.states, data.trees)
+            moments = moments_of(counts, operators.states, data.tally)
             yield held_out.f1(normalised(solve(moments, options.smoothing, data.unseen)))
 
 
@@ -112,7 +112,7 @@ def curves(split: str, at: Sequence[int] = (1, 2, 3, 5, 10, 20, 40, 80)) -> None
     held_out = HeldOut(treebank.with_operators(treebank.grammar.plain), constituency_trees(f"nltk:treebank:{split}"))
     starts = {
         "clusters": from_states(data.trees, cluster_states(data.trees, projected, options.seed), options.smoothing),
-        "random": random_start(data.trees, projected.supported, options.seed),
+        "random": random_start(data.tally, projected.supported, options.seed),
     }
     print(f"\n| F1 on {split} after | {' | '.join(map(str, at))} |\n| --- | " + "---: | " * len(at))
     for name, start in starts.items():

@@ -81,7 +81,7 @@ def neighbourhoods(trees: SkeletalTrees) -> tuple[dict[str, IntArray], dict[str,
     opens, ends = trees.first_leaf == 0, last == last[trees.root][trees.tree]
     inner = {"first": trees.terminal[trees.follow(trees.left)], "last": trees.terminal[last]}
     outer = {
-        "sibling": np.where((trees.parent < 0) | (sibling < 0), -1, 2 * rule[sibling] + trees.is_right_child),
+        "sibling": np.where((trees.parent < 0) | (sibling < 0), -1, joint(rule[sibling], trees.is_right_child)),
         "before": np.where(opens, -1, leaves[n_before - trees.n_leaves - 1]),
         "after": np.where(ends, -1, leaves[np.minimum(n_before, len(leaves) - 1)]),
     }

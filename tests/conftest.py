@@ -1,7 +1,7 @@
 """Fixtures for data that does not come with the project, and the settings of property tests."""
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -23,6 +23,18 @@ def _missing(what: str, remedy: str) -> NoReturn:
     """Skip the test, or fail it where SPECTRAL_LATENT_REQUIRE_DATA=1 says that the data must be there."""
     verdict = pytest.fail if os.environ.get("SPECTRAL_LATENT_REQUIRE_DATA") == "1" else pytest.skip
     verdict(f"{what} not found: {remedy}")
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[Any]:
+    """The client of a Dask cluster: two workers of this machine, each a process."""
+    from dask.distributed import Client, LocalCluster  # here, because it takes a second
+
+    with (
+        LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0") as workers,
+        Client(workers) as client,
+    ):
+        yield client
 
 
 @pytest.fixture(scope="session")

@@ -4,8 +4,9 @@ from spectral_latent.constituency.cleaning import base_label, clean
 from spectral_latent.constituency.conversion import Binarisation, Label
 from spectral_latent.constituency.model import FALLBACK, ConstituencyModel, Parse
 from spectral_latent.constituency.phrase import Phrase
-from spectral_latent.constituency.phrase_grammar import ConstituencyOptions, PhraseGrammar, Treebank
+from spectral_latent.constituency.phrase_grammar import ConstituencyOptions, PhraseGrammar
 from spectral_latent.constituency.presets import preset
+from spectral_latent.constituency.treebank import Treebank
 
 __all__ = [
     "FALLBACK",

@@ -2,21 +2,38 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from spectral_latent.constituency.phrase import Phrase
 
-__all__ = ["EMPTY_TAG", "base_label", "clean"]
+__all__ = ["EMPTY_TAG", "base_label", "clean", "is_empty"]
 
 EMPTY_TAG = "-NONE-"
+_STARRED = re.compile(r"\*[^*]+\*(-\d+)?")
 _TOPS = frozenset({"", "TOP", "ROOT", "S1", "VROOT"})
+
+
+def is_empty(tag: str, word: str) -> bool:
+    """Whether a tagged word is an empty element: something that the annotators put where nothing was said.
+
+    The Penn Treebank gives it the tag -NONE-.  Other treebanks have it stand beneath the label of the phrase that it
+    is all of, and write it as the Penn Treebank writes most: a name in asterisks, perhaps with an index, such as `*0*`
+    for the subjects that Spanish leaves out, or `*T*-1`.
+
+    >>> is_empty("-NONE-", "0"), is_empty("sn.e-SUJ", "*0*"), is_empty("NP", "*pro*"), is_empty("NN", "*")
+    (True, True, True, False)
+    """
+    return tag == EMPTY_TAG or _STARRED.fullmatch(word) is not None
 
 
 def base_label(label: str) -> str:
     """The category without function labels and indices: cut at the first `-` or `=` that does not open the label.
 
-    >>> [base_label(label) for label in ("NP-SBJ-1", "NP=2", "-LRB-", "PRT|ADVP")]
-    ['NP', 'NP', '-LRB-', 'PRT|ADVP']
+    Subtypes after dots are part of the category.
+
+    >>> [base_label(label) for label in ("NP-SBJ-1", "NP=2", "-LRB-", "PRT|ADVP", "S.F.C-CD")]
+    ['NP', 'NP', '-LRB-', 'PRT|ADVP', 'S.F.C']
     """
     for at, character in enumerate(label):
         if at and character in "-=" and not label.startswith("-"):
@@ -36,7 +53,7 @@ def _rebuilt(phrase: Phrase, children: list[Phrase | str]) -> Phrase | None:
 
 
 def clean(phrase: Phrase) -> Phrase | None:
-    """Without function labels, empty elements, X over X, and a top bracket that holds one tree.
+    """Without function labels, empty elements (`is_empty`), X over X, and a top bracket that holds one tree.
 
     What is left of a phrase without words is None.  A top bracket over several trees stays, as `TOP`.
 
@@ -46,18 +63,16 @@ def clean(phrase: Phrase) -> Phrase | None:
     >>> print(clean(tree).bracketed())
     (S (NP (NNS dogs)) (VP (VBP eat)))
     """
-    if phrase.label == EMPTY_TAG:
-        return None
     result: Phrase | None = None
     stack: list[tuple[Phrase, Iterator[Phrase | str], list[Phrase | str]]] = [(phrase, iter(phrase.children), [])]
     while stack:
         current, rest, kept = stack[-1]
         for child in rest:
-            if isinstance(child, str):
-                kept.append(child)
-            elif child.label != EMPTY_TAG:
+            if isinstance(child, Phrase):
                 stack.append((child, iter(child.children), []))
                 break
+            if not is_empty(current.label, child):
+                kept.append(child)
         else:
             stack.pop()
             result = _rebuilt(current, kept)

@@ -6,7 +6,7 @@
 | gain of a chain at (i, j) | Σ_X (μ(i, j, X) - cost); the tag of a word costs nothing |
 
 The tree of the most gain is that of Goodman's (1996) labelled recall, less a cost that weighs precision against it.
-Bars have no gain.  Posteriors of several grammars may be averaged first, whatever their binarisations.
+Posteriors of several grammars may be averaged first, whatever their binarisations.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from spectral_latent.trees import BoolArray, FloatArray, IntArray, ranges
+from spectral_latent.trees import BoolArray, FloatArray, IntArray, Rules, ranges
 
 __all__ = ["Constituents", "Gains"]
 
@@ -36,6 +36,16 @@ class Constituents(NamedTuple):
         """A number for each span (K,)."""
         return self.end * (self.end + 1) // 2 + self.first
 
+    def merged(self) -> Constituents:
+        """Each chain over the same words once, with the sum of its posteriors.
+
+        >>> Constituents(*np.array([[0, 0], [1, 1], [2, 2]]), np.array([0.25, 0.5])).merged().posterior
+        array([0.75])
+        """
+        rows, which = Rules.distinct(np.stack([self.first, self.end, self.chain], axis=1))
+        first, end, chain = np.ascontiguousarray(rows.T)
+        return Constituents(first, end, chain, np.bincount(which, self.posterior, minlength=len(rows)).astype(float))
+
     @staticmethod
     def mean(parts: Sequence[Constituents]) -> Constituents:
         """Of the posteriors; what one of the parts lacks has posterior zero there.
@@ -44,13 +54,8 @@ class Constituents(NamedTuple):
         >>> Constituents.mean([one, two]).posterior
         array([1. , 0.5, 0.5])
         """
-        columns = [np.concatenate(column) for column in zip(*parts, strict=True)]
-        rows = np.stack(columns[:3], axis=1)
-        order = np.lexsort(rows.T[::-1])
-        rows = rows[order]
-        starts = np.flatnonzero(np.append(True, (rows[1:] != rows[:-1]).any(axis=1)))
-        first, end, chain = rows[starts].T
-        return Constituents(first, end, chain, np.add.reduceat(columns[3][order], starts) / len(parts))
+        every = Constituents(*(np.concatenate(column) for column in zip(*parts, strict=True)))
+        return every._replace(posterior=every.posterior / len(parts)).merged()
 
 
 class Gains:
@@ -91,10 +96,3 @@ class Gains:
         names = [self.labels[number] for number in label.tolist()]
         spans = found.first[row].tolist(), found.end[row].tolist()
         return dict(zip(zip(*spans, names, is_tag.tolist(), strict=True), posterior.tolist(), strict=True))
-
-    def at(self, found: Constituents, first: IntArray, end: IntArray, chain: IntArray) -> FloatArray:
-        """The gain (I,) of chains over spans, posteriors being those found; zero where the chain is -1, a bar."""
-        is_bar = chain < 0
-        asked = Constituents(first, end, np.where(is_bar, 0, chain), np.zeros(len(first)))
-        both = Constituents(*(np.concatenate(columns) for columns in zip(found, asked, strict=True)))
-        return np.where(is_bar, 0.0, self.of(both)[len(found.first) :])

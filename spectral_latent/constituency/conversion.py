@@ -18,9 +18,9 @@ import numpy as np
 
 from spectral_latent.constituency.heads import head_child
 from spectral_latent.constituency.phrase import Phrase
-from spectral_latent.trees import BoolArray, SkeletalTrees, Vocabulary
+from spectral_latent.trees import BoolArray, IntArray, SkeletalTrees, Vocabulary
 
-__all__ = ["Binarisation", "Label", "TreeColumns", "phrase_of", "skeletal_trees"]
+__all__ = ["Binarisation", "Label", "TreeColumns", "phrase_of", "skeletal_trees", "tag_numbers"]
 
 
 class Label(NamedTuple):
@@ -105,6 +105,19 @@ class TreeColumns:
         """The finished trees, and `head_is_right` (N,)."""
         trees = SkeletalTrees.of(self.symbol, left=self.left, right=self.right, terminal=self.terminal, root=self.root)
         return trees, np.array(self.head_is_right, dtype=bool)
+
+    def taken(self) -> tuple[SkeletalTrees, BoolArray]:
+        """What `trees` gives; the columns are empty then, and numbers keep their meaning for trees to come."""
+        found = self.trees()
+        for column in (self.symbol, self.left, self.right, self.terminal, self.head_is_right, self.root):
+            del column[:]
+        return found
+
+
+def tag_numbers(labels: Sequence[Label], tags: Sequence[str]) -> IntArray:
+    """The number of the tag that each symbol ends in (S,); -1 where it ends in none."""
+    number = {tag: t for t, tag in enumerate(tags)}
+    return np.array([number.get(label.chain[-1], -1) for label in labels], dtype=np.int64)
 
 
 def _expand(

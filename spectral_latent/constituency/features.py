@@ -9,7 +9,7 @@ from typing import Literal
 
 import numpy as np
 
-from spectral_latent.estimation import FeatureColumns, inside_templates, joint, outside_templates
+from spectral_latent.estimation import FeatureColumns, inside_templates, outside_templates
 from spectral_latent.trees import BoolArray, IntArray, SkeletalTrees
 
 __all__ = ["FeatureSet", "constituency_features"]
@@ -33,10 +33,10 @@ def constituency_features(
 ) -> FeatureColumns:
     """All templates of slides 18 and 19, or the simple ones of slide 28: rule below, rule above.
 
-    head_is_right: (N,) of binary nodes.  tags: (S,) the part-of-speech tag that a leaf's symbol ends in.
+    head_is_right: (N,) of binary nodes.  tags: (S,) a number of the tag that a leaf's symbol ends in.
     """
     inner, outer = inside_templates(trees), outside_templates(trees)
     if which == "simple":
         return FeatureColumns.of({"rule": inner["rule"]}, {"above": outer["above"]})
     own, governor = _head_tags(trees, head_is_right, tags)
-    return FeatureColumns.of(inner | {"head": own}, outer | {"governor": joint(governor)})
+    return FeatureColumns.of(inner | {"head": own}, outer | {"governor": governor})

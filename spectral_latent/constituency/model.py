@@ -10,9 +10,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from spectral_latent.constituency.bracketings import Bracketings
 from spectral_latent.constituency.constituents import Constituents, Gains
 from spectral_latent.constituency.phrase import Phrase
-from spectral_latent.constituency.phrase_grammar import Chart, ConstituencyOptions, PhraseGrammar, Treebank, cleaned
+from spectral_latent.constituency.phrase_grammar import Chart, ConstituencyOptions, PhraseGrammar
+from spectral_latent.constituency.treebank import cleaned, read_treebanks
 from spectral_latent.estimation import Listener, silent
 from spectral_latent.inference import Weight
 from spectral_latent.operators import opened_model, save_model
@@ -64,20 +66,27 @@ class ConstituencyModel:
         phrases: Iterable[Phrase],
         options: ConstituencyOptions | Sequence[ConstituencyOptions] | None = None,
         *,
-        jobs: int = 1,
+        jobs: int | None = 1,
         listener: Listener = silent,
+        shard_nodes: int = 1 << 21,
     ) -> ConstituencyModel:
-        """Learn from treebank trees, which are cleaned first; on several processes with the same result.
+        """Learn from treebank trees, which are read once and cleaned first.
 
         options: of the one grammar, or of each of several; see `presets`.
+        jobs: processes.  An engine that `joblib.parallel_config` names, such as a Dask cluster, has as many workers as
+        it has, and so has None; the result is the same.
+        shard_nodes: a treebank of more nodes of binary trees does not stay in memory, but lies in temporary files of
+        about so many each, where all workers must be able to read them.
         Raises EstimationError if a tree holds no word, or there is no tree.
         """
-        phrases, given = list(phrases), options or ConstituencyOptions()
-        members = []
-        for own in [given] if isinstance(given, ConstituencyOptions) else given:
-            treebank = Treebank.of(phrases, own)
-            members.append(PhraseGrammar(own, treebank.labels, treebank.grammar.estimate(jobs=jobs, listener=listener)))
-        return ConstituencyModel(tuple(members))
+        given = options or ConstituencyOptions()
+        several = [given] if isinstance(given, ConstituencyOptions) else given
+        return ConstituencyModel(
+            tuple(
+                PhraseGrammar(bank.options, bank.labels, bank.grammar.estimate(jobs=jobs, listener=listener))
+                for bank in read_treebanks(phrases, several, shard_nodes=shard_nodes, jobs=jobs)
+            )
+        )
 
     @property
     def options(self) -> ConstituencyOptions:
@@ -119,7 +128,7 @@ class ConstituencyModel:
         return self.parse_nbest(words, 1)[0]
 
     def parse_nbest(self, words: Sequence[str], k: int) -> list[Parse]:
-        """Up to k different trees of a sentence, by falling gain; a marked fallback at worst.
+        """Up to k different trees of a sentence, a marked fallback at worst; see `parses`.
 
         Raises ValueError if the sentence is empty or k < 1.
         """
@@ -127,23 +136,41 @@ class ConstituencyModel:
             raise ValueError("an empty sentence has no parse")
         if k < 1:
             raise ValueError(f"k must be at least 1, not {k}")
-        trees = self.trees(self.charts(words), words, k)
-        if not trees:
-            return [self.fallback(words)]
-        weight = self.score(trees)
-        return [
-            Parse(tree, int(sign), float(log)) for tree, sign, log in zip(trees, weight.sign, weight.log, strict=True)
-        ]
+        return self.parses(self.charts(words), words, k) or [self.fallback(words)]
 
-    def trees(self, charts: Sequence[Chart | None], words: Sequence[str], k: int) -> list[Phrase]:
-        """Up to k different trees of a sentence, by falling gain under all grammars, from the first that has any."""
+    def parses(self, charts: Sequence[Chart | None], words: Sequence[str], k: int) -> list[Parse]:
+        """Up to k different trees of a sentence, by falling gain, which puts constituents of all grammars together.
+
+        Trees that no grammar derives, p̂ = 0, come after those that one does; if none of them is derived, the best that
+        the first grammar derives comes before them.
+        """
         found = self.constituents(charts)
         if found is None:
             return []
-        at, chart = next((at, chart) for at, chart in enumerate(charts) if chart is not None)
-        member, number, spans = self.members[at], np.append(self._chains[1][at], -1), chart.spans
-        gain = self._gains.at(found, spans.first, spans.end, number[member.chain_of[spans.forest.symbol]])
-        return member.trees(chart, words, gain, k)
+        gain = self._gains.of(found)
+        parses = self._scored(self._best(found, gain, words, k))
+        if not any(parse.sign for parse in parses):
+            parses = self._scored(self._derived(charts, found, gain, words)) + parses
+        return sorted(parses, key=lambda parse: parse.sign == 0)[:k]
+
+    def _scored(self, trees: Sequence[Phrase]) -> list[Parse]:
+        weight = self.score(trees)
+        return [Parse(*parse) for parse in zip(trees, weight.sign.tolist(), weight.log.tolist(), strict=True)]
+
+    def _best(self, found: Constituents, gain: FloatArray, words: Sequence[str], k: int) -> list[Phrase]:
+        """Up to k trees made of constituents with these gains, whatever grammars they are from."""
+        if k == 1:  # others are in no best tree, unless it needs them
+            keep = (gain > 0.0) | (found.end - found.first == len(words)) | (found.end - found.first == 1)
+            found, gain = Constituents(*(column[keep] for column in found)), gain[keep]
+        return Bracketings.of(found, gain, len(words)).best(k, self._chains[0], words)
+
+    def _derived(
+        self, charts: Sequence[Chart | None], found: Constituents, gain: FloatArray, words: Sequence[str]
+    ) -> list[Phrase]:
+        """The tree of the most gain that the first grammar derives which derives the sentence at all."""
+        number, at = next((at, chart) for at, chart in enumerate(charts) if chart is not None)
+        tree = self.members[number].best(at, found, gain, self._chains[1][number], words)
+        return [] if tree is None else [tree]
 
     def fallback(self, words: Sequence[str]) -> Parse:
         """A flat tree, marked by its label, over each word's most frequent tag."""

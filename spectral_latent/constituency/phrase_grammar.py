@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -10,28 +10,24 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from spectral_latent.constituency.cleaning import clean
 from spectral_latent.constituency.constituents import Constituents
-from spectral_latent.constituency.conversion import Binarisation, Label, TreeColumns, phrase_of, skeletal_trees
+from spectral_latent.constituency.conversion import Binarisation, Label, phrase_of, tag_numbers
 from spectral_latent.constituency.derivations import DerivationBuilder
-from spectral_latent.constituency.features import FeatureSet, constituency_features
+from spectral_latent.constituency.features import FeatureSet
 from spectral_latent.constituency.phrase import Phrase
-from spectral_latent.estimation import EstimationError
-from spectral_latent.grammar import GrammarData, GrammarOptions, LatentGrammar, ReadWords, SpanForest
+from spectral_latent.grammar import GrammarOptions, LatentGrammar, ReadWords, SpanForest
 from spectral_latent.inference import (
-    Derivation,
     Weight,
     best_derivation,
     inside,
-    k_best_derivations,
     marginals,
     outside,
     tree_weights,
 )
 from spectral_latent.operators import ObservableOperators, options_from
-from spectral_latent.trees import FloatArray, IntArray
+from spectral_latent.trees import BoolArray, FloatArray, IntArray, Rules
 
-__all__ = ["Chart", "ConstituencyOptions", "PhraseGrammar", "Treebank", "cleaned"]
+__all__ = ["Chart", "ConstituencyOptions", "PhraseGrammar"]
 
 _LEAST = 1e-6  # constituents of smaller posteriors are in no tree
 
@@ -48,40 +44,6 @@ class ConstituencyOptions(GrammarOptions):
     binarisation: Binarisation = field(default_factory=Binarisation)
     features: FeatureSet = "all"
     cost: float = 0.4
-
-
-@dataclass(frozen=True, eq=False)
-class Treebank:
-    """Phrases made ready for estimation: what every grammar learnt from them shares.
-
-    labels: what each symbol stands for.
-    """
-
-    options: ConstituencyOptions
-    labels: list[Label]
-    grammar: GrammarData
-
-    @staticmethod
-    def of(phrases: Iterable[Phrase], options: ConstituencyOptions) -> Treebank:
-        """Clean and binarise phrases, name their features, count their rules.
-
-        Raises EstimationError if a phrase holds no word, or there is none.
-        """
-        columns = TreeColumns.empty()
-        skeletal_trees(cleaned(phrases), options.binarisation, columns)
-        trees, head_is_right = columns.trees()
-        if not trees.n_nodes:
-            raise EstimationError("no trees to learn from")
-        labels, words, leaf = columns.symbols.names, columns.terminals.names, trees.is_leaf
-        tags = sorted({labels[symbol].chain[-1] for symbol in np.unique(trees.symbol[leaf]).tolist()})
-        family = _family(labels, tags)
-        features = constituency_features(trees, head_is_right, family, options.features)
-        opens = trees.first_leaf[leaf] == 0
-        return Treebank(options, labels, GrammarData.of(trees, features, words, opens, tags, family, options))
-
-    def with_operators(self, operators: ObservableOperators) -> PhraseGrammar:
-        """The grammar with these latent operators."""
-        return PhraseGrammar(self.options, self.labels, self.grammar.grammar(operators))
 
 
 class Chart(NamedTuple):
@@ -106,13 +68,17 @@ class PhraseGrammar:
     @cached_property
     def chains(self) -> list[tuple[str, ...]]:
         """The chains of labels that a constituent may have; `constituents` numbers them."""
-        return list(dict.fromkeys(label.chain for label in self.labels if not label.bar))
+        return list(dict.fromkeys(label.chain for label in self.labels))
 
     @cached_property
-    def chain_of(self) -> IntArray:
-        """The chain of each symbol (S,); -1 of a bar."""
+    def _chain_of(self) -> IntArray:
+        """The chain of each symbol (S,); that of its phrase, of a bar."""
         number = {chain: at for at, chain in enumerate(self.chains)}
-        return np.array([-1 if label.bar else number[label.chain] for label in self.labels], dtype=np.int64)
+        return np.array([number[label.chain] for label in self.labels], dtype=np.int64)
+
+    @cached_property
+    def _is_bar(self) -> BoolArray:
+        return np.array([label.bar for label in self.labels])
 
     def chart(self, words: Sequence[str]) -> Chart | None:
         """The pruned chart of a sentence; None if the grammar does not derive it, whatever the words' tags."""
@@ -121,27 +87,34 @@ class PhraseGrammar:
         return None if spans is None else Chart(read, spans)
 
     def constituents(self, chart: Chart) -> Constituents:
-        """The posteriors of a sentence's constituents, by absolute value unless the options say otherwise."""
+        """The posteriors of a sentence's constituents, by absolute value unless the options say otherwise.
+
+        A bar @X over all words stands for its phrase X.
+        """
         spans = self.grammar.refined(*chart)
         operators, forest = self.grammar.on(chart.read, spans.forest)
         inner = inside(operators, forest)
         mu = marginals(operators, forest, inner, outside(operators, forest, inner))
-        posterior, chain = np.abs(mu) if self.options.absolute else mu, self.chain_of[forest.symbol]
-        kept = np.flatnonzero((chain >= 0) & (posterior > _LEAST))
-        return Constituents(spans.first[kept], spans.end[kept], chain[kept], posterior[kept])
+        posterior = np.abs(mu) if self.options.absolute else mu
+        is_part = self._is_bar[forest.symbol] & (spans.end - spans.first < len(chart.read.terminals))
+        kept = np.flatnonzero(~is_part & (posterior > _LEAST))
+        first, end, chain = spans.first[kept], spans.end[kept], self._chain_of[forest.symbol[kept]]
+        return Constituents.merged(Constituents(first, end, chain, posterior[kept]))
 
-    def trees(self, chart: Chart, words: Sequence[str], gain: FloatArray, k: int) -> list[Phrase]:
-        """Up to k different trees, by falling sum of their items' gains (I,)."""
+    def best(
+        self, chart: Chart, found: Constituents, gain: FloatArray, number: IntArray, words: Sequence[str]
+    ) -> Phrase | None:
+        """The tree of the grammar whose constituents have the most gain (K,) in all; None if there is none.
+
+        found: K different ones, in order, in which the grammar's chains have the numbers given.
+        """
         operators, forest = self.grammar.on(chart.read, chart.spans.forest)
-        rules, weights = operators.rules, gain[forest.item]
-
-        def phrases(derivations: Iterable[Derivation]) -> list[Phrase]:
-            return [phrase_of(derivation.tree(forest, rules), self.labels, words) for derivation in derivations]
-
-        if k == 1:
-            best = best_derivation(forest, weights)
-            return [] if best is None else phrases([best])
-        return list(dict.fromkeys(phrases(k_best_derivations(forest, weights, k, self.chain_of[forest.symbol]))))
+        first, end, chain = chart.spans.first, chart.spans.end, number[self._chain_of[forest.symbol]]
+        at = Rules.find(np.stack(found[:3], axis=1), np.stack([first, end, chain], axis=1))
+        is_part = self._is_bar[forest.symbol] & (end - first < len(words))
+        weights = np.where(is_part, 0.0, np.where(at < 0, -self.options.cost, gain[at]))
+        best = best_derivation(forest, weights[forest.item])
+        return None if best is None else phrase_of(best.tree(forest, operators.rules), self.labels, words)
 
     def tags(self, words: Sequence[str]) -> list[str]:
         """The most frequent tag of each word."""
@@ -169,20 +142,5 @@ class PhraseGrammar:
         if not all(label.chain for label in labels):
             raise ValueError("labels are missing")
         options = options_from(ConstituencyOptions, settings["options"])
-        family = _family(labels, settings["tags"])
+        family = tag_numbers(labels, settings["tags"])
         return PhraseGrammar(options, labels, LatentGrammar.from_arrays(arrays, settings, family, options))
-
-
-def _family(labels: Sequence[Label], tags: Sequence[str]) -> IntArray:
-    """The number of the tag that each symbol ends in (S,); -1 where it ends in none."""
-    number = {tag: t for t, tag in enumerate(tags)}
-    return np.array([number.get(label.chain[-1], -1) for label in labels])
-
-
-def cleaned(phrases: Iterable[Phrase]) -> Iterable[Phrase]:
-    """The phrases cleaned; EstimationError at one that holds no word."""
-    for number, phrase in enumerate(phrases, start=1):
-        without_traces = clean(phrase)
-        if without_traces is None:
-            raise EstimationError(f"tree {number} has no words: {phrase.bracketed()[:80]}")
-        yield without_traces

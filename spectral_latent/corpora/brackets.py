@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from sys import intern  # one string per distinct label and word
 
-from spectral_latent.constituency.cleaning import EMPTY_TAG
+from spectral_latent.constituency.cleaning import is_empty
 from spectral_latent.constituency.phrase import Phrase
 from spectral_latent.corpora.text import CorpusError, read_text
 
@@ -61,7 +61,7 @@ def parse_brackets(text: str, source: str = "<string>") -> Iterator[Phrase]:
         kind = token.lastindex
         if kind == _TAGGED:
             phrase = Phrase(intern(token[1]), (intern(token[2]),))
-            worded = worded or token[1] != EMPTY_TAG
+            worded = worded or not is_empty(token[1], token[2])
             if not labels:
                 begin = token.start()
         elif kind == _OPEN:

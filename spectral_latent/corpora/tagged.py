@@ -12,7 +12,7 @@ from pathlib import Path
 from sys import intern  # one string per distinct word and tag
 from typing import Any, TypeVar
 
-from spectral_latent.constituency.cleaning import EMPTY_TAG
+from spectral_latent.constituency.cleaning import is_empty
 from spectral_latent.constituency.phrase import Phrase
 from spectral_latent.corpora._folders import files_beneath
 from spectral_latent.corpora._nltk import items_of_corpus
@@ -48,8 +48,8 @@ def tagged_sentences(
       and are not hidden;
     - `nltk:NAME`, a corpus of NLTK that has `tagged_sents`, or a part of it: `nltk:NAME:train`, `:dev`, `:test`.
       With n the place of a file among the sorted file names, or that of a sentence if there is one file, counted
-      from 1, n mod 10 = 9 is test, 8 is dev, and the rest is train.  Traces, tagged -NONE-, are left out.  With the
-      `column` universal, the tags are those of the universal tag set, where NLTK knows them.
+      from 1, n mod 10 = 9 is test, 8 is dev, and the rest is train.  Empty elements (`is_empty`) are left out.  With
+      the `column` universal, the tags are those of the universal tag set, where NLTK knows them.
 
     Without a `column`, it is the `default` where the source has that, be it file by file.
 
@@ -230,11 +230,11 @@ def _closing(view: Any) -> Iterator[Any]:
 def _without_traces(
     sentences: Iterable[_Rows], checked: Callable[[Any, Any], _T], where: str, column: str | None = None
 ) -> Iterator[list[_T]]:
-    """What `checked` makes of each word that is no trace, and of its tag; sentences without words are left out."""
+    """What `checked` makes of each word and its tag, but of empty elements; sentences without words are left out."""
     number = 1
     try:
         for sentence in sentences:
-            if items := [checked(word, tag) for word, own_tag, tag in sentence if own_tag != EMPTY_TAG]:
+            if items := [checked(word, tag) for word, own_tag, tag in sentence if not is_empty(own_tag, word)]:
                 yield items
             number += 1
     except (LookupError, TypeError, ValueError) as error:

@@ -14,6 +14,7 @@ from spectral_latent.estimation.em import (
 )
 from spectral_latent.estimation.estimators import estimate
 from spectral_latent.estimation.features import FeatureColumns, above, inside_templates, joint, outside_templates
+from spectral_latent.estimation.mapping import mapped
 from spectral_latent.estimation.moments import LeafMoments, Moments
 from spectral_latent.estimation.options import (
     EstimationError,
@@ -25,6 +26,7 @@ from spectral_latent.estimation.options import (
     TrainingData,
     silent,
 )
+from spectral_latent.estimation.passes import ShardedMoments, moments_of_shards
 from spectral_latent.estimation.pivots import StateViews, pivot_counts, pivot_start, pivots, state_views
 from spectral_latent.estimation.projections import (
     ProjectedTrees,
@@ -35,7 +37,7 @@ from spectral_latent.estimation.projections import (
     svd_of,
     truncated_svd,
 )
-from spectral_latent.estimation.shards import Shard, ShardedMoments, moments_of_shards
+from spectral_latent.estimation.shards import Shard, ShardedData, SomeTrees, StoredShards, tally_of
 from spectral_latent.estimation.simplex import ConvexWeights, anchors, convex_weights
 from spectral_latent.estimation.smoothing import LeafSmoothing, RuleCounts, Unseen, confidence, normalised, solve
 from spectral_latent.estimation.spectral import (
@@ -45,6 +47,7 @@ from spectral_latent.estimation.spectral import (
     spectral_moments,
     spectral_operators,
 )
+from spectral_latent.estimation.tally import Tally
 
 __all__ = [
     "Climb",
@@ -64,8 +67,12 @@ __all__ = [
     "ProjectedViews",
     "RuleCounts",
     "Shard",
+    "ShardedData",
     "ShardedMoments",
+    "SomeTrees",
     "StateViews",
+    "StoredShards",
+    "Tally",
     "TrainingData",
     "Unseen",
     "above",
@@ -82,6 +89,7 @@ __all__ = [
     "from_states",
     "inside_templates",
     "joint",
+    "mapped",
     "maximisation",
     "moments_of",
     "moments_of_shards",
@@ -103,5 +111,6 @@ __all__ = [
     "state_views",
     "states_for",
     "svd_of",
+    "tally_of",
     "truncated_svd",
 ]

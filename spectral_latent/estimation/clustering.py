@@ -3,46 +3,108 @@
 | here | meaning |
 | --- | --- |
 | point of node i | [y_i; σ ∘ z_i] = [Uᵀφ; Vᵀψ], each half scaled to unit mean square |
-| state h(i) | the cluster of the point among those of the node's symbol |
-| y = e_h, z = e_h n(a) / n(a, h) | with these, moments are counts and `solve` gives relative frequencies |
+| state h(i) | the centre nearest to the point, among those of the node's symbol |
+| `Counts` | of rules with their states; relative frequencies are those of expected counts, none of which is in doubt |
+
+Centres are found on the points of all nodes in memory; of shards, on those of every k-th node, with k = 1 up to a
+number of nodes that keeps the points small.
 """
 
 from __future__ import annotations
 
 import warnings
+from functools import reduce
+from typing import NamedTuple
 
 import numpy as np
-from scipy.cluster.vq import kmeans2
+from scipy.cluster.vq import kmeans2, vq
 
-from spectral_latent.estimation.moments import Moments
+from spectral_latent.estimation.em import Counts, moments_of
+from spectral_latent.estimation.mapping import mapped
+from spectral_latent.estimation.moments import grouped
 from spectral_latent.estimation.options import EstimatorOptions, TrainingData
+from spectral_latent.estimation.passes import Projection
 from spectral_latent.estimation.projections import ProjectedTrees
+from spectral_latent.estimation.shards import ShardedData, SomeTrees
 from spectral_latent.estimation.smoothing import Unseen, normalised, solve
-from spectral_latent.operators import ObservableOperators
-from spectral_latent.trees import FloatArray, IntArray, SkeletalTrees
+from spectral_latent.estimation.tally import Tally
+from spectral_latent.operators import ObservableOperators, Tensor
+from spectral_latent.trees import FloatArray, IntArray, Rules, SkeletalTrees
 
-__all__ = ["cluster_states", "clustering", "from_states"]
+__all__ = ["cluster_counts", "cluster_states", "clustering", "from_counts", "from_states"]
+
+_ITERATIONS = 9  # of k-means; a last look at which centre is nearest makes ten
+_POINTS = 1 << 15  # of a symbol in all shards, about
 
 
-def _clusters(points: FloatArray, k: int, seed: int) -> IntArray:
-    """Cluster (n,) of each point (n, d), numbered without gaps from 0."""
-    k = min(k, len(np.unique(points, axis=0)))
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "One of the clusters is empty")
-        _, labels = kmeans2(points, k, iter=10, minit="++", rng=np.random.default_rng(seed))
-    return np.unique(labels, return_inverse=True)[1]
+class _Centres(NamedTuple):
+    """What divides the two halves of a symbol's points, and the centres (k, 2m) that some points are nearest to."""
+
+    scale: FloatArray  # (2,)
+    points: FloatArray  # (k, 2m)
+
+    @staticmethod
+    def of(halves: FloatArray, mean_square: FloatArray, seed: int) -> _Centres:
+        """At most m centres for the points whose halves (2, n, m) are given, and mean squares (2,) of all."""
+        scale = np.maximum(np.sqrt(mean_square), 1e-300)
+        points = _points(halves, scale)
+        k = min(halves.shape[2], len(np.unique(points, axis=0)))
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "One of the clusters is empty")
+            centres, _ = kmeans2(points, k, iter=_ITERATIONS, minit="++", rng=np.random.default_rng(seed))
+        return _Centres(scale, centres[np.unique(vq(points, centres)[0])])
+
+    def nearest(self, halves: FloatArray) -> IntArray:
+        """The centre (n,) nearest to each point."""
+        return vq(_points(halves, self.scale), self.points)[0].astype(np.int64)
+
+
+def _points(halves: FloatArray, scale: FloatArray) -> FloatArray:
+    return np.concatenate([half / size for half, size in zip(halves, scale, strict=True)], axis=1)
+
+
+def _halves(projected: ProjectedTrees, a: int, nodes: IntArray) -> FloatArray:
+    """[y; σ ∘ z] of nodes of symbol a, (2, n, m)."""
+    m = int(projected.states[a])
+    return np.stack([projected.y[nodes, :m], projected.z[nodes, :m] * projected.sigma[a, :m]])
 
 
 def cluster_states(trees: SkeletalTrees, projected: ProjectedTrees, seed: int = 0) -> IntArray:
     """The state (N,) of every node."""
     states = np.zeros(trees.n_nodes, dtype=np.int64)
     for a, nodes in enumerate(trees.nodes_by_symbol()):
-        m = int(projected.states[a])
-        if m > 1:
-            halves = (projected.y[nodes, :m], projected.z[nodes, :m] * projected.sigma[a, :m])
-            scaled = [half / max(float(np.sqrt((half**2).mean())), 1e-300) for half in halves]
-            states[nodes] = _clusters(np.concatenate(scaled, axis=1), m, seed)
+        if projected.states[a] > 1:
+            halves = _halves(projected, a, nodes)
+            states[nodes] = _Centres.of(halves, (halves**2).mean(axis=(1, 2)), seed).nearest(halves)
     return states
+
+
+def _hard_counts(trees: SkeletalTrees, rules: Rules, states: IntArray, state: IntArray) -> Counts:
+    """How often each rule occurs with each choice of states, where the nodes' states (N,) are known."""
+    largest, rule, left, right = int(states.max()), trees.rule_in(rules), trees.left, trees.right
+    leaves, unaries, binaries = (np.flatnonzero(kind) for kind in (trees.is_leaf, trees.is_unary, trees.is_binary))
+
+    def table(size: tuple[int, ...], *indices: IntArray) -> FloatArray:
+        flat = np.ravel_multi_index(indices, size)
+        return np.bincount(flat, minlength=int(np.prod(size))).reshape(size).astype(float)
+
+    return Counts(
+        root=table((len(states), largest), trees.symbol[trees.root], state[trees.root]),
+        leaf=table((len(rules.leaf), largest), rule[leaves], state[leaves]),
+        unary=table((len(rules.unary), largest, largest), rule[unaries], state[unaries], state[left[unaries]]),
+        binary=[
+            Tensor.of_dense(table(tuple(states[row]), state[nodes], state[left[nodes]], state[right[nodes]]))
+            for row, nodes in zip(rules.binary, grouped(rule, binaries, len(rules.binary)), strict=True)
+        ],
+        log_likelihood=0.0,
+    )
+
+
+def from_counts(
+    counts: Counts, states: IntArray, tally: Tally, smoothing: float | None = None, unseen: Unseen | None = None
+) -> ObservableOperators:
+    """Relative frequencies, from counts of rules with states; see `solve`."""
+    return normalised(solve(moments_of(counts, states, tally), smoothing, unseen)).multiplied_out()
 
 
 def from_states(
@@ -59,18 +121,70 @@ def from_states(
     array([[1. , 0. ],
            [0. , 0.5]])
     """
-    n_symbols = int(trees.symbol.max()) + 1
-    states = np.zeros(n_symbols, dtype=np.int64)
+    states = np.zeros(int(trees.symbol.max()) + 1, dtype=np.int64)
     np.maximum.at(states, trees.symbol, state + 1)
-    inner = np.eye(states.max())[state]
-    count = np.zeros((n_symbols, states.max()))
-    np.add.at(count, (trees.symbol, state), 1.0)
-    weight = count.sum(axis=1)[trees.symbol] / count[trees.symbol, state]
-    moments = Moments.of(trees, trees.rules, states, inner, inner * weight[:, None])
-    return normalised(solve(moments, smoothing, unseen)).multiplied_out()
+    return from_counts(_hard_counts(trees, trees.rules, states, state), states, Tally.of(trees), smoothing, unseen)
 
 
 def clustering(data: TrainingData, projected: ProjectedTrees, options: EstimatorOptions) -> ObservableOperators:
     """Probabilities from clustered nodes."""
     state = cluster_states(data.trees, projected, options.seed)
     return from_states(data.trees, state, options.smoothing, data.unseen)
+
+
+class _Sample(NamedTuple):
+    """Of a symbol, halves (2, n, m) of some points, and the sums (2,) of the squares of all."""
+
+    halves: list[FloatArray]
+    square: FloatArray
+
+
+def _sampled(shard: SomeTrees, projection: Projection, steps: IntArray) -> dict[int, _Sample]:
+    """Of every symbol a of more than one state, every steps[a]-th node."""
+    trees, projected = projection.project(shard)
+    found = {}
+    for a, nodes in enumerate(trees.nodes_by_symbol()):
+        if projected.states[a] > 1 and len(nodes):
+            halves = _halves(projected, a, nodes)
+            found[a] = _Sample([halves[:, :: steps[a]].copy()], (halves**2).sum(axis=(1, 2)))
+    return found
+
+
+def _samples(data: ShardedData, projection: Projection, jobs: int | None) -> dict[int, _Sample]:
+    """Those of all shards."""
+    steps = np.ceil(data.tally.symbol / _POINTS).astype(np.int64)
+    samples: dict[int, _Sample] = {}
+    for found in mapped(_sampled, data.shards, jobs, projection, steps):
+        for a, sample in found.items():
+            halves, square = samples.get(a, _Sample([], np.zeros(2)))
+            samples[a] = _Sample([*halves, *sample.halves], square + sample.square)
+    return samples
+
+
+def _centres_of(of_symbol: tuple[_Sample, float], seed: int) -> _Centres:
+    (halves, square), count = of_symbol
+    joined = np.concatenate(halves, axis=1)
+    return _Centres.of(joined, square / (count * joined.shape[2]), seed)
+
+
+def _shard_counts(shard: SomeTrees, projection: Projection, centres: dict[int, _Centres], states: IntArray) -> Counts:
+    """How often each rule occurs in a shard with each choice of states."""
+    trees, projected = projection.project(shard)
+    state = np.zeros(trees.n_nodes, dtype=np.int64)
+    for a, nodes in enumerate(trees.nodes_by_symbol()):
+        if a in centres and len(nodes):
+            state[nodes] = centres[a].nearest(_halves(projected, a, nodes))
+    return _hard_counts(trees, projection.tally.rules, states, state)
+
+
+def cluster_counts(
+    data: ShardedData, projection: Projection, options: EstimatorOptions, jobs: int | None = 1
+) -> tuple[Counts, IntArray]:
+    """How often each rule occurs with each choice of states, and how many states (S,) there are, of shards."""
+    samples = _samples(data, projection, jobs)
+    of_symbols = [(sample, float(data.tally.symbol[a])) for a, sample in samples.items()]
+    centres = dict(zip(samples, mapped(_centres_of, of_symbols, jobs, options.seed), strict=True))
+    states = np.ones(len(data.tally.symbol), dtype=np.int64)
+    for a, found in centres.items():
+        states[a] = len(found.points)
+    return reduce(Counts.__add__, mapped(_shard_counts, data.shards, jobs, projection, centres, states)), states

@@ -11,14 +11,19 @@ The E-step is an inside and an outside pass and one matrix product per rule: the
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import reduce
 from typing import NamedTuple
 
 import numpy as np
 from threadpoolctl import threadpool_limits
 
+from spectral_latent.estimation.mapping import mapped
 from spectral_latent.estimation.moments import Moments, grouped, row_sums, state_sums
 from spectral_latent.estimation.options import EstimationError, EstimatorOptions, Listener, Progress, TrainingData
+from spectral_latent.estimation.shards import ShardedData, SomeTrees
 from spectral_latent.estimation.smoothing import normalised, solve
+from spectral_latent.estimation.tally import Tally
 from spectral_latent.inference import inside, outside, total_weight
 from spectral_latent.operators import ObservableOperators, Tensor
 from spectral_latent.trees import FloatArray, Forest, IntArray, Rules, SkeletalTrees
@@ -47,6 +52,29 @@ class Counts(NamedTuple):
     def of_states(self, rules: Rules) -> FloatArray:
         """Expected number of nodes of each symbol in each state, (S, M)."""
         return state_sums(rules, self.leaf, self.unary, self.binary, self.root.shape)
+
+    def __add__(self, other: Counts) -> Counts:  # type: ignore[override]
+        """The counts of two shards under the same operators."""
+        return Counts(
+            self.root + other.root,
+            self.leaf + other.leaf,
+            self.unary + other.unary,
+            [_both(ours, theirs) for ours, theirs in zip(self.binary, other.binary, strict=True)],
+            self.log_likelihood + other.log_likelihood,
+        )
+
+
+def _both(ours: Tensor, theirs: Tensor) -> Tensor:
+    """The sum of a rule's counts; where they are in factors, component by component (see `expected_counts`)."""
+    if ours.dense is not None:
+        return ours + theirs
+    first = ours.first + theirs.first
+    weights = [np.maximum(own.first.sum(axis=1, keepdims=True), np.finfo(float).tiny) for own in (ours, theirs)]
+    second, third = (
+        sum(weight * own for weight, own in zip(weights, pair, strict=True)) / sum(weights)
+        for pair in ((ours.second, theirs.second), (ours.third, theirs.third))
+    )
+    return Tensor(first, second, third)
 
 
 def expectation(operators: ObservableOperators, trees: SkeletalTrees) -> Counts:
@@ -121,22 +149,16 @@ def maximisation(counts: Counts, rules: Rules, states: IntArray, substates: floa
     )
 
 
-def random_start(trees: SkeletalTrees, states: IntArray, seed: int = 0) -> ObservableOperators:
+def random_start(tally: Tally, states: IntArray, seed: int = 0) -> ObservableOperators:
     """Relative frequencies spread evenly over states (S,), each number then multiplied by 0.5 to 1.5 at random."""
     rng = np.random.default_rng(seed)
-    rules, largest = trees.rules, int(states.max())
+    rules, largest = tally.rules, int(states.max())
     valid = (np.arange(largest) < states[:, None]).astype(float)
 
     def noise(*shape: int) -> FloatArray:
         return rng.uniform(0.5, 1.5, shape)
 
-    leaf, unary, binary = (
-        np.bincount(trees.rule[kind], minlength=len(table)).astype(float)
-        for kind, table in zip(
-            (trees.is_leaf, trees.is_unary, trees.is_binary), (rules.leaf, rules.unary, rules.binary), strict=True
-        )
-    )
-    roots = np.bincount(trees.symbol[trees.root], minlength=len(states)) / states
+    leaf, unary, roots = tally.leaf, tally.unary, tally.root / states
     a, b = rules.unary.T
     operators = ObservableOperators(
         rules,
@@ -148,7 +170,7 @@ def random_start(trees: SkeletalTrees, states: IntArray, seed: int = 0) -> Obser
         * noise(len(unary), largest, largest),
         [
             Tensor.of_dense(count / states[rule[1:]].prod() * noise(*states[rule]))
-            for count, rule in zip(binary, rules.binary, strict=True)
+            for count, rule in zip(tally.binary, rules.binary, strict=True)
         ],
     )
     return normalised(operators)
@@ -161,13 +183,13 @@ def _with_sums(counts: FloatArray) -> FloatArray:
     return counts
 
 
-def moments_of(counts: Counts, rules: Rules, states: IntArray, trees: SkeletalTrees) -> Moments:
+def moments_of(counts: Counts, states: IntArray, tally: Tally) -> Moments:
     """Expected counts as moments: y is the posterior of the states, z the posterior times n(a) / n(a, h).
 
     `solve` makes relative frequencies of them, and smooths them as it does those of spectral projections.
     """
+    rules, count = tally.rules, tally.symbol  # exact, where sums over states are rounded
     of_states = counts.of_states(rules)
-    count = np.bincount(trees.symbol).astype(float)  # exact, where sums over states are rounded
     scale = np.divide(count[:, None], of_states, out=np.zeros_like(of_states), where=of_states > 0)
 
     def scaled(array: FloatArray, a: int) -> FloatArray:
@@ -180,13 +202,13 @@ def moments_of(counts: Counts, rules: Rules, states: IntArray, trees: SkeletalTr
     return Moments(
         rules=rules,
         states=states,
-        n_trees=len(trees.root),
+        n_trees=tally.n_trees,
         count=count,
         root=counts.root,
         outer=of_states * scale,
         inner=of_states,
         leaf=counts.leaf * scale[rules.leaf[:, 0]],
-        leaf_count=np.bincount(trees.rule[trees.is_leaf]).astype(float),
+        leaf_count=tally.leaf,
         unary=np.array(unary).reshape(-1, size, size),
         binary=[
             Tensor.of_dense(scaled(tensor.multiplied_out(), a))
@@ -208,23 +230,47 @@ def climb(trees: SkeletalTrees, start: ObservableOperators, options: EstimatorOp
     Without mixing of substates no iteration lowers the likelihood.  What is zero at the start stays zero, and tensors
     in factors stay in factors.
     """
+    return _climb(lambda operators: expectation(operators, trees), len(trees.root), start, options, listener)
+
+
+def _climb(
+    expected: Callable[[ObservableOperators], Counts],
+    n_trees: int,
+    start: ObservableOperators,
+    options: EstimatorOptions,
+    listener: Listener,
+) -> Climb:
+    """`climb`, by whatever makes the expected counts of all trees."""
     operators, previous = start, -np.inf
     with threadpool_limits(1):
         for iteration in range(1, options.iterations + 1):
-            counts = expectation(operators, trees)
+            counts = expected(operators)
             listener(Progress("EM", iteration, options.iterations, counts.log_likelihood))
             operators = maximisation(counts, operators.rules, operators.states, options.substates)
-            if counts.log_likelihood - previous < options.tolerance * len(trees.root):
+            if counts.log_likelihood - previous < options.tolerance * n_trees:
                 return Climb(operators, counts)
             previous = counts.log_likelihood
-        return Climb(operators, expectation(operators, trees))
+        return Climb(operators, expected(operators))
+
+
+def _expected(shard: SomeTrees, operators: ObservableOperators) -> Counts:
+    return expectation(operators, shard.trees)
 
 
 def expectation_maximisation(
-    data: TrainingData, start: ObservableOperators, options: EstimatorOptions, listener: Listener
+    data: TrainingData | ShardedData,
+    start: ObservableOperators,
+    options: EstimatorOptions,
+    listener: Listener,
+    jobs: int | None = 1,
 ) -> ObservableOperators:
-    """Where `climb` ends, smoothed (slide 25) as options and data say."""
-    operators, counts = climb(data.trees, start, options, listener)
+    """Where `climb` ends, smoothed (slide 25) as options and data say; `jobs` are for shards."""
+
+    def expected(operators: ObservableOperators) -> Counts:
+        if isinstance(data, TrainingData):
+            return expectation(operators, data.trees)
+        return reduce(Counts.__add__, mapped(_expected, data.shards, jobs, operators))
+
+    operators, counts = _climb(expected, data.tally.n_trees, start, options, listener)
     with threadpool_limits(1):
-        moments = moments_of(counts, operators.rules, operators.states, data.trees)
-        return normalised(solve(moments, options.smoothing, data.unseen))
+        return normalised(solve(moments_of(counts, operators.states, data.tally), options.smoothing, data.unseen))

@@ -6,24 +6,28 @@ import logging
 
 import numpy as np
 
-from spectral_latent.estimation.clustering import cluster_states, clustering, from_states
+from spectral_latent.estimation.clustering import cluster_counts, cluster_states, clustering, from_counts, from_states
 from spectral_latent.estimation.em import expectation_maximisation, random_start
 from spectral_latent.estimation.options import (
     EstimationError,
     EstimatorOptions,
     Listener,
+    LoweredStates,
     Progress,
     TrainingData,
     silent,
 )
+from spectral_latent.estimation.passes import Projection, latent_moments
 from spectral_latent.estimation.pivots import pivot_start, pivots
-from spectral_latent.estimation.projections import ProjectedTrees, project_trees, states_for
-from spectral_latent.estimation.spectral import draw_one_node_per_tree, spectral
+from spectral_latent.estimation.projections import project_trees, states_for
+from spectral_latent.estimation.shards import ShardedData
+from spectral_latent.estimation.spectral import draw_one_node_per_tree, spectral, spectral_operators
 from spectral_latent.operators import ObservableOperators
 from spectral_latent.trees import FloatArray
 
 __all__ = ["estimate"]
 
+_SHARDED = ("spectral", "clustering", "em", "hybrid")
 _log = logging.getLogger(__name__)
 
 
@@ -37,22 +41,25 @@ def _drawn(data: TrainingData, seed: int) -> FloatArray:
     return weights
 
 
-def _projected(data: TrainingData, options: EstimatorOptions, jobs: int, listener: Listener) -> ProjectedTrees:
-    """The projections; which symbols lost states is told to the listener and, at level INFO, to the log."""
-    one_per_tree = options.one_node_per_tree and options.estimator == "spectral"
-    weights = _drawn(data, options.seed) if one_per_tree else None
-    projected = project_trees(data.trees, data.features, options, jobs, weights)
-    if projected.lowered:
-        told = ", ".join(f"{a} ({supported} to {kept})" for a, supported, kept in projected.lowered)
-        _log.info("too few singular values above %g of the first: states lowered of symbols %s", options.cutoff, told)
-    listener(Progress("projections", 1, 1, lowered=projected.lowered))
-    return projected
+def _tell(lowered: tuple[LoweredStates, ...], cutoff: float, listener: Listener) -> None:
+    """Which symbols lost states, to the listener and, at level INFO, to the log."""
+    if lowered:
+        told = ", ".join(f"{a} ({supported} to {kept})" for a, supported, kept in lowered)
+        _log.info("too few singular values above %g of the first: states lowered of symbols %s", cutoff, told)
+    listener(Progress("projections", 1, 1, lowered=lowered))
 
 
 def estimate(
-    data: TrainingData, options: EstimatorOptions | None = None, *, jobs: int = 1, listener: Listener = silent
+    data: TrainingData | ShardedData,
+    options: EstimatorOptions | None = None,
+    *,
+    jobs: int | None = 1,
+    listener: Listener = silent,
 ) -> ObservableOperators:
-    """Observable operators by the estimator that the options name; the same for any number of `jobs` (processes).
+    """Observable operators by the estimator that the options name.
+
+    They are the same for any number of `jobs` (processes), and on the engine that `joblib.parallel_config` names; of
+    shards, the same as of the whole up to rounding, but that clusters of very many nodes are found on a part of them.
 
     | name | states from | result |
     | --- | --- | --- |
@@ -60,17 +67,27 @@ def estimate(
     | clustering | k-means on the spectral projections | probabilities |
     | em | expectation maximisation from a random start | probabilities |
     | hybrid | expectation maximisation from the clusters | probabilities |
-    | pivots | features that only one state has | probabilities |
-    | pivots-em | expectation maximisation from the pivots | probabilities |
+    | pivots | features that only one state has | probabilities; not of shards |
+    | pivots-em | expectation maximisation from the pivots | probabilities; not of shards |
 
     Raises EstimationError if the data do not support the estimate.
     """
     options = options or EstimatorOptions()
-    trees = data.trees
     if options.estimator == "em":
-        states = np.array([states_for(count, options.states) for count in np.bincount(trees.symbol)])
-        return expectation_maximisation(data, random_start(trees, states, options.seed), options, listener)
-    projected = _projected(data, options, jobs, listener)
+        states = np.array([states_for(int(count), options.states) for count in data.tally.symbol])
+        return expectation_maximisation(data, random_start(data.tally, states, options.seed), options, listener, jobs)
+    if isinstance(data, ShardedData):
+        return _of_shards(data, options, jobs, listener)
+    return _of_trees(data, options, jobs, listener)
+
+
+def _of_trees(
+    data: TrainingData, options: EstimatorOptions, jobs: int | None, listener: Listener
+) -> ObservableOperators:
+    one_per_tree = options.one_node_per_tree and options.estimator == "spectral"
+    weights = _drawn(data, options.seed) if one_per_tree else None
+    projected = project_trees(data.trees, data.features, options, jobs, weights)
+    _tell(projected.lowered, options.cutoff, listener)
     if options.estimator == "spectral":
         return spectral(data, projected, options)
     if options.estimator == "clustering":
@@ -80,5 +97,24 @@ def estimate(
     if options.estimator == "pivots-em":
         start = pivot_start(data, projected, options)
     else:
-        start = from_states(trees, cluster_states(trees, projected, options.seed), options.smoothing)
+        start = from_states(data.trees, cluster_states(data.trees, projected, options.seed), options.smoothing)
     return expectation_maximisation(data, start, options, listener)
+
+
+def _of_shards(
+    data: ShardedData, options: EstimatorOptions, jobs: int | None, listener: Listener
+) -> ObservableOperators:
+    name = options.estimator
+    if name not in _SHARDED:
+        raise EstimationError(f"shards are not learnt by {name!r}; the estimators are {', '.join(_SHARDED)}")
+    if name == "spectral" and options.one_node_per_tree:
+        raise EstimationError("one_node_per_tree is for treebanks in memory")
+    projection = Projection.of(data.shards, options, jobs, listener)
+    _tell(projection.lowered, options.cutoff, listener)
+    if name == "spectral":
+        return spectral_operators(data, latent_moments(data.shards, projection, jobs), options)
+    counts, states = cluster_counts(data, projection, options, jobs)
+    if name == "clustering":
+        return from_counts(counts, states, data.tally, options.smoothing, data.unseen)
+    start = from_counts(counts, states, data.tally, options.smoothing)
+    return expectation_maximisation(data, start, options, listener, jobs)

@@ -1,7 +1,8 @@
 """Feature templates of inside and outside trees, as columns of integers.
 
 A template is one integer per node; it fires one feature at every node, named by its value.  Templates are made from
-columns of `SkeletalTrees` by `joint`; here are those of the slides (18, 19) that need nothing but the tree.
+columns of `SkeletalTrees` by `joint`, which gives the same things the same name in any treebank; here are those of the
+slides (18, 19) that need nothing but the tree.
 """
 
 from __future__ import annotations
@@ -9,25 +10,37 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 
-from spectral_latent.trees import IntArray, SkeletalTrees
+from spectral_latent.trees import BoolArray, IntArray, SkeletalTrees
 
 __all__ = ["FeatureColumns", "above", "inside_templates", "joint", "outside_templates"]
 
+_STEP = np.uint64(0x9E3779B97F4A7C15)  # 2⁶⁴ over the golden ratio
 
-def joint(*columns: IntArray) -> IntArray:
-    """One column (N,) that tells apart what the given ones tell apart together; values 0 ... K-1.
 
-    >>> joint(np.array([3, 3, 7]), np.array([-1, 2, -1]))
-    array([0, 1, 2])
+def _mixed(values: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """A one-to-one map of 64-bit numbers that scatters them (Steele, Lea and Flood 2014, SplitMix64)."""
+    values = values + _STEP
+    values = (values ^ (values >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    values = (values ^ (values >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return values ^ (values >> np.uint64(31))
+
+
+def joint(*columns: IntArray | BoolArray) -> IntArray:
+    """One column (N,) that tells apart what the given ones tell apart together.
+
+    Its values are 64-bit names that depend on the values given alone, so that they mean the same in any shard of a
+    treebank.  Two of n different ones are equal with a probability of about n² / 2⁶⁵.
+
+    >>> joint(np.array([3, 3, 7]), np.array([-1, 2, -1])) == joint(np.array([3]), np.array([-1]))
+    array([ True, False, False])
     """
-    merged = np.zeros_like(columns[0])
+    merged = np.zeros(len(columns[0]), dtype=np.uint64)
     for column in columns:
-        low, high = column.min(initial=0), column.max(initial=0)
-        merged = merged * (high - low + 1) + (column - low)
-        _, merged = np.unique(merged, return_inverse=True)
-    return merged
+        merged = _mixed(merged + column.astype(np.int64).view(np.uint64))
+    return merged.view(np.int64)
 
 
 def _at(column: IntArray, nodes: IntArray) -> IntArray:
@@ -36,10 +49,9 @@ def _at(column: IntArray, nodes: IntArray) -> IntArray:
 
 
 def _rule(trees: SkeletalTrees) -> IntArray:
-    """Each node's rule with its kind, as one column."""
-    kind: IntArray = trees.is_unary + 2 * trees.is_binary
-    rule: IntArray = 3 * trees.rule + kind
-    return rule
+    """Each node's rule, as one column."""
+    symbol = trees.symbol
+    return joint(symbol, _at(symbol, trees.left), _at(symbol, trees.right), trees.terminal)
 
 
 def _magnitude(column: IntArray) -> IntArray:
@@ -70,7 +82,7 @@ def inside_templates(trees: SkeletalTrees) -> dict[str, IntArray]:
 
 def above(trees: SkeletalTrees) -> IntArray:
     """The rule above each node with the foot's side marked (N,); -1 at a root."""
-    return np.where(trees.parent < 0, -1, 2 * _at(_rule(trees), trees.parent) + trees.is_right_child)
+    return np.where(trees.parent < 0, -1, joint(_at(_rule(trees), trees.parent), trees.is_right_child))
 
 
 def outside_templates(trees: SkeletalTrees) -> dict[str, IntArray]:

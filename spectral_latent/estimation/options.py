@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Literal, NamedTuple
 
 import numpy as np
 
 from spectral_latent.estimation.features import FeatureColumns
 from spectral_latent.estimation.smoothing import Unseen
+from spectral_latent.estimation.tally import Tally
 from spectral_latent.trees import SkeletalTrees
 
 __all__ = [
@@ -107,3 +109,8 @@ class TrainingData:
             raise EstimationError("no trees to learn from")
         if len(empty := np.flatnonzero(np.bincount(self.trees.symbol) == 0)):
             raise EstimationError(f"symbols {empty.tolist()} occur at no node; number symbols without gaps")
+
+    @cached_property
+    def tally(self) -> Tally:
+        """How often what occurs in the trees."""
+        return Tally.of(self.trees)

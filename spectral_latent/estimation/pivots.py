@@ -133,7 +133,7 @@ def pivots(data: TrainingData, projected: ProjectedTrees, options: EstimatorOpti
     """Probabilities from moments alone; consistent if every state has a pivot and outside trees tell states apart."""
     with threadpool_limits(1):
         counts, states = pivot_counts(data, projected, options.cutoff)
-        moments = moments_of(counts, data.trees.rules, states, data.trees)
+        moments = moments_of(counts, states, data.tally)
         return normalised(solve(moments, options.smoothing, data.unseen))
 
 

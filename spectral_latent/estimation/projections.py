@@ -15,13 +15,12 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
-from joblib import Parallel, delayed
 from scipy import sparse
 from scipy.linalg import svd
 from scipy.sparse.linalg import ArpackError, LinearOperator, svds
-from threadpoolctl import threadpool_limits
 
 from spectral_latent.estimation.features import FeatureColumns
+from spectral_latent.estimation.mapping import mapped
 from spectral_latent.estimation.options import EstimatorOptions, LoweredStates
 from spectral_latent.trees import FloatArray, IntArray, SkeletalTrees
 
@@ -130,22 +129,29 @@ class ProjectedTrees(NamedTuple):
     @property
     def lowered(self) -> tuple[LoweredStates, ...]:
         """The symbols that have fewer states than their nodes would support, because Ω̂ has too low a rank."""
-        symbols = np.flatnonzero(self.states < self.supported)
-        return tuple(LoweredStates(int(a), int(self.supported[a]), int(self.states[a])) for a in symbols)
+        return lowered_states(self.states, self.supported)
+
+
+def lowered_states(states: IntArray, supported: IntArray) -> tuple[LoweredStates, ...]:
+    """The symbols with fewer states (S,) than supported (S,)."""
+    symbols = np.flatnonzero(states < supported)
+    return tuple(LoweredStates(int(a), int(supported[a]), int(states[a])) for a in symbols)
 
 
 def _project_symbol(
-    features: FeatureColumns, nodes: IntArray, options: EstimatorOptions, weights: FloatArray | None, states: int
+    symbol: tuple[IntArray, int], features: FeatureColumns, options: EstimatorOptions, weights: FloatArray | None
 ) -> ProjectedViews:
-    with threadpool_limits(1):
-        return project(*features.views(nodes, options.scaling), states, options.cutoff, options.seed, weights)
+    """The projections of a symbol's nodes to at most so many states."""
+    nodes, states = symbol
+    own = None if weights is None else weights[nodes]
+    return project(*features.views(nodes, options.scaling), states, options.cutoff, options.seed, own)
 
 
 def project_trees(
     trees: SkeletalTrees,
     features: FeatureColumns,
     options: EstimatorOptions,
-    jobs: int = 1,
+    jobs: int | None = 1,
     weights: FloatArray | None = None,
 ) -> ProjectedTrees:
     """Project every symbol's nodes; on several processes with the same result.
@@ -156,10 +162,8 @@ def project_trees(
     counted = trees.symbol if weights is None else trees.symbol[weights > 0]
     evidence = np.bincount(counted, minlength=len(groups))
     supported = np.array([states_for(int(count), options.states) for count in evidence])
-    views = Parallel(n_jobs=jobs)(
-        delayed(_project_symbol)(features, group, options, None if weights is None else weights[group], int(m))
-        for group, m in zip(groups, supported, strict=True)
-    )
+    symbols = list(zip(groups, supported.tolist(), strict=True))
+    views = list(mapped(_project_symbol, symbols, jobs, features, options, weights))
     states = np.array([len(view.sigma) for view in views])
     y, z = np.zeros((2, trees.n_nodes, states.max()))
     sigma = np.zeros((len(states), states.max()))

@@ -8,7 +8,9 @@ from threadpoolctl import threadpool_limits
 from spectral_latent.estimation.moments import Moments
 from spectral_latent.estimation.options import EstimationError, EstimatorOptions, TrainingData
 from spectral_latent.estimation.projections import ProjectedTrees
+from spectral_latent.estimation.shards import ShardedData
 from spectral_latent.estimation.smoothing import Unseen, solve
+from spectral_latent.estimation.tally import Tally
 from spectral_latent.operators import ObservableOperators
 from spectral_latent.trees import FloatArray, SkeletalTrees
 
@@ -17,8 +19,8 @@ __all__ = ["draw_one_node_per_tree", "relative_frequencies", "spectral", "spectr
 _LARGEST = 1e12  # no sound estimate comes near; beyond it a singular value was divided by that should not have been
 
 
-def relative_frequencies(trees: SkeletalTrees, unseen: Unseen | None = None) -> ObservableOperators:
-    """The plain PCFG: rule counts over symbol counts, which are moments with y = z = 1; see `solve`.
+def relative_frequencies(trees: SkeletalTrees | Tally, unseen: Unseen | None = None) -> ObservableOperators:
+    """The plain PCFG of trees or their counts: moments with y = z = 1 over symbol counts; see `solve`.
 
     Raises EstimationError if there are no trees.
 
@@ -27,11 +29,10 @@ def relative_frequencies(trees: SkeletalTrees, unseen: Unseen | None = None) -> 
     >>> operators.leaf.ravel().round(3), operators.binary[0].multiplied_out().ravel().round(3)
     (array([0.333, 0.333]), array([0.333]))
     """
-    if trees.n_nodes == 0:
+    tally = Tally.of(trees) if isinstance(trees, SkeletalTrees) else trees
+    if not tally.n_trees:
         raise EstimationError("no trees to learn from")
-    ones = np.ones((trees.n_nodes, 1))
-    states = np.ones(int(trees.symbol.max()) + 1, dtype=np.int64)
-    return solve(Moments.of(trees, trees.rules, states, ones, ones), unseen=unseen)
+    return solve(tally.moments(), unseen=unseen)
 
 
 def draw_one_node_per_tree(trees: SkeletalTrees, rng: np.random.Generator) -> FloatArray:
@@ -62,7 +63,9 @@ def spectral_moments(data: TrainingData, projected: ProjectedTrees) -> Moments:
         return Moments.of(data.trees, data.trees.rules, projected.states, projected.y, projected.z, projected.weights)
 
 
-def spectral_operators(data: TrainingData, moments: Moments, options: EstimatorOptions) -> ObservableOperators:
+def spectral_operators(
+    data: TrainingData | ShardedData, moments: Moments, options: EstimatorOptions
+) -> ObservableOperators:
     """Operators from moments, smoothed as options and data say (Figure 7, step 3).
 
     Raises EstimationError if the estimated parameters are of absurd size.

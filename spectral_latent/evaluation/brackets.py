@@ -1,9 +1,9 @@
 """Bracket scores of constituency parses, as EVALB (Sekine and Collins 1997) computes them with COLLINS.prm.
 
-Before anything is counted, words tagged -NONE- , : `` '' or . are removed, with every bracket that is left empty.
-The others are counted by first word, last word and label, a bracket that occurs twice twice, but for those labelled
-TOP or like the tags above.  Labels are cut at the first - or =, and PRT is ADVP.  The one thing that differs: EVALB
-counts an unlabelled outer bracket, here it is a TOP.
+Before anything is counted, words tagged , : `` '' or . and empty elements are removed, with every bracket that is left
+empty.  The others are counted by first word, last word and label, a bracket that occurs twice twice, but for those
+labelled TOP or like the tags above.  Labels are cut at the first - or =, and PRT is ADVP.  Two things differ: EVALB
+counts an unlabelled outer bracket, here it is a TOP; and of empty elements it knows only those tagged -NONE-.
 """
 
 from __future__ import annotations
@@ -14,12 +14,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from spectral_latent.constituency.cleaning import is_empty
 from spectral_latent.constituency.phrase import Phrase
 from spectral_latent.evaluation._ratios import percentage
 
 __all__ = ["BracketScores", "score_brackets"]
 
-_DELETED = frozenset({"TOP", "ROOT", "S1", "VROOT", "-NONE-", ",", ":", "``", "''", "."})
+_DELETED = frozenset({"TOP", "ROOT", "S1", "VROOT", ",", ":", "``", "''", "."})
 _EQUIVALENT = {"PRT": "ADVP"}
 _FUNCTION = re.compile("[-=].*", re.DOTALL)
 
@@ -131,7 +132,9 @@ class _Sentence(NamedTuple):
         while stack:
             match stack.pop():
                 case Phrase(tag, (str() as word,)):
-                    length += tag != "-NONE-"
+                    if is_empty(tag, word):
+                        continue
+                    length += 1
                     if tag not in _DELETED:
                         tagged.append((word, _EQUIVALENT.get(tag, tag)))
                 case Phrase(label, children):

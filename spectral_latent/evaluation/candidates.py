@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from spectral_latent.constituency import FALLBACK, Phrase
-from spectral_latent.constituency.cleaning import EMPTY_TAG
+from spectral_latent.constituency.cleaning import is_empty
 from spectral_latent.dependency import DependencySentence
 from spectral_latent.evaluation.attachment import AttachmentScore, score_attachments
 from spectral_latent.evaluation.brackets import BracketScores, score_brackets
@@ -80,8 +80,11 @@ def score_phrase_lists(lists: Sequence[NBest], gold: Sequence[GoldTree]) -> Cand
 
 def _flat(gold: Phrase) -> Phrase:
     """The words under one label with their gold tags, by which EVALB knows what is punctuation."""
-    nodes = (node for node in gold.nodes() if isinstance(node, Phrase) and node.is_preterminal())
-    return Phrase(FALLBACK, tuple(node for node in nodes if node.label != EMPTY_TAG))
+    nodes = (node for node in gold.nodes() if isinstance(node, Phrase))
+    return Phrase(
+        FALLBACK,
+        tuple(node for node in nodes if isinstance(word := node.children[0], str) and not is_empty(node.label, word)),
+    )
 
 
 def _of_candidates(lists: Sequence[NBest], rows: Iterable[Sequence[float]]) -> FloatArray:

@@ -6,8 +6,10 @@ from collections.abc import Iterable, Sequence
 
 from spectral_latent.constituency import ConstituencyModel, Phrase, PhraseGrammar, Treebank, clean
 from spectral_latent.estimation import (
+    EstimationError,
     Listener,
     Moments,
+    TrainingData,
     project_trees,
     search_states,
     silent,
@@ -43,8 +45,8 @@ class HeldOut:
         grammar = self.grammar.with_operators(operators)
         model, pairs = ConstituencyModel((grammar,)), []
         for gold, words, chart in self.items:
-            trees = model.trees([chart], words, 1) or [model.fallback(words).tree]
-            pairs.append((gold, trees[0]))
+            (parse,) = model.parses([chart], words, 1) or [model.fallback(words)]
+            pairs.append((gold, parse.tree))
         return score_brackets(pairs).f1
 
 
@@ -62,6 +64,8 @@ def with_chosen_states(
     The most states are those of the treebank's options.  A trial takes about as long as parsing the held-out trees.
     """
     data, options = treebank.grammar.data, treebank.options.estimator
+    if not isinstance(data, TrainingData):
+        raise EstimationError("states are chosen for treebanks in memory, such as those of `Treebank.of`")
     projected = project_trees(data.trees, data.features, options, jobs)
     moments = spectral_moments(data, projected)
 

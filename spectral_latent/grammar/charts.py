@@ -31,34 +31,39 @@ _LOWEST = -(1 << 40)
 
 
 class PlainGrammar(NamedTuple):
-    """A one-state grammar, its binary rules sorted by parent (as in `Rules`) and by left child."""
+    """A one-state grammar of S symbols, its R binary rules sorted by parent (as in `Rules`) and by pair of children."""
 
     rules: IntArray  # (R, 3) sorted by parent, left, right
     number: IntArray  # (R,) row of `Rules.binary`
     weight: FloatArray  # (R,)
     of_parent: IntArray  # (S + 1,) rules of parent a: of_parent[a] ... of_parent[a+1] - 1
-    by_left: IntArray  # (R, 2) parent and right child, sorted by left child
-    left_weight: FloatArray  # (R,)
-    of_left: IntArray  # (S + 1,)
+    pair: NDArray[np.int32]  # (S, S) number of the pair of a left and a right child; -1 where there is no rule
+    of_pair: IntArray  # (P + 1,) in the two columns below, rules of pair p: of_pair[p] ... of_pair[p+1] - 1
+    pair_parent: IntArray  # (R,)
+    pair_weight: FloatArray  # (R,)
     root: FloatArray  # (S,)
     prior: FloatArray  # (S,) share of each symbol among the nodes of a treebank
 
     @staticmethod
     def of(operators: ObservableOperators, prior: FloatArray, used: BoolArray | None = None) -> PlainGrammar:
         """From operators with one state per symbol; used: (R2,) the binary rules to take, all if not given."""
-        packed = operators.packed
+        packed, n_symbols = operators.packed, operators.n_symbols
         number = np.arange(len(packed.binary_rules)) if used is None else np.flatnonzero(used)
-        rules, ends = packed.binary_rules[number], np.arange(operators.n_symbols + 1)
-        weight = packed.data[number]
-        order = np.argsort(rules[:, 1], kind="stable")
+        rules, weight = packed.binary_rules[number], packed.data[number]
+        order = np.lexsort(rules[:, 1:].T[::-1])
+        parent, left, right = rules[order].T
+        starts = np.flatnonzero((np.diff(left, prepend=-1) != 0) | (np.diff(right, prepend=-1) != 0))
+        pair = np.full((n_symbols, n_symbols), -1, dtype=np.int32)
+        pair[left[starts], right[starts]] = np.arange(len(starts))
         return PlainGrammar(
             rules,
             number,
             weight,
-            np.searchsorted(rules[:, 0], ends),
-            np.ascontiguousarray(rules[order][:, [0, 2]]),
+            np.searchsorted(rules[:, 0], np.arange(n_symbols + 1)),
+            pair,
+            np.append(starts, len(rules)),
+            np.ascontiguousarray(parent),
             weight[order],
-            np.searchsorted(rules[order, 1], ends),
             operators.root[:, 0].copy(),
             prior,
         )
@@ -88,8 +93,9 @@ def _close(grammar: PlainGrammar, chart: Chart, cell: int, beam: float) -> None:
     scores = chart.inner[cell]
     largest, promising = 0.0, 0.0
     for a in range(len(scores)):
-        largest = max(largest, scores[a])
-        promising = max(promising, scores[a] * grammar.prior[a])
+        if scores[a] > 0.0:
+            largest = max(largest, scores[a])
+            promising = max(promising, scores[a] * grammar.prior[a])
     if largest == 0.0:
         return
     shift = math.frexp(largest)[1]
@@ -100,39 +106,56 @@ def _close(grammar: PlainGrammar, chart: Chart, cell: int, beam: float) -> None:
             scores[a] *= scale
             chart.active[cell, chart.n_active[cell]] = a
             chart.n_active[cell] += 1
-        else:
+        elif scores[a] > 0.0:
             scores[a] = 0.0
 
 
-@_compiled
-def _splits(chart: Chart, i: int, j: int, left: IntArray, right: IntArray, scale: FloatArray) -> tuple[int, int]:
-    """Cells on both sides of each split of (i, j) where both have items, and 2^(their exponents - the largest).
+class _Splits(NamedTuple):
+    """Cells on both sides of each split of a cell where both have items, and 2^(their exponents - the largest)."""
 
-    Returns how many there are, and the largest.
-    """
+    left: IntArray
+    right: IntArray
+    scale: FloatArray
+
+
+@_compiled
+def _splits(chart: Chart, i: int, j: int, room: _Splits) -> tuple[_Splits, int]:
+    """The splits of (i, j), and the largest exponent; room: for as many as a cell may have."""
     count, top = 0, _LOWEST
     for k in range(i + 1, j):
         b, c = k * (k - 1) // 2 + i, j * (j - 1) // 2 + k
         if chart.n_active[b] and chart.n_active[c]:
-            left[count], right[count] = b, c
+            room.left[count], room.right[count] = b, c
             top = max(top, chart.exponents[b] + chart.exponents[c])
             count += 1
     for at in range(count):
-        scale[at] = math.ldexp(1.0, max(chart.exponents[left[at]] + chart.exponents[right[at]] - top, -1100))
-    return count, top
+        exponent = chart.exponents[room.left[at]] + chart.exponents[room.right[at]]
+        room.scale[at] = math.ldexp(1.0, max(exponent - top, -1100))
+    return _Splits(room.left[:count], room.right[:count], room.scale[:count]), top
 
 
 @_compiled
-def _join(grammar: PlainGrammar, chart: Chart, cell: int, left: int, right: int, scale: float) -> None:
-    """Add to a cell all that its left and right part derive together."""
-    scores, others = chart.inner[cell], chart.inner[right]
-    for at in range(chart.n_active[left]):
-        b = chart.active[left, at]
-        score = scale * chart.inner[left, b]
-        for r in range(grammar.of_left[b], grammar.of_left[b + 1]):
-            other = others[grammar.by_left[r, 1]]
-            if other > 0.0:
-                scores[grammar.by_left[r, 0]] += grammar.left_weight[r] * score * other
+def _room(n: int) -> _Splits:
+    return _Splits(np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int64), np.empty(n))
+
+
+@_compiled
+def _join(grammar: PlainGrammar, chart: Chart, cell: int, splits: _Splits) -> None:
+    """Add to a cell all that the cells on both sides of each split derive together."""
+    pairs, inner, active, n_active = grammar.pair, chart.inner, chart.active, chart.n_active
+    of_pair, parent, weights = grammar.of_pair, grammar.pair_parent, grammar.pair_weight
+    for at in range(len(splits.left)):
+        left, right = splits.left[at], splits.right[at]
+        for first in range(n_active[left]):
+            b = active[left, first]
+            score = splits.scale[at] * inner[left, b]
+            for second in range(n_active[right]):
+                c = active[right, second]
+                pair = pairs[b, c]
+                if pair >= 0:
+                    weight = score * inner[right, c]
+                    for r in range(of_pair[pair], of_pair[pair + 1]):
+                        inner[cell, parent[r]] += weights[r] * weight
 
 
 @_compiled
@@ -149,7 +172,7 @@ def fill(grammar: PlainGrammar, tagging: Tagging, beam: float) -> Chart:
         np.empty((n_cells, n_symbols), dtype=np.int32),
         np.zeros(n_cells, dtype=np.int64),
     )
-    left, right, scale = np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int64), np.empty(n)
+    room = _room(n)
     for i in range(n):
         cell = (i + 1) * i // 2 + i
         for at in range(tagging.start[i], tagging.start[i + 1]):
@@ -159,9 +182,8 @@ def fill(grammar: PlainGrammar, tagging: Tagging, beam: float) -> Chart:
         for i in range(n - length + 1):
             j = i + length
             cell = j * (j - 1) // 2 + i
-            n_splits, chart.exponents[cell] = _splits(chart, i, j, left, right, scale)
-            for at in range(n_splits):
-                _join(grammar, chart, cell, left[at], right[at], scale[at])
+            splits, chart.exponents[cell] = _splits(chart, i, j, room)
+            _join(grammar, chart, cell, splits)
             _close(grammar, chart, cell, beam)
     return chart
 
@@ -177,39 +199,82 @@ def _appended(edges: IntArray, size: int, rule: int, left: int, right: int) -> I
     return edges
 
 
+class _Extents(NamedTuple):
+    """Where a sentence has items of each symbol, (n + 1, S): the least and the largest end of those that begin at a
+    place, and the least and the largest beginning of those that end there; none where least > largest."""
+
+    first_end: NDArray[np.int32]
+    last_end: NDArray[np.int32]
+    first_begin: NDArray[np.int32]
+    last_begin: NDArray[np.int32]
+
+
+@_compiled
+def _extents(chart: Chart, n: int) -> _Extents:
+    shape = (n + 1, chart.inner.shape[1])
+    found = _Extents(
+        np.full(shape, n + 1, dtype=np.int32),
+        np.full(shape, -1, dtype=np.int32),
+        np.full(shape, n + 1, dtype=np.int32),
+        np.full(shape, -1, dtype=np.int32),
+    )
+    for j in range(1, n + 1):
+        for i in range(j):
+            cell = j * (j - 1) // 2 + i
+            for at in range(chart.n_active[cell]):
+                a = chart.active[cell, at]
+                found.first_end[i, a] = min(found.first_end[i, a], j)
+                found.last_end[i, a] = j
+                found.first_begin[j, a] = min(found.first_begin[j, a], i)
+                found.last_begin[j, a] = i
+    return found
+
+
+@_compiled
+def _scales(chart: Chart, i: int, j: int, scale: FloatArray) -> None:
+    """scale[k] = 2^(exponents of the cells on both sides of split k of (i, j) - that of their whole)."""
+    whole = chart.exponents[j * (j - 1) // 2 + i]
+    for k in range(i + 1, j):
+        parts = chart.exponents[k * (k - 1) // 2 + i] + chart.exponents[j * (j - 1) // 2 + k]
+        scale[k] = math.ldexp(1.0, min(max(parts - whole, -1100), 1000))
+
+
 @_compiled
 def _expand(
     grammar: PlainGrammar,
     chart: Chart,
-    splits: tuple[IntArray, IntArray, FloatArray],
-    item: int,
+    extents: _Extents,
+    scale: FloatArray,
+    a: int,
+    i: int,
+    j: int,
     threshold: float,
     share: FloatArray,
     edges: IntArray,
     n_edges: int,
 ) -> tuple[IntArray, int]:
     """Push an item's share to its children; append the edges whose posterior is above `threshold`, or the best."""
-    n_symbols = len(grammar.root)
-    left, right, scale = splits
-    a, above = item % n_symbols, share[item // n_symbols, item % n_symbols]
+    n_symbols, inner, above = len(grammar.root), chart.inner, share[j * (j - 1) // 2 + i, a]
     before, best, best_rule, best_left, best_right = n_edges, 0.0, -1, -1, -1
     for r in range(grammar.of_parent[a], grammar.of_parent[a + 1]):
         b, c = grammar.rules[r, 1], grammar.rules[r, 2]
-        for at in range(len(left)):
-            x, y = chart.inner[left[at], b], chart.inner[right[at], c]
+        first = max(extents.first_end[i, b], extents.first_begin[j, c])
+        last = min(extents.last_end[i, b], extents.last_begin[j, c])
+        for k in range(first, last + 1):
+            left, right = k * (k - 1) // 2 + i, j * (j - 1) // 2 + k
+            x, y = inner[left, b], inner[right, c]
             if x == 0.0 or y == 0.0:
                 continue
-            weight = above * grammar.weight[r] * scale[at]
-            share[left[at], b] += weight * y
-            share[right[at], c] += weight * x
+            weight = above * grammar.weight[r] * scale[k]
+            share[left, b] += weight * y
+            share[right, c] += weight * x
             posterior = weight * x * y
             if posterior > threshold:
-                b_item, c_item = left[at] * n_symbols + b, right[at] * n_symbols + c
-                edges = _appended(edges, n_edges, grammar.number[r], b_item, c_item)
+                edges = _appended(edges, n_edges, grammar.number[r], left * n_symbols + b, right * n_symbols + c)
                 n_edges += 1
             elif posterior > best:
                 best, best_rule = posterior, grammar.number[r]
-                best_left, best_right = left[at] * n_symbols + b, right[at] * n_symbols + c
+                best_left, best_right = left * n_symbols + b, right * n_symbols + c
     if n_edges == before and best > 0.0:
         edges = _appended(edges, n_edges, best_rule, best_left, best_right)
         n_edges += 1
@@ -226,11 +291,11 @@ def extract(
     Returns items (I,), the number of edges of each (I,), edges (E, 3): rule, left item, right item, both -1 for a
     leaf rule; and the number of items over the whole sentence, which come first.
     """
-    n, n_symbols = len(tagging.start) - 1, len(grammar.root)
+    n, n_symbols, size = len(tagging.start) - 1, len(grammar.root), chart.n_active.sum()
     share, wanted = np.zeros_like(chart.inner), np.zeros(chart.inner.shape, dtype=np.bool_)  # wanted: by a kept edge
-    items, sizes = np.empty(chart.inner.size, dtype=np.int64), np.empty(chart.inner.size, dtype=np.int64)
+    items, sizes = np.empty(size, dtype=np.int64), np.empty(size, dtype=np.int64)
     edges, n_items, n_edges, n_tops = np.empty((1024, 3), dtype=np.int64), 0, 0, 0
-    left, right, scale = np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int64), np.empty(n)
+    extents, scale = _extents(chart, n), np.empty(n + 1)
     top = n * (n - 1) // 2
     total = (chart.inner[top] * grammar.root).sum()
     if total > 0.0:
@@ -240,23 +305,22 @@ def extract(
         for i in range(n - length + 1):
             j = i + length
             cell = j * (j - 1) // 2 + i
-            n_splits, largest = _splits(chart, i, j, left, right, scale)
-            scale[:n_splits] *= math.ldexp(1.0, min(max(largest - chart.exponents[cell], -1000), 1000))
-            splits = (left[:n_splits], right[:n_splits], scale[:n_splits])
-            for a in range(n_symbols):
+            _scales(chart, i, j, scale)
+            for at in range(chart.n_active[cell]):
+                a, before = chart.active[cell, at], n_edges
                 if not wanted[cell, a] and share[cell, a] * chart.inner[cell, a] <= threshold:
                     continue
-                item, before = cell * n_symbols + a, n_edges
-                edges, n_edges = _expand(grammar, chart, splits, item, threshold, share, edges, n_edges)
-                for edge in edges[before:n_edges]:
-                    wanted[edge[1] // n_symbols, edge[1] % n_symbols] = True
-                    wanted[edge[2] // n_symbols, edge[2] % n_symbols] = True
                 if length == 1:
-                    for at in range(tagging.start[i], tagging.start[i + 1]):
-                        if tagging.symbol[at] == a:
-                            edges = _appended(edges, n_edges, tagging.rule[at], -1, -1)
+                    for rule in range(tagging.start[i], tagging.start[i + 1]):
+                        if tagging.symbol[rule] == a:
+                            edges = _appended(edges, n_edges, tagging.rule[rule], -1, -1)
                             n_edges += 1
-                items[n_items], sizes[n_items] = item, n_edges - before
+                else:
+                    edges, n_edges = _expand(grammar, chart, extents, scale, a, i, j, threshold, share, edges, n_edges)
+                    for e in range(before, n_edges):
+                        for child in (edges[e, 1], edges[e, 2]):
+                            wanted[child // n_symbols, child % n_symbols] = True
+                items[n_items], sizes[n_items] = cell * n_symbols + a, n_edges - before
                 n_items += 1
         if length == n:
             n_tops = n_items

@@ -25,6 +25,10 @@ from spectral_latent.estimation import (
     LeafMoments,
     Listener,
     RuleCounts,
+    Shard,
+    ShardedData,
+    StoredShards,
+    Tally,
     TrainingData,
     Unseen,
     estimate,
@@ -33,9 +37,16 @@ from spectral_latent.estimation import (
 )
 from spectral_latent.grammar.floors import floored_weights, whatever
 from spectral_latent.grammar.forests import ForestBuilder, SpanForest
+from spectral_latent.grammar.words import spelling_of
 from spectral_latent.inference import Weight, edge_marginals, inside, outside, pruned, tree_weights
-from spectral_latent.lexicon import Lexicon, LexiconOptions, SpellingModel, UnseenLeaves, UnseenWords, smooth_emissions
-from spectral_latent.operators import ObservableOperators, arrays_of, column_from, operators_from
+from spectral_latent.lexicon import Lexicon, LexiconOptions, UnseenLeaves, UnseenWords, smooth_emissions
+from spectral_latent.operators import (
+    ObservableOperators,
+    arrays_of,
+    column_from,
+    low_rank_operators,
+    operators_from,
+)
 from spectral_latent.trees import BoolArray, FloatArray, Forest, IntArray, Rules, SkeletalTrees
 
 __all__ = ["GrammarData", "GrammarOptions", "LatentGrammar", "ReadWords"]
@@ -55,6 +66,9 @@ class GrammarOptions:
     coarse_threshold: least posterior of an edge under it.
     floor: where the estimated weight of a part of a tree is less than this share of the plain PCFG's, that one stands
     in for it when trees are scored, so that no weight is negative; None for estimates as they are.  See `floors`.
+    rank: the most terms that stand for a binary rule's tensor, which is then smaller and faster but less exact; None
+    for tensors as they are estimated.  See `operators.low_rank`.
+    Raises ValueError for a rank below 1, and for one of spectral operators, whose numbers may be negative.
     """
 
     estimator: EstimatorOptions = field(default_factory=EstimatorOptions)
@@ -66,6 +80,13 @@ class GrammarOptions:
     coarse: int = 0
     coarse_threshold: float = 1e-3
     floor: float | None = None
+    rank: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.rank is not None and self.rank < 1:
+            raise ValueError(f"the rank must be at least 1, not {self.rank}")
+        if self.rank is not None and self.estimator.estimator == "spectral":
+            raise ValueError("only an estimator of probabilities, such as hybrid, may have a rank; spectral gives none")
 
 
 class ReadWords(NamedTuple):
@@ -100,7 +121,7 @@ class _Shared:
 class GrammarData(_Shared):
     """A treebank made ready for estimation, with what every grammar learnt from it shares."""
 
-    data: TrainingData
+    data: TrainingData | ShardedData
 
     @staticmethod
     def of(
@@ -117,25 +138,41 @@ class GrammarData(_Shared):
 
         opens: whether each leaf, in node order, opens a sentence.  unseen_rules: to be counted besides.
         """
-        leaf = trees.is_leaf
-        spelling = SpellingModel.train(words, trees.terminal[leaf], family[trees.symbol[leaf]], None, opens, len(tags))
-        lexicon = Lexicon(words, options.lexicon, spelling)
+        tally = Tally.of(trees, opens)
+        lexicon = Lexicon(words, options.lexicon, spelling_of(words, tally, family, len(tags)))
+        return GrammarData.over(Shard(trees, features), tally, lexicon, tags, family, options, unseen_rules)
+
+    @staticmethod
+    def over(
+        trees: Shard | StoredShards,
+        tally: Tally,
+        lexicon: Lexicon,
+        tags: list[str],
+        family: IntArray,
+        options: GrammarOptions,
+        unseen_rules: RuleCounts | None = None,
+    ) -> GrammarData:
+        """With a lexicon that is learnt already; tally: of the trees, in memory or in shards."""
 
         def smooth(moments: LeafMoments) -> tuple[IntArray, FloatArray]:
             return smooth_emissions(lexicon, moments, family)
 
         unseen = Unseen(smooth, options.fragments, unseen_rules or RuleCounts())
-        prior, plain = np.bincount(trees.symbol) / trees.n_nodes, relative_frequencies(trees, unseen)
-        seen = Rules.find(trees.rules.binary, plain.rules.binary) >= 0
-        return GrammarData(options, tags, family, lexicon, seen, prior, plain, TrainingData(trees, features, unseen))
+        prior, plain = tally.symbol / tally.symbol.sum(), relative_frequencies(tally, unseen)
+        seen = Rules.find(tally.rules.binary, plain.rules.binary) >= 0
+        data = TrainingData(*trees, unseen) if isinstance(trees, Shard) else ShardedData(trees, tally, unseen)
+        return GrammarData(options, tags, family, lexicon, seen, prior, plain, data)
 
-    def estimate(self, *, jobs: int = 1, listener: Listener = silent) -> LatentGrammar:
+    def estimate(self, *, jobs: int | None = 1, listener: Listener = silent) -> LatentGrammar:
         """The grammar by the estimator of the options; on several processes with the same result."""
         options, coarse = self.options.estimator, None
         if 0 < self.options.coarse < options.states:
             cheap = replace(_COARSE, states=self.options.coarse, seed=options.seed)
             coarse = estimate(self.data, cheap, jobs=jobs, listener=listener)
-        return self.grammar(estimate(self.data, options, jobs=jobs, listener=listener), coarse)
+        operators = estimate(self.data, options, jobs=jobs, listener=listener)
+        if self.options.rank is not None:
+            operators = low_rank_operators(operators, self.options.rank)
+        return self.grammar(operators, coarse)
 
     def grammar(self, operators: ObservableOperators, coarse: ObservableOperators | None = None) -> LatentGrammar:
         """The grammar with these latent operators."""
@@ -174,6 +211,13 @@ class LatentGrammar(_Shared):
         return whatever(self.operators, self.plain)
 
     @cached_property
+    def _leaf_keys(self) -> IntArray:
+        """One number for each leaf rule (R0,), increasing."""
+        symbol, terminal = self.plain.rules.leaf.T
+        keys: IntArray = symbol * self.lexicon.n_terminals + terminal
+        return keys
+
+    @cached_property
     def _unseen(self) -> UnseenWords | None:
         """Leaf rules for unseen words, where the lexicon has learnt spellings; else they are their signatures."""
         if self.lexicon.spelling is None:
@@ -199,10 +243,12 @@ class LatentGrammar(_Shared):
 
     def leaf_rules(self, read: ReadWords, symbol: IntArray, word: IntArray) -> IntArray:
         """The row, as `on` reads it, of the leaf rules of symbols (n,) over words (n,) of those read; -1 if none."""
-        terminal = read.terminals[word]
-        known = Rules.find(self.operators.rules.leaf, np.stack([symbol, terminal], axis=1))
+        terminal, keys = read.terminals[word], self._leaf_keys
+        wanted = symbol * self.lexicon.n_terminals + terminal
+        at = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
+        is_known = (keys[at] == wanted) & (symbol >= 0) & (terminal < self.lexicon.n_terminals)
         unseen = read.leaves.find(symbol, terminal)
-        return np.where(unseen < 0, known, len(self.operators.rules.leaf) + unseen)
+        return np.where(unseen < 0, np.where(is_known, at, -1), len(keys) + unseen)
 
     def forest(self, read: ReadWords) -> SpanForest | None:
         """The pruned forest of a sentence; None if the grammar cannot derive it, whatever the words' tags.

@@ -95,16 +95,11 @@ class _Choice(NamedTuple):
 class _KBest:
     """The k best derivations of every item, items in order, each by a frontier over child ranks.
 
-    Huang and Chiang (2005), Algorithm 2.  Of derivations with the same signature the first is kept: a signature is
-    the sequence of labelled items below that have no labelled item between; each such item with all below it has a
-    number of its own.
+    Huang and Chiang (2005), Algorithm 2.
     """
 
-    def __init__(self, forest: Forest, weights: FloatArray, k: int, label: IntArray | None) -> None:
+    def __init__(self, forest: Forest, weights: FloatArray, k: int) -> None:
         self.forest, self.weights, self.k = forest, weights.tolist(), k
-        self.label = None if label is None else label.tolist()
-        self.numbers: dict[tuple[int, tuple[int, ...]], int] = {}
-        self.signatures: list[list[tuple[int, ...]]] = []
         self.left, self.right, self.rule = forest.left.tolist(), forest.right.tolist(), forest.rule.tolist()
         self.ranked: list[list[_Choice]] = []
         for item in range(forest.n_items):
@@ -119,17 +114,6 @@ class _KBest:
                 cost += self.ranked[child][rank].cost
         return _Choice(cost, edge, left_rank, right_rank)
 
-    def _signature(self, item: int, choice: _Choice) -> tuple[int, ...]:
-        """What the derivation is, as far as labels tell; its own choice where there are none."""
-        if self.label is None:
-            return choice.edge, choice.left_rank, choice.right_rank
-        below: tuple[int, ...] = ()
-        for child, rank in ((self.left[choice.edge], choice.left_rank), (self.right[choice.edge], choice.right_rank)):
-            if child >= 0:
-                below += self.signatures[child][rank]
-        label = self.label[item]
-        return below if label < 0 else (self.numbers.setdefault((label, below), len(self.numbers)),)
-
     def _rank(self, item: int) -> list[_Choice]:
         edges = range(self.forest.start[item], self.forest.start[item + 1])
         starts = (self._choice(edge, 0, 0) for edge in edges if self.rule[edge] >= 0)
@@ -137,13 +121,9 @@ class _KBest:
         heapq.heapify(frontier)
         seen: set[tuple[int, int, int]] = set()
         ranked: list[_Choice] = []
-        signatures: dict[tuple[int, ...], None] = {}
         while frontier and len(ranked) < self.k:
             best = heapq.heappop(frontier)
-            signature = self._signature(item, best)
-            if signature not in signatures:
-                signatures[signature] = None
-                ranked.append(best)
+            ranked.append(best)
             neighbours = []
             if self.left[best.edge] >= 0:
                 neighbours.append((best.edge, best.left_rank + 1, best.right_rank))
@@ -154,20 +134,14 @@ class _KBest:
                 seen.add(neighbour)
                 if choice is not None:
                     heapq.heappush(frontier, choice)
-        self.signatures.append(list(signatures))
         return ranked
 
     def best_of_roots(self) -> list[Derivation]:
-        """The k best derivations of all roots that differ in signature."""
+        """The k best derivations of all roots."""
         heads = [
             (choice.cost, root, rank) for root in self.forest.root for rank, choice in enumerate(self.ranked[root])
         ]
-        distinct: dict[object, Derivation] = {}
-        for _, root, rank in sorted(heads):
-            key = (root, rank) if self.label is None else self.signatures[root][rank]
-            if len(distinct) < self.k and key not in distinct:
-                distinct[key] = self.derivation(root, rank)
-        return list(distinct.values())
+        return [self.derivation(root, rank) for _, root, rank in heapq.nsmallest(self.k, heads)]
 
     def derivation(self, root: int, rank: int) -> Derivation:
         """The derivation of that rank of a root item."""
@@ -184,11 +158,8 @@ class _KBest:
         return Derivation(np.array(edges[::-1]), -self.ranked[root][rank].cost)
 
 
-def k_best_derivations(forest: Forest, weights: FloatArray, k: int, label: IntArray | None = None) -> list[Derivation]:
-    """Up to k distinct derivations of a one-component forest, by falling sum of edge weights (E,).
-
-    label: (I,) what each item is in the tree that a derivation stands for, -1 for one that is a mere part of the item
-    above; of derivations of one tree only the best is given.  Every derivation is a tree of its own without it.
+def k_best_derivations(forest: Forest, weights: FloatArray, k: int) -> list[Derivation]:
+    """Up to k derivations of a one-component forest, by falling sum of edge weights (E,).
 
     >>> forest = Forest(
     ...     symbol=np.array([0, 1, 2]), start=np.array([0, 2, 3, 4]), rule=np.array([0, 1, 2, 0]),
@@ -197,4 +168,4 @@ def k_best_derivations(forest: Forest, weights: FloatArray, k: int, label: IntAr
     >>> [derivation.edges.tolist() for derivation in k_best_derivations(forest, np.ones(4), 5)]
     [[0, 2, 3], [1, 2, 3]]
     """
-    return _KBest(forest, weights, k, label).best_of_roots()
+    return _KBest(forest, weights, k).best_of_roots()

@@ -32,7 +32,7 @@ from scipy import sparse
 
 from spectral_latent.lexicon.log_linear import Float32Array, log_linear_weights, log_softmax
 from spectral_latent.lexicon.signatures import character_class
-from spectral_latent.trees import BoolArray, FloatArray, IntArray, Vocabulary
+from spectral_latent.trees import BoolArray, FloatArray, IntArray, Vocabulary, ranges
 
 __all__ = ["SpellingModel", "SpellingOptions"]
 
@@ -99,9 +99,8 @@ class _KnownWords:
         stem, member = np.array(pairs, dtype=np.int64).reshape(-1, 2).T
         self.members = np.bincount(stem, minlength=len(self.stems)).tolist()
         belongs = sparse.csr_array((np.ones(len(stem)), (stem, member)), shape=(len(self.stems), len(self.words)))
-        nobody = sparse.csr_array((1, share.shape[1]))
-        self._own = sparse.csr_array(sparse.vstack([share, nobody]))  # (W + 1, K)
-        self._sources = sparse.csr_array(sparse.vstack([share, belongs @ share]))  # (W + S, K)
+        none = sparse.csr_array((1, share.shape[1]))
+        self._sources = sparse.csr_array(sparse.vstack([share, none, belongs @ share]))  # (W + 1 + S, K)
 
     def relations(self, word: str, lower: str) -> list[tuple[str, int, int]]:
         """A word's known relatives: the relation's name, whose shares, and whose are to be taken from them."""
@@ -114,17 +113,22 @@ class _KnownWords:
         for stem in _stems(lower):
             at = self.stems.get(stem, -1)
             if at >= 0 and self.members[at] > (own != self.nobody):
-                found += [(mark, self.nobody + at, own) for mark in ("~", "=" + lower[len(stem) :])]
+                found += [(mark, self.nobody + 1 + at, own) for mark in ("~", "=" + lower[len(stem) :])]
                 break
         return found
 
-    def shares(self, source: IntArray, own: IntArray) -> sparse.csr_array:
-        """The mean shares of each source (n,) without those of `own` (n,): rows of K that sum to 1."""
-        rest = sparse.csr_array(self._sources[source] - self._own[own])
-        rest.data[rest.data < _TINY] = 0.0
-        rest.eliminate_zeros()
-        rest.data /= np.repeat(rest.sum(axis=1), np.diff(rest.indptr))
-        return rest
+    def shares(self, source: IntArray, own: IntArray) -> tuple[IntArray, IntArray, FloatArray]:
+        """The mean shares of each source (n,) without those of `own` (n,), as row, symbol and share.
+
+        Those of a row sum to 1.
+        """
+        table, rows = self._sources, np.concatenate([source, own])
+        at, which = ranges(table.indptr[rows].astype(np.int64), table.indptr[rows + 1].astype(np.int64))
+        key, part = np.unique((which % len(source)) * table.shape[1] + table.indices[at], return_inverse=True)
+        share = np.bincount(part, np.where(which < len(source), table.data[at], -table.data[at]))
+        keep = share >= _TINY
+        row, symbol = np.divmod(key[keep], table.shape[1])
+        return row, symbol, share[keep] / np.bincount(row, share[keep], minlength=len(source))[row]
 
 
 def _stems(word: str) -> list[str]:
@@ -155,13 +159,12 @@ def _entries(words: Sequence[str], opens: Sequence[bool], known: _KnownWords, nu
         relations += [(row, number(name), source, own) for name, source, own in known.relations(word, lower)]
     rows = np.repeat(np.arange(len(words)), np.array(length, dtype=np.int64))
     of, name, source, own = np.array(relations, dtype=np.int64).reshape(-1, 4).T
-    shares = known.shares(source, own)
-    width = np.diff(shares.indptr)
+    relative, symbol, share = known.shares(source, own)
     return _Entries(
-        np.concatenate([rows, np.repeat(of, width)]),
-        np.concatenate([np.array(piece, dtype=np.int64), np.repeat(name, width)]),
-        np.concatenate([np.full(len(rows), -1), shares.indices]),
-        np.concatenate([np.ones(len(rows)), shares.data]),
+        np.concatenate([rows, of[relative]]),
+        np.concatenate([np.array(piece, dtype=np.int64), name[relative]]),
+        np.concatenate([np.full(len(rows), -1), symbol]),
+        np.concatenate([np.ones(len(rows)), share]),
     )
 
 

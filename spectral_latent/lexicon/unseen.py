@@ -24,6 +24,7 @@ from spectral_latent.trees import FloatArray, Forest, IntArray, Rules, Vocabular
 
 __all__ = ["UnseenLeaves", "UnseenWords"]
 
+_REMEMBERED = 50_000  # words whose spelling is not weighed again
 _FLOOR = 1e-12  # least P(f | x) of the family that a word is known to have
 
 
@@ -97,12 +98,23 @@ class UnseenWords:
         self.keys = key[self.order]
         self.symbol = symbol
         order = np.lexsort((-joint, family[symbol]))
+        self._posteriors: dict[tuple[str, bool], FloatArray] = {}
         self.commonest = terminal[order[np.searchsorted(family[symbol[order]], np.arange(self.spelling.n_symbols))]]
 
     def _rows(self, terminal: IntArray) -> tuple[IntArray, IntArray]:
         """Where among the sorted rules those of each family begin and end, at terminals (n, K) or (n, 1): (n, K)."""
         key = terminal * self.spelling.n_symbols + np.arange(self.spelling.n_symbols)
         return np.searchsorted(self.keys, key, "left"), np.searchsorted(self.keys, key, "right")
+
+    def _posterior(self, places: Sequence[tuple[str, bool]]) -> FloatArray:
+        """P(f | x) (n, K) of words, each opening a sentence or not; what was asked of late is remembered."""
+        known = self._posteriors
+        if new := [place for place in dict.fromkeys(places) if place not in known]:
+            if len(known) > _REMEMBERED:
+                known.clear()
+                new = list(dict.fromkeys(places))
+            known.update(zip(new, self.spelling.posterior(*zip(*new, strict=True)), strict=True))
+        return np.stack([known[place] for place in places]) if places else np.zeros((0, self.spelling.n_symbols))
 
     def read(
         self, sentences: Iterable[Sequence[str]], least: float, family: IntArray | None = None
@@ -135,7 +147,7 @@ class UnseenWords:
         signature = np.array([self.lexicon.signature(x) for x in words], dtype=np.int64)
         first, end = self._rows(signature[:, None])
         first, end = np.where(first < end, [first, end], self._rows(np.full((1, 1), self.lexicon.unknown)))
-        p = self.spelling.posterior(words, opens)
+        p = self._posterior(list(zip(words, opens, strict=True)))
         only = np.zeros(p.shape, dtype=bool)
         if family is not None:
             only[family >= 0, family[family >= 0]] = True

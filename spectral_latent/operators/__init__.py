@@ -1,5 +1,6 @@
 """Observable operators and the tensors they are made of."""
 
+from spectral_latent.operators.low_rank import low_rank_operators, low_rank_tensor
 from spectral_latent.operators.operators import ObservableOperators, PackedOperators
 from spectral_latent.operators.storage import (
     ModelFileError,
@@ -25,6 +26,8 @@ __all__ = [
     "column_from",
     "load_model",
     "load_settings",
+    "low_rank_operators",
+    "low_rank_tensor",
     "name_of",
     "opened_model",
     "operators_from",

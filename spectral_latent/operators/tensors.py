@@ -74,7 +74,7 @@ class Tensor:
     def transform(self, maps: tuple[FloatArray, FloatArray, FloatArray]) -> Tensor:
         """The tensor seen through a linear map (m'_k, m_k) on each of its three legs."""
         a, b, c = maps
-        dense = None if self.dense is None else np.einsum("pa,qb,rc,abc->pqr", a, b, c, self.dense, optimize=True)
+        dense = None if self.dense is None else b @ np.tensordot(a, self.dense, axes=1) @ c.T
         return Tensor(self.first @ a.T, self.second @ b.T, self.third @ c.T, dense)
 
     def selected(self, keep: tuple[IntArray, IntArray, IntArray]) -> Tensor:

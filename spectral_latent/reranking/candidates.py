@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple, TypeAlias
 
 from spectral_latent.constituency import Phrase
-from spectral_latent.constituency.cleaning import EMPTY_TAG
+from spectral_latent.constituency.cleaning import is_empty
 from spectral_latent.dependency import DependencySentence
 
 __all__ = ["Candidate", "CandidateError", "NBest", "Tree", "words_of"]
@@ -64,22 +64,20 @@ class Candidate(NamedTuple):
 
 
 def words_of(tree: Tree) -> tuple[str, ...]:
-    """The words of a tree, left to right, without traces.
+    """The words of a tree, left to right, without empty elements.
 
     >>> words_of(Phrase("VP", (Phrase("VB", ("go",)), Phrase("-NONE-", ("*",)))))
     ('go',)
     """
     if isinstance(tree, DependencySentence):
         return tree.forms
-    words: list[str] = []
-    stack: list[Phrase | str] = [tree]
-    while stack:
-        node = stack.pop()
-        if isinstance(node, str):
-            words.append(node)
-        elif node.label != EMPTY_TAG:
-            stack.extend(reversed(node.children))
-    return tuple(words)
+    phrases = (node for node in tree.nodes() if isinstance(node, Phrase))
+    return tuple(
+        child
+        for phrase in phrases
+        for child in phrase.children
+        if isinstance(child, str) and not is_empty(phrase.label, child)
+    )
 
 
 @dataclass(frozen=True)

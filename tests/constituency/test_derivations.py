@@ -124,7 +124,6 @@ def test_posteriors_of_a_chain_count_for_each_of_its_labels() -> None:
     found = Constituents(np.array([0, 0, 0]), np.array([2, 2, 1]), np.array([0, 1, 2]), np.array([0.5, 0.3, 0.9]))
     assert gains.of(found) == pytest.approx([0.8 - 0.25, 0.8 + 0.3 - 0.5, 0.9 - 0.25 + 0.9])
     assert gains.by_label(found)[0, 2, "S", False] == pytest.approx(0.8)
-    assert gains.at(found, np.array([0, 1]), np.array([2, 3]), np.array([-1, 0])) == pytest.approx([0.0, -0.25])
 
 
 def test_a_coarse_grammar_leaves_the_likely_part_of_a_forest() -> None:

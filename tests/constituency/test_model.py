@@ -1,10 +1,13 @@
 """The constituency model from end to end."""
 
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
+import joblib
 import numpy as np
 import pytest
+from dask.distributed import Client
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -119,6 +122,53 @@ def test_training_twice_gives_the_same_bytes_for_any_number_of_jobs(trees: list[
     assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes() == (tmp_path / "c").read_bytes()
 
 
+MEMBERS = [
+    ConstituencyOptions(estimator=EstimatorOptions("hybrid", states=3, iterations=2), coarse=2),
+    ConstituencyOptions(estimator=EstimatorOptions("clustering", states=3), binarisation=Binarisation("last")),
+    ConstituencyOptions(estimator=EstimatorOptions("em", states=2, iterations=2)),
+    ConstituencyOptions(estimator=EstimatorOptions("spectral", states=3), features="simple"),
+]
+
+
+def test_trees_in_shards_are_learnt_as_those_in_memory_are(trees: list[Phrase]) -> None:
+    whole, shards = (ConstituencyModel.train(iter(trees), MEMBERS, shard_nodes=nodes) for nodes in (1 << 21, 40))
+    for ours, theirs in zip(shards.members, whole.members, strict=True):
+        assert ours.labels == theirs.labels and ours.grammar.tags == theirs.grammar.tags
+        np.testing.assert_array_equal(ours.grammar.operators.states, theirs.grammar.operators.states)
+        np.testing.assert_array_equal(ours.grammar.plain.leaf, theirs.grammar.plain.leaf)
+        np.testing.assert_array_equal(ours.grammar.seen, theirs.grammar.seen)
+        np.testing.assert_array_equal(ours.grammar.prior, theirs.grammar.prior)
+    np.testing.assert_allclose(shards.score(trees[:7]).log, whole.score(trees[:7]).log, rtol=1e-6)
+    for words in (AMBIGUOUS, UNSEEN):
+        assert shards.parse(words).tree == whole.parse(words).tree
+
+
+def test_a_treebank_is_read_once_and_what_members_have_in_common_is_learnt_once(trees: list[Phrase]) -> None:
+    read: list[Phrase] = []
+
+    def stream() -> Iterator[Phrase]:
+        for tree in trees:
+            read.append(tree)
+            yield tree
+
+    model = ConstituencyModel.train(stream(), MEMBERS)
+    assert read == trees
+    assert len({id(member.grammar.lexicon) for member in model.members}) == 1
+    assert model.members[0].labels is model.members[2].labels is not model.members[1].labels
+
+
+def test_shards_are_learnt_alike_on_processes_and_on_a_cluster(
+    trees: list[Phrase], cluster: Client, tmp_path: Path
+) -> None:
+    def train(name: str, jobs: int | None = 1) -> bytes:
+        ConstituencyModel.train(trees, MEMBERS, jobs=jobs, shard_nodes=150).save(tmp_path / name)
+        return (tmp_path / name).read_bytes()
+
+    one, two = train("one"), train("two", jobs=2)
+    with joblib.parallel_config(backend="dask"):
+        assert one == two == train("cluster", jobs=None)
+
+
 def test_a_model_whose_parts_do_not_fit_is_refused(model: ConstituencyModel, tmp_path: Path) -> None:
     path = tmp_path / "model"
     (member,) = model.members
@@ -172,7 +222,7 @@ def test_charts_are_those_of_operators_for_the_sentence(model: ConstituencyModel
         np.testing.assert_array_equal(leaf[:, 0], forest.symbol[forest.item[forest.left < 0]])
         assert len(operators.rules.leaf) == len(np.unique(leaf, axis=0))
         assert set(leaf[:, 1]) == set(chart.read.terminals)
-        assert model.trees([chart], words, 1) == [model.parse(words).tree]
+        assert model.parses([chart], words, 1) == [model.parse(words)]
 
 
 @pytest.mark.parametrize("text", ["(NN word)", "(S (NN a) (NN b))", "(S (A (B (C c))) (D d))"])

@@ -12,6 +12,7 @@ from spectral_latent.estimation import (
     EstimatorOptions,
     FeatureColumns,
     Progress,
+    Tally,
     TrainingData,
     estimate,
     expectation,
@@ -109,7 +110,7 @@ def sampled(seed: int = 0, n: int = 400) -> SkeletalTrees:
 @pytest.mark.parametrize("seed", range(4))
 def test_no_iteration_lowers_the_likelihood(seed: int) -> None:
     trees = sampled(seed)
-    operators = random_start(trees, np.array([3, 2]), seed)
+    operators = random_start(Tally.of(trees), np.array([3, 2]), seed)
     likelihoods = []
     for _ in range(15):
         counts = expectation(operators, trees)
@@ -132,7 +133,7 @@ def sums(operators: ObservableOperators) -> np.ndarray:
 @pytest.mark.parametrize("substates", [0.0, 0.1, 1.0])
 def test_an_m_step_gives_probabilities(substates: float) -> None:
     trees = sampled()
-    start = random_start(trees, np.array([3, 2]), 0)
+    start = random_start(Tally.of(trees), np.array([3, 2]), 0)
     operators = maximisation(expectation(start, trees), start.rules, start.states, substates)
     valid = np.arange(3) < operators.states[:, None]
     np.testing.assert_allclose(sums(operators), valid, atol=1e-12)
@@ -142,7 +143,7 @@ def test_an_m_step_gives_probabilities(substates: float) -> None:
 
 def test_full_mixing_of_substates_is_the_plain_grammar() -> None:
     trees = sampled()
-    start = random_start(trees, np.array([2, 2]), 0)
+    start = random_start(Tally.of(trees), np.array([2, 2]), 0)
     mixed = maximisation(expectation(start, trees), start.rules, start.states, substates=1.0)
     np.testing.assert_allclose(mixed.leaf[:, 0], mixed.leaf[:, 1])
 
@@ -211,7 +212,7 @@ def test_the_same_seed_gives_the_same_bits(estimator: str) -> None:
 def test_random_starts_keep_the_share_of_every_rule(m: int) -> None:
     """Up to noise: the share of binary rules does not depend on the number of states."""
     trees = sampled()
-    operators = random_start(trees, np.array([m, m]), 0)
+    operators = random_start(Tally.of(trees), np.array([m, m]), 0)
     plain = from_states(trees, np.zeros(trees.n_nodes, dtype=np.int64))
     for tensor, expected in zip(operators.binary, plain.binary, strict=True):
         share = tensor.multiplied_out().sum(axis=(1, 2))

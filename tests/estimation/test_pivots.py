@@ -16,6 +16,7 @@ from spectral_latent.estimation import (
     EstimatorOptions,
     FeatureColumns,
     ProjectedTrees,
+    Tally,
     TrainingData,
     estimate,
     expectation,
@@ -188,7 +189,7 @@ def test_em_from_pivots_starts_high_and_ends_above_the_truth() -> None:
     data = data_of(trees)
     options = replace(OPTIONS, estimator="pivots-em", iterations=30, substates=0.0, tolerance=0.0)
     start = pivot_start(data, project_trees(trees, data.features, options), options)
-    unguided = random_start(trees, start.states)
+    unguided = random_start(Tally.of(trees), start.states)
     truth = log_likelihood(true_model(1).operators(), trees)
     assert expectation(start, trees).log_likelihood > expectation(unguided, trees).log_likelihood
     assert log_likelihood(estimate(data, options), trees) > truth

@@ -206,16 +206,13 @@ def test_long_sentences_neither_under_nor_overflow() -> None:
     assert np.isfinite(log) and log < -700
 
 
-def test_rules_by_left_child_are_the_rules() -> None:
+def test_rules_by_pair_of_children_are_the_rules() -> None:
     operators = random_grammar(np.random.default_rng(1))
     grammar = PlainGrammar.of(operators, np.ones(N_SYMBOLS))
-    by_left = {
-        (int(a), b, int(c)): weight
-        for b in range(N_SYMBOLS)
-        for (a, c), weight in zip(
-            grammar.by_left[grammar.of_left[b] : grammar.of_left[b + 1]],
-            grammar.left_weight[grammar.of_left[b] : grammar.of_left[b + 1]],
-            strict=True,
-        )
+    by_pair = {
+        (int(grammar.pair_parent[r]), b, c): grammar.pair_weight[r]
+        for (b, c), pair in np.ndenumerate(grammar.pair)
+        if pair >= 0
+        for r in range(grammar.of_pair[pair], grammar.of_pair[pair + 1])
     }
-    assert by_left == dict(zip(map(tuple, grammar.rules.tolist()), grammar.weight, strict=True))
+    assert by_pair == dict(zip(map(tuple, grammar.rules.tolist()), grammar.weight, strict=True))

@@ -1,0 +1,165 @@
+"""All trees that can be built of given constituents, as one forest, whatever grammar they came from.
+
+| item | meaning |
+| --- | --- |
+| (i, j, chain) | a phrase with its chain of labels, over the words i ... j-1: a row and what follows it |
+| any (i, j) | one of the phrases over these words |
+| row (i, j) | one such or several, side by side |
+
+Rows grow to the right only, so that every tree is derived once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+
+from spectral_latent.constituency.constituents import Constituents
+from spectral_latent.constituency.phrase import Phrase
+from spectral_latent.inference import Derivation, best_derivation, k_best_derivations
+from spectral_latent.trees import FloatArray, Forest, IntArray
+
+__all__ = ["Bracketings"]
+
+_compiled = njit(cache=True, nogil=True)
+_ANY, _ROW = -1, -2
+
+
+@_compiled
+def _last_ends(n: int, first: IntArray, end: IntArray) -> IntArray:
+    """The last end (n,) of the constituents of two words or more that begin at each place; -1 where none does."""
+    last = np.full(n, -1, dtype=np.int64)
+    for at in range(len(first)):
+        if end[at] - first[at] > 1:
+            last[first[at]] = max(last[first[at]], end[at])
+    return last
+
+
+@_compiled
+def _appended(edges: IntArray, size: int, left: int, right: int) -> IntArray:
+    """The edges with one more in row `size`, moved to twice the room where there is none."""
+    if size == len(edges):
+        larger = np.empty((2 * size, 2), dtype=np.int64)
+        larger[:size] = edges
+        edges = larger
+    edges[size, 0], edges[size, 1] = left, right
+    return edges
+
+
+@_compiled
+def _extended(row: IntArray, phrase: IntArray, i: int, j: int, edges: IntArray, n_edges: int) -> tuple[IntArray, int]:
+    """Append the ways to make (i, j) of a row from i and any phrase after it."""
+    for k in range(i + 1, j):
+        if row[i, k] >= 0 and phrase[k, j] >= 0:
+            edges = _appended(edges, n_edges, row[i, k], phrase[k, j])
+            n_edges += 1
+    return edges, n_edges
+
+
+@_compiled
+def _build(n: int, first: IntArray, end: IntArray) -> tuple[IntArray, IntArray, IntArray, int]:
+    """Items (I,): numbers of constituents, _ANY or _ROW; where the edges of each begin (I,); the children of the edges
+    (E, 2); and how many of the last items are over the whole sentence.
+
+    Constituents are in order of length, then of their first word.
+    """
+    phrase, row = np.full((n + 1, n + 1), -1, dtype=np.int64), np.full((n + 1, n + 1), -1, dtype=np.int64)
+    items, starts = np.empty((2, len(first) + n * (n + 1)), dtype=np.int64)
+    edges, last = np.empty((1024, 2), dtype=np.int64), _last_ends(n, first, end)
+    n_items, n_edges, at, n_tops = 0, 0, 0, 0
+    for length in range(1, n + 1):
+        for i in range(n - length + 1):
+            j, before = i + length, n_items
+            while at < len(first) and end[at] - first[at] == length and first[at] == i:
+                items[n_items], starts[n_items] = at, n_edges
+                if length == 1:
+                    edges = _appended(edges, n_edges, -1, -1)
+                    n_edges += 1
+                edges, n_edges = _extended(row, phrase, i, j, edges, n_edges)
+                n_items, at = n_items + 1, at + 1
+            if length == n:
+                n_tops = n_items - before
+            elif n_items > before:
+                items[n_items], starts[n_items], phrase[i, j] = _ANY, n_edges, n_items
+                for item in range(before, n_items):
+                    edges = _appended(edges, n_edges, item, -1)
+                    n_edges += 1
+                n_items += 1
+            if j < last[i]:
+                items[n_items], starts[n_items] = _ROW, n_edges
+                if phrase[i, j] >= 0:
+                    edges = _appended(edges, n_edges, phrase[i, j], -1)
+                    n_edges += 1
+                edges, n_edges = _extended(row, phrase, i, j, edges, n_edges)
+                if n_edges > starts[n_items]:
+                    row[i, j] = n_items
+                    n_items += 1
+    return items[:n_items], starts[:n_items], edges[:n_edges], n_tops
+
+
+class Bracketings(NamedTuple):
+    """The trees that constituents make up.
+
+    forest: an item's symbol is its chain, or negative; its edges are all the ways to derive it.
+    weight: (E,) the gain of the constituent that an edge derives, else zero.
+
+    >>> spans = np.array([[0, 1], [1, 2], [2, 3], [0, 2], [0, 3]]).T
+    >>> found = Constituents(*spans, np.array([0, 0, 0, 1, 2]), np.ones(5))
+    >>> for gain in (0.5, -0.5):
+    ...     trees = Bracketings.of(found, np.array([0.0, 0.0, 0.0, gain, 0.9]), 3)
+    ...     print(trees.best(1, [("N",), ("NP",), ("S",)], ["a", "b", "c"])[0].bracketed())
+    (S (NP (N a) (N b)) (N c))
+    (S (N a) (N b) (N c))
+    """
+
+    forest: Forest
+    weight: FloatArray
+
+    @staticmethod
+    def of(found: Constituents, gain: FloatArray, n: int) -> Bracketings:
+        """Of K constituents, each with its gain (K,), over a sentence of n words.
+
+        The forest has no root if they make up no tree.
+        """
+        order = np.lexsort((found.first, found.end - found.first))
+        items, starts, edges, n_tops = _build(n, found.first[order], found.end[order])
+        n_items, is_part = len(items), items < 0
+        starts, which = np.append(starts, len(edges)), order[np.maximum(items, 0)]
+        left, right = np.ascontiguousarray(edges.T)
+        forest = Forest(
+            symbol=np.where(is_part, items, found.chain[which]),
+            start=starts,
+            rule=np.zeros(len(edges), dtype=np.int64),
+            left=left,
+            right=right,
+            root=np.arange(n_items - n_tops, n_items),
+            component=np.zeros(n_tops, dtype=np.int64),
+        )
+        return Bracketings(forest, np.repeat(np.where(is_part, 0.0, gain[which]), np.diff(starts)))
+
+    def best(self, k: int, chains: Sequence[tuple[str, ...]], words: Sequence[str]) -> list[Phrase]:
+        """Up to k different trees over the words, by falling gain; chains are numbered as given."""
+        if k == 1:
+            best = best_derivation(self.forest, self.weight)
+            derivations = [] if best is None else [best]
+        else:
+            derivations = k_best_derivations(self.forest, self.weight, k)
+        return [self._phrase(derivation, chains, words) for derivation in derivations]
+
+    def _phrase(self, derivation: Derivation, chains: Sequence[tuple[str, ...]], words: Sequence[str]) -> Phrase:
+        rest, finished = iter(words), list[tuple[Phrase | str, ...]]()
+        item = np.searchsorted(self.forest.start, derivation.edges, side="right") - 1
+        columns = (self.forest.symbol[item], self.forest.left[derivation.edges], self.forest.right[derivation.edges])
+        for chain, left, right in zip(*(column.tolist() for column in columns), strict=True):
+            last = finished.pop() if right >= 0 else ()
+            parts = (*finished.pop(), *last) if left >= 0 else (next(rest),)
+            if chain >= 0:
+                for label in reversed(chains[chain]):
+                    parts = (Phrase(label, parts),)
+            finished.append(parts)
+        (top,) = finished.pop()
+        assert isinstance(top, Phrase)
+        return top

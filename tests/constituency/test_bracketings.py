@@ -1,0 +1,91 @@
+"""All trees of given constituents: against a brute-force enumeration."""
+
+import itertools
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from spectral_latent.constituency import Phrase
+from spectral_latent.constituency.bracketings import Bracketings
+from spectral_latent.constituency.constituents import Constituents
+
+CHAINS = [("A",), ("B",), ("C", "D")]
+
+
+def constituents(rows: list[tuple[int, int, int]]) -> Constituents:
+    first, end, chain = np.array(rows, dtype=np.int64).reshape(-1, 3).T
+    return Constituents(first, end, chain, np.ones(len(rows)))
+
+
+def chained(chain: int, children: tuple[Phrase | str, ...]) -> Phrase:
+    tree = children
+    for label in reversed(CHAINS[chain]):
+        tree = (Phrase(label, tree),)
+    (top,) = tree
+    assert isinstance(top, Phrase)
+    return top
+
+
+def every_tree(gains: dict[tuple[int, int, int], float], words: list[str]) -> dict[Phrase, float]:
+    """All trees and the sums of their gains: of every split of a span into two parts or more, all choices."""
+
+    def phrases(i: int, j: int) -> Iterator[tuple[Phrase, float]]:
+        for (first, end, chain), gain in gains.items():
+            if (first, end) != (i, j):
+                continue
+            if j == i + 1:
+                yield chained(chain, (words[i],)), gain
+                continue
+            for size in range(2, j - i + 1):
+                for cuts in itertools.combinations(range(i + 1, j), size - 1):
+                    spans = itertools.pairwise((i, *cuts, j))
+                    for parts in itertools.product(*(list(phrases(*span)) for span in spans)):
+                        children = tuple(tree for tree, _ in parts)
+                        yield chained(chain, children), gain + sum(own for _, own in parts)
+
+    return dict(phrases(0, len(words)))
+
+
+@st.composite
+def sentences(draw: st.DrawFn) -> tuple[list[str], dict[tuple[int, int, int], float]]:
+    n = draw(st.integers(1, 5))
+    spans = [(i, j, c) for i in range(n) for j in range(i + 1, n + 1) for c in range(len(CHAINS))]
+    kept = draw(st.lists(st.sampled_from(spans), unique=True))
+    gain = st.floats(-1, 1, allow_subnormal=False)
+    return [f"w{i}" for i in range(n)], {span: draw(gain) for span in kept}
+
+
+@given(sentences(), st.integers(1, 40))
+@settings(max_examples=80, deadline=None)
+def test_the_best_trees_are_the_first_of_all(case: tuple[list[str], dict[tuple[int, int, int], float]], k: int) -> None:
+    words, gains = case
+    every = every_tree(gains, words)
+    rows, gain = list(gains), np.array(list(gains.values()))
+    trees = Bracketings.of(constituents(rows), gain, len(words)).best(k, CHAINS, words)
+    assert len(trees) == len(set(trees)) == min(k, len(every))
+    assert [every[tree] for tree in trees] == pytest.approx(sorted(every.values(), reverse=True)[:k], abs=1e-9)
+
+
+def test_the_order_of_constituents_does_not_matter() -> None:
+    rng = np.random.default_rng(0)
+    rows = [(i, j, c) for i in range(4) for j in range(i + 1, 5) for c in range(2)]
+    gain, order, words = rng.normal(size=len(rows)), rng.permutation(len(rows)), list("abcd")
+    expected = Bracketings.of(constituents(rows), gain, 4).best(9, CHAINS, words)
+    shuffled = constituents([rows[at] for at in order])
+    assert Bracketings.of(shuffled, gain[order], 4).best(9, CHAINS, words) == expected
+
+
+def test_long_sentences_have_room_for_all_edges() -> None:
+    n = 60
+    rows = [(i, i + 1, 0) for i in range(n)] + [(i, j, 1) for i in range(n) for j in range(i + 2, min(i + 12, n + 1))]
+    rows.append((0, n, 2))
+    found = constituents(rows)
+    width = found.end - found.first
+    (tree,) = Bracketings.of(found, np.where((width == 2) & (found.first % 2 == 0), 1.0, -1.0), n).best(
+        1, CHAINS, [str(i) for i in range(n)]
+    )
+    assert tree.bracketed().count("(B") == n // 2
+    assert list(tree.words()) == [str(i) for i in range(n)]

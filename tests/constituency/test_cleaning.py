@@ -1,0 +1,91 @@
+"""Empty elements and labels of treebanks that are not the Penn Treebank's."""
+
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from spectral_latent.constituency import Phrase, base_label, clean
+from spectral_latent.constituency.cleaning import is_empty
+from spectral_latent.corpora import constituency_trees, parse_brackets
+
+
+def cleaned(text: str) -> str | None:
+    (tree,) = parse_brackets(text)
+    result = clean(tree)
+    return None if result is None else result.bracketed()
+
+
+@pytest.mark.parametrize("word", ["*0*", "*T*-1", "*pro*", "*?*", "*ICH*-12"])
+def test_a_name_in_asterisks_is_empty_under_any_label(word: str) -> None:
+    assert is_empty("-NONE-", word)
+    assert is_empty("sn.e-SUJ", word)
+
+
+@pytest.mark.parametrize("word", ["*", "**", "***", "*0", "0*", "0", "a*b*c", "*a*b*", "*T*-", "*T*-x", "*a*1"])
+def test_other_words_are_empty_only_by_their_tag(word: str) -> None:
+    assert is_empty("-NONE-", word)
+    assert not is_empty("NN", word)
+
+
+@given(st.text(min_size=1))
+def test_words_without_asterisks_are_words(word: str) -> None:
+    assert is_empty("NN", word.replace("*", "+")) is False
+
+
+@pytest.mark.parametrize(
+    ("annotated", "expected"),
+    [
+        ("(S (sn.e-SUJ *0*) (grup.verb (vmip3s0 llueve)) (Fp .))", "(S (grup.verb (vmip3s0 llueve)) (Fp .))"),
+        ("(S (sn (sn.co-SUJ *0*)) (vmip3s0 llueve))", "(S (vmip3s0 llueve))"),
+        ("(S.F.C-CD (sn.e (sn *0*)) (S.NF.P (aq0msp ido)))", "(S.F.C (S.NF.P (aq0msp ido)))"),
+        ("(sn (Fpa -Fpa-) (sn-SUJ.x (Z 3)) (-Fpt- -Fpt-))", "(sn (Fpa -Fpa-) (sn (Z 3)) (-Fpt- -Fpt-))"),
+    ],
+)
+def test_spanish(annotated: str, expected: str) -> None:
+    assert cleaned(annotated) == expected
+
+
+def test_subtypes_after_dots_are_categories_and_functions_are_not() -> None:
+    assert [base_label(label) for label in ("S.F.C.co-CD", "grup.nom.ms", "sn-CD.Q", "S*", "-Fpa-")] == [
+        "S.F.C.co",
+        "grup.nom.ms",
+        "sn",
+        "S*",
+        "-Fpa-",
+    ]
+
+
+def words_and_tags(tree: Phrase) -> list[tuple[str, str]]:
+    leaves = [node for node in tree.nodes() if isinstance(node, Phrase) and node.is_preterminal()]
+    return [(word, leaf.label) for leaf in leaves for word in leaf.children if isinstance(word, str)]
+
+
+@pytest.mark.filterwarnings("ignore:.*do not match:UserWarning")
+def test_null_subjects_of_cess_esp(require_corpus: Callable[[str], Any]) -> None:
+    require_corpus("cess_esp")
+    removed: Counter[str] = Counter()
+    for tree in constituency_trees("nltk:cess_esp"):
+        result = clean(tree)
+        before = [(word, base_label(tag)) for word, tag in words_and_tags(tree)]
+        after = words_and_tags(result) if result is not None else []
+        assert after == [pair for pair in before if pair[0] != "*0*"]
+        removed.update(word for word, _ in before)
+    assert removed["*0*"] == 3883
+
+
+def test_the_penn_treebank_tags_all_names_in_asterisks(
+    require_corpus: Callable[[str], Any], shared_file: Callable[[str], Path]
+) -> None:
+    require_corpus("treebank")
+    starred = 0
+    for source in ("nltk:treebank", shared_file("treebanks/craft/dev")):
+        for tree in constituency_trees(source):
+            for word, tag in words_and_tags(tree):
+                assert is_empty(tag, word) == (tag == "-NONE-")
+                starred += tag == "-NONE-" and is_empty("NN", word)
+    assert starred > 2000

@@ -1,0 +1,228 @@
+"""Low-rank tensors against closed forms, exact mixtures, and a plain mixture fitted by itself."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from spectral_latent.constituency import ConstituencyModel, ConstituencyOptions
+from spectral_latent.corpora.embedded import embedded_treebank
+from spectral_latent.estimation import EstimatorOptions
+from spectral_latent.inference import tree_weights
+from spectral_latent.operators import ObservableOperators, Tensor, low_rank_operators, low_rank_tensor
+from spectral_latent.trees import Forest
+from tests.oracles import all_rules, columns, random_lpcfg
+
+seeds = st.integers(0, 2**32 - 1)
+shapes = st.tuples(*[st.integers(3, 7)] * 3)  # a term is smaller than the tensor
+
+
+def divergence(full: np.ndarray, near: np.ndarray) -> float:
+    """D: what the terms are to make small."""
+    some = full > 0
+    return float((full[some] * np.log(full[some] / near[some])).sum() - full.sum() + near.sum())
+
+
+def mixture(rng: np.random.Generator, shape: tuple[int, ...], n: int, peaked: float = 0.3) -> Tensor:
+    """A sum of n terms of any mass, with peaked distributions."""
+    first, second, third = (rng.dirichlet(np.full(m, peaked), size=n) for m in shape)
+    return Tensor(first * rng.uniform(0.1, 1.0, size=(n, 1)), second, third)
+
+
+def low_rank(full: np.ndarray, rank: int) -> np.ndarray:
+    return low_rank_tensor(Tensor.of_dense(full), rank).multiplied_out()
+
+
+def fitted(full: np.ndarray, rank: int, seed: int, rounds: int = 300) -> np.ndarray:
+    """Expectation maximisation of all legs at once from a random start, with the posteriors of the terms in memory."""
+    rng = np.random.default_rng(seed)
+    mass = np.full(rank, full.sum() / rank)
+    legs = [rng.dirichlet(np.ones(m), size=rank) for m in full.shape]
+    for _ in range(rounds):
+        joint = np.einsum("q,qi,qj,qk->qijk", mass, *legs)
+        counts = full * joint / np.maximum(joint.sum(axis=0), 1e-300)
+        mass = counts.sum(axis=(1, 2, 3))
+        sums = [counts.sum(axis=axes) for axes in ((2, 3), (1, 3), (1, 2))]
+        legs = [total / np.maximum(mass, 1e-300)[:, None] for total in sums]
+    return np.einsum("q,qi,qj,qk->ijk", mass, *legs)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# What is exact
+
+
+@given(seeds, shapes, st.integers(1, 5))
+def test_rank_one_is_the_product_of_the_marginals(seed: int, shape: tuple[int, int, int], n: int) -> None:
+    full = mixture(np.random.default_rng(seed), shape, n, peaked=1.0).multiplied_out()
+    sums = [full.sum(axis=axes) for axes in ((1, 2), (0, 2), (0, 1))]
+    assert low_rank(full, 1) == pytest.approx(np.einsum("i,j,k->ijk", *sums) / full.sum() ** 2)
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 4])
+def test_terms_with_no_index_in_common_are_found(n: int) -> None:
+    rng = np.random.default_rng(n)
+    first, second, third = (np.kron(np.eye(n), rng.uniform(0.2, 1.0, size=(1, m))) for m in (3, 4, 5))
+    exact = Tensor(first, second, third).multiplied_out()
+    near = low_rank_tensor(Tensor.of_dense(exact), n + 1)
+    assert near.n_terms == n  # not one more than there are
+    assert near.multiplied_out() == pytest.approx(exact, abs=1e-9)
+
+
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("n", [2, 3])
+def test_mixtures_of_peaked_distributions_are_all_but_found(n: int, seed: int) -> None:
+    exact = mixture(np.random.default_rng(seed), (12, 12, 12), n).multiplied_out()
+    assert divergence(exact, low_rank(exact, n)) < 0.01 * divergence(exact, low_rank(exact, 1))
+
+
+@given(seeds, shapes, st.integers(1, 8), st.integers(1, 4))
+def test_sums_of_the_parents_states_stay(seed: int, shape: tuple[int, int, int], n: int, rank: int) -> None:
+    full = mixture(np.random.default_rng(seed), shape, n, peaked=1.0).multiplied_out()
+    near = low_rank_tensor(Tensor.of_dense(full), rank)
+    assert near.sums() == pytest.approx(full.sum(axis=(1, 2)), rel=1e-9)
+    assert near.n_terms <= rank or near.dense is not None
+    assert min(factor.min(initial=0.0) for factor in (near.first, near.second, near.third)) >= 0.0
+
+
+def test_states_that_are_never_used_stay_unused() -> None:
+    full = mixture(np.random.default_rng(0), (6, 6, 6), 9, peaked=1.0).multiplied_out()
+    full[2], full[:, 3], full[:, :, 4] = 0.0, 0.0, 0.0
+    near = low_rank(full, 3)
+    assert near[2].max() == near[:, 3].max() == near[:, :, 4].max() == 0.0
+
+
+def test_of_nothing_nothing_is_kept() -> None:
+    assert (low_rank(np.zeros((5, 5, 5)), 2) == 0.0).all()
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# How close it is
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_more_terms_are_closer(seed: int) -> None:
+    full = mixture(np.random.default_rng(seed), (12, 12, 12), 30).multiplied_out()
+    found = [divergence(full, low_rank(full, rank)) for rank in (1, 2, 4, 8, 16)]
+    assert found == sorted(found, reverse=True)
+    assert found[-1] < 0.2 * found[0]
+
+
+@pytest.mark.parametrize("rank", [2, 4])
+@pytest.mark.parametrize("seed", range(3))
+def test_about_as_close_as_mixtures_fitted_for_long_from_random_starts(seed: int, rank: int) -> None:
+    full = mixture(np.random.default_rng(seed), (8, 9, 10), 12).multiplied_out()
+    others = [divergence(full, fitted(full, rank, start)) for start in range(5)]
+    assert divergence(full, low_rank(full, rank)) < 1.1 * float(np.median(others))
+
+
+@given(seeds, shapes, st.integers(1, 3), st.integers(-30, 30))
+def test_scale_is_no_matter(seed: int, shape: tuple[int, int, int], rank: int, exponent: int) -> None:
+    full = mixture(np.random.default_rng(seed), shape, 5, peaked=1.0).multiplied_out()
+    scaled = low_rank(np.ldexp(full, exponent), rank)
+    assert scaled == pytest.approx(np.ldexp(low_rank(full, rank), exponent), rel=1e-6)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# What stays as it is, and what is refused
+
+
+def test_what_would_not_be_smaller_stays() -> None:
+    tensor = Tensor.of_dense(np.ones((4, 4, 4)))
+    assert low_rank_tensor(tensor, 6) is tensor  # 6 · 12 numbers instead of 64
+    assert low_rank_tensor(tensor, 5).n_terms == 1
+
+
+def test_what_has_few_terms_stays_and_what_has_more_is_fitted() -> None:
+    tensor = mixture(np.random.default_rng(0), (10, 10, 10), 4)
+    assert low_rank_tensor(tensor, 4) is tensor
+    assert low_rank_tensor(tensor, 3).n_terms == 3
+
+
+def test_a_rank_below_one_is_refused() -> None:
+    with pytest.raises(ValueError, match="at least 1, not 0"):
+        low_rank_tensor(Tensor.of_dense(np.ones((4, 4, 4))), 0)
+
+
+def test_negative_numbers_are_refused() -> None:
+    with pytest.raises(ValueError, match=r"negative numbers.* use an estimator of probabilities"):
+        low_rank_tensor(Tensor.of_dense(-np.ones((4, 4, 4))), 1)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Operators
+
+
+def grammar(seed: int) -> ObservableOperators:
+    return random_lpcfg(np.random.default_rng(seed), [6, 5, 1], all_rules(3, 2, unary=[(0, 1)])).operators()
+
+
+@given(seeds, st.integers(1, 3))
+def test_rules_of_every_state_still_sum_to_one(seed: int, rank: int) -> None:
+    near = low_rank_operators(grammar(seed), rank)
+    total = np.zeros((3, 6))
+    np.add.at(total, near.rules.leaf[:, 0], near.leaf)
+    np.add.at(total, near.rules.unary[:, 0], near.unary.sum(axis=2))
+    for a, tensor in zip(near.rules.binary[:, 0], near.binary, strict=True):
+        total[a, : near.states[a]] += tensor.multiplied_out().sum(axis=(1, 2))
+    assert total == pytest.approx((np.arange(6) < near.states[:, None]).astype(float))
+
+
+def test_probabilities_of_trees_come_closer_with_rank_and_tensors_smaller_without() -> None:
+    full = grammar(0)
+    trees = columns([(0, (1, 0), (0, (0, (1, 1)), (1, (1, 0), (2, 1)))), (0, (2, 0), (1, (0, 1), (0, 0)))])
+    log = tree_weights(full, Forest.of_trees(trees, full.rules)).log
+    errors, sizes = [], []
+    for rank in (1, 4, 9):
+        near = low_rank_operators(full, rank)
+        errors.append(np.abs(tree_weights(near, Forest.of_trees(trees, near.rules)).log - log).max())
+        sizes.append(len(near.packed.data))
+    assert errors == sorted(errors, reverse=True)
+    assert errors[-1] < 0.05
+    assert sizes == sorted(sizes)
+    assert sizes[-1] < len(full.packed.data)
+
+
+def test_parsing_uses_the_terms_as_they_are() -> None:
+    near = low_rank_operators(grammar(1), 2)
+    tree = columns([(0, (0, (0, 1), (1, 0)), (1, (1, 1), (0, 0)))])
+    assert near.packed.terms.max() == 2
+    forest = Forest.of_trees(tree, near.rules)
+    assert tree_weights(near, forest).log == pytest.approx(tree_weights(near.multiplied_out(), forest).log)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Grammars of a rank
+
+
+OPTIONS = ConstituencyOptions(estimator=EstimatorOptions("hybrid", states=4))
+
+
+def test_a_grammar_of_a_rank_is_the_other_one_in_few_terms_and_stays_so_in_its_file(tmp_path: Path) -> None:
+    trees = embedded_treebank(300)
+    full = ConstituencyModel.train(trees, OPTIONS).members[0].grammar.operators
+    model = ConstituencyModel.train(trees, replace(OPTIONS, rank=2))
+    model.save(tmp_path / "model")
+    loaded = ConstituencyModel.load(tmp_path / "model")
+    assert loaded.options.rank == 2
+    expected = low_rank_operators(full, 2).packed
+    assert expected.terms.max() == 2
+    for found in (model, loaded):
+        packed = found.members[0].grammar.operators.packed
+        assert (packed.terms == expected.terms).all()
+        assert packed.data == pytest.approx(expected.data)
+
+
+@pytest.mark.parametrize("rank", [0, -1])
+def test_grammars_have_a_rank_of_at_least_one(rank: int) -> None:
+    with pytest.raises(ValueError, match=f"at least 1, not {rank}"):
+        replace(OPTIONS, rank=rank)
+
+
+def test_spectral_grammars_have_no_rank() -> None:
+    with pytest.raises(ValueError, match="only an estimator of probabilities"):
+        ConstituencyOptions(estimator=EstimatorOptions("spectral"), rank=8)
