@@ -12,6 +12,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -120,6 +121,20 @@ def tag_numbers(labels: Sequence[Label], tags: Sequence[str]) -> IntArray:
     return np.array([number.get(label.chain[-1], -1) for label in labels], dtype=np.int64)
 
 
+@lru_cache(1 << 14)
+def _merges(binarisation: Binarisation, symbol: Label, labels: tuple[str, ...]) -> tuple[int, tuple[_Merge, ...]]:
+    """The child to start from, and how the others join it, of a phrase over children with these labels."""
+    label = symbol.chain[-1]
+    centre = binarisation.centre(label, labels)
+    order = [*range(centre + 1, len(labels)), *range(centre - 1, -1, -1)]
+    merges = []
+    for step, at in enumerate(order, start=1):
+        memory = tuple(labels[sibling] for sibling in order[max(step - binarisation.siblings, 0) : step])
+        bar = symbol if step == len(order) else Label((label,), True, memory)
+        merges.append(_Merge(bar, head_is_right=at < centre))
+    return centre, tuple(merges)
+
+
 def _expand(
     phrase: Phrase, parents: tuple[str, ...], binarisation: Binarisation
 ) -> list[tuple[Phrase, tuple[str, ...]] | _Merge] | tuple[Label, str]:
@@ -135,19 +150,12 @@ def _expand(
     children = [child for child in phrase.children if isinstance(child, Phrase)]
     if len(children) < len(phrase.children):
         raise ValueError(f"a phrase {phrase.label} holds several words, or words beside phrases; give each word a tag")
-    labels = [child.label for child in children]
-    centre = binarisation.centre(chain[-1], labels)
+    centre, merges = _merges(binarisation, symbol, tuple([child.label for child in children]))
     below = (chain[-1], *parents)[: binarisation.parents]
-    order = [*range(centre + 1, len(children)), *range(centre - 1, -1, -1)]
-    merges = []
-    for step, at in enumerate(order, start=1):
-        memory = tuple(labels[sibling] for sibling in order[max(step - binarisation.siblings, 0) : step])
-        bar = symbol if step == len(order) else Label((chain[-1],), True, memory)
-        merges.append(_Merge(bar, head_is_right=at < centre))
     steps: list[tuple[Phrase, tuple[str, ...]] | _Merge] = [(child, below) for child in children[: centre + 1]]
     for child, merge in zip(children[centre + 1 :], merges, strict=False):
         steps += [(child, below), merge]
-    return steps + merges[len(children) - centre - 1 :]
+    return [*steps, *merges[len(children) - centre - 1 :]]
 
 
 def _append(columns: TreeColumns, phrase: Phrase, binarisation: Binarisation) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
@@ -16,6 +16,7 @@ from spectral_latent.constituency.phrase import Phrase
 from spectral_latent.constituency.phrase_grammar import Chart, ConstituencyOptions, PhraseGrammar
 from spectral_latent.constituency.treebank import cleaned, read_treebanks
 from spectral_latent.estimation import Listener, silent
+from spectral_latent.grammar.batches import answers
 from spectral_latent.inference import Weight
 from spectral_latent.operators import opened_model, save_model
 from spectral_latent.trees import FloatArray, IntArray
@@ -29,8 +30,8 @@ _KIND = "constituency"
 class Parse(NamedTuple):
     """A tree for a sentence, and what the model says of it.
 
-    sign, log: of the tree's estimated probability p̂, as `score` gives it; an estimate may be negative.
-    A fallback has sign 0, log -inf.
+    sign, log: of the tree's estimated probability p̂, as `score` gives it; an estimate may be negative.  Of a fallback,
+    and of a tree that several grammars make up and none derives, 0 and -inf.
     """
 
     tree: Phrase
@@ -138,19 +139,29 @@ class ConstituencyModel:
             raise ValueError(f"k must be at least 1, not {k}")
         return self.parses(self.charts(words), words, k) or [self.fallback(words)]
 
-    def parses(self, charts: Sequence[Chart | None], words: Sequence[str], k: int) -> list[Parse]:
-        """Up to k different trees of a sentence, by falling gain, which puts constituents of all grammars together.
+    def parse_all(
+        self, sentences: Iterable[Sequence[str]], k: int = 1, *, jobs: int | None = 1
+    ) -> Iterator[list[Parse]]:
+        """Up to k trees of each sentence, in order, as `parse_nbest` gives them; an empty sentence has none.
 
-        Trees that no grammar derives, p̂ = 0, come after those that one does; if none of them is derived, the best that
-        the first grammar derives comes before them.
+        jobs: processes; see `spectral_latent.grammar.batches.answers`.
+        Raises ValueError if k < 1.
+        """
+        return answers(_parses_of, self, sentences, jobs, k)
+
+    def parses(self, charts: Sequence[Chart | None], words: Sequence[str], k: int) -> list[Parse]:
+        """Up to k different trees of a sentence, by falling gain; those that no grammar derives, p̂ = 0, come last.
+
+        Where one grammar derives none of them, the best that it does derive comes first.  Several grammars put
+        constituents together that none of them may have together, and so their best tree may be derived by none.
         """
         found = self.constituents(charts)
         if found is None:
             return []
         gain = self._gains.of(found)
         parses = self._scored(self._best(found, gain, words, k))
-        if not any(parse.sign for parse in parses):
-            parses = self._scored(self._derived(charts, found, gain, words)) + parses
+        if len(self.members) == 1 and not any(parse.sign for parse in parses):
+            parses = self._scored(self._derived(charts[0], found, gain, words)) + parses
         return sorted(parses, key=lambda parse: parse.sign == 0)[:k]
 
     def _scored(self, trees: Sequence[Phrase]) -> list[Parse]:
@@ -165,11 +176,10 @@ class ConstituencyModel:
         return Bracketings.of(found, gain, len(words)).best(k, self._chains[0], words)
 
     def _derived(
-        self, charts: Sequence[Chart | None], found: Constituents, gain: FloatArray, words: Sequence[str]
+        self, chart: Chart | None, found: Constituents, gain: FloatArray, words: Sequence[str]
     ) -> list[Phrase]:
-        """The tree of the most gain that the first grammar derives which derives the sentence at all."""
-        number, at = next((at, chart) for at, chart in enumerate(charts) if chart is not None)
-        tree = self.members[number].best(at, found, gain, self._chains[1][number], words)
+        """The tree of the most gain that the only grammar derives."""
+        tree = None if chart is None else self.members[0].best(chart, found, gain, words)
         return [] if tree is None else [tree]
 
     def fallback(self, words: Sequence[str]) -> Parse:
@@ -205,6 +215,10 @@ class ConstituencyModel:
                 named = {name.removeprefix(prefix): x for name, x in arrays.items() if name.startswith(prefix)}
                 members.append(PhraseGrammar.from_arrays(named, own))
             return ConstituencyModel(tuple(members))
+
+
+def _parses_of(model: ConstituencyModel, words: Sequence[str], k: int) -> list[Parse]:
+    return model.parse_nbest(words, k) if words else []
 
 
 def _parts(tree: Phrase) -> list[tuple[int, int, str, bool]]:

@@ -91,8 +91,7 @@ class PhraseGrammar:
 
         A bar @X over all words stands for its phrase X.
         """
-        spans = self.grammar.refined(*chart)
-        operators, forest = self.grammar.on(chart.read, spans.forest)
+        spans, (operators, forest) = chart.spans, self.grammar.on(chart.read, chart.spans.forest)
         inner = inside(operators, forest)
         mu = marginals(operators, forest, inner, outside(operators, forest, inner))
         posterior = np.abs(mu) if self.options.absolute else mu
@@ -101,15 +100,13 @@ class PhraseGrammar:
         first, end, chain = spans.first[kept], spans.end[kept], self._chain_of[forest.symbol[kept]]
         return Constituents.merged(Constituents(first, end, chain, posterior[kept]))
 
-    def best(
-        self, chart: Chart, found: Constituents, gain: FloatArray, number: IntArray, words: Sequence[str]
-    ) -> Phrase | None:
+    def best(self, chart: Chart, found: Constituents, gain: FloatArray, words: Sequence[str]) -> Phrase | None:
         """The tree of the grammar whose constituents have the most gain (K,) in all; None if there is none.
 
-        found: K different ones, in order, in which the grammar's chains have the numbers given.
+        found: K different ones, in order.
         """
         operators, forest = self.grammar.on(chart.read, chart.spans.forest)
-        first, end, chain = chart.spans.first, chart.spans.end, number[self._chain_of[forest.symbol]]
+        first, end, chain = chart.spans.first, chart.spans.end, self._chain_of[forest.symbol]
         at = Rules.find(np.stack(found[:3], axis=1), np.stack([first, end, chain], axis=1))
         is_part = self._is_bar[forest.symbol] & (end - first < len(words))
         weights = np.where(is_part, 0.0, np.where(at < 0, -self.options.cost, gain[at]))

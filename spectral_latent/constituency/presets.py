@@ -1,4 +1,4 @@
-"""Settings that go well together: `fast` is the best single grammar, `accurate` averages two.
+"""Settings that go well together: `fast` is the best single grammar, `accurate` averages three.
 
 What each step is worth is measured in docs/accuracy.md; chosen on the dev split of NLTK's treebank sample.
 """
@@ -16,20 +16,21 @@ __all__ = ["PresetName", "preset"]
 PresetName = Literal["fast", "accurate"]
 
 
-def _grammar(states: int, iterations: int, binarisation: Binarisation) -> ConstituencyOptions:
-    """Clusters on spectral projections, then a few smoothed EM iterations; charts pruned by four states first."""
+def _grammar(states: int, iterations: int, rank: int, binarisation: Binarisation) -> ConstituencyOptions:
+    """Clusters on spectral projections, then a few smoothed EM iterations; tensors of few terms."""
     estimator = EstimatorOptions("hybrid", states=states, smoothing=5.0, iterations=iterations, substates=0.1)
-    return ConstituencyOptions(estimator=estimator, beam=1e-5, coarse=4, binarisation=binarisation)
+    return ConstituencyOptions(estimator=estimator, beam=1e-3, threshold=2e-4, rank=rank, binarisation=binarisation)
 
 
 def preset(name: PresetName) -> tuple[ConstituencyOptions, ...]:
     """The options of each grammar of a parser, for `ConstituencyModel.train`.  Raises ValueError for another name.
 
     >>> [options.estimator.states for options in preset("accurate")]
-    [24, 24]
+    [24, 24, 24]
     """
     if name == "fast":
-        return (_grammar(20, 2, Binarisation()),)
+        return (_grammar(20, 2, 8, Binarisation()),)
     if name == "accurate":
-        return _grammar(24, 3, Binarisation()), _grammar(24, 3, Binarisation("last", siblings=1))
+        ways = Binarisation(), Binarisation("last", siblings=1), Binarisation(siblings=1)
+        return tuple(_grammar(24, 3, 16, binarisation) for binarisation in ways)
     raise ValueError(f"{name!r} is no preset; give {' or '.join(get_args(PresetName))}")

@@ -12,7 +12,7 @@ What a formalism adds is what its symbols stand for, and how its trees become s-
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -38,7 +38,7 @@ from spectral_latent.estimation import (
 from spectral_latent.grammar.floors import floored_weights, whatever
 from spectral_latent.grammar.forests import ForestBuilder, SpanForest
 from spectral_latent.grammar.words import spelling_of
-from spectral_latent.inference import Weight, edge_marginals, inside, outside, pruned, tree_weights
+from spectral_latent.inference import Weight, tree_weights
 from spectral_latent.lexicon import Lexicon, LexiconOptions, UnseenLeaves, UnseenWords, smooth_emissions
 from spectral_latent.operators import (
     ObservableOperators,
@@ -52,9 +52,6 @@ from spectral_latent.trees import BoolArray, FloatArray, Forest, IntArray, Rules
 __all__ = ["GrammarData", "GrammarOptions", "LatentGrammar", "ReadWords"]
 
 
-_COARSE = EstimatorOptions("hybrid", smoothing=5.0, iterations=3)  # but for the states
-
-
 @dataclass(frozen=True)
 class GrammarOptions:
     """Settings of training and parsing.
@@ -62,8 +59,6 @@ class GrammarOptions:
     absolute: marginals are taken by absolute value before the arg max (slides 21, 22).
     fragments: trees to add that consist of any one phrase, so that fragments can be parsed; see `solve`.
     beam, threshold: what the plain PCFG prunes; see `charts.fill` and `charts.extract`.
-    coarse: states of a grammar that prunes what the plain one leaves, before the latent one weighs it; 0 for none.
-    coarse_threshold: least posterior of an edge under it.
     floor: where the estimated weight of a part of a tree is less than this share of the plain PCFG's, that one stands
     in for it when trees are scored, so that no weight is negative; None for estimates as they are.  See `floors`.
     rank: the most terms that stand for a binary rule's tensor, which is then smaller and faster but less exact; None
@@ -77,8 +72,6 @@ class GrammarOptions:
     fragments: float = 0.1
     beam: float = 1e-6
     threshold: float = 1e-4
-    coarse: int = 0
-    coarse_threshold: float = 1e-3
     floor: float | None = None
     rank: int | None = None
 
@@ -165,35 +158,26 @@ class GrammarData(_Shared):
 
     def estimate(self, *, jobs: int | None = 1, listener: Listener = silent) -> LatentGrammar:
         """The grammar by the estimator of the options; on several processes with the same result."""
-        options, coarse = self.options.estimator, None
-        if 0 < self.options.coarse < options.states:
-            cheap = replace(_COARSE, states=self.options.coarse, seed=options.seed)
-            coarse = estimate(self.data, cheap, jobs=jobs, listener=listener)
-        operators = estimate(self.data, options, jobs=jobs, listener=listener)
+        operators = estimate(self.data, self.options.estimator, jobs=jobs, listener=listener)
         if self.options.rank is not None:
             operators = low_rank_operators(operators, self.options.rank)
-        return self.grammar(operators, coarse)
+        return self.grammar(operators)
 
-    def grammar(self, operators: ObservableOperators, coarse: ObservableOperators | None = None) -> LatentGrammar:
+    def grammar(self, operators: ObservableOperators) -> LatentGrammar:
         """The grammar with these latent operators."""
         parts = (self.lexicon, self.seen, self.prior, self.plain)
-        return LatentGrammar(self.options, self.tags, self.family, *parts, operators, coarse)
+        return LatentGrammar(self.options, self.tags, self.family, *parts, operators)
 
 
 @dataclass(frozen=True, eq=False)
 class LatentGrammar(_Shared):
-    """Latent and plain operators over the same rules, with a lexicon.
-
-    coarse: operators of few states, if there are any, that prune forests.
-    """
+    """Latent and plain operators over the same rules, with a lexicon."""
 
     operators: ObservableOperators
-    coarse: ObservableOperators | None = None
 
     def __post_init__(self) -> None:
-        for operators in (self.operators, self.coarse):
-            if operators is not None and not self.plain.rules.equals(operators.rules):
-                raise ValueError("the plain and the latent grammar must number the same rules")
+        if not self.plain.rules.equals(self.operators.rules):
+            raise ValueError("the plain and the latent grammar must number the same rules")
 
     def _charts(self, used: BoolArray) -> ForestBuilder:
         return ForestBuilder(self.plain, self.prior, self.options.threshold, self.family, used)
@@ -266,16 +250,6 @@ class LatentGrammar(_Shared):
                 return forest
         return None
 
-    def refined(self, read: ReadWords, spans: SpanForest) -> SpanForest:
-        """What the coarse grammar leaves of a forest, for the latent one to weigh."""
-        if self.coarse is None:
-            return spans
-        operators, forest = read.leaves.within(self.coarse, spans.forest)
-        inner = inside(operators, forest)
-        posterior = np.abs(edge_marginals(operators, forest, inner, outside(operators, forest, inner)))
-        kept = pruned(spans.forest, posterior, self.options.coarse_threshold)
-        return SpanForest(kept.forest, spans.first[kept.items], spans.end[kept.items])
-
     def on(self, read: ReadWords, forest: Forest) -> tuple[ObservableOperators, Forest]:
         """The latent operators with the leaf rules that a forest over these words uses, which it then numbers."""
         return read.leaves.within(self.operators, forest)
@@ -305,15 +279,8 @@ class LatentGrammar(_Shared):
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """The numbers of the grammar, for a file."""
-        arrays = {
-            "prior": self.prior,
-            "seen": self.seen,
-            **arrays_of("plain", self.plain),
-            **arrays_of("latent", self.operators),
-        }
-        if self.coarse is not None:
-            arrays |= arrays_of("coarse", self.coarse)
-        return arrays | self.lexicon.arrays()
+        own = {"prior": self.prior, "seen": self.seen}
+        return own | arrays_of("plain", self.plain) | arrays_of("latent", self.operators) | self.lexicon.arrays()
 
     def settings(self) -> dict[str, Any]:
         """What else a file needs; the families of the symbols follow from what they stand for."""
@@ -322,7 +289,6 @@ class LatentGrammar(_Shared):
             "tags": self.tags,
             "words": self.lexicon.words,
             "probabilities": self.operators.probabilities,
-            "has_coarse": self.coarse is not None,
         }
 
     @staticmethod
@@ -336,7 +302,6 @@ class LatentGrammar(_Shared):
         latent = operators_from("latent", dict(arrays), probabilities=settings["probabilities"] is True)
         if not isinstance(words, list) or not all(isinstance(tag, str) for tag in tags):
             raise ValueError("words or tags are missing")
-        coarse = operators_from("coarse", dict(arrays), probabilities=True) if settings["has_coarse"] is True else None
         seen = arrays["seen"]
         if seen.dtype != np.bool_ or seen.shape != (len(plain.rules.binary),):
             raise ValueError("seen does not fit the rules")
@@ -346,4 +311,4 @@ class LatentGrammar(_Shared):
             fits = lexicon.spelling.n_symbols == len(tags) and bool((over_words >= 0).all())
         if not fits or not plain.rules.equals(latent.rules):
             raise ValueError("the model's parts do not fit together")
-        return LatentGrammar(options, tags, family, lexicon, seen, prior, plain, latent, coarse)
+        return LatentGrammar(options, tags, family, lexicon, seen, prior, plain, latent)

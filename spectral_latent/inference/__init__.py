@@ -12,12 +12,10 @@ from spectral_latent.inference.inside_outside import (
     total_weight,
     tree_weights,
 )
-from spectral_latent.inference.pruning import Pruned, pruned
 from spectral_latent.inference.sampling import SampledTrees, sample_trees
 
 __all__ = [
     "Derivation",
-    "Pruned",
     "SampledTrees",
     "ScaledVectors",
     "Weight",
@@ -29,7 +27,6 @@ __all__ = [
     "k_best_derivations",
     "marginals",
     "outside",
-    "pruned",
     "sample_trees",
     "total_weight",
     "tree_weights",

@@ -32,7 +32,7 @@ from spectral_latent.trees import FloatArray
 
 __all__ = ["low_rank_operators", "low_rank_tensor"]
 
-_ROUNDS = 20  # updates of every leg: five times as many parse no better
+_ROUNDS = 10  # updates of every leg: ten times as many parse no better
 _SPREAD = 0.3  # share of the sums that every term starts with, since what is zero stays zero
 _NEGLIGIBLE = 1e-12  # of the largest entry: no term is begun for less
 _TINY = np.finfo(float).tiny

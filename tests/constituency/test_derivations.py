@@ -12,14 +12,12 @@ from spectral_latent.constituency import (
     ConstituencyOptions,
     Phrase,
     PhraseGrammar,
-    preset,
 )
 from spectral_latent.constituency.constituents import Constituents, Gains
 from spectral_latent.constituency.conversion import phrase_of
 from spectral_latent.corpora import parse_brackets
 from spectral_latent.estimation import EstimatorOptions
 from spectral_latent.inference import k_best_derivations, tree_weights
-from spectral_latent.inference.pruning import pruned
 
 TREES = """
 (S (A a) (B b) (A a) (B b)) (S (A a) (S (B b) (A a)) (B b)) (S (B b) (A a) (A a)) (S (A a) (B b))
@@ -33,9 +31,9 @@ def trees() -> list[Phrase]:
     return list(parse_brackets(TREES)) * 4
 
 
-def options(binarisation: Binarisation, estimator: str = "hybrid", coarse: int = 0) -> ConstituencyOptions:
+def options(binarisation: Binarisation, estimator: str = "hybrid") -> ConstituencyOptions:
     own = EstimatorOptions(estimator, states=3, smoothing=5.0)  # type: ignore[arg-type]
-    return ConstituencyOptions(estimator=own, binarisation=binarisation, coarse=coarse, beam=0.0, threshold=0.0)
+    return ConstituencyOptions(estimator=own, binarisation=binarisation, beam=0.0, threshold=0.0)
 
 
 def derived(member: PhraseGrammar, words: list[str]) -> dict[Phrase, float]:
@@ -124,41 +122,3 @@ def test_posteriors_of_a_chain_count_for_each_of_its_labels() -> None:
     found = Constituents(np.array([0, 0, 0]), np.array([2, 2, 1]), np.array([0, 1, 2]), np.array([0.5, 0.3, 0.9]))
     assert gains.of(found) == pytest.approx([0.8 - 0.25, 0.8 + 0.3 - 0.5, 0.9 - 0.25 + 0.9])
     assert gains.by_label(found)[0, 2, "S", False] == pytest.approx(0.8)
-
-
-def test_a_coarse_grammar_leaves_the_likely_part_of_a_forest() -> None:
-    model = ConstituencyModel.train(trees(), options(Binarisation(), coarse=2))
-    (member,) = model.members
-    assert member.grammar.coarse is not None
-    chart = member.chart(WORDS)
-    assert chart is not None
-    smaller = member.grammar.refined(*chart)
-    assert 0 < smaller.forest.n_edges <= chart.spans.forest.n_edges
-    assert model.parse(WORDS).sign == 1
-    assert preset("fast")[0].coarse > 0
-
-
-@pytest.mark.parametrize("seed", range(5))
-def test_pruning_keeps_what_is_above_the_threshold_and_reached(seed: int) -> None:
-    model = ConstituencyModel.train(trees(), options(Binarisation()))
-    chart = model.members[0].chart(WORDS)
-    assert chart is not None
-    forest = chart.spans.forest
-    weights = np.random.default_rng(seed).random(forest.n_edges)
-    kept = pruned(forest, weights, 0.7)
-    wanted = {int(root) for root in forest.root if weights[forest.start[root] : forest.start[root + 1]].sum() > 0.7}
-    wanted.add(max(forest.root, key=lambda root: weights[forest.start[root] : forest.start[root + 1]].sum()))
-    edges = set[int]()
-    for item in range(forest.n_items - 1, -1, -1):
-        if item in wanted:
-            own = range(forest.start[item], forest.start[item + 1])
-            chosen = [e for e in own if weights[e] > 0.7] or [max(own, key=lambda e: weights[e])]
-            edges |= set(chosen)
-            wanted |= {int(child) for e in chosen for child in (forest.left[e], forest.right[e]) if child >= 0}
-    assert set(kept.items.tolist()) == wanted and set(kept.edges.tolist()) == edges
-    np.testing.assert_array_equal(kept.forest.symbol, forest.symbol[kept.items])
-    for edge, old in enumerate(kept.edges):
-        assert kept.forest.rule[edge] == forest.rule[old]
-        for new, before in ((kept.forest.left, forest.left), (kept.forest.right, forest.right)):
-            assert (new[edge] < 0) == (before[old] < 0)
-            assert new[edge] < 0 or kept.items[new[edge]] == before[old]

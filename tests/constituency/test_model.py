@@ -123,7 +123,7 @@ def test_training_twice_gives_the_same_bytes_for_any_number_of_jobs(trees: list[
 
 
 MEMBERS = [
-    ConstituencyOptions(estimator=EstimatorOptions("hybrid", states=3, iterations=2), coarse=2),
+    ConstituencyOptions(estimator=EstimatorOptions("hybrid", states=3, iterations=2), rank=2),
     ConstituencyOptions(estimator=EstimatorOptions("clustering", states=3), binarisation=Binarisation("last")),
     ConstituencyOptions(estimator=EstimatorOptions("em", states=2, iterations=2)),
     ConstituencyOptions(estimator=EstimatorOptions("spectral", states=3), features="simple"),
@@ -167,6 +167,18 @@ def test_shards_are_learnt_alike_on_processes_and_on_a_cluster(
     one, two = train("one"), train("two", jobs=2)
     with joblib.parallel_config(backend="dask"):
         assert one == two == train("cluster", jobs=None)
+
+
+def test_all_sentences_are_parsed_as_each_one(model: ConstituencyModel, trees: list[Phrase]) -> None:
+    sentences = [*(list(tree.words()) for tree in trees), [], list(UNSEEN), list(AMBIGUOUS), ["dog", "dog", "dog"]]
+    for k in (1, 3):
+        expected = [model.parse_nbest(words, k) if words else [] for words in sentences]
+        for jobs in (1, 2):
+            assert list(model.parse_all(iter(sentences), k, jobs=jobs)) == expected
+    assert [parses[0] for parses in model.parse_all(sentences[:9])] == [model.parse(words) for words in sentences[:9]]
+    assert list(model.parse_all([], jobs=2)) == []
+    with pytest.raises(ValueError, match="k must be at least 1, not 0"):
+        list(model.parse_all(sentences, 0, jobs=2))
 
 
 def test_a_model_whose_parts_do_not_fit_is_refused(model: ConstituencyModel, tmp_path: Path) -> None:

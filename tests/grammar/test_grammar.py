@@ -141,12 +141,6 @@ def test_operators_on_a_forest_are_those_with_all_leaf_rules(grammar: LatentGram
     assert len(operators.rules.leaf) == len(np.unique(forest.rule[forest.left < 0])) < len(whole.rules.leaf)
 
 
-def test_without_a_coarse_grammar_forests_stay_as_they_are(grammar: LatentGrammar) -> None:
-    read = grammar.read(["ant", "bat"])
-    spans = grammar.forest(read)
-    assert spans is not None and grammar.refined(read, spans) is spans
-
-
 def test_the_likeliest_symbols_of_words(grammar: LatentGrammar) -> None:
     assert grammar.likeliest(grammar.read(["ant", "bat", "ape", "bee"])) == [A, B, A, B]
 

@@ -1,0 +1,111 @@
+"""Answers of one process and of several."""
+
+from __future__ import annotations
+
+import itertools
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import joblib
+import pytest
+from dask.distributed import Client
+
+from spectral_latent.grammar.batches import answers
+
+MOST_AHEAD = 600  # items that two processes may have read without having given an answer
+
+
+class Scale:
+    """A model that knows which file it was read from, and how many models were read in its process."""
+
+    n_read = 0
+
+    def __init__(self, factor: int, file: str | None = None) -> None:
+        self.factor, self.file = factor, file
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        Path(path).write_text(str(self.factor))
+
+    @staticmethod
+    def load(path: str | os.PathLike[str]) -> Scale:
+        Scale.n_read += 1
+        return Scale(int(Path(path).read_text()), str(path))
+
+    def __reduce__(self) -> Any:
+        raise AssertionError("a model travels with its items")
+
+
+def scaled(model: Scale, item: int, shift: int) -> int:
+    if item < 0:
+        raise ValueError(f"the item {item} is negative")
+    return model.factor * item + shift
+
+
+def origin(model: Scale, _: int) -> tuple[int, int, str | None]:
+    return os.getpid(), Scale.n_read, model.file
+
+
+@pytest.fixture
+def threads() -> Iterator[None]:
+    """Two workers that start at once; they read models from files as processes do."""
+    with joblib.parallel_config(backend="threading"):
+        yield
+
+
+@pytest.mark.parametrize("n", [0, 1, 7, 8, 9, 511, 512, 513, 1200])
+def test_answers_are_those_of_one_process_in_order(n: int, threads: None) -> None:
+    expected = [3 * item + 5 for item in range(n)]
+    for jobs in (1, 2):
+        assert list(answers(scaled, Scale(3), iter(range(n)), jobs, 5)) == expected
+
+
+@pytest.mark.parametrize(("jobs", "most"), [(1, 1), (2, MOST_AHEAD)])
+def test_items_are_not_read_ahead_without_bound(jobs: int, most: int, threads: None) -> None:
+    read: list[int] = []
+
+    def items() -> Iterator[int]:
+        for item in itertools.count():
+            read.append(item)
+            yield item
+
+    found = answers(scaled, Scale(2), items(), jobs, 0)
+    assert not read
+    for at in range(3 * MOST_AHEAD):
+        assert next(found) == 2 * at
+        assert len(read) <= at + most
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_errors_are_passed_on(jobs: int, threads: None) -> None:
+    def broken() -> Iterator[int]:
+        yield from range(20)
+        raise OSError("the line is dead")
+
+    with pytest.raises(ValueError, match="the item -7 is negative"):
+        list(answers(scaled, Scale(3), [*range(40), -7, *range(40)], jobs, 0))
+    with pytest.raises(OSError, match="the line is dead"):
+        list(answers(scaled, Scale(3), broken(), jobs, 0))
+
+
+def test_the_file_is_gone_after_the_last_answer(threads: None) -> None:
+    for ends in (False, True):
+        found = answers(origin, Scale(3), range(20), 2)
+        (_, _, file) = next(found)
+        assert file is not None
+        assert Path(file).exists()
+        rest = list(found) if ends else found.close()
+        assert (rest is None or len(rest) == 19, Path(file).exists()) == (True, False)
+
+
+@pytest.mark.parametrize(("engine", "jobs"), [("loky", 2), ("dask", None)])
+def test_each_process_reads_the_model_once(engine: str, jobs: int | None, cluster: Client) -> None:
+    cluster.wait_for_workers(2)
+    with joblib.parallel_config(backend=engine):
+        first, again = (list(answers(origin, Scale(3), range(MOST_AHEAD), jobs)) for _ in range(2))
+    for found, n_read in ((first, {1}), (again, {1, 2})):  # 1 of a process that had nothing to do the first time
+        assert {n for _, n, _ in found} <= n_read
+        assert len({file for _, _, file in found}) == 1
+        assert os.getpid() not in {process for process, _, _ in found}
+    assert first[0][2] != again[0][2]
