@@ -14,7 +14,7 @@ from nltk.parse.api import ParserI
 
 from spectral_latent.corpora import sentence_from_nltk
 from spectral_latent.dependency import DependencyModel, DependencyOptions, DependencySentence
-from spectral_latent.reranking import Reranker, best_parses
+from spectral_latent.reranking import Reranker, all_best_parses, best_parses
 from spectral_latent_nltk._graphs import ParseGraph
 from spectral_latent_nltk._tokens import pairs_of, tokens_of
 
@@ -90,6 +90,21 @@ class SpectralDependencyParser(ParserI):
         parses = best_parses(search, n_best, rerank) if sentence.forms else []
         return map(ParseGraph.of, parses)
 
+    def parse_sents(
+        self,
+        sents: Iterable[_Words | DependencyGraph],
+        n_best: int = 1,
+        rerank: Reranker | None = None,
+        *,
+        jobs: int | None = 1,
+    ) -> Iterator[Iterator[ParseGraph]]:
+        """The same as `parse` of each sentence, in order.
+
+        jobs: processes; see `spectral_latent.grammar.batches.answers`.
+        """
+        found = all_best_parses(self.model, map(_bare, sents), n_best, rerank, jobs=jobs)
+        return (map(ParseGraph.of, parses) for parses in found)
+
     def tagged_parse(
         self, sentence: _Words | DependencyGraph, n_best: int = 1, rerank: Reranker | None = None
     ) -> Iterator[ParseGraph]:
@@ -100,7 +115,7 @@ class SpectralDependencyParser(ParserI):
         self, sentences: Iterable[_Words | DependencyGraph], n_best: int = 1, rerank: Reranker | None = None
     ) -> Iterator[Iterator[ParseGraph]]:
         """The same as `parse_sents`, by the name that NLTK's Stanford parsers have for sentences with tags."""
-        return (self.parse(sentence, n_best, rerank) for sentence in sentences)
+        return self.parse_sents(sentences, n_best, rerank)
 
     def parse_tagged_sents(
         self, sentences: Iterable[_Words | DependencyGraph], n_best: int = 1, rerank: Reranker | None = None

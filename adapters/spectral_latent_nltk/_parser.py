@@ -13,7 +13,7 @@ from nltk.tree import Tree
 
 from spectral_latent.constituency import FALLBACK, ConstituencyModel, ConstituencyOptions, Phrase
 from spectral_latent.corpora import phrase_from_nltk
-from spectral_latent.reranking import Reranker, best_parses
+from spectral_latent.reranking import Reranker, all_best_parses, best_parses
 from spectral_latent_nltk._grammar import plain_pcfg
 from spectral_latent_nltk._tokens import tokens_of
 from spectral_latent_nltk._trees import ParseTree
@@ -75,6 +75,16 @@ class SpectralParser(ParserI):
         tokens = tokens_of(sent)
         parses = best_parses(partial(self.model.parse_nbest, tokens), n_best, rerank) if tokens else []
         return map(ParseTree.of, parses)
+
+    def parse_sents(
+        self, sents: Iterable[Iterable[str]], n_best: int = 1, rerank: Reranker | None = None, *, jobs: int | None = 1
+    ) -> Iterator[Iterator[ParseTree]]:
+        """The same as `parse` of each sentence, in order.
+
+        jobs: processes; see `spectral_latent.grammar.batches.answers`.
+        """
+        found = all_best_parses(self.model, map(tokens_of, sents), n_best, rerank, jobs=jobs)
+        return (map(ParseTree.of, parses) for parses in found)
 
     def grammar(self) -> PCFG:
         """The rules with the probabilities that they have without latent states; made at the first call.

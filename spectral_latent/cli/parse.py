@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Sequence
-from functools import partial
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import tee
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import click
@@ -18,12 +18,20 @@ from spectral_latent.cli.tables import FORMATS, Format, tables
 if TYPE_CHECKING:
     from spectral_latent.constituency import Parse
 
-__all__ = ["non_projective_option", "parse"]
+__all__ = ["jobs_option", "non_projective_option", "parse"]
 
 _T = TypeVar("_T")
 
 non_projective_option = click.option(
     "--non-projective", is_flag=True, help="Find dependency trees whose arcs may cross."
+)
+jobs_option = click.option(
+    "--jobs",
+    metavar="N",
+    default=1,
+    show_default=True,
+    type=click.IntRange(min=1),
+    help="Processes that parse; the trees do not depend on it.",
 )
 
 
@@ -53,6 +61,7 @@ non_projective_option = click.option(
     help=f"How many trees per sentence it chooses among, at most.  [default: {CANDIDATES}]",
 )
 @models_option
+@jobs_option
 @quiet_option
 def parse(
     model: str,
@@ -63,6 +72,7 @@ def parse(
     rerank: str | None,
     nbest_of: int | None,
     models: tuple[str, ...],
+    jobs: int,
     quiet: bool,
 ) -> None:
     """Parse tokenised sentences, one per line of FILE or of standard input.
@@ -87,13 +97,15 @@ def parse(
 
     With --rerank, trees are in the order of a reranker, made by `spectral-latent rerank train`.  The latent model that
     it knows by the name latent is MODEL, unless --model names another; give all others that it learnt with.
+
+    With --jobs, sentences are read some hundreds ahead of what is written.  The start of processes takes seconds.
     """
     notes = Notes(quiet)
     if rerank is None and (nbest_of or models):
         raise click.UsageError(f"{'--nbest-of' if nbest_of else '--model'} goes with --rerank")
     if rerank is not None and non_projective:
         raise click.UsageError("--non-projective finds one tree; leave out --rerank")
-    search = _Search(nbest, nbest_of or CANDIDATES, rerank, models)
+    search = _Search(nbest, nbest_of or CANDIDATES, rerank, models, jobs)
     if is_dependency_parser(model):
         _dependencies(model, file, search, form, non_projective, notes)
     elif form or non_projective:
@@ -104,35 +116,32 @@ def parse(
 
 
 class _Search(NamedTuple):
-    """How many trees there are to be, how many are looked at for them, and who chooses."""
+    """How many trees there are to be, how many are looked at for them, who chooses, and on how many processes."""
 
     nbest: int
     candidates: int
     reranker: str | None
     models: tuple[str, ...]
+    jobs: int
 
-    def of(self, parser: Any) -> Callable[[Any], Sequence[Any]]:
-        """The function from a sentence to its parses."""
-        from spectral_latent.reranking import best_parses, load_reranker
+    def of(self, parser: Any, sentences: Iterable[Any]) -> Iterator[Sequence[Any]]:
+        """The parses of each sentence."""
+        from spectral_latent.reranking import all_best_parses, load_reranker
 
         reranker = None
         if self.reranker is not None:
             reranker = load_reranker(self.reranker, parser, load_models(self.models))
-
-        def best(sentence: Any) -> Sequence[Any]:
-            with users_errors():
-                return best_parses(partial(parser.parse_nbest, sentence), self.nbest, reranker, self.candidates)
-
-        return best
+        found = all_best_parses(parser, sentences, self.nbest, reranker, self.candidates, jobs=self.jobs)
+        with users_errors():
+            yield from found
 
 
 def _phrases(model: str, file: str, search: _Search, notes: Notes) -> None:
-    find = search.of(load_parser(model))
+    parser = load_parser(model)
     lines = sentences(file) if file == "-" else list(sentences(file))
     fallbacks: list[int] = []
     try:
-        for number, words in enumerate(_progress(lines, notes), start=1):
-            parses = find(words) if words else []
+        for number, parses in enumerate(_progress(search.of(parser, lines), lines, notes), start=1):
             fallbacks += [number for parse in parses if parse.is_fallback]
             click.echo(_written(parses, search.nbest))
     finally:
@@ -152,20 +161,23 @@ def _dependencies(
     if non_projective and search.nbest > 1:
         raise click.UsageError("--non-projective finds one tree; leave out --nbest")
     parser = load_dependency_parser(model)
-    find = search.of(parser)
-    found = tables(file, form) if file == "-" else list(tables(file, form))
+    given = tables(file, form) if file == "-" else list(tables(file, form))
+    found, read = tee(given)
+    words = (table.sentence for table in read)
+    parses_of = parser.parse_all(words, trees="any", jobs=search.jobs) if non_projective else search.of(parser, words)
     fallbacks: list[int] = []
     try:
-        for table in _progress(found, notes):
-            parses = [parser.parse(table.sentence, "any")] if non_projective else find(table.sentence)
+        for table, parses in zip(found, _progress(parses_of, given, notes), strict=True):
             fallbacks += [table.number for parse in parses if parse.is_fallback]
             click.echo("".join(table.parsed(parse, with_score=search.nbest > 1) for parse in parses), nl=False)
     finally:
         _tell(fallbacks, "marked FALLBACK: sentence", notes)
 
 
-def _progress(items: Iterable[_T], notes: Notes) -> Iterable[_T]:
-    return Notes(notes.quiet or sys.stdout.isatty()).progress(items, "Parsing")
+def _progress(found: Iterable[_T], given: Iterable[Any], notes: Notes) -> Iterable[_T]:
+    """What is found of the given sentences, with a bar where that is not written to a terminal."""
+    length = len(given) if isinstance(given, list) else None
+    return Notes(notes.quiet or sys.stdout.isatty()).progress(found, "Parsing", length)
 
 
 def _tell(fallbacks: Sequence[int], where: str, notes: Notes) -> None:

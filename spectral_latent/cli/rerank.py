@@ -24,6 +24,7 @@ from spectral_latent.cli.lists import (
 from spectral_latent.cli.models import is_dependency_parser, load_dependency_parser, load_parser
 from spectral_latent.cli.notes import Notes, quiet_option
 from spectral_latent.cli.outputs import can_be_written, figures_table
+from spectral_latent.cli.parse import jobs_option
 from spectral_latent.cli.tables import DEPENDENCY_SOURCES, dependency_entries
 
 if TYPE_CHECKING:
@@ -238,8 +239,9 @@ def features(
     type=click.IntRange(min=2),
     help="Parse each of N parts of the trees by a model that is trained on the others, with the options of MODEL.",
 )
+@jobs_option
 @quiet_option
-def lists(model: str, sources: tuple[str, ...], nbest: int, folds: int | None, quiet: bool) -> None:
+def lists(model: str, sources: tuple[str, ...], nbest: int, folds: int | None, jobs: int, quiet: bool) -> None:
     """Write the n-best lists of a parser of this library, for the sentences of gold trees.
 
     The output has lines `score TAB tree`, or is CoNLL-U; the scores are log |p|.  With --folds, the trees may be those
@@ -252,10 +254,10 @@ def lists(model: str, sources: tuple[str, ...], nbest: int, folds: int | None, q
     parser: Any = load_dependency_parser(model) if is_dependency else load_parser(model)
     trees = _trees(sources, is_dependency, folds is not None)
     if folds is None:
-        found = Notes(quiet).progress(own_lists(parser, trees, nbest), "Parsing", len(trees))
+        found = Notes(quiet).progress(own_lists(parser, trees, nbest, jobs=jobs), "Parsing", len(trees))
     else:
         with users_errors():
-            found = iter(jackknifed_lists(parser, trees, nbest, folds))
+            found = iter(jackknifed_lists(parser, trees, nbest, folds, jobs=jobs))
     _echo(write_nbest(found, "conllu" if is_dependency else "trees"))
 
 

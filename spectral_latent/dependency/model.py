@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import chain
@@ -26,6 +26,7 @@ from spectral_latent.dependency.relations import RelationModel
 from spectral_latent.dependency.sentence import DependencySentence
 from spectral_latent.estimation import EstimationError, Listener, RuleCounts, silent
 from spectral_latent.grammar import GrammarData, GrammarOptions, LatentGrammar
+from spectral_latent.grammar.batches import answers
 from spectral_latent.inference import Weight
 from spectral_latent.lexicon import LexiconOptions
 from spectral_latent.operators import ObservableOperators, opened_model, options_from, save_model
@@ -177,7 +178,6 @@ class DependencyModel:
         spans = self.grammar.forest(read)
         if spans is None:
             return None
-        spans = self.grammar.refined(read, spans)
         operators, forest = self.grammar.on(read, spans.forest)
         return arc_marginals(operators, headed(forest, self._head_is_right, spans.first, len(words)), len(words))
 
@@ -245,6 +245,19 @@ class DependencyModel:
             return [self._fallback(sentence)]
         return self._parses(self._tagged(sentence, found.symbols), trees)
 
+    def parse_all(
+        self, sentences: Iterable[DependencySentence], k: int = 1, *, trees: Trees = "projective", jobs: int | None = 1
+    ) -> Iterator[list[DependencyParse]]:
+        """Up to k trees of each sentence, in order, as `parse_nbest` gives them, or `parse` for `trees`.
+
+        An empty sentence has none.
+        jobs: processes; see `spectral_latent.grammar.batches.answers`.
+        Raises ValueError if k < 1, or if k > 1 where trees need not be projective.
+        """
+        if k != 1 and trees == "any":
+            raise ValueError(f"k must be 1 for trees that need not be projective, not {k}")
+        return answers(_parses_of, self, sentences, jobs, k, trees)
+
     def _weights(self, mu: FloatArray) -> FloatArray:
         """What arcs are worth in a tree; those of marginals near zero are worth nothing."""
         weights = self._absolute(mu)
@@ -311,6 +324,12 @@ class DependencyModel:
             about = settings["relations"]
             relations = None if about is None else RelationModel.from_arrays(arrays, about)
             return DependencyModel(options, labels, grammar, relations)
+
+
+def _parses_of(model: DependencyModel, sentence: DependencySentence, k: int, trees: Trees) -> list[DependencyParse]:
+    if not sentence.forms:
+        return []
+    return [model.parse(sentence, trees)] if trees == "any" else model.parse_nbest(sentence, k)
 
 
 def _tags(sentence: DependencySentence, options: DependencyOptions) -> tuple[str, ...]:

@@ -163,10 +163,12 @@ def project_trees(
     evidence = np.bincount(counted, minlength=len(groups))
     supported = np.array([states_for(int(count), options.states) for count in evidence])
     symbols = list(zip(groups, supported.tolist(), strict=True))
-    views = list(mapped(_project_symbol, symbols, jobs, features, options, weights))
-    states = np.array([len(view.sigma) for view in views])
-    y, z = np.zeros((2, trees.n_nodes, states.max()))
-    sigma = np.zeros((len(states), states.max()))
+    states, widest = np.zeros(len(groups), dtype=np.int64), int(supported.max())
+    y, z = np.zeros((2, trees.n_nodes, widest))
+    sigma = np.zeros((len(groups), widest))
+    views = mapped(_project_symbol, symbols, jobs, features, options, weights)
     for a, (group, view) in enumerate(zip(groups, views, strict=True)):
-        y[group, : states[a]], z[group, : states[a]], sigma[a, : states[a]] = view
+        states[a] = m = len(view.sigma)
+        y[group, :m], z[group, :m], sigma[a, :m] = view
+    y, z, sigma = (np.ascontiguousarray(whole[:, : states.max()]) for whole in (y, z, sigma))
     return ProjectedTrees(states, y, z, sigma, supported, weights)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
+from weakref import WeakSet
 
 from spectral_latent.constituency import ConstituencyModel, Parse, Phrase, clean
 from spectral_latent.dependency import DependencyModel, DependencyParse, DependencySentence
@@ -13,6 +14,7 @@ from spectral_latent.evaluation._ratios import percentage
 from spectral_latent.evaluation.attachment import AttachmentScore, score_attachments
 from spectral_latent.evaluation.brackets import BracketScores, score_brackets
 from spectral_latent.evaluation.tagging import TaggingScore, score_tags
+from spectral_latent.grammar.batches import answers
 
 __all__ = [
     "DependencyEvaluation",
@@ -27,6 +29,8 @@ __all__ = [
 _BATCH = 1000  # sentences tagged at once
 _LEAST = 1e-9  # seconds
 _Progress = Callable[[Sequence[Any]], Iterable[Any]]
+
+_begun: WeakSet[Any] = WeakSet()  # the models that have parsed in this process
 
 
 class GoldTree(NamedTuple):
@@ -107,22 +111,20 @@ class TaggerEvaluation(NamedTuple):
 
 
 def evaluate_parser(
-    model: ConstituencyModel, gold: Sequence[GoldTree], *, progress: _Progress = iter
+    model: ConstituencyModel, gold: Sequence[GoldTree], *, jobs: int | None = 1, progress: _Progress = iter
 ) -> ParserEvaluation:
     """Parse and score the sentences of gold trees.
 
-    The first is parsed before the clock starts, so that what is done once is not counted.  `progress` is given the
-    sentences, and gives them on.
+    jobs: processes, of which all count as time; a sentence is parsed in each before the clock starts, so that what is
+    done once is not counted.  `progress` is given the sentences, and gives each on before it is parsed, or with more
+    processes, before its parse is waited for.
 
     >>> tree = GoldTree.of(Phrase("S", (Phrase("A", ("a",)), Phrase("B", ("b",)))))
     >>> evaluate_parser(ConstituencyModel.train([tree.tree]), [tree]).scores.f1
     100.0
     """
-    for sentence in gold[:1]:
-        model.parse(sentence.words)
-    start = time.process_time()
-    parses = [model.parse(sentence.words) for sentence in progress(gold)]
-    seconds = time.process_time() - start
+    found = answers(_timed_parse, model, (sentence.words for sentence in gold), jobs)
+    parses, seconds = _together(found, progress(gold))
     pairs = ((sentence.tree, parse.tree) for sentence, parse in zip(gold, parses, strict=True))
     return ParserEvaluation(parses, score_brackets(pairs), seconds)
 
@@ -132,12 +134,12 @@ def evaluate_dependency_parser(
     gold: Sequence[DependencySentence],
     trees: Trees = "projective",
     *,
+    jobs: int | None = 1,
     progress: _Progress = iter,
 ) -> DependencyEvaluation:
     """Parse and score the words of gold trees, with their tags.
 
-    The first is parsed before the clock starts, so that what is done once is not counted.  `progress` is given the
-    sentences, and gives them on.  Raises ValueError if a sentence has no heads.
+    jobs, progress: as for `evaluate_parser`.  Raises ValueError if a sentence has no heads.
 
     >>> gold = [DependencySentence.of(["Dogs", "bark"], ["NNS", "VBP"])._replace(heads=(2, 0))]
     >>> found = evaluate_dependency_parser(DependencyModel.train(gold), gold)
@@ -145,16 +147,27 @@ def evaluate_dependency_parser(
     (100.0, 0.0, False)
     """
     sentences = [sentence.without_tree() for sentence in gold]
-    for sentence in sentences[:1]:
-        model.parse(sentence, trees)
-    start = time.process_time()
-    parses = [model.parse(sentence, trees) for sentence in progress(sentences)]
-    seconds = time.process_time() - start
+    parses, seconds = _together(answers(_timed_parse, model, sentences, jobs, trees), progress(sentences))
     found = [parse.sentence for parse in parses]
     signs = model.score(sentence for sentence in gold if len(sentence.roots) == 1).sign
     nonpositive = len(gold) - int((signs > 0).sum())
     has_relations = _has_relations(gold) and _has_relations(found)
     return DependencyEvaluation(parses, score_attachments(gold, found), has_relations, nonpositive, seconds)
+
+
+def _timed_parse(model: Any, sentence: Any, *args: Any) -> tuple[Any, float]:
+    """The parse, and the seconds of CPU time that it took."""
+    if model not in _begun:
+        model.parse(sentence, *args)
+        _begun.add(model)
+    start = time.process_time()
+    return model.parse(sentence, *args), time.process_time() - start
+
+
+def _together(found: Iterable[tuple[Any, float]], shown: Iterable[Any]) -> tuple[list[Any], float]:
+    """All parses, and the sum of their seconds."""
+    timed = [each for _, each in zip(shown, found, strict=True)]
+    return [parse for parse, _ in timed], sum(seconds for _, seconds in timed)
 
 
 def _has_relations(sentences: Iterable[DependencySentence]) -> bool:

@@ -328,6 +328,25 @@ def test_n_best(run: Run, torn: Path) -> None:
         assert all(f"sent_id = {name}" in tree.comments for tree in found)
 
 
+@pytest.mark.parametrize("options", [["--nbest", "2"], ["--non-projective"]])
+def test_several_processes_give_the_same(run: Run, parser: Path, trees: Path, options: list[str]) -> None:
+    for file, stdin in ((trees, None), ("-", CONLLU + trees.read_text())):
+        one, two = (run("parse", parser, file, *options, "--jobs", jobs, stdin=stdin) for jobs in ("1", "2"))
+        assert (two.exit_code, two.stdout, two.stderr) == (0, one.stdout, one.stderr)
+        assert len(heads_of(one.stdout)) >= 8
+
+
+def test_a_wrong_line_is_told_of_on_several_processes(run: Run, parser: Path) -> None:
+    result = run("parse", parser, "--jobs", "2", stdin=CONLLU + "1\tYes\n")
+    assert (result.exit_code, "columns where CoNLL-U has 10" in result.stderr) == (1, True)
+
+
+def test_evaluation_on_several_processes(run: Run, parser: Path, trees: Path) -> None:
+    found = [json.loads(run("evaluate", parser, trees, "--json", "--jobs", jobs).stdout) for jobs in ("1", "2")]
+    assert all(each.pop("sentences_per_second") > 0 for each in found)
+    assert found[0] == found[1]
+
+
 def test_non_projective(run: Run, parser: Path, loaded: DependencyModel) -> None:
     parse = loaded.parse(DependencySentence.of(gold()[0].forms, gold()[0].xpos), "any")
     found = run("parse", parser, "--non-projective", stdin=TAGGED.splitlines()[0])

@@ -25,6 +25,17 @@ def test_json_is_one_object(run: Run, model: Path, treebank: Path) -> None:
     assert found == dict.fromkeys(KEYS[:5], 100.0) | {"sentences": 18, "fallbacks": 0}
 
 
+def test_several_processes_give_the_same(run: Run, model: Path, treebank: Path) -> None:
+    one, two = (figures(run("evaluate", model, treebank, "--json", "--jobs", jobs)) for jobs in ("1", "2"))
+    assert two.pop("sentences_per_second") > 0
+    assert one == two | {"sentences_per_second": one["sentences_per_second"]}
+
+
+def test_processes_are_for_parsers(run: Run, tagger: Path, taggings: Path) -> None:
+    result = run("evaluate", tagger, taggings, "--jobs", "2")
+    assert (result.exit_code, f"--jobs is for parsers, and {tagger} is none" in result.stderr) == (2, True)
+
+
 def test_table(run: Run, model: Path, treebank: Path) -> None:
     result = run("evaluate", model, treebank)
     assert [line[:24].strip().replace(" ", "_") for line in result.stdout.splitlines()] == KEYS

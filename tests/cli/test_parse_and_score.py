@@ -65,6 +65,22 @@ def test_a_long_sentence(run: Run, model: Path) -> None:
     assert list(tree.words()) == sentence
 
 
+@pytest.mark.parametrize("options", [[], ["--nbest", "3"]])
+def test_several_processes_give_the_same(run: Run, model: Path, tmp_path: Path, options: list[str]) -> None:
+    text = "They see it .\n\nThey left dogs ( pets ) .\nit it it\n" * 10
+    (tmp_path / "text").write_text(text)
+    one = run("parse", model, *options, stdin=text)
+    assert len(one.stdout.splitlines()) >= 40
+    for file in ("-", tmp_path / "text"):
+        two = run("parse", model, file, *options, "--jobs", "2", stdin=text)
+        assert (two.exit_code, two.stdout, two.stderr) == (0, one.stdout, one.stderr)
+
+
+def test_several_processes_tell_where_a_text_is_wrong(run: Run, model: Path) -> None:
+    result = run("parse", model, "--jobs", "2", stdin=b"They see it .\n\xff .\n")
+    assert (result.exit_code, "standard input, line 2" in result.stderr) == (1, True)
+
+
 def test_fallbacks_are_told(run: Run, tmp_path: Path) -> None:
     (tmp_path / "trees").write_text("(S (A a) (B b))")
     model = tmp_path / "model"

@@ -205,6 +205,17 @@ def test_own_lists_are_those_of_parse(run: Run, files: Files, tmp_path: Path) ->
         assert [[tree.heads for tree in row] for row in own] == [[tree.heads for tree in row] for row in parsed]
 
 
+def test_several_processes_give_the_same(run: Run, files: Files, tmp_path: Path) -> None:
+    text = text_of(files, tmp_path)
+    for command in (
+        ("rerank", "lists", files.model, files.gold, "--nbest", "3"),
+        ("rerank", "lists", files.model, files.gold, "--nbest", "3", "--folds", "2"),
+        ("parse", files.model, text, "--rerank", files.reranker),
+    ):
+        one, two = (run(*command, "--jobs", jobs) for jobs in ("1", "2"))
+        assert (two.exit_code, two.stdout) == (0, one.stdout), two.stderr
+
+
 def test_jackknifed_lists_are_of_the_same_sentences(run: Run, files: Files, tmp_path: Path) -> None:
     for name, more in (("own", ()), ("folds", ("--folds", "2"))):
         found = run("rerank", "lists", files.model, files.gold, "--nbest", "3", "-q", *more)

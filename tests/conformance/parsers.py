@@ -95,6 +95,12 @@ class ParserConformance:
         assert iter(parses) is parses
         assert len(list(next(parses))) >= 1
 
+    def test_parse_sents_on_two_processes(self, parser: Any) -> None:
+        sentences = [*self.sentences(), [], *ODD[:2]] * 4
+        expected = [self.contents(parses) for parses in parser.parse_sents(sentences, n_best=2)]
+        found = parser.parse_sents(iter(sentences), n_best=2, jobs=2)
+        assert [self.contents(parses) for parses in found] == expected
+
     def test_parse_sents_of_nothing(self, parser: Any) -> None:
         assert list(parser.parse_sents([])) == []
 

@@ -459,6 +459,20 @@ def test_deep_and_wide_trees_can_be_learnt_from() -> None:
         assert np.isfinite(DependencyModel.train([tree]).score([tree]).log[0])
 
 
+def test_all_sentences_are_parsed_as_each_one(model: DependencyModel, trees: list[DependencySentence]) -> None:
+    sentences = [*(tree.without_tree() for tree in trees * 3), plain(""), plain("the dog sleeps"), plain("x/?? y/??")]
+    for k in (1, 3):
+        expected = [model.parse_nbest(sentence, k) if sentence.forms else [] for sentence in sentences]
+        for jobs in (1, 2):
+            assert list(model.parse_all(iter(sentences), k, jobs=jobs)) == expected
+    crossing = [[model.parse(sentence, "any")] if sentence.forms else [] for sentence in sentences]
+    assert list(model.parse_all(sentences, trees="any", jobs=2)) == crossing
+    with pytest.raises(ValueError, match="k must be 1 for trees that need not be projective, not 2"):
+        model.parse_all(sentences, 2, trees="any")
+    with pytest.raises(ValueError, match="k must be at least 1, not 0"):
+        list(model.parse_all(sentences, 0))
+
+
 def test_bad_requests_are_refused(model: DependencyModel) -> None:
     empty = DependencySentence.of([])
     for call in (model.parse, model.arc_marginals, lambda sentence: model.parse_nbest(sentence, 2)):

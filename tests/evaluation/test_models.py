@@ -41,6 +41,8 @@ def test_a_parser() -> None:
     assert found.scores == score_brackets((tree, model.parse(list(words)).tree) for tree, words in gold)
     assert [list(parse.tree.words()) for parse in found.parses] == [words for _, words in gold]
     assert (found.fallbacks, found.sentences_per_second > 0) == (0, True)
+    on_two = evaluate_parser(model, gold, jobs=2)
+    assert (on_two.parses, on_two.scores, on_two.seconds > 0) == (found.parses, found.scores, True)
     assert evaluate_parser(model, []).scores == score_brackets([])
 
 
@@ -64,6 +66,8 @@ def test_a_dependency_parser() -> None:
     assert not evaluate_dependency_parser(model, [tree._replace(relations=("_",) * 3) for tree in gold]).has_relations
     crossing = evaluate_dependency_parser(model, gold, "any")
     assert crossing.parses == [model.parse(sentence, "any") for sentence in words]
+    on_two = evaluate_dependency_parser(model, gold, "any", jobs=2)
+    assert on_two._replace(seconds=0.0) == crossing._replace(seconds=0.0)
     assert evaluate_dependency_parser(model, []).score == score_attachments([], [])
 
 

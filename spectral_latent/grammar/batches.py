@@ -1,0 +1,110 @@
+"""A model's answers about many sentences, by this process or by several.
+
+Models are large and their first answer is slow, so neither they nor what they remember travels with the sentences: a
+model is saved once, and every process reads that file once.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import warnings
+from collections.abc import Callable, Iterable, Iterator
+from functools import lru_cache
+from itertools import islice
+from pathlib import Path
+from typing import Any, Protocol, TypeVar, TypeVarTuple, Unpack
+
+from joblib import effective_n_jobs
+
+from spectral_latent.estimation import mapped
+
+__all__ = ["Saved", "answers"]
+
+_BATCH = 8  # sentences of one task: parsed in tenths of a second, so that processes end together
+_AHEAD = 32  # batches for each process that are read before their answers are asked for
+
+
+class Saved(Protocol):
+    """A model that can be written to a file and read again."""
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the model to one file."""
+
+    @staticmethod
+    def load(path: str | os.PathLike[str]) -> Any:
+        """Read the model of a file."""
+
+
+Model = TypeVar("Model", bound=Saved)
+Item = TypeVar("Item")
+Answer = TypeVar("Answer")
+Rest = TypeVarTuple("Rest")
+
+
+def answers(
+    function: Callable[[Model, Item, Unpack[Rest]], Answer],
+    model: Model,
+    items: Iterable[Item],
+    jobs: int | None,
+    *args: *Rest,
+) -> Iterator[Answer]:
+    """function(model, item, ...) of each item, in order; the same for any number of processes.
+
+    With one process, an item is read when its answer is asked for.  With more, some hundreds are read ahead, and an
+    error of a function or of the items comes before the answers that were under way.
+    jobs: processes; None for as many as the engine has that `joblib.parallel_config` names, such as a Dask cluster.
+    They read the model from a temporary file, which must be within reach of all.
+    Raises EstimationError if processes are killed again and again; see `mapped`.
+
+    >>> class Scale:
+    ...     def save(self, path): ...
+    ...     @staticmethod
+    ...     def load(path): return Scale()
+    ...     def weigh(self, item, factor): return factor * item
+    >>> list(answers(Scale.weigh, Scale(), [1, 2, 3], 1, 10))
+    [10, 20, 30]
+    """
+    n_jobs = effective_n_jobs(jobs)
+    if n_jobs == 1:
+        for item in items:
+            yield function(model, item, *args)
+        return
+    with tempfile.TemporaryDirectory(prefix="spectral-latent-", ignore_cleanup_errors=True) as folder:
+        file = str(Path(folder, "model"))
+        model.save(file)
+        items = iter(items)
+        while batches := list(_batches(items, _AHEAD * n_jobs)):
+            yield from _flat(mapped(_answers_of, batches, jobs, function, type(model), file, args))
+
+
+def _batches(items: Iterator[Item], most: int) -> Iterator[list[Item]]:
+    """The next items, in so many batches at most."""
+    for _ in range(most):
+        if not (batch := list(islice(items, _BATCH))):
+            return
+        yield batch
+
+
+def _flat(found: Any) -> Iterator[Any]:
+    """The answers of all batches.  If they are not all wanted, joblib is kept from warning of work done for nothing."""
+    try:
+        for batch in found:
+            yield from batch
+    except GeneratorExit:
+        with warnings.catch_warnings(action="ignore"):
+            found.close()
+        raise
+
+
+def _answers_of(
+    batch: list[Item], function: Callable[..., Answer], kind: type[Saved], file: str, args: tuple[Any, ...]
+) -> list[Answer]:
+    model = _loaded(kind, file)
+    return [function(model, item, *args) for item in batch]
+
+
+@lru_cache(maxsize=1)
+def _loaded(kind: type[Saved], file: str) -> Any:
+    """The model of a file, which this process keeps until it is given another."""
+    return kind.load(file)
