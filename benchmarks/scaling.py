@@ -1,0 +1,301 @@
+"""How cost grows: of training with the size of the treebank, of parsing with sentence length and with states.
+
+    python benchmarks/scaling.py size --treebank craft/train    # and docs/scaling_size.png
+    python benchmarks/scaling.py length                         # and docs/scaling_length.png
+    python benchmarks/scaling.py states                         # and docs/scaling_states.png
+
+Grammars that parse are learnt from NLTK's treebank sample; sentences are of its dev split.  Seconds are CPU seconds
+after compilation.  Every row is a process of its own, so that its peak memory is its own.  Exponents are slopes of log
+cost on log size, by least squares: over all sizes, and over the upper half of them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import multiprocessing
+import resource
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import replace
+from itertools import repeat
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import NamedTuple, ParamSpec, TypeVar
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import LogLocator
+
+from spectral_latent.constituency import ConstituencyModel, ConstituencyOptions, Phrase, clean, preset
+from spectral_latent.corpora import constituency_trees
+from spectral_latent.inference import inside, marginals, outside
+from spectral_latent.operators import low_rank_operators
+from spectral_latent.trees import IntArray
+
+DOCS = Path(__file__).resolve().parents[1] / "docs"
+TRAIN, DEV = "nltk:treebank:train", "nltk:treebank:dev"
+SIZES = (0.1, 0.3, 1.0, 3.0, 10.0)
+LENGTHS = (10, 20, 40, 80, 160, 250)
+STATES = (4, 8, 16, 24, 32)
+RANK = 8
+STYLE = (("#0b5fa5", "o"), ("#c2571a", "s"))
+_P = ParamSpec("_P")
+_R = TypeVar("_R")
+
+
+class Row(NamedTuple):
+    """What a size costs: CPU seconds and MB by name, as `kind` of a thing."""
+
+    kind: str
+    size: int
+    costs: dict[str, float]
+
+
+class Curve(NamedTuple):
+    """Costs of increasing sizes."""
+
+    sizes: Sequence[int]
+    costs: Sequence[float]
+
+    @property
+    def upper(self) -> Curve:
+        """The upper half of the sizes."""
+        half = len(self.sizes) // 2
+        return Curve(self.sizes[half:], self.costs[half:])
+
+    def fitted(self) -> tuple[float, float]:
+        """e and f in cost ≈ f · size^e."""
+        exponent, intercept = np.polyfit(np.log(self.sizes), np.log(self.costs), 1)
+        return float(exponent), float(np.exp(intercept))
+
+
+def curves(rows: Sequence[Row], cost: str) -> dict[str, Curve]:
+    """One cost of every kind."""
+    found: dict[str, Curve] = {}
+    for kind, size, costs in rows:
+        sizes, values = found.get(kind, Curve([], []))
+        found[kind] = Curve([*sizes, size], [*values, costs[cost]])
+    return found
+
+
+def printed(rows: Iterable[Row], kind: str, size: str) -> list[Row]:
+    """The rows, printed as they come."""
+    done: list[Row] = []
+    for row in rows:
+        if not done:
+            print(f"\n| {kind} | {size} | {' | '.join(row.costs)} |\n| --- |{' ---: |' * (1 + len(row.costs))}")
+        cells = (f"{x:,.0f}" if x >= 100 or x == int(x) else f"{x:.3g}" for x in row.costs.values())
+        print(f"| {row.kind} | {row.size:,} | {' | '.join(cells)} |", flush=True)
+        done.append(row)
+    return done
+
+
+def draw(axes: Axes, cost: str, several: dict[str, Curve], size: str) -> None:
+    """Points, and the lines fitted: dotted where they are fitted to the upper half."""
+    for (kind, curve), (colour, marker) in zip(several.items(), STYLE, strict=False):
+        for part, line in ((curve, "-"), (curve.upper, ":")):
+            (exponent, factor), ends = part.fitted(), np.array([part.sizes[0], part.sizes[-1]])
+            axes.plot(ends, factor * ends**exponent, line, color=colour, linewidth=1.1)
+        label = f"{kind}: exponent {curve.fitted()[0]:.2f}, upper half {curve.upper.fitted()[0]:.2f}"
+        axes.plot(*curve, marker, color=colour, markersize=4.5, label=label)
+    axes.set(xscale="log", yscale="log", xlabel=size, ylabel=cost)
+    axes.set_xticks(curve.sizes, [f"{at:,}" if at < 1e4 else f"{at / 1e6:.2g} M" for at in curve.sizes])
+    axes.yaxis.set(major_locator=LogLocator(subs=(1, 2, 5)), major_formatter="{x:,g}", minor_formatter="")
+    axes.xaxis.set_minor_formatter("")
+    axes.tick_params("both", which="minor", length=0)
+    axes.grid(which="major", color="#e4e4e4", linewidth=0.7)
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.legend(frameon=False, fontsize="small", loc="lower left", bbox_to_anchor=(0, 1), borderaxespad=0)
+
+
+def report(rows: Sequence[Row], costs: Sequence[str], size: str, path: Path) -> None:
+    """Print exponents, and draw, of some of the costs."""
+    print("\n| cost | of | exponent | upper half |\n| --- | --- | ---: | ---: |")
+    figure = Figure(figsize=(7.2, 3.2), layout="constrained")
+    for axes, cost in zip(figure.subplots(1, len(costs)), costs, strict=True):
+        several = curves(rows, cost)
+        for kind, curve in several.items():
+            print(f"| {cost} | {kind} | {curve.fitted()[0]:.2f} | {curve.upper.fitted()[0]:.2f} |")
+        draw(axes, cost, several, size)
+    figure.savefig(path, dpi=110)
+    print(f"\n{path}")
+
+
+def apart(measure: Callable[_P, _R], *args: _P.args, **kwargs: _P.kwargs) -> _R:
+    """What a function returns in a fresh process."""
+    with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as pool:
+        return pool.submit(measure, *args, **kwargs).result()
+
+
+def peak() -> float:
+    """The most memory in MB that this process has had."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
+# size
+
+
+class Timed(Iterator[Phrase]):
+    """Trees, and the CPU seconds it took to read them."""
+
+    def __init__(self, trees: Iterator[Phrase]) -> None:
+        self.trees, self.seconds = trees, 0.0
+
+    def __next__(self) -> Phrase:
+        start = time.process_time()
+        try:
+            return next(self.trees)
+        finally:
+            self.seconds += time.process_time() - start
+
+
+def nodes_of(trees: Iterable[Phrase]) -> IntArray:
+    """How many nodes each tree (T,) has when it is binary."""
+    cleaned = (clean(tree) for tree in trees)
+    return np.array([2 * sum(1 for _ in tree.words()) - 1 for tree in cleaned if tree is not None])
+
+
+def draws(n_trees: int, times: float) -> list[IntArray]:
+    """How often (T,) each tree occurs among times · T, drawn with replacement: in each of ⌈times⌉ readings of all."""
+    drawn = np.random.default_rng(0).integers(n_trees, size=round(times * n_trees))
+    return [np.bincount(part, minlength=n_trees) for part in np.array_split(drawn, int(np.ceil(times)))]
+
+
+def resampled(source: str, counts: Iterable[IntArray]) -> Iterator[Phrase]:
+    """Every tree as often as `draws` says, read anew each time; they are not in memory together."""
+    for reading in counts:
+        for tree, count in zip(constituency_trees(source), reading.tolist(), strict=True):
+            yield from repeat(tree, count)
+
+
+def training(source: str, counts: Sequence[IntArray]) -> dict[str, float]:
+    """Learn a grammar from a treebank that is read as a stream."""
+    ConstituencyModel.train([Phrase("S", (Phrase("A", (a,)), Phrase("B", ("b",)))) for a in "ab"])
+    trees, start = Timed(resampled(source, counts)), time.process_time()
+    model = ConstituencyModel.train(trees, ConstituencyOptions())
+    seconds = time.process_time() - start - trees.seconds
+    rules = len(model.members[0].grammar.operators.binary)
+    return {"binary rules": rules, "reading s": trees.seconds, "training s": seconds, "peak MB": peak()}
+
+
+def sizes(source: str) -> Iterator[Row]:
+    """The treebank as it is, and resampled."""
+    nodes = nodes_of(constituency_trees(source))
+    yield Row("as it is", int(nodes.sum()), apart(training, source, [np.ones_like(nodes)]))
+    for times in SIZES:
+        counts = draws(len(nodes), times)
+        yield Row("resampled", int(sum(counts) @ nodes), apart(training, source, counts))
+
+
+# length
+
+
+def sentences() -> list[list[str]]:
+    """The words of the trees of the dev split."""
+    cleaned = (clean(tree) for tree in constituency_trees(DEV))
+    return [list(tree.words()) for tree in cleaned if tree is not None]
+
+
+def of_length(length: int, most: int) -> list[list[str]]:
+    """Up to so many sentences of a length, cut from sentences in a row; none shares any with another."""
+    found, words = [], list[str]()
+    for sentence in sentences():
+        words += sentence
+        if len(words) >= length:
+            found.append(words[:length])
+            words = []
+    return found[:most]
+
+
+def learnt(options: Sequence[ConstituencyOptions], path: Path) -> None:
+    """Write a model."""
+    ConstituencyModel.train(constituency_trees(TRAIN), options).save(path)
+
+
+def parsing(path: Path, length: int, most: int) -> dict[str, float]:
+    """Parse sentences of a length with a model that is read from its file."""
+    model = ConstituencyModel.load(path)
+    model.parse(["It", "works", "."])
+    seconds, fallbacks = [], 0
+    for words in of_length(length, most):
+        start = time.process_time()
+        fallbacks += model.parse(words).is_fallback
+        seconds.append(time.process_time() - start)
+    mean = float(np.mean(seconds))
+    times = {"seconds": mean, "longest s": max(seconds), "words/s": length / mean}
+    return times | {"fallbacks": fallbacks, "peak MB": peak()}
+
+
+def lengths(most: int) -> Iterator[Row]:
+    """Both presets, by the words of a sentence."""
+    with TemporaryDirectory() as folder:
+        for name, options in {"fast": preset("fast"), "accurate": preset("accurate")}.items():
+            model = Path(folder, name)
+            apart(learnt, options, model)
+            yield from (Row(name, length, apart(parsing, model, length, most)) for length in LENGTHS)
+
+
+# states
+
+
+def weighing(model: ConstituencyModel, several: Sequence[list[str]]) -> dict[str, float]:
+    """CPU milliseconds per sentence: of the passes of the latent grammar, and of all of parsing."""
+    (member,) = model.members
+    model.parse(several[0])
+    spent = np.zeros(2)
+    for words in several:
+        if (chart := member.chart(words)) is not None:
+            operators, forest = member.grammar.on(chart.read, chart.spans.forest)
+            start = time.process_time()
+            inner = inside(operators, forest)
+            marginals(operators, forest, inner, outside(operators, forest, inner))
+            spent[0] += time.process_time() - start
+        start = time.process_time()
+        model.parse(words)
+        spent[1] += time.process_time() - start
+    passes, parse = (1000 * spent / len(several)).tolist()
+    return {"inside and outside ms": passes, "parse ms": parse}
+
+
+def both_ranks(states: int, most: int) -> list[Row]:
+    """A grammar as it is learnt, by one iteration of EM, and the same with tensors of low rank."""
+    (fast,) = preset("fast")
+    options = replace(fast, rank=None, estimator=replace(fast.estimator, states=states, iterations=1))
+    model = ConstituencyModel.train(constituency_trees(TRAIN), options)
+    (member,) = model.members
+    low = member.with_operators(low_rank_operators(member.grammar.operators, RANK))
+    several = sentences()[:most]
+    models = {"full": model, f"rank {RANK}": ConstituencyModel((low,))}
+    return [Row(kind, states, weighing(own, several)) for kind, own in models.items()]
+
+
+def states(most: int) -> Iterator[Row]:
+    """Every number of states."""
+    for m in STATES:
+        yield from apart(both_ranks, m, most)
+
+
+def main() -> None:
+    """Measure, print and draw one of the three."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("step", choices=("size", "length", "states"))
+    parser.add_argument("--treebank", default=TRAIN, help="of step size: a file, a folder or nltk:NAME")
+    parser.add_argument("--sentences", type=int, help="of step length 8 of each, of step states 200")
+    parser.add_argument("--plot", type=Path, help="the figure to write, if not docs/scaling_STEP.png")
+    arguments = parser.parse_args()
+    path = arguments.plot or DOCS / f"scaling_{arguments.step}.png"
+    if arguments.step == "size":
+        rows = printed(sizes(arguments.treebank), "treebank", "nodes")
+        report(rows[1:], ("training s", "peak MB"), "nodes of the treebank", path)
+    elif arguments.step == "length":
+        rows = printed(lengths(arguments.sentences or 8), "preset", "words")
+        report(rows, ("seconds", "peak MB"), "words of a sentence", path)
+    else:
+        rows = printed(states(arguments.sentences or 200), "tensors", "m")
+        report(rows, ("inside and outside ms", "parse ms"), "states m", path)
+
+
+if __name__ == "__main__":
+    main()
