@@ -15,20 +15,20 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from spectral_latent.constituency.constituents import Constituents
 from spectral_latent.constituency.phrase import Phrase
+from spectral_latent.grammar.charts import compiled
+from spectral_latent.grammar.extraction import appended
 from spectral_latent.inference import Derivation, best_derivation, k_best_derivations
 from spectral_latent.trees import FloatArray, Forest, IntArray
 
 __all__ = ["Bracketings"]
 
-_compiled = njit(cache=True, nogil=True)
 _ANY, _ROW = -1, -2
 
 
-@_compiled
+@compiled
 def _last_ends(n: int, first: IntArray, end: IntArray) -> IntArray:
     """The last end (n,) of the constituents of two words or more that begin at each place; -1 where none does."""
     last = np.full(n, -1, dtype=np.int64)
@@ -38,37 +38,26 @@ def _last_ends(n: int, first: IntArray, end: IntArray) -> IntArray:
     return last
 
 
-@_compiled
-def _appended(edges: IntArray, size: int, left: int, right: int) -> IntArray:
-    """The edges with one more in row `size`, moved to twice the room where there is none."""
-    if size == len(edges):
-        larger = np.empty((2 * size, 2), dtype=np.int64)
-        larger[:size] = edges
-        edges = larger
-    edges[size, 0], edges[size, 1] = left, right
-    return edges
-
-
-@_compiled
+@compiled
 def _extended(row: IntArray, phrase: IntArray, i: int, j: int, edges: IntArray, n_edges: int) -> tuple[IntArray, int]:
     """Append the ways to make (i, j) of a row from i and any phrase after it."""
     for k in range(i + 1, j):
         if row[i, k] >= 0 and phrase[k, j] >= 0:
-            edges = _appended(edges, n_edges, row[i, k], phrase[k, j])
+            edges = appended(edges, n_edges, 0, row[i, k], phrase[k, j])
             n_edges += 1
     return edges, n_edges
 
 
-@_compiled
+@compiled
 def _build(n: int, first: IntArray, end: IntArray) -> tuple[IntArray, IntArray, IntArray, int]:
-    """Items (I,): numbers of constituents, _ANY or _ROW; where the edges of each begin (I,); the children of the edges
-    (E, 2); and how many of the last items are over the whole sentence.
+    """Items (I,): numbers of constituents, _ANY or _ROW; where the edges of each begin (I,); rule (always 0),
+    left and right child of the edges (E, 3); and how many of the last items are over the whole sentence.
 
     Constituents are in order of length, then of their first word.
     """
     phrase, row = np.full((n + 1, n + 1), -1, dtype=np.int64), np.full((n + 1, n + 1), -1, dtype=np.int64)
     items, starts = np.empty((2, len(first) + n * (n + 1)), dtype=np.int64)
-    edges, last = np.empty((1024, 2), dtype=np.int64), _last_ends(n, first, end)
+    edges, last = np.empty((1024, 3), dtype=np.int64), _last_ends(n, first, end)
     n_items, n_edges, at, n_tops = 0, 0, 0, 0
     for length in range(1, n + 1):
         for i in range(n - length + 1):
@@ -76,7 +65,7 @@ def _build(n: int, first: IntArray, end: IntArray) -> tuple[IntArray, IntArray, 
             while at < len(first) and end[at] - first[at] == length and first[at] == i:
                 items[n_items], starts[n_items] = at, n_edges
                 if length == 1:
-                    edges = _appended(edges, n_edges, -1, -1)
+                    edges = appended(edges, n_edges, 0, -1, -1)
                     n_edges += 1
                 edges, n_edges = _extended(row, phrase, i, j, edges, n_edges)
                 n_items, at = n_items + 1, at + 1
@@ -85,13 +74,13 @@ def _build(n: int, first: IntArray, end: IntArray) -> tuple[IntArray, IntArray, 
             elif n_items > before:
                 items[n_items], starts[n_items], phrase[i, j] = _ANY, n_edges, n_items
                 for item in range(before, n_items):
-                    edges = _appended(edges, n_edges, item, -1)
+                    edges = appended(edges, n_edges, 0, item, -1)
                     n_edges += 1
                 n_items += 1
             if j < last[i]:
                 items[n_items], starts[n_items] = _ROW, n_edges
                 if phrase[i, j] >= 0:
-                    edges = _appended(edges, n_edges, phrase[i, j], -1)
+                    edges = appended(edges, n_edges, 0, phrase[i, j], -1)
                     n_edges += 1
                 edges, n_edges = _extended(row, phrase, i, j, edges, n_edges)
                 if n_edges > starts[n_items]:
@@ -128,11 +117,11 @@ class Bracketings(NamedTuple):
         items, starts, edges, n_tops = _build(n, found.first[order], found.end[order])
         n_items, is_part = len(items), items < 0
         starts, which = np.append(starts, len(edges)), order[np.maximum(items, 0)]
-        left, right = np.ascontiguousarray(edges.T)
+        rule, left, right = np.ascontiguousarray(edges.T)
         forest = Forest(
             symbol=np.where(is_part, items, found.chain[which]),
             start=starts,
-            rule=np.zeros(len(edges), dtype=np.int64),
+            rule=rule,
             left=left,
             right=right,
             root=np.arange(n_items - n_tops, n_items),

@@ -10,7 +10,7 @@ from spectral_latent.constituency.phrase import Phrase
 __all__ = ["EMPTY_TAG", "base_label", "clean", "is_empty"]
 
 EMPTY_TAG = "-NONE-"
-_STARRED = re.compile(r"\*[^*]+\*(-\d+)?")
+_STARRED = re.compile(r"\*([A-Z0-9?]+|pro)\*(-\d+)?")
 _TOPS = frozenset({"", "TOP", "ROOT", "S1", "VROOT"})
 
 
@@ -18,10 +18,10 @@ def is_empty(tag: str, word: str) -> bool:
     """Whether a tagged word is an empty element: something that the annotators put where nothing was said.
 
     The Penn Treebank gives it the tag -NONE-.  Other treebanks have it stand beneath the label of the phrase that it
-    is all of, and write it as the Penn Treebank writes most: a name in asterisks, perhaps with an index, such as `*0*`
-    for the subjects that Spanish leaves out, or `*T*-1`.
+    is all of, and write it as the Penn Treebank writes most: a name of capitals and digits (or pro) in asterisks,
+    perhaps with an index, such as `*0*` for the subjects that Spanish leaves out, or `*T*-1`.
 
-    >>> is_empty("-NONE-", "0"), is_empty("sn.e-SUJ", "*0*"), is_empty("NP", "*pro*"), is_empty("NN", "*")
+    >>> is_empty("-NONE-", "0"), is_empty("sn.e-SUJ", "*0*"), is_empty("NP", "*pro*"), is_empty("UH", "*sigh*")
     (True, True, True, False)
     """
     return tag == EMPTY_TAG or _STARRED.fullmatch(word) is not None

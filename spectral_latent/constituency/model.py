@@ -74,13 +74,13 @@ class ConstituencyModel:
         """Learn from treebank trees, which are read once and cleaned first.
 
         options: of the one grammar, or of each of several; see `presets`.
-        jobs: processes.  An engine that `joblib.parallel_config` names, such as a Dask cluster, has as many workers as
-        it has, and so has None; the result is the same.
+        jobs: processes; None for as many as the engine has that `joblib.parallel_config` names.  A cluster that it
+        names, such as Dask, takes part whatever the number.  The result is the same.
         shard_nodes: a treebank of more nodes of binary trees does not stay in memory, but lies in temporary files of
         about so many each, where all workers must be able to read them.
         Raises EstimationError if a tree holds no word, or there is no tree.
         """
-        given = options or ConstituencyOptions()
+        given = ConstituencyOptions() if options is None else options
         several = [given] if isinstance(given, ConstituencyOptions) else given
         return ConstituencyModel(
             tuple(
@@ -135,8 +135,7 @@ class ConstituencyModel:
         """
         if not words:
             raise ValueError("an empty sentence has no parse")
-        if k < 1:
-            raise ValueError(f"k must be at least 1, not {k}")
+        _check(k)
         return self.parses(self.charts(words), words, k) or [self.fallback(words)]
 
     def parse_all(
@@ -147,12 +146,13 @@ class ConstituencyModel:
         jobs: processes; see `spectral_latent.grammar.batches.answers`.
         Raises ValueError if k < 1.
         """
+        _check(k)
         return answers(_parses_of, self, sentences, jobs, k)
 
     def parses(self, charts: Sequence[Chart | None], words: Sequence[str], k: int) -> list[Parse]:
         """Up to k different trees of a sentence, by falling gain; those that no grammar derives, p̂ = 0, come last.
 
-        Where one grammar derives none of them, the best that it does derive comes first.  Several grammars put
+        Where a single grammar derives none of them, the best that it does derive comes first.  Several grammars put
         constituents together that none of them may have together, and so their best tree may be derived by none.
         """
         found = self.constituents(charts)
@@ -161,11 +161,11 @@ class ConstituencyModel:
         gain = self._gains.of(found)
         parses = self._scored(self._best(found, gain, words, k))
         if len(self.members) == 1 and not any(parse.sign for parse in parses):
-            parses = self._scored(self._derived(charts[0], found, gain, words)) + parses
+            parses += [parse for parse in self._scored(self._derived(charts[0], found, gain, words)) if parse.sign]
         return sorted(parses, key=lambda parse: parse.sign == 0)[:k]
 
     def _scored(self, trees: Sequence[Phrase]) -> list[Parse]:
-        weight = self.score(trees)
+        weight = self._weights(trees)
         return [Parse(*parse) for parse in zip(trees, weight.sign.tolist(), weight.log.tolist(), strict=True)]
 
     def _best(self, found: Constituents, gain: FloatArray, words: Sequence[str], k: int) -> list[Phrase]:
@@ -193,7 +193,9 @@ class ConstituencyModel:
         Of a rule never seen, zero.  In the place of a word never seen stands its signature, under tags as likely as
         its spelling makes them.  The trees are cleaned as for training.  Raises EstimationError if one holds no word.
         """
-        trees = list(cleaned(phrases))
+        return self._weights(list(cleaned(phrases)))
+
+    def _weights(self, trees: Sequence[Phrase]) -> Weight:
         return Weight.mean([member.score(trees) for member in self.members])
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -219,6 +221,11 @@ class ConstituencyModel:
 
 def _parses_of(model: ConstituencyModel, words: Sequence[str], k: int) -> list[Parse]:
     return model.parse_nbest(words, k) if words else []
+
+
+def _check(k: int) -> None:
+    if k < 1:
+        raise ValueError(f"k must be at least 1, not {k}")
 
 
 def _parts(tree: Phrase) -> list[tuple[int, int, str, bool]]:

@@ -109,7 +109,7 @@ class PhraseGrammar:
         first, end, chain = chart.spans.first, chart.spans.end, self._chain_of[forest.symbol]
         at = Rules.find(np.stack(found[:3], axis=1), np.stack([first, end, chain], axis=1))
         is_part = self._is_bar[forest.symbol] & (end - first < len(words))
-        weights = np.where(is_part, 0.0, np.where(at < 0, -self.options.cost, gain[at]))
+        weights = np.where(is_part, 0.0, np.append(gain, -self.options.cost)[at])
         best = best_derivation(forest, weights[forest.item])
         return None if best is None else phrase_of(best.tree(forest, operators.rules), self.labels, words)
 

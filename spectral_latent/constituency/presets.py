@@ -1,4 +1,4 @@
-"""Settings that go well together: `fast` is the best single grammar, `accurate` averages three.
+"""Settings that go well together: `fast` is a single grammar, `accurate` averages three.
 
 What each step is worth is measured in docs/accuracy.md; chosen on the dev split of NLTK's treebank sample.
 """

@@ -85,7 +85,11 @@ def expectation(operators: ObservableOperators, trees: SkeletalTrees) -> Counts:
     outer = outside(operators, forest, inner)
     weight = total_weight(operators, forest, inner)
     if (weight.sign <= 0).any():
-        raise EstimationError(f"tree {int(np.argmax(weight.sign <= 0)) + 1} has probability zero")
+        number = int(np.argmax(weight.sign <= 0)) + 1
+        raise EstimationError(
+            f"tree {number} has probability zero (counted within its shard, if there are shards); "
+            "start from probabilities above zero for all rules"
+        )
 
     def scaled(vectors: FloatArray, exponents: IntArray, nodes: IntArray) -> FloatArray:
         """Vectors of nodes (n, M) times a power of two, over p(tree)."""

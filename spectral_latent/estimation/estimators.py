@@ -106,9 +106,12 @@ def _of_shards(
 ) -> ObservableOperators:
     name = options.estimator
     if name not in _SHARDED:
-        raise EstimationError(f"shards are not learnt by {name!r}; the estimators are {', '.join(_SHARDED)}")
+        raise EstimationError(
+            f"{name!r} needs the treebank in memory, but this one lies in shards; give a larger shard_nodes, "
+            f"or one of {', '.join(_SHARDED)}"
+        )
     if name == "spectral" and options.one_node_per_tree:
-        raise EstimationError("one_node_per_tree is for treebanks in memory")
+        raise EstimationError("one_node_per_tree needs the treebank in memory; give a larger shard_nodes")
     projection = Projection.of(data.shards, options, jobs, listener)
     _tell(projection.lowered, options.cutoff, listener)
     if name == "spectral":

@@ -39,7 +39,8 @@ def mapped(
     """function(item, ...) of each item, in order, without holding more than a few items or results.
 
     items: iterated again if a worker is killed; what had not come back then is done once more.
-    jobs: processes.  An engine that `joblib.parallel_config` names has as many as it has; so has None.
+    jobs: processes; None for as many as the engine has that `joblib.parallel_config` names.  A cluster that it names,
+    such as Dask, takes part whatever the number.
     Raises EstimationError if worker processes are killed three times in a row before a result comes back.  A Dask
     scheduler repeats a killed task by itself; after `allowed-failures` it gives up, and joblib is not told, but waits.
 

@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import os
 import tempfile
-import warnings
 from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any, Protocol, TypeVar, TypeVarTuple, Unpack
 
@@ -51,8 +50,9 @@ def answers(
 ) -> Iterator[Answer]:
     """function(model, item, ...) of each item, in order; the same for any number of processes.
 
-    With one process, an item is read when its answer is asked for.  With more, some hundreds are read ahead, and an
-    error of a function or of the items comes before the answers that were under way.
+    With one process, an item is read when its answer is asked for.  With more, some hundreds are read and answered
+    before the first answer is given, and an error of a function or of the items comes before all of them.  Nothing is
+    under way between two answers, so that other work may use the processes.
     jobs: processes; None for as many as the engine has that `joblib.parallel_config` names, such as a Dask cluster.
     They read the model from a temporary file, which must be within reach of all.
     Raises EstimationError if processes are killed again and again; see `mapped`.
@@ -75,7 +75,8 @@ def answers(
         model.save(file)
         items = iter(items)
         while batches := list(_batches(items, _AHEAD * n_jobs)):
-            yield from _flat(mapped(_answers_of, batches, jobs, function, type(model), file, args))
+            found = list(mapped(_answers_of, batches, jobs, function, type(model), file, args))
+            yield from chain.from_iterable(found)
 
 
 def _batches(items: Iterator[Item], most: int) -> Iterator[list[Item]]:
@@ -84,17 +85,6 @@ def _batches(items: Iterator[Item], most: int) -> Iterator[list[Item]]:
         if not (batch := list(islice(items, _BATCH))):
             return
         yield batch
-
-
-def _flat(found: Any) -> Iterator[Any]:
-    """The answers of all batches.  If they are not all wanted, joblib is kept from warning of work done for nothing."""
-    try:
-        for batch in found:
-            yield from batch
-    except GeneratorExit:
-        with warnings.catch_warnings(action="ignore"):
-            found.close()
-        raise
 
 
 def _answers_of(

@@ -7,7 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from spectral_latent.grammar.charts import PlainGrammar, Tagging, extract, fill
+from spectral_latent.grammar.charts import PlainGrammar, Tagging, fill
+from spectral_latent.grammar.extraction import extract
 from spectral_latent.lexicon import UnseenLeaves
 from spectral_latent.operators import ObservableOperators
 from spectral_latent.trees import BoolArray, FloatArray, Forest, IntArray, matches
@@ -28,7 +29,7 @@ class ForestBuilder:
 
     operators: one state per symbol; the forests number rules as its rule table does.
     prior: (S,) share of each symbol among the nodes of a treebank.
-    threshold: least posterior of an edge; see `charts.extract`.
+    threshold: least posterior of an edge; see `extraction.extract`.
     family: (S,) the family of each symbol over words; of use only where the families of words are given.
     used: (R2,) the binary rules that charts use, all if not given.
     """

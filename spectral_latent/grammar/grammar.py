@@ -58,7 +58,7 @@ class GrammarOptions:
 
     absolute: marginals are taken by absolute value before the arg max (slides 21, 22).
     fragments: trees to add that consist of any one phrase, so that fragments can be parsed; see `solve`.
-    beam, threshold: what the plain PCFG prunes; see `charts.fill` and `charts.extract`.
+    beam, threshold: what the plain PCFG prunes; see `charts.fill` and `extraction.extract`.
     floor: where the estimated weight of a part of a tree is less than this share of the plain PCFG's, that one stands
     in for it when trees are scored, so that no weight is negative; None for estimates as they are.  See `floors`.
     rank: the most terms that stand for a binary rule's tensor, which is then smaller and faster but less exact; None

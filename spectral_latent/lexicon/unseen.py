@@ -24,7 +24,7 @@ from spectral_latent.trees import FloatArray, Forest, IntArray, Rules, Vocabular
 
 __all__ = ["UnseenLeaves", "UnseenWords"]
 
-_REMEMBERED = 50_000  # words whose spelling is not weighed again
+_REMEMBERED = 50_000  # words whose spelling is weighed once
 _FLOOR = 1e-12  # least P(f | x) of the family that a word is known to have
 
 
@@ -107,14 +107,15 @@ class UnseenWords:
         return np.searchsorted(self.keys, key, "left"), np.searchsorted(self.keys, key, "right")
 
     def _posterior(self, places: Sequence[tuple[str, bool]]) -> FloatArray:
-        """P(f | x) (n, K) of words, each opening a sentence or not; what was asked of late is remembered."""
-        known = self._posteriors
-        if new := [place for place in dict.fromkeys(places) if place not in known]:
-            if len(known) > _REMEMBERED:
-                known.clear()
-                new = list(dict.fromkeys(places))
-            known.update(zip(new, self.spelling.posterior(*zip(*new, strict=True)), strict=True))
-        return np.stack([known[place] for place in places]) if places else np.zeros((0, self.spelling.n_symbols))
+        """P(f | x) (n, K) of words, each opening a sentence or not; the first _REMEMBERED are weighed once."""
+        known = {place: self._posteriors.get(place) for place in places}
+        if new := [place for place, row in known.items() if row is None]:
+            found = dict(zip(new, self.spelling.posterior(*zip(*new, strict=True)), strict=True))
+            known |= found
+            if len(self._posteriors) < _REMEMBERED:
+                self._posteriors |= found
+        rows = [row for place in places if (row := known[place]) is not None]
+        return np.stack(rows) if rows else np.zeros((0, self.spelling.n_symbols))
 
     def read(
         self, sentences: Iterable[Sequence[str]], least: float, family: IntArray | None = None

@@ -148,7 +148,7 @@ class _Data:
     ) -> tuple[ObservableOperators, ObservableOperators]:
         """The plain and the latent operators."""
         if options.estimator == "spectral" and len(self.shards) > 1:
-            moments = moments_of_shards(self, options, listener)
+            moments = moments_of_shards(self, options, listener, jobs=jobs)
             latent = solve(moments.latent, options.smoothing, self.unseen)
             return solve(moments.plain, unseen=self.unseen), latent
         _, data = self.whole()

@@ -26,7 +26,9 @@ def test_a_name_in_asterisks_is_empty_under_any_label(word: str) -> None:
     assert is_empty("sn.e-SUJ", word)
 
 
-@pytest.mark.parametrize("word", ["*", "**", "***", "*0", "0*", "0", "a*b*c", "*a*b*", "*T*-", "*T*-x", "*a*1"])
+@pytest.mark.parametrize(
+    "word", ["*", "**", "***", "*0", "0*", "0", "a*b*c", "*a*b*", "*T*-", "*T*-x", "*a*1", "*sigh*"]
+)
 def test_other_words_are_empty_only_by_their_tag(word: str) -> None:
     assert is_empty("-NONE-", word)
     assert not is_empty("NN", word)

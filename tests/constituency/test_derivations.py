@@ -1,4 +1,4 @@
-"""Trees weighed over all their derivations, by enumeration; several grammars; pruning by a coarse one."""
+"""Trees weighed over all their derivations, by enumeration; several grammars."""
 
 from collections import defaultdict
 from dataclasses import replace

@@ -278,3 +278,17 @@ def test_treebank_sample_dev_floor(require_corpus: object) -> None:
     assert scores.f1 > 81.0
     assert scores.tagging_accuracy > 95.0
     assert sum(parse.is_fallback for parse in parses) <= 5
+
+
+@pytest.mark.parametrize("words", [["*0*"], ["*T*-1", "sleeps", "."], ["Mary", "*sigh*", "*PRO*"]])
+def test_words_that_look_like_empty_elements_are_parsed(model: ConstituencyModel, words: list[str]) -> None:
+    for parse in (model.parse(words), *model.parse_nbest(words, 3)):
+        assert list(parse.tree.words()) == words
+
+
+def test_trees_of_words_whose_tags_nothing_derives_are_different() -> None:
+    often = [Phrase("S", (Phrase("A", ("a",)), Phrase("B", ("b",))))] * 400
+    rare = [Phrase("S", (Phrase("A", (f"c{i}",)), Phrase("B", (f"d{i}",)))) for i in range(9)]
+    model = ConstituencyModel.train(often + rare)
+    trees = [parse.tree for parse in model.parse_nbest(["b", "a"], 4)]
+    assert len(set(trees)) == len(trees) > 0

@@ -207,9 +207,9 @@ def test_listeners_hear_of_shards_and_of_states_that_are_lowered() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (EstimatorOptions("pivots"), "'pivots'; the estimators are spectral, clustering, em, hybrid"),
+        (EstimatorOptions("pivots"), "'pivots' needs the treebank in memory.*spectral, clustering, em, hybrid"),
         (EstimatorOptions("pivots-em"), "'pivots-em'; the estimators are"),
-        (EstimatorOptions(one_node_per_tree=True), "treebanks in memory"),
+        (EstimatorOptions(one_node_per_tree=True), "treebank in memory"),
     ],
 )
 def test_what_shards_do_not_support_is_refused(options: EstimatorOptions, message: str) -> None:

@@ -75,7 +75,14 @@ def test_items_are_not_read_ahead_without_bound(jobs: int, most: int, threads: N
     for at in range(3 * MOST_AHEAD):
         assert next(found) == 2 * at
         assert len(read) <= at + most
-    found.close()  # without a warning, while workers are still at it
+    found.close()
+
+
+def test_nothing_is_under_way_between_answers(threads: None) -> None:
+    outer = answers(scaled, Scale(2), range(700), 2, 0)
+    assert next(outer) == 0
+    assert list(answers(scaled, Scale(3), range(700), 3, 0)) == [3 * item for item in range(700)]
+    assert list(outer) == [2 * item for item in range(1, 700)]
 
 
 @pytest.mark.parametrize("jobs", [1, 2])
