@@ -208,7 +208,7 @@ def test_listeners_hear_of_shards_and_of_states_that_are_lowered() -> None:
     ("options", "message"),
     [
         (EstimatorOptions("pivots"), "'pivots' needs the treebank in memory.*spectral, clustering, em, hybrid"),
-        (EstimatorOptions("pivots-em"), "'pivots-em'; the estimators are"),
+        (EstimatorOptions("pivots-em"), "'pivots-em' needs the treebank in memory"),
         (EstimatorOptions(one_node_per_tree=True), "treebank in memory"),
     ],
 )
