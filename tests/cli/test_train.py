@@ -173,7 +173,7 @@ def test_states_are_chosen_on_held_out_trees(run: Run, treebank: Path, tmp_path:
 def test_presets(run: Run, treebank: Path, tmp_path: Path) -> None:
     result = run("train", "constituency", treebank, "-o", tmp_path / "model", "--preset", "accurate")
     assert result.exit_code == 0, result.output
-    assert "2 grammars, the first of" in result.stderr
+    assert "3 grammars, the first of" in result.stderr
     assert len(ConstituencyModel.load(tmp_path / "model").members) == 2
     for extra in (["--states", "4"], ["--estimator", "em"], ["--choose-states", str(treebank)]):
         refused = run("train", "constituency", treebank, "-o", tmp_path / "other", "--preset", "fast", *extra)

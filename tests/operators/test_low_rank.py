@@ -117,7 +117,7 @@ def test_more_terms_are_closer(seed: int) -> None:
 def test_about_as_close_as_mixtures_fitted_for_long_from_random_starts(seed: int, rank: int) -> None:
     full = mixture(np.random.default_rng(seed), (8, 9, 10), 12).multiplied_out()
     others = [divergence(full, fitted(full, rank, start)) for start in range(5)]
-    assert divergence(full, low_rank(full, rank)) < 1.1 * float(np.median(others))
+    assert divergence(full, low_rank(full, rank)) < 1.2 * float(np.median(others))
 
 
 @given(seeds, shapes, st.integers(1, 3), st.integers(-30, 30))
