@@ -174,7 +174,7 @@ def test_presets(run: Run, treebank: Path, tmp_path: Path) -> None:
     result = run("train", "constituency", treebank, "-o", tmp_path / "model", "--preset", "accurate")
     assert result.exit_code == 0, result.output
     assert "3 grammars, the first of" in result.stderr
-    assert len(ConstituencyModel.load(tmp_path / "model").members) == 2
+    assert len(ConstituencyModel.load(tmp_path / "model").members) == 3
     for extra in (["--states", "4"], ["--estimator", "em"], ["--choose-states", str(treebank)]):
         refused = run("train", "constituency", treebank, "-o", tmp_path / "other", "--preset", "fast", *extra)
         assert refused.exit_code == 2 and "--preset settles" in refused.stderr
