@@ -161,7 +161,9 @@ class ConstituencyModel:
         gain = self._gains.of(found)
         parses = self._scored(self._best(found, gain, words, k))
         if len(self.members) == 1 and not any(parse.sign for parse in parses):
-            parses += [parse for parse in self._scored(self._derived(charts[0], found, gain, words)) if parse.sign]
+            assert charts[0] is not None  # or nothing would have been found
+            derived = self.members[0].best(charts[0], found, gain, words)
+            parses += [parse for parse in self._scored([derived] if derived else []) if parse.sign]
         return sorted(parses, key=lambda parse: parse.sign == 0)[:k]
 
     def _scored(self, trees: Sequence[Phrase]) -> list[Parse]:
@@ -174,13 +176,6 @@ class ConstituencyModel:
             keep = (gain > 0.0) | (found.end - found.first == len(words)) | (found.end - found.first == 1)
             found, gain = Constituents(*(column[keep] for column in found)), gain[keep]
         return Bracketings.of(found, gain, len(words)).best(k, self._chains[0], words)
-
-    def _derived(
-        self, chart: Chart | None, found: Constituents, gain: FloatArray, words: Sequence[str]
-    ) -> list[Phrase]:
-        """The tree of the most gain that the only grammar derives."""
-        tree = None if chart is None else self.members[0].best(chart, found, gain, words)
-        return [] if tree is None else [tree]
 
     def fallback(self, words: Sequence[str]) -> Parse:
         """A flat tree, marked by its label, over each word's most frequent tag."""

@@ -89,7 +89,7 @@ class PhraseGrammar:
     def constituents(self, chart: Chart) -> Constituents:
         """The posteriors of a sentence's constituents, by absolute value unless the options say otherwise.
 
-        A bar @X over all words stands for its phrase X.
+        A bar @X over all words stands for its phrase X; a chain may come twice, for `Constituents.mean` to add up.
         """
         spans, (operators, forest) = chart.spans, self.grammar.on(chart.read, chart.spans.forest)
         inner = inside(operators, forest)
@@ -98,7 +98,7 @@ class PhraseGrammar:
         is_part = self._is_bar[forest.symbol] & (spans.end - spans.first < len(chart.read.terminals))
         kept = np.flatnonzero(~is_part & (posterior > _LEAST))
         first, end, chain = spans.first[kept], spans.end[kept], self._chain_of[forest.symbol[kept]]
-        return Constituents.merged(Constituents(first, end, chain, posterior[kept]))
+        return Constituents(first, end, chain, posterior[kept])
 
     def best(self, chart: Chart, found: Constituents, gain: FloatArray, words: Sequence[str]) -> Phrase | None:
         """The tree of the grammar whose constituents have the most gain (K,) in all; None if there is none.
