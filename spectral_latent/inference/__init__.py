@@ -1,7 +1,8 @@
 """Inference over forests: the one inside-outside engine, and decoding."""
 
+from spectral_latent.inference.counting import ExpectedCounts, expected_counts
 from spectral_latent.inference.decoding import Derivation, best_derivation, k_best_derivations
-from spectral_latent.inference.expectations import collapse, expected_counts
+from spectral_latent.inference.expectations import collapse, mean_node_counts
 from spectral_latent.inference.inside_outside import (
     ScaledVectors,
     Weight,
@@ -16,6 +17,7 @@ from spectral_latent.inference.sampling import SampledTrees, sample_trees
 
 __all__ = [
     "Derivation",
+    "ExpectedCounts",
     "SampledTrees",
     "ScaledVectors",
     "Weight",
@@ -26,6 +28,7 @@ __all__ = [
     "inside",
     "k_best_derivations",
     "marginals",
+    "mean_node_counts",
     "outside",
     "sample_trees",
     "total_weight",

@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from spectral_latent.operators import ObservableOperators, Tensor
+from spectral_latent.operators import ObservableOperators, Tensors
 from spectral_latent.trees import FloatArray
 
-__all__ = ["collapse", "expected_counts"]
+__all__ = ["collapse", "mean_node_counts"]
 
 
 def _expected_children(operators: ObservableOperators) -> FloatArray:
@@ -30,7 +30,7 @@ def _expected_children(operators: ObservableOperators) -> FloatArray:
     return children
 
 
-def expected_counts(operators: ObservableOperators) -> FloatArray:
+def mean_node_counts(operators: ObservableOperators) -> FloatArray:
     """Expected number of nodes of each symbol in each state in one tree, (S, M).
 
     Raises ValueError if the operators are not probabilities, or if trees are infinite on average.
@@ -39,8 +39,8 @@ def expected_counts(operators: ObservableOperators) -> FloatArray:
     >>> rules = Rules(np.array([[0, 0]]), np.empty((0, 2), int), np.array([[0, 0, 0]]))
     >>> branching = ObservableOperators(
     ...     rules, states=np.array([1]), root=np.array([[1.0]]), leaf=np.array([[0.6]]), unary=np.empty((0, 1, 1)),
-    ...     binary=[Tensor(np.array([[0.4]]), np.array([[1.0]]), np.array([[1.0]]))], probabilities=True)
-    >>> expected_counts(branching)
+    ...     binary=Tensors.scalars(np.array([0.4])), probabilities=True)
+    >>> mean_node_counts(branching)
     array([[5.]])
     """
     if not operators.probabilities:
@@ -71,10 +71,10 @@ def collapse(operators: ObservableOperators) -> ObservableOperators:
     >>> collapse(hidden).leaf.ravel()
     array([0.6, 0.4])
     """
-    counts = expected_counts(operators)
+    counts = mean_node_counts(operators)
     total = counts.sum(axis=1, keepdims=True)
     share = np.divide(counts, total, out=np.zeros_like(counts), where=total > 0)  # p(h | a)
-    rules, one = operators.rules, np.ones((1, 1))
+    rules = operators.rules
     weights = [
         share[a, : operators.states[a]] @ tensor.multiplied_out().sum(axis=(1, 2))
         for a, tensor in zip(rules.binary[:, 0], operators.binary, strict=True)
@@ -85,6 +85,6 @@ def collapse(operators: ObservableOperators) -> ObservableOperators:
         root=operators.root.sum(axis=1, keepdims=True),
         leaf=(share[rules.leaf[:, 0]] * operators.leaf).sum(axis=1, keepdims=True),
         unary=np.einsum("rh,rhi->r", share[rules.unary[:, 0]], operators.unary)[:, None, None],
-        binary=[Tensor(weight * one, one, one) for weight in weights],
+        binary=Tensors.scalars(np.array(weights, dtype=np.float64)),
         probabilities=True,
     )
