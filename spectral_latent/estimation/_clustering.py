@@ -22,7 +22,7 @@ from scipy.cluster.vq import kmeans2, vq
 from spectral_latent.estimation._parallel import parallel_map
 from spectral_latent.estimation._projections import ProjectedTrees, Projection, by_symbol
 from spectral_latent.estimation._treebank import Treebank, TreebankShard
-from spectral_latent.operators import RuleTable, Tensor, Tensors
+from spectral_latent.operators import RuleTable, Tensor, Tensors, low_rank_tensor
 from spectral_latent.trees import FloatArray, IntArray, Rules, SkeletalTrees
 
 __all__ = ["Clusters", "cluster_counts", "state_counts"]
@@ -124,18 +124,70 @@ def _centres(counted: tuple[_Sample, float], seed: int) -> _Centres:
     return _Centres(scale, centres[np.unique(vq(points, centres)[0])])
 
 
-def _tensors(rules: Rules, states: IntArray, which: IntArray, choice: IntArray) -> Iterator[Tensor]:
-    """Count the choices of states (n, 3) at nodes with binary rules which (n,)."""
-    rows, inverse = Rules.distinct(np.concatenate([which[:, None], choice], axis=1))
-    count = np.bincount(inverse, minlength=len(rows)).astype(float)
-    starts = np.searchsorted(rows[:, 0], np.arange(len(rules.binary) + 1))
-    identity = np.eye(int(states.max(initial=1)))
-    for r, rule in enumerate(rules.binary.tolist()):
-        part = slice(starts[r], starts[r + 1])
-        shape = states[rule].tolist()
-        # one term for each choice: its count at three unit vectors
-        legs = [identity[rows[part, leg + 1], : shape[leg]] for leg in range(3)]
-        yield Tensor(legs[0] * count[part, None], legs[1], legs[2])
+class _Choices(NamedTuple):
+    """The distinct choices of states at nodes with binary rules, and how often each occurs."""
+
+    rows: IntArray  # (n, 4) rule and the states of the node, its left and its right child; in lexicographic order
+    times: FloatArray  # (n,)
+
+    def __add__(self, other: _Choices) -> _Choices:  # type: ignore[override]
+        """Add the counts of two shards."""
+        rows, which = Rules.distinct(np.concatenate([self.rows, other.rows]))
+        count = np.bincount(which, np.concatenate([self.times, other.times]), minlength=len(rows))
+        return _Choices(rows, count.astype(float))
+
+    def tensors(self, rules: Rules, states: IntArray, rank: int | None) -> Iterator[Tensor]:
+        """Make the counts of each binary rule a tensor, of at most `rank` terms if there is a rank."""
+        starts = np.searchsorted(self.rows[:, 0], np.arange(len(rules.binary) + 1))
+        identity = np.eye(int(states.max(initial=1)))
+        for r, rule in enumerate(rules.binary.tolist()):
+            part = slice(starts[r], starts[r + 1])
+            # a term for each choice: its count at three unit vectors
+            legs = [identity[self.rows[part, leg + 1], : states[a]] for leg, a in enumerate(rule)]
+            counts = Tensor(legs[0] * self.times[part, None], legs[1], legs[2])
+            yield counts if rank is None else low_rank_tensor(counts, rank)
+
+
+class _HardCounts(NamedTuple):
+    """How often rules occur with each choice of states, where the states of nodes are known."""
+
+    table: RuleTable  # without binary rules
+    choices: _Choices
+
+    def __add__(self, other: _HardCounts) -> _HardCounts:  # type: ignore[override]
+        """Add the counts of two shards."""
+        return _HardCounts(self.table + other.table, self.choices + other.choices)
+
+    def of_rules(self, rules: Rules, rank: int | None) -> RuleTable:
+        """Make one table of the counts, over the rules that were counted."""
+        table = self.table
+        tensors = Tensors.of(self.choices.tensors(rules, table.states, rank))
+        return RuleTable(rules, table.states, table.root, table.leaf, table.unary, tensors)
+
+
+def _hard_counts(trees: SkeletalTrees, rules: Rules, states: IntArray, state: IntArray) -> _HardCounts:
+    """Count the rules of trees with the states (N,) of their nodes; see `state_counts`."""
+    largest = int(states.max())
+    rule = trees.rule_in(rules)
+    left = trees.left
+    leaves, unaries, binaries = (np.flatnonzero(kind) for kind in (trees.is_leaf, trees.is_unary, trees.is_binary))
+
+    def table(size: tuple[int, ...], *indices: IntArray) -> FloatArray:
+        """Count index tuples in an array of a size."""
+        flat = np.ravel_multi_index(indices, size)
+        return np.bincount(flat, minlength=int(np.prod(size))).reshape(size).astype(float)
+
+    columns = (rule[binaries], state[binaries], state[left[binaries]], state[trees.right[binaries]])
+    rows, which = Rules.distinct(np.stack(columns, axis=1))
+    without_binary = RuleTable(
+        Rules(rules.leaf, rules.unary, rules.binary[:0]),
+        states,
+        root=table((len(states), largest), trees.symbol[trees.root], state[trees.root]),
+        leaf=table((len(rules.leaf), largest), rule[leaves], state[leaves]),
+        unary=table((len(rules.unary), largest, largest), rule[unaries], state[unaries], state[left[unaries]]),
+        binary=Tensors.of([]),
+    )
+    return _HardCounts(without_binary, _Choices(rows, np.bincount(which, minlength=len(rows)).astype(float)))
 
 
 def state_counts(trees: SkeletalTrees, rules: Rules, states: IntArray, state: IntArray) -> RuleTable:
@@ -150,33 +202,19 @@ def state_counts(trees: SkeletalTrees, rules: Rules, states: IntArray, state: In
     array([[1., 0.],
            [0., 1.]])
     """
-    largest = int(states.max())
-    rule = trees.rule_in(rules)
-    left = trees.left
-    leaves, unaries, binaries = (np.flatnonzero(kind) for kind in (trees.is_leaf, trees.is_unary, trees.is_binary))
-
-    def table(size: tuple[int, ...], *indices: IntArray) -> FloatArray:
-        """Count index tuples in an array of a size."""
-        flat = np.ravel_multi_index(indices, size)
-        return np.bincount(flat, minlength=int(np.prod(size))).reshape(size).astype(float)
-
-    choice = np.stack([state[binaries], state[left[binaries]], state[trees.right[binaries]]], axis=1)
-    return RuleTable(
-        rules,
-        states,
-        root=table((len(states), largest), trees.symbol[trees.root], state[trees.root]),
-        leaf=table((len(rules.leaf), largest), rule[leaves], state[leaves]),
-        unary=table((len(rules.unary), largest, largest), rule[unaries], state[unaries], state[left[unaries]]),
-        binary=Tensors.of(_tensors(rules, states, rule[binaries], choice)),
-    )
+    return _hard_counts(trees, rules, states, state).of_rules(rules, None)
 
 
-def _shard_counts(shard: TreebankShard, clusters: Clusters, rules: Rules) -> RuleTable:
+def _shard_counts(shard: TreebankShard, clusters: Clusters, rules: Rules) -> _HardCounts:
     """Count the rules of a shard with the states of its nodes."""
-    return state_counts(shard.trees, rules, clusters.states, clusters.of_nodes(shard))
+    return _hard_counts(shard.trees, rules, clusters.states, clusters.of_nodes(shard))
 
 
-def cluster_counts(treebank: Treebank, clusters: Clusters, jobs: int | None = 1) -> RuleTable:
-    """Count how often each rule of a treebank occurs with each choice of its nodes' clusters."""
-    found = parallel_map(_shard_counts, treebank.shards, jobs, clusters, treebank.counts.rules)
-    return reduce(RuleTable.__add__, found)
+def cluster_counts(treebank: Treebank, clusters: Clusters, rank: int | None = None, jobs: int | None = 1) -> RuleTable:
+    """Count how often each rule of a treebank occurs with each choice of its nodes' clusters.
+
+    rank: the most terms of a binary rule's counts, which are then approximate; None for counts as they are.
+    """
+    rules = treebank.counts.rules
+    counts = reduce(_HardCounts.__add__, parallel_map(_shard_counts, treebank.shards, jobs, clusters, rules))
+    return counts.of_rules(rules, rank)

@@ -27,7 +27,7 @@ from spectral_latent.inference import ExpectedCounts, expected_counts
 from spectral_latent.operators import ObservableOperators, RuleTable, Tensor, Tensors
 from spectral_latent.trees import FloatArray, Forest, IntArray
 
-__all__ = ["EMResult", "maximised", "random_start", "run_em", "state_prior"]
+__all__ = ["EMResult", "drawn_to", "maximised", "random_start", "run_em", "state_prior"]
 
 
 class EMResult(NamedTuple):
@@ -53,44 +53,56 @@ def maximised(counts: RuleTable) -> ObservableOperators:
 def state_prior(start: ObservableOperators, observed: TreebankCounts, share: float) -> RuleTable:
     """Make pseudo-counts that draw the states of a symbol to their mean at the start.
 
-    A state of average frequency is drawn so far that the mean has the given share in its probabilities.
+    The mean gets the given share in the probabilities of a state of average frequency, and more in those of a rarer
+    one.
 
-    start: probabilities, whose means over states the prior holds.
+    start: probabilities.
     observed: how often the rules occur.
     share: at least 0 and less than 1.
     """
-    strength = share / (1.0 - share) * observed.symbol / start.states  # (S,) pseudo-counts of each state
     rules = start.rules
     has_state = (np.arange(start.root.shape[1]) < start.states[:, None]).astype(float)  # (S, M)
-    weight = has_state * (strength / start.states)[:, None]  # (S, M) sums to the strength of the symbol
+    # pseudo-counts of each state, over the number of states that the mean is taken over
+    weight = share / (1.0 - share) * observed.symbol / start.states**2
 
-    def spread(mean: FloatArray, parent: IntArray) -> FloatArray:
-        """Give the mean (R, ...) of each rule to every state of its parent, (R, M, ...)."""
-        mask = has_state[parent]
-        return np.asarray(mask.reshape(*mask.shape, *([1] * (mean.ndim - 1))) * mean[:, None])
+    def spread(rows: FloatArray, parent: IntArray) -> FloatArray:
+        """Replace what the states of a rule's parent have, rows (R, M, ...), by their weighted sum."""
+        shape = (len(parent), has_state.shape[1], *([1] * (rows.ndim - 2)))
+        mean = rows.sum(axis=1, keepdims=True) * weight[parent].reshape(len(parent), *([1] * (rows.ndim - 1)))
+        return np.asarray(mean * has_state[parent].reshape(shape))
 
     def tensor(given: Tensor, a: int) -> Tensor:
-        """Average a tensor over the states of its parent."""
-        m = given.shape[0]
-        share_of_state = float(strength[a]) / m
+        """Replace what the states of the parent have by their weighted sum."""
         if given.dense is not None:
-            return Tensor.of_dense(np.broadcast_to(given.dense.sum(axis=0) * share_of_state, given.shape).copy())
-        first = np.repeat(given.first.sum(axis=1, keepdims=True) * share_of_state, m, axis=1)
-        total = first.sum(axis=1, keepdims=True)  # in a term, each factor has as many pseudo-counts
+            return Tensor.of_dense(np.broadcast_to(given.dense.sum(axis=0) * weight[a], given.shape).copy())
+        first = np.repeat(given.first.sum(axis=1, keepdims=True) * weight[a], given.shape[0], axis=1)
+        total = first.sum(axis=1, keepdims=True)  # each factor of a term has as many pseudo-counts
         return Tensor(first, given.second * total, given.third * total)
 
-    leaf_parent = rules.leaf[:, 0]
-    unary_parent = rules.unary[:, 0]
+    parents = rules.binary[:, 0].tolist()
     return RuleTable(
         rules,
         start.states,
         np.zeros_like(start.root),
-        spread((start.leaf * weight[leaf_parent]).sum(axis=1), leaf_parent),
-        spread((start.unary * weight[unary_parent][:, :, None]).sum(axis=1), unary_parent),
-        Tensors.of(
-            tensor(given, a) for given, a in zip(start.mixture().binary, rules.binary[:, 0].tolist(), strict=True)
-        ),
+        spread(start.leaf, rules.leaf[:, 0]),
+        spread(start.unary, rules.unary[:, 0]),
+        Tensors.of(tensor(given, a) for given, a in zip(start.mixture().binary, parents, strict=True)),
     )
+
+
+def drawn_to(operators: ObservableOperators, prior: RuleTable, observed: TreebankCounts) -> ObservableOperators:
+    """Draw probabilities to a prior, as if the states of each symbol had been counted equally often.
+
+    prior: pseudo-counts in the layout of the operators.
+    """
+    frequency = np.broadcast_to((observed.symbol / operators.states)[:, None], operators.root.shape)
+    counts = operators.mixture().scaled(frequency)
+    for r in np.flatnonzero(counts.binary.terms).tolist():
+        tensor = counts.binary[r]
+        total = tensor.first.sum(axis=1, keepdims=True)
+        tensor.second[:] *= total
+        tensor.third[:] *= total
+    return maximised(counts.add_numbers(prior))
 
 
 def random_start(observed: TreebankCounts, states: IntArray, seed: int = 0) -> ObservableOperators:

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from spectral_latent.estimation._clustering import Clusters, cluster_counts
-from spectral_latent.estimation._em import random_start, run_em, state_prior
+from spectral_latent.estimation._em import drawn_to, random_start, run_em, state_prior
 from spectral_latent.estimation._moments import Moments, moments_from_counts
 from spectral_latent.estimation._options import EstimationError, EstimatorOptions, Listener, Progress, silent
 from spectral_latent.estimation._parallel import parallel_map
@@ -128,7 +128,7 @@ def _counts_of_clusters(task: _Task) -> RuleTable:
     """Count rules with clusters of nodes as states."""
     treebank, options, jobs, _ = task
     clusters = Clusters.learn(treebank, _projection(task), options.seed, jobs)
-    return cluster_counts(treebank, clusters, jobs)
+    return cluster_counts(treebank, clusters, options.rank, jobs)
 
 
 def _counts_of_pivots(task: _Task) -> RuleTable:
@@ -185,6 +185,7 @@ def estimate(
         return Estimate(_probabilities(counts, task, priors=treebank.priors))
     start = _probabilities(counts, task, priors=None)
     prior = state_prior(start, treebank.counts, max(options.state_smoothing, _START))
+    start = drawn_to(start, prior, treebank.counts)
     result = run_em(treebank.shards, start, options, prior, jobs=jobs, listener=listener)
     smoothed = _probabilities(result.counts.table.mixture(), task, priors=treebank.priors)
     return Estimate(smoothed, result.objective, result.log_likelihood)
