@@ -125,16 +125,16 @@ def expectation(operators: ObservableOperators, trees: SkeletalTrees) -> Counts:
     )
 
 
-def maximisation(counts: Counts, rules: Rules, states: IntArray, substates: float = 0.0) -> ObservableOperators:
+def maximisation(counts: Counts, rules: Rules, states: IntArray, state_smoothing: float = 0.0) -> ObservableOperators:
     """The M-step: relative frequencies; each state's rules then mixed with the mean over its symbol's states."""
     best = normalised(ObservableOperators(rules, states, counts.root, counts.leaf, counts.unary, counts.binary))
-    if substates == 0.0:
+    if state_smoothing == 0.0:
         return best
     mask = (np.arange(counts.root.shape[1]) < states[:, None]) / states[:, None]  # (S, M): 1 / m_a where a has a state
 
     def mixed(array: FloatArray, weights: FloatArray) -> FloatArray:
         """(1 - s) array + s its mean over the first axis."""
-        return (1 - substates) * array + substates * np.tensordot(weights, array, axes=1)
+        return (1 - state_smoothing) * array + state_smoothing * np.tensordot(weights, array, axes=1)
 
     leaf_mask, unary_mask = mask[rules.leaf[:, 0]], mask[rules.unary[:, 0]]
     leaf_mean = (best.leaf * leaf_mask).sum(axis=1, keepdims=True) * (leaf_mask > 0)
@@ -143,8 +143,8 @@ def maximisation(counts: Counts, rules: Rules, states: IntArray, substates: floa
         rules,
         states,
         best.root,
-        (1 - substates) * best.leaf + substates * leaf_mean,
-        (1 - substates) * best.unary + substates * unary_mean,
+        (1 - state_smoothing) * best.leaf + state_smoothing * leaf_mean,
+        (1 - state_smoothing) * best.unary + state_smoothing * unary_mean,
         [
             Tensor.of_dense(mixed(tensor.multiplied_out(), mask[a, : states[a]]))
             for (a, _, _), tensor in zip(rules.binary, best.binary, strict=True)
@@ -231,7 +231,7 @@ class Climb(NamedTuple):
 def climb(trees: SkeletalTrees, start: ObservableOperators, options: EstimatorOptions, listener: Listener) -> Climb:
     """Probabilities of locally maximal likelihood, from `start` over the trees' own rules.
 
-    Without mixing of substates no iteration lowers the likelihood.  What is zero at the start stays zero, and tensors
+    Without smoothing of states no iteration lowers the likelihood.  What is zero at the start stays zero, and tensors
     in factors stay in factors.
     """
     return _climb(lambda operators: expectation(operators, trees), len(trees.root), start, options, listener)
@@ -250,7 +250,7 @@ def _climb(
         for iteration in range(1, options.iterations + 1):
             counts = expected(operators)
             listener(Progress("EM", iteration, options.iterations, counts.log_likelihood))
-            operators = maximisation(counts, operators.rules, operators.states, options.substates)
+            operators = maximisation(counts, operators.rules, operators.states, options.state_smoothing)
             if counts.log_likelihood - previous < options.tolerance * n_trees:
                 return Climb(operators, counts)
             previous = counts.log_likelihood

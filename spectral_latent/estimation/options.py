@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Literal, NamedTuple
+from typing import Annotated, Literal, NamedTuple
 
 import numpy as np
 
+from spectral_latent._options import AtLeast, AtMost, Below, Options
 from spectral_latent.estimation.features import FeatureColumns
 from spectral_latent.estimation.smoothing import Unseen
 from spectral_latent.estimation.tally import Tally
@@ -33,7 +34,7 @@ class EstimationError(ValueError):
 
 
 @dataclass(frozen=True)
-class EstimatorOptions:
+class EstimatorOptions(Options):
     """Settings of the estimators; those of another estimator than the one named have no effect.
 
     estimator: see `estimate`.
@@ -43,28 +44,22 @@ class EstimatorOptions:
     cutoff: directions with σ_i ≤ cutoff · σ_1 are dropped.
     iterations: the most EM iterations.
     tolerance: EM stops when the log-likelihood per tree rises by less.
-    substates: share of the mean over its states that each state's probabilities are mixed with in EM.
+    state_smoothing: share of the mean over its symbol's states that each state's probabilities are mixed with in EM.
     seed: of where singular value decompositions, clusters and random states start, and of the nodes drawn.
     one_node_per_tree: learn from one node of each tree, drawn at random, instead of all: i.i.d. examples, as Theorem 3
     of the long paper assumes them.  For theory only: all nodes give smaller errors.  See `draw_one_node_per_tree`.
     """
 
     estimator: EstimatorName = "spectral"
-    states: int = 16
-    scaling: float | None = 1.0
-    smoothing: float | None = 15.0
-    cutoff: float = 0.01
-    iterations: int = 5
-    tolerance: float = 1e-3
-    substates: float = 0.01
-    seed: int = 0
+    states: Annotated[int, AtLeast(1)] = 16
+    scaling: Annotated[float, AtLeast(0.0)] | None = 1.0
+    smoothing: Annotated[float, AtLeast(0.0)] | None = 15.0
+    cutoff: Annotated[float, AtLeast(0.0), Below(1.0)] = 0.01
+    iterations: Annotated[int, AtLeast(0)] = 5
+    tolerance: Annotated[float, AtLeast(0.0)] = 1e-3
+    state_smoothing: Annotated[float, AtLeast(0.0), AtMost(1.0)] = 0.01
+    seed: Annotated[int, AtLeast(0)] = 0
     one_node_per_tree: bool = False
-
-    def __post_init__(self) -> None:
-        if self.states < 1:
-            raise ValueError(f"states must be at least 1, not {self.states}")
-        if not 0.0 <= self.substates <= 1.0:
-            raise ValueError(f"substates must lie between 0 and 1, not {self.substates}")
 
 
 class LoweredStates(NamedTuple):

@@ -141,4 +141,4 @@ def pivot_start(data: TrainingData, projected: ProjectedTrees, options: Estimato
     """Where EM starts from (Cohen and Collins 2014, "Pivot+EM"): one M-step on the expected counts."""
     with threadpool_limits(1):
         counts, states = pivot_counts(data, projected, options.cutoff)
-        return maximisation(counts, data.trees.rules, states, max(options.substates, _START))
+        return maximisation(counts, data.trees.rules, states, max(options.state_smoothing, _START))

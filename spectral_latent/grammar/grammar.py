@@ -14,11 +14,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from spectral_latent._options import Above, AtLeast, Below, Options
 from spectral_latent.estimation import (
     EstimatorOptions,
     FeatureColumns,
@@ -53,7 +54,7 @@ __all__ = ["GrammarData", "GrammarOptions", "LatentGrammar", "ReadWords"]
 
 
 @dataclass(frozen=True)
-class GrammarOptions:
+class GrammarOptions(Options):
     """Settings of training and parsing.
 
     absolute: marginals are taken by absolute value before the arg max (slides 21, 22).
@@ -63,21 +64,20 @@ class GrammarOptions:
     in for it when trees are scored, so that no weight is negative; None for estimates as they are.  See `floors`.
     rank: the most terms that stand for a binary rule's tensor, which is then smaller and faster but less exact; None
     for tensors as they are estimated.  See `operators.low_rank`.
-    Raises ValueError for a rank below 1, and for one of spectral operators, whose numbers may be negative.
+    Raises ValueError for a rank of spectral operators, whose numbers may be negative.
     """
 
     estimator: EstimatorOptions = field(default_factory=EstimatorOptions)
     lexicon: LexiconOptions = field(default_factory=LexiconOptions)
     absolute: bool = True
-    fragments: float = 0.1
-    beam: float = 1e-6
-    threshold: float = 1e-4
-    floor: float | None = None
-    rank: int | None = None
+    fragments: Annotated[float, AtLeast(0.0)] = 0.1
+    beam: Annotated[float, AtLeast(0.0), Below(1.0)] = 1e-6
+    threshold: Annotated[float, AtLeast(0.0), Below(1.0)] = 1e-4
+    floor: Annotated[float, Above(0.0), Below(1.0)] | None = None
+    rank: Annotated[int, AtLeast(1)] | None = None
 
     def __post_init__(self) -> None:
-        if self.rank is not None and self.rank < 1:
-            raise ValueError(f"the rank must be at least 1, not {self.rank}")
+        super().__post_init__()
         if self.rank is not None and self.estimator.estimator == "spectral":
             raise ValueError("only an estimator of probabilities, such as hybrid, may have a rank; spectral gives none")
 
@@ -213,7 +213,7 @@ class LatentGrammar(_Shared):
 
         family: (n,) the number of each word's tag where it is known, else -1.
         """
-        return self._read([words], self.lexicon.options.least, family)
+        return self._read([words], self.lexicon.options.min_expected, family)
 
     def read_all(self, sentences: Sequence[Sequence[str]], family: IntArray | None = None) -> ReadWords:
         """Sentences one after another, to score their trees: unseen words may have any tag."""

@@ -57,7 +57,7 @@ def baum_welch_of_seeds(
         raise ValueError("no seeds; give at least one")
     if not types.names:
         raise EstimationError("no sentences to learn from")
-    options = EstimatorOptions("em", iterations=iterations, tolerance=tolerance, substates=0.0)
+    options = EstimatorOptions("em", iterations=iterations, tolerance=tolerance, state_smoothing=0.0)
     starts = (HiddenMarkov.random(types.sequences, states, len(types.names), seed) for seed in seeds)
     return max((baum_welch(types.sequences, start, options) for start in starts), key=lambda found: found[1])[0]
 

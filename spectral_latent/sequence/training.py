@@ -11,10 +11,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
+from spectral_latent._options import Above, AtLeast, Below, Options
 from spectral_latent.estimation import (
     EstimationError,
     EstimatorOptions,
@@ -57,7 +58,7 @@ _FLOOR = 0.01
 
 
 @dataclass(frozen=True)
-class SequenceOptions:
+class SequenceOptions(Options):
     """Settings of training and tagging.
 
     states: m, latent states of each tag; None for 8 where sequences are tagged, and for the number that makes held-out
@@ -71,19 +72,13 @@ class SequenceOptions:
     threshold: tags whose posterior in the plain model is less than this are left out.
     """
 
-    states: int | None = None
+    states: Annotated[int, AtLeast(1)] | None = None
     estimator: EstimatorOptions = field(default_factory=EstimatorOptions)
     lexicon: LexiconOptions = field(default_factory=LexiconOptions)
-    back_off: float = 1.0
-    floor: float | None = None
-    beam: float = 1e-3
-    threshold: float = 1e-3
-
-    def __post_init__(self) -> None:
-        if self.states is not None and not (isinstance(self.states, int) and self.states >= 1):
-            raise ValueError(f"states must be a number of at least 1, not {self.states}")
-        if self.back_off <= 0 or not 0.0 <= (self.floor or 0.0) < 1.0:
-            raise ValueError("back_off must be positive, and floor at least 0 and less than 1")
+    back_off: Annotated[float, Above(0.0)] = 1.0
+    floor: Annotated[float, AtLeast(0.0), Below(1.0)] | None = None
+    beam: Annotated[float, AtLeast(0.0), Below(1.0)] = 1e-3
+    threshold: Annotated[float, AtLeast(0.0), Below(1.0)] = 1e-3
 
 
 class Learnt(NamedTuple):
@@ -296,7 +291,7 @@ def _hidden_markov(
         start = HiddenMarkov.random(sequences, options.states, n_symbols, options.seed)
     elif options.estimator in ("clustering", "hybrid"):
         state = cluster_states(data.trees, project_trees(data.trees, data.features, options, jobs), options.seed)
-        pseudo = 0.0 if options.estimator == "clustering" else options.substates
+        pseudo = 0.0 if options.estimator == "clustering" else options.state_smoothing
         start = HiddenMarkov.of_states(sequences, state[sequences.spine], n_symbols, pseudo)
     else:
         raise EstimationError(
@@ -305,7 +300,7 @@ def _hidden_markov(
         )
     if options.estimator == "clustering":
         return start
-    return baum_welch(sequences, start, replace(options, substates=0.0), listener)[0]
+    return baum_welch(sequences, start, replace(options, state_smoothing=0.0), listener)[0]
 
 
 def _asked_for(states: int, n_positions: int) -> int:
