@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from numbers import Integral, Real
 from types import NoneType, UnionType
-from typing import Annotated, Any, Literal, NamedTuple, Union, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
 
@@ -15,7 +15,8 @@ __all__ = ["Above", "AtLeast", "AtMost", "Below", "Options", "field_types"]
 _KINDS = {int: "an integer", float: "a finite number", bool: "True or False", NoneType: "None"}
 
 
-class AtLeast(NamedTuple):
+@dataclass(frozen=True)
+class AtLeast:
     """Accept numbers from a bound upwards."""
 
     bound: float
@@ -28,7 +29,8 @@ class AtLeast(NamedTuple):
         return f"of at least {self.bound:g}"
 
 
-class AtMost(NamedTuple):
+@dataclass(frozen=True)
+class AtMost:
     """Accept numbers up to a bound."""
 
     bound: float
@@ -41,7 +43,8 @@ class AtMost(NamedTuple):
         return f"of at most {self.bound:g}"
 
 
-class Above(NamedTuple):
+@dataclass(frozen=True)
+class Above:
     """Accept numbers greater than a bound."""
 
     bound: float
@@ -54,7 +57,8 @@ class Above(NamedTuple):
         return f"above {self.bound:g}"
 
 
-class Below(NamedTuple):
+@dataclass(frozen=True)
+class Below:
     """Accept numbers less than a bound."""
 
     bound: float

@@ -11,7 +11,7 @@ import os
 import secrets
 import stat
 from collections.abc import Hashable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -50,31 +50,31 @@ class ModelFileError(ValueError):
 
 
 def save_model(path: str | os.PathLike[str], arrays: Mapping[str, NDArray[Any]], settings: Mapping[str, Any]) -> None:
-    """Write arrays and JSON-able settings; the file appears complete or the old one stays."""
+    """Write arrays and JSON-able settings to a file, which appears complete or not at all.
+
+    A file that was there stays until then, and its permissions are kept.
+    """
     header = {"format": FORMAT, "version": VERSION, **settings}
     text = json.dumps(header, sort_keys=True, separators=(",", ":"))
     content = save({name: np.ascontiguousarray(array) for name, array in arrays.items()}, {_KEY: text})
     target = Path(path)
     if target.exists() and not target.is_file():
         raise ModelFileError(f"{target}: a folder or a device; name a file")
-    part = target.with_name(f".{target.name}.{secrets.token_hex(8)}")
+    part = target.with_name(f".{target.name}.{secrets.token_hex(4)}")
     try:
-        file = part.open("xb")  # a new file: the operating system gives it the usual permissions
-    except FileNotFoundError:
-        raise ModelFileError(f"{target}: the folder does not exist; create it first") from None
-    try:
-        with file:
+        with part.open("xb") as file:  # a new file, which gets the permissions that the process gives to all its files
             file.write(content)
         if target.exists():
             part.chmod(stat.S_IMODE(target.stat().st_mode))
         part.replace(target)
+    except FileNotFoundError:
+        raise ModelFileError(f"{target}: the folder does not exist; create it first") from None
     except OSError as error:
-        part.unlink()
         error.filename = str(target)
         raise
-    except BaseException:
-        part.unlink()
-        raise
+    finally:
+        with suppress(OSError):
+            part.unlink()
 
 
 def load_model(path: str | os.PathLike[str], kind: str) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
@@ -93,7 +93,8 @@ def load_model(path: str | os.PathLike[str], kind: str) -> tuple[dict[str, NDArr
 def opened_model(path: str | os.PathLike[str], kind: str) -> Iterator[tuple[dict[str, NDArray[Any]], dict[str, Any]]]:
     """What `load_model` gives, to make a model of; what goes wrong on the way is a ModelFileError that names the file.
 
-    >>> with tempfile.TemporaryDirectory() as folder:
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
     ...     file = Path(folder, "toy")
     ...     save_model(file, {}, {"kind": "toy", "words": ["a"]})
     ...     with opened_model(file, "toy") as (arrays, settings):

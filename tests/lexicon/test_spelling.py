@@ -125,9 +125,8 @@ def test_any_words_have_a_distribution(
     n = len(vocabulary)
     pairs = data.draw(st.lists(st.tuples(st.integers(0, max(n - 1, 0)), st.integers(0, 2)), max_size=12 if n else 0))
     word, symbol = np.array(pairs, dtype=np.int64).reshape(-1, 2).T
-    model = SpellingModel.train(
-        vocabulary, word, symbol, n_symbols=3, options=SpellingOptions(min_count=1, iterations=5)
-    )
+    options = SpellingOptions(min_count=1, iterations=5)
+    model = SpellingModel.train(vocabulary, word, symbol, n_symbols=3, options=options)
     asked, opens = [*vocabulary, *(w for w, _ in probes)], [*[False] * n, *(o for _, o in probes)]
     p = model.posterior(asked, opens)
     assert p.shape == (len(asked), 3)

@@ -165,7 +165,7 @@ def test_no_iteration_lowers_the_likelihood(seed: int, m: int) -> None:
     start = HiddenMarkov.random(Sequences.of(strings), m, 4, seed)
     model, log = baum_welch(Sequences.of(strings), start, UNTIL_IT_STANDS, told.append)
     likelihoods = [progress.log_likelihood for progress in told if progress.log_likelihood is not None]
-    assert len(likelihoods) == UNTIL_IT_STANDS.iterations
+    assert 2 <= len(likelihoods) <= UNTIL_IT_STANDS.iterations  # rounding ends it early where the likelihood stands
     assert (np.diff([*likelihoods, log]) >= -1e-9 * abs(log)).all()
     assert_probabilities(model)
 
