@@ -247,7 +247,8 @@ def test_floors_are_those_of_the_plain_grammar(grammar: LatentGrammar) -> None:
 def test_fewer_leaf_rules_are_read_to_parse_than_to_score(grammar: LatentGrammar) -> None:
     """Unlikely tags of unseen words are left out of charts, never of scores."""
     lexicon = grammar.lexicon
-    picky = replace(grammar, lexicon=Lexicon(lexicon.words, replace(lexicon.options, min_expected=1.0), lexicon.spelling))
+    options = replace(lexicon.options, min_expected=1.0)
+    picky = replace(grammar, lexicon=Lexicon(lexicon.words, options, lexicon.spelling))
     assert len(picky.read(["unheard"]).leaves.symbol) == 1
     assert picky.read_all([["unheard"]]).leaves.symbol.tolist() == [A, B]
 
