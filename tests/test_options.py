@@ -7,19 +7,22 @@ import inspect
 import json
 import math
 import pkgutil
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from types import NoneType
-from typing import Annotated, Any, Literal, get_args, get_origin
+from typing import Annotated, Any, Literal, NamedTuple, get_args, get_origin
 
+import click
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, reject
 from hypothesis import strategies as st
 
 import spectral_latent
 from spectral_latent._options import Above, AtLeast, AtMost, Below, Options, field_types
+from spectral_latent.cli import main
 from spectral_latent.constituency import Binarisation, ConstituencyModel, ConstituencyOptions, Phrase
 from spectral_latent.dependency import (
     Attachment,
@@ -50,9 +53,8 @@ from spectral_latent.sequence import (
 from spectral_latent.sequence.hulls import HullName
 
 NUMBERS = (int, float)
+ESTIMATED = ("constituency", "dependency", "tagger")  # what the command trains with a choice of estimators
 MANY = 40  # stands for an integer without an upper limit
-LARGE = 1e9  # and for a float
-SMALL = 1e-9  # next to a limit that is left out
 
 
 def modules() -> Iterator[Any]:
@@ -75,20 +77,35 @@ CLASSES = sorted(
 )
 
 
-def parts_of(declared: Any) -> tuple[Any, tuple[Any, ...], bool]:
-    """A declared type without its limits and without None, its limits, and whether None is accepted."""
-    some = [part for part in get_args(declared) if part is not NoneType]
-    if NoneType in get_args(declared):
-        kind, limits, _ = parts_of(some[0])
-        return kind, limits, True
-    if get_origin(declared) is Annotated:
-        return some[0], tuple(some[1:]), False
-    return declared, (), False
+class Field(NamedTuple):
+    """A field of options as it is declared.
+
+    kind: the type without limits and without None.
+    """
+
+    name: str
+    kind: Any
+    limits: tuple[Any, ...] = ()
+    optional: bool = False
+
+    @staticmethod
+    def of(name: str, declared: Any) -> Field:
+        """Take a declared type apart."""
+        if NoneType in get_args(declared):
+            some = next(part for part in get_args(declared) if part is not NoneType)
+            return Field.of(name, some)._replace(optional=True)
+        if get_origin(declared) is Annotated:
+            kind, *limits = get_args(declared)
+            return Field(name, kind, tuple(limits))
+        return Field(name, declared)
+
+    @property
+    def is_options(self) -> bool:
+        return inspect.isclass(self.kind) and issubclass(self.kind, Options)
 
 
-def fields_of(kind: type[Options]) -> Iterator[tuple[str, Any, tuple[Any, ...], bool]]:
-    for name, declared in field_types(kind).items():
-        yield name, *parts_of(declared)
+def fields_of(options: type[Options]) -> list[Field]:
+    return [Field.of(name, declared) for name, declared in field_types(options).items()]
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -109,23 +126,20 @@ def test_all_classes_of_settings_are_options() -> None:
 
 @pytest.mark.parametrize("kind", CLASSES)
 def test_every_field_declares_what_it_accepts(kind: type[Options]) -> None:
-    for name, declared, limits, _ in fields_of(kind):
-        if declared in NUMBERS:
-            assert limits, f"{kind.__name__}.{name} is a number without a range"
+    for field in fields_of(kind):
+        if field.kind in NUMBERS:
+            assert field.limits, f"{kind.__name__}.{field.name} is a number without a range"
         else:
-            assert declared is bool or get_origin(declared) is Literal or issubclass(declared, Options), name
-        assert all(isinstance(limit, AtLeast | AtMost | Above | Below) for limit in limits)
+            assert field.kind is bool or get_origin(field.kind) is Literal or field.is_options, field
+        assert all(isinstance(limit, AtLeast | AtMost | Above | Below) for limit in field.limits)
 
 
 @pytest.mark.parametrize("kind", CLASSES)
 def test_every_setting_of_a_class_s_own_is_described(kind: type[Options]) -> None:
-    described = {
-        name.strip() for line in inspect.getdoc(kind).splitlines() for name in line.partition(":")[0].split(",")
-    }
-    inherited = {name for base in kind.__bases__ for name in field_types(base)}
-    for name, declared, _, _ in fields_of(kind):
-        is_nested = inspect.isclass(declared) and issubclass(declared, Options)
-        assert name in described | inherited or is_nested, f"{kind.__name__}.{name}"
+    beginnings = [line.partition(":")[0] for line in (inspect.getdoc(kind) or "").splitlines()]
+    described = {name.strip() for names in beginnings for name in names.split(",")}
+    described |= {name for base in kind.__bases__ for name in field_types(base)}
+    assert [field.name for field in fields_of(kind) if field.name not in described and not field.is_options] == []
 
 
 def test_limits_of_different_kinds_differ() -> None:
@@ -138,39 +152,34 @@ def test_limits_of_different_kinds_differ() -> None:
 # What is accepted
 
 
-def accepted(kind: Any, limits: tuple[Any, ...]) -> st.SearchStrategy[Any]:
-    """Values that a declared type accepts, without conditions on several fields."""
-    if get_origin(kind) is Literal:
-        return st.sampled_from(get_args(kind))
-    if kind is bool:
+def accepted(field: Field) -> st.SearchStrategy[Any]:
+    """Values that a field accepts, whatever the others are."""
+    if field.optional:
+        return st.none() | accepted(field._replace(optional=False))
+    if get_origin(field.kind) is Literal:
+        return st.sampled_from(get_args(field.kind))
+    if field.is_options:
+        return objects(field.kind)
+    if field.kind is bool:
         return st.booleans()
-    if kind not in NUMBERS:
-        return objects(kind)
-    least = next((limit for limit in limits if isinstance(limit, AtLeast | Above)), None)
-    most = next((limit for limit in limits if isinstance(limit, AtMost | Below)), None)
+    least = next((limit for limit in field.limits if isinstance(limit, AtLeast | Above)), None)
+    most = next((limit for limit in field.limits if isinstance(limit, AtMost | Below)), None)
     low = None if least is None else least.bound
     high = None if most is None else most.bound
-    if kind is int:
+    if field.kind is int:
         return st.integers(low, high)
-    return st.floats(
-        low,
-        high,
-        exclude_min=isinstance(least, Above),
-        exclude_max=isinstance(most, Below),
-        allow_nan=False,
-        allow_infinity=False,
-    )
+    excluded = {"exclude_min": isinstance(least, Above), "exclude_max": isinstance(most, Below)}
+    return st.floats(low, high, allow_nan=False, allow_infinity=False, **excluded)
 
 
-def objects(kind: type[Options]) -> st.SearchStrategy[Options]:
-    """Options of a class with any accepted values."""
-    fields = {
-        name: st.none() | accepted(declared, limits) if optional else accepted(declared, limits)
-        for name, declared, limits, optional in fields_of(kind)
-    }
-    if issubclass(kind, GrammarOptions):  # spectral operators have no rank
-        fields["estimator"] = st.builds(EstimatorOptions, estimator=st.just("hybrid"))
-    return st.builds(kind, **fields)
+@st.composite
+def objects(draw: st.DrawFn, kind: type[Options]) -> Options:
+    """Options of a class with any values that its fields accept, where the class accepts them together."""
+    values = {field.name: draw(accepted(field)) for field in fields_of(kind)}
+    try:
+        return kind(**values)
+    except ValueError:
+        reject()
 
 
 @pytest.mark.parametrize("kind", CLASSES)
@@ -179,9 +188,10 @@ def test_what_is_accepted_comes_back_from_a_model_file(kind: type[Options], data
     options = data.draw(objects(kind))
     again = options_from(kind, json.loads(json.dumps(asdict(options))))
     assert again == options
-    for name, declared, _, optional in fields_of(kind):
-        if declared in (int, float, bool):
-            assert type(getattr(again, name)) in ((declared, NoneType) if optional else (declared,))
+    for field in fields_of(kind):
+        value = getattr(again, field.name)
+        if value is not None and field.kind in (int, float, bool):
+            assert type(value) is field.kind
 
 
 @pytest.mark.parametrize("number", [np.int64(4), np.int32(4), np.uint8(4), 4])
@@ -207,50 +217,56 @@ def test_truth_values_and_names_of_numpy_are_stored_as_plain_ones() -> None:
 # What is refused
 
 
-def refused(kind: Any, limits: tuple[Any, ...], optional: bool) -> list[Any]:
+def neighbours(number: float) -> tuple[float, float]:
+    """The next smaller and the next larger float."""
+    return math.nextafter(number, -math.inf), math.nextafter(number, math.inf)
+
+
+def refused(field: Field) -> list[Any]:
     """Values of a wrong type, then those out of range."""
     wrong: list[Any] = ["", "1", [1], (1,), {}, 1j, object(), int, np.zeros(2), np.zeros((), dtype=int)]
-    wrong += [] if optional else [None]
-    wrong += [True, False, np.True_] if kind is not bool else [0, 1, 1.0, np.int64(1)]
-    if kind not in NUMBERS:
+    wrong += [] if field.optional else [None]
+    wrong += [0, 1, 1.0, np.int64(1)] if field.kind is bool else [True, False, np.True_]
+    if field.kind not in NUMBERS:
         return [*wrong, 0, 0.5, math.nan]
     wrong += [math.nan, math.inf, -math.inf, np.float64("nan"), np.float32("inf")]
-    wrong += [4.0, 0.5, np.float64(4.0)] if kind is int else [10**400]
-    for limit in limits:
-        step = 1 if kind is int or limit.bound else math.ulp(0.0)
+    wrong += [4.0, 0.5, np.float64(4.0)] if field.kind is int else [10**400]
+    for limit in field.limits:
+        less, more = (limit.bound - 1, limit.bound + 1) if field.kind is int else neighbours(limit.bound)
         match limit:
             case AtLeast():
-                wrong += [limit.bound - step, -(10**9)]
+                wrong += [less, -(10**12)]
             case Above():
-                wrong += [limit.bound, limit.bound - step]
+                wrong += [limit.bound, less]
             case AtMost():
-                wrong += [limit.bound + step, 10**9]
+                wrong += [more, 10**12]
             case Below():
-                wrong += [limit.bound, limit.bound + step]
+                wrong += [limit.bound, more]
     return wrong
 
 
 @pytest.mark.parametrize("kind", CLASSES)
 def test_what_is_refused_is_named(kind: type[Options]) -> None:
-    for name, declared, limits, optional in fields_of(kind):
-        for value in refused(declared, limits, optional):
+    for field in fields_of(kind):
+        choices = get_args(field.kind) if get_origin(field.kind) is Literal else ()
+        for value in refused(field):
             with pytest.raises(ValueError) as raised:
-                kind(**{name: value})
+                kind(**{field.name: value})
             message = str(raised.value)
-            assert message.startswith(f"{kind.__name__}.{name} must be "), message
+            assert message.startswith(f"{kind.__name__}.{field.name} must be "), message
             assert message.endswith(f", not {value!r}"), message
-            assert all(f"{limit.bound:g}" in message for limit in limits), message
-            assert all(repr(choice) in message for choice in get_args(declared) if get_origin(declared) is Literal)
+            assert all(f"{limit.bound:g}" in message for limit in field.limits), message
+            assert all(repr(choice) in message for choice in choices), message
 
 
 @pytest.mark.parametrize("kind", CLASSES)
 @given(data=st.data())
 def test_what_is_refused_is_refused_beside_accepted_values(kind: type[Options], data: st.DataObject) -> None:
     options = data.draw(objects(kind))
-    name, declared, limits, optional = data.draw(st.sampled_from(list(fields_of(kind))))
-    value = data.draw(st.sampled_from(refused(declared, limits, optional)))
-    with pytest.raises(ValueError, match=rf"^{kind.__name__}\.{name} must be"):
-        replace(options, **{name: value})
+    field = data.draw(st.sampled_from(fields_of(kind)))
+    value = data.draw(st.sampled_from(refused(field)))
+    with pytest.raises(ValueError, match=rf"^{kind.__name__}\.{field.name} must be"):
+        replace(options, **{field.name: value})
 
 
 @pytest.mark.parametrize(
@@ -280,7 +296,7 @@ def test_what_is_refused_is_refused_beside_accepted_values(kind: type[Options], 
         (
             SequenceOptions,
             {"back_off": 0},
-            "SequenceOptions.back_off must be a finite number above 0, not 0",
+            "SequenceOptions.back_off must be a finite number above 0 and of at most 1e+09, not 0",
         ),
         (
             GrammarOptions,
@@ -298,6 +314,38 @@ def test_messages(kind: type[Options], values: dict[str, Any], message: str) -> 
     with pytest.raises(ValueError) as raised:
         kind(**values)
     assert str(raised.value) == message
+
+
+@pytest.mark.parametrize(
+    ("command", "option", "kind", "name"),
+    [
+        *((("train", kind), "estimator", EstimatorOptions, "estimator") for kind in ESTIMATED),
+        *((("train", kind), "states", EstimatorOptions, "states") for kind in ESTIMATED),
+        *((("train", kind), "seed", EstimatorOptions, "seed") for kind in ESTIMATED),
+        (("train", "dependency"), "tags", DependencyOptions, "tags"),
+        (("train", "dependency"), "first", Attachment, "first"),
+        (("train", "anchor"), "states", AnchorOptions, "states"),
+        (("train", "anchor"), "seed", HullOptions, "seed"),
+        (("train", "anchor"), "hull", HullOptions, "construction"),
+        (("train", "anchor"), "window", HullOptions, "window"),
+        (("rerank", "train"), "seed", PerceptronOptions, "seed"),
+    ],
+)
+def test_the_command_accepts_what_options_accept(
+    command: tuple[str, str], option: str, kind: type[Options], name: str
+) -> None:
+    """The ranges of the command line are spelt out there, so that its help need not import the options."""
+    group = main.commands[command[0]]
+    assert isinstance(group, click.Group)
+    given = next(known.type for known in group.commands[command[1]].params if known.name == option)
+    field = Field.of(name, field_types(kind)[name])
+    if isinstance(given, click.Choice):
+        assert tuple(given.choices) == get_args(field.kind)
+    else:
+        assert isinstance(given, click.IntRange)
+        least = [limit.bound for limit in field.limits if isinstance(limit, AtLeast)]
+        most = [limit.bound for limit in field.limits if isinstance(limit, AtMost)]
+        assert (least, most or [None]) == ([given.min], [given.max])
 
 
 def test_conditions_on_several_fields_see_plain_values() -> None:
@@ -320,21 +368,22 @@ def test_conditions_on_several_fields_see_plain_values() -> None:
 # What is accepted can be trained with
 
 
-def ends_of(name: str, kind: Any, limits: tuple[Any, ...], optional: bool) -> list[Any]:
+def ends_of(field: Field) -> list[Any]:
     """The values at the ends of what a number accepts, and next to an end that is left out."""
-    if kind not in NUMBERS:
+    if field.kind not in NUMBERS:
         return []
-    ends: list[Any] = [None] if optional else []
-    for limit in limits:
+    ends: list[Any] = [None] if field.optional else []
+    for limit in field.limits:
         match limit:
             case AtLeast() | AtMost():
-                ends.append(kind(limit.bound))
+                ends.append(field.kind(limit.bound))
             case Above():
-                ends.append(limit.bound + SMALL)
+                ends.append(neighbours(limit.bound)[1])
             case Below():
-                ends.append(limit.bound - SMALL)
-    if not any(isinstance(limit, AtMost | Below) for limit in limits):
-        ends.append({"seed": 2**70}.get(name, MANY if kind is int else LARGE))
+                ends.append(neighbours(limit.bound)[0])
+    if not any(isinstance(limit, AtMost | Below) for limit in field.limits):
+        many = 2**70 if field.name == "seed" else MANY
+        ends.append(many if field.kind is int else sys.float_info.max)
     return ends
 
 
@@ -455,11 +504,11 @@ TRAIN: dict[type[Options], Callable[[Any], None]] = {
     SequenceOptions: train_sequences,
     SpellingOptions: train_spelling,
 }
-ENDS = [(kind, name, end) for kind in TRAIN for name, *declared in fields_of(kind) for end in ends_of(name, *declared)]
+ENDS = [(kind, field.name, end) for kind in TRAIN for field in fields_of(kind) for end in ends_of(field)]
 
 
 def test_every_class_with_numbers_is_trained() -> None:
-    with_numbers = {kind for kind in CLASSES if any(declared in NUMBERS for _, declared, _, _ in fields_of(kind))}
+    with_numbers = {kind for kind in CLASSES if any(field.kind in NUMBERS for field in fields_of(kind))}
     assert with_numbers == set(TRAIN)
 
 

@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from spectral_latent._options import Above, AtLeast, Options
+from spectral_latent._options import Above, AtLeast, AtMost, Options
 from spectral_latent.dependency.arc_features import ArcFeatures, TaggedTree
 from spectral_latent.lexicon.log_linear import log_linear_weights, log_softmax
 from spectral_latent.trees import BoolArray, FloatArray, IntArray, matches
@@ -45,7 +45,7 @@ class RelationOptions(Options):
     min_count: features that fewer arcs have are left out.
     """
 
-    penalty: Annotated[float, Above(0.0)] = 0.1
+    penalty: Annotated[float, Above(0.0), AtMost(1e9)] = 0.1
     iterations: Annotated[int, AtLeast(1)] = 15
     min_count: Annotated[int, AtLeast(1)] = 2
 

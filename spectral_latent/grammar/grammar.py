@@ -19,7 +19,7 @@ from typing import Annotated, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from spectral_latent._options import Above, AtLeast, Below, Options
+from spectral_latent._options import Above, AtLeast, AtMost, Below, Options
 from spectral_latent.estimation import (
     EstimatorOptions,
     FeatureColumns,
@@ -70,7 +70,7 @@ class GrammarOptions(Options):
     estimator: EstimatorOptions = field(default_factory=EstimatorOptions)
     lexicon: LexiconOptions = field(default_factory=LexiconOptions)
     absolute: bool = True
-    fragments: Annotated[float, AtLeast(0.0)] = 0.1
+    fragments: Annotated[float, AtLeast(0.0), AtMost(1e9)] = 0.1
     beam: Annotated[float, AtLeast(0.0), Below(1.0)] = 1e-6
     threshold: Annotated[float, AtLeast(0.0), Below(1.0)] = 1e-4
     floor: Annotated[float, Above(0.0), Below(1.0)] | None = None

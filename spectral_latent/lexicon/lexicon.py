@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from spectral_latent._options import AtLeast, Options
+from spectral_latent._options import AtLeast, AtMost, Options
 from spectral_latent.lexicon.signatures import DEPTH, Signature, signatures
 from spectral_latent.lexicon.spelling import SpellingModel
 from spectral_latent.trees import IntArray, Vocabulary
@@ -35,10 +35,10 @@ class LexiconOptions(Options):
     """
 
     rare_count: Annotated[int, AtLeast(0)] = 10
-    back_off_strength: Annotated[float, AtLeast(0.0)] = 2.0
-    signature_strength: Annotated[float, AtLeast(0.0)] = 1.0
-    tag_strength: Annotated[float, AtLeast(0.0)] = 100.0
-    mean_strength: Annotated[float, AtLeast(0.0)] = 1.0
+    back_off_strength: Annotated[float, AtLeast(0.0), AtMost(1e9)] = 2.0
+    signature_strength: Annotated[float, AtLeast(0.0), AtMost(1e9)] = 1.0
+    tag_strength: Annotated[float, AtLeast(0.0), AtMost(1e9)] = 100.0
+    mean_strength: Annotated[float, AtLeast(0.0), AtMost(1e9)] = 1.0
     min_expected: Annotated[float, AtLeast(0.0)] = 3e-4
 
 

@@ -30,7 +30,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from spectral_latent._options import Above, AtLeast, Options
+from spectral_latent._options import Above, AtLeast, AtMost, Options
 from spectral_latent.lexicon.log_linear import Float32Array, log_linear_weights, log_softmax
 from spectral_latent.lexicon.signatures import character_class
 from spectral_latent.trees import BoolArray, FloatArray, IntArray, Vocabulary, ranges
@@ -53,7 +53,7 @@ class SpellingOptions(Options):
     min_count: features that fewer words x have, opening a sentence and not counted apart, are left out.
     """
 
-    penalty: Annotated[float, Above(0.0)] = 2.0
+    penalty: Annotated[float, Above(0.0), AtMost(1e9)] = 2.0
     iterations: Annotated[int, AtLeast(1)] = 50
     min_count: Annotated[int, AtLeast(1)] = 2
 

@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
 
-from spectral_latent._options import Above, AtLeast, Options
+from spectral_latent._options import Above, AtLeast, AtMost, Options
 from spectral_latent.estimation import EstimationError
 from spectral_latent.operators import ModelFileError, load_model, options_from, save_model
 from spectral_latent.reranking.kernels import Rows, visit
@@ -55,7 +55,7 @@ class PerceptronOptions(Options):
 
     epochs: Annotated[int, AtLeast(1)] = 20
     folds: Annotated[int, AtLeast(2)] = 5
-    start: Annotated[float, AtLeast(0.0)] = 1.0
+    start: Annotated[float, AtLeast(0.0), AtMost(1e9)] = 1.0
     greed: Annotated[float, Above(0.0)] = 3.0
     step: Annotated[float, Above(0.0)] = 0.05
     seed: Annotated[int, AtLeast(0)] = 0

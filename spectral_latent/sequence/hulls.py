@@ -51,7 +51,7 @@ class HullOptions(Options):
     smoothing: Annotated[float, AtLeast(0.0)] = 50.0
     spelling: bool = True
     prior: Annotated[float, AtLeast(0.0)] = 30.0
-    penalty: Annotated[float, Above(0.0)] = 10.0
+    penalty: Annotated[float, Above(0.0), AtMost(1e9)] = 10.0
     seed: Annotated[int, AtLeast(0)] = 0
 
 

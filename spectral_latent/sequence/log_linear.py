@@ -24,7 +24,7 @@ from scipy.optimize import minimize
 from scipy.special import log_softmax, softmax
 from threadpoolctl import threadpool_limits
 
-from spectral_latent._options import Above, AtLeast, Options
+from spectral_latent._options import Above, AtLeast, AtMost, Options
 from spectral_latent.estimation import EstimationError, Listener, Progress, expectation, silent
 from spectral_latent.sequence.hidden_markov import HiddenMarkov
 from spectral_latent.sequence.vocabulary import SpellingFeatures, Types
@@ -47,9 +47,9 @@ class LogLinearOptions(Options):
 
     states: Annotated[int, AtLeast(1)] = 12
     cutoff: Annotated[int, AtLeast(1)] = 1
-    penalty: Annotated[float, AtLeast(0.0)] = 0.1
+    penalty: Annotated[float, AtLeast(0.0), AtMost(1e9)] = 0.1
     iterations: Annotated[int, AtLeast(1)] = 100
-    spread: Annotated[float, Above(0.0)] = 0.1
+    spread: Annotated[float, Above(0.0), AtMost(1e9)] = 0.1
     seed: Annotated[int, AtLeast(0)] = 0
 
 

@@ -15,7 +15,7 @@ from typing import Annotated, NamedTuple
 
 import numpy as np
 
-from spectral_latent._options import Above, AtLeast, Below, Options
+from spectral_latent._options import Above, AtLeast, AtMost, Below, Options
 from spectral_latent.estimation import (
     EstimationError,
     EstimatorOptions,
@@ -75,7 +75,7 @@ class SequenceOptions(Options):
     states: Annotated[int, AtLeast(1)] | None = None
     estimator: EstimatorOptions = field(default_factory=EstimatorOptions)
     lexicon: LexiconOptions = field(default_factory=LexiconOptions)
-    back_off: Annotated[float, Above(0.0)] = 1.0
+    back_off: Annotated[float, Above(0.0), AtMost(1e9)] = 1.0
     floor: Annotated[float, AtLeast(0.0), Below(1.0)] | None = None
     beam: Annotated[float, AtLeast(0.0), Below(1.0)] = 1e-3
     threshold: Annotated[float, AtLeast(0.0), Below(1.0)] = 1e-3
