@@ -97,7 +97,7 @@ def curve(start: ObservableOperators, treebank: Treebank, held_out: HeldOut, at:
     operators = start
     for iteration in range(1, max(at) + 1):
         counts = expectation(operators, data.trees)
-        operators = maximisation(counts, operators.rules, operators.states, options.substates)
+        operators = maximisation(counts, operators.rules, operators.states, options.state_smoothing)
         if iteration in at:
             counts = expectation(operators, data.trees)
             moments = moments_of(counts, operators.states, data.tally)

@@ -72,10 +72,12 @@ def train() -> None:
     """Train a model."""
 
 
-def _number(name: str, metavar: str, default: int, least: int, help: str) -> Callable[..., Any]:
+def _number(
+    name: str, metavar: str, default: int, least: int, help: str, most: int | None = None
+) -> Callable[..., Any]:
     """An option for an integer."""
     return click.option(
-        name, metavar=metavar, default=default, show_default=True, type=click.IntRange(min=least), help=help
+        name, metavar=metavar, default=default, show_default=True, type=click.IntRange(least, most), help=help
     )
 
 
@@ -252,7 +254,7 @@ def tagger(training: _Training, column: str | None) -> None:
     help="How words become points; see docs/guide.md.",
 )
 @click.option("--no-spelling", is_flag=True, help="Look at contexts only, not at how words are spelt.")
-@_number("--window", "W", 1, 1, "How many words on each side are context.")
+@_number("--window", "W", 1, 1, "How many words on each side are context.", most=100)
 def anchor(training: _Training, hull: HullName, no_spelling: bool, window: int) -> None:
     """Find parts of speech in sentences without tags: an anchor hidden Markov model.
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from spectral_latent._options import AtLeast, Below
 from spectral_latent.constituency.constituents import Constituents
 from spectral_latent.constituency.conversion import Binarisation, Label, phrase_of, tag_numbers
 from spectral_latent.constituency.derivations import DerivationBuilder
@@ -43,7 +44,7 @@ class ConstituencyOptions(GrammarOptions):
 
     binarisation: Binarisation = field(default_factory=Binarisation)
     features: FeatureSet = "all"
-    cost: float = 0.4
+    cost: Annotated[float, AtLeast(0.0), Below(1.0)] = 0.4
 
 
 class Chart(NamedTuple):

@@ -7,10 +7,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Annotated, Any, Literal, NamedTuple, get_args
 
 import numpy as np
 
+from spectral_latent._options import Above, AtLeast, Below
 from spectral_latent.dependency.arc_features import TaggedTree
 from spectral_latent.dependency.conversion import (
     Attachment,
@@ -64,9 +65,9 @@ class DependencyOptions(GrammarOptions):
     attachment: Attachment = field(default_factory=Attachment)
     tags: Literal["upos", "xpos"] = "xpos"
     words: Column = "forms"
-    lexicon: LexiconOptions = field(default_factory=lambda: LexiconOptions(least=3e-5))
-    unseen: float = 0.5
-    floor: float | None = 0.01
+    lexicon: LexiconOptions = field(default_factory=lambda: LexiconOptions(min_expected=3e-5))
+    unseen: Annotated[float, AtLeast(0.0)] = 0.5
+    floor: Annotated[float, Above(0.0), Below(1.0)] | None = 0.01
 
 
 class DependencyParse(NamedTuple):

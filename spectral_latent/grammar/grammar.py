@@ -14,11 +14,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from spectral_latent._options import Above, AtLeast, AtMost, Below, Options
 from spectral_latent.estimation import EstimatorOptions
 from spectral_latent.grammar.floors import floored_weights, whatever
 from spectral_latent.grammar.forests import ForestBuilder, SpanForest
@@ -36,7 +37,7 @@ __all__ = ["GrammarOptions", "LatentGrammar", "ReadWords"]
 
 
 @dataclass(frozen=True)
-class GrammarOptions:
+class GrammarOptions(Options):
     """Settings of training and parsing.
 
     absolute: marginals are taken by absolute value before the arg max (slides 21, 22).
@@ -49,10 +50,10 @@ class GrammarOptions:
     estimator: EstimatorOptions = field(default_factory=EstimatorOptions)
     lexicon: LexiconOptions = field(default_factory=LexiconOptions)
     absolute: bool = True
-    fragments: float = 0.1
-    beam: float = 1e-6
-    threshold: float = 1e-4
-    floor: float | None = None
+    fragments: Annotated[float, AtLeast(0.0), AtMost(1e9)] = 0.1
+    beam: Annotated[float, AtLeast(0.0), Below(1.0)] = 1e-6
+    threshold: Annotated[float, AtLeast(0.0), Below(1.0)] = 1e-4
+    floor: Annotated[float, Above(0.0), Below(1.0)] | None = None
 
 
 class ReadWords(NamedTuple):
@@ -121,7 +122,7 @@ class LatentGrammar:
 
         family: (n,) the number of each word's tag where it is known, else -1.
         """
-        return self._read([words], self.lexicon.options.least, family)
+        return self._read([words], self.lexicon.options.min_expected, family)
 
     def read_all(self, sentences: Sequence[Sequence[str]], family: IntArray | None = None) -> ReadWords:
         """Sentences one after another, to score their trees: unseen words may have any tag."""

@@ -5,6 +5,7 @@
 | v(a, x) = [Σ z, n] | sum of z over the nodes with rule a → x, and their count; for a plain PCFG both are the count |
 | D(a, s) | Σ v(a, x) over rare words x with signature s |
 | Q(a, s) = (D(a, s) + K Q(a, s')) / (n(s) + K) | a word of signature s seen once; s' is the next coarser signature |
+| K, B, C | `back_off_strength`, `signature_strength`, `tag_strength` of `LexiconOptions` |
 | family | symbols over the same tag: `NN`, `NP\\|NN`, ... share one distribution over words |
 
 Where the lexicon has learnt spellings, Q(a, x) = Q(a, s(x)) P(f | x) / Q(f, s(x)) for the family f of a takes the place
@@ -75,26 +76,26 @@ def _leaf_means(moments: LeafMoments) -> tuple[FloatArray, FloatArray]:
     return count, (total + average) / (count + 1.0)[:, None]
 
 
-def _observed(moments: LeafMoments, own: float) -> _Emissions:
-    """v(a, x), each rule's mean z drawn to its symbol's: it counts √n / (own + √n)."""
+def _observed(moments: LeafMoments, mean_strength: float) -> _Emissions:
+    """v(a, x), each rule's mean z drawn to its symbol's: it counts √n / (mean_strength + √n)."""
     symbol, terminal = moments.rules.T
-    trust = (np.sqrt(moments.count) / (own + np.sqrt(moments.count)))[:, None]
+    trust = (np.sqrt(moments.count) / (mean_strength + np.sqrt(moments.count)))[:, None]
     mean = _leaf_means(moments)[1][symbol]
     total = trust * moments.total + (1 - trust) * moments.count[:, None] * mean
     return _Emissions(symbol, terminal, np.concatenate([total, moments.count[:, None]], axis=1))
 
 
-def _worth_keeping(emissions: _Emissions, least: float) -> BoolArray:
-    """Pairs expected at least `least` times, and the likeliest one of each terminal."""
+def _worth_keeping(emissions: _Emissions, min_expected: float) -> BoolArray:
+    """Pairs expected at least `min_expected` times, and the likeliest one of each terminal."""
     most = np.zeros(int(emissions.terminal.max(initial=-1)) + 1)
     np.maximum.at(most, emissions.terminal, emissions.tokens)
-    return emissions.tokens >= np.minimum(least, most[emissions.terminal])
+    return emissions.tokens >= np.minimum(min_expected, most[emissions.terminal])
 
 
 def _posteriors(rare: _Emissions, ladders: IntArray, options: LexiconOptions) -> _Emissions:
-    """Q(a, s) for every signature s, from the coarsest on; of each, shares below `least` are left out."""
+    """Q(a, s) for every signature s, from the coarsest on; of each, shares below `min_expected` are left out."""
     rungs: list[_Emissions] = []
-    back_off = max(options.back_off, 1e-9)  # a signature without rare words always backs off
+    back_off = max(options.back_off_strength, 1e-9)  # a signature without rare words always backs off
     for level in range(DEPTH):
         evidence = rare._replace(terminal=ladders[rare.terminal, level])
         evidence = evidence.where(evidence.terminal >= 0).plus()
@@ -103,23 +104,23 @@ def _posteriors(rare: _Emissions, ladders: IntArray, options: LexiconOptions) ->
             evidence = evidence.plus(rungs[-1].lent(ladders[here, level - 1], here).times(back_off))
         total = np.bincount(evidence.terminal, evidence.tokens, minlength=len(ladders))  # n(s) + K
         posterior = evidence.times(1.0 / total[evidence.terminal])
-        rungs.append(posterior.where(_worth_keeping(posterior, options.least)))
+        rungs.append(posterior.where(_worth_keeping(posterior, options.min_expected)))
     return rungs[0].plus(*rungs[1:])
 
 
-def _shared(emissions: _Emissions, moments: LeafMoments, family: IntArray, share: float) -> _Emissions:
+def _shared(emissions: _Emissions, moments: LeafMoments, family: IntArray, tag_strength: float) -> _Emissions:
     """Each symbol's emissions mixed with C p(x | family) z̄_a."""
     pooled = emissions._replace(symbol=family[emissions.symbol], vectors=emissions.vectors[:, -1:]).plus()
     totals = np.bincount(pooled.symbol, pooled.tokens)
     symbols = np.unique(emissions.symbol)
     rows, which = matches(pooled.symbol, family[symbols])
-    amount = share * pooled.tokens[rows] / totals[pooled.symbol[rows]]
+    amount = tag_strength * pooled.tokens[rows] / totals[pooled.symbol[rows]]
     count, means = _leaf_means(moments)
     mean = np.concatenate([means[symbols], np.ones((len(symbols), 1))], axis=1)
     lent = _Emissions(symbols[which], pooled.terminal[rows], amount[:, None] * mean[which])
     mixed = emissions.plus(lent)
     n = count[mixed.symbol]
-    return mixed.times(n / (n + share))
+    return mixed.times(n / (n + tag_strength))
 
 
 def _spelled(lent: _Emissions, lexicon: Lexicon, family: IntArray) -> _Emissions:
@@ -149,19 +150,19 @@ def smooth_emissions(lexicon: Lexicon, moments: LeafMoments, family: IntArray) -
     array([[ True]])
     """
     options, ladders = lexicon.options, lexicon.ladders()
-    observed = _observed(moments, options.own)
+    observed = _observed(moments, options.mean_strength)
     tokens = np.bincount(observed.terminal, observed.tokens, minlength=len(ladders))
-    is_rare = (tokens > 0) & (tokens <= max(options.rare, tokens[tokens > 0].min()))
+    is_rare = (tokens > 0) & (tokens <= max(options.rare_count, tokens[tokens > 0].min()))
     posterior = _posteriors(observed.where(is_rare[observed.terminal]), ladders, options)
     finest = ladders[np.arange(len(ladders)), (ladders >= 0).sum(axis=1) - 1]
     rare, absent = np.flatnonzero(is_rare), np.flatnonzero(tokens[: len(lexicon.words)] == 0)
     borrowed = _spelled(posterior.lent(finest[rare], rare), lexicon, family)
-    known = observed.plus(borrowed.times(options.borrow))
+    known = observed.plus(borrowed.times(options.signature_strength))
     trust = np.ones(len(tokens))
-    trust[rare] = tokens[rare] / (tokens[rare] + options.borrow)
+    trust[rare] = tokens[rare] / (tokens[rare] + options.signature_strength)
     emissions = known.times(trust[known.terminal]).plus(
         posterior, _spelled(posterior.lent(finest[absent], absent), lexicon, family)
     )
-    mixed = _shared(emissions, moments, family, options.share)
-    mixed = mixed.where(_worth_keeping(mixed, options.least))
+    mixed = _shared(emissions, moments, family, options.tag_strength)
+    mixed = mixed.where(_worth_keeping(mixed, options.min_expected))
     return np.stack([mixed.symbol, mixed.terminal], axis=1), mixed.vectors[:, :-1]

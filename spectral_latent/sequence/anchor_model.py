@@ -6,10 +6,11 @@ import os
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
+from spectral_latent._options import Above, AtLeast, Options
 from spectral_latent.estimation import EstimationError
 from spectral_latent.operators import (
     ObservableOperators,
@@ -34,7 +35,7 @@ _ROUNDING = 1e-6
 
 
 @dataclass(frozen=True)
-class AnchorOptions:
+class AnchorOptions(Options):
     """Settings of training; the same for every language.
 
     states: m; fewer if the words' points have fewer dimensions.
@@ -43,17 +44,11 @@ class AnchorOptions:
     steps: of EM for the transitions; see `likeliest`.
     """
 
-    states: int = 12
-    candidates: int = 300
+    states: Annotated[int, AtLeast(1)] = 12
+    candidates: Annotated[int, AtLeast(1)] = 300
     hull: HullOptions = field(default_factory=HullOptions)
-    sharpness: float = 4.0
-    steps: int = 10
-
-    def __post_init__(self) -> None:
-        numbers = (self.states, self.candidates, self.steps)
-        at_least_one = all(isinstance(number, int) and number >= 1 for number in numbers)
-        if not (at_least_one and 0 < self.sharpness < np.inf):
-            raise ValueError("states, candidates and steps must be at least 1, and sharpness positive; all finite")
+    sharpness: Annotated[float, Above(0.0)] = 4.0
+    steps: Annotated[int, AtLeast(1)] = 10
 
 
 def _sentences(sentences: Iterable[Sequence[str]]) -> Iterator[Sequence[str]]:

@@ -37,7 +37,7 @@ SENTENCES: list[Tree] = [
 ]
 UNSEEN = np.array([[S, B, A], [S, S, S]])  # besides S → A B and S → A S
 OPTIONS = GrammarOptions(
-    EstimatorOptions(states=3), LexiconOptions(rare=100, borrow=0.0)
+    EstimatorOptions(states=3), LexiconOptions(rare_count=100, signature_strength=0.0)
 )  # known words keep their tags
 
 
@@ -247,7 +247,8 @@ def test_floors_are_those_of_the_plain_grammar(grammar: LatentGrammar) -> None:
 def test_fewer_leaf_rules_are_read_to_parse_than_to_score(grammar: LatentGrammar) -> None:
     """Unlikely tags of unseen words are left out of charts, never of scores."""
     lexicon = grammar.lexicon
-    picky = replace(grammar, lexicon=Lexicon(lexicon.words, replace(lexicon.options, least=1.0), lexicon.spelling))
+    options = replace(lexicon.options, min_expected=1.0)
+    picky = replace(grammar, lexicon=Lexicon(lexicon.words, options, lexicon.spelling))
     assert len(picky.read(["unheard"]).leaves.symbol) == 1
     assert picky.read_all([["unheard"]]).leaves.symbol.tolist() == [A, B]
 

@@ -217,12 +217,6 @@ def test_a_grammar_of_a_rank_is_the_other_one_in_few_terms_and_stays_so_in_its_f
         assert packed.data == pytest.approx(expected.data)
 
 
-@pytest.mark.parametrize("rank", [0, -1])
-def test_grammars_have_a_rank_of_at_least_one(rank: int) -> None:
-    with pytest.raises(ValueError, match=f"at least 1, not {rank}"):
-        replace(OPTIONS, rank=rank)
-
-
 def test_spectral_grammars_have_no_rank() -> None:
     with pytest.raises(ValueError, match="only an estimator of probabilities"):
         ConstituencyOptions(estimator=EstimatorOptions("spectral"), rank=8)
