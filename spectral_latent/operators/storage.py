@@ -227,7 +227,9 @@ def options_from(cls: type[AnyOptions], values: Any) -> AnyOptions:
     if not isinstance(values, dict):
         raise ModelFileError(f"{cls.__name__} must be a table of settings, not {values!r}; train the model again")
     if wrong := sorted(set(values) ^ set(declared)):
-        raise ModelFileError(f"settings of {cls.__name__} are missing or unknown: {', '.join(wrong)}; train it again")
+        raise ModelFileError(
+            f"settings of {cls.__name__} are missing or unknown: {', '.join(wrong)}; train the model again"
+        )
     parts = {
         name: options_from(kind, values[name])
         for name, kind in declared.items()
