@@ -85,11 +85,11 @@ def _observed(moments: LeafMoments, mean_strength: float) -> _Emissions:
     return _Emissions(symbol, terminal, np.concatenate([total, moments.count[:, None]], axis=1))
 
 
-def _worth_keeping(emissions: _Emissions, min_expected: float) -> BoolArray:
-    """Pairs expected at least `min_expected` times, and the likeliest one of each terminal."""
-    most = np.zeros(int(emissions.terminal.max(initial=-1)) + 1)
-    np.maximum.at(most, emissions.terminal, emissions.tokens)
-    return emissions.tokens >= np.minimum(min_expected, most[emissions.terminal])
+def _worth_keeping(terminal: IntArray, tokens: FloatArray, min_expected: float) -> BoolArray:
+    """Choose the pairs expected at least `min_expected` times, and the likeliest one of each terminal; all (n,)."""
+    most = np.zeros(int(terminal.max(initial=-1)) + 1)
+    np.maximum.at(most, terminal, tokens)
+    return np.asarray(tokens >= np.minimum(min_expected, most[terminal]))
 
 
 def _posteriors(rare: _Emissions, ladders: IntArray, options: LexiconOptions) -> _Emissions:
@@ -104,23 +104,45 @@ def _posteriors(rare: _Emissions, ladders: IntArray, options: LexiconOptions) ->
             evidence = evidence.plus(rungs[-1].lent(ladders[here, level - 1], here).times(back_off))
         total = np.bincount(evidence.terminal, evidence.tokens, minlength=len(ladders))  # n(s) + K
         posterior = evidence.times(1.0 / total[evidence.terminal])
-        rungs.append(posterior.where(_worth_keeping(posterior, options.min_expected)))
+        keep = _worth_keeping(posterior.terminal, posterior.tokens, options.min_expected)
+        rungs.append(posterior.where(keep))
     return rungs[0].plus(*rungs[1:])
 
 
-def _shared(emissions: _Emissions, moments: LeafMoments, family: IntArray, tag_strength: float) -> _Emissions:
-    """Each symbol's emissions mixed with C p(x | family) z̄_a."""
+def _shared(emissions: _Emissions, moments: LeafMoments, family: IntArray, options: LexiconOptions) -> _Emissions:
+    """Mix each symbol's emissions with C p(x | family) z̄_a, and keep the pairs that are worth it.
+
+    Every symbol is paired with every word of its family, which makes far more pairs than are kept.  Their vectors are
+    therefore computed only once it is known, from the counts, which pairs these are.
+    """
+    strength = options.tag_strength
     pooled = emissions._replace(symbol=family[emissions.symbol], vectors=emissions.vectors[:, -1:]).plus()
     totals = np.bincount(pooled.symbol, pooled.tokens)
     symbols = np.unique(emissions.symbol)
     rows, which = matches(pooled.symbol, family[symbols])
-    amount = tag_strength * pooled.tokens[rows] / totals[pooled.symbol[rows]]
+    lent = strength * pooled.tokens[rows] / totals[pooled.symbol[rows]]
     count, means = _leaf_means(moments)
-    mean = np.concatenate([means[symbols], np.ones((len(symbols), 1))], axis=1)
-    lent = _Emissions(symbols[which], pooled.terminal[rows], amount[:, None] * mean[which])
-    mixed = emissions.plus(lent)
-    n = count[mixed.symbol]
-    return mixed.times(n / (n + tag_strength))
+    # the pairs of both, their tokens, and where each pair's own vector and share of the family are
+    own_pairs = np.stack([emissions.symbol, emissions.terminal], axis=1)
+    lent_pairs = np.stack([symbols[which], pooled.terminal[rows]], axis=1)
+    pairs, place = Rules.distinct(np.concatenate([own_pairs, lent_pairs]))
+    own, shared = np.split(place, [len(own_pairs)])
+    amount = np.zeros(len(pairs))
+    amount[shared] = lent
+    tokens = amount.copy()
+    tokens[own] += emissions.tokens
+    weight = count[pairs[:, 0]] / (count[pairs[:, 0]] + strength)
+    keep = np.flatnonzero(_worth_keeping(pairs[:, 1], tokens * weight, options.min_expected))
+    source = np.full(len(pairs), -1, dtype=np.int64)
+    source[own] = np.arange(len(own))
+    source = source[keep]
+    symbol = pairs[keep, 0]
+    vectors = np.concatenate([means[symbol], np.ones((len(keep), 1))], axis=1)
+    vectors *= amount[keep, None]
+    has_own = source >= 0
+    vectors[has_own] += emissions.vectors[source[has_own]]
+    vectors *= weight[keep, None]
+    return _Emissions(symbol, pairs[keep, 1], vectors)
 
 
 def _spelled(lent: _Emissions, lexicon: Lexicon, family: IntArray) -> _Emissions:
@@ -163,6 +185,5 @@ def smooth_emissions(lexicon: Lexicon, moments: LeafMoments, family: IntArray) -
     emissions = known.times(trust[known.terminal]).plus(
         posterior, _spelled(posterior.lent(finest[absent], absent), lexicon, family)
     )
-    mixed = _shared(emissions, moments, family, options.tag_strength)
-    mixed = mixed.where(_worth_keeping(mixed, options.min_expected))
+    mixed = _shared(emissions, moments, family, options)
     return np.stack([mixed.symbol, mixed.terminal], axis=1), mixed.vectors[:, :-1]
