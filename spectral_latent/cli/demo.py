@@ -56,7 +56,7 @@ def _learnt(trees: Sequence[Phrase]) -> tuple[list[ConstituencyModel], list[str]
     start = time.process_time()
     treebank = Treebank.of(trees, ConstituencyOptions())
     plain = time.process_time() - start
-    found = (treebank.grammar.plain, estimate(treebank.grammar.data))
+    found = (treebank.grammar.coarse, estimate(treebank.grammar.data))
     models = [ConstituencyModel((treebank.with_operators(operators),)) for operators in found]
     return models, [f"{plain:.1f}", f"{time.process_time() - start:.1f}"]
 

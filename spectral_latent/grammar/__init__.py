@@ -1,7 +1,17 @@
 """Latent PCFGs over words: what the formalisms that parse sentences share."""
 
 from spectral_latent.grammar.forests import SpanForest
-from spectral_latent.grammar.grammar import GrammarData, GrammarOptions, LatentGrammar, ReadWords
+from spectral_latent.grammar.grammar import GrammarData, GrammarOptions
+from spectral_latent.grammar.latent_grammar import LatentGrammar
+from spectral_latent.grammar.sentence import SentenceChart, SentenceGrammar
 from spectral_latent.grammar.words import spelling_of
 
-__all__ = ["GrammarData", "GrammarOptions", "LatentGrammar", "ReadWords", "SpanForest", "spelling_of"]
+__all__ = [
+    "GrammarData",
+    "GrammarOptions",
+    "LatentGrammar",
+    "SentenceChart",
+    "SentenceGrammar",
+    "SpanForest",
+    "spelling_of",
+]

@@ -48,6 +48,26 @@ class PackedOperators(NamedTuple):
     data: FloatArray  # flat
 
 
+class _Tensors(tuple[Tensor, ...]):
+    """The tensors of binary rules, which are packed once for all operators that share them."""
+
+    @cached_property
+    def packed(self) -> tuple[IntArray, IntArray, FloatArray]:
+        """`offset`, `terms` and `data` of `PackedOperators`."""
+        blocks: list[FloatArray] = []
+        terms = np.zeros(len(self), dtype=np.int64)
+        for r, tensor in enumerate(self):
+            kept = tensor.compact()
+            if kept.dense is None:
+                terms[r] = kept.n_terms
+                blocks.append(np.concatenate([kept.first.T.ravel(), kept.second.ravel(), kept.third.ravel()]))
+            else:
+                blocks.append(kept.dense.ravel())
+        offset = np.concatenate([[0], np.cumsum([len(block) for block in blocks], dtype=np.int64)])
+        data = np.concatenate(blocks) if blocks else np.zeros(0)
+        return offset, terms, data
+
+
 @dataclass(frozen=True, eq=False)
 class ObservableOperators:
     """Operators of S symbols; vectors are padded with zeros to the largest state count M.
@@ -64,6 +84,10 @@ class ObservableOperators:
     binary: Sequence[Tensor]
     probabilities: bool = False
 
+    def __post_init__(self) -> None:
+        if not isinstance(self.binary, _Tensors):
+            object.__setattr__(self, "binary", _Tensors(self.binary))
+
     @property
     def n_symbols(self) -> int:
         """S."""
@@ -72,19 +96,9 @@ class ObservableOperators:
     @cached_property
     def packed(self) -> PackedOperators:
         """The same operators as flat arrays."""
-        blocks: list[FloatArray] = []
-        terms = np.zeros(len(self.binary), dtype=np.int64)
-        for r, tensor in enumerate(self.binary):
-            kept = tensor.compact()
-            if kept.dense is None:
-                terms[r] = kept.n_terms
-                blocks.append(np.concatenate([kept.first.T.ravel(), kept.second.ravel(), kept.third.ravel()]))
-            else:
-                blocks.append(kept.dense.ravel())
-        offset = np.concatenate([[0], np.cumsum([len(block) for block in blocks], dtype=np.int64)])
-        data = np.concatenate(blocks) if blocks else np.zeros(0)
+        assert isinstance(self.binary, _Tensors)  # since `__post_init__`
         tables = (self.rules.binary, self.rules.unary, self.rules.leaf)
-        return PackedOperators(self.states, self.root, self.leaf, self.unary, *tables, offset, terms, data)
+        return PackedOperators(self.states, self.root, self.leaf, self.unary, *tables, *self.binary.packed)
 
     @staticmethod
     def unpacked(packed: PackedOperators, *, probabilities: bool) -> ObservableOperators:
@@ -106,18 +120,19 @@ class ObservableOperators:
         """The same operators with no tensor in factors."""
         return replace(self, binary=[Tensor.of_dense(tensor.multiplied_out()) for tensor in self.binary])
 
-    def with_leaves(self, rules: IntArray, leaf: FloatArray, *, alone: bool = False) -> ObservableOperators:
-        """The same operators and further leaf rules (R, 2) after the others, with their vectors (R, M).
+    def with_leaf_rules(self, rules: IntArray, leaf: FloatArray) -> ObservableOperators:
+        """Replace all leaf rules, by those of the words of one sentence, say; all else is shared.
 
-        For terminals beyond those known, such as the words of one sentence; the table of leaf rules is then no longer
-        in lexicographic order.  alone: instead of the others, not after them.
+        rules: (R, 2) symbol and terminal.
+        leaf: (R, M) the rules' vectors.
+
+        >>> rules = Rules(np.array([[0, 7]]), np.empty((0, 2), int), np.empty((0, 3), int))
+        >>> operators = ObservableOperators(
+        ...     rules, np.array([1]), np.array([[0.5]]), np.array([[0.25]]), np.empty((0, 1, 1)), [])
+        >>> operators.with_leaf_rules(np.array([[0, 0], [0, 1]]), np.array([[0.5], [0.75]])).leaf.ravel()
+        array([0.5 , 0.75])
         """
-        if not alone:
-            rules, leaf = np.concatenate([self.rules.leaf, rules]), np.concatenate([self.leaf, leaf])
-        table = Rules(rules, self.rules.unary, self.rules.binary)
-        extended = replace(self, rules=table, leaf=leaf)
-        extended.__dict__["packed"] = self.packed._replace(leaf=extended.leaf, leaf_rules=table.leaf)
-        return extended
+        return replace(self, rules=replace(self.rules, leaf=rules), leaf=leaf)
 
     def change_basis(self, bases: Sequence[FloatArray]) -> ObservableOperators:
         """The same model in the basis G^a, an invertible (m_a, m_a) matrix per symbol (Theorem 1).

@@ -40,7 +40,7 @@ __all__ = [
 ]
 
 FORMAT = "spectral_latent"
-VERSION = 2
+VERSION = 3
 _KEY = "model"
 
 Options = TypeVar("Options")
