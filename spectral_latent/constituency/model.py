@@ -151,17 +151,13 @@ class ConstituencyModel:
     def parses(self, charts: Sequence[SentenceChart], words: Sequence[str], k: int) -> list[Parse]:
         """Find up to k different trees of a sentence, by falling gain; those that no grammar derives, p̂ = 0, come last.
 
-        The best tree alone of a single grammar is one that it derives.  Otherwise constituents are put together freely,
-        so that a grammar may derive none of the trees; where a single one does not, the best that it does derive comes
-        first.
+        Constituents are put together freely, also those that no grammar may have together.  Where a single grammar
+        derives none of the trees, the best that it does derive comes first.
         """
         found = self.constituents(charts)
         if found is None:
             return []
         gain = self._gains.of(found)
-        if k == len(self.members) == 1:
-            best = self.members[0].best(charts[0], found, gain, words)
-            return self._scored([] if best is None else [best], charts)
         parses = self._scored(self._put_together(found, gain, words, k), charts)
         if len(self.members) == 1 and not any(parse.sign for parse in parses):
             best = self.members[0].best(charts[0], found, gain, words)
