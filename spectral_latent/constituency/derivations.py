@@ -204,7 +204,7 @@ class DerivationBuilder:
         return PhraseColumns(chain, label, children, np.array(root, dtype=np.int64), words)
 
     def forest(self, columns: PhraseColumns, word: IntArray, leaf_rules: IntArray) -> Forest:
-        """Build a forest with a component for each tree; for one that the grammar does not derive, an item without edges.
+        """Build a forest with a component for each tree; one that the grammar does not derive is an item without edges.
 
         word: (n,) the number of each word of the columns.
         leaf_rules: (R, 2) the grammar's table of symbols and numbers of words, in lexicographic order.

@@ -90,11 +90,10 @@ class PhraseGrammar:
 
     def _is_part(self, spans: SpanForest) -> BoolArray:
         """Whether each item (I,) is a bar that is not over the whole sentence."""
-        return self._is_bar[spans.forest.symbol] & (spans.end - spans.first < spans.end.max())
+        is_part: BoolArray = self._is_bar[spans.forest.symbol] & (spans.end - spans.first < spans.end.max())
+        return is_part
 
-    def best(
-        self, chart: SentenceChart, found: Constituents, gain: FloatArray, words: Sequence[str]
-    ) -> Phrase | None:
+    def best(self, chart: SentenceChart, found: Constituents, gain: FloatArray, words: Sequence[str]) -> Phrase | None:
         """Find the tree of the grammar whose constituents have the most gain in all; None if there is none.
 
         found: K different constituents, in order.
@@ -119,7 +118,7 @@ class PhraseGrammar:
     def score(self, phrases: Sequence[Phrase], sentence: SentenceGrammar | None = None) -> Weight:
         """Estimate the probabilities of T cleaned phrases, summed over derivations; see `ConstituencyModel.score`.
 
-        sentence: the grammar over the words of one sentence, where all phrases are over these; it saves looking them up.
+        sentence: where all phrases are over the words of one sentence, its grammar, which saves looking them up.
         """
         if sentence is None:
             grammar = self.grammar.for_sentences([list(phrase.words()) for phrase in phrases])

@@ -7,7 +7,7 @@ symbol a, with its words, is therefore compared with what the coarse grammar say
 | --- | --- |
 | c¹_a · α_i | the estimate of the subtree as a tree of its own; see `GrammarOptions.fragments` |
 | p_i | the same in the coarse grammar |
-| ζ_a = Σ_x c∞_{a→x} + Σ C^{a→b c}(ζ_b, ζ_c) | the inside vector of a symbol over all subtrees; scaled to c¹_a · ζ_a = p(a) |
+| ζ_a = Σ_x c∞_{a→x} + Σ C^{a→b c}(ζ_b, ζ_c) | the sum of a symbol's inside vectors; scaled to c¹_a · ζ_a = p(a) |
 
 From the leaves up, a node whose estimate is below a share of p_i gets the inside vector ζ_a times the coarse grammar's
 inside weight: what is above it sees the symbol, and the coarse grammar's probability.  A whole tree that fails has the

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from spectral_latent._compiled import EMPTY, compiled, with_room
 from spectral_latent.operators import ObservableOperators
-from spectral_latent.trees import BoolArray, FloatArray, IntArray
+from spectral_latent.trees import BoolArray, FloatArray, IntArray, matches
 
 __all__ = ["CoarseGrammar", "CoarseLeaves", "InsideChart", "inside_chart", "likely_edges"]
 
@@ -88,6 +88,21 @@ class CoarseLeaves(NamedTuple):
     symbol: IntArray
     weight: FloatArray
 
+    @staticmethod
+    def of(operators: ObservableOperators, terminal: IntArray, used: BoolArray | None = None) -> CoarseLeaves:
+        """Look up the leaf rules of operators with one state per symbol.
+
+        terminal: (n,) the terminal of each word.
+        used: (R0,) whether charts use each of the leaf rules; all if not given.
+        """
+        rules = operators.rules.leaf
+        number = np.arange(len(rules)) if used is None else np.flatnonzero(used)
+        by_terminal = number[np.argsort(rules[number, 1], kind="stable")]
+        at, word = matches(rules[by_terminal, 1], terminal)
+        rule = by_terminal[at]
+        start = np.searchsorted(word, np.arange(len(terminal) + 1))
+        return CoarseLeaves(start, rule, rules[rule, 0], operators.leaf[rule, 0])
+
 
 class InsideChart(NamedTuple):
     """The items of a sentence that have an inside score, cell by cell; see this module."""
@@ -117,7 +132,7 @@ def _with_items(chart: InsideChart, size: int, more: int) -> InsideChart:
 
 @compiled
 def _close(grammar: CoarseGrammar, chart: InsideChart, cell: int, scores: FloatArray, size: int, beam: float) -> int:
-    """Append a cell's items, scaled, but those far below its best; empty its scores (S,); return the number of items."""
+    """Append a cell's items but those far below its best; empty its scores (S,); return how many items there are."""
     largest, promising = 0.0, 0.0
     for a in range(len(scores)):
         if scores[a] > 0.0:
@@ -184,9 +199,7 @@ def _join(grammar: CoarseGrammar, chart: InsideChart, splits: _Splits, scores: F
 
 
 @compiled
-def inside_chart(
-    grammar: CoarseGrammar, leaves: CoarseLeaves, beam: float, most: int
-) -> tuple[InsideChart, bool]:
+def inside_chart(grammar: CoarseGrammar, leaves: CoarseLeaves, beam: float, most: int) -> tuple[InsideChart, bool]:
     """Compute the inside scores of a sentence of n words; also tell whether all cells are done.
 
     beam: an item is dropped when its score times its symbol's prior is at most so many times the cell's best.

@@ -11,7 +11,7 @@ from spectral_latent.grammar.coarse import CoarseLeaves
 from spectral_latent.grammar.forests import SpanForest
 from spectral_latent.lexicon import EncodedWords
 from spectral_latent.operators import ObservableOperators
-from spectral_latent.trees import FloatArray, Forest, IntArray, SkeletalTrees, matches
+from spectral_latent.trees import FloatArray, Forest, IntArray, SkeletalTrees
 
 __all__ = ["SentenceChart", "SentenceGrammar"]
 
@@ -41,20 +41,11 @@ class SentenceGrammar:
 
     def likely_leaves(self) -> CoarseLeaves:
         """List the likely leaf rules over each word."""
-        return self._leaves(self.words.word)
+        return CoarseLeaves.of(self.coarse, self.words.word, self.words.likely)
 
     def leaves_of_any_word(self) -> CoarseLeaves:
-        """List as many leaf rules over each word as if none of the words were known."""
-        return self._leaves(np.full_like(self.words.word, self.words.any_word))
-
-    def _leaves(self, word: IntArray) -> CoarseLeaves:
-        symbol, terminal = self.words.rules.T
-        likely = np.flatnonzero(self.words.likely)
-        by_word = likely[np.argsort(terminal[likely], kind="stable")]
-        at, place = matches(terminal[by_word], word)
-        rule = by_word[at]
-        start = np.searchsorted(place, np.arange(len(word) + 1))
-        return CoarseLeaves(start, rule, symbol[rule], self.coarse.leaf[rule, 0])
+        """List, over each word, the leaf rules of a word of which nothing is known."""
+        return CoarseLeaves.of(self.coarse, np.full_like(self.words.word, self.words.any_word))
 
     def most_frequent_symbols(self, prior: FloatArray) -> IntArray:
         """Find the symbol over each word (n,) that has the largest share of the words' nodes in a treebank.

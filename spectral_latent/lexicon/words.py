@@ -77,6 +77,7 @@ class WordEncoder:
     least: tags of an unseen word that are less likely than this are unlikely, but never its likeliest tag.
     likely: (R0,) whether the rules of known words are likely enough for a chart; all are if not given.
 
+    >>> from spectral_latent.trees import Rules
     >>> rules = Rules(np.array([[0, 0], [0, 1], [1, 1]]), np.empty((0, 2), int), np.empty((0, 3), int))
     >>> coarse = ObservableOperators(
     ...     rules, np.ones(2, int), np.ones((2, 1)), np.array([[0.5], [0.25], [1.0]]), np.empty((0, 1, 1)), [])
