@@ -16,7 +16,8 @@ from spectral_latent.estimation import (
     relative_frequencies,
     silent,
 )
-from spectral_latent.grammar.grammar import GrammarOptions, LatentGrammar
+from spectral_latent.grammar.latent_grammar import LatentGrammar
+from spectral_latent.grammar.options import GrammarOptions
 from spectral_latent.lexicon import Lexicon, SpellingModel, WordCounts, smooth_emissions
 from spectral_latent.operators import RuleTable
 from spectral_latent.trees import FloatArray, IntArray, Rules
@@ -76,10 +77,10 @@ class GrammarTraining:
 
         treebank = Treebank(shards, counts, Priors(smooth, options.fragments, unseen_rules))
         prior = counts.symbol / counts.symbol.sum()
-        plain = relative_frequencies(counts, treebank.priors)
-        seen = Rules.find(counts.rules.binary, plain.rules.binary) >= 0
+        coarse = relative_frequencies(counts, treebank.priors)
+        seen = Rules.find(counts.rules.binary, coarse.rules.binary) >= 0
         return GrammarTraining(
-            LatentGrammar(options, tags, tag_of_symbol, lexicon, seen, prior, plain, plain), treebank
+            LatentGrammar(options, tags, tag_of_symbol, lexicon, seen, prior, coarse, coarse), treebank
         )
 
     def estimate(self, *, jobs: int | None = 1, listener: Listener = silent) -> LatentGrammar:

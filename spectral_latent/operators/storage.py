@@ -39,7 +39,7 @@ __all__ = [
 ]
 
 FORMAT = "spectral_latent"
-VERSION = 2
+VERSION = 3
 _KEY = "model"
 
 AnyOptions = TypeVar("AnyOptions", bound=Options)

@@ -168,11 +168,15 @@ class AnchorHMM:
             return known if known >= 0 else n + unseen.add(word)
 
         sequences = Sequences.of([terminal(word) for word in words] for words in sentences)
-        if not len(unseen):
-            return state_marginals(sequences, self._operators)
-        emission = self.mixtures(unseen.names) / (self.tokens * np.maximum(self.share, np.finfo(float).tiny))
-        rules = np.stack([np.zeros(len(unseen), dtype=np.int64), n + np.arange(len(unseen))], axis=1)
-        return state_marginals(sequences, self._operators.with_leaves(rules, emission))
+        # The leaf rules of these words alone: those of the model, and one for each word never seen.
+        distinct, word = np.unique(sequences.terminal, return_inverse=True)
+        emission = self._operators.leaf[distinct[distinct < n]]
+        if len(unseen):
+            share = self.tokens * np.maximum(self.share, np.finfo(float).tiny)
+            emission = np.concatenate([emission, self.mixtures(unseen.names) / share])
+        rules = np.stack([np.zeros(len(distinct), dtype=np.int64), np.arange(len(distinct))], axis=1)
+        operators = self._operators.with_leaf_rules(rules, emission)
+        return state_marginals(replace(sequences, terminal=word), operators)
 
     def states(self, sentences: Iterable[Sequence[str]]) -> list[list[int]]:
         """The state with the largest marginal at every position; an empty sentence has none."""

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from copy import copy
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
+from spectral_latent._compiled import compiled
 from spectral_latent.trees import BoolArray, Forest, IntArray, Rules
 
 __all__ = ["OPEN", "Candidates", "Trellis", "TrellisBuilder"]
@@ -55,7 +54,7 @@ class Trellis(NamedTuple):
     spine: IntArray
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _sizes(ends: IntArray, start: IntArray, leaf: IntArray) -> tuple[int, int]:
     """The edges and roots of the trellises of sequences that lie at ends[s] ... ends[s + 1] - 1."""
     edges, roots = 0, 0
@@ -68,7 +67,7 @@ def _sizes(ends: IntArray, start: IntArray, leaf: IntArray) -> tuple[int, int]:
     return edges, roots
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _fill(
     ends: IntArray, start: IntArray, tag: IntArray, leaf: IntArray, last: IntArray, following: IntArray
 ) -> tuple[IntArray, ...]:
@@ -125,15 +124,6 @@ class TrellisBuilder:
         self.last[rules.unary[:, 1]] = np.arange(len(rules.unary))
         self.following = np.full((n_tags, n_tags), -1)
         self.following[rules.binary[:, 1], rules.binary[:, 2] - n_tags] = np.arange(len(rules.binary))
-
-    def with_leaves(self, tag: IntArray, terminal: IntArray) -> TrellisBuilder:
-        """The same with further leaf rules (R,) after the others, of terminals beyond the others."""
-        extended = copy(self)
-        extended.leaf_tag = np.concatenate([self.leaf_tag, tag])
-        order = np.argsort(terminal, kind="stable")
-        extended.by_terminal = np.concatenate([self.by_terminal, len(self.leaf_tag) + order])
-        extended.terminals = np.concatenate([self.terminals, terminal[order]])
-        return extended
 
     def candidates(self, terminal: IntArray) -> Candidates:
         """All tags that may emit the terminals (N,); at an `OPEN` position, all tags."""

@@ -100,7 +100,7 @@ def test_one_state_scores_are_the_plain_grammars(trees: list[Phrase]) -> None:
     options = ConstituencyOptions(estimator=EstimatorOptions(states=1, smoothing=None))
     model = ConstituencyModel.train(trees, options)
     (grammar,) = model.members
-    plain = ConstituencyModel((grammar.with_operators(grammar.grammar.plain),))
+    plain = ConstituencyModel((grammar.with_operators(grammar.grammar.coarse),))
     for tree in trees[:7]:
         assert plain.score([tree]).sign[0] == 1
 
@@ -136,7 +136,7 @@ def test_trees_in_shards_are_learnt_as_those_in_memory_are(trees: list[Phrase]) 
     for ours, theirs in zip(shards.members, whole.members, strict=True):
         assert ours.labels == theirs.labels and ours.grammar.tags == theirs.grammar.tags
         np.testing.assert_array_equal(ours.grammar.operators.states, theirs.grammar.operators.states)
-        np.testing.assert_array_equal(ours.grammar.plain.leaf, theirs.grammar.plain.leaf)
+        np.testing.assert_array_equal(ours.grammar.coarse.leaf, theirs.grammar.coarse.leaf)
         np.testing.assert_array_equal(ours.grammar.seen, theirs.grammar.seen)
         np.testing.assert_array_equal(ours.grammar.prior, theirs.grammar.prior)
     np.testing.assert_allclose(shards.score(trees[:7]).log, whole.score(trees[:7]).log, rtol=1e-6)
@@ -227,14 +227,11 @@ def test_the_spelling_of_unseen_words_decides_between_tags() -> None:
 def test_charts_are_those_of_operators_for_the_sentence(model: ConstituencyModel) -> None:
     (member,) = model.members
     for words in (AMBIGUOUS, UNSEEN):
-        chart = member.chart(words)
-        assert chart is not None
-        operators, forest = member.grammar.on(chart.read, chart.spans.forest)
-        assert forest.rule[forest.left < 0].max() < len(operators.leaf)
+        chart = member.grammar.chart(words)
+        operators, (forest, _, _) = chart.grammar.latent, chart.spans or pytest.fail("no derivation")
         leaf = operators.rules.leaf[forest.rule[forest.left < 0]]
         np.testing.assert_array_equal(leaf[:, 0], forest.symbol[forest.item[forest.left < 0]])
-        assert len(operators.rules.leaf) == len(np.unique(leaf, axis=0))
-        assert set(leaf[:, 1]) == set(chart.read.terminals)
+        assert set(leaf[:, 1]) == set(chart.grammar.words.word)
         assert model.parses([chart], words, 1) == [model.parse(words)]
 
 

@@ -342,7 +342,7 @@ def raw(path: Path, settings: str, tensors: dict[str, Any], body: bytes = b"") -
     return path
 
 
-GOOD = json.dumps({"format": "spectral_latent", "version": 2, "kind": "toy"})
+GOOD = json.dumps({"format": "spectral_latent", "version": 3, "kind": "toy"})
 
 
 def test_a_file_written_by_hand_loads(tmp_path: Path) -> None:
@@ -361,10 +361,10 @@ def test_a_file_written_by_hand_loads(tmp_path: Path) -> None:
         '"text"',
         "{}",
         '{"format":"spectral_latent"}',
-        '{"format":"spectral_latent","version":3,"kind":"toy"}',
-        '{"format":"spectral_latent","version":2,"kind":"other"}',
-        '{"format":"other","version":2,"kind":"toy"}',
-        '{"format":"spectral_latent","version":"2","kind":"toy"}',
+        '{"format":"spectral_latent","version":2,"kind":"toy"}',
+        '{"format":"spectral_latent","version":3,"kind":"other"}',
+        '{"format":"other","version":3,"kind":"toy"}',
+        '{"format":"spectral_latent","version":"3","kind":"toy"}',
     ],
 )
 def test_settings_of_another_kind_are_refused(text: str, tmp_path: Path) -> None:
