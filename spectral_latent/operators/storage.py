@@ -29,7 +29,6 @@ __all__ = [
     "arrays_of",
     "column_from",
     "load_model",
-    "load_settings",
     "name_of",
     "opened_model",
     "operators_from",
@@ -77,20 +76,38 @@ def save_model(path: str | os.PathLike[str], arrays: Mapping[str, NDArray[Any]],
             part.unlink()
 
 
-def load_model(path: str | os.PathLike[str], kind: str) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
-    """Arrays and settings of a model of the given kind.
+def load_model(path: str | os.PathLike[str], kind: str | None = None) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+    """Read the arrays and settings of a model of the given kind, or of any.
 
     Raises ModelFileError, naming the file and what to do, if the file is missing, cut short, not a model, of another
     kind or of another version.
     """
-    arrays, settings = _read(path, with_arrays=True)
-    if settings.get("kind") != kind:
+    try:
+        with safe_open(path, framework="np") as file:
+            settings = json.loads((file.metadata() or {})[_KEY])
+            names = file.keys()
+            arrays = {name: file.get_tensor(name) for name in names}
+    except FileNotFoundError:
+        raise ModelFileError(f"{path}: no such file") from None
+    except OSError as error:
+        raise ModelFileError(f"{path}: cannot be read ({error})") from None
+    except (SafetensorError, KeyError, ValueError, TypeError, AttributeError, RecursionError) as error:
+        raise ModelFileError(f"{path}: not a model, or cut short ({error}); train it again") from None
+    if not isinstance(settings, dict) or settings.get("format") != FORMAT:
+        raise ModelFileError(f"{path}: not a model of this library")
+    if settings.get("version") != VERSION:
+        raise ModelFileError(
+            f"{path}: format version {settings.get('version')}, but this library reads {VERSION}; train it again"
+        )
+    if kind is not None and settings.get("kind") != kind:
         raise ModelFileError(f"{path}: a {settings.get('kind')} model, where a {kind} model is needed")
     return arrays, settings
 
 
 @contextmanager
-def opened_model(path: str | os.PathLike[str], kind: str) -> Iterator[tuple[dict[str, NDArray[Any]], dict[str, Any]]]:
+def opened_model(
+    path: str | os.PathLike[str], kind: str | None = None
+) -> Iterator[tuple[dict[str, NDArray[Any]], dict[str, Any]]]:
     """What `load_model` gives, to make a model of; what goes wrong on the way is a ModelFileError that names the file.
 
     >>> from tempfile import TemporaryDirectory
@@ -108,34 +125,6 @@ def opened_model(path: str | os.PathLike[str], kind: str) -> Iterator[tuple[dict
         raise ModelFileError(f"{path}: {error}") from None
     except (KeyError, IndexError, TypeError, ValueError, AttributeError, OverflowError) as error:
         raise ModelFileError(f"{path}: the model is damaged ({error}); train it again") from None
-
-
-def load_settings(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """Settings, among them the `kind`, of a model of any kind, without reading its arrays.
-
-    Raises ModelFileError as `load_model` does.
-    """
-    return _read(path, with_arrays=False)[1]
-
-
-def _read(path: str | os.PathLike[str], *, with_arrays: bool) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
-    try:
-        with safe_open(path, framework="np") as file:
-            settings = json.loads((file.metadata() or {})[_KEY])
-            arrays = {name: file.get_tensor(name) for name in (file.keys() if with_arrays else ())}
-    except FileNotFoundError:
-        raise ModelFileError(f"{path}: no such file") from None
-    except OSError as error:
-        raise ModelFileError(f"{path}: cannot be read ({error})") from None
-    except (SafetensorError, KeyError, ValueError, TypeError, AttributeError, RecursionError) as error:
-        raise ModelFileError(f"{path}: not a model, or cut short ({error}); train it again") from None
-    if not isinstance(settings, dict) or settings.get("format") != FORMAT:
-        raise ModelFileError(f"{path}: not a model of this library")
-    if settings.get("version") != VERSION:
-        raise ModelFileError(
-            f"{path}: format version {settings.get('version')}, but this library reads {VERSION}; train it again"
-        )
-    return arrays, settings
 
 
 def arrays_of(prefix: str, operators: ObservableOperators) -> dict[str, NDArray[Any]]:
