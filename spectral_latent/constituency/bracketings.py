@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from spectral_latent._compiled import check_column, check_range
 from spectral_latent.constituency.constituents import Constituents
 from spectral_latent.constituency.phrase import Phrase
 from spectral_latent.grammar.charts import compiled
@@ -40,7 +41,11 @@ def _last_ends(n: int, first: IntArray, end: IntArray) -> IntArray:
 
 @compiled
 def _extended(row: IntArray, phrase: IntArray, i: int, j: int, edges: IntArray, n_edges: int) -> tuple[IntArray, int]:
-    """Append the ways to make (i, j) of a row from i and any phrase after it."""
+    """Append the ways to make (i, j) of a row from i and any phrase after it.
+
+    row, phrase: (n + 1, n + 1) the items over i ... j - 1, or -1.
+    edges: (E, 3), of which the first n_edges are in use.
+    """
     for k in range(i + 1, j):
         if row[i, k] >= 0 and phrase[k, j] >= 0:
             edges = appended(edges, n_edges, 0, row[i, k], phrase[k, j])
@@ -62,6 +67,7 @@ def _build(n: int, first: IntArray, end: IntArray) -> tuple[IntArray, IntArray, 
     for length in range(1, n + 1):
         for i in range(n - length + 1):
             j, before = i + length, n_items
+            # The constituents over i ... j - 1: a word, or a row and what follows it.
             while at < len(first) and end[at] - first[at] == length and first[at] == i:
                 items[n_items], starts[n_items] = at, n_edges
                 if length == 1:
@@ -69,6 +75,7 @@ def _build(n: int, first: IntArray, end: IntArray) -> tuple[IntArray, IntArray, 
                     n_edges += 1
                 edges, n_edges = _extended(row, phrase, i, j, edges, n_edges)
                 n_items, at = n_items + 1, at + 1
+            # Any of them, as what may stand in a row; those over the sentence are its tops.
             if length == n:
                 n_tops = n_items - before
             elif n_items > before:
@@ -77,6 +84,7 @@ def _build(n: int, first: IntArray, end: IntArray) -> tuple[IntArray, IntArray, 
                     edges = appended(edges, n_edges, 0, item, -1)
                     n_edges += 1
                 n_items += 1
+            # A row from i that a longer constituent may begin with.
             if j < last[i]:
                 items[n_items], starts[n_items] = _ROW, n_edges
                 if phrase[i, j] >= 0:
@@ -109,10 +117,19 @@ class Bracketings(NamedTuple):
 
     @staticmethod
     def of(found: Constituents, gain: FloatArray, n: int) -> Bracketings:
-        """Of K constituents, each with its gain (K,), over a sentence of n words.
+        """Build the forest of the trees over a sentence of n words; it has no root if there is no tree.
 
-        The forest has no root if they make up no tree.
+        found: K constituents.
+        gain: (K,) of each.
+        Raises ValueError if the columns differ in length, or if a constituent is not within the words.
         """
+        for name, column in (("first", found.first), ("end", found.end), ("chain", found.chain)):
+            check_column(f"values of `{name}` of constituents", column, (np.size(found.first),), np.int64)
+        check_column("gains of constituents", gain, (len(found.first),), np.float64)
+        check_range("ends of constituents", found.end, 1, n + 1)
+        check_range("chains of constituents", found.chain, 0, np.iinfo(np.int64).max)
+        for at in np.flatnonzero((found.first < 0) | (found.first >= found.end))[:1]:
+            raise ValueError(f"constituent {at} is over the words {found.first[at]} ... {found.end[at] - 1}")
         order = np.lexsort((found.first, found.end - found.first))
         items, starts, edges, n_tops = _build(n, found.first[order], found.end[order])
         n_items, is_part = len(items), items < 0

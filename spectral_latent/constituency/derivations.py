@@ -15,8 +15,8 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
+from spectral_latent._compiled import check_column, check_range, compiled
 from spectral_latent.constituency.conversion import Label
 from spectral_latent.constituency.phrase import Phrase
 from spectral_latent.trees import BoolArray, Forest, IntArray, Rules, ranges
@@ -24,7 +24,6 @@ from spectral_latent.trees import BoolArray, Forest, IntArray, Rules, ranges
 __all__ = ["DerivationBuilder", "PhraseColumns"]
 
 LeafRules = Callable[[IntArray, IntArray], IntArray]
-_compiled = njit(cache=True, nogil=True)
 
 
 class PhraseColumns(NamedTuple):
@@ -64,7 +63,7 @@ class _Grammar(NamedTuple):
     rule: IntArray
 
 
-@_compiled
+@compiled
 def _room(rows: IntArray, size: int) -> IntArray:
     """The rows, moved to twice the room if they are full."""
     if size < len(rows):
@@ -74,7 +73,7 @@ def _room(rows: IntArray, size: int) -> IntArray:
     return larger
 
 
-@_compiled
+@compiled
 def _sorted_rows(found: IntArray, size: int) -> None:
     """Sort the first rows by parent and rule, in place; they are few."""
     for k in range(1, size):
@@ -86,7 +85,7 @@ def _sorted_rows(found: IntArray, size: int) -> None:
         found[at] = row
 
 
-@_compiled
+@compiled
 def _all_derivations(
     columns: tuple[IntArray, IntArray, IntArray, BoolArray],
     of_chain: _Symbols,
@@ -95,9 +94,12 @@ def _all_derivations(
     leaf_start: IntArray,
     leaves: IntArray,
 ) -> tuple[IntArray, IntArray, IntArray]:
-    """Items (I, 2): symbol and end of its edges; edges (E, 3): rule, left, right; of each node, first and last item.
+    """List all items and edges of trees of N nodes.
 
+    columns: chain, label, children of each node, and whether it is a root, (N,) each.
     leaves: (L, 2) symbol and rule of each leaf rule of the words, those of leaf k in rows leaf_start[k] ...
+    Returns items (I, 2): symbol and end of its edges; edges (E, 3): rule, left, right; and the first item of each
+    node and the one after its last (N, 2).
     """
     chain, label, children, is_root = columns
     n = len(chain)
@@ -109,6 +111,7 @@ def _all_derivations(
     for node in range(n):
         m = children[node]
         first = n_items
+        # A word: an item for each of its leaf rules.
         if m == 0:
             for k in range(leaf_start[leaf], leaf_start[leaf + 1]):
                 items, edges = _room(items, n_items), _room(edges, n_edges)
@@ -118,6 +121,7 @@ def _all_derivations(
                 n_items += 1
             leaf += 1
         else:
+            # A phrase: table[a, z] has the first item over the children a ... z - 1, and the one after the last.
             depth -= m
             table = np.zeros((m, m + 1, 2), dtype=np.int64)
             for c in range(m):
@@ -125,6 +129,8 @@ def _all_derivations(
             for width in range(2, m + 1):
                 for a in range(m - width + 1):
                     z = a + width
+                    # Rules whose children are items on both sides of a split, and whose parent is allowed there:
+                    # a symbol of the node's chain over all children, a bar of its label over some.
                     size = 0
                     for q in range(a + 1, z):
                         for x in range(table[a, q, 0], table[a, q, 1]):
@@ -145,6 +151,7 @@ def _all_derivations(
                                         found = _room(found, size)
                                         found[size] = (p, grammar.rule[r], x, y)
                                         size += 1
+                    # Edges of one parent make one item.
                     _sorted_rows(found, size)
                     table[a, z] = (n_items, n_items)
                     for k in range(size):
@@ -168,12 +175,15 @@ def _all_derivations(
 
 
 class DerivationBuilder:
-    """Forests of given trees under one grammar.
+    """Build the forests of given trees under one grammar.
+
+    Raises ValueError if a rule has a symbol without a label.
 
     labels: what each symbol stands for.  rules: of the grammar.  chains: how chains of labels are numbered.
     """
 
     def __init__(self, labels: Sequence[Label], rules: Rules, chains: Sequence[tuple[str, ...]]) -> None:
+        check_range("symbols of rules", np.append(rules.binary, rules.leaf[:, 0]), 0, len(labels))
         self.chains = {chain: number for number, chain in enumerate(chains)}
         of_chain = [-1 if label.bar else self.chains[label.chain] for label in labels]
         names = sorted({label.chain[-1] for label in labels})
@@ -209,11 +219,35 @@ class DerivationBuilder:
         chain, label, children = np.array(nodes, dtype=np.int64).reshape(-1, 3).T
         return PhraseColumns(chain, label, children, np.array(root, dtype=np.int64), words)
 
+    def _check(self, columns: PhraseColumns) -> None:
+        """Raise ValueError unless the columns are trees in post-order, with chains and labels of this grammar."""
+        chain, label, children, root, _ = columns
+        n = np.size(chain)
+        for name, column, size in (
+            ("chains", chain, n),
+            ("labels", label, n),
+            ("numbers of children", children, n),
+            ("roots", root, np.size(root)),
+        ):
+            check_column(f"{name} of trees", column, (size,), np.int64)
+        check_range("chains of trees", chain, -1, len(self.chains))
+        check_range("labels of trees", label, -1, len(self.names))
+        check_range("numbers of children of trees", children, 0, n + 1)
+        # Subtrees that wait for their parents: every node needs its children, and each tree leaves its root alone.
+        waiting = np.cumsum(1 - children)
+        finished = np.searchsorted(root, np.arange(n))  # trees before each node
+        if (np.diff(root, prepend=-1) <= 0).any() or (len(root) and root[-1] != n - 1) or (n and not len(root)):
+            raise ValueError("roots of trees must rise, and the last node must be one")
+        if (waiting <= finished).any() or (waiting[root] != np.arange(1, len(root) + 1)).any():
+            raise ValueError("nodes of trees must come in post-order, each after as many subtrees as it has children")
+
     def forest(self, columns: PhraseColumns, leaf_rules: LeafRules) -> Forest:
-        """One component for each tree; of a tree that the grammar does not derive, an item without edges.
+        """Build a component for each tree; of a tree that the grammar does not derive, an item without edges.
 
         leaf_rules: the row of the leaf rule, or -1, of symbols (n,) over words (n,), numbered as in `columns`.
+        Raises ValueError if the columns are not those of trees.
         """
+        self._check(columns)
         chain = columns.chain[columns.children == 0]
         start, symbol = self.of_chain
         at, word = ranges(start[chain], np.where(chain < 0, start[chain], start[chain + 1]))

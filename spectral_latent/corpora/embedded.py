@@ -16,7 +16,7 @@ from spectral_latent.constituency import ConstituencyOptions, Label, Phrase, Phr
 from spectral_latent.constituency.conversion import phrase_of
 from spectral_latent.corpora.grammars import latent_grammar
 from spectral_latent.grammar import LatentGrammar
-from spectral_latent.inference import collapse, expected_counts, sample_trees
+from spectral_latent.inference import collapse, mean_node_counts, sample_trees
 from spectral_latent.lexicon import Lexicon
 from spectral_latent.trees import SkeletalTrees
 
@@ -181,7 +181,7 @@ def embedded_truth() -> PhraseGrammar:
         (PP (IN of) (NP (NP (DT the) (NN dogs)) (SBAR (WHNP (WDT that)) (VP (VB sing))))))) (. .))
     """
     grammar = latent_grammar(_GRAMMAR)
-    counts = expected_counts(grammar.operators)
+    counts = mean_node_counts(grammar.operators)
     options = ConstituencyOptions()
     return PhraseGrammar(
         options,

@@ -52,7 +52,7 @@ def whatever(operators: ObservableOperators, plain: ObservableOperators) -> Floa
 def _alone(operators: ObservableOperators, forest: Forest, inner: ScaledVectors) -> Weight:
     """c¹ · α of every item."""
     product = (operators.root[forest.symbol] * inner.vectors).sum(axis=1)
-    return Weight.of(product, inner.exponents)
+    return Weight.from_scaled(product, inner.exponents)
 
 
 def _within(values: BoolArray | FloatArray, size: IntArray) -> FloatArray:
@@ -77,7 +77,7 @@ def floored_weights(
     size = 2 * trees.n_leaves - 1
     by_plain = inside(plain, forest)
     least = _alone(plain, forest, by_plain)
-    below_by_plain = Weight.of(by_plain.vectors[:, 0], by_plain.exponents).log
+    below_by_plain = Weight.from_scaled(by_plain.vectors[:, 0], by_plain.exponents).log
     n_rules = len(operators.rules.leaf)
     symbols = np.arange(len(stand_in))
     extended = operators.with_leaves(np.stack([symbols, np.full(len(symbols), -1)], axis=1), stand_in)

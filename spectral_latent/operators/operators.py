@@ -17,9 +17,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from spectral_latent.operators.tensors import Tensor
 from spectral_latent.trees import FloatArray, IntArray, Rules
@@ -54,6 +55,7 @@ class ObservableOperators:
 
     states: (S,) at least 1 each.  root: (S, M).  leaf: (R0, M).  unary: (R1, M, M).  binary: R2 tensors.
     probabilities: whether the basis is that of the states, so that the numbers are probabilities.
+    Raises ValueError if rules, states and arrays do not fit together; `packed` raises it for tensors.
     """
 
     rules: Rules
@@ -64,6 +66,32 @@ class ObservableOperators:
     binary: Sequence[Tensor]
     probabilities: bool = False
 
+    def __post_init__(self) -> None:
+        rules = self.rules
+        n_symbols, m_max = np.shape(self.root) if np.ndim(self.root) == 2 else (0, 0)
+        columns: dict[str, tuple[NDArray[Any], tuple[int, ...], type[np.generic]]] = {
+            "root": (self.root, (n_symbols, m_max), np.float64),
+            "states": (self.states, (n_symbols,), np.int64),
+            "leaf rules": (rules.leaf, (len(rules.leaf), 2), np.int64),
+            "unary rules": (rules.unary, (len(rules.unary), 2), np.int64),
+            "binary rules": (rules.binary, (len(rules.binary), 3), np.int64),
+            "leaf": (self.leaf, (len(rules.leaf), m_max), np.float64),
+            "unary": (self.unary, (len(rules.unary), m_max, m_max), np.float64),
+        }
+        for name, (column, shape, dtype) in columns.items():
+            if column.shape != shape or column.dtype != dtype:
+                raise ValueError(
+                    f"{name} of operators has shape {column.shape} and numbers of {column.dtype}, "
+                    f"where {shape} and {dtype.__name__} are needed"
+                )
+        if len(self.binary) != len(rules.binary):
+            raise ValueError(f"{len(self.binary)} tensors for {len(rules.binary)} binary rules")
+        if ((self.states < 1) | (self.states > m_max)).any():
+            raise ValueError(f"state counts of operators must lie in 1 ... {m_max}, the length of their vectors")
+        for symbols in (rules.leaf[:, 0], rules.unary, rules.binary):
+            if ((symbols < 0) | (symbols >= n_symbols)).any():
+                raise ValueError(f"a rule of operators names a symbol outside 0 ... {n_symbols - 1}")
+
     @property
     def n_symbols(self) -> int:
         """S."""
@@ -71,10 +99,11 @@ class ObservableOperators:
 
     @cached_property
     def packed(self) -> PackedOperators:
-        """The same operators as flat arrays."""
+        """The same operators as flat arrays.  Raises ValueError if a tensor has another shape than its rule."""
         blocks: list[FloatArray] = []
         terms = np.zeros(len(self.binary), dtype=np.int64)
-        for r, tensor in enumerate(self.binary):
+        for r, (tensor, shape) in enumerate(zip(self.binary, self.states[self.rules.binary].tolist(), strict=True)):
+            _check_tensor(tensor, tuple(shape), f"binary rule {r}")
             kept = tensor.compact()
             if kept.dense is None:
                 terms[r] = kept.n_terms
@@ -82,7 +111,7 @@ class ObservableOperators:
             else:
                 blocks.append(kept.dense.ravel())
         offset = np.concatenate([[0], np.cumsum([len(block) for block in blocks], dtype=np.int64)])
-        data = np.concatenate(blocks) if blocks else np.zeros(0)
+        data = np.concatenate(blocks, dtype=np.float64) if blocks else np.zeros(0)
         tables = (self.rules.binary, self.rules.unary, self.rules.leaf)
         return PackedOperators(self.states, self.root, self.leaf, self.unary, *tables, offset, terms, data)
 
@@ -147,3 +176,13 @@ class ObservableOperators:
             for tensor, (a, b, c) in zip(self.binary, self.rules.binary, strict=True)
         ]
         return ObservableOperators(self.rules, self.states, root, leaf, unary, binary)
+
+
+def _check_tensor(tensor: Tensor, shape: tuple[int, ...], where: str) -> None:
+    """Raise ValueError unless factors and dense part of a tensor have this shape (m_a, m_b, m_c)."""
+    factors = (tensor.first.shape, tensor.second.shape, tensor.third.shape)
+    wanted = tuple((tensor.n_terms, size) for size in shape)
+    if factors != wanted:
+        raise ValueError(f"the tensor of {where} has factors of shapes {factors}, where {wanted} are needed")
+    if tensor.dense is not None and tensor.dense.shape != shape:
+        raise ValueError(f"the tensor of {where} has shape {tensor.dense.shape}, where {shape} is needed")

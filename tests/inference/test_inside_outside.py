@@ -139,7 +139,7 @@ def test_the_sign_of_a_negative_weight_is_kept() -> None:
 
 
 def test_weight_of_any_magnitude_keeps_its_sign_and_its_logarithm() -> None:
-    weight = Weight.of(np.array([0.5, -0.75, 0.0, 1.0]), np.array([-(10**6), 10**6, 5, 0]))
+    weight = Weight.from_scaled(np.array([0.5, -0.75, 0.0, 1.0]), np.array([-(10**6), 10**6, 5, 0]))
     assert weight.sign.tolist() == [1, -1, 0, 1]
     assert weight.log[:2] == pytest.approx(
         [math.log(0.5) - 10**6 * math.log(2), math.log(0.75) + 10**6 * math.log(2)], rel=1e-14
