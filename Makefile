@@ -16,10 +16,9 @@ test: $(INSTALLED)
 # setting, so that a cache of its own is needed.
 test-bounds: $(INSTALLED)
 	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$(abspath $(VENV))/numba-boundscheck $(BIN)/python -m pytest -m 'not corpus' \
-	  tests/test_boundary.py tests/inference/test_boundary.py tests/inference/test_edges.py \
-	  tests/inference/test_decoding.py tests/estimation/test_simplex.py tests/constituency/test_bracketings.py \
-	  tests/constituency/test_derivations.py tests/sequence/test_forests.py tests/dependency/test_forests.py \
-	  tests/reranking/test_perceptron.py
+	  tests/test_boundary.py tests/inference/test_boundary.py tests/estimation/test_simplex.py \
+	  tests/constituency/test_bracketings.py tests/constituency/test_derivations.py tests/sequence/test_forests.py \
+	  tests/dependency/test_forests.py tests/reranking/test_perceptron.py
 
 lint: $(INSTALLED)
 	$(BIN)/ruff check

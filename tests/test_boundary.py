@@ -231,7 +231,7 @@ def test_derivations_of_trees(columns: dict[str, Any]) -> None:
 def test_derivations_need_labels_of_all_symbols() -> None:
     labels = derivation_case().labels
     rules = Rules(np.array([[3, 0]]), np.empty((0, 2), dtype=np.int64), np.array([[1, 0, 9]]))
-    with pytest.raises(ValueError, match="symbols of rules must lie in 0 ... 2, and number 2 is 9"):
+    with pytest.raises(ValueError, match=r"symbols of rules must lie in 0 ... 2, and number 2 is 9"):
         DerivationBuilder(labels, rules, [("A",), ("S",)])
 
 
@@ -263,5 +263,5 @@ def test_features_outside_their_matrix_are_refused() -> None:
 def test_starts_begin_with_zero_and_never_fall() -> None:
     check_starts("starts", np.array([0, 0, 2]), 2)
     for wrong in ([], [1, 2], [0, 2, 1], [0, 3], [0, 3, 2]):
-        with pytest.raises(ValueError, match="starts must begin with 0|starts have shape"):
+        with pytest.raises(ValueError, match=r"starts must begin with 0|starts have shape"):
             check_starts("starts", np.array(wrong, dtype=np.int64), 2)

@@ -351,7 +351,7 @@ def test_the_message_names_item_and_edge(name: str, at: int, value: int, message
 
 def test_no_edge_leads_into_another_component() -> None:
     operators, forest = small()
-    with pytest.raises(ValueError, match="edge 2 of item 2 .* item of its component"):
+    with pytest.raises(ValueError, match=r"edge 2 of item 2 .* item of its component"):
         inside(operators, forest._replace(root=np.array([1, 2]), component=np.array([0, 1])))
 
 
