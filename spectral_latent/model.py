@@ -20,10 +20,11 @@ from spectral_latent.estimation import (
     EstimatorOptions,
     FeatureColumns,
     Listener,
-    TrainingData,
+    Shard,
+    Treebank,
     estimate,
+    hash_columns,
     inside_templates,
-    joint,
     outside_templates,
     silent,
 )
@@ -75,13 +76,13 @@ def neighbourhoods(trees: SkeletalTrees) -> tuple[dict[str, IntArray], dict[str,
     """
     last = trees.follow(np.where(trees.right >= 0, trees.right, trees.left))
     sibling = np.where(trees.is_right_child, trees.left[trees.parent], trees.right[trees.parent])
-    rule = joint(trees.rule, trees.is_leaf + 2 * trees.is_unary)
+    rule = hash_columns(trees.rule, trees.is_leaf + 2 * trees.is_unary)
     leaves = trees.terminal[trees.is_leaf]
     n_before = np.cumsum(trees.is_leaf)[last]  # leaves of all trees up to the last below the node
     opens, ends = trees.first_leaf == 0, last == last[trees.root][trees.tree]
     inner = {"first": trees.terminal[trees.follow(trees.left)], "last": trees.terminal[last]}
     outer = {
-        "sibling": np.where((trees.parent < 0) | (sibling < 0), -1, joint(rule[sibling], trees.is_right_child)),
+        "sibling": np.where((trees.parent < 0) | (sibling < 0), -1, hash_columns(rule[sibling], trees.is_right_child)),
         "before": np.where(opens, -1, leaves[n_before - trees.n_leaves - 1]),
         "after": np.where(ends, -1, leaves[np.minimum(n_before, len(leaves) - 1)]),
     }
@@ -155,8 +156,8 @@ class LatentTreeModel:
             inner[f"given: {name}"] = np.where(is_node | (trees.left < 0), column, column[trees.left])
         for name, feature in (outside_features or {}).items():
             outer[f"given: {name}"] = _column(name, feature, graphs, read, is_node)[owner]
-        data = TrainingData(trees, FeatureColumns.of(inner, outer))
-        operators = estimate(data, options, jobs=jobs, listener=listener)
+        treebank = Treebank.of([Shard.of(trees, FeatureColumns.of(inner, outer))], jobs=jobs)
+        operators = estimate(treebank, options, jobs=jobs, listener=listener).operators
         return LatentTreeModel(options, read.symbols, read.terminals, operators)
 
     def forest(self, graphs: Iterable[nx.DiGraph]) -> tuple[GraphTrees, Forest]:

@@ -24,7 +24,7 @@ from spectral_latent.dependency import Attachment, DependencySentence
 from spectral_latent.dependency import Label as ArcLabel
 from spectral_latent.dependency.conversion import skeletal_trees
 from spectral_latent.dependency.forests import ArcForest, arc_marginals, headed, k_best_heads, maximum_heads, projective
-from spectral_latent.estimation.simplex import anchors, convex_weights
+from spectral_latent.estimation import anchors, convex_weights
 from spectral_latent.inference import check_forest
 from spectral_latent.operators import ObservableOperators, Tensor
 from spectral_latent.reranking.tables import FeatureTable

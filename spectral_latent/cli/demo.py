@@ -50,15 +50,13 @@ def demo(quiet: bool) -> None:
 
 def _learnt(trees: Sequence[Phrase]) -> tuple[list[ConstituencyModel], list[str]]:
     """The plain and the spectral model, and the CPU seconds from trees to each."""
-    from spectral_latent.constituency import ConstituencyModel, ConstituencyOptions, Treebank
-    from spectral_latent.estimation import estimate
+    from spectral_latent.constituency import ConstituencyModel, ConstituencyOptions, read_treebank
 
     start = time.process_time()
-    treebank = Treebank.of(trees, ConstituencyOptions())
-    plain = time.process_time() - start
-    found = (treebank.grammar.plain, estimate(treebank.grammar.data))
-    models = [ConstituencyModel((treebank.with_operators(operators),)) for operators in found]
-    return models, [f"{plain:.1f}", f"{time.process_time() - start:.1f}"]
+    (training,) = read_treebank(trees, [ConstituencyOptions()])
+    coarse = time.process_time() - start
+    models = [ConstituencyModel((grammar,)) for grammar in (training.coarse, training.estimate())]
+    return models, [f"{coarse:.1f}", f"{time.process_time() - start:.1f}"]
 
 
 def _mean_logs(models: Sequence[ConstituencyModel], trees: Sequence[Phrase]) -> FloatArray:

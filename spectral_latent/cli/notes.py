@@ -29,9 +29,6 @@ class Notes(NamedTuple):
 
     def tell(self, progress: Progress) -> None:
         """Print where an estimator is."""
-        if progress.log_likelihood is not None:
-            log = f"log-likelihood {progress.log_likelihood:.1f}"
-            self.say(f"{progress.stage} {progress.done}/{progress.total}: {log}")
         if progress.lowered:
             self.say(f"{len(progress.lowered)} symbols keep fewer states than their nodes would support")
         if progress.score is not None:

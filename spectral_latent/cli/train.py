@@ -157,7 +157,7 @@ def constituency(
     Traces, function labels and unlabelled top brackets are removed from the trees first.  MODEL is written when
     training has succeeded, whole or not at all.
     """
-    from spectral_latent.constituency import ConstituencyModel, ConstituencyOptions, Treebank, preset
+    from spectral_latent.constituency import ConstituencyModel, ConstituencyOptions, preset, read_treebank
     from spectral_latent.evaluation import with_chosen_states
 
     if held_out and training.estimator != "spectral":
@@ -169,7 +169,9 @@ def constituency(
     options = ConstituencyOptions(estimator=training.options)
     jobs, listener = training.jobs, training.notes.tell
     if held_out:
-        model = with_chosen_states(Treebank.of(trees, options), treebank(held_out), jobs=jobs, listener=listener)
+        model = with_chosen_states(
+            read_treebank(trees, [options], jobs=jobs)[0], treebank(held_out), jobs=jobs, listener=listener
+        )
     else:
         settings = [
             replace(own, estimator=replace(own.estimator, seed=training.seed))

@@ -6,7 +6,7 @@ from spectral_latent.constituency.model import FALLBACK, ConstituencyModel, Pars
 from spectral_latent.constituency.phrase import Phrase
 from spectral_latent.constituency.phrase_grammar import ConstituencyOptions, PhraseGrammar
 from spectral_latent.constituency.presets import preset
-from spectral_latent.constituency.treebank import Treebank
+from spectral_latent.constituency.treebank import PhraseTraining, read_treebank
 
 __all__ = [
     "FALLBACK",
@@ -17,8 +17,9 @@ __all__ = [
     "Parse",
     "Phrase",
     "PhraseGrammar",
-    "Treebank",
+    "PhraseTraining",
     "base_label",
     "clean",
     "preset",
+    "read_treebank",
 ]

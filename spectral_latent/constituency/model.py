@@ -14,7 +14,7 @@ from spectral_latent.constituency.bracketings import Bracketings
 from spectral_latent.constituency.constituents import Constituents, Gains
 from spectral_latent.constituency.phrase import Phrase
 from spectral_latent.constituency.phrase_grammar import Chart, ConstituencyOptions, PhraseGrammar
-from spectral_latent.constituency.treebank import cleaned, read_treebanks
+from spectral_latent.constituency.treebank import cleaned, read_treebank
 from spectral_latent.estimation import Listener, silent
 from spectral_latent.grammar.batches import answers
 from spectral_latent.inference import Weight
@@ -69,23 +69,21 @@ class ConstituencyModel:
         *,
         jobs: int | None = 1,
         listener: Listener = silent,
-        shard_nodes: int = 1 << 21,
     ) -> ConstituencyModel:
         """Learn from treebank trees, which are read once and cleaned first.
 
         options: of the one grammar, or of each of several; see `presets`.
         jobs: processes; None for as many as the engine has that `joblib.parallel_config` names.  A cluster that it
         names, such as Dask, takes part whatever the number.  The result is the same.
-        shard_nodes: a treebank of more nodes of binary trees does not stay in memory, but lies in temporary files of
-        about so many each, where all workers must be able to read them.
+        A large treebank does not stay in memory, but lies in temporary files, which all workers must be able to read.
         Raises EstimationError if a tree holds no word, or there is no tree.
         """
         given = ConstituencyOptions() if options is None else options
         several = [given] if isinstance(given, ConstituencyOptions) else given
         return ConstituencyModel(
             tuple(
-                PhraseGrammar(bank.options, bank.labels, bank.grammar.estimate(jobs=jobs, listener=listener))
-                for bank in read_treebanks(phrases, several, shard_nodes=shard_nodes, jobs=jobs)
+                training.estimate(jobs=jobs, listener=listener)
+                for training in read_treebank(phrases, several, jobs=jobs)
             )
         )
 

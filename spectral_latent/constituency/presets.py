@@ -18,8 +18,10 @@ PresetName = Literal["fast", "accurate"]
 
 def _grammar(states: int, iterations: int, rank: int, binarisation: Binarisation) -> ConstituencyOptions:
     """Clusters on spectral projections, then a few smoothed EM iterations; tensors of few terms."""
-    estimator = EstimatorOptions("hybrid", states=states, smoothing=5.0, iterations=iterations, substates=0.1)
-    return ConstituencyOptions(estimator=estimator, beam=1e-3, threshold=2e-4, rank=rank, binarisation=binarisation)
+    estimator = EstimatorOptions(
+        "hybrid", states=states, smoothing=5.0, iterations=iterations, state_smoothing=0.1, rank=rank
+    )
+    return ConstituencyOptions(estimator=estimator, beam=1e-3, threshold=2e-4, binarisation=binarisation)
 
 
 def preset(name: PresetName) -> tuple[ConstituencyOptions, ...]:

@@ -1,133 +1,119 @@
-"""Phrases made ready for estimation: read once, made binary in every way asked for, in shards where they are many."""
+"""Phrases made ready for estimation: read once, made binary in every way asked for, in shards."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 
 from spectral_latent.constituency.cleaning import clean
-from spectral_latent.constituency.conversion import Binarisation, Label, TreeColumns, skeletal_trees, tag_numbers
+from spectral_latent.constituency.conversion import Binarisation, TreeColumns, skeletal_trees, tag_numbers
 from spectral_latent.constituency.features import FeatureSet, constituency_features
 from spectral_latent.constituency.phrase import Phrase
 from spectral_latent.constituency.phrase_grammar import ConstituencyOptions, PhraseGrammar
-from spectral_latent.estimation import EstimationError, Shard, StoredShards, Tally, tally_of
-from spectral_latent.grammar import GrammarData, spelling_of
-from spectral_latent.lexicon import Lexicon
-from spectral_latent.operators import ObservableOperators
+from spectral_latent.estimation import (
+    SHARD_NODES,
+    ColumnStore,
+    EstimationError,
+    Listener,
+    Shard,
+    Treebank,
+    TreebankCounts,
+    silent,
+)
+from spectral_latent.grammar import GrammarTraining, spelling_of
+from spectral_latent.lexicon import Lexicon, WordCounts
 from spectral_latent.trees import Vocabulary
 
-__all__ = ["Treebank", "cleaned", "read_treebanks"]
+__all__ = ["PhraseTraining", "cleaned", "read_treebank"]
 
 
 @dataclass(frozen=True, eq=False)
-class Treebank:
-    """Phrases made ready for estimation: what every grammar learnt from them shares.
+class PhraseTraining:
+    """A treebank made ready for estimation, and the grammar of phrases that it makes without latent states."""
 
-    labels: what each symbol stands for.
-    """
+    coarse: PhraseGrammar
+    treebank: Treebank
 
-    options: ConstituencyOptions
-    labels: list[Label]
-    grammar: GrammarData
-
-    @staticmethod
-    def of(phrases: Iterable[Phrase], options: ConstituencyOptions) -> Treebank:
-        """Clean and binarise phrases, name their features, count their rules; all in memory.
-
-        Raises EstimationError if a phrase holds no word, or there is none.
-        """
-        return read_treebanks(phrases, [options])[0]
-
-    def with_operators(self, operators: ObservableOperators) -> PhraseGrammar:
-        """The grammar with these latent operators."""
-        return PhraseGrammar(self.options, self.labels, self.grammar.grammar(operators))
-
-
-class _Read(NamedTuple):
-    """A treebank as it was read: what its symbols stand for, its trees, and their counts."""
-
-    labels: list[Label]
-    trees: Shard | StoredShards
-    tally: Tally
+    def estimate(self, *, jobs: int | None = 1, listener: Listener = silent) -> PhraseGrammar:
+        """Estimate the latent grammar by the estimator of the options; `jobs` processes give the same result."""
+        grammar = GrammarTraining(self.coarse.grammar, self.treebank).estimate(jobs=jobs, listener=listener)
+        return self.coarse.with_operators(grammar.operators)
 
 
 class _Reading:
-    """A treebank under one binarisation and one set of features, while it is read.
+    """A treebank under one binarisation and one set of features, while it is read."""
 
-    shard_nodes: where it has more nodes, those so far go to a file; None to keep all in memory.
-    """
-
-    def __init__(
-        self, binarisation: Binarisation, features: FeatureSet, terminals: Vocabulary[str], shard_nodes: int | None
-    ) -> None:
-        self.binarisation, self.features, self.shard_nodes = binarisation, features, shard_nodes
+    def __init__(self, binarisation: Binarisation, features: FeatureSet, terminals: Vocabulary[str]) -> None:
+        self.binarisation = binarisation
+        self.features = features
         self.columns = TreeColumns(Vocabulary(), terminals)
         self.last_names = Vocabulary[str]()
-        self.stored: StoredShards | None = None
+        self.store = ColumnStore()
+        self.words: list[WordCounts] = []
 
     def add(self, phrase: Phrase) -> None:
-        """Append a cleaned phrase."""
+        """Append a cleaned phrase; a full shard is closed."""
         skeletal_trees([phrase], self.binarisation, self.columns)
-        if self.shard_nodes is not None and len(self.columns.symbol) > self.shard_nodes:
-            self.stored = self.stored or StoredShards()
-            self.stored.append(self._taken())
+        if len(self.columns.symbol) >= SHARD_NODES:
+            self.close_shard()
 
-    def _taken(self) -> Shard:
-        """The trees since the last shard; what their features mean is the same in all shards."""
+    def close_shard(self) -> None:
+        """Make a shard of the trees since the last one, if there are any; features mean the same in all shards."""
+        if not len(self.columns.symbol):
+            return
         trees, head_is_right = self.columns.taken()
         ends = np.array([self.last_names.add(label.chain[-1]) for label in self.columns.symbols], dtype=np.int64)
-        return Shard(trees, constituency_features(trees, head_is_right, ends, self.features))
+        leaf = trees.is_leaf
+        self.words.append(WordCounts.of(trees.symbol[leaf], trees.terminal[leaf], trees.first_leaf[leaf] == 0))
+        features = constituency_features(trees, head_is_right, ends, self.features)
+        self.store.append(Shard.of(trees, features).columns)
 
-    def read(self, jobs: int | None) -> _Read:
-        """The treebank, when all is read."""
-        labels = self.columns.symbols.names
-        if self.stored is None:
-            shard = self._taken()
-            return _Read(labels, shard, Tally.of(shard.trees))
-        if len(self.columns.symbol):
-            self.stored.append(self._taken())
-        return _Read(labels, self.stored, tally_of(self.stored, jobs))
+    @property
+    def shards(self) -> list[Shard]:
+        """The shards that are closed."""
+        return [Shard(columns) for columns in self.store]
 
 
-def read_treebanks(
-    phrases: Iterable[Phrase],
-    options: Sequence[ConstituencyOptions],
-    *,
-    shard_nodes: int | None = None,
-    jobs: int | None = 1,
-) -> list[Treebank]:
-    """The treebank of each of several grammars, from phrases that are read and cleaned once.
+def read_treebank(
+    phrases: Iterable[Phrase], options: Sequence[ConstituencyOptions], *, jobs: int | None = 1
+) -> list[PhraseTraining]:
+    """Make the treebank of each of several grammars, from phrases that are read and cleaned once.
 
-    Those of one binarisation and one set of features share trees, and all of them what spelling tells.
-    shard_nodes: a treebank of more nodes lies in files of about so many each; None to keep all in memory.
+    Grammars of one binarisation and one set of features share trees, and all of them what spelling tells.
     Raises EstimationError if a phrase holds no word, or there is none.
     """
-    terminals, kinds = Vocabulary[str](), [(own.binarisation, own.features) for own in options]
-    readings = {kind: _Reading(*kind, terminals, shard_nodes) for kind in kinds}
+    terminals = Vocabulary[str]()
+    kinds = [(one.binarisation, one.features) for one in options]
+    readings = {kind: _Reading(*kind, terminals) for kind in kinds}
     for phrase in cleaned(phrases):
         for reading in readings.values():
             reading.add(phrase)
     if not len(terminals):
         raise EstimationError("no trees to learn from")
-    found = {kind: reading.read(jobs) for kind, reading in readings.items()}
-    labels, _, tally = found[kinds[0]]
-    tags = sorted({labels[symbol].chain[-1] for symbol in np.unique(tally.rules.leaf[:, 0]).tolist()})
-    spelling = spelling_of(terminals.names, tally, tag_numbers(labels, tags), len(tags))
-    lexicons = {kind: Lexicon(terminals.names, kind, spelling) for kind in {own.lexicon for own in options}}
-    treebanks = []
-    for own, kind in zip(options, kinds, strict=True):
-        labels, trees, tally = found[kind]
-        family = tag_numbers(labels, tags)
-        data = GrammarData.over(trees, tally, lexicons[own.lexicon], tags, family, own)
-        treebanks.append(Treebank(own, labels, data))
-    return treebanks
+    for reading in readings.values():
+        reading.close_shard()
+    first = readings[kinds[0]]
+    labels = first.columns.symbols.names
+    words = WordCounts.total(first.words)
+    tags = sorted({labels[symbol].chain[-1] for symbol in np.unique(words.symbol).tolist()})
+    spelling = spelling_of(terminals.names, words, tag_numbers(labels, tags), len(tags))
+    lexicons = {one.lexicon: Lexicon(terminals.names, one.lexicon, spelling) for one in options}
+    counts = {kind: TreebankCounts.of_shards(reading.shards, jobs) for kind, reading in readings.items()}
+    found = []
+    for one, kind in zip(options, kinds, strict=True):
+        labels = readings[kind].columns.symbols.names
+        lexicon = lexicons[one.lexicon]
+        training = GrammarTraining.of(
+            readings[kind].shards, counts[kind], lexicon, tags, tag_numbers(labels, tags), one
+        )
+        found.append(PhraseTraining(PhraseGrammar(one, labels, training.coarse), training.treebank))
+    return found
 
 
 def cleaned(phrases: Iterable[Phrase]) -> Iterable[Phrase]:
-    """The phrases cleaned; EstimationError at one that holds no word."""
+    """Clean phrases; raises EstimationError at one that holds no word."""
     for number, phrase in enumerate(phrases, start=1):
         without_traces = clean(phrase)
         if without_traces is None:

@@ -24,7 +24,7 @@ from typing import NamedTuple
 import numpy as np
 
 from spectral_latent.constituency.conversion import Label
-from spectral_latent.operators import ObservableOperators, Tensor
+from spectral_latent.operators import ObservableOperators, Tensor, Tensors
 from spectral_latent.trees import FloatArray, Rules, Vocabulary
 
 __all__ = ["LatentGrammar", "latent_grammar"]
@@ -147,7 +147,7 @@ def _operators(
         root,
         leaf=np.array([emissions[rule] for rule in leaf]),
         unary=np.empty((0, states.max(), states.max())),
-        binary=[Tensor.of_dense(tensors[rule]) for rule in binary],
+        binary=Tensors.of(Tensor.of_dense(tensors[rule]) for rule in binary),
         probabilities=True,
     )
 

@@ -3,7 +3,7 @@
 from spectral_latent.dependency.arc_features import TaggedTree
 from spectral_latent.dependency.conversion import Attachment, Label
 from spectral_latent.dependency.embeddings import cca_embeddings, dependency_bigrams
-from spectral_latent.dependency.model import DependencyBank, DependencyModel, DependencyOptions, DependencyParse
+from spectral_latent.dependency.model import DependencyModel, DependencyOptions, DependencyParse, DependencyTraining
 from spectral_latent.dependency.observable import corrected_operators, paper_operators
 from spectral_latent.dependency.observations import Observations
 from spectral_latent.dependency.relations import RelationModel, RelationOptions
@@ -11,11 +11,11 @@ from spectral_latent.dependency.sentence import DependencySentence
 
 __all__ = [
     "Attachment",
-    "DependencyBank",
     "DependencyModel",
     "DependencyOptions",
     "DependencyParse",
     "DependencySentence",
+    "DependencyTraining",
     "Label",
     "Observations",
     "RelationModel",

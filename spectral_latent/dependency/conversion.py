@@ -155,9 +155,11 @@ def skeletal_trees(
     tags: Iterable[Sequence[str]],
     attachment: Attachment,
     labels: Vocabulary[Label],
+    first: int = 1,
 ) -> DependencyTrees:
-    """The s-trees of sentences with their heads' tags; new labels are entered.
+    """Convert sentences with their heads' tags to s-trees; new labels are entered.
 
+    first: the number of the first sentence, for messages.
     Raises EstimationError for a sentence without heads, or whose heads are not one tree.
 
     >>> labels, words = Vocabulary[Label](), DependencySentence.of(["big", "dogs", "bark"])._replace(heads=(2, 3, 0))
@@ -169,7 +171,7 @@ def skeletal_trees(
     """
     sentences = list(sentences)
     tags = list(tags)
-    for number, sentence in enumerate(sentences, start=1):
+    for number, sentence in enumerate(sentences, start=first):
         _require_tree(sentence, number)
     if [len(row) for row in tags] != [len(sentence.forms) for sentence in sentences]:
         raise EstimationError("there must be one tag for each word of each sentence")
@@ -180,9 +182,9 @@ def skeletal_trees(
     names = Vocabulary[str]()
     tag = np.array([names.add(name) for of_sentence in tags for name in of_sentence], dtype=np.int64)
     kind = role + len(_ROLES) * (tag[word] if attachment.refined else 0)
-    kinds, first, which = np.unique(kind, return_index=True, return_inverse=True)
+    kinds, begins, which = np.unique(kind, return_index=True, return_inverse=True)
     number_of = np.zeros(len(kinds), dtype=np.int64)
-    for k in np.argsort(first):
+    for k in np.argsort(begins):
         name, at = divmod(int(kinds[k]), len(_ROLES))
         number_of[k] = labels.add(Label(names.names[name] if attachment.refined else "", _ROLES[at]))
     terminal = np.where(left < 0, word, -1)

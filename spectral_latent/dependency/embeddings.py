@@ -25,9 +25,9 @@ from scipy import sparse
 from scipy.linalg import orth
 
 from spectral_latent.dependency.observations import Observations
-from spectral_latent.estimation import FeatureColumns, svd_of, truncated_svd
+from spectral_latent.estimation import truncated_svd
 from spectral_latent.sequence import Sequences
-from spectral_latent.trees import FloatArray
+from spectral_latent.trees import FloatArray, IntArray
 
 __all__ = ["cca_embeddings", "dependency_bigrams"]
 
@@ -47,7 +47,7 @@ def dependency_bigrams(observations: Observations, k: int) -> FloatArray:
     ((4, 3), True)
     """
     _at_least_one(k=k)
-    u, sigma, _ = svd_of(observations.neighbours, observations.neighbours.toarray, k, seed=0)
+    u, sigma, _ = truncated_svd(observations.neighbours, k)
     return _worth_having(u, sigma)
 
 
@@ -85,10 +85,10 @@ def cca_embeddings(
     word = np.where(sequences.terminal < 0, n_words, sequences.terminal)
     distances = range(1, window + 1)
     before, after = (np.stack([sequences.shifted(word, side * d) for d in distances], axis=1) for side in (-1, 1))
-    indicators, left, right = (FeatureColumns.one_hot(x, smoothing) for x in (word[:, None], before, after))
+    indicators, left, right = (_indicators(x, smoothing) for x in (word[:, None], before, after))
     if steps == 1:
         contexts = sparse.csr_array(sparse.hstack([left, right], format="csr"))
-        u, sigma, _ = truncated_svd(indicators, contexts, k)
+        u, sigma, _ = truncated_svd(_covariance(indicators, contexts), k)
         directions = _worth_having(u, sigma)
     else:
         directions = _two_step(indicators, left, right, k)
@@ -98,9 +98,27 @@ def cca_embeddings(
     return rows[:n_words]
 
 
+def _indicators(columns: IntArray, smoothing: float) -> sparse.csr_array:
+    """The scaled indicators (n, d) of the values in columns (n, h); see this module."""
+    n, width = columns.shape
+    indices, values, size = np.empty((n, width), dtype=np.int64), np.empty((n, width)), 0
+    for place in range(width):
+        _, which, count = np.unique(columns[:, place], return_inverse=True, return_counts=True)
+        indices[:, place] = size + which
+        values[:, place] = np.sqrt(n / (count + smoothing))[which]
+        size += len(count)
+    starts = np.arange(0, n * width + 1, width)
+    return sparse.csr_array((values.ravel(), indices.ravel(), starts), shape=(n, size))
+
+
+def _covariance(left: sparse.csr_array, right: sparse.csr_array) -> sparse.csr_array:
+    """The mean of the products of rows (n, d) and (n, d')."""
+    return sparse.csr_array((left.T @ right) / left.shape[0])
+
+
 def _two_step(word: sparse.csr_array, left: sparse.csr_array, right: sparse.csr_array, k: int) -> FloatArray:
     """The canonical directions (d, k) of words with what their contexts have in common."""
-    to_left, correlation, to_right = truncated_svd(left, right, k)
+    to_left, correlation, to_right = truncated_svd(_covariance(left, right), k)
     parts = (side @ _worth_having(u, correlation) for side, u in ((left, to_left), (right, to_right)))
     u, sigma, _ = np.linalg.svd(word.T @ orth(np.hstack(list(parts))), full_matrices=False)
     return _worth_having(u[:, :k], sigma[:k])

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from spectral_latent.dependency.conversion import DependencyTrees
-from spectral_latent.estimation import FeatureColumns, inside_templates, joint, outside_templates
+from spectral_latent.estimation import FeatureColumns, hash_columns, inside_templates, outside_templates
 from spectral_latent.trees import IntArray
 
 __all__ = ["dependency_features"]
@@ -50,7 +50,7 @@ def dependency_features(converted: DependencyTrees, tag: IntArray, word: IntArra
 
     inner = {
         "head": word[head],
-        "dependant-tag": joint(_at(tag, dependant), is_right),
+        "dependant-tag": hash_columns(_at(tag, dependant), is_right),
         "dependant": _at(word, dependant),
         "first-tag": tag[order[first]],
         "last-tag": tag[order[last]],
@@ -58,14 +58,14 @@ def dependency_features(converted: DependencyTrees, tag: IntArray, word: IntArra
         "last": word[order[last]],
     }
     outer = {
-        "governor-tag": joint(_at(tag, governor), side),
+        "governor-tag": hash_columns(_at(tag, governor), side),
         "governor": _at(word, governor),
-        "sibling-tag": joint(_at(tag, _at(head, sibling)), side),
+        "sibling-tag": hash_columns(_at(tag, _at(head, sibling)), side),
         "before-tag": _at(tag, before),
         "after-tag": _at(tag, after),
         "before": _at(word, before),
         "after": _at(word, after),
-        "distance": joint(distance, side),
+        "distance": hash_columns(distance, side),
     }
     worded = converted.over(word)
     return FeatureColumns.of(inside_templates(worded) | inner, outside_templates(worded) | outer)

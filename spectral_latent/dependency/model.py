@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain
 from typing import Any, Literal, NamedTuple, get_args
@@ -24,15 +24,24 @@ from spectral_latent.dependency.features import dependency_features
 from spectral_latent.dependency.forests import ArcMarginals, arc_marginals, headed, k_best_heads, maximum_heads
 from spectral_latent.dependency.relations import RelationModel
 from spectral_latent.dependency.sentence import DependencySentence
-from spectral_latent.estimation import EstimationError, Listener, RuleCounts, silent
-from spectral_latent.grammar import GrammarData, GrammarOptions, LatentGrammar
+from spectral_latent.estimation import (
+    SHARD_NODES,
+    ColumnStore,
+    EstimationError,
+    Listener,
+    Shard,
+    Treebank,
+    TreebankCounts,
+    silent,
+)
+from spectral_latent.grammar import GrammarOptions, GrammarTraining, LatentGrammar, spelling_of
 from spectral_latent.grammar.batches import answers
 from spectral_latent.inference import Weight
-from spectral_latent.lexicon import LexiconOptions
-from spectral_latent.operators import ObservableOperators, opened_model, options_from, save_model
-from spectral_latent.trees import BoolArray, FloatArray, IntArray, SkeletalTrees, Vocabulary
+from spectral_latent.lexicon import Lexicon, LexiconOptions, WordCounts
+from spectral_latent.operators import RuleTable, opened_model, options_from, save_model
+from spectral_latent.trees import BoolArray, FloatArray, IntArray, Rules, Vocabulary
 
-__all__ = ["DependencyBank", "DependencyModel", "DependencyOptions", "DependencyParse", "Trees"]
+__all__ = ["DependencyModel", "DependencyOptions", "DependencyParse", "DependencyTraining", "Trees"]
 
 Column = Literal["forms", "upos", "xpos"]
 Trees = Literal["projective", "any"]
@@ -74,50 +83,92 @@ class DependencyParse(NamedTuple):
     is_fallback: bool = False
 
 
+class _Reading:
+    """A treebank of dependency trees, while it is read."""
+
+    def __init__(self, options: DependencyOptions) -> None:
+        self.options = options
+        self.labels = Vocabulary[Label]()
+        self.forms = Vocabulary[str]()
+        self.kinds = Vocabulary[str]()
+        self.store = ColumnStore()
+        self.words: list[WordCounts] = []
+        self.n_read = 0
+        self._batch: list[DependencySentence] = []
+        self._n_nodes = 0
+
+    def add(self, sentence: DependencySentence) -> None:
+        """Append a sentence; a full shard is closed."""
+        self._batch.append(sentence)
+        self._n_nodes += 2 * len(sentence.forms)
+        if self._n_nodes >= SHARD_NODES:
+            self.close_shard()
+
+    def close_shard(self) -> None:
+        """Make a shard of the sentences since the last one, if there are any; features mean the same in all shards."""
+        if not self._batch:
+            return
+        options = self.options
+        tags = [_tags(sentence, options) for sentence in self._batch]
+        converted = skeletal_trees(self._batch, tags, options.attachment, self.labels, self.n_read + 1)
+        word = _numbers(self.forms, chain.from_iterable(getattr(sentence, options.words) for sentence in self._batch))
+        tag = _numbers(self.kinds, chain.from_iterable(tags))
+        features = dependency_features(converted, tag, word)
+        opens = np.zeros(len(word), dtype=np.bool_)
+        opens[np.cumsum([0, *(len(sentence.forms) for sentence in self._batch[:-1])])] = True
+        leaf = converted.trees.is_leaf
+        place = converted.trees.terminal[leaf]
+        self.words.append(WordCounts.of(converted.trees.symbol[leaf], word[place], opens[place]))
+        self.store.append(Shard.of(converted.over(word), features).columns)
+        self.n_read += len(self._batch)
+        self._batch = []
+        self._n_nodes = 0
+
+
 @dataclass(frozen=True, eq=False)
-class DependencyBank:
-    """Dependency trees made ready for estimation: what every model learnt from them shares.
+class DependencyTraining:
+    """A treebank made ready for estimation, and the model that it makes without latent states."""
 
-    labels: what each symbol stands for.
-    relations: what tells the relations of arcs; None if none are annotated.
-    """
-
-    options: DependencyOptions
-    labels: list[Label]
-    grammar: GrammarData
-    relations: RelationModel | None
+    coarse: DependencyModel
+    treebank: Treebank
 
     @staticmethod
-    def of(sentences: Iterable[DependencySentence], options: DependencyOptions) -> DependencyBank:
-        """Binarise trees, name their features, count their rules.
+    def of(
+        sentences: Iterable[DependencySentence], options: DependencyOptions, *, jobs: int | None = 1
+    ) -> DependencyTraining:
+        """Make trees binary, name their features, and count their rules; the sentences are read once.
 
+        Relations are learnt in memory, from words, tags and heads alone.
         Raises EstimationError if there are none, or one is no tree with one root, or tags are missing from some words.
         """
-        sentences = list(sentences)
-        if not sentences:
+        tagged: list[TaggedTree] = []
+        relations: list[tuple[str, ...]] = []
+        reading = None
+        for chosen, sentence in _with_annotated_tags(sentences, options):
+            reading = reading or _Reading(chosen)
+            reading.add(sentence)
+            tagged.append(_tagged_tree(sentence, chosen))
+            relations.append(sentence.relations)
+        if reading is None:
             raise EstimationError("no trees to learn from")
-        options = _with_annotated_tags(sentences, options)
-        tags = [_tags(sentence, options) for sentence in sentences]
-        labels = Vocabulary[Label]()
-        converted = skeletal_trees(sentences, tags, options.attachment, labels)
-        names = sorted({label.tag for label in labels.names})
-        forms, kinds = Vocabulary[str](), Vocabulary[str]()
-        word = _numbers(forms, chain.from_iterable(getattr(sentence, options.words) for sentence in sentences))
-        tag = _numbers(kinds, chain.from_iterable(tags))
-        trees = converted.trees
-        features = dependency_features(converted, tag, word)
-        lengths = np.array([len(sentence.forms) for sentence in sentences])
-        first = np.concatenate([[0], np.cumsum(lengths)[:-1]])
-        opens = np.isin(trees.terminal[trees.is_leaf], first)
-        family, unseen = _family(labels.names, names), _unseen_rules(trees, labels.names, options)
-        grammar = GrammarData.of(converted.over(word), features, forms.names, opens, names, family, options, unseen)
-        tagged = [_tagged_tree(sentence, options) for sentence in sentences]
-        relations = RelationModel.train(tagged, [sentence.relations for sentence in sentences])
-        return DependencyBank(options, labels.names, grammar, relations)
+        reading.close_shard()
+        options = reading.options
+        labels = reading.labels.names
+        names = sorted({label.tag for label in labels})
+        tag_of_symbol = _family(labels, names)
+        shards = [Shard(columns) for columns in reading.store]
+        counts = TreebankCounts.of_shards(shards, jobs)
+        spelling = spelling_of(reading.forms.names, WordCounts.total(reading.words), tag_of_symbol, len(names))
+        lexicon = Lexicon(reading.forms.names, options.lexicon, spelling)
+        unseen = _unseen_rules(counts, labels, options)
+        training = GrammarTraining.of(shards, counts, lexicon, names, tag_of_symbol, options, unseen)
+        coarse = DependencyModel(options, labels, training.coarse, RelationModel.train(tagged, relations))
+        return DependencyTraining(coarse, training.treebank)
 
-    def model(self, operators: ObservableOperators) -> DependencyModel:
-        """The parser with these latent operators."""
-        return DependencyModel(self.options, self.labels, self.grammar.grammar(operators), self.relations)
+    def estimate(self, *, jobs: int | None = 1, listener: Listener = silent) -> DependencyModel:
+        """Estimate the model by the estimator of the options; `jobs` processes give the same result."""
+        grammar = GrammarTraining(self.coarse.grammar, self.treebank).estimate(jobs=jobs, listener=listener)
+        return replace(self.coarse, grammar=grammar)
 
 
 @dataclass(frozen=True, eq=False)
@@ -145,16 +196,15 @@ class DependencyModel:
         sentences: Iterable[DependencySentence],
         options: DependencyOptions | None = None,
         *,
-        jobs: int = 1,
+        jobs: int | None = 1,
         listener: Listener = silent,
     ) -> DependencyModel:
         """Learn from dependency trees, projective or not; on several processes with the same result.
 
         Raises EstimationError if there are none, or one is no tree with one root, or tags are missing from some words.
         """
-        bank = DependencyBank.of(sentences, options or DependencyOptions())
-        grammar = bank.grammar.estimate(jobs=jobs, listener=listener)
-        return DependencyModel(bank.options, bank.labels, grammar, bank.relations)
+        training = DependencyTraining.of(sentences, options or DependencyOptions(), jobs=jobs)
+        return training.estimate(jobs=jobs, listener=listener)
 
     @cached_property
     def _head_is_right(self) -> BoolArray:
@@ -340,35 +390,56 @@ def _tagged_tree(sentence: DependencySentence, options: DependencyOptions) -> Ta
     return TaggedTree(getattr(sentence, options.words), _tags(sentence, options), sentence.heads or ())
 
 
-def _with_annotated_tags(sentences: Sequence[DependencySentence], options: DependencyOptions) -> DependencyOptions:
-    """The options, with the other column of tags if theirs is nowhere annotated; EstimationError at a gap in it."""
+def _with_annotated_tags(
+    sentences: Iterable[DependencySentence], options: DependencyOptions
+) -> Iterator[tuple[DependencyOptions, DependencySentence]]:
+    """Pair sentences with the options, or with those for the other column of tags if theirs is nowhere annotated.
+
+    The first sentence decides; EstimationError where a later one does not fit, or words have no tag.
+    """
     other: Literal["upos", "xpos"] = "upos" if options.tags == "xpos" else "xpos"
-    for column in (options.tags, other):
-        chosen = type(options)(**{**options.__dict__, "tags": column})
-        missing = [_BLANK in _tags(sentence, chosen) for sentence in sentences]
-        if not any(missing):
-            return chosen
-        if any(tag != _BLANK for sentence in sentences for tag in _tags(sentence, chosen)):
-            at = missing.index(True)
-            raise EstimationError(
-                f"sentence {at + 1} ({' '.join(sentences[at].forms[:12])}) has words without a tag in {column}; "
-                f"add them, or choose another column"
-            )
-    return options
+    swapped = replace(options, tags=other)
+    chosen = options
+    first: DependencySentence | None = None
+    for number, sentence in enumerate(sentences, start=1):
+        if first is None:
+            first = sentence
+            is_blank = all(tag == _BLANK for tag in _tags(sentence, options))
+            chosen = swapped if is_blank and any(tag != _BLANK for tag in _tags(sentence, swapped)) else options
+        if chosen is swapped and any(tag != _BLANK for tag in _tags(sentence, options)):
+            raise _missing_tags(1, first, options)
+        if _BLANK in _tags(sentence, chosen):
+            raise _missing_tags(number, sentence, chosen)
+        yield chosen, sentence
 
 
-def _unseen_rules(trees: SkeletalTrees, labels: Sequence[Label], options: DependencyOptions) -> RuleCounts:
-    """Every rule that is possible, in proportion to how often its dependant's symbol is one on that side."""
-    rules, is_right = possible_rules(labels, options.attachment)
-    nodes = np.flatnonzero(trees.is_binary)
-    on_right = ~heads_are_right(labels, trees.rules.binary)[trees.rule[nodes]]
-    dependant = np.where(on_right, trees.right[nodes], trees.left[nodes])
+def _missing_tags(number: int, sentence: DependencySentence, options: DependencyOptions) -> EstimationError:
+    """Make the error of a sentence with words that have no tag."""
+    return EstimationError(
+        f"sentence {number} ({' '.join(sentence.forms[:12])}) has words without a tag in {options.tags}; "
+        f"add them, or choose another column"
+    )
+
+
+def _unseen_rules(counts: TreebankCounts, labels: Sequence[Label], options: DependencyOptions) -> RuleTable:
+    """Count every rule that is possible, in proportion to how often its dependant's symbol is one on that side."""
+    seen = counts.rules.binary
+    on_right = ~heads_are_right(labels, seen)
+    dependant = np.where(on_right, seen[:, 2], seen[:, 1])
     count = np.zeros((2, len(labels)))
-    np.add.at(count, (on_right.astype(np.int64), trees.symbol[dependant]), 1.0)
+    np.add.at(count, (on_right.astype(np.int64), dependant), counts.binary.data)
     share = count / np.maximum(count.sum(axis=1, keepdims=True), 1.0)
+    rules, is_right = possible_rules(labels, options.attachment)
     weight = share[is_right.astype(np.int64), np.where(is_right, rules[:, 2], rules[:, 1])]
     total = np.bincount(rules[:, 0], weight, minlength=len(labels))[rules[:, 0]]
-    return RuleCounts(binary=rules, binary_count=options.unseen * weight / total)
+    nothing = np.empty((0, 2), dtype=np.int64)
+    return RuleTable.of_counts(
+        Rules(nothing, nothing, rules),
+        root=np.zeros(len(labels)),
+        leaf=np.zeros(0),
+        unary=np.zeros(0),
+        binary=options.unseen * weight / total,
+    )
 
 
 def _family(labels: Sequence[Label], tags: Sequence[str]) -> IntArray:

@@ -43,7 +43,7 @@ from scipy import sparse
 
 from spectral_latent.dependency.observations import Observations
 from spectral_latent.estimation import EstimationError
-from spectral_latent.operators import ObservableOperators, Tensor
+from spectral_latent.operators import ObservableOperators, Tensor, Tensors
 from spectral_latent.trees import FloatArray, IntArray, Rules
 
 __all__ = ["corrected_operators", "paper_operators"]
@@ -197,5 +197,5 @@ def _operators(moments: _Moments, root: FloatArray, words: FloatArray) -> Observ
         root=np.stack([root, np.zeros(k)]),
         leaf=np.tile(leaf, (2, 1)),
         unary=np.empty((0, k, k)),
-        binary=[Tensor.of_dense(np.einsum("ijl,cj->lci", product, to_left)), right_child, right_child],
+        binary=Tensors.of([Tensor.of_dense(np.einsum("ijl,cj->lci", product, to_left)), right_child, right_child]),
     )

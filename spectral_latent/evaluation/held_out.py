@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from spectral_latent.constituency import ConstituencyModel, Phrase, PhraseGrammar, Treebank, clean
+from spectral_latent.constituency import ConstituencyModel, Phrase, PhraseGrammar, PhraseTraining, clean
 from spectral_latent.estimation import (
-    EstimationError,
     Listener,
     Moments,
-    TrainingData,
-    project_trees,
+    Projection,
+    operators_from_moments,
     search_states,
     silent,
     spectral_moments,
-    spectral_operators,
 )
 from spectral_latent.evaluation.brackets import score_brackets
 from spectral_latent.operators import ObservableOperators
@@ -51,7 +49,7 @@ class HeldOut:
 
 
 def with_chosen_states(
-    treebank: Treebank,
+    training: PhraseTraining,
     gold: Iterable[Phrase],
     candidates: Sequence[int] = (1, 2, 4, 8, 12),
     *,
@@ -61,19 +59,18 @@ def with_chosen_states(
 ) -> ConstituencyModel:
     """The spectral model whose numbers of states parse held-out trees best; see `search_states`.
 
-    The most states are those of the treebank's options.  A trial takes about as long as parsing the held-out trees.
+    The most states are those of the options.  A trial takes about as long as parsing the held-out trees.
     """
-    data, options = treebank.grammar.data, treebank.options.estimator
-    if not isinstance(data, TrainingData):
-        raise EstimationError("states are chosen for treebanks in memory, such as those of `Treebank.of`")
-    projected = project_trees(data.trees, data.features, options, jobs)
-    moments = spectral_moments(data, projected)
+    treebank, options = training.treebank, training.coarse.options.estimator
+    projection = Projection.learn(treebank.shards, options, jobs, listener)
+    moments = spectral_moments(treebank, projection, jobs)
 
     def solved(trial: Moments) -> ObservableOperators:
-        return spectral_operators(data, trial, options)
+        """Solve the moments of some choice of states."""
+        return operators_from_moments(trial, options.smoothing, treebank.priors)
 
-    held_out = HeldOut(treebank.with_operators(solved(moments)), gold)
+    held_out = HeldOut(training.coarse.with_operators(solved(moments)), gold)
     states = search_states(
         moments, lambda trial: held_out.f1(solved(trial)), candidates, symbols=symbols, listener=listener
     )
-    return ConstituencyModel((treebank.with_operators(solved(moments.truncated(states))),))
+    return ConstituencyModel((training.coarse.with_operators(solved(moments.truncated(states))),))

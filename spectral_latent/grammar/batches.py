@@ -16,7 +16,7 @@ from typing import Any, Protocol, TypeVar, TypeVarTuple, Unpack
 
 from joblib import effective_n_jobs
 
-from spectral_latent.estimation import mapped
+from spectral_latent.estimation import parallel_map
 
 __all__ = ["Saved", "answers"]
 
@@ -55,7 +55,7 @@ def answers(
     under way between two answers, so that other work may use the processes.
     jobs: processes; None for as many as the engine has that `joblib.parallel_config` names, such as a Dask cluster.
     They read the model from a temporary file, which must be within reach of all.
-    Raises EstimationError if processes are killed again and again; see `mapped`.
+    Raises EstimationError if processes are killed again and again; see `parallel_map`.
 
     >>> class Scale:
     ...     def save(self, path): ...
@@ -75,7 +75,7 @@ def answers(
         model.save(file)
         items = iter(items)
         while batches := list(_batches(items, _AHEAD * n_jobs)):
-            found = list(mapped(_answers_of, batches, jobs, function, type(model), file, args))
+            found = list(parallel_map(_answers_of, batches, jobs, function, type(model), file, args))
             yield from chain.from_iterable(found)
 
 

@@ -19,37 +19,20 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from spectral_latent.estimation import (
-    EstimatorOptions,
-    FeatureColumns,
-    LeafMoments,
-    Listener,
-    RuleCounts,
-    Shard,
-    ShardedData,
-    StoredShards,
-    Tally,
-    TrainingData,
-    Unseen,
-    estimate,
-    relative_frequencies,
-    silent,
-)
+from spectral_latent.estimation import EstimatorOptions
 from spectral_latent.grammar.floors import floored_weights, whatever
 from spectral_latent.grammar.forests import ForestBuilder, SpanForest
-from spectral_latent.grammar.words import spelling_of
 from spectral_latent.inference import Weight, tree_weights
-from spectral_latent.lexicon import Lexicon, LexiconOptions, UnseenLeaves, UnseenWords, smooth_emissions
+from spectral_latent.lexicon import Lexicon, LexiconOptions, UnseenLeaves, UnseenWords
 from spectral_latent.operators import (
     ObservableOperators,
     arrays_of,
     column_from,
-    low_rank_operators,
     operators_from,
 )
-from spectral_latent.trees import BoolArray, FloatArray, Forest, IntArray, Rules, SkeletalTrees
+from spectral_latent.trees import BoolArray, FloatArray, Forest, IntArray, SkeletalTrees
 
-__all__ = ["GrammarData", "GrammarOptions", "LatentGrammar", "ReadWords"]
+__all__ = ["GrammarOptions", "LatentGrammar", "ReadWords"]
 
 
 @dataclass(frozen=True)
@@ -61,9 +44,6 @@ class GrammarOptions:
     beam, threshold: what the plain PCFG prunes; see `charts.fill` and `extraction.extract`.
     floor: where the estimated weight of a part of a tree is less than this share of the plain PCFG's, that one stands
     in for it when trees are scored, so that no weight is negative; None for estimates as they are.  See `floors`.
-    rank: the most terms that stand for a binary rule's tensor, which is then smaller and faster but less exact; None
-    for tensors as they are estimated.  See `operators.low_rank`.
-    Raises ValueError for a rank below 1, and for one of spectral operators, whose numbers may be negative.
     """
 
     estimator: EstimatorOptions = field(default_factory=EstimatorOptions)
@@ -73,13 +53,6 @@ class GrammarOptions:
     beam: float = 1e-6
     threshold: float = 1e-4
     floor: float | None = None
-    rank: int | None = None
-
-    def __post_init__(self) -> None:
-        if self.rank is not None and self.rank < 1:
-            raise ValueError(f"the rank must be at least 1, not {self.rank}")
-        if self.rank is not None and self.estimator.estimator == "spectral":
-            raise ValueError("only an estimator of probabilities, such as hybrid, may have a rank; spectral gives none")
 
 
 class ReadWords(NamedTuple):
@@ -94,8 +67,8 @@ class ReadWords(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class _Shared:
-    """What every grammar learnt from the same treebank shares.
+class LatentGrammar:
+    """Latent and plain operators over the same rules, with a lexicon.
 
     family: (S,) of each symbol over words, -1 of others.
     seen: (R2,) the binary rules that the treebank has; charts try these alone first.
@@ -108,71 +81,6 @@ class _Shared:
     seen: BoolArray
     prior: FloatArray
     plain: ObservableOperators
-
-
-@dataclass(frozen=True, eq=False)
-class GrammarData(_Shared):
-    """A treebank made ready for estimation, with what every grammar learnt from it shares."""
-
-    data: TrainingData | ShardedData
-
-    @staticmethod
-    def of(
-        trees: SkeletalTrees,
-        features: FeatureColumns,
-        words: Sequence[str],
-        opens: BoolArray,
-        tags: list[str],
-        family: IntArray,
-        options: GrammarOptions,
-        unseen_rules: RuleCounts | None = None,
-    ) -> GrammarData:
-        """Learn the spelling of `words`, the trees' terminals, and count rules.
-
-        opens: whether each leaf, in node order, opens a sentence.  unseen_rules: to be counted besides.
-        """
-        tally = Tally.of(trees, opens)
-        lexicon = Lexicon(words, options.lexicon, spelling_of(words, tally, family, len(tags)))
-        return GrammarData.over(Shard(trees, features), tally, lexicon, tags, family, options, unseen_rules)
-
-    @staticmethod
-    def over(
-        trees: Shard | StoredShards,
-        tally: Tally,
-        lexicon: Lexicon,
-        tags: list[str],
-        family: IntArray,
-        options: GrammarOptions,
-        unseen_rules: RuleCounts | None = None,
-    ) -> GrammarData:
-        """With a lexicon that is learnt already; tally: of the trees, in memory or in shards."""
-
-        def smooth(moments: LeafMoments) -> tuple[IntArray, FloatArray]:
-            return smooth_emissions(lexicon, moments, family)
-
-        unseen = Unseen(smooth, options.fragments, unseen_rules or RuleCounts())
-        prior, plain = tally.symbol / tally.symbol.sum(), relative_frequencies(tally, unseen)
-        seen = Rules.find(tally.rules.binary, plain.rules.binary) >= 0
-        data = TrainingData(*trees, unseen) if isinstance(trees, Shard) else ShardedData(trees, tally, unseen)
-        return GrammarData(options, tags, family, lexicon, seen, prior, plain, data)
-
-    def estimate(self, *, jobs: int | None = 1, listener: Listener = silent) -> LatentGrammar:
-        """The grammar by the estimator of the options; on several processes with the same result."""
-        operators = estimate(self.data, self.options.estimator, jobs=jobs, listener=listener)
-        if self.options.rank is not None:
-            operators = low_rank_operators(operators, self.options.rank)
-        return self.grammar(operators)
-
-    def grammar(self, operators: ObservableOperators) -> LatentGrammar:
-        """The grammar with these latent operators."""
-        parts = (self.lexicon, self.seen, self.prior, self.plain)
-        return LatentGrammar(self.options, self.tags, self.family, *parts, operators)
-
-
-@dataclass(frozen=True, eq=False)
-class LatentGrammar(_Shared):
-    """Latent and plain operators over the same rules, with a lexicon."""
-
     operators: ObservableOperators
 
     def __post_init__(self) -> None:

@@ -1,6 +1,7 @@
 """Infer over forests: the one inside-outside engine, decoding, sampling, and means of what a model generates."""
 
 from spectral_latent.inference._checks import check_forest
+from spectral_latent.inference.counting import ExpectedCounts, expected_counts
 from spectral_latent.inference.decoding import Derivation, best_derivation, k_best_derivations
 from spectral_latent.inference.generative_means import collapse, mean_node_counts
 from spectral_latent.inference.inside_outside import (
@@ -17,6 +18,7 @@ from spectral_latent.inference.sampling import SampledTrees, sample_trees
 
 __all__ = [
     "Derivation",
+    "ExpectedCounts",
     "SampledTrees",
     "ScaledVectors",
     "Weight",
@@ -24,6 +26,7 @@ __all__ = [
     "check_forest",
     "collapse",
     "edge_marginals",
+    "expected_counts",
     "inside",
     "k_best_derivations",
     "marginals",

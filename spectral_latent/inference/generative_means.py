@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from spectral_latent.operators import ObservableOperators, Tensor
+from spectral_latent.operators import ObservableOperators, Tensors
 from spectral_latent.trees import FloatArray
 
 __all__ = ["collapse", "mean_node_counts"]
@@ -39,7 +39,7 @@ def mean_node_counts(operators: ObservableOperators) -> FloatArray:
     >>> rules = Rules(np.array([[0, 0]]), np.empty((0, 2), int), np.array([[0, 0, 0]]))
     >>> branching = ObservableOperators(
     ...     rules, states=np.array([1]), root=np.array([[1.0]]), leaf=np.array([[0.6]]), unary=np.empty((0, 1, 1)),
-    ...     binary=[Tensor(np.array([[0.4]]), np.array([[1.0]]), np.array([[1.0]]))], probabilities=True)
+    ...     binary=Tensors.scalars(np.array([0.4])), probabilities=True)
     >>> mean_node_counts(branching)
     array([[5.]])
     """
@@ -79,7 +79,6 @@ def collapse(operators: ObservableOperators) -> ObservableOperators:
     total = counts.sum(axis=1, keepdims=True)
     share = np.divide(counts, total, out=np.zeros_like(counts), where=total > 0)  # p(h | a)
     rules = operators.rules
-    one = np.ones((1, 1))
     weights = [
         share[a, : operators.states[a]] @ tensor.multiplied_out().sum(axis=(1, 2))
         for a, tensor in zip(rules.binary[:, 0], operators.binary, strict=True)
@@ -90,6 +89,6 @@ def collapse(operators: ObservableOperators) -> ObservableOperators:
         root=operators.root.sum(axis=1, keepdims=True),
         leaf=(share[rules.leaf[:, 0]] * operators.leaf).sum(axis=1, keepdims=True),
         unary=np.einsum("rh,rhi->r", share[rules.unary[:, 0]], operators.unary)[:, None, None],
-        binary=[Tensor(weight * one, one, one) for weight in weights],
+        binary=Tensors.scalars(np.array(weights, dtype=np.float64)),
         probabilities=True,
     )

@@ -1,5 +1,6 @@
 """Terminals of language: known words, signatures for unseen ones, and their emissions."""
 
+from spectral_latent.lexicon.counts import WordCounts
 from spectral_latent.lexicon.lexicon import Lexicon, LexiconOptions
 from spectral_latent.lexicon.signatures import Signature, signatures
 from spectral_latent.lexicon.smoothing import smooth_emissions
@@ -14,6 +15,7 @@ __all__ = [
     "SpellingOptions",
     "UnseenLeaves",
     "UnseenWords",
+    "WordCounts",
     "signatures",
     "smooth_emissions",
 ]

@@ -2,6 +2,7 @@
 
 from spectral_latent.operators.low_rank import low_rank_operators, low_rank_tensor
 from spectral_latent.operators.operators import ObservableOperators, PackedOperators
+from spectral_latent.operators.rule_table import RuleTable, row_sums
 from spectral_latent.operators.storage import (
     ModelFileError,
     arrays_of,
@@ -15,13 +16,15 @@ from spectral_latent.operators.storage import (
     plain_name,
     save_model,
 )
-from spectral_latent.operators.tensors import Tensor
+from spectral_latent.operators.tensors import Tensor, Tensors
 
 __all__ = [
     "ModelFileError",
     "ObservableOperators",
     "PackedOperators",
+    "RuleTable",
     "Tensor",
+    "Tensors",
     "arrays_of",
     "column_from",
     "load_model",
@@ -33,5 +36,6 @@ __all__ = [
     "operators_from",
     "options_from",
     "plain_name",
+    "row_sums",
     "save_model",
 ]

@@ -27,7 +27,7 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from spectral_latent.operators.operators import ObservableOperators
-from spectral_latent.operators.tensors import Tensor
+from spectral_latent.operators.tensors import Tensor, Tensors
 from spectral_latent.trees import FloatArray
 
 __all__ = ["low_rank_operators", "low_rank_tensor"]
@@ -44,7 +44,7 @@ def low_rank_operators(operators: ObservableOperators, rank: int) -> ObservableO
     Raises ValueError for a rank below 1 and for negative numbers, such as spectral operators have.
     """
     with threadpool_limits(1):
-        return replace(operators, binary=[low_rank_tensor(tensor, rank) for tensor in operators.binary])
+        return replace(operators, binary=Tensors.of(low_rank_tensor(tensor, rank) for tensor in operators.binary))
 
 
 def low_rank_tensor(tensor: Tensor, rank: int) -> Tensor:

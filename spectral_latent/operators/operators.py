@@ -17,25 +17,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from spectral_latent.operators.tensors import Tensor
+from spectral_latent._compiled import check_column, check_range
+from spectral_latent.operators.rule_table import RuleTable
+from spectral_latent.operators.tensors import Tensor, Tensors
 from spectral_latent.trees import FloatArray, IntArray, Rules
 
 __all__ = ["ObservableOperators", "PackedOperators"]
 
 
 class PackedOperators(NamedTuple):
-    """The operators as flat arrays, for compiled code and for files.
-
-    The numbers of binary rule r lie in data[offset[r]:offset[r+1]] and start with a matrix (m_a, Q) from the
-    pair space of the rule to the parent.  Multiplied out (terms[r] = 0), the pair space is that of outer products,
-    Q = m_b m_c, and nothing follows.  Kept as factors, Q = terms[r], the matrix is the first factor transposed, and
-    the second (Q, m_b) and third (Q, m_c) follow, which map the children into the pair space.
-    """
+    """The operators as flat arrays, for compiled code and for files; see `RuleTable` and `Tensors`."""
 
     states: IntArray  # (S,)
     root: FloatArray  # (S, M)
@@ -50,90 +45,62 @@ class PackedOperators(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class ObservableOperators:
-    """Operators of S symbols; vectors are padded with zeros to the largest state count M.
+class ObservableOperators(RuleTable):
+    """Operators of S symbols, as a table of rules.
 
-    states: (S,) at least 1 each.  root: (S, M).  leaf: (R0, M).  unary: (R1, M, M).  binary: R2 tensors.
     probabilities: whether the basis is that of the states, so that the numbers are probabilities.
-    Raises ValueError if rules, states and arrays do not fit together; `packed` raises it for tensors.
+    Raises ValueError if rules, states and arrays do not fit together: compiled code relies on it.
     """
 
-    rules: Rules
-    states: IntArray
-    root: FloatArray
-    leaf: FloatArray
-    unary: FloatArray
-    binary: Sequence[Tensor]
     probabilities: bool = False
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         rules = self.rules
         n_symbols, m_max = np.shape(self.root) if np.ndim(self.root) == 2 else (0, 0)
-        columns: dict[str, tuple[NDArray[Any], tuple[int, ...], type[np.generic]]] = {
-            "root": (self.root, (n_symbols, m_max), np.float64),
-            "states": (self.states, (n_symbols,), np.int64),
-            "leaf rules": (rules.leaf, (len(rules.leaf), 2), np.int64),
-            "unary rules": (rules.unary, (len(rules.unary), 2), np.int64),
-            "binary rules": (rules.binary, (len(rules.binary), 3), np.int64),
-            "leaf": (self.leaf, (len(rules.leaf), m_max), np.float64),
-            "unary": (self.unary, (len(rules.unary), m_max, m_max), np.float64),
-        }
-        for name, (column, shape, dtype) in columns.items():
-            if column.shape != shape or column.dtype != dtype:
-                raise ValueError(
-                    f"{name} of operators has shape {column.shape} and numbers of {column.dtype}, "
-                    f"where {shape} and {dtype.__name__} are needed"
-                )
-        if len(self.binary) != len(rules.binary):
-            raise ValueError(f"{len(self.binary)} tensors for {len(rules.binary)} binary rules")
-        if ((self.states < 1) | (self.states > m_max)).any():
-            raise ValueError(f"state counts of operators must lie in 1 ... {m_max}, the length of their vectors")
-        for symbols in (rules.leaf[:, 0], rules.unary, rules.binary):
-            if ((symbols < 0) | (symbols >= n_symbols)).any():
-                raise ValueError(f"a rule of operators names a symbol outside 0 ... {n_symbols - 1}")
-
-    @property
-    def n_symbols(self) -> int:
-        """S."""
-        return len(self.states)
+        check_column("numbers of roots", self.root, (n_symbols, m_max), np.float64)
+        check_column("numbers of states", self.states, (n_symbols,), np.int64)
+        check_column("leaf rules", rules.leaf, (len(rules.leaf), 2), np.int64)
+        check_column("unary rules", rules.unary, (len(rules.unary), 2), np.int64)
+        check_column("binary rules", rules.binary, (len(rules.binary), 3), np.int64)
+        check_column("numbers of leaf rules", self.leaf, (len(rules.leaf), m_max), np.float64)
+        check_column("numbers of unary rules", self.unary, (len(rules.unary), m_max, m_max), np.float64)
+        check_range("numbers of states", self.states, 1, m_max + 1)
+        check_range("symbols of leaf rules", rules.leaf[:, 0], 0, n_symbols)
+        check_range("symbols of unary rules", rules.unary.ravel(), 0, n_symbols)
+        check_range("symbols of binary rules", rules.binary.ravel(), 0, n_symbols)
+        shapes = self.states[rules.binary]
+        if self.binary.shapes.shape != shapes.shape:
+            raise ValueError(f"{len(self.binary)} tensors for {len(shapes)} binary rules")
+        for r in np.flatnonzero((self.binary.shapes != shapes).any(axis=1))[:1]:
+            raise ValueError(
+                f"the tensor of binary rule {r} has shape {self.binary.shapes[r]}, and must have {shapes[r]}"
+            )
 
     @cached_property
     def packed(self) -> PackedOperators:
-        """The same operators as flat arrays.  Raises ValueError if a tensor has another shape than its rule."""
-        blocks: list[FloatArray] = []
-        terms = np.zeros(len(self.binary), dtype=np.int64)
-        for r, (tensor, shape) in enumerate(zip(self.binary, self.states[self.rules.binary].tolist(), strict=True)):
-            _check_tensor(tensor, tuple(shape), f"binary rule {r}")
-            kept = tensor.compact()
-            if kept.dense is None:
-                terms[r] = kept.n_terms
-                blocks.append(np.concatenate([kept.first.T.ravel(), kept.second.ravel(), kept.third.ravel()]))
-            else:
-                blocks.append(kept.dense.ravel())
-        offset = np.concatenate([[0], np.cumsum([len(block) for block in blocks], dtype=np.int64)])
-        data = np.concatenate(blocks, dtype=np.float64) if blocks else np.zeros(0)
+        """The same operators as flat arrays; nothing is copied."""
         tables = (self.rules.binary, self.rules.unary, self.rules.leaf)
-        return PackedOperators(self.states, self.root, self.leaf, self.unary, *tables, offset, terms, data)
+        tensors = (self.binary.offset, self.binary.terms, self.binary.data)
+        return PackedOperators(self.states, self.root, self.leaf, self.unary, *tables, *tensors)
 
     @staticmethod
     def unpacked(packed: PackedOperators, *, probabilities: bool) -> ObservableOperators:
-        """The inverse of `packed`."""
-        binary: list[Tensor] = []
-        for r, shape in enumerate(packed.states[packed.binary_rules]):
-            block = packed.data[packed.offset[r] : packed.offset[r + 1]]
-            terms = packed.terms[r]
-            if terms:
-                cuts = np.cumsum(terms * shape)[:2]
-                first, second, third = np.split(block, cuts)
-                binary.append(Tensor(first.reshape(-1, terms).T, second.reshape(terms, -1), third.reshape(terms, -1)))
-            else:
-                binary.append(Tensor.of_dense(block.reshape(shape)))
+        """Make operators of flat arrays; the inverse of `packed`."""
         rules = Rules(packed.leaf_rules, packed.unary_rules, packed.binary_rules)
+        binary = Tensors(packed.states[packed.binary_rules], packed.terms, packed.data)
         return ObservableOperators(rules, packed.states, packed.root, packed.leaf, packed.unary, binary, probabilities)
 
+    @staticmethod
+    def probabilities_of(counts: RuleTable) -> ObservableOperators:
+        """Normalise non-negative numbers to probabilities; see `RuleTable.normalised`."""
+        table = counts.normalised()
+        rows = (table.root, table.leaf, table.unary, table.binary)
+        return ObservableOperators(table.rules, table.states, *rows, probabilities=True)
+
     def multiplied_out(self) -> ObservableOperators:
-        """The same operators with no tensor in factors."""
-        return replace(self, binary=[Tensor.of_dense(tensor.multiplied_out()) for tensor in self.binary])
+        """Multiply out all tensors that are kept in factors."""
+        return replace(self, binary=Tensors.of(Tensor.of_dense(tensor.multiplied_out()) for tensor in self.binary))
 
     def with_leaves(self, rules: IntArray, leaf: FloatArray, *, alone: bool = False) -> ObservableOperators:
         """The same operators and further leaf rules (R, 2) after the others, with their vectors (R, M).
@@ -143,10 +110,7 @@ class ObservableOperators:
         """
         if not alone:
             rules, leaf = np.concatenate([self.rules.leaf, rules]), np.concatenate([self.leaf, leaf])
-        table = Rules(rules, self.rules.unary, self.rules.binary)
-        extended = replace(self, rules=table, leaf=leaf)
-        extended.__dict__["packed"] = self.packed._replace(leaf=extended.leaf, leaf_rules=table.leaf)
-        return extended
+        return replace(self, rules=Rules(rules, self.rules.unary, self.rules.binary), leaf=leaf)
 
     def change_basis(self, bases: Sequence[FloatArray]) -> ObservableOperators:
         """The same model in the basis G^a, an invertible (m_a, m_a) matrix per symbol (Theorem 1).
@@ -171,18 +135,8 @@ class ObservableOperators:
         for r, (a, b) in enumerate(self.rules.unary):
             m, k = self.states[[a, b]]
             unary[r, :m, :k] = inverses[a].T @ unary[r, :m, :k] @ bases[b].T
-        binary = [
+        binary = Tensors.of(
             tensor.transform((inverses[a].T, bases[b], bases[c]))
             for tensor, (a, b, c) in zip(self.binary, self.rules.binary, strict=True)
-        ]
+        )
         return ObservableOperators(self.rules, self.states, root, leaf, unary, binary)
-
-
-def _check_tensor(tensor: Tensor, shape: tuple[int, ...], where: str) -> None:
-    """Raise ValueError unless factors and dense part of a tensor have this shape (m_a, m_b, m_c)."""
-    factors = (tensor.first.shape, tensor.second.shape, tensor.third.shape)
-    wanted = tuple((tensor.n_terms, size) for size in shape)
-    if factors != wanted:
-        raise ValueError(f"the tensor of {where} has factors of shapes {factors}, where {wanted} are needed")
-    if tensor.dense is not None and tensor.dense.shape != shape:
-        raise ValueError(f"the tensor of {where} has shape {tensor.dense.shape}, where {shape} is needed")

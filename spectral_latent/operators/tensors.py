@@ -1,4 +1,4 @@
-"""Third-order tensors as sums of rank-one terms, kept as factors or multiplied out.
+"""Third-order tensors of binary rules, kept as factors or multiplied out, one by one or all in one flat array.
 
 The tensor of a rule seen at n nodes is Σ_i z_i ⊗ x_i ⊗ y_i, a row of each factor per node.  Applied as
 zᵀ((X α_b) ∘ (Y α_c)) it costs n (m_a + m_b + m_c); multiplied out it costs m_a m_b m_c.  Both are exact, so the
@@ -7,22 +7,29 @@ cheaper one is kept.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from typing import overload
 
 import numpy as np
 
+from spectral_latent._compiled import check_column, check_range
 from spectral_latent.trees import FloatArray, IntArray
 
-__all__ = ["Tensor"]
+__all__ = ["Tensor", "Tensors"]
 
 _BLOCK = 4096  # rows multiplied out at a time: bounds the memory of the (rows, m_b m_c) intermediate
 
 
 @dataclass(frozen=True, eq=False)
 class Tensor:
-    """Σ_i first[i] ⊗ second[i] ⊗ third[i] + dense, of shape (m_a, m_b, m_c).
+    """Hold Σ_i first[i] ⊗ second[i] ⊗ third[i], of shape (m_a, m_b, m_c), or the same numbers multiplied out.
 
-    first: (n, m_a), second: (n, m_b), third: (n, m_c).  dense: (m_a, m_b, m_c), or None for zero.
+    first: (n, m_a).
+    second: (n, m_b).
+    third: (n, m_c).
+    dense: (m_a, m_b, m_c) if the tensor is multiplied out, and there are no factors (n = 0); else None.
 
     >>> tensor = Tensor(np.array([[1.0], [2.0]]), np.array([[1.0, 0.0], [0.0, 1.0]]), np.array([[3.0], [5.0]]))
     >>> tensor.multiplied_out()
@@ -38,9 +45,19 @@ class Tensor:
     third: FloatArray
     dense: FloatArray | None = None
 
+    def __post_init__(self) -> None:
+        if self.dense is not None and len(self.first):
+            raise ValueError("a tensor is kept as factors or multiplied out, not both")
+        if not len(self.first) == len(self.second) == len(self.third):
+            raise ValueError(
+                f"a tensor has {len(self.first)} first, {len(self.second)} second and {len(self.third)} third factors"
+            )
+        if self.dense is not None and self.dense.shape != self.shape:
+            raise ValueError(f"a tensor of shape {self.dense.shape} has factors of shape {self.shape}")
+
     @staticmethod
     def of_dense(dense: FloatArray) -> Tensor:
-        """A tensor without factors."""
+        """Make a tensor of its numbers (m_a, m_b, m_c)."""
         m_a, m_b, m_c = dense.shape
         return Tensor(np.empty((0, m_a)), np.empty((0, m_b)), np.empty((0, m_c)), dense)
 
@@ -51,13 +68,15 @@ class Tensor:
 
     @property
     def n_terms(self) -> int:
-        """Rank-one terms still kept as factors."""
+        """The number of rank-one terms, n; 0 if the tensor is multiplied out."""
         return len(self.first)
 
     def multiplied_out(self) -> FloatArray:
-        """The full (m_a, m_b, m_c) array."""
+        """Compute all numbers of the tensor, (m_a, m_b, m_c)."""
+        if self.dense is not None:
+            return self.dense
         m_a, m_b, m_c = self.shape
-        total = np.zeros((m_a, m_b * m_c)) if self.dense is None else self.dense.reshape(m_a, m_b * m_c).copy()
+        total = np.zeros((m_a, m_b * m_c))
         for at in range(0, self.n_terms, _BLOCK):
             rows = slice(at, at + _BLOCK)
             pairs = (self.second[rows, :, None] * self.third[rows, None, :]).reshape(-1, m_b * m_c)
@@ -65,77 +84,166 @@ class Tensor:
         return total.reshape(self.shape)
 
     def compact(self) -> Tensor:
-        """The same tensor in its cheaper form: factors only, or multiplied out only."""
+        """Choose the cheaper form of the tensor: factors or multiplied out."""
         size = int(np.prod(self.shape))
-        if self.dense is None and 0 < self.n_terms * sum(self.shape) <= size:
+        if self.dense is not None or 0 < self.n_terms * sum(self.shape) <= size:
             return self
         return Tensor.of_dense(self.multiplied_out())
 
     def transform(self, maps: tuple[FloatArray, FloatArray, FloatArray]) -> Tensor:
-        """The tensor seen through a linear map (m'_k, m_k) on each of its three legs."""
+        """Apply a linear map (m'_k, m_k) to each of the three legs."""
         a, b, c = maps
-        dense = None if self.dense is None else b @ np.tensordot(a, self.dense, axes=1) @ c.T
-        return Tensor(self.first @ a.T, self.second @ b.T, self.third @ c.T, dense)
+        if self.dense is not None:
+            return Tensor.of_dense(b @ np.tensordot(a, self.dense, axes=1) @ c.T)
+        return Tensor(self.first @ a.T, self.second @ b.T, self.third @ c.T)
 
     def selected(self, keep: tuple[IntArray, IntArray, IntArray]) -> Tensor:
-        """The part of the tensor at some indices of each leg."""
+        """Take the part of the tensor at some indices of each leg."""
         a, b, c = keep
-        dense = None if self.dense is None else self.dense[np.ix_(a, b, c)]
-        return Tensor(self.first[:, a], self.second[:, b], self.third[:, c], dense)
+        if self.dense is not None:
+            return Tensor.of_dense(self.dense[np.ix_(a, b, c)])
+        return Tensor(self.first[:, a], self.second[:, b], self.third[:, c])
 
     def scale(self, factor: float) -> Tensor:
-        """The tensor times a number."""
-        dense = None if self.dense is None else self.dense * factor
-        return Tensor(self.first * factor, self.second, self.third, dense)
+        """Multiply the tensor by a number."""
+        if self.dense is not None:
+            return Tensor.of_dense(self.dense * factor)
+        return Tensor(self.first * factor, self.second, self.third)
 
     def sums(self) -> FloatArray:
-        """The sum over the second and third leg, (m_a,)."""
-        total: FloatArray = self.first.T @ (self.second.sum(axis=1) * self.third.sum(axis=1))
-        return total if self.dense is None else total + self.dense.sum(axis=(1, 2))
+        """Sum the tensor over its second and third leg, (m_a,)."""
+        if self.dense is not None:
+            return np.asarray(self.dense.sum(axis=(1, 2)))
+        return np.asarray(self.first.T @ (self.second.sum(axis=1) * self.third.sum(axis=1)))
 
     def applied_left(self, left: FloatArray) -> FloatArray:
-        """The matrix (m_a, m_c) that remains once the left child's vector (m_b,) is filled in.
+        """Fill in the left child's vector (m_b,); a matrix (m_a, m_c) remains.
 
         >>> Tensor.of_dense(np.arange(4.0).reshape(1, 2, 2)).applied_left(np.array([0.0, 1.0]))
         array([[2., 3.]])
         """
-        matrix: FloatArray = (self.first.T * (self.second @ left)) @ self.third
-        return matrix if self.dense is None else matrix + np.einsum("abc,b->ac", self.dense, left)
+        if self.dense is not None:
+            return np.asarray(np.einsum("abc,b->ac", self.dense, left))
+        return np.asarray((self.first.T * (self.second @ left)) @ self.third)
 
     def applied_right(self, right: FloatArray) -> FloatArray:
-        """The matrix (m_a, m_b) that remains once the right child's vector (m_c,) is filled in."""
-        matrix: FloatArray = (self.first.T * (self.third @ right)) @ self.second
-        return matrix if self.dense is None else matrix + np.einsum("abc,c->ab", self.dense, right)
+        """Fill in the right child's vector (m_c,); a matrix (m_a, m_b) remains."""
+        if self.dense is not None:
+            return np.asarray(np.einsum("abc,c->ab", self.dense, right))
+        return np.asarray((self.first.T * (self.third @ right)) @ self.second)
 
     def weighted(self, weights: FloatArray) -> Tensor:
-        """The tensor with index i of its first leg times weights[i], (m_a,)."""
-        dense = None if self.dense is None else self.dense * weights[:, None, None]
-        return Tensor(self.first * weights, self.second, self.third, dense)
-
-    def expected_counts(self, outer: FloatArray, left: FloatArray, right: FloatArray) -> Tensor:
-        """Σ_n outer[n] ⊗ left[n] ⊗ right[n], times the tensor entry by entry: rows (n, m_a), (n, m_b), (n, m_c).
-
-        A tensor of probabilities in factors is a mixture, p(j, k | i) = Σ_q p(q | i) p(j | q) p(k | q), whose
-        components are one more latent state: the result is in factors too, and counts them.
-
-        >>> tensor = Tensor(np.eye(2) / 2, np.eye(2), np.array([[1.0, 0.0], [0.5, 0.5]]))
-        >>> counts = tensor.expected_counts(*np.ones((3, 1, 2)))
-        >>> counts.n_terms, counts.sums()
-        (2, array([0.5, 0.5]))
-        """
+        """Multiply index i of the first leg by weights[i], (m_a,)."""
         if self.dense is not None:
-            return Tensor.of_dense(self.multiplied_out() * Tensor(outer, left, right).multiplied_out())
-        a, b, c = outer @ self.first.T, left @ self.second.T, right @ self.third.T
-        counts = (self.first * ((b * c).T @ outer), self.second * ((a * c).T @ left), self.third * ((a * b).T @ right))
-        first, second, third = counts
-        total = np.maximum(first.sum(axis=1, keepdims=True), np.finfo(float).tiny)
-        return Tensor(first, second / total, third / total)
+            return Tensor.of_dense(self.dense * weights[:, None, None])
+        return Tensor(self.first * weights, self.second, self.third)
 
     def __add__(self, other: Tensor) -> Tensor:
-        parts = [part for part in (self.dense, other.dense) if part is not None]
-        return Tensor(
-            np.concatenate([self.first, other.first]),
-            np.concatenate([self.second, other.second]),
-            np.concatenate([self.third, other.third]),
-            sum(parts[1:], start=parts[0]) if parts else None,
-        )
+        """Add two tensors of one shape; the sum is in factors where both are."""
+        if self.dense is None and other.dense is None:
+            pairs = ((self.first, other.first), (self.second, other.second), (self.third, other.third))
+            return Tensor(*(np.concatenate(pair) for pair in pairs))
+        return Tensor.of_dense(self.multiplied_out() + other.multiplied_out())
+
+
+@dataclass(frozen=True, eq=False)
+class Tensors(Sequence[Tensor]):
+    """Hold R tensors in one flat array, as compiled code reads them and files store them.
+
+    Tensor r has the numbers data[offset[r]:offset[r+1]].  They begin with a matrix (m_a, Q), which maps the *pair
+    space* of the rule to the parent.  Multiplied out (terms[r] = 0), the pair space is that of outer products,
+    Q = m_b m_c, and nothing follows.  In factors, Q = terms[r], the matrix is the first factor transposed, and the
+    second (Q, m_b) and the third (Q, m_c) follow, which map the children into the pair space.
+
+    shapes: (R, 3) the shape of each tensor.
+    terms: (R,) the number of factors of each tensor; 0 if it is multiplied out.
+    data: (offset[R],) the numbers of all tensors.
+    Raises ValueError if the sizes do not add up.
+
+    >>> factors = Tensor(np.ones((1, 3)), np.ones((1, 2)), np.ones((1, 2)))
+    >>> both = Tensors.of([Tensor.of_dense(np.ones((1, 2, 1))), factors])
+    >>> len(both), both[1].n_terms, both.offset
+    (2, 1, array([0, 2, 9]))
+    """
+
+    shapes: IntArray
+    terms: IntArray
+    data: FloatArray
+
+    def __post_init__(self) -> None:
+        n = len(self.terms)
+        check_column("shapes of tensors", self.shapes, (n, 3), np.int64)
+        check_column("numbers of terms of tensors", self.terms, (n,), np.int64)
+        check_column("numbers of tensors", self.data, (np.size(self.data),), np.float64)
+        check_range("numbers of terms of tensors", self.terms, 0, len(self.data) + 1)
+        if self.offset[-1] != len(self.data):
+            raise ValueError(f"tensors of {self.offset[-1]} numbers do not fill an array of {len(self.data)}")
+
+    @staticmethod
+    def of(tensors: Iterable[Tensor]) -> Tensors:
+        """Pack tensors, each in its cheaper form."""
+        shapes: list[tuple[int, int, int]] = []
+        terms: list[int] = []
+        blocks: list[FloatArray] = []
+        for tensor in tensors:
+            kept = tensor.compact()
+            shapes.append(kept.shape)
+            terms.append(kept.n_terms)
+            if kept.dense is None:
+                blocks += (kept.first.T.ravel(), kept.second.ravel(), kept.third.ravel())
+            else:
+                blocks.append(kept.dense.ravel())
+        data = np.concatenate(blocks) if blocks else np.zeros(0)
+        return Tensors(np.array(shapes, dtype=np.int64).reshape(-1, 3), np.array(terms, dtype=np.int64), data)
+
+    @staticmethod
+    def scalars(values: FloatArray) -> Tensors:
+        """Make tensors of shape (1, 1, 1) of numbers (R,): those of rules over symbols of one state."""
+        return Tensors(np.ones((len(values), 3), dtype=np.int64), np.zeros(len(values), dtype=np.int64), values)
+
+    @cached_property
+    def offset(self) -> IntArray:
+        """Where the numbers of each tensor begin, and their number in all, (R + 1,)."""
+        sizes = np.where(self.terms > 0, self.terms * self.shapes.sum(axis=1), self.shapes.prod(axis=1))
+        return np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(sizes)])
+
+    @property
+    def widths(self) -> IntArray:
+        """The dimension Q of the pair space of each tensor, (R,)."""
+        return np.where(self.terms > 0, self.terms, self.shapes[:, 1] * self.shapes[:, 2])
+
+    def with_data(self, data: FloatArray) -> Tensors:
+        """Replace the numbers; the layout stays."""
+        return Tensors(self.shapes, self.terms, data)
+
+    def matrix(self, r: int) -> FloatArray:
+        """View the matrix (m_a, Q) of tensor r; writing to it changes `data`."""
+        m_a, width = int(self.shapes[r, 0]), int(self.widths[r])
+        at = int(self.offset[r])
+        return self.data[at : at + m_a * width].reshape(m_a, width)
+
+    def __len__(self) -> int:
+        return len(self.terms)
+
+    @overload
+    def __getitem__(self, r: int) -> Tensor: ...
+
+    @overload
+    def __getitem__(self, r: slice) -> list[Tensor]: ...
+
+    def __getitem__(self, r: int | slice) -> Tensor | list[Tensor]:
+        if isinstance(r, slice):
+            return [self[number] for number in range(*r.indices(len(self)))]
+        if not -len(self) <= r < len(self):
+            raise IndexError(f"no tensor {r} among {len(self)}")
+        r %= len(self)
+        block = self.data[self.offset[r] : self.offset[r + 1]]
+        m_a, m_b, m_c = self.shapes[r].tolist()
+        terms = int(self.terms[r])
+        if not terms:
+            return Tensor.of_dense(block.reshape(m_a, m_b, m_c))
+        first, second, third = np.split(block, [terms * m_a, terms * (m_a + m_b)])
+        return Tensor(first.reshape(m_a, terms).T, second.reshape(terms, m_b), third.reshape(terms, m_c))
+
+    def __iter__(self) -> Iterator[Tensor]:
+        return (self[r] for r in range(len(self)))

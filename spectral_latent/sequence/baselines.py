@@ -14,11 +14,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from spectral_latent.estimation import EstimationError, EstimatorOptions
+from spectral_latent.estimation import EstimationError, EstimatorOptions, TreebankCounts
 from spectral_latent.sequence.brown import brown_clusters
 from spectral_latent.sequence.conversion import Sequences
 from spectral_latent.sequence.decoding import batches, state_marginals
-from spectral_latent.sequence.hidden_markov import HiddenMarkov, baum_welch
+from spectral_latent.sequence.hidden_markov import HiddenMarkov, UntaggedShard, baum_welch
 from spectral_latent.sequence.log_linear import LogLinearOptions, log_linear
 from spectral_latent.sequence.vocabulary import Types
 from spectral_latent.trees import IntArray
@@ -57,9 +57,11 @@ def baum_welch_of_seeds(
         raise ValueError("no seeds; give at least one")
     if not types.names:
         raise EstimationError("no sentences to learn from")
-    options = EstimatorOptions("em", iterations=iterations, tolerance=tolerance, substates=0.0)
-    starts = (HiddenMarkov.random(types.sequences, states, len(types.names), seed) for seed in seeds)
-    return max((baum_welch(types.sequences, start, options) for start in starts), key=lambda found: found[1])[0]
+    options = EstimatorOptions("em", iterations=iterations, tolerance=tolerance, state_smoothing=0.0)
+    shards = [UntaggedShard(types.sequences)]
+    counts = TreebankCounts.of_shards(shards)
+    starts = (HiddenMarkov.random(counts, states, len(types.names), seed) for seed in seeds)
+    return max((baum_welch(shards, start, options) for start in starts), key=lambda found: found[1])[0]
 
 
 def max_marginal_states(model: HiddenMarkov, sequences: Sequences) -> IntArray:

@@ -6,10 +6,9 @@ from collections.abc import Hashable, Iterable
 from typing import TypeVar
 
 from spectral_latent.estimation import EstimationError
-from spectral_latent.sequence.shards import SequenceShards
 from spectral_latent.trees import Vocabulary
 
-__all__ = ["Tag", "numbers_of", "pairs_of", "shards_of", "strings_of"]
+__all__ = ["Tag", "numbers_of", "pairs_of", "strings_of"]
 
 Tag = Hashable
 _Observed = TypeVar("_Observed")
@@ -44,24 +43,6 @@ def numbers_of(sequence: Iterable[Hashable], number: int, names: Vocabulary[Hash
         if not _is_hashable(x) or x != x:
             raise EstimationError(f"sequence {number}, observation {place}: {x!r:.80} is not hashable, or is NaN")
     return [names.add(x) for x in row]
-
-
-def shards_of(rows: Iterable[tuple[list[int], list[int]]]) -> SequenceShards:
-    """Sequences to learn from, each as its terminals and its tags; EstimationError if there is none, or one is empty.
-
-    >>> shards_of([([7, 8], [0, 1])]).n_positions
-    2
-    """
-    shards = SequenceShards()
-    try:
-        shards.extend(rows)
-    except EstimationError:
-        raise
-    except ValueError as error:
-        raise EstimationError(f"{error}; leave it out") from None
-    if not shards.n_sequences:
-        raise EstimationError("no sequences to learn from")
-    return shards
 
 
 def strings_of(names: list[Hashable]) -> list[str]:

@@ -12,7 +12,7 @@ tags is one with a single tag.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -114,6 +114,12 @@ class Sequences:
         terminal, tag = (np.concatenate([getattr(part, name) for part in parts]) for name in ("terminal", "tag"))
         length = np.concatenate([np.diff(part.start) for part in parts])
         return Sequences(terminal, tag, np.concatenate([[0], np.cumsum(length)]))
+
+    def parts(self, size: int) -> Iterator[Sequences]:
+        """Cut the sequences into parts of at least `size` positions each but the last; no sequence is cut."""
+        number = np.append(0, np.cumsum(np.diff(self.start))[:-1]) // size
+        for k in np.unique(number).tolist():
+            yield self.part(number == k)
 
     def part(self, which: BoolArray) -> Sequences:
         """The sequences (T,) that are marked."""

@@ -14,16 +14,44 @@ C(x, ·) = diag((1 - stop) ∘ O_x) T is the observable operator of Hsu, Kakade 
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
-from spectral_latent.estimation import EstimatorOptions, Listener, climb, silent
-from spectral_latent.operators import ObservableOperators, Tensor
+from spectral_latent.estimation import (
+    EstimatorOptions,
+    Listener,
+    SkeletalShard,
+    TreebankCounts,
+    run_em,
+    silent,
+    state_counts,
+)
+from spectral_latent.operators import ObservableOperators, RuleTable, Tensor, Tensors
 from spectral_latent.sequence.conversion import Sequences
-from spectral_latent.trees import FloatArray, IntArray, Rules
+from spectral_latent.trees import FloatArray, IntArray, Rules, SkeletalTrees
 
-__all__ = ["HiddenMarkov", "baum_welch"]
+__all__ = ["HiddenMarkov", "UntaggedShard", "baum_welch", "position_counts"]
+
+
+def untagged_rules(n_symbols: int) -> Rules:
+    """List the rules of untagged sequences of n symbols: symbol 0 emits, symbol 1 is the spine."""
+    leaf = np.stack([np.zeros(n_symbols, dtype=np.int64), np.arange(n_symbols)], axis=1)
+    return Rules(leaf, np.array([[1, 0]]), np.array([[1, 0, 1]]))
+
+
+def position_counts(sequences: Sequences, state: IntArray, n_symbols: int, n_states: int) -> RuleTable:
+    """Count the rules of untagged sequences where each position has a state, which is that of its emission too.
+
+    state: (N,) one of 0 ... n_states - 1 for each position.
+    """
+    node_state = np.empty(2 * len(state), dtype=np.int64)
+    node_state[sequences.emission] = state
+    node_state[sequences.spine] = state
+    states = np.array([n_states, n_states])
+    return state_counts(sequences.trees(n_tags=1), untagged_rules(n_symbols), states, node_state)
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,8 +76,7 @@ class HiddenMarkov:
     def operators(self) -> ObservableOperators:
         """Probabilities over the s-trees of untagged sequences: symbol 0 emits, symbol 1 is the spine."""
         m, n = self.emission.shape
-        leaf = np.stack([np.zeros(n, dtype=np.int64), np.arange(n)], axis=1)
-        rules = Rules(leaf, np.array([[1, 0]]), np.array([[1, 0, 1]]))
+        rules = untagged_rules(n)
         same = np.eye(m)
         return ObservableOperators(
             rules,
@@ -57,7 +84,7 @@ class HiddenMarkov:
             root=np.stack([np.zeros(m), self.initial]),
             leaf=np.ascontiguousarray(self.emission.T),
             unary=np.diag(self.stop)[None],
-            binary=[Tensor((1.0 - self.stop)[:, None] * same, same, self.transition)],
+            binary=Tensors.of([Tensor((1.0 - self.stop)[:, None] * same, same, self.transition)]),
             probabilities=True,
         )
 
@@ -71,14 +98,13 @@ class HiddenMarkov:
             np.stack([m + states, states], axis=1),
             np.stack([m + before, before, m + after], axis=1),
         )
-        one = np.ones((1, 1))
         return ObservableOperators(
             rules,
             states=np.ones(2 * m, dtype=np.int64),
             root=np.concatenate([np.zeros(m), self.initial])[:, None],
             leaf=self.emission.reshape(-1, 1),
             unary=self.stop[:, None, None],
-            binary=[Tensor(p * one, one, one) for p in ((1.0 - self.stop)[:, None] * self.transition).ravel()],
+            binary=Tensors.scalars(((1.0 - self.stop)[:, None] * self.transition).ravel()),
             probabilities=True,
         )
 
@@ -95,33 +121,41 @@ class HiddenMarkov:
         )
 
     @staticmethod
-    def of_states(sequences: Sequences, state: IntArray, n_symbols: int, pseudo: float = 0.0) -> HiddenMarkov:
-        """Relative frequencies where the state (N,) of every position is known.
+    def of_counts(counts: RuleTable, pseudo: float = 0.0) -> HiddenMarkov:
+        """Compute relative frequencies from counts of rules with states.
 
+        counts: of the s-trees of untagged sequences, where an emission has the state of its position.
         pseudo: added to every count, so that where EM starts nothing is impossible.
         """
-        m = int(state.max()) + 1
-        following = sequences.shifted(state, 1)
-        pairs, last = ~sequences.is_last, sequences.is_last
 
-        def table(rows: IntArray, columns: IntArray, shape: tuple[int, int]) -> FloatArray:
-            counts = np.full(shape, pseudo)
-            np.add.at(counts, (rows, columns), 1.0)
-            total = counts.sum(axis=1, keepdims=True)
-            shares: FloatArray = np.divide(counts, total, out=np.full(shape, 1.0 / shape[1]), where=total > 0)
-            return shares
+        def shares(table: FloatArray) -> FloatArray:
+            """Divide each row (n, k) by its sum; a row of zeros becomes uniform."""
+            total = table.sum(axis=1, keepdims=True) + pseudo * table.shape[1]
+            uniform = np.full_like(table, 1.0 / table.shape[1])
+            return np.asarray(np.divide(table + pseudo, total, out=uniform, where=total > 0))
 
-        first = state[sequences.start[:-1]]
+        (spine,) = counts.binary
+        (last,) = counts.unary
+        pairs = spine.multiplied_out().sum(axis=1)
+        ends = np.stack([pairs.sum(axis=1), last.sum(axis=1)], axis=1)
         return HiddenMarkov(
-            initial=table(np.zeros_like(first), first, (1, m))[0],
-            transition=table(state[pairs], following[pairs], (m, m)),
-            stop=table(state, last.astype(np.int64), (m, 2))[:, 1],
-            emission=table(state, sequences.terminal, (m, n_symbols)),
+            initial=shares(counts.root[1:])[0],
+            transition=shares(pairs),
+            stop=shares(ends)[:, 1],
+            emission=shares(counts.leaf.T),
         )
 
     @staticmethod
-    def random(sequences: Sequences, n_states: int, n_symbols: int, seed: int) -> HiddenMarkov:
-        """Where Baum-Welch starts: uniform, but for noise of one half; emissions and stops like those of the data."""
+    def of_states(sequences: Sequences, state: IntArray, n_symbols: int, pseudo: float = 0.0) -> HiddenMarkov:
+        """Compute relative frequencies where the state (N,) of every position is known; see `of_counts`."""
+        return HiddenMarkov.of_counts(position_counts(sequences, state, n_symbols, int(state.max()) + 1), pseudo)
+
+    @staticmethod
+    def random(observed: TreebankCounts, n_states: int, n_symbols: int, seed: int) -> HiddenMarkov:
+        """Draw where Baum-Welch starts: uniform, but for noise of one half; emissions and stops like those of the data.
+
+        observed: how often the rules of the s-trees of untagged sequences occur.
+        """
         rng = np.random.default_rng(seed)
 
         def rows(mean: FloatArray) -> FloatArray:
@@ -129,22 +163,41 @@ class HiddenMarkov:
             return np.asarray(noisy / noisy.sum(axis=1, keepdims=True))
 
         uniform = np.full(n_states, 1.0 / n_states)
-        ends = sequences.n_sequences / len(sequences.terminal)
+        emitted = np.zeros(n_symbols)
+        emitted[observed.rules.leaf[:, 1]] = observed.leaf[:, 0]
+        ends = observed.n_trees / emitted.sum()
         return HiddenMarkov(
             initial=rows(uniform)[0],
             transition=rows(uniform),
             stop=rows(np.array([ends, 1.0 - ends]))[:, 0],
-            emission=rows(np.bincount(sequences.terminal, minlength=n_symbols) / len(sequences.terminal)),
+            emission=rows(emitted / emitted.sum()),
         )
 
 
+class UntaggedShard(NamedTuple):
+    """Untagged sequences as the shard of a treebank, without features."""
+
+    sequences: Sequences
+
+    @property
+    def trees(self) -> SkeletalTrees:
+        """The s-trees."""
+        return self.sequences.trees(n_tags=1)
+
+
 def baum_welch(
-    sequences: Sequences, start: HiddenMarkov, options: EstimatorOptions, listener: Listener = silent
+    shards: Iterable[SkeletalShard],
+    start: HiddenMarkov,
+    options: EstimatorOptions,
+    *,
+    jobs: int | None = 1,
+    listener: Listener = silent,
 ) -> tuple[HiddenMarkov, float]:
-    """The hidden Markov model where EM ends, and the log-likelihood of the sequences; see `climb`.
+    """Climb by EM to a hidden Markov model, and give the log-likelihood of the sequences under it; see `run_em`.
 
     Emissions of symbols that do not occur become zero.
+
+    shards: the s-trees of untagged sequences.
     """
-    trees = sequences.trees(n_tags=1)
-    found = climb(trees, start.operators(), options, listener)
-    return HiddenMarkov.of_operators(found.operators), found.counts.log_likelihood
+    found = run_em(shards, start.operators(), options, jobs=jobs, listener=listener)
+    return HiddenMarkov.of_operators(found.operators), found.log_likelihood[-1]

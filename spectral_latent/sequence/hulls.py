@@ -21,7 +21,7 @@ import numpy as np
 from scipy import sparse
 from scipy.sparse.linalg import cg
 
-from spectral_latent.estimation import svd_of
+from spectral_latent.estimation import truncated_svd
 from spectral_latent.sequence.conversion import Sequences
 from spectral_latent.sequence.vocabulary import SpellingFeatures, Types
 from spectral_latent.trees import FloatArray
@@ -116,7 +116,7 @@ def context_counts(sequences: Sequences, n_types: int, window: int) -> sparse.cs
 
 def _leading(matrix: sparse.csr_array, rank: int) -> tuple[FloatArray, FloatArray]:
     """Left singular vectors (n, k) and singular values (k,)."""
-    u, sigma, _ = svd_of(matrix, matrix.toarray, rank, seed=0)
+    u, sigma, _ = truncated_svd(matrix, rank)
     return u, sigma
 
 

@@ -24,10 +24,11 @@ from scipy.optimize import minimize
 from scipy.special import log_softmax, softmax
 from threadpoolctl import threadpool_limits
 
-from spectral_latent.estimation import EstimationError, Listener, Progress, expectation, silent
+from spectral_latent.estimation import EstimationError, Listener, Progress, silent
+from spectral_latent.inference import expected_counts
 from spectral_latent.sequence.hidden_markov import HiddenMarkov
 from spectral_latent.sequence.vocabulary import SpellingFeatures, Types
-from spectral_latent.trees import FloatArray, SkeletalTrees
+from spectral_latent.trees import FloatArray, Forest, SkeletalTrees
 
 __all__ = ["LogLinear", "LogLinearOptions", "log_linear", "word_features"]
 
@@ -107,15 +108,18 @@ class LogLinear(NamedTuple):
     ) -> tuple[float, LogLinear]:
         """log p(trees) - κ ‖w‖², and its gradient, of the untagged s-trees of sequences."""
         model = self.hidden(phi)
-        counts = expectation(model.operators(), trees)
-        (stop,), (spine,) = counts.unary, counts.binary
+        operators = model.operators()
+        counts = expected_counts(operators, Forest.of_trees(trees, operators.rules))
+        table = counts.table.mixture()
+        (stop,) = table.unary
+        (spine,) = table.binary
         steps = np.column_stack([spine.multiplied_out().sum(axis=1), np.diagonal(stop)])  # (m, m + 1)
         going_on = (1.0 - model.stop)[:, None] * model.transition
-        by_state = counts.leaf.sum(axis=0)[:, None]
+        by_state = table.leaf.sum(axis=0)[:, None]
         gradient = LogLinear(
-            initial=counts.root[1] - counts.root[1].sum() * model.initial,
+            initial=table.root[1] - table.root[1].sum() * model.initial,
             step=steps - steps.sum(axis=1, keepdims=True) * np.column_stack([going_on, model.stop]),
-            emission=(phi.T @ (counts.leaf.T - by_state * model.emission).T).T,
+            emission=(phi.T @ (table.leaf.T - by_state * model.emission).T).T,
         )
         w = self.vector
         return counts.log_likelihood - penalty * float(w @ w), LogLinear(

@@ -25,13 +25,13 @@ from spectral_latent.operators import (
     save_model,
 )
 from spectral_latent.sequence.alphabet import Alphabet
-from spectral_latent.sequence.checks import Tag, numbers_of, pairs_of, shards_of, strings_of
+from spectral_latent.sequence.checks import Tag, numbers_of, pairs_of, strings_of
 from spectral_latent.sequence.conversion import Sequences
 from spectral_latent.sequence.decoding import Decoder, in_batches, state_marginals
 from spectral_latent.sequence.forests import OPEN, TrellisBuilder
 from spectral_latent.sequence.hidden_markov import HiddenMarkov
 from spectral_latent.sequence.prediction import Predictor
-from spectral_latent.sequence.training import SequenceOptions, learn_tagged, learn_untagged
+from spectral_latent.sequence.training import SequenceOptions, collect, learn_tagged, learn_untagged
 from spectral_latent.trees import FloatArray, Forest, IntArray, Vocabulary
 
 __all__ = ["END", "LatentHMM"]
@@ -95,8 +95,8 @@ class LatentHMM:
         options = options or SequenceOptions()
         words, tags = Vocabulary[str](), Vocabulary[Tag]()
         pairs = (pairs_of(sentence, number, str) for number, sentence in enumerate(sentences, start=1))
-        shards = shards_of(([words.add(word) for word, _ in row], [tags.add(tag) for _, tag in row]) for row in pairs)
-        lexicon, learnt = learn_tagged(shards, len(tags), words.names, options, jobs=jobs, listener=listener)
+        store = collect(([words.add(word) for word, _ in row], [tags.add(tag) for _, tag in row]) for row in pairs)
+        lexicon, learnt = learn_tagged(store, len(tags), words.names, options, jobs=jobs, listener=listener)
         return LatentHMM(options, tags.names, lexicon, *learnt)
 
     @staticmethod
@@ -109,16 +109,15 @@ class LatentHMM:
     ) -> LatentHMM:
         """Learn from sequences of any hashable observations; on several processes with the same result.
 
-        They are read once.  A stream longer than memory is kept in a temporary file, four bytes an observation; the
-        spectral estimator then reads it in shards.
+        They are read once.  A stream longer than memory is kept in temporary files.
 
         Raises EstimationError if there is no sequence, or one is empty.
         """
         options = options or SequenceOptions()
         names = Vocabulary[Hashable]()
         rows = (numbers_of(sequence, number, names) for number, sequence in enumerate(sequences, start=1))
-        shards = shards_of((row, [0] * len(row)) for row in rows)
-        learnt = learn_untagged(shards, alphabet := Alphabet(names), options, jobs=jobs, listener=listener)
+        store = collect((row, [0] * len(row)) for row in rows)
+        learnt = learn_untagged(store, alphabet := Alphabet(names), options, jobs=jobs, listener=listener)
         return LatentHMM(options, [None], alphabet, *learnt)
 
     @property

@@ -3,54 +3,56 @@
 Tagged ones are learnt as any latent trees are, over a lexicon of words.  Untagged ones have one symbol, so that the
 spectral estimator learns what is known as observable operators of a hidden Markov model; the other estimators learn
 hidden Markov models proper, where an emission has the state of its position.
-
-The spectral estimator reads the shards of a long stream one after another; the others hold all sequences in memory.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial, reduce
 from typing import NamedTuple
 
 import numpy as np
 
 from spectral_latent.estimation import (
+    Clusters,
+    Columns,
+    ColumnStore,
     EstimationError,
     EstimatorOptions,
     FeatureColumns,
+    LeafMoments,
     Listener,
     Moments,
+    Priors,
     Progress,
-    RuleCounts,
-    Shard,
-    TrainingData,
-    Unseen,
-    cluster_states,
+    Projection,
+    Treebank,
+    TreebankCounts,
     estimate,
-    moments_of_shards,
-    project_trees,
+    operators_from_moments,
+    parallel_map,
     relative_frequencies,
     silent,
-    solve,
     spectral_moments,
     states_for,
 )
-from spectral_latent.lexicon import Lexicon, LexiconOptions, SpellingModel, smooth_emissions
-from spectral_latent.operators import ObservableOperators
+from spectral_latent.lexicon import Lexicon, LexiconOptions, SpellingModel, WordCounts, smooth_emissions
+from spectral_latent.operators import ObservableOperators, RuleTable
 from spectral_latent.sequence.alphabet import Alphabet
 from spectral_latent.sequence.conversion import Sequences
 from spectral_latent.sequence.features import longest_grams, tagged_features, untagged_features
-from spectral_latent.sequence.hidden_markov import HiddenMarkov, baum_welch
+from spectral_latent.sequence.hidden_markov import HiddenMarkov, baum_welch, position_counts
 from spectral_latent.sequence.prediction import Predictor
-from spectral_latent.sequence.shards import SequenceShards
-from spectral_latent.trees import FloatArray, Rules
+from spectral_latent.trees import FloatArray, IntArray, Rules, SkeletalTrees
 
-__all__ = ["Learnt", "SequenceOptions", "learn_tagged", "learn_untagged"]
+__all__ = ["Learnt", "SequenceOptions", "collect", "learn_tagged", "learn_untagged"]
 
+_SHARD_POSITIONS = 1 << 15
 _STATES = 8  # of each tag
 _CANDIDATES = (1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 32)  # numbers of states to choose from
 _HELD_OUT = 10  # one sequence in so many
+_CHOICE = 1 << 19  # positions on which states are chosen, about
 _ENOUGH = 6_000  # held-out sequences; where there are fewer, several parts are held out in turn
 _FLOORS = (0.1, 0.03, 0.01, 0.003, 0.001)
 _FLOOR = 0.01
@@ -95,114 +97,170 @@ class Learnt(NamedTuple):
     floor: float
 
 
-def _spelling(shards: SequenceShards, words: list[str], n_tags: int) -> SpellingModel:
-    """What spelling tells of tags."""
-    seen = []
-    for sequences in shards:
-        opens = np.zeros(len(sequences.terminal), dtype=np.int64)
-        opens[sequences.start[:-1]] = 1
-        rows, which = Rules.distinct(np.stack([sequences.terminal, sequences.tag, opens], axis=1))
-        seen.append(np.concatenate([rows, np.bincount(which)[:, None]], axis=1))
-    word, tag, opens, count = np.concatenate(seen).T
-    return SpellingModel.train(words, word, tag, count.astype(float), opens == 1, n_tags)
+class SequenceShard(NamedTuple):
+    """Sequences whose s-trees and features are computed whenever they are asked for.
 
-
-@dataclass(frozen=True)
-class _Data:
-    """Sequences in shards, and how to make trees and features of them.
-
-    prior: (K,) how frequent the tags are.
+    columns: `terminal`, `tag` and `start` of `Sequences`.
+    n_tags: K.
+    featurise: a function of sequences that other processes find.
     """
 
-    shards: SequenceShards
+    columns: Columns
+    n_tags: int
+    featurise: Callable[[Sequences], FeatureColumns]
+
+    @property
+    def sequences(self) -> Sequences:
+        """The sequences."""
+        return sequences_of(self.columns)
+
+    @property
+    def trees(self) -> SkeletalTrees:
+        """The s-trees."""
+        return self.sequences.trees(self.n_tags)
+
+    @property
+    def features(self) -> FeatureColumns:
+        """The features of the nodes."""
+        return self.featurise(self.sequences)
+
+
+def sequences_of(columns: Columns) -> Sequences:
+    """Take the sequences of a shard from its columns."""
+    return Sequences(columns["terminal"], columns["tag"], columns["start"])
+
+
+def _columns_of(sequences: Sequences) -> Columns:
+    """Make the columns of a shard from sequences."""
+    return {"terminal": sequences.terminal, "tag": sequences.tag, "start": sequences.start}
+
+
+def collect(rows: Iterable[tuple[list[int], list[int]]]) -> ColumnStore:
+    """Collect sequences, each as its terminals and its tags, in shards.
+
+    Raises EstimationError if there is no sequence, or one is empty.
+    """
+    store = ColumnStore()
+    terminals: list[list[int]] = []
+    tags: list[list[int]] = []
+    n_positions = 0
+    for number, (row, tag) in enumerate(rows, start=1):
+        if not row:
+            raise EstimationError(f"sequence {number} is empty; leave it out")
+        terminals.append(row)
+        tags.append(tag)
+        n_positions += len(row)
+        if n_positions >= _SHARD_POSITIONS:
+            store.append(_columns_of(Sequences.of(terminals, tags)))
+            terminals, tags, n_positions = [], [], 0
+    if terminals:
+        store.append(_columns_of(Sequences.of(terminals, tags)))
+    if not len(store):
+        raise EstimationError("no sequences to learn from")
+    return store
+
+
+def _spelling(store: ColumnStore, words: list[str], n_tags: int) -> SpellingModel:
+    """Learn what spelling tells of tags."""
+    parts = []
+    for sequences in map(sequences_of, store):
+        opens = np.zeros(len(sequences.terminal), dtype=np.bool_)
+        opens[sequences.start[:-1]] = True
+        parts.append(WordCounts.of(sequences.tag, sequences.terminal, opens))
+    seen = WordCounts.total(parts)
+    return SpellingModel.train(words, seen.word, seen.symbol, seen.times, seen.opens, n_tags)
+
+
+class _Prepared(NamedTuple):
+    """A treebank of sequences, and how frequent its tags are, (K,)."""
+
+    treebank: Treebank
     prior: FloatArray
-    features: Callable[[Sequences], FeatureColumns]
-    unseen: Unseen
+
+    @property
+    def shards(self) -> list[SequenceShard]:
+        """The shards."""
+        return [shard for shard in self.treebank.shards if isinstance(shard, SequenceShard)]
 
     @staticmethod
     def of(
-        shards: SequenceShards,
+        store: Iterable[Columns],
         n_tags: int,
-        features: Callable[[Sequences], FeatureColumns],
-        unseen: Unseen,
+        featurise: Callable[[Sequences], FeatureColumns],
+        priors: Priors,
         back_off: float,
-    ) -> _Data:
-        count = np.zeros(n_tags)
-        for sequences in shards:
-            count += np.bincount(sequences.tag, minlength=n_tags)
-        prior = count / count.sum()
-        rules = _transitions(prior, shards.n_sequences / (shards.n_positions + 1), back_off)
-        return _Data(shards, prior, features, unseen._replace(rules=rules))
+        jobs: int | None,
+    ) -> _Prepared:
+        """Count the rules of sequences; any tag may follow any, `back_off` times in all."""
+        shards = [SequenceShard(columns, n_tags, featurise) for columns in store]
+        counts = TreebankCounts.of_shards(shards, jobs)
+        emissions = counts.symbol[:n_tags]
+        prior = emissions / emissions.sum()
+        rules = _transitions(prior, counts.n_trees / (emissions.sum() + 1), back_off)
+        return _Prepared(Treebank(shards, counts, priors._replace(rules=rules)), prior)
 
-    def __iter__(self) -> Iterator[Shard]:
-        for sequences in self.shards:
-            yield Shard(sequences.trees(len(self.prior)), self.features(sequences))
-
-    def whole(self) -> tuple[Sequences, TrainingData]:
-        """All sequences in memory."""
-        sequences = Sequences.joined(list(self.shards))
-        return sequences, TrainingData(sequences.trees(len(self.prior)), self.features(sequences), self.unseen)
-
-    def learn(
-        self, options: EstimatorOptions, jobs: int, listener: Listener
-    ) -> tuple[ObservableOperators, ObservableOperators]:
-        """The plain and the latent operators."""
-        if options.estimator == "spectral" and len(self.shards) > 1:
-            moments = moments_of_shards(self, options, listener, jobs=jobs)
-            latent = solve(moments.latent, options.smoothing, self.unseen)
-            return solve(moments.plain, unseen=self.unseen), latent
-        _, data = self.whole()
-        return relative_frequencies(data.trees, data.unseen), estimate(data, options, jobs=jobs, listener=listener)
+    def coarse(self) -> ObservableOperators:
+        """Compute the operators with one state for each tag."""
+        return relative_frequencies(self.treebank.counts, self.treebank.priors)
 
 
-def _transitions(prior: FloatArray, ends: float, tokens: float) -> RuleCounts:
-    """Every tag followed by every tag, and by the end, `tokens` times in all; ends: the share of last positions."""
+def _transitions(prior: FloatArray, ends: float, tokens: float) -> RuleTable:
+    """Count every tag followed by every tag, and by the end, `tokens` times in all.
+
+    prior: (K,) how frequent the tags are.
+    ends: the share of last positions.
+    """
     n_tags = len(prior)
     tags = np.arange(n_tags)
     before, after = np.divmod(np.arange(n_tags**2), n_tags)
-    return RuleCounts(
+    rules = Rules(
+        np.empty((0, 2), dtype=np.int64),
         unary=np.stack([n_tags + tags, tags], axis=1),
-        unary_count=np.full(n_tags, tokens * ends),
         binary=np.stack([n_tags + before, before, n_tags + after], axis=1),
-        binary_count=tokens * (1.0 - ends) * prior[after],
+    )
+    return RuleTable.of_counts(
+        rules,
+        root=np.zeros(2 * n_tags),
+        leaf=np.zeros(0),
+        unary=np.full(n_tags, tokens * ends),
+        binary=tokens * (1.0 - ends) * prior[after],
     )
 
 
+def _smooth_words(moments: LeafMoments, lexicon: Lexicon, tag_of_symbol: IntArray) -> tuple[IntArray, FloatArray]:
+    """Give rare and unseen words emissions."""
+    return smooth_emissions(lexicon, moments, tag_of_symbol)
+
+
 def learn_tagged(
-    shards: SequenceShards,
+    store: ColumnStore,
     n_tags: int,
     words: list[str],
     options: SequenceOptions,
     *,
-    jobs: int = 1,
+    jobs: int | None = 1,
     listener: Listener = silent,
 ) -> tuple[Lexicon, Learnt]:
     """Learn from tagged sequences of words."""
-    lexicon = Lexicon(words, options.lexicon, _spelling(shards, words, n_tags))
-    families, ladders = np.arange(2 * n_tags) % n_tags, lexicon.ladders()
-    data = _Data.of(
-        shards,
-        n_tags,
-        features=lambda sequences: tagged_features(sequences, ladders, n_tags),
-        unseen=Unseen(lambda moments: smooth_emissions(lexicon, moments, families), fragments=options.back_off),
-        back_off=options.back_off,
-    )
+    lexicon = Lexicon(words, options.lexicon, _spelling(store, words, n_tags))
+    featurise = partial(tagged_features, ladders=lexicon.ladders(), n_tags=n_tags)
+    smooth = partial(_smooth_words, lexicon=lexicon, tag_of_symbol=np.arange(2 * n_tags) % n_tags)
+    priors = Priors(smooth, fragments=options.back_off)
+    prepared = _Prepared.of(store, n_tags, featurise, priors, options.back_off, jobs)
     estimator = replace(options.estimator, states=_STATES if options.states is None else options.states)
-    plain, latent = data.learn(estimator, jobs, listener)
+    latent = estimate(prepared.treebank, estimator, jobs=jobs, listener=listener).operators
     floor = 0.0 if latent.probabilities else _FLOOR if options.floor is None else options.floor
-    return lexicon, Learnt(data.prior, plain, latent, floor)
+    return lexicon, Learnt(prepared.prior, prepared.coarse(), latent, floor)
 
 
-def _untagged(shards: SequenceShards, alphabet: Alphabet, back_off: float) -> _Data:
+def _untagged(
+    store: Sequence[Columns], alphabet: Alphabet, back_off: float, n_positions: int, jobs: int | None
+) -> _Prepared:
+    """Prepare sequences without tags; the length of n-grams depends on the number of positions."""
     n_symbols = len(alphabet.known)
-    longest = longest_grams(n_symbols, shards.n_positions)
-    return _Data.of(
-        shards,
-        1,
-        features=lambda sequences: untagged_features(sequences, n_symbols, longest),
-        unseen=Unseen(leaves=alphabet.smooth),
-        back_off=back_off,
-    )
+    longest = longest_grams(n_symbols, n_positions)
+    featurise = partial(untagged_features, n_symbols=n_symbols, longest=longest)
+    return _Prepared.of(store, 1, featurise, Priors(alphabet.smooth), back_off, jobs)
 
 
 @dataclass(frozen=True)
@@ -210,27 +268,38 @@ class _Fold:
     """Moments of nine sequences in ten, and the tenth."""
 
     moments: Moments
-    unseen: Unseen
-    plain: ObservableOperators
+    priors: Priors
+    coarse: ObservableOperators
     held_out: Sequences
     n_terminals: int
 
     @staticmethod
     def of(
-        sequences: Sequences, fold: int, alphabet: Alphabet, options: EstimatorOptions, back_off: float, jobs: int
+        sequences: Sequences,
+        fold: int,
+        alphabet: Alphabet,
+        options: EstimatorOptions,
+        back_off: float,
+        jobs: int | None,
     ) -> _Fold:
+        """Hold out every tenth sequence, from number `fold` on, and take the moments of the others."""
         held_out = np.arange(sequences.n_sequences) % _HELD_OUT == fold
-        _, data = _untagged(SequenceShards.of(sequences.part(~held_out)), alphabet, back_off).whole()
-        moments = spectral_moments(data, project_trees(data.trees, data.features, options, jobs))
-        plain = relative_frequencies(data.trees, data.unseen)
-        return _Fold(moments, data.unseen, plain, sequences.part(held_out), alphabet.n_terminals)
+        kept = sequences.part(~held_out)
+        store = ColumnStore()
+        for part in kept.parts(_SHARD_POSITIONS):
+            store.append(_columns_of(part))
+        prepared = _untagged(store, alphabet, back_off, len(kept.terminal), jobs)
+        projection = Projection.learn(prepared.treebank.shards, options, jobs)
+        moments = spectral_moments(prepared.treebank, projection, jobs)
+        coarse = prepared.coarse()
+        return _Fold(moments, prepared.treebank.priors, coarse, sequences.part(held_out), alphabet.n_terminals)
 
     def score(self, m: int, floor: float) -> float:
         """The log-likelihood of what is held out, with m states."""
         moments = self.moments.truncated(np.minimum(self.moments.states, m))
         try:
-            latent = solve(moments, unseen=self.unseen)
-            predictor = Predictor.of(latent, self.plain, self.n_terminals, floor)
+            latent = operators_from_moments(moments, priors=self.priors)
+            predictor = Predictor.of(latent, self.coarse, self.n_terminals, floor)
         except ValueError:  # with so many states, sequences never end
             return -np.inf
         return float(predictor.log_probabilities(self.held_out).sum())
@@ -242,7 +311,7 @@ class _Choice(NamedTuple):
 
 
 def _choose(
-    sequences: Sequences, alphabet: Alphabet, options: SequenceOptions, jobs: int, listener: Listener
+    sequences: Sequences, alphabet: Alphabet, options: SequenceOptions, jobs: int | None, listener: Listener
 ) -> _Choice:
     """What the options leave open: the number of states, then ε, with which held-out sequences are likeliest.
 
@@ -268,10 +337,11 @@ def _choose(
     return _Choice(chosen, floors[int(np.argmax(of_floors))])
 
 
-def _smoothed(model: HiddenMarkov, sequences: Sequences, tokens: float) -> HiddenMarkov:
-    """The model in which any state may begin, end and follow, `tokens` times of all, and emit what was never seen."""
-    n, m = len(sequences.terminal), model.n_states
-    unseen = Alphabet.unseen_tokens(np.bincount(sequences.terminal).astype(float))
+def _smoothed(model: HiddenMarkov, counts: TreebankCounts, tokens: float) -> HiddenMarkov:
+    """Let any state begin, end and follow, `tokens` times of all, and emit what was never seen."""
+    n = float(counts.symbol[0])
+    m = model.n_states
+    unseen = Alphabet.unseen_tokens(counts.leaf[:, 0])
 
     def mixed(p: FloatArray, mean: float) -> FloatArray:
         return np.asarray((n * p + tokens * mean) / (n + tokens))
@@ -279,25 +349,31 @@ def _smoothed(model: HiddenMarkov, sequences: Sequences, tokens: float) -> Hidde
     return HiddenMarkov(
         mixed(model.initial, 1.0 / m),
         mixed(model.transition, 1.0 / m),
-        mixed(model.stop, sequences.n_sequences / (n + 1)),
+        mixed(model.stop, counts.n_trees / (n + 1)),
         np.concatenate([n * model.emission, np.full((m, 1), unseen)], axis=1) / (n + unseen),
     )
 
 
+def _state_counts(shard: SequenceShard, clusters: Clusters, n_symbols: int) -> RuleTable:
+    """Count the rules of a shard where each position has the cluster of its spine node as its state."""
+    sequences = shard.sequences
+    state = clusters.of_nodes(shard)[sequences.spine]
+    return position_counts(sequences, state, n_symbols, int(clusters.states[1]))
+
+
 def _hidden_markov(
-    sequences: Sequences,
-    n_symbols: int,
-    data: TrainingData,
-    options: EstimatorOptions,
-    jobs: int,
-    listener: Listener,
+    prepared: _Prepared, n_symbols: int, options: EstimatorOptions, jobs: int | None, listener: Listener
 ) -> HiddenMarkov:
+    """Learn a hidden Markov model proper from sequences without tags."""
+    shards = prepared.shards
     if options.estimator == "em":
-        start = HiddenMarkov.random(sequences, options.states, n_symbols, options.seed)
+        start = HiddenMarkov.random(prepared.treebank.counts, options.states, n_symbols, options.seed)
     elif options.estimator in ("clustering", "hybrid"):
-        state = cluster_states(data.trees, project_trees(data.trees, data.features, options, jobs), options.seed)
-        pseudo = 0.0 if options.estimator == "clustering" else options.substates
-        start = HiddenMarkov.of_states(sequences, state[sequences.spine], n_symbols, pseudo)
+        projection = Projection.learn(shards, options, jobs, listener)
+        clusters = Clusters.learn(prepared.treebank, projection, options.seed, jobs)
+        counts = reduce(RuleTable.__add__, parallel_map(_state_counts, shards, jobs, clusters, n_symbols))
+        pseudo = 0.0 if options.estimator == "clustering" else options.state_smoothing
+        start = HiddenMarkov.of_counts(counts, pseudo)
     else:
         raise EstimationError(
             f"sequences without tags are not learnt by {options.estimator!r}; "
@@ -305,7 +381,7 @@ def _hidden_markov(
         )
     if options.estimator == "clustering":
         return start
-    return baum_welch(sequences, start, replace(options, substates=0.0), listener)[0]
+    return baum_welch(shards, start, options, jobs=jobs, listener=listener)[0]
 
 
 def _asked_for(states: int, n_positions: int) -> int:
@@ -313,21 +389,34 @@ def _asked_for(states: int, n_positions: int) -> int:
     return next((m for m in range(states, 100 * states) if states_for(n_positions, m) >= states), states)
 
 
+def _first_positions(store: ColumnStore) -> Sequences:
+    """Join shards from the first on, up to so many positions as states are chosen on."""
+    parts: list[Sequences] = []
+    n_positions = 0
+    for sequences in map(sequences_of, store):
+        if n_positions >= _CHOICE:
+            break
+        parts.append(sequences)
+        n_positions += len(sequences.terminal)
+    return Sequences.joined(parts)
+
+
 def learn_untagged(
-    shards: SequenceShards,
+    store: ColumnStore,
     alphabet: Alphabet,
     options: SequenceOptions,
     *,
-    jobs: int = 1,
+    jobs: int | None = 1,
     listener: Listener = silent,
 ) -> Learnt:
-    """Learn from sequences without tags; what is to be chosen is chosen on the first shard."""
-    states, floor = _choose(next(iter(shards)), alphabet, options, jobs, listener)
-    data = _untagged(shards, alphabet, options.back_off)
-    estimator = replace(options.estimator, states=_asked_for(states, shards.n_positions), smoothing=None)
+    """Learn from sequences without tags; what is to be chosen is chosen on the first half million positions."""
+    states, floor = _choose(_first_positions(store), alphabet, options, jobs, listener)
+    n_positions = sum(len(columns["terminal"]) for columns in store)
+    prepared = _untagged(store, alphabet, options.back_off, n_positions, jobs)
+    estimator = replace(options.estimator, states=_asked_for(states, n_positions), smoothing=None)
     if estimator.estimator == "spectral":
-        return Learnt(data.prior, *data.learn(estimator, jobs, listener), floor)
-    sequences, whole = data.whole()
-    model = _hidden_markov(sequences, len(alphabet.known), whole, estimator, jobs, listener)
-    plain = relative_frequencies(whole.trees, whole.unseen)
-    return Learnt(data.prior, plain, _smoothed(model, sequences, options.back_off).operators(), 0.0)
+        latent = estimate(prepared.treebank, estimator, jobs=jobs, listener=listener).operators
+        return Learnt(prepared.prior, prepared.coarse(), latent, floor)
+    model = _hidden_markov(prepared, len(alphabet.known), estimator, jobs, listener)
+    smoothed = _smoothed(model, prepared.treebank.counts, options.back_off)
+    return Learnt(prepared.prior, prepared.coarse(), smoothed.operators(), 0.0)

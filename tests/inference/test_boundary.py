@@ -441,17 +441,17 @@ def test_operators_refuse_their_parts_or_agree_with_plain_python(data: st.DataOb
 
 @pytest.mark.parametrize("leg", range(3))
 def test_a_tensor_of_another_shape_than_its_rule_is_refused(leg: int) -> None:
-    operators, forest = small()
+    operators, _ = small()
     factors = [np.ones((1, 1)) for _ in range(3)]
     factors[leg] = np.ones((1, 2))
-    with pytest.raises(ValueError, match="the tensor of binary rule 0"):
-        inside(replace(operators, binary=[Tensor(*factors)]), forest)
+    with pytest.raises(ValueError, match="the tensor of binary rule 0 has shape"):
+        replace(operators, binary=[Tensor(*factors)])
     factors[leg] = np.ones((2, 1))
-    with pytest.raises(ValueError, match="the tensor of binary rule 0"):
-        inside(replace(operators, binary=[Tensor(*factors)]), forest)
+    with pytest.raises(ValueError, match="a tensor has"):
+        Tensor(*factors)
     shape = [1, 1, 1]
     shape[leg] = 2
-    with pytest.raises(ValueError, match="the tensor of binary rule 0"):
-        inside(replace(operators, binary=[replace(operators.binary[0], dense=np.ones(shape))]), forest)
+    with pytest.raises(ValueError, match="a tensor of shape"):
+        replace(operators.binary[0], dense=np.ones(shape))
     with pytest.raises(ValueError, match="0 tensors for 1 binary rules"):
         replace(operators, binary=[])

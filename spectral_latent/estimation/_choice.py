@@ -11,8 +11,8 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from spectral_latent.estimation.moments import Moments
-from spectral_latent.estimation.options import Listener, Progress, silent
+from spectral_latent.estimation._moments import Moments
+from spectral_latent.estimation._options import Listener, Progress, silent
 from spectral_latent.trees import IntArray
 
 __all__ = ["search_states"]

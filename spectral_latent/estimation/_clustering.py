@@ -1,0 +1,220 @@
+"""States as clusters of nodes (Narayan and Cohen 2015): k-means on projected inside and outside trees, then counting.
+
+| here | meaning |
+| --- | --- |
+| point of node i | [y_i; σ ∘ z_i] = [Uᵀφ; Vᵀψ], each half scaled to unit mean square |
+| state h(i) | the centre nearest to the point, among those of the node's symbol |
+
+Centres are found on the points of every k-th node of a symbol, with k = 1 up to a number of nodes that keeps the points
+small.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from functools import reduce
+from typing import NamedTuple
+
+import numpy as np
+from scipy.cluster.vq import kmeans2, vq
+
+from spectral_latent.estimation._parallel import parallel_map
+from spectral_latent.estimation._projections import ProjectedTrees, Projection, by_symbol
+from spectral_latent.estimation._treebank import Treebank, TreebankShard
+from spectral_latent.operators import RuleTable, Tensor, Tensors, low_rank_tensor
+from spectral_latent.trees import FloatArray, IntArray, Rules, SkeletalTrees
+
+__all__ = ["Clusters", "cluster_counts", "state_counts"]
+
+_ITERATIONS = 9  # of k-means; the assignment to the nearest centre makes ten
+_POINTS = 1 << 15  # of a symbol, about
+_TINY = 1e-300
+
+
+class _Sample(NamedTuple):
+    """Some points of a symbol, and the sums of squares of all."""
+
+    halves: list[FloatArray]  # each (2, n, m)
+    square: FloatArray  # (2,)
+
+
+class _Centres(NamedTuple):
+    """The centres of a symbol's clusters."""
+
+    scale: FloatArray  # (2,) divisors of the halves of a point
+    points: FloatArray  # (k, 2m)
+
+    def nearest(self, halves: FloatArray) -> IntArray:
+        """Find the centre (n,) nearest to each point, given as halves (2, n, m)."""
+        return vq(_points(halves, self.scale), self.points)[0].astype(np.int64)
+
+
+class Clusters(NamedTuple):
+    """A rule that gives every node of a treebank a state."""
+
+    projection: Projection
+    centres: dict[int, _Centres]  # of the symbols with more than one state
+
+    @property
+    def states(self) -> IntArray:
+        """The number of states of each symbol, (S,)."""
+        states = np.ones(len(self.projection.states), dtype=np.int64)
+        for a, centres in self.centres.items():
+            states[a] = len(centres.points)
+        return states
+
+    @staticmethod
+    def learn(treebank: Treebank, projection: Projection, seed: int, jobs: int | None = 1) -> Clusters:
+        """Find the centres of every symbol by k-means, from a start that the seed fixes."""
+        steps = np.ceil(treebank.counts.symbol / _POINTS).astype(np.int64)
+        samples: dict[int, _Sample] = {}
+        for found in parallel_map(_sampled, treebank.shards, jobs, projection, steps):
+            for a, sample in found.items():
+                halves, square = samples.get(a, _Sample([], np.zeros(2)))
+                samples[a] = _Sample([*halves, *sample.halves], square + sample.square)
+        counted = [(sample, float(treebank.counts.symbol[a])) for a, sample in samples.items()]
+        return Clusters(projection, dict(zip(samples, parallel_map(_centres, counted, jobs, seed), strict=True)))
+
+    def of_nodes(self, shard: TreebankShard) -> IntArray:
+        """Find the state (N,) of every node of a shard."""
+        projected = self.projection.project(shard)
+        state = np.zeros(projected.trees.n_nodes, dtype=np.int64)
+        for a, nodes in by_symbol(projected.trees):
+            if a in self.centres:
+                state[nodes] = self.centres[a].nearest(_halves(self.projection, projected, a, nodes))
+        return state
+
+
+def _points(halves: FloatArray, scale: FloatArray) -> FloatArray:
+    """Join the halves (2, n, m) of points to (n, 2m), each divided by its scale (2,)."""
+    return np.concatenate([half / size for half, size in zip(halves, scale, strict=True)], axis=1)
+
+
+def _halves(projection: Projection, projected: ProjectedTrees, a: int, nodes: IntArray) -> FloatArray:
+    """Compute [y; σ ∘ z] of nodes (n,) of symbol a, (2, n, m)."""
+    sigma = projection.maps[a].sigma
+    m = len(sigma)
+    return np.stack([projected.y[nodes, :m], projected.z[nodes, :m] * sigma])
+
+
+def _sampled(shard: TreebankShard, projection: Projection, steps: IntArray) -> dict[int, _Sample]:
+    """Take every steps[a]-th node of each symbol a of more than one state; steps: (S,)."""
+    projected = projection.project(shard)
+    found = {}
+    for a, nodes in by_symbol(projected.trees):
+        if projection.states[a] > 1:
+            halves = _halves(projection, projected, a, nodes)
+            found[a] = _Sample([halves[:, :: steps[a]].copy()], (halves**2).sum(axis=(1, 2)))
+    return found
+
+
+def _centres(counted: tuple[_Sample, float], seed: int) -> _Centres:
+    """Find at most m centres for the points of a symbol, given a sample and the number of all its nodes."""
+    (parts, square), count = counted
+    halves = np.concatenate(parts, axis=1)
+    m = halves.shape[2]
+    scale = np.maximum(np.sqrt(square / (count * m)), _TINY)
+    points = _points(halves, scale)
+    k = min(m, len(np.unique(points, axis=0)))
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "One of the clusters is empty")
+        centres, _ = kmeans2(points, k, iter=_ITERATIONS, minit="++", rng=np.random.default_rng(seed))
+    # centres that no point is nearest to are no states
+    return _Centres(scale, centres[np.unique(vq(points, centres)[0])])
+
+
+class _Choices(NamedTuple):
+    """The distinct choices of states at nodes with binary rules, and how often each occurs."""
+
+    rows: IntArray  # (n, 4) rule and the states of the node, its left and its right child; in lexicographic order
+    times: FloatArray  # (n,)
+
+    def __add__(self, other: _Choices) -> _Choices:  # type: ignore[override]
+        """Add the counts of two shards."""
+        rows, which = Rules.distinct(np.concatenate([self.rows, other.rows]))
+        count = np.bincount(which, np.concatenate([self.times, other.times]), minlength=len(rows))
+        return _Choices(rows, count.astype(float))
+
+    def tensors(self, rules: Rules, states: IntArray, rank: int | None) -> Iterator[Tensor]:
+        """Make the counts of each binary rule a tensor, of at most `rank` terms if there is a rank."""
+        starts = np.searchsorted(self.rows[:, 0], np.arange(len(rules.binary) + 1))
+        identity = np.eye(int(states.max(initial=1)))
+        for r, rule in enumerate(rules.binary.tolist()):
+            part = slice(starts[r], starts[r + 1])
+            # a term for each choice: its count at three unit vectors
+            legs = [identity[self.rows[part, leg + 1], : states[a]] for leg, a in enumerate(rule)]
+            counts = Tensor(legs[0] * self.times[part, None], legs[1], legs[2])
+            yield counts if rank is None else low_rank_tensor(counts, rank)
+
+
+class _HardCounts(NamedTuple):
+    """How often rules occur with each choice of states, where the states of nodes are known."""
+
+    table: RuleTable  # without binary rules
+    choices: _Choices
+
+    def __add__(self, other: _HardCounts) -> _HardCounts:  # type: ignore[override]
+        """Add the counts of two shards."""
+        return _HardCounts(self.table + other.table, self.choices + other.choices)
+
+    def of_rules(self, rules: Rules, rank: int | None) -> RuleTable:
+        """Make one table of the counts, over the rules that were counted."""
+        table = self.table
+        tensors = Tensors.of(self.choices.tensors(rules, table.states, rank))
+        return RuleTable(rules, table.states, table.root, table.leaf, table.unary, tensors)
+
+
+def _hard_counts(trees: SkeletalTrees, rules: Rules, states: IntArray, state: IntArray) -> _HardCounts:
+    """Count the rules of trees with the states (N,) of their nodes; see `state_counts`."""
+    largest = int(states.max())
+    rule = trees.rule_in(rules)
+    left = trees.left
+    leaves, unaries, binaries = (np.flatnonzero(kind) for kind in (trees.is_leaf, trees.is_unary, trees.is_binary))
+
+    def table(size: tuple[int, ...], *indices: IntArray) -> FloatArray:
+        """Count index tuples in an array of a size."""
+        flat = np.ravel_multi_index(indices, size)
+        return np.bincount(flat, minlength=int(np.prod(size))).reshape(size).astype(float)
+
+    columns = (rule[binaries], state[binaries], state[left[binaries]], state[trees.right[binaries]])
+    rows, which = Rules.distinct(np.stack(columns, axis=1))
+    without_binary = RuleTable(
+        Rules(rules.leaf, rules.unary, rules.binary[:0]),
+        states,
+        root=table((len(states), largest), trees.symbol[trees.root], state[trees.root]),
+        leaf=table((len(rules.leaf), largest), rule[leaves], state[leaves]),
+        unary=table((len(rules.unary), largest, largest), rule[unaries], state[unaries], state[left[unaries]]),
+        binary=Tensors.of([]),
+    )
+    return _HardCounts(without_binary, _Choices(rows, np.bincount(which, minlength=len(rows)).astype(float)))
+
+
+def state_counts(trees: SkeletalTrees, rules: Rules, states: IntArray, state: IntArray) -> RuleTable:
+    """Count how often each rule occurs with each choice of states, where the states of nodes are known.
+
+    rules: the table to count over, which holds all rules of the trees.
+    states: (S,) the number of states of each symbol.
+    state: (N,) the state of each node.
+
+    >>> trees = SkeletalTrees.of([0, 0, 0], left=[-1, -1, 0], right=[-1, -1, 1], terminal=[5, 6, -1], root=[2])
+    >>> state_counts(trees, trees.rules, np.array([2]), np.array([0, 1, 1])).leaf
+    array([[1., 0.],
+           [0., 1.]])
+    """
+    return _hard_counts(trees, rules, states, state).of_rules(rules, None)
+
+
+def _shard_counts(shard: TreebankShard, clusters: Clusters, rules: Rules) -> _HardCounts:
+    """Count the rules of a shard with the states of its nodes."""
+    return _hard_counts(shard.trees, rules, clusters.states, clusters.of_nodes(shard))
+
+
+def cluster_counts(treebank: Treebank, clusters: Clusters, rank: int | None = None, jobs: int | None = 1) -> RuleTable:
+    """Count how often each rule of a treebank occurs with each choice of its nodes' clusters.
+
+    rank: the most terms of a binary rule's counts, which are then approximate; None for counts as they are.
+    """
+    rules = treebank.counts.rules
+    counts = reduce(_HardCounts.__add__, parallel_map(_shard_counts, treebank.shards, jobs, clusters, rules))
+    return counts.of_rules(rules, rank)

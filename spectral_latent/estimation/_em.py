@@ -1,0 +1,205 @@
+"""Expectation maximisation over latent states (Matsuzaki et al. 2005), on the one inside-outside engine.
+
+| here | meaning |
+| --- | --- |
+| θ | the probabilities of roots and rules with their states |
+| n(θ) | the expected count of each, given the trees and current probabilities: the E-step, `expected_counts` |
+| A | `prior`: pseudo-counts, which draw the states of a symbol to each other |
+| log L(θ) + Σ A log θ | the objective: the log-likelihood of the trees plus the logarithm of a Dirichlet prior |
+| θ ← (n + A) / Σ (n + A) | the M-step, which maximises what the E-step expects of the objective |
+
+So no iteration lowers the objective, and it is what is reported and what decides when to stop.  Without a prior it is
+the log-likelihood.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import reduce
+from typing import NamedTuple
+
+import numpy as np
+
+from spectral_latent.estimation._options import EstimationError, EstimatorOptions, Listener, Progress, silent
+from spectral_latent.estimation._parallel import parallel_map
+from spectral_latent.estimation._treebank import SkeletalShard, TreebankCounts
+from spectral_latent.inference import ExpectedCounts, expected_counts
+from spectral_latent.operators import ObservableOperators, RuleTable, Tensor, Tensors
+from spectral_latent.trees import FloatArray, Forest, IntArray
+
+__all__ = ["EMResult", "drawn_to", "maximised", "random_start", "run_em", "state_prior"]
+
+
+class EMResult(NamedTuple):
+    """Where expectation maximisation ended.
+
+    operators: probabilities.
+    counts: the expected counts under these operators.
+    objective: the objective at the start and after each iteration; it never falls.
+    log_likelihood: the log-likelihood of the trees at the same points.
+    """
+
+    operators: ObservableOperators
+    counts: ExpectedCounts
+    objective: tuple[float, ...]
+    log_likelihood: tuple[float, ...]
+
+
+def maximised(counts: RuleTable) -> ObservableOperators:
+    """Compute the probabilities that expected counts make likeliest: the M-step."""
+    return ObservableOperators.probabilities_of(counts.mixture())
+
+
+def state_prior(start: ObservableOperators, observed: TreebankCounts, share: float) -> RuleTable:
+    """Make pseudo-counts that draw the states of a symbol to their mean at the start.
+
+    The mean gets the given share in the probabilities of a state of average frequency, and more in those of a rarer
+    one.
+
+    start: probabilities.
+    observed: how often the rules occur.
+    share: at least 0 and less than 1.
+    """
+    rules = start.rules
+    has_state = (np.arange(start.root.shape[1]) < start.states[:, None]).astype(float)  # (S, M)
+    # pseudo-counts of each state, over the number of states that the mean is taken over
+    weight = share / (1.0 - share) * observed.symbol / start.states**2
+
+    def spread(rows: FloatArray, parent: IntArray) -> FloatArray:
+        """Replace what the states of a rule's parent have, rows (R, M, ...), by their weighted sum."""
+        shape = (len(parent), has_state.shape[1], *([1] * (rows.ndim - 2)))
+        mean = rows.sum(axis=1, keepdims=True) * weight[parent].reshape(len(parent), *([1] * (rows.ndim - 1)))
+        return np.asarray(mean * has_state[parent].reshape(shape))
+
+    def tensor(given: Tensor, a: int) -> Tensor:
+        """Replace what the states of the parent have by their weighted sum."""
+        if given.dense is not None:
+            return Tensor.of_dense(np.broadcast_to(given.dense.sum(axis=0) * weight[a], given.shape).copy())
+        first = np.repeat(given.first.sum(axis=1, keepdims=True) * weight[a], given.shape[0], axis=1)
+        total = first.sum(axis=1, keepdims=True)  # each factor of a term has as many pseudo-counts
+        return Tensor(first, given.second * total, given.third * total)
+
+    parents = rules.binary[:, 0].tolist()
+    return RuleTable(
+        rules,
+        start.states,
+        np.zeros_like(start.root),
+        spread(start.leaf, rules.leaf[:, 0]),
+        spread(start.unary, rules.unary[:, 0]),
+        Tensors.of(tensor(given, a) for given, a in zip(start.mixture().binary, parents, strict=True)),
+    )
+
+
+def drawn_to(operators: ObservableOperators, prior: RuleTable, observed: TreebankCounts) -> ObservableOperators:
+    """Draw probabilities to a prior, as if the states of each symbol had been counted equally often.
+
+    prior: pseudo-counts in the layout of the operators.
+    """
+    frequency = np.broadcast_to((observed.symbol / operators.states)[:, None], operators.root.shape)
+    counts = operators.mixture().scaled(frequency)
+    for r in np.flatnonzero(counts.binary.terms).tolist():
+        tensor = counts.binary[r]
+        total = tensor.first.sum(axis=1, keepdims=True)
+        tensor.second[:] *= total
+        tensor.third[:] *= total
+    return maximised(counts.add_numbers(prior))
+
+
+def random_start(observed: TreebankCounts, states: IntArray, seed: int = 0) -> ObservableOperators:
+    """Spread relative frequencies evenly over states, and multiply each number by 0.5 to 1.5 at random.
+
+    states: (S,) the number of states of each symbol.
+    """
+    rng = np.random.default_rng(seed)
+    rules = observed.rules
+    largest = int(states.max())
+    has_state = (np.arange(largest) < states[:, None]).astype(float)
+
+    def noise(*shape: int) -> FloatArray:
+        """Draw numbers between 0.5 and 1.5."""
+        return rng.uniform(0.5, 1.5, shape)
+
+    a, b = rules.unary.T
+    unary = (observed.unary[:, 0, 0] / states[b])[:, None, None] * (has_state[a, :, None] * has_state[b, None, :])
+    root = observed.root / states[:, None] * has_state * noise(*has_state.shape)
+    leaf = observed.leaf * has_state[rules.leaf[:, 0]] * noise(len(rules.leaf), largest)
+    return ObservableOperators.probabilities_of(
+        RuleTable(
+            rules,
+            states,
+            root,
+            leaf,
+            unary * noise(len(rules.unary), largest, largest),
+            Tensors.of(
+                Tensor.of_dense(count / states[rule[1:]].prod() * noise(*states[rule]))
+                for count, rule in zip(observed.binary.data, rules.binary, strict=True)
+            ),
+        )
+    )
+
+
+def _expected_of_shard(shard: SkeletalShard, operators: ObservableOperators) -> ExpectedCounts:
+    """Compute the expected counts of a shard."""
+    return expected_counts(operators, Forest.of_trees(shard.trees, operators.rules))
+
+
+def _expectation(shards: Iterable[SkeletalShard], operators: ObservableOperators, jobs: int | None) -> ExpectedCounts:
+    """Compute the expected counts of all shards: the E-step."""
+    try:
+        return reduce(ExpectedCounts.__add__, parallel_map(_expected_of_shard, shards, jobs, operators))
+    except ValueError as error:
+        raise EstimationError(
+            f"a tree has probability zero ({error}, counted within its shard); "
+            "start from probabilities above zero for all rules"
+        ) from None
+
+
+def _log_prior(prior: RuleTable, operators: ObservableOperators) -> float:
+    """Compute Σ A log θ."""
+    pairs = (
+        (prior.leaf, operators.leaf),
+        (prior.unary, operators.unary),
+        (prior.binary.data, operators.binary.data),
+    )
+    return float(sum((weights[weights > 0] * np.log(theta[weights > 0])).sum() for weights, theta in pairs))
+
+
+def run_em(
+    shards: Iterable[SkeletalShard],
+    start: ObservableOperators,
+    options: EstimatorOptions,
+    prior: RuleTable | None = None,
+    *,
+    jobs: int | None = 1,
+    listener: Listener = silent,
+) -> EMResult:
+    """Climb from given probabilities to a local maximum of the objective, for at most so many iterations.
+
+    What is zero at the start and in the prior stays zero, and tensors in factors stay in factors.
+
+    shards: the trees, read once in every iteration.
+    start: probabilities over the rules of the trees.
+    prior: pseudo-counts in the layout of the start's table; none if not given.
+    Raises EstimationError if a tree has probability zero.
+    """
+    operators = start
+    counts = _expectation(shards, operators, jobs)
+    n_trees = sum(len(shard.trees.root) for shard in shards)
+    objective: list[float] = []
+    log_likelihood: list[float] = []
+
+    def report(iteration: int) -> None:
+        """Note where the climb is."""
+        log_likelihood.append(counts.log_likelihood)
+        objective.append(counts.log_likelihood + (0.0 if prior is None else _log_prior(prior, operators)))
+        listener(Progress("EM", iteration, options.iterations, objective[-1]))
+
+    report(0)
+    for iteration in range(1, options.iterations + 1):
+        summed = counts.table if prior is None else counts.table.add_numbers(prior)
+        operators = maximised(summed)
+        counts = _expectation(shards, operators, jobs)
+        report(iteration)
+        if objective[-1] - objective[-2] < options.tolerance * n_trees:
+            break
+    return EMResult(operators, counts, tuple(objective), tuple(log_likelihood))

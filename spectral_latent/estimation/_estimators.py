@@ -1,0 +1,191 @@
+"""All estimators in one table, behind one function.
+
+Every estimator but the spectral one begins with counts of rules with latent states: those of clusters, of pivots, or of
+a random start.  It either makes probabilities of these counts, or climbs from them by expectation maximisation.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from dataclasses import replace
+from functools import reduce
+from typing import NamedTuple
+
+import numpy as np
+
+from spectral_latent.estimation._clustering import Clusters, cluster_counts
+from spectral_latent.estimation._em import drawn_to, random_start, run_em, state_prior
+from spectral_latent.estimation._moments import Moments, moments_from_counts
+from spectral_latent.estimation._options import EstimationError, EstimatorOptions, Listener, Progress, silent
+from spectral_latent.estimation._parallel import parallel_map
+from spectral_latent.estimation._pivots import pivot_counts
+from spectral_latent.estimation._projections import Projection, states_for
+from spectral_latent.estimation._smoothing import operators_from_moments
+from spectral_latent.estimation._treebank import Priors, Treebank, TreebankCounts, TreebankShard
+from spectral_latent.operators import ObservableOperators, RuleTable, low_rank_operators
+from spectral_latent.trees import Rules
+
+__all__ = ["ESTIMATORS", "Estimate", "Estimator", "estimate", "relative_frequencies", "spectral_moments"]
+
+_LARGEST = 1e12  # no sound estimate comes near; beyond it a singular value was divided by that should not have been
+_START = 0.01  # the least share of the mean over states where EM starts, so that no tree has probability zero
+_log = logging.getLogger(__name__)
+
+
+class _Task(NamedTuple):
+    """What an estimator works on."""
+
+    treebank: Treebank
+    options: EstimatorOptions
+    jobs: int | None
+    listener: Listener
+
+
+class Estimate(NamedTuple):
+    """What an estimator found.
+
+    operators: the model.
+    objective: of an estimator that climbs, its objective at the start and after each iteration; see `_em`.
+    log_likelihood: likewise the log-likelihood of the treebank.
+    """
+
+    operators: ObservableOperators
+    objective: tuple[float, ...] = ()
+    log_likelihood: tuple[float, ...] = ()
+
+
+class Estimator(NamedTuple):
+    """One row of the table of estimators.
+
+    states_from: where latent states come from, for people to read.
+    counts: estimates how often each rule occurs with each choice of states; None for the estimator without states.
+    climbs: whether expectation maximisation follows.
+    """
+
+    states_from: str
+    counts: Callable[[_Task], RuleTable] | None
+    climbs: bool
+
+    @property
+    def probabilities(self) -> bool:
+        """Whether the operators are probabilities; else they have a basis of their own, and p̂ may be negative."""
+        return self.counts is not None
+
+
+def relative_frequencies(counts: TreebankCounts, priors: Priors | None = None) -> ObservableOperators:
+    """Compute the coarse PCFG of a treebank, which has one state a symbol, from its counts.
+
+    Raises EstimationError if there are no trees.
+
+    >>> from spectral_latent.trees import SkeletalTrees
+    >>> trees = SkeletalTrees.of([0, 0, 0], left=[-1, -1, 0], right=[-1, -1, 1], terminal=[5, 6, -1], root=[2])
+    >>> operators = relative_frequencies(TreebankCounts.of_trees(trees))
+    >>> operators.leaf.ravel().round(3), operators.binary[0].multiplied_out().ravel().round(3)
+    (array([0.333, 0.333]), array([0.333]))
+    """
+    if not counts.n_trees:
+        raise EstimationError("no trees to learn from")
+    return replace(operators_from_moments(moments_from_counts(counts, counts), priors=priors), probabilities=True)
+
+
+def _moments_of(shard: TreebankShard, projection: Projection, rules: Rules) -> Moments:
+    """Sum the projections of the nodes of a shard."""
+    projected = projection.project(shard)
+    return Moments.of_trees(projected.trees, rules, projection.states, projected.y, projected.z)
+
+
+def _projection(task: _Task) -> Projection:
+    """Learn the projections, and tell which symbols lost states: the listener and, at level INFO, the log."""
+    treebank, options, jobs, listener = task
+    projection = Projection.learn(treebank.shards, options, jobs, listener)
+    if projection.lowered:
+        told = ", ".join(f"{a} ({supported} to {kept})" for a, supported, kept in projection.lowered)
+        _log.info("too few singular values above %g of the first: states lowered of symbols %s", options.cutoff, told)
+    listener(Progress("projections", 1, 1, lowered=projection.lowered))
+    return projection
+
+
+def spectral_moments(treebank: Treebank, projection: Projection, jobs: int | None = 1) -> Moments:
+    """Sum the moments of all nodes of a treebank (long paper, Figure 7, step 2)."""
+    found = parallel_map(_moments_of, treebank.shards, jobs, projection, treebank.counts.rules)
+    return reduce(Moments.__add__, found)
+
+
+def _spectral(task: _Task) -> ObservableOperators:
+    """Solve the moments of singular value decompositions for operators (long paper, Figure 7)."""
+    treebank, options, jobs, _ = task
+    moments = spectral_moments(treebank, _projection(task), jobs)
+    operators = operators_from_moments(moments, options.smoothing, treebank.priors)
+    packed = operators.packed
+    sizes = [np.abs(array).max(initial=0.0) for array in (packed.root, packed.leaf, packed.unary, packed.data)]
+    if not (largest := float(np.max(sizes))) < _LARGEST:
+        raise EstimationError(f"a parameter reached {largest:.1e}; raise `cutoff` or lower `states`")
+    return operators
+
+
+def _counts_of_clusters(task: _Task) -> RuleTable:
+    """Count rules with clusters of nodes as states."""
+    treebank, options, jobs, _ = task
+    clusters = Clusters.learn(treebank, _projection(task), options.seed, jobs)
+    return cluster_counts(treebank, clusters, options.rank, jobs)
+
+
+def _counts_of_pivots(task: _Task) -> RuleTable:
+    """Estimate counts of rules with the states that pivots show."""
+    projection = _projection(task)
+    return pivot_counts(spectral_moments(task.treebank, projection, task.jobs), projection, task.options)
+
+
+def _counts_of_random_start(task: _Task) -> RuleTable:
+    """Split the counts of rules among states at random."""
+    observed = task.treebank.counts
+    states = np.array([states_for(int(count), task.options.states) for count in observed.symbol], dtype=np.int64)
+    return random_start(observed, states, task.options.seed)
+
+
+ESTIMATORS: dict[str, Estimator] = {
+    "spectral": Estimator("singular value decompositions", None, climbs=False),
+    "clustering": Estimator("k-means on the spectral projections", _counts_of_clusters, climbs=False),
+    "em": Estimator("a random start", _counts_of_random_start, climbs=True),
+    "hybrid": Estimator("k-means on the spectral projections", _counts_of_clusters, climbs=True),
+    "pivots": Estimator("features that only one state has", _counts_of_pivots, climbs=False),
+    "pivots-em": Estimator("features that only one state has", _counts_of_pivots, climbs=True),
+}
+
+
+def _probabilities(counts: RuleTable, task: _Task, *, priors: Priors | None) -> ObservableOperators:
+    """Make smoothed probabilities of counts (slide 25), in as few terms as the options say."""
+    moments = moments_from_counts(counts, task.treebank.counts)
+    smoothed = operators_from_moments(moments, task.options.smoothing, priors)
+    if task.options.rank is not None:
+        smoothed = low_rank_operators(smoothed, task.options.rank)
+    return ObservableOperators.probabilities_of(smoothed)
+
+
+def estimate(
+    treebank: Treebank,
+    options: EstimatorOptions | None = None,
+    *,
+    jobs: int | None = 1,
+    listener: Listener = silent,
+) -> Estimate:
+    """Estimate observable operators by the estimator that the options name; see `ESTIMATORS`.
+
+    They are the same for any number of `jobs` (processes), and on the engine that `joblib.parallel_config` names.
+    Raises EstimationError if the data do not support the estimate.
+    """
+    options = options or EstimatorOptions()
+    task = _Task(treebank, options, jobs, listener)
+    estimator = ESTIMATORS[options.estimator]
+    if estimator.counts is None:
+        return Estimate(_spectral(task))
+    counts = estimator.counts(task)
+    if not estimator.climbs:
+        return Estimate(_probabilities(counts, task, priors=treebank.priors))
+    start = _probabilities(counts, task, priors=None)
+    prior = state_prior(start, treebank.counts, max(options.state_smoothing, _START))
+    start = drawn_to(start, prior, treebank.counts)
+    result = run_em(treebank.shards, start, options, prior, jobs=jobs, listener=listener)
+    smoothed = _probabilities(result.counts.table.mixture(), task, priors=treebank.priors)
+    return Estimate(smoothed, result.objective, result.log_likelihood)

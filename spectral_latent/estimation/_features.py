@@ -1,0 +1,128 @@
+"""Feature templates of inside and outside trees, as columns of integers.
+
+A template is one integer per node; it fires one feature at every node, named by its value.  Templates are made from
+columns of `SkeletalTrees` by `hash_columns`, which gives the same things the same name in any treebank.  Here are those
+of the slides (18, 19) that need nothing but the tree.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from spectral_latent.trees import BoolArray, IntArray, SkeletalTrees
+
+__all__ = ["FeatureColumns", "hash_columns", "inside_templates", "outside_templates", "parent_rule", "rule_names"]
+
+_STEP = np.uint64(0x9E3779B97F4A7C15)  # 2⁶⁴ over the golden ratio
+
+
+def _mixed(values: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """A one-to-one map of 64-bit numbers that scatters them (Steele, Lea and Flood 2014, SplitMix64)."""
+    values = values + _STEP
+    values = (values ^ (values >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    values = (values ^ (values >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return values ^ (values >> np.uint64(31))
+
+
+def hash_columns(*columns: IntArray | BoolArray) -> IntArray:
+    """Hash the rows of columns (N,) to one column (N,) of 64-bit names.
+
+    A name depends on the values of its row alone, so that it means the same in any shard of a treebank.  Two of n
+    different rows have one name with a probability of about n² / 2⁶⁵.
+
+    >>> hash_columns(np.array([3, 3, 7]), np.array([-1, 2, -1])) == hash_columns(np.array([3]), np.array([-1]))
+    array([ True, False, False])
+    """
+    merged = np.zeros(len(columns[0]), dtype=np.uint64)
+    for column in columns:
+        merged = _mixed(merged + column.astype(np.int64).view(np.uint64))
+    return merged.view(np.int64)
+
+
+def _at(column: IntArray, nodes: IntArray) -> IntArray:
+    """Look up column (N,) at nodes (n,); -1 where a node is -1."""
+    return np.where(nodes < 0, -1, column[nodes])
+
+
+def rule_names(trees: SkeletalTrees) -> IntArray:
+    """Name each node's rule, (N,), as `hash_columns` does."""
+    symbol = trees.symbol
+    return hash_columns(symbol, _at(symbol, trees.left), _at(symbol, trees.right), trees.terminal)
+
+
+def _magnitude(column: IntArray) -> IntArray:
+    """Count the binary digits of counts (N,), which puts them on a logarithmic scale."""
+    digits: IntArray = np.frexp(column.astype(float))[1].astype(np.int64)
+    return digits
+
+
+def inside_templates(trees: SkeletalTrees) -> dict[str, IntArray]:
+    """Compute the inside templates of slide 18, each (N,).
+
+    They are the rule below, its pairs, the rule with one child opened, and the width.  Widths are taken by magnitude: a
+    span of 17 leaves has no statistics of its own.
+
+    >>> tree = SkeletalTrees.of([0, 1, 2], left=[-1, -1, 0], right=[-1, -1, 1], terminal=[5, 6, -1], root=[2])
+    >>> sorted(inside_templates(tree))
+    ['left', 'left-opened', 'right', 'right-opened', 'rule', 'width']
+    """
+    rule = rule_names(trees)
+    return {
+        "rule": rule,
+        "left": _at(trees.symbol, trees.left),
+        "right": _at(trees.symbol, trees.right),
+        "left-opened": hash_columns(rule, _at(rule, trees.left)),
+        "right-opened": hash_columns(rule, _at(rule, trees.right)),
+        "width": _magnitude(trees.n_leaves),
+    }
+
+
+def parent_rule(trees: SkeletalTrees) -> IntArray:
+    """Name the rule above each node, with the side of the node in it, (N,); -1 at a root."""
+    return np.where(trees.parent < 0, -1, hash_columns(_at(rule_names(trees), trees.parent), trees.is_right_child))
+
+
+def outside_templates(trees: SkeletalTrees) -> dict[str, IntArray]:
+    """Compute the outside templates of slide 19, each (N,).
+
+    They are the one, two and three rules above with the side of the node, parent and grandparent, and the numbers of
+    leaves to either side.
+
+    >>> tree = SkeletalTrees.of([0, 1, 2], left=[-1, -1, 0], right=[-1, -1, 1], terminal=[5, 6, -1], root=[2])
+    >>> outside_templates(tree)["leaves-before"], outside_templates(tree)["leaves-after"]
+    (array([0, 1, 0]), array([1, 0, 0]))
+    """
+    parent = trees.parent
+    once = parent_rule(trees)
+    grandparent = _at(parent, parent)
+    twice = hash_columns(once, _at(once, parent))
+    leaves = trees.n_leaves
+    return {
+        "above": once,
+        "above-2": twice,
+        "above-3": hash_columns(twice, _at(once, grandparent)),
+        "parent": _at(trees.symbol, parent),
+        "grandparent": hash_columns(_at(trees.symbol, parent), _at(trees.symbol, grandparent)),
+        "leaves-before": _magnitude(trees.first_leaf),
+        "leaves-after": _magnitude(leaves[trees.root][trees.tree] - trees.first_leaf - leaves),
+    }
+
+
+@dataclass(frozen=True, eq=False)
+class FeatureColumns:
+    """Hold the templates of N nodes: one integer for each template and node.
+
+    inside: (N, d_φ).
+    outside: (N, d_ψ).
+    """
+
+    inside: IntArray
+    outside: IntArray
+
+    @staticmethod
+    def of(inside: dict[str, IntArray], outside: dict[str, IntArray]) -> FeatureColumns:
+        """Stack named templates (N,)."""
+        return FeatureColumns(np.stack(list(inside.values()), axis=1), np.stack(list(outside.values()), axis=1))

@@ -1,0 +1,262 @@
+"""Moments: sums over the nodes of a treebank.  They add, so the moments of shards add up to those of the whole.
+
+x⁺ = [x; 1] is a vector with a one appended.
+
+| here | long paper | meaning |
+| --- | --- | --- |
+| `binary[r]` | n · D^{a→b c} | Σ_i z⁺_i ⊗ y⁺_i2 ⊗ y⁺_i3 over the nodes with rule r |
+| `unary[r]` | - | Σ_i z⁺_i ⊗ y⁺_i2 |
+| `leaf[r]` | n · d∞_{a→x} | Σ_i z⁺_i |
+| `root[a]` | T · c¹_a | Σ y⁺ over trees rooted in a |
+| `outside[a]`, `inside[a]` | - | Σ z⁺ and Σ y⁺ over all nodes of a |
+
+A product of three augmented vectors holds the third-order moment, all pairwise and single ones, and the count;
+smoothing needs them all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from spectral_latent.estimation._treebank import TreebankCounts
+from spectral_latent.operators import RuleTable, Tensor, Tensors, row_sums
+from spectral_latent.trees import FloatArray, IntArray, Rules, SkeletalTrees
+
+__all__ = ["LeafMoments", "Moments", "augmented", "grouped", "moments_from_counts"]
+
+
+@dataclass(frozen=True, eq=False)
+class LeafMoments:
+    """Hold the moments of R0 rules a → x and of the S symbols above them.
+
+    rules: (R0, 2).
+    count: (R0,) how often each rule occurs.
+    total: (R0, M) Σ z over the nodes with each rule.
+    symbol_count: (S,) the nodes of each symbol.
+    symbol_total: (S, M) Σ z over all nodes of each symbol.
+    """
+
+    rules: IntArray
+    count: FloatArray
+    total: FloatArray
+    symbol_count: FloatArray
+    symbol_total: FloatArray
+
+
+@dataclass(frozen=True, eq=False)
+class Moments(RuleTable):
+    """Hold sums over nodes as a table of rules, in the notation of this module; M is the largest state count.
+
+    states: (S,) the dimensions of y and z, without the appended one.
+    root: (S, M+1).
+    leaf: (R0, M+1).
+    unary: (R1, M+1, M+1).
+    binary: R2 tensors (m_a+1, m_b+1, m_c+1).
+    outside: (S, M+1).
+    inside: (S, M+1).
+    """
+
+    outside: FloatArray
+    inside: FloatArray
+
+    @property
+    def n_trees(self) -> float:
+        """The number of trees, T."""
+        return float(self.root[:, -1].sum())
+
+    @property
+    def count(self) -> FloatArray:
+        """The number of nodes of each symbol, (S,)."""
+        return self.outside[:, -1]
+
+    @staticmethod
+    def of_trees(trees: SkeletalTrees, rules: Rules, states: IntArray, y: FloatArray, z: FloatArray) -> Moments:
+        """Sum the projections of the nodes of trees.
+
+        rules: the rules to count; nodes with other rules are left out.
+        states: (S,) the dimensions of the projections of each symbol.
+        y: (N, M) projected inside trees, zero beyond a symbol's states.
+        z: (N, M) projected outside trees, likewise.
+        """
+        rule = trees.rule_in(rules)
+        symbol = trees.symbol
+        leaves = np.flatnonzero(trees.is_leaf & (rule >= 0))
+        outside = augmented(z)
+        inside = augmented(y)
+        return Moments(
+            rules=rules,
+            states=states,
+            root=row_sums(symbol[trees.root], inside[trees.root], len(states)),
+            leaf=row_sums(rule[leaves], outside[leaves], len(rules.leaf)),
+            unary=_unary(trees, rule, rules, inside, outside),
+            binary=Tensors.of(_binary(trees, rule, rules, states, inside, outside)),
+            outside=row_sums(symbol, outside, len(states)),
+            inside=row_sums(symbol, inside, len(states)),
+        )
+
+    def __add__(self, other: Moments) -> Moments:
+        """Add the moments of two shards that share states and projections."""
+        return replace(super().__add__(other), outside=self.outside + other.outside, inside=self.inside + other.inside)
+
+    def transformed(self, states: IntArray, inside: list[FloatArray], outside: list[FloatArray]) -> Moments:
+        """Compute the moments of linear maps of the projections: of A y for y, and of B z for z.
+
+        states: (S,) the dimensions m' of the maps' results.
+        inside: for each symbol the matrix A (m', m).
+        outside: for each symbol the matrix B (m', m).
+        """
+        size = int(states.max()) + 1
+        width = self.root.shape[1] - 1
+        a_plus = [_augmented_map(matrix) for matrix in inside]
+        b_plus = [_augmented_map(matrix) for matrix in outside]
+
+        def rows(vectors: FloatArray, maps: list[FloatArray], symbols: IntArray) -> FloatArray:
+            """Map the vector (M+1,) of each row by the matrix of its symbol."""
+            found = np.zeros((len(vectors), size))
+            for a, matrix in enumerate(maps):
+                of_symbol = np.flatnonzero(symbols == a)
+                picked = _places(matrix.shape[1], width)
+                found[np.ix_(of_symbol, _places(len(matrix), size - 1))] = vectors[of_symbol][:, picked] @ matrix.T
+            return found
+
+        every = np.arange(len(states))
+        unary = np.zeros((len(self.unary), size, size))
+        for r, (a, b) in enumerate(self.rules.unary.tolist()):
+            before = self.unary[r][np.ix_(_places(b_plus[a].shape[1], width), _places(a_plus[b].shape[1], width))]
+            place = np.ix_(_places(len(b_plus[a]), size - 1), _places(len(a_plus[b]), size - 1))
+            unary[r][place] = b_plus[a] @ before @ a_plus[b].T
+        return replace(
+            self,
+            states=states,
+            root=rows(self.root, a_plus, every),
+            leaf=rows(self.leaf, b_plus, self.rules.leaf[:, 0]),
+            unary=unary,
+            binary=Tensors.of(
+                tensor.transform((b_plus[a], a_plus[b], a_plus[c]))
+                for tensor, (a, b, c) in zip(self.binary, self.rules.binary.tolist(), strict=True)
+            ),
+            outside=rows(self.outside, b_plus, every),
+            inside=rows(self.inside, a_plus, every),
+        )
+
+    def truncated(self, states: IntArray) -> Moments:
+        """Compute the moments for fewer states (S,).
+
+        Projections are ordered by their singular values, so their leading parts are projections too.
+        """
+        leading = [np.eye(int(m), int(most)) for m, most in zip(states, self.states, strict=True)]
+        return self.transformed(states, leading, leading)
+
+    def leaves(self) -> LeafMoments:
+        """Take the part that concerns terminals."""
+        return LeafMoments(
+            self.rules.leaf, self.leaf[:, -1], self.leaf[:, :-1], self.outside[:, -1], self.outside[:, :-1]
+        )
+
+
+def augmented(rows: FloatArray) -> FloatArray:
+    """Append a one to each row (n, M)."""
+    return np.concatenate([rows, np.ones((len(rows), 1))], axis=1)
+
+
+def _augmented_map(matrix: FloatArray) -> FloatArray:
+    """Extend a linear map (m', m) to augmented vectors: the appended one stays as it is."""
+    rows, columns = matrix.shape
+    extended = np.zeros((rows + 1, columns + 1))
+    extended[:-1, :-1] = matrix
+    extended[-1, -1] = 1.0
+    return extended
+
+
+def _places(size: int, last: int) -> IntArray:
+    """List where an augmented vector of `size` numbers stands in a padded one whose last place is `last`."""
+    return np.append(np.arange(size - 1), last)
+
+
+def grouped(rule: IntArray, nodes: IntArray, n_rules: int) -> list[IntArray]:
+    """Group nodes (n,) by their rule, in node order; nodes without a rule (-1) are left out.
+
+    rule: (N,) the rule of every node.
+
+    >>> grouped(np.array([1, -1, 0, 1]), np.array([0, 1, 3]), 2)
+    [array([], dtype=int64), array([0, 3])]
+    """
+    nodes = nodes[rule[nodes] >= 0]
+    order = nodes[np.argsort(rule[nodes], kind="stable")]
+    return np.split(order, np.searchsorted(rule[order], np.arange(1, n_rules)))[:n_rules]
+
+
+def _unary(trees: SkeletalTrees, rule: IntArray, rules: Rules, inside: FloatArray, outside: FloatArray) -> FloatArray:
+    """Sum z⁺ ⊗ y⁺ over the nodes of each unary rule, (R1, M+1, M+1); inside, outside: (N, M+1)."""
+    nodes = np.flatnonzero(trees.is_unary)
+    unary = np.zeros((len(rules.unary), outside.shape[1], inside.shape[1]))
+    for r, group in enumerate(grouped(rule, nodes, len(rules.unary))):
+        unary[r] = outside[group].T @ inside[trees.left[group]]
+    return unary
+
+
+def _binary(
+    trees: SkeletalTrees, rule: IntArray, rules: Rules, states: IntArray, inside: FloatArray, outside: FloatArray
+) -> Iterator[Tensor]:
+    """Sum z⁺ ⊗ y⁺ ⊗ y⁺ over the nodes of each binary rule, a term for each node; inside, outside: (N, M+1)."""
+    last = inside.shape[1] - 1
+    place = [_places(int(m) + 1, last) for m in states]
+    nodes = np.flatnonzero(trees.is_binary)
+    groups = grouped(rule, nodes, len(rules.binary))
+    for (a, b, c), group in zip(rules.binary.tolist(), groups, strict=True):
+        left = inside[trees.left[group]]
+        right = inside[trees.right[group]]
+        yield Tensor(outside[group][:, place[a]], left[:, place[b]], right[:, place[c]])
+
+
+def _with_sums(counts: FloatArray) -> FloatArray:
+    """Append to counts their sums over every set of axes: the moments of augmented vectors."""
+    for axis in range(counts.ndim):
+        counts = np.concatenate([counts, counts.sum(axis=axis, keepdims=True)], axis=axis)
+    return counts
+
+
+def moments_from_counts(counts: RuleTable, observed: TreebankCounts) -> Moments:
+    """Make moments of expected counts of rules with their states.
+
+    y is the posterior of a node's states, and z the posterior times n(a) / n(a, h).  Smoothed operators follow from
+    these moments as from those of spectral projections, and are relative frequencies where nothing is smoothed.
+
+    counts: a table over the rules of `observed`; the second and third factors of its tensors sum to one.
+    observed: how often the rules occur, which is exact where sums over states are rounded.
+    """
+    of_states = counts.sums()
+    scale = np.divide(observed.symbol[:, None], of_states, out=np.zeros_like(of_states), where=of_states > 0)
+
+    def scaled(array: FloatArray, a: int) -> FloatArray:
+        """Append sums to the counts (m_a, ...) of a rule, and multiply those of each state by n(a) / n(a, h)."""
+        array = _with_sums(array)
+        array[:-1] *= scale[a, : len(array) - 1].reshape(-1, *([1] * (array.ndim - 1)))
+        return array
+
+    def tensor(given: Tensor, a: int) -> Tensor:
+        """Make the moments (m_a+1, m_b+1, m_c+1) of a binary rule's counts."""
+        if given.dense is not None:
+            return Tensor.of_dense(scaled(given.dense, a))
+        of_state = given.first * scale[a, : given.shape[0]]
+        first = np.concatenate([of_state, given.first.sum(axis=1, keepdims=True)], axis=1)
+        return Tensor(first, augmented(given.second), augmented(given.third))
+
+    rules = observed.rules
+    size = of_states.shape[1] + 1
+    unary = [scaled(matrix, a) for matrix, a in zip(counts.unary, rules.unary[:, 0].tolist(), strict=True)]
+    return Moments(
+        rules=rules,
+        states=counts.states,
+        root=np.concatenate([counts.root, observed.root], axis=1),
+        leaf=np.concatenate([counts.leaf * scale[rules.leaf[:, 0]], observed.leaf], axis=1),
+        unary=np.array(unary).reshape(-1, size, size),
+        binary=Tensors.of(
+            tensor(given, a) for given, a in zip(counts.binary, rules.binary[:, 0].tolist(), strict=True)
+        ),
+        outside=np.concatenate([of_states * scale, observed.symbol[:, None]], axis=1),
+        inside=np.concatenate([of_states, observed.symbol[:, None]], axis=1),
+    )

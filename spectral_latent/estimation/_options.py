@@ -1,0 +1,87 @@
+"""Settings of the estimators, and reports of how far they are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+__all__ = [
+    "EstimationError",
+    "EstimatorName",
+    "EstimatorOptions",
+    "Listener",
+    "LoweredStates",
+    "Progress",
+    "silent",
+]
+
+EstimatorName = Literal["spectral", "clustering", "em", "hybrid", "pivots", "pivots-em"]
+
+
+class EstimationError(ValueError):
+    """The data do not support the estimate asked for."""
+
+
+@dataclass(frozen=True)
+class EstimatorOptions:
+    """Settings of the estimators; those of another estimator than the one named have no effect.
+
+    estimator: see `ESTIMATORS`.
+    states: m, the most states a symbol may have; symbols with little evidence get fewer.
+    scaling: κ of slide 23, or None for raw indicator features.
+    smoothing: C of slide 25, or None for the moments as they are.
+    cutoff: directions with σ_i ≤ cutoff · σ_1 are dropped.
+    iterations: the most EM iterations.
+    tolerance: EM stops when its objective per tree rises by less.
+    state_smoothing: the share that the mean over a symbol's states has in the probabilities of a state of average
+    frequency; see `em.state_prior`.
+    rank: the most terms of a binary rule's tensor, which is then smaller and faster but less exact; None for tensors as
+    they are estimated.  See `operators.low_rank`.
+    seed: of where singular value decompositions, clusters and random states start.
+    """
+
+    estimator: EstimatorName = "spectral"
+    states: int = 16
+    scaling: float | None = 1.0
+    smoothing: float | None = 15.0
+    cutoff: float = 0.01
+    iterations: int = 5
+    tolerance: float = 1e-3
+    state_smoothing: float = 0.01
+    rank: int | None = None
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if self.states < 1:
+            raise ValueError(f"states must be at least 1, not {self.states}")
+        if not 0.0 <= self.state_smoothing < 1.0:
+            raise ValueError(f"state_smoothing must be at least 0 and below 1, not {self.state_smoothing}")
+
+
+class LoweredStates(NamedTuple):
+    """A symbol whose nodes would support `supported` states, but whose Ω̂ has only `kept` singular values worth using.
+
+    Condition 1 or 2 of the long paper fails for it: some states are too alike, or the features do not tell them apart.
+    """
+
+    symbol: int
+    supported: int
+    kept: int
+
+
+class Progress(NamedTuple):
+    """Where an estimator is."""
+
+    stage: str
+    done: int
+    total: int
+    score: float | None = None  # what the stage maximises: the objective of EM, a held-out score
+    lowered: tuple[LoweredStates, ...] = ()  # symbols with fewer states than their nodes support, after "projections"
+
+
+def silent(_progress: Progress) -> None:
+    """Ignore the progress of an estimator."""
+
+
+Listener = Callable[[Progress], None]

@@ -1,0 +1,78 @@
+"""Map a function over shards or symbols on the engine that joblib has: this process, several, or a Dask cluster.
+
+Results come in the order of the items, whichever worker computed them, so that a sum over them has the same bits on
+every engine.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import CancelledError
+from concurrent.futures.process import BrokenProcessPool
+from functools import cache
+from itertools import islice
+from typing import TypeVar, TypeVarTuple, Unpack
+
+from joblib import Parallel, delayed
+from threadpoolctl import threadpool_limits
+
+from spectral_latent.estimation._options import EstimationError
+
+__all__ = ["parallel_map"]
+
+_ATTEMPTS = 3
+_LOST = (BrokenProcessPool, CancelledError)  # a worker was killed; with it went its task, or data that it kept for it
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+Rest = TypeVarTuple("Rest")
+
+
+@cache
+def _limit_threads_of_worker() -> None:
+    """Keep the linear algebra of this worker process to one thread from now on."""
+    threadpool_limits(1)
+
+
+def _call(caller: int, function: Callable[[Unpack[Rest]], Result], *args: *Rest) -> Result:
+    """Call the function in the process `caller`, or in a worker of it."""
+    if os.getpid() != caller:
+        _limit_threads_of_worker()
+    return function(*args)
+
+
+def parallel_map(
+    function: Callable[[Item, Unpack[Rest]], Result], items: Iterable[Item], jobs: int | None, *args: *Rest
+) -> Iterator[Result]:
+    """Compute function(item, ...) of each item, in order, without holding more than a few items or results.
+
+    function: a function of a module, so that other processes find it.
+    items: iterated again if a worker is killed; what had not come back then is done once more.
+    jobs: the number of processes; None for as many as the engine has that `joblib.parallel_config` names.  A cluster
+    that it names, such as Dask, takes part whatever the number.
+    Linear algebra runs on one thread each, so that processes do not compete for cores and the bits do not depend on
+    the number of threads.
+    Raises EstimationError if worker processes are killed three times in a row before a result comes back.  A Dask
+    scheduler repeats a killed task by itself; after `allowed-failures` it gives up, and joblib is not told, but waits.
+
+    >>> list(parallel_map(pow, [2, 3], 1, 3))
+    [8, 27]
+    """
+    done = 0
+    failures = 0
+    with threadpool_limits(1):
+        while failures < _ATTEMPTS:
+            tasks = (delayed(_call)(os.getpid(), function, item, *args) for item in islice(items, done, None))
+            try:
+                for result in Parallel(n_jobs=jobs, return_as="generator")(tasks):
+                    yield result
+                    done += 1
+                    failures = 0
+                return
+            except _LOST:
+                failures += 1
+    raise EstimationError(
+        f"worker processes were killed {_ATTEMPTS} times in a row, at part {done + 1}, as happens where "
+        "memory is short; give fewer jobs or smaller shards"
+    )

@@ -1,0 +1,114 @@
+"""The pivot estimator (Cohen and Collins 2014), by anchors (Arora et al. 2013; Stratos et al. 2016).
+
+It assumes that every state has a pivot: an inside feature that occurs in no other state of its symbol.
+
+| here | papers | meaning |
+| --- | --- | --- |
+| Vᵀψ = σ ∘ z | Vᵀψ(o) | the outside tree of a node in m dimensions |
+| `rows[i]` | Ω_i (Stratos et al., equation 3) | E[Vᵀψ \\| inside feature i] = Σ_h p(h \\| i) E[Vᵀψ \\| h] |
+| `mixtures[i]` | O_i (Proposition 4.1) | p(h \\| i); the corners of the rows' hull are the rows of pivots |
+| `corners` | Θ (Proposition 4.1); (K^a)ᵀ (long paper) | E[Vᵀψ \\| h], a row per state |
+| `gamma[h]` | π̄_h (equation 4); γ^a_h (long paper) | p(h \\| a) = Σ_i p(h \\| i) p(i) |
+| `x` | (G^a)⁻¹ y | from Σ^a = G^a diag(γ) (K^a)ᵀ (long paper, equation 19), and Σ^a = diag(σ) |
+| `w` | (K^a)⁻¹ Vᵀψ | coordinates with respect to the corners; E[x \\| h] = E[w \\| h] = e_h |
+| Σ w ⊗ x₂ ⊗ x₃ | - | the expected count of a rule with each choice of states |
+
+The pivots make known the matrix G^a that the spectral estimator leaves open.  In the basis of the states, moments are
+the expected counts that EM takes from inference; here no inference is needed, and there are no local optima.  Both x
+and w are linear maps of the projections, so that they need no pass over the trees: moments are mapped likewise.
+
+Nor do the rows need one.  With Ω̂ = U σ Vᵀ and scales s_i of slide 23, E[Vᵀψ | inside feature i] is U_i ∘ σ times
+n / (count_i s_i).
+"""
+
+from __future__ import annotations
+
+from functools import reduce
+from typing import NamedTuple
+
+import numpy as np
+
+from spectral_latent.estimation._moments import Moments
+from spectral_latent.estimation._options import EstimatorOptions
+from spectral_latent.estimation._projections import Projection
+from spectral_latent.estimation._simplex import anchors, convex_weights
+from spectral_latent.operators import RuleTable, Tensor, Tensors
+from spectral_latent.trees import FloatArray
+
+__all__ = ["StateMaps", "pivot_counts", "state_maps"]
+
+_TINY = 1e-300
+
+
+class StateMaps(NamedTuple):
+    """The maps of a symbol from its projections to the basis of its states."""
+
+    gamma: FloatArray  # (k,) shares of the states
+    inside: FloatArray  # (k, m) x = inside · y
+    outside: FloatArray  # (k, m) w = outside · z
+
+
+def state_maps(projection: Projection, a: int, options: EstimatorOptions) -> StateMaps:
+    """Find the pivots of symbol a, and by them the basis of its states.
+
+    The symbol has as many states as it has pivots whose rows differ: each must be farther from the span of those
+    before than `cutoff` times the first.  Pivots are sought among the features of at least √n / 2 nodes: as n grows
+    these are ever rarer, and yet the errors of their rows vanish.
+    """
+    evidence = projection.evidence[a]
+    maps = projection.maps[a]
+    sigma = maps.sigma
+    count = evidence.inside_count
+    scale, _ = evidence.scales(options.scaling)
+    rows = maps.to_y * sigma * (evidence.n / (count * scale**2))[:, None]  # (d, m); to_y holds s_i U_i
+    found = anchors(rows, count, len(sigma), least=np.sqrt(evidence.n) / 2, cutoff=options.cutoff)
+    mixtures = convex_weights(rows, rows[found]).weights
+    root = np.sqrt(count)[:, None]
+    corners = np.linalg.lstsq(root * mixtures, root * rows)[0]  # arg min of Σ_i count_i ‖rows_i - mixtures_i corners‖²
+    gamma = count @ mixtures
+    gamma = gamma / gamma.sum()
+    inside = gamma[:, None] * corners / np.maximum(sigma, _TINY)
+    return StateMaps(gamma, inside, np.linalg.pinv(corners).T * sigma)
+
+
+def _counts(estimates: FloatArray, totals: FloatArray, independent: FloatArray) -> FloatArray:
+    """Clip estimated counts (R, ...) at zero and scale them to totals (R,); where none is left, take γ⊗γ⊗γ."""
+    positive = np.maximum(estimates, 0.0)
+    axes = tuple(range(1, positive.ndim))
+    lost = positive.sum(axis=axes, keepdims=True) <= _TINY
+    positive = np.where(lost, independent, positive)
+    return np.asarray(positive * (totals.reshape(lost.shape) / positive.sum(axis=axes, keepdims=True)))
+
+
+def pivot_counts(moments: Moments, projection: Projection, options: EstimatorOptions) -> RuleTable:
+    """Estimate the expected counts of all rules with their states; see `state_maps`.
+
+    How often a rule occurs is known; sampling error makes some of the counts negative, and these are set to zero.
+
+    moments: those of the projections.
+    """
+    maps = [state_maps(projection, a, options) for a in range(len(projection.maps))]
+    states = np.array([len(one.gamma) for one in maps], dtype=np.int64)
+    mapped = moments.transformed(states, [one.inside for one in maps], [one.outside for one in maps])
+    rules = moments.rules
+    gamma = np.zeros((len(states), int(states.max())))
+    for a, one in enumerate(maps):
+        gamma[a, : states[a]] = one.gamma
+
+    def binary(tensor: Tensor, rule: list[int]) -> Tensor:
+        """Make the counts (m_a, m_b, m_c) of a rule from its moments."""
+        moment = tensor.multiplied_out()[None]
+        independent: FloatArray = reduce(np.multiply.outer, (maps[a].gamma for a in rule))
+        return Tensor.of_dense(_counts(moment[:, :-1, :-1, :-1], moment[:, -1, -1, -1], independent)[0])
+
+    a, b = rules.unary.T
+    return RuleTable(
+        rules,
+        states,
+        root=_counts(mapped.root[:, :-1], mapped.root[:, -1], gamma),
+        leaf=_counts(mapped.leaf[:, :-1], mapped.leaf[:, -1], gamma[rules.leaf[:, 0]]),
+        unary=_counts(mapped.unary[:, :-1, :-1], mapped.unary[:, -1, -1], gamma[a, :, None] * gamma[b, None, :]),
+        binary=Tensors.of(
+            binary(tensor, rule) for tensor, rule in zip(mapped.binary, rules.binary.tolist(), strict=True)
+        ),
+    )

@@ -1,0 +1,287 @@
+"""Projections U^a, V^a: a truncated singular value decomposition per symbol, from two passes over the shards.
+
+| here | long paper | meaning |
+| --- | --- | --- |
+| φ, ψ | φ(t), ψ(o) | feature vectors of a node: a one for each template's value, times the scales of slide 23 |
+| Ω̂ = Σ φ ψᵀ / n | Ω̂^a | their cross-covariance: a sparse matrix, an entry for each pair of features that occurs |
+| U, σ, V | U^a, V^a (step 1 of Figure 7) | its leading singular vectors and values |
+| y = Uᵀ φ | Y | projected inside trees, (n, m) |
+| z = Vᵀ ψ / σ | Z (Σ̂^a)⁻¹ | projected outside trees; Σ̂^a = Uᵀ Ω̂ V = diag(σ), so its inverse is a division |
+
+| pass | over all shards | kept |
+| --- | --- | --- |
+| 1 | which values each template has, and how often | a table per symbol and template |
+| 2 | Σ φ ψᵀ | a sparse matrix per symbol |
+
+Memory does not grow with the number of shards but for new values and new pairs.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+import numpy as np
+from scipy import sparse
+from scipy.linalg import qr, svd
+from scipy.sparse.linalg import ArpackError, svds
+
+from spectral_latent.estimation._features import FeatureColumns
+from spectral_latent.estimation._options import EstimatorOptions, Listener, LoweredStates, Progress, silent
+from spectral_latent.estimation._parallel import parallel_map
+from spectral_latent.estimation._treebank import TreebankShard
+from spectral_latent.trees import FloatArray, IntArray, SkeletalTrees
+
+__all__ = ["ProjectedTrees", "Projection", "SymbolEvidence", "states_for", "truncated_svd"]
+
+_SMALL = 400  # below this size a dense decomposition is faster than an iterative one
+_MOST_DENSE = 1 << 22  # numbers of a matrix that is decomposed as a whole
+_BLOCK = 4096  # rows of a large matrix that are made dense together
+_log = logging.getLogger(__name__)
+
+
+def truncated_svd(matrix: sparse.csr_array, rank: int, seed: int = 0) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Compute the leading singular triplets U (d, k), σ (k,), V (d', k) of a matrix (d, d'); k = min(rank, d, d').
+
+    The same matrix gives the same bits: the iteration of ARPACK starts from a vector that the seed fixes.  A matrix
+    with a short side is decomposed without iteration, and never made dense as a whole if its other side is long.
+
+    >>> truncated_svd(sparse.csr_array(np.diag([3.0, 2.0, 1.0])), 2)[1]
+    array([3., 2.])
+    """
+    rank = min(rank, *matrix.shape)
+    short = min(matrix.shape)
+    if short > max(_SMALL, 2 * rank):
+        u, sigma, v = _iterated(matrix, rank, seed)
+    elif short * max(matrix.shape) <= _MOST_DENSE:
+        u, sigma, v = _dense_svd(matrix.toarray())
+    elif matrix.shape[0] >= matrix.shape[1]:
+        u, sigma, v = _tall_svd(matrix)
+    else:
+        v, sigma, u = _tall_svd(matrix.T.tocsr())
+    return u[:, :rank], sigma[:rank].astype(np.float64), v[:, :rank]
+
+
+def _iterated(matrix: sparse.csr_array, rank: int, seed: int) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Compute triplets by ARPACK; where it does not converge, by PROPACK."""
+    start = np.random.default_rng(seed).uniform(0.5, 1.5, min(matrix.shape))
+    try:
+        u, sigma, vt = svds(matrix, k=rank, v0=start, solver="arpack")
+    except ArpackError as error:
+        _log.warning("ARPACK gives up on a matrix of %d by %d features (%s); PROPACK goes on", *matrix.shape, error)
+        start = np.random.default_rng(seed).uniform(0.5, 1.5, matrix.shape[0])
+        u, sigma, vt = svds(matrix, k=rank, v0=start, solver="propack")
+    order = np.argsort(-sigma, kind="stable")
+    return u[:, order], sigma[order].astype(np.float64), vt[order].T
+
+
+def _dense_svd(matrix: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Compute all triplets of a matrix (d, d')."""
+    try:
+        u, sigma, vt = np.linalg.svd(matrix, full_matrices=False)
+    except np.linalg.LinAlgError:  # divide and conquer may fail to converge where the plain algorithm does not
+        u, sigma, vt = svd(matrix, full_matrices=False, lapack_driver="gesvd")
+    return u, sigma, vt.T
+
+
+def _tall_svd(matrix: sparse.csr_array) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Compute all triplets of a matrix (d, d') with d much larger than d'.
+
+    With matrix = Q R, whose factor R (d', d') is found block by block, V and σ are those of R, and U = matrix V / σ.
+    """
+    triangle = np.zeros((0, matrix.shape[1]))
+    for at in range(0, matrix.shape[0], _BLOCK):
+        (triangle,) = qr(np.concatenate([triangle, matrix[at : at + _BLOCK].toarray()]), mode="r", check_finite=False)
+        triangle = triangle[: matrix.shape[1]]
+    _, sigma, v = _dense_svd(triangle)
+    return matrix @ (v * np.divide(1.0, sigma, out=np.zeros_like(sigma), where=sigma > 0)), sigma, v
+
+
+def states_for(count: int, states: int) -> int:
+    """Compute the states that `count` nodes can support: 1 up to 10 nodes, all from 100 on, linear between.
+
+    >>> [states_for(count, 16) for count in (1, 10, 55, 100, 5000)]
+    [1, 1, 8, 16, 16]
+    """
+    return 1 + int((states - 1) * min(max((count - 10) / 90, 0.0), 1.0))
+
+
+class _Values(NamedTuple):
+    """The distinct values of one template, increasing, and how many nodes have each; both (d,)."""
+
+    values: IntArray
+    nodes: IntArray
+
+    @staticmethod
+    def of(column: IntArray) -> _Values:
+        """Count the values of a column (n,)."""
+        return _Values(*np.unique(column, return_counts=True))
+
+    def __add__(self, other: _Values) -> _Values:  # type: ignore[override]
+        """Add the counts of two columns."""
+        values, which = np.unique(np.concatenate([self.values, other.values]), return_inverse=True)
+        counts = np.bincount(which, np.concatenate([self.nodes, other.nodes]))
+        return _Values(values, counts.astype(np.int64))
+
+
+def _one_hot(columns: IntArray, tables: list[_Values]) -> sparse.csr_array:
+    """Make the indicator vectors (n, d) of n nodes, from columns (n, k): one 1 for each template's value.
+
+    A value that a table lacks has no indicator.
+    """
+    n, k = columns.shape
+    starts = np.cumsum([0, *(len(table.values) for table in tables)])
+    indices = np.zeros((n, k), dtype=np.int64)
+    known = np.zeros((n, k), dtype=bool)
+    for template, (start, table) in enumerate(zip(starts[:-1], tables, strict=True)):
+        column = columns[:, template]
+        at = np.minimum(np.searchsorted(table.values, column), len(table.values) - 1)
+        known[:, template] = table.values[at] == column
+        indices[:, template] = start + at
+    ends = np.concatenate([[0], np.cumsum(known.sum(axis=1))])
+    return sparse.csr_array((np.ones(ends[-1]), indices[known], ends), shape=(n, int(starts[-1])))
+
+
+class SymbolEvidence(NamedTuple):
+    """The values of the templates of a symbol's n nodes."""
+
+    inside: list[_Values]
+    outside: list[_Values]
+    n: int
+
+    @staticmethod
+    def of(features: FeatureColumns, nodes: IntArray) -> SymbolEvidence:
+        """Count the values that nodes (n,) have."""
+        inside = [_Values.of(column) for column in features.inside[nodes].T]
+        outside = [_Values.of(column) for column in features.outside[nodes].T]
+        return SymbolEvidence(inside, outside, len(nodes))
+
+    def __add__(self, other: SymbolEvidence) -> SymbolEvidence:  # type: ignore[override]
+        """Add the evidence of two shards."""
+        inside = [ours + theirs for ours, theirs in zip(self.inside, other.inside, strict=True)]
+        outside = [ours + theirs for ours, theirs in zip(self.outside, other.outside, strict=True)]
+        return SymbolEvidence(inside, outside, self.n + other.n)
+
+    @property
+    def inside_count(self) -> FloatArray:
+        """How many nodes have each inside feature, (d,)."""
+        return np.concatenate([table.nodes for table in self.inside]).astype(float)
+
+    def scales(self, scaling: float | None) -> tuple[FloatArray, FloatArray]:
+        """Compute the factors √(n / (count + κ)) of inside (d,) and outside (d',) features (slide 23)."""
+        inside = self.inside_count
+        outside = np.concatenate([table.nodes for table in self.outside]).astype(float)
+        if scaling is None:
+            return np.ones_like(inside), np.ones_like(outside)
+        return np.sqrt(self.n / (inside + scaling)), np.sqrt(self.n / (outside + scaling))
+
+
+def by_symbol(trees: SkeletalTrees) -> Iterator[tuple[int, IntArray]]:
+    """Pair each symbol that occurs in trees with its nodes (n,)."""
+    return ((a, nodes) for a, nodes in enumerate(trees.nodes_by_symbol()) if len(nodes))
+
+
+def _evidence_of(shard: TreebankShard) -> dict[int, SymbolEvidence]:
+    """Count the values of the templates for each symbol of a shard."""
+    features = shard.features
+    return {a: SymbolEvidence.of(features, nodes) for a, nodes in by_symbol(shard.trees)}
+
+
+def _cross_counts(shard: TreebankShard, evidence: list[SymbolEvidence]) -> dict[int, sparse.csr_array]:
+    """Count the pairs of an inside and an outside feature, (d, d'), for each symbol of a shard."""
+    features = shard.features
+    found = {}
+    for a, nodes in by_symbol(shard.trees):
+        inside = _one_hot(features.inside[nodes], evidence[a].inside)
+        outside = _one_hot(features.outside[nodes], evidence[a].outside)
+        found[a] = (inside.T @ outside).tocsr()
+    return found
+
+
+def _merged(parts: Iterable[dict[int, SymbolEvidence]]) -> dict[int, SymbolEvidence]:
+    """Add the evidence of all shards."""
+    total: dict[int, SymbolEvidence] = {}
+    for part in parts:
+        for a, evidence in part.items():
+            total[a] = total[a] + evidence if a in total else evidence
+    return total
+
+
+class _Maps(NamedTuple):
+    """The maps of a symbol from indicators to y (d, m) and to z (d', m), and σ (m,)."""
+
+    to_y: FloatArray
+    to_z: FloatArray
+    sigma: FloatArray
+
+
+def _maps(symbol: tuple[SymbolEvidence, sparse.csr_array], options: EstimatorOptions) -> _Maps:
+    """Decompose Ω̂ of a symbol, given its evidence and the counts (d, d') of pairs of features."""
+    evidence, pairs = symbol
+    inside, outside = evidence.scales(options.scaling)
+    omega = (sparse.diags_array(inside) @ pairs @ sparse.diags_array(outside) / evidence.n).tocsr()
+    u, sigma, v = truncated_svd(omega, states_for(evidence.n, options.states), options.seed)
+    # directions worth using, each turned so that its largest part is positive whatever the algorithm gave
+    m = max(1, int(np.count_nonzero(sigma > options.cutoff * sigma[0])))
+    sign = np.where(u.sum(axis=0) < 0, -1.0, 1.0)[:m]
+    inverse = np.divide(sign, sigma[:m], out=np.zeros(m), where=sigma[:m] > 0)
+    return _Maps(inside[:, None] * u[:, :m] * sign, outside[:, None] * v[:, :m] * inverse, sigma[:m])
+
+
+class ProjectedTrees(NamedTuple):
+    """Trees, and the projected inside and outside trees of their N nodes, zero-padded to the largest state count M."""
+
+    trees: SkeletalTrees
+    y: FloatArray  # (N, M)
+    z: FloatArray  # (N, M)
+
+
+class Projection(NamedTuple):
+    """The maps from the features of nodes to their projections."""
+
+    evidence: list[SymbolEvidence]
+    maps: list[_Maps]
+    states: IntArray  # (S,) dimensions of each symbol's projections
+    supported: IntArray  # (S,) states that each symbol has nodes enough for; see `states_for`
+
+    @property
+    def lowered(self) -> tuple[LoweredStates, ...]:
+        """The symbols with fewer states than their nodes would support, because Ω̂ has too low a rank."""
+        symbols = np.flatnonzero(self.states < self.supported)
+        return tuple(LoweredStates(int(a), int(self.supported[a]), int(self.states[a])) for a in symbols)
+
+    @staticmethod
+    def learn(
+        shards: Iterable[TreebankShard], options: EstimatorOptions, jobs: int | None = 1, listener: Listener = silent
+    ) -> Projection:
+        """Read the shards twice, and decompose Ω̂ of every symbol.
+
+        shards: every symbol 0, 1, ... occurs.
+        """
+        found = _merged(parallel_map(_evidence_of, shards, jobs))
+        evidence = [found[a] for a in range(len(found))]
+        listener(Progress("features", 1, 3))
+        pairs: dict[int, sparse.csr_array] = {}
+        for part in parallel_map(_cross_counts, shards, jobs, evidence):
+            for a, counts in part.items():
+                pairs[a] = pairs[a] + counts if a in pairs else counts
+        listener(Progress("features", 2, 3))
+        symbols = [(one, pairs.pop(a)) for a, one in enumerate(evidence)]
+        maps = list(parallel_map(_maps, symbols, jobs, options))
+        listener(Progress("features", 3, 3))
+        states = np.array([len(one.sigma) for one in maps], dtype=np.int64)
+        supported = np.array([states_for(one.n, options.states) for one in evidence], dtype=np.int64)
+        return Projection(evidence, maps, states, supported)
+
+    def project(self, shard: TreebankShard) -> ProjectedTrees:
+        """Project the nodes of a shard.  A feature that was not seen in training counts as absent."""
+        trees = shard.trees
+        features = shard.features
+        y, z = np.zeros((2, trees.n_nodes, int(self.states.max())))
+        for a, nodes in by_symbol(trees):
+            maps = self.maps[a]
+            m = self.states[a]
+            y[nodes, :m] = _one_hot(features.inside[nodes], self.evidence[a].inside) @ maps.to_y
+            z[nodes, :m] = _one_hot(features.outside[nodes], self.evidence[a].outside) @ maps.to_z
+        return ProjectedTrees(trees, y, z)

@@ -1,0 +1,283 @@
+"""A treebank: a sequence of shards, in memory or in files, and how often its rules occur.
+
+What a number stands for is the same in all shards: symbols, terminals, and the values of features.
+"""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+import weakref
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property, reduce
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+from spectral_latent.estimation._features import FeatureColumns
+from spectral_latent.estimation._options import EstimationError
+from spectral_latent.estimation._parallel import parallel_map
+from spectral_latent.operators import RuleTable, Tensors
+from spectral_latent.trees import FloatArray, IntArray, SkeletalTrees
+
+if TYPE_CHECKING:  # moments are made of the counts of this module
+    from spectral_latent.estimation._moments import LeafMoments
+
+__all__ = [
+    "SHARD_NODES",
+    "ColumnStore",
+    "Columns",
+    "LeafSmoothing",
+    "Priors",
+    "Shard",
+    "SkeletalShard",
+    "Treebank",
+    "TreebankCounts",
+    "TreebankShard",
+]
+
+SHARD_NODES = 1 << 16  # a formalism begins a new shard after so many nodes, whatever the number of processes
+_MEMORY = 1 << 28  # bytes
+_TREE_COLUMNS = ("symbol", "left", "right", "terminal", "root")
+
+Columns = Mapping[str, NDArray[Any]]
+LeafSmoothing = Callable[["LeafMoments"], tuple[IntArray, FloatArray]]
+
+
+class SkeletalShard(Protocol):
+    """Some trees of a treebank, in memory or to be read when asked for."""
+
+    @property
+    def trees(self) -> SkeletalTrees:
+        """The trees."""
+
+
+class TreebankShard(SkeletalShard, Protocol):
+    """Some trees of a treebank and the features of their nodes."""
+
+    @property
+    def features(self) -> FeatureColumns:
+        """The features of the nodes."""
+
+
+class _TemporaryFolder:
+    """A folder that is removed when nothing refers to this object any more."""
+
+    def __init__(self) -> None:
+        self.path = Path(tempfile.mkdtemp(prefix="spectral-latent-"))
+        weakref.finalize(self, shutil.rmtree, self.path, ignore_errors=True)
+
+
+class StoredColumns(Mapping[str, NDArray[Any]]):
+    """Arrays in a file, each read whenever it is asked for.
+
+    path: the file.
+    folder: the folder of the file, which stays as long as these columns do; workers get the path only.
+    """
+
+    def __init__(self, path: Path, folder: _TemporaryFolder | None = None) -> None:
+        self._path = path
+        self._folder = folder
+
+    def __reduce__(self) -> tuple[type[StoredColumns], tuple[Path]]:
+        return StoredColumns, (self._path,)
+
+    @staticmethod
+    def write(name: str, columns: Columns, folder: _TemporaryFolder) -> StoredColumns:
+        """Write arrays to a file of a folder, integers in four bytes where they fit."""
+        path = folder.path / f"{name}.npz"
+        np.savez(path, allow_pickle=False, **{name: _narrowed(column) for name, column in columns.items()})
+        return StoredColumns(path, folder)
+
+    def __getitem__(self, name: str) -> NDArray[Any]:
+        with np.load(self._path, allow_pickle=False) as file:
+            column = file[name]
+        return np.asarray(column, dtype=np.int64 if column.dtype == np.int32 else None)
+
+    def __iter__(self) -> Iterator[str]:
+        with np.load(self._path, allow_pickle=False) as file:
+            names = list(file.files)
+        return iter(names)
+
+    def __len__(self) -> int:
+        return len(list(iter(self)))
+
+
+def _narrowed(column: NDArray[Any]) -> NDArray[Any]:
+    """Store 64-bit integers in four bytes where they fit."""
+    if column.dtype != np.int64 or not column.size:
+        return column
+    limits = np.iinfo(np.int32)
+    fits = limits.min <= column.min() and column.max() <= limits.max
+    return column.astype(np.int32) if fits else column
+
+
+class ColumnStore(Sequence[Columns]):
+    """Tables of arrays, one for each shard, in memory as long as they are small, else in files.
+
+    The files lie in a temporary folder, which workers read too, and which is gone when nothing refers to its shards.
+
+    memory: the number of bytes that stay in memory; once there are more, all shards lie in files.
+
+    >>> store = ColumnStore(memory=0)
+    >>> store.append({"a": np.array([1, 2])})
+    >>> [columns["a"] for columns in store]
+    [array([1, 2])]
+    """
+
+    def __init__(self, memory: int = _MEMORY) -> None:
+        self._memory = memory
+        self._size = 0
+        self._shards: list[Columns] = []
+        self._folder: _TemporaryFolder | None = None
+
+    def append(self, columns: Columns) -> None:
+        """Add the arrays of a shard."""
+        self._size += sum(column.nbytes for column in columns.values())
+        self._shards.append(columns)
+        first = len(self._shards) - 1
+        if self._folder is None and self._size > self._memory:
+            self._folder = _TemporaryFolder()
+            first = 0
+        if self._folder is not None:
+            for number in range(first, len(self._shards)):
+                self._shards[number] = StoredColumns.write(str(number), self._shards[number], self._folder)
+
+    def __len__(self) -> int:
+        return len(self._shards)
+
+    @overload
+    def __getitem__(self, number: int) -> Columns: ...
+
+    @overload
+    def __getitem__(self, number: slice) -> Sequence[Columns]: ...
+
+    def __getitem__(self, number: int | slice) -> Columns | Sequence[Columns]:
+        return self._shards[number]
+
+
+class Shard(NamedTuple):
+    """Trees and the features of their nodes as a table of arrays, in memory or in a file.
+
+    >>> trees = SkeletalTrees.of([0], left=[-1], right=[-1], terminal=[5], root=[0])
+    >>> shard = Shard.of(trees, FeatureColumns.of({"a": np.array([1])}, {"b": np.array([2])}))
+    >>> shard.trees.terminal, shard.features.outside
+    (array([5]), array([[2]]))
+    """
+
+    columns: Columns
+
+    @staticmethod
+    def of(trees: SkeletalTrees, features: FeatureColumns) -> Shard:
+        """Make a shard of trees in memory."""
+        columns = {name: getattr(trees, name) for name in _TREE_COLUMNS}
+        return Shard({**columns, "inside": features.inside, "outside": features.outside})
+
+    @property
+    def trees(self) -> SkeletalTrees:
+        """The trees."""
+        return SkeletalTrees(*(self.columns[name] for name in _TREE_COLUMNS))
+
+    @property
+    def features(self) -> FeatureColumns:
+        """The features of the nodes."""
+        return FeatureColumns(self.columns["inside"], self.columns["outside"])
+
+
+@dataclass(frozen=True, eq=False)
+class TreebankCounts(RuleTable):
+    """Hold how often each root and rule occurs: a table with one state a symbol.
+
+    >>> trees = SkeletalTrees.of([0, 0, 0], left=[-1, -1, 0], right=[-1, -1, 1], terminal=[5, 6, -1], root=[2])
+    >>> twice = TreebankCounts.of_trees(trees) + TreebankCounts.of_trees(trees)
+    >>> twice.leaf.ravel(), twice.binary.data, twice.symbol, twice.n_trees
+    (array([2., 2.]), array([2.]), array([6.]), 2)
+    """
+
+    @staticmethod
+    def of_trees(trees: SkeletalTrees) -> TreebankCounts:
+        """Count the roots and rules of trees."""
+        rules = trees.rules
+        rule = trees.rule
+        n_symbols = int(trees.symbol.max(initial=-1)) + 1
+        return TreebankCounts(
+            rules,
+            np.ones(n_symbols, dtype=np.int64),
+            root=_counted(trees.symbol[trees.root], n_symbols)[:, None],
+            leaf=_counted(rule[trees.is_leaf], len(rules.leaf))[:, None],
+            unary=_counted(rule[trees.is_unary], len(rules.unary))[:, None, None],
+            binary=Tensors.scalars(_counted(rule[trees.is_binary], len(rules.binary))),
+        )
+
+    @staticmethod
+    def of_shards(shards: Iterable[SkeletalShard], jobs: int | None = 1) -> TreebankCounts:
+        """Count the roots and rules of all shards."""
+        none = TreebankCounts.of_trees(SkeletalTrees.of([], left=[], right=[], terminal=[], root=[]))
+        return reduce(TreebankCounts.__add__, parallel_map(_counts_of, shards, jobs), none)
+
+    @property
+    def n_trees(self) -> int:
+        """T."""
+        return int(self.root.sum())
+
+    @cached_property
+    def symbol(self) -> FloatArray:
+        """How many nodes each symbol has, (S,)."""
+        binary = np.bincount(self.rules.binary[:, 0], self.binary.data, minlength=self.n_symbols)
+        unary = np.bincount(self.rules.unary[:, 0], self.unary[:, 0, 0], minlength=self.n_symbols)
+        leaf = np.bincount(self.rules.leaf[:, 0], self.leaf[:, 0], minlength=self.n_symbols)
+        return np.asarray(binary + unary + leaf, dtype=np.float64)
+
+
+def _counted(which: IntArray, size: int) -> FloatArray:
+    """Count each of the numbers 0 ... size - 1 in a column (n,)."""
+    return np.bincount(which, minlength=size).astype(float)
+
+
+def _counts_of(shard: SkeletalShard) -> TreebankCounts:
+    """Count the roots and rules of a shard."""
+    return TreebankCounts.of_trees(shard.trees)
+
+
+class Priors(NamedTuple):
+    """What a formalism adds to the moments for the sake of trees that the treebank lacks.
+
+    leaves: maps the leaf moments to the leaf rules (R0, 2) and sums (R0, M) to use, which may be more rules than were
+    seen; None for the moments as they are.
+    fragments: a number of trees to add, rooted in every symbol in proportion to its nodes, so that a part of a tree
+    may stand alone.
+    rules: how often unary and binary rules are to be seen besides; a table with one state a symbol.
+    """
+
+    leaves: LeafSmoothing | None = None
+    fragments: float = 0.0
+    rules: RuleTable | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Treebank:
+    """A treebank made ready for estimation.
+
+    shards: iterated several times.
+    counts: how often the rules of all shards occur.
+    priors: what to add for the sake of trees that the treebank lacks.
+    Raises EstimationError if there are no trees, or a symbol below the largest occurs at no node.
+    """
+
+    shards: Sequence[TreebankShard]
+    counts: TreebankCounts
+    priors: Priors = field(default_factory=Priors)
+
+    def __post_init__(self) -> None:
+        if not self.counts.n_trees:
+            raise EstimationError("no trees to learn from")
+        if len(missing := np.flatnonzero(self.counts.symbol == 0)):
+            raise EstimationError(f"symbols {missing.tolist()} occur at no node; number symbols without gaps")
+
+    @staticmethod
+    def of(shards: Sequence[TreebankShard], priors: Priors | None = None, *, jobs: int | None = 1) -> Treebank:
+        """Count the rules of shards."""
+        return Treebank(shards, TreebankCounts.of_shards(shards, jobs), priors or Priors())

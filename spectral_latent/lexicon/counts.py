@@ -1,0 +1,43 @@
+"""How often words stand under which symbols, and whether they open a sentence: what spelling is learnt from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+import numpy as np
+
+from spectral_latent.trees import BoolArray, FloatArray, IntArray, Rules
+
+__all__ = ["WordCounts"]
+
+
+class WordCounts(NamedTuple):
+    """The n distinct triples of a symbol, a word and a place, and how often each occurs; all columns (n,).
+
+    >>> seen = WordCounts.of(np.array([0, 0, 1]), np.array([7, 7, 8]), np.array([True, True, False]))
+    >>> seen.word, seen.opens, seen.times
+    (array([7, 8]), array([ True, False]), array([2., 1.]))
+    """
+
+    symbol: IntArray
+    word: IntArray
+    opens: BoolArray  # whether the word opens a sentence
+    times: FloatArray
+
+    @staticmethod
+    def of(symbol: IntArray, word: IntArray, opens: BoolArray) -> WordCounts:
+        """Count the triples of N tokens; all columns (N,)."""
+        return _merged(symbol, word, opens, np.ones(len(word)))
+
+    @staticmethod
+    def total(parts: Iterable[WordCounts]) -> WordCounts:
+        """Add the counts of several treebanks; their symbols and words have the same numbers."""
+        return _merged(*(np.concatenate(column) for column in zip(*parts, strict=True)))
+
+
+def _merged(symbol: IntArray, word: IntArray, opens: BoolArray, count: FloatArray) -> WordCounts:
+    """Add the counts (N,) of equal triples."""
+    rows, which = Rules.distinct(np.stack([symbol, word, opens.astype(np.int64)], axis=1))
+    total = np.bincount(which, count, minlength=len(rows)).astype(float)
+    return WordCounts(rows[:, 0], rows[:, 1], rows[:, 2] == 1, total)

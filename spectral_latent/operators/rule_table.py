@@ -1,0 +1,191 @@
+"""Numbers for the roots and rules of a grammar with latent states: counts, moments and operators are all such tables.
+
+| here | shape | belongs to |
+| --- | --- | --- |
+| `root[a]` | (M,) | trees rooted in symbol a |
+| `leaf[r]` | (M,) | rule r = a → x |
+| `unary[r]` | (M, M) | rule r = a → b |
+| `binary[r]` | (m_a, m_b, m_c) | rule r = a → b c |
+
+The first axis of each is that of the states of the parent a.  Vectors and matrices are padded with zeros to the largest
+state count M.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TypeVar
+
+import numpy as np
+
+from spectral_latent.operators.tensors import Tensor, Tensors
+from spectral_latent.trees import FloatArray, IntArray, Rules, ranges
+
+__all__ = ["RuleTable", "row_sums"]
+
+Table = TypeVar("Table", bound="RuleTable")
+
+
+def row_sums(which: IntArray, rows: FloatArray, size: int) -> FloatArray:
+    """Sum the rows (n, M) that share a value of `which` (n,): (size, M).
+
+    >>> row_sums(np.array([1, 0, 1]), np.array([[1.0], [2.0], [4.0]]), 3)
+    array([[2.],
+           [5.],
+           [0.]])
+    """
+    order = np.argsort(which, kind="stable")
+    sums = np.zeros((size, *rows.shape[1:]))
+    if len(order):
+        values, starts = np.unique(which[order], return_index=True)
+        sums[values] = np.add.reduceat(rows[order], starts, axis=0)
+    return sums
+
+
+@dataclass(frozen=True, eq=False)
+class RuleTable:
+    """Numbers for S symbols and their rules.
+
+    rules: the rules that the rows belong to.
+    states: (S,) the number of latent states of each symbol, at least 1.
+    root: (S, M).
+    leaf: (R0, M).
+    unary: (R1, M, M).
+    binary: R2 tensors, kept as `Tensors`; any sequence of `Tensor` may be given.
+    """
+
+    rules: Rules
+    states: IntArray
+    root: FloatArray
+    leaf: FloatArray
+    unary: FloatArray
+    binary: Tensors
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.binary, Tensors):
+            object.__setattr__(self, "binary", Tensors.of(self.binary))
+
+    @property
+    def n_symbols(self) -> int:
+        """S."""
+        return len(self.states)
+
+    def sums(self) -> FloatArray:
+        """Sum over the rules of each symbol and over the states of their children, (S, M)."""
+        total = row_sums(self.rules.leaf[:, 0], self.leaf, len(self.root))
+        total += row_sums(self.rules.unary[:, 0], self.unary.sum(axis=2), len(self.root))
+        for a, tensor in zip(self.rules.binary[:, 0].tolist(), self.binary, strict=True):
+            total[a, : tensor.shape[0]] += tensor.sums()
+        return total
+
+    def scaled(self: Table, factors: FloatArray) -> Table:
+        """Multiply the numbers of every rule by the factor of its parent's state; factors: (S, M)."""
+        data = self.binary.data.copy()
+        binary = self.binary.with_data(data)
+        for r, a in enumerate(self.rules.binary[:, 0].tolist()):
+            matrix = binary.matrix(r)
+            matrix *= factors[a, : len(matrix), None]
+        leaf = self.leaf * factors[self.rules.leaf[:, 0]]
+        unary = self.unary * factors[self.rules.unary[:, 0], :, None]
+        return replace(self, leaf=leaf, unary=unary, binary=binary)
+
+    def add_numbers(self: Table, other: RuleTable) -> Table:
+        """Add a table of the same layout number by number: of tensors in factors, factor by factor."""
+        return replace(
+            self,
+            root=self.root + other.root,
+            leaf=self.leaf + other.leaf,
+            unary=self.unary + other.unary,
+            binary=self.binary.with_data(self.binary.data + other.binary.data),
+        )
+
+    def mixture(self: Table) -> Table:
+        """Scale the second and third factor of every term of every tensor to sum to one.
+
+        The first factors hold the counts of the terms, and the tensor is then Σ_q n_q p(i | q) p(j | q) p(k | q).
+        """
+        binary = self.binary.with_data(self.binary.data.copy())
+        for r in np.flatnonzero(binary.terms).tolist():
+            tensor = binary[r]
+            for factor in (tensor.second, tensor.third):
+                total = factor.sum(axis=1, keepdims=True)
+                np.divide(factor, total, out=factor, where=total > 0)
+        return replace(self, binary=binary)
+
+    def normalised(self: Table) -> Table:
+        """Scale non-negative numbers to probabilities: the roots, and the rules of every state, sum to one.
+
+        The rules of a state that has none above zero stay zero.
+
+        >>> rules = Rules(np.array([[0, 0], [0, 1]]), np.empty((0, 2), int), np.empty((0, 3), int))
+        >>> counts = RuleTable.of_counts(rules, np.array([3.0]), np.array([1.0, 3.0]), np.zeros(0), np.zeros(0))
+        >>> counts.normalised().leaf.ravel()
+        array([0.25, 0.75])
+        """
+        total = self.sums()
+        factors = np.divide(1.0, total, out=np.zeros_like(total), where=total > 0)
+        return replace(self.scaled(factors), root=self.root / self.root.sum())
+
+    @staticmethod
+    def of_counts(rules: Rules, root: FloatArray, leaf: FloatArray, unary: FloatArray, binary: FloatArray) -> RuleTable:
+        """Make the table of a grammar with one state a symbol from a number for each root and rule.
+
+        root: (S,).  leaf: (R0,).  unary: (R1,).  binary: (R2,).
+        """
+        states = np.ones(len(root), dtype=np.int64)
+        return RuleTable(rules, states, root[:, None], leaf[:, None], unary[:, None, None], Tensors.scalars(binary))
+
+    def __add__(self: Table, other: Table) -> Table:
+        """Add two tables; a rule that one of them lacks counts as zero there, and so does a symbol.
+
+        Symbols that both tables have must have the same states.
+        """
+        states = self.states if self.n_symbols >= other.n_symbols else other.states
+        leaf_rules, leaf = _union(self.rules.leaf, self.leaf, other.rules.leaf, other.leaf)
+        unary_rules, unary = _union(self.rules.unary, self.unary, other.rules.unary, other.unary)
+        binary_rules, binary = _union_of_tensors(self.rules.binary, self.binary, other.rules.binary, other.binary)
+        root = np.zeros((len(states), max(self.root.shape[1], other.root.shape[1])))
+        root[: self.n_symbols] += self.root
+        root[: other.n_symbols] += other.root
+        rules = Rules(leaf_rules, unary_rules, binary_rules)
+        return replace(self, rules=rules, states=states, root=root, leaf=leaf, unary=unary, binary=binary)
+
+
+def _union(rows: IntArray, ours: FloatArray, more_rows: IntArray, theirs: FloatArray) -> tuple[IntArray, FloatArray]:
+    """Merge two tables of rules (R, k), and add the numbers (R, ...) that belong to each rule."""
+    if np.array_equal(rows, more_rows):
+        return rows, ours + theirs
+    table, which = Rules.distinct(np.concatenate([rows, more_rows]))
+    total = np.zeros((len(table), *ours.shape[1:]))
+    total[which[: len(rows)]] += ours
+    total[which[len(rows) :]] += theirs
+    return table, total
+
+
+def _union_of_tensors(rows: IntArray, ours: Tensors, more_rows: IntArray, theirs: Tensors) -> tuple[IntArray, Tensors]:
+    """Merge two tables of binary rules (R, 3), and add the tensors that belong to each rule."""
+    table, which = Rules.distinct(np.concatenate([rows, more_rows]))
+    own, other = np.split(which, [len(rows)])
+    if not ours.terms.any() and not theirs.terms.any():
+        return table, _sum_of_dense(len(table), own, ours, other, theirs)
+    found: list[Tensor | None] = [None] * len(table)
+    for numbers, tensors in ((own, ours), (other, theirs)):
+        for r, tensor in zip(numbers.tolist(), tensors, strict=True):
+            before = found[r]
+            found[r] = tensor if before is None else (before + tensor).compact()
+    return table, Tensors.of(tensor for tensor in found if tensor is not None)
+
+
+def _sum_of_dense(n_rules: int, own: IntArray, ours: Tensors, other: IntArray, theirs: Tensors) -> Tensors:
+    """Add dense tensors, those of rules own (R,) and other (R',) among n_rules, without a loop over rules."""
+    shapes = np.ones((n_rules, 3), dtype=np.int64)
+    shapes[own] = ours.shapes
+    shapes[other] = theirs.shapes
+    sizes = shapes.prod(axis=1)
+    offset = np.cumsum(sizes) - sizes
+    data = np.zeros(int(sizes.sum()))
+    for numbers, tensors in ((own, ours), (other, theirs)):
+        # the numbers of a tensor stand together, and no two of these tensors belong to one rule
+        place, _ = ranges(offset[numbers], offset[numbers] + sizes[numbers])
+        data[place] += tensors.data
+    return Tensors(shapes, np.zeros(n_rules, dtype=np.int64), data)
