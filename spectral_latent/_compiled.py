@@ -59,7 +59,8 @@ def check_range(name: str, column: NDArray[np.int64], first: int, end: int) -> N
     Traceback (most recent call last):
     ValueError: tags must lie in 0 ... 2, and number 1 is 3
     """
-    for at in np.flatnonzero((column < first) | (column >= end))[:1]:
+    if len(column) and (column.min() < first or column.max() >= end):
+        at = np.flatnonzero((column < first) | (column >= end))[0]
         raise ValueError(f"{name} must lie in {first} ... {end - 1}, and number {at} is {column[at]}")
 
 

@@ -69,10 +69,11 @@ class ObservableOperators(RuleTable):
         check_range("symbols of leaf rules", rules.leaf[:, 0], 0, n_symbols)
         check_range("symbols of unary rules", rules.unary.ravel(), 0, n_symbols)
         check_range("symbols of binary rules", rules.binary.ravel(), 0, n_symbols)
-        shapes = self.states[rules.binary]
+        shapes = self.states.take(rules.binary)
         if self.binary.shapes.shape != shapes.shape:
             raise ValueError(f"{len(self.binary)} tensors for {len(shapes)} binary rules")
-        for r in np.flatnonzero((self.binary.shapes != shapes).any(axis=1))[:1]:
+        if not np.array_equal(self.binary.shapes, shapes):
+            r = int(np.argmax((self.binary.shapes != shapes).any(axis=1)))
             raise ValueError(
                 f"the tensor of binary rule {r} has shape {self.binary.shapes[r]}, and must have {shapes[r]}"
             )
