@@ -18,8 +18,8 @@ from dataclasses import dataclass
 import numpy as np
 from numba import njit
 
+from spectral_latent.inference._kernels import _block, _dot
 from spectral_latent.inference.inside_outside import _component, _root_sums, inside, outside
-from spectral_latent.inference.kernels import _block, _dot
 from spectral_latent.operators import ObservableOperators, PackedOperators, RuleTable
 from spectral_latent.trees import FloatArray, Forest, IntArray
 
@@ -137,7 +137,8 @@ def expected_counts(operators: ObservableOperators, forest: Forest) -> ExpectedC
     """Compute the expected counts of all roots and rules in the derivations of a forest.
 
     operators: probabilities.
-    Raises ValueError naming the first component, counted from 1, of which the weight is not above zero.
+    Raises ValueError naming the first component, counted from 1, of which the weight is not above zero; also if the
+    forest has items and no root, or as `inside` does.
 
     >>> from spectral_latent.trees import SkeletalTrees
     >>> tree = SkeletalTrees.of([0], left=[-1], right=[-1], terminal=[0], root=[0])
@@ -146,6 +147,8 @@ def expected_counts(operators: ObservableOperators, forest: Forest) -> ExpectedC
     >>> expected_counts(operators, Forest.of_trees(tree, tree.rules)).table.leaf
     array([[0.25, 0.75]])
     """
+    if forest.n_items and not len(forest.root):
+        raise ValueError("a forest without roots has no derivations to count in")
     below = inside(operators, forest)
     above = outside(operators, forest, below)
     total, exponent = _root_sums(operators, forest, below)
