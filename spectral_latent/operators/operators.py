@@ -104,7 +104,7 @@ class ObservableOperators(RuleTable):
         return replace(self, binary=Tensors.of(Tensor.of_dense(tensor.multiplied_out()) for tensor in self.binary))
 
     def with_leaf_rules(self, rules: IntArray, leaf: FloatArray) -> ObservableOperators:
-        """Replace all leaf rules, by those of the words of one sentence, say; all else is shared.
+        """Replace all leaf rules, such as by those of the terminals of one forest; all else is shared.
 
         rules: (R, 2) symbol and terminal.
         leaf: (R, M) the rules' vectors.
