@@ -37,7 +37,7 @@ class EstimatorOptions:
     state_smoothing: the share that the mean over a symbol's states has in the probabilities of a state of average
     frequency; see `em.state_prior`.
     rank: the most terms of a binary rule's tensor, which is then smaller and faster but less exact; None for tensors as
-    they are estimated.  See `operators.low_rank`.
+    they are estimated.  Only estimators of probabilities have it.  See `operators.low_rank`.
     seed: of where singular value decompositions, clusters and random states start.
     """
 
@@ -57,6 +57,10 @@ class EstimatorOptions:
             raise ValueError(f"states must be at least 1, not {self.states}")
         if not 0.0 <= self.state_smoothing < 1.0:
             raise ValueError(f"state_smoothing must be at least 0 and below 1, not {self.state_smoothing}")
+        if self.rank is not None and self.rank < 1:
+            raise ValueError(f"rank must be at least 1, not {self.rank}")
+        if self.rank is not None and self.estimator == "spectral":
+            raise ValueError("only an estimator of probabilities, such as hybrid, may have a rank; spectral gives none")
 
 
 class LoweredStates(NamedTuple):
