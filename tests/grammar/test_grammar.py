@@ -12,16 +12,17 @@ import pytest
 from spectral_latent.estimation import (
     EstimatorOptions,
     FeatureColumns,
-    RuleCounts,
+    Shard,
+    TreebankCounts,
     inside_templates,
     outside_templates,
     relative_frequencies,
 )
-from spectral_latent.grammar import GrammarData, GrammarOptions, LatentGrammar, SentenceGrammar
+from spectral_latent.grammar import GrammarOptions, GrammarTraining, LatentGrammar, SentenceGrammar, spelling_of
 from spectral_latent.inference import Weight, inside, k_best_derivations, total_weight, tree_weights
-from spectral_latent.lexicon import Lexicon, LexiconOptions
-from spectral_latent.operators import ObservableOperators
-from spectral_latent.trees import Forest, SkeletalTrees
+from spectral_latent.lexicon import Lexicon, LexiconOptions, WordCounts
+from spectral_latent.operators import ObservableOperators, RuleTable
+from spectral_latent.trees import Forest, Rules, SkeletalTrees
 from tests.oracles import Tree, columns, leaves, nested
 
 S, A, B = 0, 1, 2  # a sentence, and two tags
@@ -41,17 +42,29 @@ OPTIONS = GrammarOptions(
 )  # known words keep their tags
 
 
-def data(options: GrammarOptions = OPTIONS, *, unseen: bool = True) -> GrammarData:
+def shards_of(trees: list[Tree], n_shards: int = 1) -> list[Shard]:
+    """Trees with the features of the core, dealt out in order."""
+    parts = [columns(trees[part[0] : part[-1] + 1]) for part in np.array_split(np.arange(len(trees)), n_shards)]
+    return [Shard.of(part, FeatureColumns.of(inside_templates(part), outside_templates(part))) for part in parts]
+
+
+def training(options: GrammarOptions = OPTIONS, *, unseen: bool = True) -> GrammarTraining:
     trees = columns(SENTENCES * 10)
-    features = FeatureColumns.of(inside_templates(trees), outside_templates(trees))
-    opens = trees.first_leaf[trees.is_leaf] == 0
-    rules = RuleCounts(binary=UNSEEN, binary_count=np.array([0.5, 0.5])) if unseen else None
-    return GrammarData.of(trees, features, WORDS, opens, ["A", "B"], TAG_OF_SYMBOL, options, rules)
+    leaf = trees.is_leaf
+    seen = WordCounts.of(trees.symbol[leaf], trees.terminal[leaf], trees.first_leaf[leaf] == 0)
+    lexicon = Lexicon(WORDS, options.lexicon, spelling_of(WORDS, seen, TAG_OF_SYMBOL, n_tags=2))
+    none = np.empty((0, 2), dtype=np.int64)
+    rules = RuleTable.of_counts(
+        Rules(none, none, UNSEEN), root=np.zeros(3), leaf=np.zeros(0), unary=np.zeros(0), binary=np.array([0.5, 0.5])
+    )
+    shards = shards_of(SENTENCES * 10)
+    counts = TreebankCounts.of_shards(shards)
+    return GrammarTraining.of(shards, counts, lexicon, ["A", "B"], TAG_OF_SYMBOL, options, rules if unseen else None)
 
 
 @pytest.fixture(scope="module")
 def grammar() -> LatentGrammar:
-    return data().estimate()
+    return training().estimate()
 
 
 def used(grammar: LatentGrammar, words: str, tags: list[int] | None = None) -> set[tuple[int, ...]] | None:
@@ -92,7 +105,7 @@ def test_a_sentence_has_one_table_of_leaf_rules(grammar: LatentGrammar) -> None:
 
 def test_a_forest_is_weighed_by_the_operators_of_its_sentence() -> None:
     """Against the sum over trees whose leaves are looked up in the whole grammar; all words are known."""
-    grammar = data(replace(OPTIONS, threshold=0.0, beam=0.0)).estimate()
+    grammar = training(replace(OPTIONS, threshold=0.0, beam=0.0)).estimate()
     grammar = replace(grammar, seen=np.ones_like(grammar.seen))
     names = ["both", "ant", "both", "both"]
     sentence, spans = grammar.chart(names)
@@ -134,7 +147,7 @@ def test_a_grammar_with_unary_rules_has_no_charts(grammar: LatentGrammar) -> Non
 
 
 def test_rules_of_the_treebank_are_told_apart() -> None:
-    found = data()
+    found = training().coarse
     rules = [tuple(rule) for rule in found.coarse.rules.binary.tolist()]
     assert dict(zip(rules, found.seen.tolist(), strict=True)) == {
         (S, A, B): True,
@@ -142,7 +155,7 @@ def test_rules_of_the_treebank_are_told_apart() -> None:
         (S, B, A): False,
         (S, S, S): False,
     }
-    assert data(unseen=False).seen.all()
+    assert training(unseen=False).coarse.seen.all()
     np.testing.assert_allclose(found.prior, np.bincount(columns(SENTENCES).symbol) / columns(SENTENCES).n_nodes)
 
 
@@ -163,7 +176,7 @@ def test_tags_decide_which_rules_are_used(grammar: LatentGrammar) -> None:
 
 
 def test_tags_and_words_are_given_up_where_nothing_derives_them() -> None:
-    alone = data(unseen=False).estimate()
+    alone = training(unseen=False).estimate()
     assert used(alone, "both both", [1, 0]) == {(S, A, B)}
     assert used(alone, "bat ant") == {(S, A, B)}
     one_word = replace(alone, **without_binary_rules(alone))
@@ -264,7 +277,7 @@ def test_one_grammar_weighs_several_trees_over_its_sentence(grammar: LatentGramm
 
 def test_weights_of_all_trees_of_a_forest_add_up_to_its_own() -> None:
     """Unpruned: of all derivations, scored one by one."""
-    grammar = data(replace(OPTIONS, threshold=0.0, beam=0.0)).estimate()
+    grammar = training(replace(OPTIONS, threshold=0.0, beam=0.0)).estimate()
     grammar = replace(grammar, seen=np.ones_like(grammar.seen))
     words = ["both"] * 4
     sentence, spans = grammar.chart(words)
@@ -339,6 +352,6 @@ def test_arrays_and_settings_that_are_no_grammar(grammar: LatentGrammar, change:
 
 def test_parts_that_number_rules_otherwise_are_refused(grammar: LatentGrammar) -> None:
     with pytest.raises(ValueError, match="must number the same rules"):
-        replace(grammar, coarse=relative_frequencies(columns(SENTENCES)))
+        replace(grammar, coarse=relative_frequencies(TreebankCounts.of_trees(columns(SENTENCES))))
     with pytest.raises(ValueError, match="do not fit together"):
         LatentGrammar.from_arrays(grammar.arrays(), grammar.settings(), TAG_OF_SYMBOL[:-1], grammar.options)
