@@ -226,7 +226,7 @@ def test_seeds_of_log_linear_models() -> None:
     types = Types.of(CHASES)
     seen: list[float] = []
     one = log_linear(
-        types, LogLinearOptions(states=2, iterations=20), lambda told: seen.append(told.log_likelihood or 0.0)
+        types, LogLinearOptions(states=2, iterations=20), lambda told: seen.append(told.score or 0.0)
     )
     again = log_linear(types, LogLinearOptions(states=2, iterations=20))
     other = log_linear(types, LogLinearOptions(states=2, iterations=20, seed=1))
