@@ -4,13 +4,21 @@ VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/installed
 
-.PHONY: demo test lint types bench clean
+.PHONY: demo test test-bounds lint types bench clean
 
 demo: $(INSTALLED)
 	@$(BIN)/spectral-latent demo
 
 test: $(INSTALLED)
 	$(BIN)/python -m pytest
+
+# Tests that go through every compiled function, with every index checked.  numba keeps compiled code without noting this
+# setting, so that a cache of its own is needed.
+test-bounds: $(INSTALLED)
+	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$(abspath $(VENV))/numba-boundscheck $(BIN)/python -m pytest -m 'not corpus' \
+	  tests/test_boundary.py tests/inference/test_boundary.py tests/estimation/test_simplex.py \
+	  tests/constituency/test_bracketings.py tests/constituency/test_derivations.py tests/sequence/test_forests.py \
+	  tests/dependency/test_forests.py tests/reranking/test_perceptron.py
 
 lint: $(INSTALLED)
 	$(BIN)/ruff check

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from spectral_latent._compiled import compiled, with_room
+from spectral_latent._compiled import check_column, check_range, compiled, with_room
 from spectral_latent.constituency.constituents import Constituents
 from spectral_latent.constituency.phrase import Phrase
 from spectral_latent.inference import Derivation, best_derivation, k_best_derivations
@@ -47,7 +47,11 @@ def _with_edge(edges: IntArray, n_edges: int, left: int, right: int) -> tuple[In
 
 @compiled
 def _extended(row: IntArray, phrase: IntArray, i: int, j: int, edges: IntArray, n_edges: int) -> tuple[IntArray, int]:
-    """Append the ways to make (i, j) of a row from i and any phrase after it."""
+    """Append the ways to make (i, j) of a row from i and any phrase after it.
+
+    row, phrase: (n + 1, n + 1) the items over i ... j - 1, or -1.
+    edges: (E, 3), of which the first n_edges are in use.
+    """
     for k in range(i + 1, j):
         if row[i, k] >= 0 and phrase[k, j] >= 0:
             edges, n_edges = _with_edge(edges, n_edges, row[i, k], phrase[k, j])
@@ -124,10 +128,19 @@ class Bracketings(NamedTuple):
 
     @staticmethod
     def of(found: Constituents, gain: FloatArray, n: int) -> Bracketings:
-        """Build the forest of K constituents over a sentence of n words; it has no root if they make up no tree.
+        """Build the forest of the trees over a sentence of n words; it has no root if there is no tree.
 
-        gain: (K,) of each constituent.
+        found: K constituents.
+        gain: (K,) of each.
+        Raises ValueError if the columns differ in length, or if a constituent is not within the words.
         """
+        for name, column in (("first", found.first), ("end", found.end), ("chain", found.chain)):
+            check_column(f"values of `{name}` of constituents", column, (np.size(found.first),), np.int64)
+        check_column("gains of constituents", gain, (len(found.first),), np.float64)
+        check_range("ends of constituents", found.end, 1, n + 1)
+        check_range("chains of constituents", found.chain, 0, np.iinfo(np.int64).max)
+        for at in np.flatnonzero((found.first < 0) | (found.first >= found.end))[:1]:
+            raise ValueError(f"constituent {at} is over the words {found.first[at]} ... {found.end[at] - 1}")
         order = np.lexsort((found.first, found.end - found.first))
         items, starts, edges, n_tops = _build(n, found.first[order], found.end[order])
         n_items, n_edges = len(items), len(edges)

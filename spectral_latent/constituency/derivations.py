@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from spectral_latent._compiled import compiled, with_room
+from spectral_latent._compiled import check_column, check_range, compiled, with_room
 from spectral_latent.constituency.conversion import Label
 from spectral_latent.constituency.phrase import Phrase
 from spectral_latent.trees import BoolArray, Forest, IntArray, Rules, ranges
@@ -98,11 +98,13 @@ def _joined(
 def _all_derivations(
     columns: tuple[IntArray, IntArray, IntArray, BoolArray], grammar: _Grammar, leaf_start: IntArray, leaves: IntArray
 ) -> tuple[IntArray, IntArray, IntArray]:
-    """Items (I, 2): symbol and end of its edges; edges (E, 3): rule, left, right; of each node, first and last item.
+    """List all items and edges of trees of N nodes.
 
     columns: (N,) chain, label, number of children, and whether a node is a root; nodes are in post-order.
     leaf_start: (n + 1,) where the rules of each of n words begin among the leaves.
     leaves: (L, 2) symbol and rule of each leaf rule over the words.
+    Returns items (I, 2): symbol and end of its edges; edges (E, 3): rule, left, right; and the first item of each
+    node and the one after its last (N, 2).
     """
     chain, label, children, is_root = columns
     n = len(chain)
@@ -114,6 +116,7 @@ def _all_derivations(
     for node in range(n):
         m = children[node]
         first = n_items
+        # A word: an item for each of its leaf rules.
         if m == 0:
             # A word: one item for every symbol that has a rule for it.
             for k in range(leaf_start[leaf], leaf_start[leaf + 1]):
@@ -158,7 +161,9 @@ def _all_derivations(
 
 
 class DerivationBuilder:
-    """Forests of given trees under one grammar.
+    """Build the forests of given trees under one grammar.
+
+    Raises ValueError if a rule has a symbol without a label.
 
     labels: (S,) what each symbol stands for.
     rules: of the grammar.
@@ -166,6 +171,7 @@ class DerivationBuilder:
     """
 
     def __init__(self, labels: Sequence[Label], rules: Rules, chains: Sequence[tuple[str, ...]]) -> None:
+        check_range("symbols of rules", np.append(rules.binary, rules.leaf[:, 0]), 0, len(labels))
         self.chains = {chain: number for number, chain in enumerate(chains)}
         names = sorted({label.chain[-1] for label in labels})
         self.names = {name: number for number, name in enumerate(names)}
@@ -203,12 +209,36 @@ class DerivationBuilder:
         chain, label, children = np.array(nodes, dtype=np.int64).reshape(-1, 3).T
         return PhraseColumns(chain, label, children, np.array(root, dtype=np.int64), words)
 
+    def _check(self, columns: PhraseColumns) -> None:
+        """Raise ValueError unless the columns are trees in post-order, with chains and labels of this grammar."""
+        chain, label, children, root, _ = columns
+        n = np.size(chain)
+        for name, column, size in (
+            ("chains", chain, n),
+            ("labels", label, n),
+            ("numbers of children", children, n),
+            ("roots", root, np.size(root)),
+        ):
+            check_column(f"{name} of trees", column, (size,), np.int64)
+        check_range("chains of trees", chain, -1, len(self.chains))
+        check_range("labels of trees", label, -1, len(self.names))
+        check_range("numbers of children of trees", children, 0, n + 1)
+        # Subtrees that wait for their parents: every node needs its children, and each tree leaves its root alone.
+        waiting = np.cumsum(1 - children)
+        finished = np.searchsorted(root, np.arange(n))  # trees before each node
+        if (np.diff(root, prepend=-1) <= 0).any() or (len(root) and root[-1] != n - 1) or (n and not len(root)):
+            raise ValueError("roots of trees must rise, and the last node must be one")
+        if (waiting <= finished).any() or (waiting[root] != np.arange(1, len(root) + 1)).any():
+            raise ValueError("nodes of trees must come in post-order, each after as many subtrees as it has children")
+
     def forest(self, columns: PhraseColumns, word: IntArray, leaf_rules: IntArray) -> Forest:
         """Build a forest with a component for each tree; one that the grammar does not derive is an item without edges.
 
         word: (n,) the number of each word of the columns.
         leaf_rules: (R, 2) the grammar's table of symbols and numbers of words, in lexicographic order.
+        Raises ValueError if the columns are not those of trees.
         """
+        self._check(columns)
         # Every symbol that has the chain of labels above a word, and its rule for that word.
         chain = columns.chain[columns.children == 0]
         at, place = ranges(self._start[chain], np.where(chain < 0, self._start[chain], self._start[chain + 1]))

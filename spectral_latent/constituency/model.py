@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from spectral_latent.constituency.bracketings import Bracketings
 from spectral_latent.constituency.constituents import Constituents, Gains
@@ -202,12 +203,17 @@ class ConstituencyModel:
     def load(path: str | os.PathLike[str]) -> ConstituencyModel:
         """Read a model.  Raises ModelFileError if the file is not a whole model of this kind and version."""
         with opened_model(path, _KIND) as (arrays, settings):
-            members = []
-            for at, own in enumerate(settings["members"]):
-                prefix = f"{at}."
-                named = {name.removeprefix(prefix): x for name, x in arrays.items() if name.startswith(prefix)}
-                members.append(PhraseGrammar.from_arrays(named, own))
-            return ConstituencyModel(tuple(members))
+            return ConstituencyModel.from_arrays(arrays, settings)
+
+    @staticmethod
+    def from_arrays(arrays: Mapping[str, NDArray[Any]], settings: Mapping[str, Any]) -> ConstituencyModel:
+        """Make a model of what its file holds, which `opened_model` gives; that explains what goes wrong."""
+        members = []
+        for at, of_member in enumerate(settings["members"]):
+            prefix = f"{at}."
+            named = {name.removeprefix(prefix): x for name, x in arrays.items() if name.startswith(prefix)}
+            members.append(PhraseGrammar.from_arrays(named, of_member))
+        return ConstituencyModel(tuple(members))
 
 
 def _parses_of(model: ConstituencyModel, words: Sequence[str], k: int) -> list[Parse]:

@@ -66,7 +66,7 @@ def mean_inside_vectors(operators: ObservableOperators, coarse: ObservableOperat
 def _subtree_weights(operators: ObservableOperators, forest: Forest, inside_vectors: ScaledVectors) -> Weight:
     """c¹ · α of every item (I,): its weight as a tree of its own."""
     product = (operators.root[forest.symbol] * inside_vectors.vectors).sum(axis=1)
-    return Weight.of(product, inside_vectors.exponents)
+    return Weight.from_scaled(product, inside_vectors.exponents)
 
 
 def _subtree_sums(values: BoolArray | FloatArray, size: IntArray) -> FloatArray:
@@ -105,7 +105,7 @@ def floored_weights(
     size = np.arange(trees.n_nodes) - trees.follow(trees.left) + 1
     by_coarse = inside(coarse, forest)
     least = _subtree_weights(coarse, forest, by_coarse)
-    below_by_coarse = Weight.of(by_coarse.vectors[:, 0], by_coarse.exponents).log
+    below_by_coarse = Weight.from_scaled(by_coarse.vectors[:, 0], by_coarse.exponents).log
     # A subtree is cut by making its top a leaf, with one of S further rules that emit ζ.
     n_rules, symbols = len(operators.rules.leaf), np.arange(len(stand_in))
     cuts = np.stack([symbols, np.full(len(symbols), -1)], axis=1)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain
 from typing import Annotated, Any, Literal, NamedTuple, get_args
 
 import numpy as np
+from numpy.typing import NDArray
 
 from spectral_latent._options import Above, AtLeast, Below
 from spectral_latent.dependency.arc_features import TaggedTree
@@ -385,17 +386,22 @@ class DependencyModel:
     def load(path: str | os.PathLike[str]) -> DependencyModel:
         """Read a model.  Raises ModelFileError if the file is not a whole model of this kind and version."""
         with opened_model(path, _KIND) as (arrays, settings):
-            labels = [Label(tag, role) for tag, role in settings["labels"]]
-            if not all(isinstance(tag, str) and role in get_args(Role) for tag, role in labels):
-                raise ValueError("labels are missing")
-            if len(set(labels)) < len(labels):
-                raise ValueError("a label stands twice")
-            options = options_from(DependencyOptions, settings["options"])
-            tag_of_symbol = _tags_of_symbols(labels, settings["tags"])
-            grammar = LatentGrammar.from_arrays(arrays, settings, tag_of_symbol, options)
-            about = settings["relations"]
-            relations = None if about is None else RelationModel.from_arrays(arrays, about)
-            return DependencyModel(options, labels, grammar, relations)
+            return DependencyModel.from_arrays(arrays, settings)
+
+    @staticmethod
+    def from_arrays(arrays: Mapping[str, NDArray[Any]], settings: Mapping[str, Any]) -> DependencyModel:
+        """Make a model of what its file holds, which `opened_model` gives; that explains what goes wrong."""
+        labels = [Label(tag, role) for tag, role in settings["labels"]]
+        if not all(isinstance(tag, str) and role in get_args(Role) for tag, role in labels):
+            raise ValueError("labels are missing")
+        if len(set(labels)) < len(labels):
+            raise ValueError("a label stands twice")
+        options = options_from(DependencyOptions, settings["options"])
+        tag_of_symbol = _tags_of_symbols(labels, settings["tags"])
+        grammar = LatentGrammar.from_arrays(arrays, settings, tag_of_symbol, options)
+        about = settings["relations"]
+        relations = None if about is None else RelationModel.from_arrays(arrays, about)
+        return DependencyModel(options, labels, grammar, relations)
 
 
 def _parses_of(model: DependencyModel, sentence: DependencySentence, k: int, trees: Trees) -> list[DependencyParse]:

@@ -39,7 +39,7 @@ class EstimatorOptions(Options):
     state_smoothing: the share that the mean over a symbol's states has in the probabilities of a state of average
     frequency; see `em.state_prior`.
     rank: the most terms of a binary rule's tensor, which is then smaller and faster but less exact; None for tensors as
-    they are estimated.  See `operators.low_rank`.
+    they are estimated.  Only estimators of probabilities have it.  See `operators.low_rank`.
     seed: of where singular value decompositions, clusters and random states start.
     """
 

@@ -32,6 +32,7 @@ def spelling_of(words: Sequence[str], counts: WordCounts, tag_of_symbol: IntArra
     counts: how often each symbol stands over each word.
     tag_of_symbol: (S,) the number of the tag of each symbol over words.
 
+    >>> import numpy as np
     >>> seen = WordCounts.of(np.array([0, 1]), np.array([0, 1]), np.array([True, False]))
     >>> model = spelling_of(["dogs", "barked"], seen, np.array([0, 1, -1]), n_tags=2)
     >>> model.posterior(["cats", "barks"]).shape

@@ -29,7 +29,6 @@ __all__ = [
     "arrays_of",
     "column_from",
     "load_model",
-    "load_settings",
     "name_of",
     "opened_model",
     "operators_from",
@@ -77,20 +76,38 @@ def save_model(path: str | os.PathLike[str], arrays: Mapping[str, NDArray[Any]],
             part.unlink()
 
 
-def load_model(path: str | os.PathLike[str], kind: str) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
-    """Arrays and settings of a model of the given kind.
+def load_model(path: str | os.PathLike[str], kind: str | None = None) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+    """Read the arrays and settings of a model of the given kind, or of any.
 
     Raises ModelFileError, naming the file and what to do, if the file is missing, cut short, not a model, of another
     kind or of another version.
     """
-    arrays, settings = _read(path, with_arrays=True)
-    if settings.get("kind") != kind:
+    try:
+        with safe_open(path, framework="np") as file:
+            settings = json.loads((file.metadata() or {})[_KEY])
+            names = file.keys()
+            arrays = {name: file.get_tensor(name) for name in names}
+    except FileNotFoundError:
+        raise ModelFileError(f"{path}: no such file") from None
+    except OSError as error:
+        raise ModelFileError(f"{path}: cannot be read ({error})") from None
+    except (SafetensorError, KeyError, ValueError, TypeError, AttributeError, RecursionError) as error:
+        raise ModelFileError(f"{path}: not a model, or cut short ({error}); train it again") from None
+    if not isinstance(settings, dict) or settings.get("format") != FORMAT:
+        raise ModelFileError(f"{path}: not a model of this library")
+    if settings.get("version") != VERSION:
+        raise ModelFileError(
+            f"{path}: format version {settings.get('version')}, but this library reads {VERSION}; train it again"
+        )
+    if kind is not None and settings.get("kind") != kind:
         raise ModelFileError(f"{path}: a {settings.get('kind')} model, where a {kind} model is needed")
     return arrays, settings
 
 
 @contextmanager
-def opened_model(path: str | os.PathLike[str], kind: str) -> Iterator[tuple[dict[str, NDArray[Any]], dict[str, Any]]]:
+def opened_model(
+    path: str | os.PathLike[str], kind: str | None = None
+) -> Iterator[tuple[dict[str, NDArray[Any]], dict[str, Any]]]:
     """What `load_model` gives, to make a model of; what goes wrong on the way is a ModelFileError that names the file.
 
     >>> from tempfile import TemporaryDirectory
@@ -110,34 +127,6 @@ def opened_model(path: str | os.PathLike[str], kind: str) -> Iterator[tuple[dict
         raise ModelFileError(f"{path}: the model is damaged ({error}); train it again") from None
 
 
-def load_settings(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """Settings, among them the `kind`, of a model of any kind, without reading its arrays.
-
-    Raises ModelFileError as `load_model` does.
-    """
-    return _read(path, with_arrays=False)[1]
-
-
-def _read(path: str | os.PathLike[str], *, with_arrays: bool) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
-    try:
-        with safe_open(path, framework="np") as file:
-            settings = json.loads((file.metadata() or {})[_KEY])
-            arrays = {name: file.get_tensor(name) for name in (file.keys() if with_arrays else ())}
-    except FileNotFoundError:
-        raise ModelFileError(f"{path}: no such file") from None
-    except OSError as error:
-        raise ModelFileError(f"{path}: cannot be read ({error})") from None
-    except (SafetensorError, KeyError, ValueError, TypeError, AttributeError, RecursionError) as error:
-        raise ModelFileError(f"{path}: not a model, or cut short ({error}); train it again") from None
-    if not isinstance(settings, dict) or settings.get("format") != FORMAT:
-        raise ModelFileError(f"{path}: not a model of this library")
-    if settings.get("version") != VERSION:
-        raise ModelFileError(
-            f"{path}: format version {settings.get('version')}, but this library reads {VERSION}; train it again"
-        )
-    return arrays, settings
-
-
 def arrays_of(prefix: str, operators: ObservableOperators) -> dict[str, NDArray[Any]]:
     """The operators as arrays named `prefix.field`."""
     return {f"{prefix}.{name}": array for name, array in operators.packed._asdict().items()}
@@ -149,10 +138,17 @@ def operators_from(
     """The inverse of `arrays_of`.  Raises ModelFileError if arrays are missing or do not fit together."""
     try:
         packed = PackedOperators(*(arrays[f"{prefix}.{name}"] for name in PackedOperators._fields))
-        _check(packed)
+        for name in ("root", "leaf", "unary", "data"):
+            if not _is_finite(getattr(packed, name)):
+                raise ValueError(f"{name} is not of finite numbers")
+        if (packed.leaf_rules < 0).any():
+            raise ValueError("a rule names a terminal that does not exist")
+        operators = ObservableOperators.unpacked(packed, probabilities=probabilities)
+        if not np.array_equal(operators.binary.offset, packed.offset):
+            raise ValueError("tensor sizes do not add up")
     except (KeyError, IndexError, TypeError, ValueError) as error:
         raise ModelFileError(f"the operators `{prefix}` of the model are damaged ({error}); train it again") from None
-    return ObservableOperators.unpacked(packed, probabilities=probabilities)
+    return operators
 
 
 def column_from(name: str, arrays: Mapping[str, NDArray[Any]]) -> FloatArray:
@@ -170,42 +166,6 @@ def column_from(name: str, arrays: Mapping[str, NDArray[Any]]) -> FloatArray:
 def _is_finite(array: NDArray[Any]) -> bool:
     """Whether it has finite numbers only, of the type that models are made of."""
     return array.dtype == np.float64 and bool(np.isfinite(array).all())
-
-
-def _check(packed: PackedOperators) -> None:
-    """Raise ValueError unless every index of the packed operators points inside them."""
-    for name in ("states", "binary_rules", "unary_rules", "leaf_rules", "offset", "terms"):
-        if getattr(packed, name).dtype != np.int64:
-            raise ValueError(f"{name} is not of integers")
-    for name in ("root", "leaf", "unary", "data"):
-        if not _is_finite(getattr(packed, name)):
-            raise ValueError(f"{name} is not of finite numbers")
-    n_symbols, m_max = packed.root.shape
-    n_binary, n_unary, n_leaf = len(packed.binary_rules), len(packed.unary_rules), len(packed.leaf_rules)
-    shapes = {
-        "states": (n_symbols,),
-        "leaf": (n_leaf, m_max),
-        "unary": (n_unary, m_max, m_max),
-        "binary_rules": (n_binary, 3),
-        "unary_rules": (n_unary, 2),
-        "leaf_rules": (n_leaf, 2),
-        "offset": (n_binary + 1,),
-        "terms": (n_binary,),
-    }
-    for name, shape in shapes.items():
-        if getattr(packed, name).shape != shape:
-            raise ValueError(f"{name} has shape {getattr(packed, name).shape}, not {shape}")
-    symbols = np.concatenate([packed.binary_rules.ravel(), packed.unary_rules.ravel(), packed.leaf_rules[:, 0]])
-    if ((symbols < 0) | (symbols >= n_symbols)).any() or (packed.leaf_rules < 0).any():
-        raise ValueError("a rule names a symbol that does not exist")
-    if ((packed.states < 1) | (packed.states > m_max)).any():
-        raise ValueError("state counts out of range")
-    if ((packed.terms < 0) | (packed.terms > len(packed.data))).any():
-        raise ValueError("term counts out of range")
-    a, b, c = packed.states[packed.binary_rules].T
-    size = np.where(packed.terms > 0, packed.terms * (a + b + c), a * b * c)
-    if packed.offset[0] != 0 or (np.diff(packed.offset) != size).any() or packed.offset[-1] != len(packed.data):
-        raise ValueError("tensor sizes do not add up")
 
 
 def options_from(cls: type[AnyOptions], values: Any) -> AnyOptions:

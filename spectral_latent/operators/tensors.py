@@ -14,6 +14,7 @@ from typing import overload
 
 import numpy as np
 
+from spectral_latent._compiled import check_column, check_range
 from spectral_latent.trees import FloatArray, IntArray
 
 __all__ = ["Tensor", "Tensors"]
@@ -47,6 +48,12 @@ class Tensor:
     def __post_init__(self) -> None:
         if self.dense is not None and len(self.first):
             raise ValueError("a tensor is kept as factors or multiplied out, not both")
+        if not len(self.first) == len(self.second) == len(self.third):
+            raise ValueError(
+                f"a tensor has {len(self.first)} first, {len(self.second)} second and {len(self.third)} third factors"
+            )
+        if self.dense is not None and self.dense.shape != self.shape:
+            raise ValueError(f"a tensor of shape {self.dense.shape} has factors of shape {self.shape}")
 
     @staticmethod
     def of_dense(dense: FloatArray) -> Tensor:
@@ -90,13 +97,6 @@ class Tensor:
             return Tensor.of_dense(b @ np.tensordot(a, self.dense, axes=1) @ c.T)
         return Tensor(self.first @ a.T, self.second @ b.T, self.third @ c.T)
 
-    def selected(self, keep: tuple[IntArray, IntArray, IntArray]) -> Tensor:
-        """Take the part of the tensor at some indices of each leg."""
-        a, b, c = keep
-        if self.dense is not None:
-            return Tensor.of_dense(self.dense[np.ix_(a, b, c)])
-        return Tensor(self.first[:, a], self.second[:, b], self.third[:, c])
-
     def scale(self, factor: float) -> Tensor:
         """Multiply the tensor by a number."""
         if self.dense is not None:
@@ -124,12 +124,6 @@ class Tensor:
         if self.dense is not None:
             return np.asarray(np.einsum("abc,c->ab", self.dense, right))
         return np.asarray((self.first.T * (self.third @ right)) @ self.second)
-
-    def weighted(self, weights: FloatArray) -> Tensor:
-        """Multiply index i of the first leg by weights[i], (m_a,)."""
-        if self.dense is not None:
-            return Tensor.of_dense(self.dense * weights[:, None, None])
-        return Tensor(self.first * weights, self.second, self.third)
 
     def __add__(self, other: Tensor) -> Tensor:
         """Add two tensors of one shape; the sum is in factors where both are."""
@@ -164,8 +158,11 @@ class Tensors(Sequence[Tensor]):
     data: FloatArray
 
     def __post_init__(self) -> None:
-        if self.shapes.shape != (len(self.terms), 3) or (self.terms < 0).any():
-            raise ValueError("tensors need a shape (R, 3) and a number of terms (R,) each")
+        n = len(self.terms)
+        check_column("shapes of tensors", self.shapes, (n, 3), np.int64)
+        check_column("numbers of terms of tensors", self.terms, (n,), np.int64)
+        check_column("numbers of tensors", self.data, (np.size(self.data),), np.float64)
+        check_range("numbers of terms of tensors", self.terms, 0, len(self.data) + 1)
         if self.offset[-1] != len(self.data):
             raise ValueError(f"tensors of {self.offset[-1]} numbers do not fill an array of {len(self.data)}")
 

@@ -29,7 +29,7 @@ from scipy import sparse
 from spectral_latent._options import Above, AtLeast, AtMost, Options
 from spectral_latent.estimation import EstimationError
 from spectral_latent.operators import ModelFileError, load_model, options_from, save_model
-from spectral_latent.reranking.kernels import Rows, visit
+from spectral_latent.reranking._kernels import Rows, visit
 from spectral_latent.reranking.tables import FeatureTable
 from spectral_latent.trees import FloatArray, IntArray
 

@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import Annotated, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from spectral_latent._options import Above, AtLeast, Options
 from spectral_latent.estimation import EstimationError
@@ -227,21 +228,26 @@ class AnchorHMM:
     def load(path: str | os.PathLike[str]) -> AnchorHMM:
         """Read a model.  Raises ModelFileError if the file is not a whole model of this kind and version."""
         with opened_model(path, _KIND) as (arrays, settings):
-            options = options_from(AnchorOptions, settings["options"])
-            words, names, labels = (settings[name] for name in ("words", "features", "labels"))
-            _check_settings(words, names, labels, settings["tokens"])
-            features = None if names is None else SpellingFeatures(names)
-            model = AnchorHMM(
-                options,
-                words,
-                hidden=HiddenMarkov(*(arrays[name] for name in _HIDDEN)),
-                spelling=Spelling(features, arrays["mean"], arrays["weights"]),
-                tokens=float(settings["tokens"]),
-                labels=None if labels is None else tuple(name_of(label) for label in labels),
-                **{name: arrays[name] for name in _ARRAYS},
-            )
-            model._check()
-            return model
+            return AnchorHMM.from_arrays(arrays, settings)
+
+    @staticmethod
+    def from_arrays(arrays: Mapping[str, NDArray[Any]], settings: Mapping[str, Any]) -> AnchorHMM:
+        """Make a model of what its file holds, which `opened_model` gives; that explains what goes wrong."""
+        options = options_from(AnchorOptions, settings["options"])
+        words, names, labels = (settings[name] for name in ("words", "features", "labels"))
+        _check_settings(words, names, labels, settings["tokens"])
+        features = None if names is None else SpellingFeatures(names)
+        model = AnchorHMM(
+            options,
+            words,
+            hidden=HiddenMarkov(*(arrays[name] for name in _HIDDEN)),
+            spelling=Spelling(features, arrays["mean"], arrays["weights"]),
+            tokens=float(settings["tokens"]),
+            labels=None if labels is None else tuple(name_of(label) for label in labels),
+            **{name: arrays[name] for name in _ARRAYS},
+        )
+        model._check()
+        return model
 
     def _check(self) -> None:
         """Raises ValueError if the parts do not fit together."""

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from spectral_latent.estimation import Listener, silent
 from spectral_latent.inference import Weight, inside, total_weight, tree_weights
@@ -366,19 +367,24 @@ class LatentHMM:
     def load(path: str | os.PathLike[str]) -> LatentHMM:
         """Read a model.  Raises ModelFileError if the file is not a whole model of this kind and version."""
         with opened_model(path, _KIND) as (arrays, settings):
-            options = options_from(SequenceOptions, settings["options"])
-            tags, known = ([name_of(name) for name in settings[part]] for part in ("tags", "known"))
-            if len(set(tags)) < len(tags) or len(set(known)) < len(known):
-                raise ValueError("a name stands twice")
-            observations: Lexicon | Alphabet = Alphabet(known)
-            if settings["tagged"] is True:
-                observations = Lexicon.from_arrays(strings_of(known), options.lexicon, arrays)
-            prior = column_from("prior", arrays)
-            latent = operators_from("latent", arrays, probabilities=settings["probabilities"] is True)
-            coarse = operators_from("coarse", arrays)
-            floor, column = settings["floor"], settings.get("column")
-            if type(floor) is not float or not 0.0 <= floor < 1.0:
-                raise ValueError(f"floor is {floor!r}")
-            if not isinstance(column, str | None):
-                raise ValueError(f"column is {column!r}")
-            return LatentHMM(options, tags, observations, prior, coarse, latent, floor, column)
+            return LatentHMM.from_arrays(arrays, settings)
+
+    @staticmethod
+    def from_arrays(arrays: Mapping[str, NDArray[Any]], settings: Mapping[str, Any]) -> LatentHMM:
+        """Make a model of what its file holds, which `opened_model` gives; that explains what goes wrong."""
+        options = options_from(SequenceOptions, settings["options"])
+        tags, known = ([name_of(name) for name in settings[part]] for part in ("tags", "known"))
+        if len(set(tags)) < len(tags) or len(set(known)) < len(known):
+            raise ValueError("a name stands twice")
+        observations: Lexicon | Alphabet = Alphabet(known)
+        if settings["tagged"] is True:
+            observations = Lexicon.from_arrays(strings_of(known), options.lexicon, arrays)
+        prior = column_from("prior", arrays)
+        latent = operators_from("latent", arrays, probabilities=settings["probabilities"] is True)
+        coarse = operators_from("coarse", arrays)
+        floor, column = settings["floor"], settings.get("column")
+        if type(floor) is not float or not 0.0 <= floor < 1.0:
+            raise ValueError(f"floor is {floor!r}")
+        if not isinstance(column, str | None):
+            raise ValueError(f"column is {column!r}")
+        return LatentHMM(options, tags, observations, prior, coarse, latent, floor, column)

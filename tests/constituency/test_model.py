@@ -265,6 +265,12 @@ def test_the_spelling_of_unseen_words_decides_between_tags() -> None:
         assert model.parse([word, "."]).tree.bracketed() == f"(X (A ({tag} {word})) (. .))"
 
 
+def test_floors_are_for_dependencies_alone() -> None:
+    """Phrases are weighed as they are estimated, and have no option that says otherwise."""
+    with pytest.raises(TypeError, match="floor"):
+        ConstituencyOptions(floor=0.01)  # type: ignore[call-arg]
+
+
 def test_charts_are_those_of_operators_for_the_sentence(model: ConstituencyModel) -> None:
     (member,) = model.members
     for words in (AMBIGUOUS, UNSEEN):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from spectral_latent.constituency import Binarisation, ConstituencyModel, ConstituencyOptions, Label
-from spectral_latent.constituency.conversion import TreeColumns, skeletal_trees
+from spectral_latent.constituency.conversion import PhraseTreeBuilder, skeletal_trees
 from spectral_latent.corpora import parse_brackets
 from spectral_latent.corpora.embedded import embedded_treebank, embedded_truth
 from spectral_latent.estimation import EstimatorOptions, TreebankCounts, relative_frequencies
@@ -71,9 +71,9 @@ def test_the_plain_grammar_is_what_relative_frequencies_tend_to() -> None:
 def test_trees_binarise_to_the_symbols_of_the_truth() -> None:
     truth = embedded_truth()
     trees = sample_trees(truth.grammar.operators, 300, np.random.default_rng(0)).trees
-    columns = TreeColumns(Vocabulary(truth.labels), Vocabulary(truth.grammar.lexicon.words))
-    skeletal_trees(embedded_treebank(300, seed=0), Binarisation(), columns)
-    again, _ = columns.trees()
+    builder = PhraseTreeBuilder(Vocabulary(truth.labels), Vocabulary(truth.grammar.lexicon.words))
+    skeletal_trees(embedded_treebank(300, seed=0), Binarisation(), builder)
+    again, _ = builder.trees()
     for name in ("symbol", "left", "right", "terminal", "root"):
         assert np.array_equal(getattr(again, name), getattr(trees, name))
 

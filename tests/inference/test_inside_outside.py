@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from spectral_latent.inference import Weight, inside, marginals, outside, total_weight, tree_weights
+from spectral_latent.inference import Weight, edge_marginals, inside, marginals, outside, total_weight, tree_weights
 from spectral_latent.operators import ObservableOperators, Tensor
 from spectral_latent.trees import Forest, Rules, SkeletalTrees
 from tests.oracles import (
@@ -139,7 +139,7 @@ def test_the_sign_of_a_negative_weight_is_kept() -> None:
 
 
 def test_weight_of_any_magnitude_keeps_its_sign_and_its_logarithm() -> None:
-    weight = Weight.of(np.array([0.5, -0.75, 0.0, 1.0]), np.array([-(10**6), 10**6, 5, 0]))
+    weight = Weight.from_scaled(np.array([0.5, -0.75, 0.0, 1.0]), np.array([-(10**6), 10**6, 5, 0]))
     assert weight.sign.tolist() == [1, -1, 0, 1]
     assert weight.log[:2] == pytest.approx(
         [math.log(0.5) - 10**6 * math.log(2), math.log(0.75) + 10**6 * math.log(2)], rel=1e-14
@@ -569,6 +569,35 @@ def test_a_component_without_a_tree_may_be_left_out() -> None:
     forest = forest._replace(rule=rule)
     assert tree_weights(operators, forest).sign.tolist() == [1, 0, 0]
     assert posteriors(operators, forest).tolist() == [1.0] * 3 + [0.0] * 3
+
+
+def test_the_first_component_may_be_left_out() -> None:
+    trees = columns([(0, 0)])
+    operators = ObservableOperators(
+        trees.rules, np.array([1]), np.ones((1, 1)), np.ones((1, 1)), np.empty((0, 1, 1)), []
+    )
+    forest = Forest.of_trees(trees, trees.rules)._replace(component=np.array([1]))
+    assert tree_weights(operators, forest).sign.tolist() == [0, 1]
+    assert posteriors(operators, forest).tolist() == [1.0]
+
+
+def test_exponents_are_c_ints_for_numpy(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where a C long has 32 bits, as on Windows, `np.ldexp` has no loop for exponents of 64 bits."""
+    ldexp = np.ldexp
+
+    def without_long(mantissa: np.ndarray, exponent: np.ndarray) -> np.ndarray:
+        if np.asarray(exponent).dtype != np.intc:
+            raise TypeError("ufunc 'ldexp' not supported for the input types")
+        return ldexp(mantissa, exponent)
+
+    monkeypatch.setattr(np, "ldexp", without_long)
+    model = ambiguous(np.random.default_rng(0), positive=True)
+    operators, forest = model.operators(), cky_forest(model, [[0, 1, 2]]).forest
+    inside_vectors = inside(operators, forest)
+    outside_vectors = outside(operators, forest, inside_vectors)
+    assert total_weight(operators, forest, inside_vectors).sign.tolist() == [1]
+    assert marginals(operators, forest, inside_vectors, outside_vectors).max() <= 1 + 1e-12
+    assert edge_marginals(operators, forest, inside_vectors, outside_vectors).max() <= 1 + 1e-12
 
 
 def test_a_parent_of_weight_zero_does_not_hide_the_outside_vector_of_another() -> None:

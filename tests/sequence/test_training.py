@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from spectral_latent.sequence.shards import SequenceShards
 
 from spectral_latent.estimation import EstimatorName, EstimatorOptions, Progress
 from spectral_latent.inference import tree_weights
 from spectral_latent.sequence import Alphabet, LatentHMM, SequenceOptions, Sequences
-from spectral_latent.sequence.shards import SequenceShards
 from spectral_latent.sequence.training import learn_untagged
 from spectral_latent.trees import Forest
 from tests.sequence.hmms import draw_strings, probability, random_hmm
