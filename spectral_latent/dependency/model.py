@@ -423,22 +423,32 @@ def _with_annotated_tags(
 ) -> Iterator[tuple[DependencyOptions, DependencySentence]]:
     """Pair sentences with the options, or with those for the other column of tags if theirs is nowhere annotated.
 
-    The first sentence decides; EstimationError where a later one does not fit, or words have no tag.
+    The first sentence with words decides; where it has no tag in either column, neither has any other sentence.
+    Raises EstimationError where a later one does not fit, or words have no tag.
     """
     other: Literal["upos", "xpos"] = "upos" if options.tags == "xpos" else "xpos"
-    swapped = replace(options, tags=other)
+    preferred = (options, replace(options, tags=other))
     chosen = options
-    first: DependencySentence | None = None
+    blank: tuple[DependencyOptions, ...] = ()
+    first: tuple[int, DependencySentence] | None = None
     for number, sentence in enumerate(sentences, start=1):
-        if first is None:
-            first = sentence
-            is_blank = all(tag == _BLANK for tag in _tags(sentence, options))
-            chosen = swapped if is_blank and any(tag != _BLANK for tag in _tags(sentence, swapped)) else options
-        if chosen is swapped and any(tag != _BLANK for tag in _tags(sentence, options)):
-            raise _missing_tags(1, first, options)
-        if _BLANK in _tags(sentence, chosen):
+        if first is None and sentence.forms:
+            first = number, sentence
+            # the columns before the first annotated one stay blank; all, if none is annotated
+            n_blank = [*(_is_annotated(sentence, one) for one in preferred), True].index(True)
+            blank = preferred[:n_blank]
+            chosen = (*preferred, options)[n_blank]
+        for one in blank:
+            if first is not None and _is_annotated(sentence, one):
+                raise _missing_tags(*first, one)
+        if chosen not in blank and _BLANK in _tags(sentence, chosen):
             raise _missing_tags(number, sentence, chosen)
         yield chosen, sentence
+
+
+def _is_annotated(sentence: DependencySentence, options: DependencyOptions) -> bool:
+    """Tell whether some word has a tag in the column of the options."""
+    return any(tag != _BLANK for tag in _tags(sentence, options))
 
 
 def _missing_tags(number: int, sentence: DependencySentence, options: DependencyOptions) -> EstimationError:

@@ -18,10 +18,10 @@ from hypothesis import strategies as st
 
 from spectral_latent.corpora import dependency_trees
 from spectral_latent.dependency import (
-    DependencyBank,
     DependencyModel,
     DependencyOptions,
     DependencySentence,
+    DependencyTraining,
     RelationModel,
     RelationOptions,
     TaggedTree,
@@ -392,7 +392,7 @@ def test_parses_have_relations(parser: DependencyModel) -> None:
         tree = other.sentence
         assert tree.heads is not None and parser.relations is not None
         assert [tree.relations] == parser.relations.relations([TaggedTree(tree.forms, tree.xpos, tree.heads)])
-    assert DependencyBank.of(TREES, OPTIONS).model(parser.grammar.operators).parse(probe).sentence == parse.sentence
+    assert DependencyTraining.of(TREES, OPTIONS).estimate().parse(probe).sentence == parse.sentence
 
 
 def test_a_sentence_without_derivation_has_relations() -> None:

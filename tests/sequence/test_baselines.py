@@ -225,9 +225,7 @@ def test_features_of_words() -> None:
 def test_seeds_of_log_linear_models() -> None:
     types = Types.of(CHASES)
     seen: list[float] = []
-    one = log_linear(
-        types, LogLinearOptions(states=2, iterations=20), lambda told: seen.append(told.log_likelihood or 0.0)
-    )
+    one = log_linear(types, LogLinearOptions(states=2, iterations=20), lambda told: seen.append(told.score or 0.0))
     again = log_linear(types, LogLinearOptions(states=2, iterations=20))
     other = log_linear(types, LogLinearOptions(states=2, iterations=20, seed=1))
     np.testing.assert_array_equal(one.emission, again.emission)
