@@ -95,7 +95,7 @@ def test_weights_are_those_of_the_definition(seed: int, floor: float, proper: bo
 
 def test_subtrees_of_unary_chains_are_cut_as_any_others() -> None:
     """By the definition: a subtree has more nodes than twice its leaves, less one."""
-    rng = np.random.default_rng(5)
+    rng, floor = np.random.default_rng(14), 0.3
     rules = {**RULES, "unary": [(0, 1), (1, 0)]}
     coarse, model = random_lpcfg(rng, [1, 1], rules), random_numbers(rng, STATES, rules)
 
@@ -103,10 +103,10 @@ def test_subtrees_of_unary_chains_are_cut_as_any_others() -> None:
         node = tree if isinstance(tree[1], int) else (tree[0], *map(chained, tree[1:]))
         return (1 - node[0], node) if rng.random() < 0.4 else node
 
-    trees = [chained(tree) for tree in random_trees(rng, 40)]
+    trees = [chained(tree) for tree in random_trees(rng, 100)]
     zeta = mean_inside_vectors(model.operators(), coarse.operators())
-    wanted = [by_definition(model, coarse, tree, FLOOR, zeta) for tree in trees]
-    assert numbers(floored(model, coarse, trees)) == pytest.approx(np.array(wanted), rel=1e-9)
+    wanted = [by_definition(model, coarse, tree, floor, zeta) for tree in trees]
+    assert numbers(floored(model, coarse, trees, floor)) == pytest.approx(np.array(wanted), rel=1e-9)
 
 
 @given(seeds, st.sampled_from([1e-6, 0.01, 0.3]))
