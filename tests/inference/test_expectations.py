@@ -1,12 +1,12 @@
-"""Expected counts and collapsed grammars against large samples and by hand."""
+"""Mean counts of nodes and collapsed grammars against large samples and by hand."""
 
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from spectral_latent.estimation import relative_frequencies
-from spectral_latent.inference import collapse, expected_counts, sample_trees
+from spectral_latent.estimation import TreebankCounts, relative_frequencies
+from spectral_latent.inference import collapse, mean_node_counts, sample_trees
 from spectral_latent.operators import ObservableOperators, Tensor
 from spectral_latent.trees import Rules
 
@@ -31,18 +31,18 @@ def grammar() -> ObservableOperators:
     )
 
 
-def test_expected_counts_are_the_means_of_a_sample() -> None:
+def test_mean_node_counts_are_the_means_of_a_sample() -> None:
     n = 20_000
     trees, states = sample_trees(grammar(), n, np.random.default_rng(0))
     counts = np.zeros((n, 3, 2))
     np.add.at(counts, (trees.tree, trees.symbol, states), 1)
     error = counts.std(axis=0) / np.sqrt(n)
-    assert (np.abs(counts.mean(axis=0) - expected_counts(grammar())) <= 4.5 * error).all()
+    assert (np.abs(counts.mean(axis=0) - mean_node_counts(grammar())) <= 4.5 * error).all()
 
 
 def test_the_collapsed_grammar_has_the_relative_frequencies_of_a_sample() -> None:
     trees = sample_trees(grammar(), 20_000, np.random.default_rng(1)).trees
-    counted, exact = relative_frequencies(trees), collapse(grammar())
+    counted, exact = relative_frequencies(TreebankCounts.of_trees(trees)), collapse(grammar())
     reached = RULES.leaf[:, 0] < 2
     assert counted.leaf == pytest.approx(exact.leaf[reached], abs=0.01)
     assert counted.unary == pytest.approx(exact.unary[:1], abs=0.01)
@@ -66,13 +66,13 @@ def test_the_collapsed_grammar_is_a_distribution_over_the_same_rules() -> None:
     assert plain.root.sum() == pytest.approx(1.0)
 
 
-def test_expected_counts_survive_collapsing() -> None:
-    counts = expected_counts(grammar()).sum(axis=1)
-    assert expected_counts(collapse(grammar()))[:, 0] == pytest.approx(counts)
+def test_mean_node_counts_survive_collapsing() -> None:
+    counts = mean_node_counts(grammar()).sum(axis=1)
+    assert mean_node_counts(collapse(grammar()))[:, 0] == pytest.approx(counts)
 
 
-def test_what_has_no_expected_counts() -> None:
+def test_what_has_no_mean_node_counts() -> None:
     with pytest.raises(ValueError, match="infinite"):
-        expected_counts(replace(grammar(), root=np.array([[0.0, 0.0], [0.0, 0.0], [1.0, 0.0]])))
+        mean_node_counts(replace(grammar(), root=np.array([[0.0, 0.0], [0.0, 0.0], [1.0, 0.0]])))
     with pytest.raises(ValueError, match="basis"):
-        expected_counts(replace(grammar(), probabilities=False))
+        mean_node_counts(replace(grammar(), probabilities=False))
