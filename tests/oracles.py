@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from hypothesis import strategies as st
 
+from spectral_latent.estimation import Moments
 from spectral_latent.operators import ObservableOperators, RuleTable, Tensor
 from spectral_latent.trees import Forest, Rules, SkeletalTrees
 
@@ -226,6 +227,69 @@ def all_rules(n_symbols: int, n_terminals: int, *, unary: Iterable[Rule] = ()) -
         "unary": sorted(unary),
         "binary": list(itertools.product(symbols, symbols, symbols)),
     }
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Moments
+
+
+def random_projections(
+    trees: SkeletalTrees, states: Sequence[int], rng: np.random.Generator
+) -> tuple[np.ndarray, np.ndarray]:
+    """Random y, z (N, M), zero beyond the states of each node's symbol."""
+    has_state = np.arange(max(states)) < np.array(states)[trees.symbol][:, None]
+    y, z = rng.normal(size=(2, *has_state.shape)) * has_state
+    return y, z
+
+
+def moments_by_loops(
+    trees: SkeletalTrees,
+    rules: Rules,
+    states: Sequence[int],
+    y: np.ndarray,
+    z: np.ndarray,
+    weights: np.ndarray | None = None,
+) -> Moments:
+    """The table of `estimation.moments`, node by node.
+
+    rules: nodes with others are left out of the sums of rules.  weights: (N,) how often each node counts.
+    """
+    size = y.shape[1] + 1
+    root, inside, outside = np.zeros((3, len(states), size))
+    leaf = np.zeros((len(rules.leaf), size))
+    unary = np.zeros((len(rules.unary), size, size))
+    binary = [np.zeros([states[a] + 1 for a in rule]) for rule in rules.binary.tolist()]
+    places = {kind: {tuple(rule): r for r, rule in enumerate(getattr(rules, kind).tolist())} for kind, _ in KINDS}
+    roots = set(trees.root.tolist())
+    for node in range(trees.n_nodes):
+        a, left, right = (int(column[node]) for column in (trees.symbol, trees.left, trees.right))
+        weight = 1.0 if weights is None else float(weights[node])
+        own = weight * np.append(z[node], 1.0)
+        outside[a] += own
+        inside[a] += weight * np.append(y[node], 1.0)
+        if node in roots:
+            root[a] += weight * np.append(y[node], 1.0)
+        if left < 0:
+            if (rule := (a, int(trees.terminal[node]))) in places["leaf"]:
+                leaf[places["leaf"][rule]] += own
+        elif right < 0:
+            if (rule := (a, int(trees.symbol[left]))) in places["unary"]:
+                unary[places["unary"][rule]] += np.outer(own, np.append(y[left], 1.0))
+        else:
+            b, c = int(trees.symbol[left]), int(trees.symbol[right])
+            if (a, b, c) in places["binary"]:
+                vectors = [np.append(row[: states[s]], 1.0) for row, s in ((z[node], a), (y[left], b), (y[right], c))]
+                binary[places["binary"][a, b, c]] += weight * np.einsum("a,b,c->abc", *vectors)
+    tensors = [Tensor.of_dense(full) for full in binary]
+    return Moments(rules, np.array(states), root, leaf, unary, tensors, outside=outside, inside=inside)
+
+
+def same_moments(found: Moments, wanted: Moments, **tolerance: float) -> None:
+    """Assert that two tables of moments hold the same numbers."""
+    same_numbers(numbers_of(found), numbers_of(wanted), **tolerance)
+    np.testing.assert_allclose(found.outside, wanted.outside, **tolerance)
+    np.testing.assert_allclose(found.inside, wanted.inside, **tolerance)
+    assert found.states.tolist() == wanted.states.tolist()
 
 
 # ---------------------------------------------------------------------------------------------------------------------
