@@ -174,6 +174,20 @@ def numbers_of(table: RuleTable) -> Numbers:
     return found
 
 
+def numbers_by_factor(table: RuleTable) -> Numbers:
+    """The numbers of a table without padding; those of tensors in factors by factor."""
+    found = {
+        (kind, rule): array[tuple(slice(table.states[a]) for a in (rule[:1] if kind in ("root", "leaf") else rule))]
+        for (kind, rule), array in numbers_of(table).items()
+    }
+    for rule, tensor in zip(map(tuple, table.rules.binary.tolist()), table.binary, strict=True):
+        if tensor.dense is None:
+            del found["binary", rule]
+            factors = (tensor.first, tensor.second, tensor.third)
+            found |= {(name, rule): part for name, part in zip(FACTORS, factors, strict=True)}
+    return found
+
+
 def same_numbers(found: Numbers, wanted: Numbers, **tolerance: float) -> None:
     """Assert that two tables hold the same rules with the same numbers."""
     assert found.keys() == wanted.keys()

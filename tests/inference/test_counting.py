@@ -11,18 +11,17 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from spectral_latent.inference import expected_counts, sample_trees, tree_weights
-from spectral_latent.operators import ObservableOperators, RuleTable
+from spectral_latent.operators import ObservableOperators
 from spectral_latent.trees import Forest, Rules, SkeletalTrees
 from tests.oracles import (
-    FACTORS,
     Lpcfg,
-    Numbers,
     all_rules,
     cky_forest,
     columns,
     counts_by_enumeration,
     derivations,
     log_weight,
+    numbers_by_factor,
     numbers_of,
     proper,
     random_lpcfg,
@@ -53,20 +52,6 @@ def positive(seed: int, rules: dict, *, factored: bool) -> Lpcfg:
     return replace(model, factors={rule: parts for rule, parts in factors.items() if rule in kept})
 
 
-def by_table(table: RuleTable) -> Numbers:
-    """The numbers of a table, those of tensors in factors by factor, each without padding."""
-    found = {
-        (kind, rule): array[tuple(slice(STATES[a]) for a in (rule[:1] if kind in ("root", "leaf") else rule))]
-        for (kind, rule), array in numbers_of(table).items()
-    }
-    for rule, tensor in zip(map(tuple, table.rules.binary.tolist()), table.binary, strict=True):
-        if tensor.dense is None:
-            del found["binary", rule]
-            factors = (tensor.first, tensor.second, tensor.third)
-            found |= {(name, rule): part for name, part in zip(FACTORS, factors, strict=True)}
-    return found
-
-
 # ---------------------------------------------------------------------------------------------------------------------
 # Enumeration
 
@@ -80,7 +65,7 @@ def test_counts_of_trees_are_those_of_enumeration(factored: bool, trees: list[tu
     model = positive(seed, rules_of(trees), factored=factored)
     found = expected_counts(model.operators(), Forest.of_trees(skeletal, model.rules()))
     wanted, log_likelihood = counts_by_enumeration(model, [[tree] for tree in trees])
-    same_numbers(by_table(found.table), wanted, atol=1e-10)
+    same_numbers(numbers_by_factor(found.table), wanted, atol=1e-10)
     assert found.log_likelihood == pytest.approx(log_likelihood, abs=1e-9)
 
 
@@ -93,7 +78,7 @@ def test_counts_of_forests_are_those_of_enumeration(factored: bool, sentences: l
     forest = cky_forest(model, sentences, rng=np.random.default_rng(seed)).forest
     found = expected_counts(model.operators(), forest)
     wanted, log_likelihood = counts_by_enumeration(model, [derivations(model, sentence) for sentence in sentences])
-    same_numbers(by_table(found.table), wanted, atol=1e-10)
+    same_numbers(numbers_by_factor(found.table), wanted, atol=1e-10)
     assert found.log_likelihood == pytest.approx(log_likelihood, abs=1e-9)
 
 
@@ -158,7 +143,7 @@ def test_counts_of_forests_add(seed: int) -> None:
     one, two, both = (cky_forest(model, part).forest for part in (sentences[:1], sentences[1:], sentences))
     added = expected_counts(operators, one) + expected_counts(operators, two)
     wanted = expected_counts(operators, both)
-    same_numbers(by_table(added.table), by_table(wanted.table), atol=1e-12)
+    same_numbers(numbers_by_factor(added.table), numbers_by_factor(wanted.table), atol=1e-12)
     assert added.log_likelihood == pytest.approx(wanted.log_likelihood)
 
 
