@@ -95,6 +95,7 @@ def _close(grammar: PlainGrammar, chart: Chart, cell: int, beam: float) -> None:
             promising = max(promising, scores[a] * grammar.prior[a])
     if largest == 0.0:
         return
+    # Keep what is within the beam, scaled to a largest score in [1/2, 1).
     shift = math.frexp(largest)[1]
     scale = math.ldexp(1.0, -shift)
     chart.exponents[cell] += shift
@@ -170,6 +171,7 @@ def fill(grammar: PlainGrammar, tagging: Tagging, beam: float) -> Chart:
         np.zeros(n_cells, dtype=np.int64),
     )
     room = _room(n)
+    # Words, then longer and longer spans from the cells of their parts.
     for i in range(n):
         cell = (i + 1) * i // 2 + i
         for at in range(tagging.start[i], tagging.start[i + 1]):

@@ -53,6 +53,7 @@ def _extents(chart: Chart, n: int) -> _Extents:
         np.full(shape, n + 1, dtype=np.int32),
         np.full(shape, -1, dtype=np.int32),
     )
+    # By rising ends, and beginnings within: the last one seen of each is the largest.
     for j in range(1, n + 1):
         for i in range(j):
             cell = j * (j - 1) // 2 + i
@@ -91,6 +92,7 @@ def _expand(
     """Push an item's share to its children; append the edges whose posterior is above `threshold`, or the best."""
     n_symbols, inner, above = len(grammar.root), chart.inner, share[j * (j - 1) // 2 + i, a]
     before, best, best_rule, best_left, best_right = n_edges, 0.0, -1, -1, -1
+    # Every rule of the item's symbol, at the splits where both children may lie.
     for r in range(grammar.of_parent[a], grammar.of_parent[a + 1]):
         b, c = grammar.rules[r, 1], grammar.rules[r, 2]
         first = max(extents.first_end[i, b], extents.first_begin[j, c])
@@ -136,6 +138,7 @@ def extract(
     if total > 0.0:
         share[top] = grammar.root / total
         wanted[top, np.argmax(share[top] * chart.inner[top])] = True
+    # From the widest span down, so that the shares of items are complete when their turn comes.
     for length in range(n, 0, -1):
         for i in range(n - length + 1):
             j = i + length

@@ -106,7 +106,7 @@ class ObservableOperators(RuleTable):
     def with_leaves(self, rules: IntArray, leaf: FloatArray, *, alone: bool = False) -> ObservableOperators:
         """The same operators and further leaf rules (R, 2) after the others, with their vectors (R, M).
 
-        For terminals beyond those known, such as the words of one sentence; the table of leaf rules is then no longer
+        For terminals beyond those known, which one tree may have; the table of leaf rules is then no longer
         in lexicographic order.  alone: instead of the others, not after them.
         """
         if not alone:

@@ -96,9 +96,9 @@ def opened_model(path: str | os.PathLike[str], kind: str) -> Iterator[tuple[dict
 
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     file = Path(folder, "toy")
-    ...     save_model(file, {}, {"kind": "toy", "words": ["a"]})
+    ...     save_model(file, {}, {"kind": "toy", "names": ["a"]})
     ...     with opened_model(file, "toy") as (arrays, settings):
-    ...         settings["words"]
+    ...         settings["names"]
     ['a']
     """
     parts = load_model(path, kind)
