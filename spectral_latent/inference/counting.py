@@ -16,16 +16,13 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
 
-from spectral_latent.inference._kernels import _block, _dot
+from spectral_latent.inference._kernels import _block, _compiled, _dot
 from spectral_latent.inference.inside_outside import _component, _root_sums, inside, outside
 from spectral_latent.operators import ObservableOperators, PackedOperators, RuleTable
 from spectral_latent.trees import FloatArray, Forest, IntArray
 
 __all__ = ["ExpectedCounts", "expected_counts"]
-
-_compiled = njit(cache=True, nogil=True, fastmath={"contract", "reassoc"})
 
 
 @dataclass(frozen=True, eq=False)

@@ -20,6 +20,7 @@ from typing import NamedTuple, TypeVar
 
 import numpy as np
 
+from spectral_latent._compiled import TINY
 from spectral_latent.inference import edge_marginals, inside, k_best_derivations, marginals, outside
 from spectral_latent.lexicon import UnseenLeaves
 from spectral_latent.operators import ObservableOperators
@@ -29,7 +30,6 @@ from spectral_latent.trees import BoolArray, FloatArray, Forest, IntArray
 
 __all__ = ["Decoder", "Path", "TagMarginals", "batches", "in_batches", "state_marginals"]
 
-_TINY = 1e-300
 _BATCH = 4096  # positions whose forests are built together
 _Row = TypeVar("_Row", bound=Sized)
 _T = TypeVar("_T")
@@ -158,7 +158,7 @@ class Decoder:
         """Of all positions (N,) of sequences; where the latent marginals are all zero, those of the plain model."""
         trellis, plain = self.trellis(terminal, start)
         mu = plain if self.latent is self.plain else self._marginals(self.latent, trellis)
-        lost = np.maximum.reduceat(mu, trellis.candidates.start[:-1]) <= _TINY
+        lost = np.maximum.reduceat(mu, trellis.candidates.start[:-1]) <= TINY
         return TagMarginals(trellis.candidates, np.where(lost[trellis.candidates.position], plain, mu))
 
     def _chain(self, terminal: IntArray) -> tuple[Forest, FloatArray]:
@@ -173,8 +173,8 @@ class Decoder:
             if by_item[forest.root].sum() > 0:
                 break
         at_root = np.zeros(forest.n_items)
-        at_root[forest.root] = np.log(np.maximum(by_item[forest.root] / by_item[forest.root].sum(), _TINY))
-        share = np.log(np.maximum(by_edge, _TINY) / np.maximum(by_item, _TINY)[forest.item])
+        at_root[forest.root] = np.log(np.maximum(by_item[forest.root] / by_item[forest.root].sum(), TINY))
+        share = np.log(np.maximum(by_edge, TINY) / np.maximum(by_item, TINY)[forest.item])
         return forest, np.where(forest.left < 0, 0.0, share) + at_root[forest.item]
 
     def paths(self, terminal: IntArray, k: int) -> list[Path]:
