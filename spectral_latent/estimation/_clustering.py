@@ -149,7 +149,7 @@ class _Choices(NamedTuple):
 
 
 class _HardCounts(NamedTuple):
-    """How often rules occur with each choice of states, where the states of nodes are known."""
+    """Counts of rules with each choice of states, where the states of nodes are known."""
 
     table: RuleTable  # without binary rules
     choices: _Choices

@@ -239,7 +239,7 @@ def inside_chart(grammar: CoarseGrammar, leaves: CoarseLeaves, beam: float, most
 
 
 class _Extents(NamedTuple):
-    """Where a sentence has items of each symbol, (n + 1, S): the least and the largest end of those that begin at a
+    """The places where a sentence has items of each symbol, (n + 1, S): the least and the largest end of those that begin at a
     place, and the least and the largest beginning of those that end there; none where least > largest."""
 
     first_end: NDArray[np.int32]
@@ -257,6 +257,7 @@ def _extents(chart: InsideChart, n: int, n_symbols: int) -> _Extents:
         np.full(shape, n + 1, dtype=np.int32),
         np.full(shape, -1, dtype=np.int32),
     )
+    # every item widens the extents of its symbol at both of its ends
     for j in range(1, n + 1):
         for i in range(j):
             cell = j * (j - 1) // 2 + i

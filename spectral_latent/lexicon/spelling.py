@@ -1,4 +1,4 @@
-"""What a word's spelling tells of its symbol: a log-linear model of P(a | x), trained on the words of a treebank.
+"""A log-linear model of the symbol of a word given its spelling, P(a | x), trained on the words of a treebank.
 
 | here | meaning |
 | --- | --- |
@@ -46,7 +46,7 @@ _TINY = 1e-9  # of a share: less is a difference of equal numbers
 
 @dataclass(frozen=True)
 class SpellingOptions(Options):
-    """How the model is trained.
+    """Settings of training.
 
     penalty: λ.
     iterations: of L-BFGS at most.
