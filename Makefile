@@ -3,8 +3,9 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/installed
+LOWEST := $(VENV)/lowest
 
-.PHONY: demo test test-bounds lint types bench clean
+.PHONY: demo test test-bounds test-lowest lint types bench clean
 
 demo: $(INSTALLED)
 	@$(BIN)/spectral-latent demo
@@ -19,6 +20,16 @@ test-bounds: $(INSTALLED)
 	  tests/test_boundary.py tests/inference/test_boundary.py tests/estimation/test_simplex.py \
 	  tests/constituency/test_bracketings.py tests/constituency/test_derivations.py tests/sequence/test_forests.py \
 	  tests/dependency/test_forests.py tests/reranking/test_perceptron.py
+
+# The demonstration and a smoke test with the lowest versions that pyproject.toml allows, in an environment of their own.
+test-lowest: $(LOWEST)/installed
+	export PYTHONPATH=.:adapters NUMBA_CACHE_DIR=$(abspath $(LOWEST))/numba && \
+	  $(LOWEST)/bin/python .ci/smoke.py && $(LOWEST)/bin/python -m spectral_latent.cli demo --quiet
+
+$(LOWEST)/installed: pyproject.toml .ci/lowest.py $(INSTALLED)
+	$(BIN)/python -m venv --clear $(LOWEST)
+	$(LOWEST)/bin/python -m pip install --quiet --disable-pip-version-check $$($(BIN)/python .ci/lowest.py)
+	@touch $@
 
 lint: $(INSTALLED)
 	$(BIN)/ruff check

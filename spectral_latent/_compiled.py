@@ -1,4 +1,4 @@
-"""How functions are compiled, how arrays are checked before they are handed to them, and constants that they share.
+"""Compile functions, check the arrays that are handed to them, and hold the constants that they share.
 
 Compiled code does not look whether an index lies inside an array.  Whoever hands it arrays from outside checks them.
 """
@@ -55,9 +55,9 @@ def check_column(name: str, column: object, shape: tuple[int, ...], dtype: type[
 def check_range(name: str, column: NDArray[np.int64], first: int, end: int) -> None:
     """Raise ValueError unless all numbers of a column (n,) lie in first ... end - 1.
 
-    >>> check_range("tags", np.array([0, 3]), 0, 3)
+    >>> check_range("symbols", np.array([0, 3]), 0, 3)
     Traceback (most recent call last):
-    ValueError: tags must lie in 0 ... 2, and number 1 is 3
+    ValueError: symbols must lie in 0 ... 2, and number 1 is 3
     """
     if len(column) and (column.min() < first or column.max() >= end):
         at = np.flatnonzero((column < first) | (column >= end))[0]
@@ -67,9 +67,9 @@ def check_range(name: str, column: NDArray[np.int64], first: int, end: int) -> N
 def check_starts(name: str, start: NDArray[np.int64], size: int) -> None:
     """Raise ValueError unless a column (n + 1,) says where n parts of `size` rows begin and where the last one ends.
 
-    >>> check_starts("starts of words", np.array([0, 2, 1]), 1)
+    >>> check_starts("starts of edges", np.array([0, 2, 1]), 1)
     Traceback (most recent call last):
-    ValueError: starts of words must begin with 0, never fall, and end with 1
+    ValueError: starts of edges must begin with 0, never fall, and end with 1
     """
     check_column(name, start, (max(np.size(start), 1),), np.int64)
     if start[0] != 0 or start[-1] != size or (np.diff(start) < 0).any():

@@ -9,11 +9,12 @@ import itertools
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from hypothesis import strategies as st
 
+from spectral_latent.estimation import Moments
 from spectral_latent.operators import ObservableOperators, RuleTable, Tensor
 from spectral_latent.trees import Forest, Rules, SkeletalTrees
 
@@ -155,6 +156,7 @@ class Lpcfg:
 
 
 KINDS = (("leaf", 2), ("unary", 2), ("binary", 3))
+FACTORS = ("first", "second", "third")
 Numbers = dict[tuple[str, Rule], np.ndarray]
 
 
@@ -169,6 +171,20 @@ def numbers_of(table: RuleTable) -> Numbers:
     for kind, arrays in kinds.items():
         rules = map(tuple, getattr(table.rules, kind).tolist())
         found |= {(kind, rule): array for rule, array in zip(rules, arrays, strict=True)}
+    return found
+
+
+def numbers_by_factor(table: RuleTable) -> Numbers:
+    """The numbers of a table without padding; those of tensors in factors by factor."""
+    found = {
+        (kind, rule): array[tuple(slice(table.states[a]) for a in (rule[:1] if kind in ("root", "leaf") else rule))]
+        for (kind, rule), array in numbers_of(table).items()
+    }
+    for rule, tensor in zip(map(tuple, table.rules.binary.tolist()), table.binary, strict=True):
+        if tensor.dense is None:
+            del found["binary", rule]
+            factors = (tensor.first, tensor.second, tensor.third)
+            found |= {(name, rule): part for name, part in zip(FACTORS, factors, strict=True)}
     return found
 
 
@@ -200,14 +216,21 @@ def random_lpcfg(rng: np.random.Generator, states: Sequence[int], rules: dict[st
     shapes = {kind: (lambda rule: [states[a] for a in rule]) for kind in ("unary", "binary")}
     shapes["leaf"] = lambda rule: [states[rule[0]]]
     drawn = {kind: {rule: rng.exponential(size=shapes[kind](rule)) for rule in table} for kind, table in rules.items()}
-    for a, m in enumerate(states):
-        mine = [table[rule] for table in drawn.values() for rule in table if rule[0] == a]
+    pi = [rng.exponential(size=m) for m in states]
+    return proper(Lpcfg(list(states), pi, drawn["leaf"], drawn["unary"], drawn["binary"]))
+
+
+def proper(model: Lpcfg) -> Lpcfg:
+    """The model with its numbers scaled in place: the roots, and the rules of every state, sum to one."""
+    for a, m in enumerate(model.states):
+        mine = [array for kind, _ in KINDS for rule, array in model.of(kind).items() if rule[0] == a]
         total = sum((array.reshape(m, -1).sum(axis=1) for array in mine), start=np.zeros(m))
         for array in mine:
             array /= total.reshape(-1, *([1] * (array.ndim - 1)))
-    pi = [rng.exponential(size=m) for m in states]
-    total_pi = sum(vector.sum() for vector in pi)
-    return Lpcfg(list(states), [vector / total_pi for vector in pi], drawn["leaf"], drawn["unary"], drawn["binary"])
+    whole = sum(float(vector.sum()) for vector in model.pi)
+    for vector in model.pi:
+        vector /= whole
+    return model
 
 
 def all_rules(n_symbols: int, n_terminals: int, *, unary: Iterable[Rule] = ()) -> dict[str, list[Rule]]:
@@ -218,6 +241,69 @@ def all_rules(n_symbols: int, n_terminals: int, *, unary: Iterable[Rule] = ()) -
         "unary": sorted(unary),
         "binary": list(itertools.product(symbols, symbols, symbols)),
     }
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Moments
+
+
+def random_projections(
+    trees: SkeletalTrees, states: Sequence[int], rng: np.random.Generator
+) -> tuple[np.ndarray, np.ndarray]:
+    """Random y, z (N, M), zero beyond the states of each node's symbol."""
+    has_state = np.arange(max(states)) < np.array(states)[trees.symbol][:, None]
+    y, z = rng.normal(size=(2, *has_state.shape)) * has_state
+    return y, z
+
+
+def moments_by_loops(
+    trees: SkeletalTrees,
+    rules: Rules,
+    states: Sequence[int],
+    y: np.ndarray,
+    z: np.ndarray,
+    weights: np.ndarray | None = None,
+) -> Moments:
+    """The table of `estimation.moments`, node by node.
+
+    rules: nodes with others are left out of the sums of rules.  weights: (N,) how often each node counts.
+    """
+    size = y.shape[1] + 1
+    root, inside, outside = np.zeros((3, len(states), size))
+    leaf = np.zeros((len(rules.leaf), size))
+    unary = np.zeros((len(rules.unary), size, size))
+    binary = [np.zeros([states[a] + 1 for a in rule]) for rule in rules.binary.tolist()]
+    places = {kind: {tuple(rule): r for r, rule in enumerate(getattr(rules, kind).tolist())} for kind, _ in KINDS}
+    roots = set(trees.root.tolist())
+    for node in range(trees.n_nodes):
+        a, left, right = (int(column[node]) for column in (trees.symbol, trees.left, trees.right))
+        weight = 1.0 if weights is None else float(weights[node])
+        own = weight * np.append(z[node], 1.0)
+        outside[a] += own
+        inside[a] += weight * np.append(y[node], 1.0)
+        if node in roots:
+            root[a] += weight * np.append(y[node], 1.0)
+        if left < 0:
+            if (rule := (a, int(trees.terminal[node]))) in places["leaf"]:
+                leaf[places["leaf"][rule]] += own
+        elif right < 0:
+            if (rule := (a, int(trees.symbol[left]))) in places["unary"]:
+                unary[places["unary"][rule]] += np.outer(own, np.append(y[left], 1.0))
+        else:
+            b, c = int(trees.symbol[left]), int(trees.symbol[right])
+            if (a, b, c) in places["binary"]:
+                vectors = [np.append(row[: states[s]], 1.0) for row, s in ((z[node], a), (y[left], b), (y[right], c))]
+                binary[places["binary"][a, b, c]] += weight * np.einsum("a,b,c->abc", *vectors)
+    tensors = [Tensor.of_dense(full) for full in binary]
+    return Moments(rules, np.array(states), root, leaf, unary, tensors, outside=outside, inside=inside)
+
+
+def same_moments(found: Moments, wanted: Moments, **tolerance: float) -> None:
+    """Assert that two tables of moments hold the same numbers."""
+    same_numbers(numbers_of(found), numbers_of(wanted), **tolerance)
+    np.testing.assert_allclose(found.outside, wanted.outside, **tolerance)
+    np.testing.assert_allclose(found.inside, wanted.inside, **tolerance)
+    assert found.states.tolist() == wanted.states.tolist()
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -242,31 +328,58 @@ def by_enumeration(model: Lpcfg, tree: Tree) -> float:
     return total
 
 
-def counts_by_enumeration(model: Lpcfg, trees: Iterable[Tree]) -> tuple[Numbers, float]:
-    """Expected counts of roots and rules with their states, and Σ log p(tree), by listing assignments of states."""
+class Joint(NamedTuple):
+    """p(tree, h) for every choice h of states, an axis for each node; `uses`: tables, rules and the axes they look at.
+
+    The term of a tensor in factors is one more state, and the factors are three tables.
+    """
+
+    p: np.ndarray
+    uses: list[tuple[str, Rule, list[int]]]
+
+
+def joint(model: Lpcfg, tree: Tree) -> Joint:
+    """The product of all numbers that a tree uses, over all choices of states."""
+    (tree,) = nested(columns([tree]))  # nodes that are equal are now different objects
+    nodes = list(post_order(tree))
+    number = {id(node): i for i, node in enumerate(nodes)}
+    axes = len(nodes)
+    uses: list[tuple[str, Rule, list[int]]] = [("root", (tree[0],), [axes - 1])]
+    arrays = [model.pi[tree[0]]]
+    for node in nodes:
+        kind, rule = kind_and_rule(node)
+        at = [number[id(node)], *(number[id(child)] for child in children(node))]
+        if kind == "binary" and rule in model.factors:
+            arrays += model.factors[rule]
+            uses += [(table, rule, [axes, i]) for table, i in zip(FACTORS, at, strict=True)]
+            axes += 1
+        else:
+            arrays.append(model.of(kind)[rule])
+            uses.append((kind, rule, at))
+    operands = [part for array, (_, _, at) in zip(arrays, uses, strict=True) for part in (array, at)]
+    return Joint(np.einsum(*operands, list(range(axes))), uses)
+
+
+def counts_by_enumeration(model: Lpcfg, components: Iterable[Sequence[Tree]]) -> tuple[Numbers, float]:
+    """Expected counts of roots and rules with their states, and Σ log Z, by listing derivations and their states.
+
+    components: the derivations of each, whose probabilities sum to Z.
+    """
     counts: Numbers = {("root", (a,)): np.zeros(m) for a, m in enumerate(model.states)}
     for kind, _ in KINDS:
         counts |= {(kind, rule): np.zeros(array.shape) for rule, array in model.of(kind).items()}
+    for rule, factors in model.factors.items():
+        del counts["binary", rule]
+        counts |= {(table, rule): np.zeros(factor.shape) for table, factor in zip(FACTORS, factors, strict=True)}
     log_likelihood = 0.0
-    for tree in nested(columns(trees)):
-        nodes = list(post_order(tree))
-        number = {id(node): i for i, node in enumerate(nodes)}
-        joint: list[tuple[float, tuple[int, ...]]] = []
-        used = [
-            (*kind_and_rule(node), [number[id(node)], *(number[id(child)] for child in children(node))])
-            for node in nodes
-        ]
-        for h in itertools.product(*(range(model.states[node[0]]) for node in nodes)):
-            p = float(model.pi[tree[0]][h[-1]])
-            for kind, rule, at in used:
-                p *= float(model.of(kind)[rule][tuple(h[i] for i in at)])
-            joint.append((p, h))
-        total = sum(p for p, _ in joint)
+    for derived in components:
+        several = [joint(model, tree) for tree in derived]
+        total = sum(float(each.p.sum()) for each in several)
         log_likelihood += math.log(total)
-        for p, h in joint:
-            counts["root", (tree[0],)][h[-1]] += p / total
-            for kind, rule, at in used:
-                counts[kind, rule][tuple(h[i] for i in at)] += p / total
+        for p, uses in several:
+            for table, rule, at in uses:
+                marginal = np.einsum(p, list(range(p.ndim)), at)
+                counts[table, rule] += marginal / total
     return counts, log_likelihood
 
 

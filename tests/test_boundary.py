@@ -222,7 +222,7 @@ def derivation_case() -> Case:
 def test_derivations_of_trees(columns: dict[str, Any]) -> None:
     builder = derivation_case().builder
     given_trees = builder.columns([Phrase("S", (Phrase("A", ("a",)),) * 2)])._replace(**columns)
-    forest = unless_refused(lambda: builder.forest(given_trees, lambda symbol, word: np.where(symbol == 0, 0, -1)))
+    forest = unless_refused(lambda: builder.forest(given_trees, np.zeros(2, dtype=np.int64), np.array([[0, 0]])))
     if forest is not None:
         check_forest(forest)
         assert forest.n_components == len(columns["root"])

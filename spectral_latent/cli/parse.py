@@ -128,12 +128,13 @@ class _Search(NamedTuple):
 
     def of(self, parser: Any, sentences: Iterable[Any]) -> Iterator[Sequence[Any]]:
         """The parses of each sentence."""
-        from spectral_latent.reranking import all_best_parses, load_reranker
+        if self.reranker is None:
+            found = parser.parse_all(sentences, self.nbest, jobs=self.jobs)
+        else:
+            from spectral_latent.reranking import all_best_parses, load_reranker
 
-        reranker = None
-        if self.reranker is not None:
             reranker = load_reranker(self.reranker, parser, load_models(self.models))
-        found = all_best_parses(parser, sentences, self.nbest, reranker, self.candidates, jobs=self.jobs)
+            found = all_best_parses(parser, sentences, self.nbest, reranker, self.candidates, jobs=self.jobs)
         with users_errors():
             yield from found
 

@@ -239,6 +239,8 @@ class DerivationBuilder:
         Raises ValueError if the columns are not those of trees.
         """
         self._check(columns)
+        check_column("words of trees", word, (int((columns.children == 0).sum()),), np.int64)
+        check_column("leaf rules", leaf_rules, (len(leaf_rules), 2), np.int64)
         # Every symbol that has the chain of labels above a word, and its rule for that word.
         chain = columns.chain[columns.children == 0]
         at, place = ranges(self._start[chain], np.where(chain < 0, self._start[chain], self._start[chain + 1]))

@@ -173,9 +173,9 @@ def estimate(
     counts = estimator.counts(task)
     if not estimator.climbs:
         return Estimate(_probabilities(counts, task, priors=treebank.priors))
-    start = _probabilities(counts, task, priors=None)
-    prior = state_prior(start, treebank.counts, max(options.state_smoothing, _START))
-    start = drawn_to(start, prior, treebank.counts)
+    found = _probabilities(counts, task, priors=None)
+    start = drawn_to(found, state_prior(found, treebank.counts, max(options.state_smoothing, _START)), treebank.counts)
+    prior = state_prior(found, treebank.counts, options.state_smoothing)
     result = run_em(treebank.shards, start, options, prior, jobs=jobs, listener=listener)
     smoothed = _probabilities(result.counts.table.mixture(), task, priors=treebank.priors)
     return Estimate(smoothed, result.objective, result.log_likelihood)

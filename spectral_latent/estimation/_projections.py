@@ -57,9 +57,9 @@ def truncated_svd(matrix: sparse.csr_array, rank: int, seed: int = 0) -> tuple[F
     elif short * max(matrix.shape) <= _MOST_DENSE:
         u, sigma, v = _dense_svd(matrix.toarray())
     elif matrix.shape[0] >= matrix.shape[1]:
-        u, sigma, v = _tall_svd(matrix)
+        u, sigma, v = _tall_svd(matrix, rank)
     else:
-        v, sigma, u = _tall_svd(matrix.T.tocsr())
+        v, sigma, u = _tall_svd(matrix.T.tocsr(), rank)
     return u[:, :rank], sigma[:rank].astype(np.float64), v[:, :rank]
 
 
@@ -85,8 +85,8 @@ def _dense_svd(matrix: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
     return u, sigma, vt.T
 
 
-def _tall_svd(matrix: sparse.csr_array) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Compute all triplets of a matrix (d, d') with d much larger than d'.
+def _tall_svd(matrix: sparse.csr_array, rank: int) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Compute the leading triplets of a matrix (d, d') with d much larger than d'.
 
     With matrix = Q R, whose factor R (d', d') is found block by block, V and σ are those of R, and U = matrix V / σ.
     """
@@ -95,6 +95,8 @@ def _tall_svd(matrix: sparse.csr_array) -> tuple[FloatArray, FloatArray, FloatAr
         (triangle,) = qr(np.concatenate([triangle, matrix[at : at + _BLOCK].toarray()]), mode="r", check_finite=False)
         triangle = triangle[: matrix.shape[1]]
     _, sigma, v = _dense_svd(triangle)
+    sigma = sigma[:rank]
+    v = v[:, :rank]
     return matrix @ (v * np.divide(1.0, sigma, out=np.zeros_like(sigma), where=sigma > 0)), sigma, v
 
 
@@ -222,7 +224,7 @@ def _maps(symbol: tuple[SymbolEvidence, sparse.csr_array], options: EstimatorOpt
     inside, outside = evidence.scales(options.scaling)
     omega = (sparse.diags_array(inside) @ pairs @ sparse.diags_array(outside) / evidence.n).tocsr()
     u, sigma, v = truncated_svd(omega, states_for(evidence.n, options.states), options.seed)
-    # directions worth using, each turned so that its largest part is positive whatever the algorithm gave
+    # directions worth using, each turned so that its numbers sum to a positive one whatever the algorithm gave
     m = max(1, int(np.count_nonzero(sigma > options.cutoff * sigma[0])))
     sign = np.where(u.sum(axis=0) < 0, -1.0, 1.0)[:m]
     inverse = np.divide(sign, sigma[:m], out=np.zeros(m), where=sigma[:m] > 0)

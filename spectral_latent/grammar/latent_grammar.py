@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from spectral_latent.grammar.coarse import CoarseGrammar
+from spectral_latent.grammar.coarse import CoarseGrammar, CoarseLeaves
 from spectral_latent.grammar.forests import pruned_forest
 from spectral_latent.grammar.options import GrammarOptions
 from spectral_latent.grammar.sentence import SentenceChart, SentenceGrammar
@@ -83,20 +83,37 @@ class LatentGrammar:
         if not len(words):
             raise ValueError("an empty sentence has no parse")
         grammar = self.for_sentences([words], tags)
-        leaves, beam, threshold = grammar.likely_leaves(), self.options.beam, self.options.threshold
-        # Ever more is tried until something derives the sentence: rules never seen, items however unlikely, any tag.
+        word, any_word, likely = grammar.words.word, grammar.words.any_word, grammar.words.likely
+        leaves, beam, threshold = (
+            CoarseLeaves.of(grammar.coarse, word, likely),
+            self.options.beam,
+            self.options.threshold,
+        )
+        # Ever more is tried until something derives the sentence: rules never seen, items however unlikely, any words.
         spans = pruned_forest(self._seen_rules, leaves, beam, threshold)
         if spans is None and self._all_rules is not self._seen_rules:
             spans = pruned_forest(self._all_rules, leaves, beam, threshold)
         if spans is None:
             spans = pruned_forest(self._all_rules, leaves, 0.0, threshold)
         if spans is None:
-            spans = pruned_forest(self._all_rules, grammar.leaves_of_any_word(), 0.0, threshold)
+            leaves = CoarseLeaves.of(grammar.coarse, np.full_like(word, any_word))
+            spans = pruned_forest(self._all_rules, leaves, 0.0, threshold)
         return SentenceChart(grammar, spans)
 
     def most_frequent_symbols(self, words: Sequence[str]) -> IntArray:
-        """Find the symbol over each word (n,) that has the largest share of the word's nodes in the treebank."""
-        return self.for_sentences([words]).most_frequent_symbols(self.prior)
+        """Find the symbol over each word (n,) that has the largest share of the word's nodes in the treebank.
+
+        A word without a rule has the most frequent of all symbols over words.
+        """
+        grammar = self.for_sentences([words])
+        leaves = CoarseLeaves.of(grammar.coarse, grammar.words.word, grammar.words.likely)
+        joint = leaves.weight * self.prior[leaves.symbol]
+        over_words = self.coarse.rules.leaf[:, 0]
+        found = np.full(len(words), over_words[np.argmax(self.prior[over_words])], dtype=np.int64)
+        for at, (first, end) in enumerate(zip(leaves.start[:-1].tolist(), leaves.start[1:].tolist(), strict=True)):
+            if first < end:
+                found[at] = leaves.symbol[first + np.argmax(joint[first:end])]
+        return found
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Collect the numbers of the grammar, for a file."""

@@ -7,11 +7,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from spectral_latent.grammar.coarse import CoarseLeaves
 from spectral_latent.grammar.forests import SpanForest
 from spectral_latent.lexicon import EncodedWords
 from spectral_latent.operators import ObservableOperators
-from spectral_latent.trees import FloatArray, Forest, IntArray, SkeletalTrees
+from spectral_latent.trees import Forest, SkeletalTrees
 
 __all__ = ["SentenceChart", "SentenceGrammar"]
 
@@ -38,29 +37,6 @@ class SentenceGrammar:
     def repeated(self, k: int) -> SentenceGrammar:
         """Make the grammar of k times the same sentences, one after another, to score k trees over them."""
         return replace(self, words=self.words._replace(word=np.tile(self.words.word, k)))
-
-    def likely_leaves(self) -> CoarseLeaves:
-        """List the likely leaf rules over each word."""
-        return CoarseLeaves.of(self.coarse, self.words.word, self.words.likely)
-
-    def leaves_of_any_word(self) -> CoarseLeaves:
-        """List, over each word, the leaf rules of a word of which nothing is known."""
-        return CoarseLeaves.of(self.coarse, np.full_like(self.words.word, self.words.any_word))
-
-    def most_frequent_symbols(self, prior: FloatArray) -> IntArray:
-        """Find the symbol over each word (n,) that has the largest share of the words' nodes in a treebank.
-
-        prior: (S,) share of each symbol among the nodes of a treebank.
-        A word without a rule has the most frequent of all symbols over words.
-        """
-        leaves = self.likely_leaves()
-        joint = leaves.weight * prior[leaves.symbol]
-        of_any = self.words.rules[:, 0]
-        found = np.full(len(self.words.word), of_any[np.argmax(prior[of_any])], dtype=np.int64)
-        for at, (first, end) in enumerate(zip(leaves.start[:-1].tolist(), leaves.start[1:].tolist(), strict=True)):
-            if first < end:
-                found[at] = leaves.symbol[first + np.argmax(joint[first:end])]
-        return found
 
     def forest_of(self, trees: SkeletalTrees) -> Forest:
         """Make a forest of s-trees, one component each.

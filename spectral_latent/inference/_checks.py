@@ -37,7 +37,7 @@ _Fault = tuple[int, int, int]  # number of the message or `_FINE`; item; edge, o
 
 @compiled
 def _last_roots(root: IntArray, component: IntArray, n_items: int) -> tuple[_Fault, IntArray]:
-    """What is wrong with the roots; if nothing, the last root (C',) of each component that has any."""
+    """Find a fault of the roots; if there is none, also the last root (C',) of each component that has any."""
     last = np.empty(len(root), dtype=np.int64)
     n_found = 0
     for k in range(len(root)):
@@ -58,7 +58,10 @@ def _last_roots(root: IntArray, component: IntArray, n_items: int) -> tuple[_Fau
 
 @compiled
 def _structure_fault(forest: Forest, last: IntArray) -> _Fault:
-    """What is wrong with the items and edges, given the last root (C',) of each component."""
+    """Find a fault of the items and edges.
+
+    last: (C',) the last root of each component.
+    """
     n_items, n_edges = len(forest.symbol), len(forest.rule)
     if forest.start[0] != 0 or forest.start[n_items] != n_edges:
         return _BAD_EDGES, max(n_items - 1, 0), -1
@@ -89,7 +92,10 @@ def _structure_fault(forest: Forest, last: IntArray) -> _Fault:
 def _rule_fault(
     forest: Forest, n_symbols: int, leaf_rules: IntArray, unary_rules: IntArray, binary_rules: IntArray
 ) -> _Fault:
-    """What is wrong with the symbols and rules of a forest whose structure is right."""
+    """Find a fault of the symbols and rules of a forest whose structure is right.
+
+    leaf_rules: (R0, 2), unary_rules: (R1, 2), binary_rules: (R2, 3).
+    """
     symbol = forest.symbol
     for item in range(len(symbol)):
         if symbol[item] < -1 or symbol[item] >= n_symbols:

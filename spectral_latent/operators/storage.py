@@ -113,9 +113,9 @@ def opened_model(
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder:
     ...     file = Path(folder, "toy")
-    ...     save_model(file, {}, {"kind": "toy", "words": ["a"]})
+    ...     save_model(file, {}, {"kind": "toy", "names": ["a"]})
     ...     with opened_model(file, "toy") as (arrays, settings):
-    ...         settings["words"]
+    ...         settings["names"]
     ['a']
     """
     parts = load_model(path, kind)

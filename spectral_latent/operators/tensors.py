@@ -160,6 +160,7 @@ class Tensors(Sequence[Tensor]):
     def __post_init__(self) -> None:
         n = len(self.terms)
         check_column("shapes of tensors", self.shapes, (n, 3), np.int64)
+        check_range("shapes of tensors", self.shapes.ravel(), 0, np.iinfo(np.int64).max)
         check_column("numbers of terms of tensors", self.terms, (n,), np.int64)
         check_column("numbers of tensors", self.data, (np.size(self.data),), np.float64)
         check_range("numbers of terms of tensors", self.terms, 0, len(self.data) + 1)

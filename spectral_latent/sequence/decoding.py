@@ -71,9 +71,9 @@ def state_marginals(sequences: Sequences, operators: ObservableOperators) -> Flo
     """
     builder = TrellisBuilder(operators.rules, n_tags=1)
     trellis = builder.build(sequences.start, builder.candidates(sequences.terminal))
-    inner = inside(operators, trellis.forest)
-    outer = outside(operators, trellis.forest, inner)
-    product = inner.vectors[trellis.spine] * outer.vectors[trellis.spine]
+    inside_vectors = inside(operators, trellis.forest)
+    outside_vectors = outside(operators, trellis.forest, inside_vectors)
+    product = inside_vectors.vectors[trellis.spine] * outside_vectors.vectors[trellis.spine]
     total = product.sum(axis=1, keepdims=True)
     uniform = np.full_like(product, 1.0 / product.shape[1])
     return np.asarray(np.divide(product, total, out=uniform, where=total > 0))
@@ -142,13 +142,19 @@ class Decoder:
         return TrellisBuilder(self.latent.rules, self.n_tags)
 
     def _marginals(self, operators: ObservableOperators, trellis: Trellis) -> FloatArray:
-        """|μ| (C,) of candidates."""
-        inner = inside(operators, trellis.forest)
-        mu = marginals(operators, trellis.forest, inner, outside(operators, trellis.forest, inner))
+        """Compute |μ| (C,) of candidates."""
+        inside_vectors = inside(operators, trellis.forest)
+        outside_vectors = outside(operators, trellis.forest, inside_vectors)
+        mu = marginals(operators, trellis.forest, inside_vectors, outside_vectors)
         return np.abs(mu[trellis.spine])
 
     def trellis(self, terminal: IntArray, start: IntArray) -> tuple[Trellis, FloatArray]:
-        """The pruned trellis of sequences, and the coarse marginals of its candidates."""
+        """Build the pruned trellis of sequences, and compute the coarse marginals of its candidates.
+
+        terminal: (N,) of all positions.
+        start: (T + 1,) where each sequence begins, and N.
+        """
+        # First the rules that are likely by themselves, then the candidates that are likely by their marginals.
         candidates = self.builder.candidates(terminal)
         trellis = self.builder.build(start, candidates.where(self.likely[candidates.rule]))
         mu = self._marginals(self.coarse, trellis)
@@ -157,7 +163,11 @@ class Decoder:
         return self.builder.build(start, trellis.candidates.where(keep)), mu[keep]
 
     def marginals(self, terminal: IntArray, start: IntArray) -> TagMarginals:
-        """Of all positions (N,) of sequences; where the latent marginals are all zero, those of the coarse model."""
+        """Compute the marginals of all positions; where the latent ones are all zero, those of the coarse model.
+
+        terminal: (N,) of all positions.
+        start: (T + 1,) where each sequence begins, and N.
+        """
         trellis, coarse = self.trellis(terminal, start)
         mu = coarse if self.latent is self.coarse else self._marginals(self.latent, trellis)
         lost = np.maximum.reduceat(mu, trellis.candidates.start[:-1]) <= TINY
@@ -168,28 +178,30 @@ class Decoder:
         trellis, _ = self.trellis(terminal, np.array([0, len(terminal)]))
         forest = trellis.forest
         for operators in (self.latent, self.coarse):  # the second where estimates are all zero
-            inner = inside(operators, forest)
-            outer = outside(operators, forest, inner)
-            by_edge = np.abs(edge_marginals(operators, forest, inner, outer))
+            inside_vectors = inside(operators, forest)
+            outside_vectors = outside(operators, forest, inside_vectors)
+            by_edge = np.abs(edge_marginals(operators, forest, inside_vectors, outside_vectors))
             by_item = np.bincount(forest.item, by_edge, minlength=forest.n_items)
             if by_item[forest.root].sum() > 0:
                 break
+        # A path's probability is that of its first tag, then of each following tag given the one before.
         at_root = np.zeros(forest.n_items)
         at_root[forest.root] = np.log(np.maximum(by_item[forest.root] / by_item[forest.root].sum(), TINY))
         share = np.log(np.maximum(by_edge, TINY) / np.maximum(by_item, TINY)[forest.item])
         return forest, np.where(forest.left < 0, 0.0, share) + at_root[forest.item]
 
     def paths(self, terminal: IntArray, k: int) -> list[Path]:
-        """The k best paths of one sequence, by the chain of this module."""
+        """Find the k best paths of one sequence (n,), by the chain of this module."""
         forest, log = self._chain(terminal)
         best = k_best_derivations(forest, log, k)
         return [Path(Sequences.of_trees(path.tree(forest, self.latent.rules)).tag, path.score) for path in best]
 
     def draw(self, terminal: IntArray, rng: np.random.Generator) -> IntArray:
-        """The tags (n,) of one sequence, drawn from the chain of this module."""
+        """Draw the tags (n,) of one sequence (n,) from the chain of this module."""
         forest, log = self._chain(terminal)
         p = np.exp(log)
         tags: list[int] = []
+        # From the first position on: draw an edge of the item, then one of the next position's item.
         edges = np.flatnonzero(np.isin(forest.item, forest.root))
         while len(edges):
             edge = edges[min(int(np.searchsorted(np.cumsum(p[edges]), rng.random() * p[edges].sum())), len(edges) - 1)]

@@ -21,6 +21,7 @@ import numpy as np
 from scipy import sparse
 from scipy.sparse.linalg import cg
 
+from spectral_latent._compiled import TINY
 from spectral_latent._options import Above, AtLeast, AtMost, Options
 from spectral_latent.estimation import truncated_svd
 from spectral_latent.sequence.conversion import Sequences
@@ -30,7 +31,6 @@ from spectral_latent.trees import FloatArray
 __all__ = ["Hull", "HullName", "HullOptions", "Spelling"]
 
 HullName = Literal["brown", "cca", "best-fit", "random"]
-_TINY = 1e-300
 
 
 @dataclass(frozen=True)
@@ -95,7 +95,7 @@ class Hull(NamedTuple):
 
 def unit(rows: FloatArray) -> FloatArray:
     """Rows scaled to length one."""
-    return np.asarray(rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), _TINY))
+    return np.asarray(rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), TINY))
 
 
 def context_counts(sequences: Sequences, n_types: int, window: int) -> sparse.csr_array:
@@ -125,7 +125,7 @@ def _rows(types: Types, dimensions: int, options: HullOptions) -> FloatArray:
         return u * sigma
     power = 0.5 if options.construction == "brown" else 1.0
     by_type = (types.tokens + options.smoothing) ** (-power / 2)
-    by_context = np.maximum(counts.sum(axis=0) + options.smoothing, _TINY) ** (-power / 2)  # some never occur
+    by_context = np.maximum(counts.sum(axis=0) + options.smoothing, TINY) ** (-power / 2)  # some never occur
     counts.data = counts.data**power
     scaled = sparse.csr_array(sparse.diags_array(by_type) @ counts @ sparse.diags_array(by_context))
     u, sigma = _leading(scaled, dimensions)

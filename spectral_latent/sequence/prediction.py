@@ -23,6 +23,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from spectral_latent._compiled import TINY
 from spectral_latent.inference import inside, outside
 from spectral_latent.operators import ObservableOperators
 from spectral_latent.sequence.conversion import Sequences
@@ -33,7 +34,6 @@ __all__ = ["Predictor"]
 
 _BLOCK = 1 << 22  # numbers in a block of event probabilities
 _STRETCH = 32  # positions
-_TINY = 1e-300
 
 
 class _Sums(NamedTuple):
@@ -222,7 +222,7 @@ class Predictor:
             rows, rule = (column[candidates.tag == t] for column in (candidates.position, candidates.rule))
             pairs = before[rows, t, :, None] * self.operators.leaf[rule, None, :]  # (n, M, M)
             after[rows] += pairs.reshape(len(rows), -1) @ self._steps[t]
-        return np.asarray(after / np.maximum(np.abs(after).max(axis=1, keepdims=True), _TINY))
+        return np.asarray(after / np.maximum(np.abs(after).max(axis=1, keepdims=True), TINY))
 
     def sample(
         self, n: int, n_known: int, rng: np.random.Generator, length: int | None, max_length: int

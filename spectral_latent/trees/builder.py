@@ -23,7 +23,7 @@ class TreeBuilder(Generic[SymbolName, TerminalName, Note]):
     root: the root of every finished tree; append to it when a tree is finished.
 
     >>> builder = TreeBuilder[str, str, bool]()
-    >>> left, right = (builder.add("A", -1, -1, word, note=False) for word in ("x", "y"))
+    >>> left, right = (builder.add("A", -1, -1, name, note=False) for name in ("x", "y"))
     >>> builder.root.append(builder.add("S", left, right, note=True))
     >>> trees, notes = builder.trees()
     >>> trees.symbol, trees.terminal, notes, builder.symbols.names

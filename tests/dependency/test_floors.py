@@ -68,9 +68,9 @@ def by_definition(model: Lpcfg, coarse: Lpcfg, tree: Tree, floor: float, zeta: F
         kind, rule = kind_and_rule(node)
         parts = [below(child) for child in children(node)]
         vector, p = model.of(kind)[rule], float(coarse.of(kind)[rule].ravel()[0])
-        if parts:
-            vector = np.einsum("ijk,j,k->i", vector, *(part[0] for part in parts))
-            p *= parts[0][1] * parts[1][1]
+        for below_vector, below_p, _ in reversed(parts):
+            vector = vector @ below_vector
+            p *= below_p
         a = node[0]
         fails = float(model.pi[a] @ vector) < floor * float(coarse.pi[a][0]) * p
         return (zeta[a, : len(vector)] * p if fails else vector), p, fails
@@ -91,6 +91,22 @@ def test_weights_are_those_of_the_definition(seed: int, floor: float, proper: bo
     found = floored(model, coarse, trees, floor)
     assert numbers(found) == pytest.approx(np.array(wanted), rel=1e-9)
     assert (found.sign == 1).all()
+
+
+def test_subtrees_of_unary_chains_are_cut_as_any_others() -> None:
+    """By the definition: a subtree has more nodes than twice its leaves, less one."""
+    rng, floor = np.random.default_rng(14), 0.3
+    rules = {**RULES, "unary": [(0, 1), (1, 0)]}
+    coarse, model = random_lpcfg(rng, [1, 1], rules), random_numbers(rng, STATES, rules)
+
+    def chained(tree: Tree) -> Tree:
+        node = tree if isinstance(tree[1], int) else (tree[0], *map(chained, tree[1:]))
+        return (1 - node[0], node) if rng.random() < 0.4 else node
+
+    trees = [chained(tree) for tree in random_trees(rng, 100)]
+    zeta = mean_inside_vectors(model.operators(), coarse.operators())
+    wanted = [by_definition(model, coarse, tree, floor, zeta) for tree in trees]
+    assert numbers(floored(model, coarse, trees, floor)) == pytest.approx(np.array(wanted), rel=1e-9)
 
 
 @given(seeds, st.sampled_from([1e-6, 0.01, 0.3]))

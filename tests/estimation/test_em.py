@@ -1,219 +1,429 @@
-"""EM against enumeration of hidden states, and what its mathematics promises."""
+"""Expectation maximisation against enumeration of hidden states, and the identities that it promises."""
 
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
+from functools import cache
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from spectral_latent.estimation import (
+    EMResult,
     EstimationError,
     EstimatorOptions,
     FeatureColumns,
     Progress,
-    Tally,
-    TrainingData,
-    estimate,
-    expectation,
-    from_states,
-    inside_templates,
-    maximisation,
-    outside_templates,
-    random_start,
+    Shard,
+    TreebankCounts,
+    relative_frequencies,
+    run_em,
 )
-from spectral_latent.inference import sample_trees, tree_weights
-from spectral_latent.operators import ObservableOperators
+from spectral_latent.estimation._em import drawn_to, maximised, random_start, state_prior
+from spectral_latent.inference import expected_counts, sample_trees, tree_weights
+from spectral_latent.operators import ObservableOperators, RuleTable, low_rank_operators
 from spectral_latent.trees import Forest, SkeletalTrees
-from tests.oracles import Lpcfg, children, columns, kind_and_rule, nested, post_order, random_lpcfg
+from tests.oracles import (
+    FACTORS,
+    Lpcfg,
+    Numbers,
+    columns,
+    counts_by_enumeration,
+    numbers_by_factor,
+    numbers_of,
+    proper,
+    random_lpcfg,
+    random_numbers,
+    same_numbers,
+    tree_strategy,
+)
 
 RULES = {
     "leaf": [(0, 0), (0, 1), (1, 0), (1, 2), (2, 3)],
     "unary": [(2, 0)],
     "binary": [(0, 1, 1), (1, 0, 2), (2, 1, 0)],
 }
-STATES = [2, 3, 1]
+STATES = [2, 3, 2]
 TREES = [
     (0, (1, (0, 1), (2, 3)), (1, 2)),
     (1, (0, 0), (2, (0, 1))),
     (2, (1, 0), (0, (1, 2), (1, 0))),
     (0, 1),
 ]
+seeds = st.integers(0, 2**32 - 1)
 
 
-def counts_by_enumeration(model: Lpcfg, tree: tuple) -> tuple[dict, float]:
-    """Expected counts of (kind, rule, states), and p(tree), by listing every assignment of states."""
-    (tree,) = nested(columns([tree]))
-    nodes = list(post_order(tree))
-    number = {id(node): i for i, node in enumerate(nodes)}
-    joint: dict = {}
-    total = 0.0
-    for h in itertools.product(*(range(model.states[node[0]]) for node in nodes)):
-        used = [("root", (tree[0],), (h[-1],))]
-        p = model.pi[tree[0]][h[-1]]
-        for node in nodes:
-            kind, rule = kind_and_rule(node)
-            states = (h[number[id(node)]], *(h[number[id(child)]] for child in children(node)))
-            used.append((kind, rule, states))
-            p *= model.of(kind)[rule][states]
-        total += p
-        for key in used:
-            joint[key] = joint.get(key, 0.0) + p
-    return {key: value / total for key, value in joint.items()}, total
+def shard_of(trees: SkeletalTrees) -> Shard:
+    """Trees without features, which EM does not look at."""
+    nothing = np.zeros((trees.n_nodes, 0), dtype=np.int64)
+    return Shard.of(trees, FeatureColumns(nothing, nothing))
 
 
-@pytest.mark.parametrize("seed", range(5))
-def test_expected_counts_are_those_of_enumeration(seed: int) -> None:
-    model = random_lpcfg(np.random.default_rng(seed), STATES, RULES)
-    found = expectation(model.operators(), columns(TREES))
-    wanted: dict = {}
-    log = 0.0
-    for tree in TREES:
-        counts, p = counts_by_enumeration(model, tree)
-        log += np.log(p)
-        for key, value in counts.items():
-            wanted[key] = wanted.get(key, 0.0) + value
-    binary = [tensor.multiplied_out() for tensor in found.binary]
-    tables = {"leaf": found.leaf, "unary": found.unary, "binary": binary}
-    for kind, table in tables.items():
-        for r, rule in enumerate(RULES[kind]):
-            for states in np.ndindex(*np.shape(table[r])):
-                assert table[r][states] == pytest.approx(wanted.get((kind, rule, states), 0.0), abs=1e-12)
-    for a, h in np.ndindex(*found.root.shape):
-        assert found.root[a, h] == pytest.approx(wanted.get(("root", (a,), (h,)), 0.0), abs=1e-12)
-    assert found.log_likelihood == pytest.approx(log, abs=1e-10)
+def shards_of(trees: list[tuple], *ends: int) -> list[Shard]:
+    """Shards that end after so many trees."""
+    return [shard_of(columns(trees[a:b])) for a, b in itertools.pairwise([0, *ends, len(trees)])]
 
 
-def sampled(seed: int = 0, n: int = 400) -> SkeletalTrees:
-    rules = {"leaf": [(0, x) for x in range(3)] + [(1, x) for x in range(2)], "unary": [(1, 0)], "binary": [(0, 0, 1)]}
-    model = random_lpcfg(np.random.default_rng(seed), [2, 2], rules)
-    for rule in model.q:
-        model.q[rule][:] *= 3.0  # short trees
-    for a in range(2):
-        mine = [array for kind in ("leaf", "unary", "binary") for rule, array in model.of(kind).items() if rule[0] == a]
-        total = sum(array.reshape(2, -1).sum(axis=1) for array in mine)
-        for array in mine:
-            array /= total.reshape(-1, *([1] * (array.ndim - 1)))
-    operators = model.operators()
-    known = ObservableOperators(
+def factored_model(seed: int) -> Lpcfg:
+    """Probabilities; every second tensor is a mixture of terms."""
+    drawn = random_numbers(np.random.default_rng(seed), STATES, RULES)
+    factors = {rule: [np.abs(part) for part in parts] for rule, parts in drawn.factors.items()}
+    counts: Numbers = {("root", (a,)): np.abs(vector) for a, vector in enumerate(drawn.pi)}
+    for kind in ("leaf", "unary", "binary"):
+        counts |= {(kind, rule): np.abs(array) for rule, array in drawn.of(kind).items() if rule not in factors}
+    for rule, parts in factors.items():
+        counts |= {(table, rule): part for table, part in zip(FACTORS, parts, strict=True)}
+    return likeliest(counts)
+
+
+def likeliest(counts: Numbers) -> Lpcfg:
+    """The probabilities in proportion to counts: what an M-step must find."""
+    total = [np.zeros(m) for m in STATES]
+    for (kind, rule), array in counts.items():
+        if kind in ("leaf", "unary", "binary"):
+            total[rule[0]] += array.reshape(len(array), -1).sum(axis=1)
+        elif kind == "first":
+            total[rule[0]] += array.sum(axis=0)
+
+    def shares(kind: str) -> dict:
+        """The counts of one kind over those of the parent's states."""
+        return {
+            rule: array / total[rule[0]].reshape(-1, *([1] * (array.ndim - 1)))
+            for (of_kind, rule), array in counts.items()
+            if of_kind == kind
+        }
+
+    tables = [shares(kind) for kind in ("leaf", "unary", "binary")]
+    factors = {}
+    for rule in [rule for kind, rule in counts if kind == "first"]:
+        first = counts["first", rule] / total[rule[0]]
+        others = [counts[table, rule] for table in ("second", "third")]
+        factors[rule] = (first, *(part / part.sum(axis=1, keepdims=True) for part in others))
+        tables[2][rule] = np.einsum("qi,qj,qk->ijk", *factors[rule])
+    roots = [counts["root", (a,)] for a in range(3)]
+    whole = sum(float(vector.sum()) for vector in roots)
+    return Lpcfg(STATES, [vector / whole for vector in roots], *tables, factors)
+
+
+def model_of(seed: int, factored: bool) -> Lpcfg:
+    if factored:
+        return factored_model(seed)
+    return random_lpcfg(np.random.default_rng(seed), STATES, RULES)
+
+
+def random_prior(operators: ObservableOperators, seed: int) -> RuleTable:
+    """Pseudo-counts in the layout of operators; every factor of a term has as many."""
+    rng = np.random.default_rng(seed)
+    prior = RuleTable(
         operators.rules,
         operators.states,
-        operators.root,
-        operators.leaf,
-        operators.unary,
-        operators.binary,
-        probabilities=True,
+        np.zeros_like(operators.root),
+        rng.uniform(0.1, 2.0, operators.leaf.shape) * (operators.leaf > 0),
+        rng.uniform(0.1, 2.0, operators.unary.shape) * (operators.unary > 0),
+        operators.binary.with_data(rng.uniform(0.1, 2.0, operators.binary.data.shape)),
     )
-    return sample_trees(known, n, np.random.default_rng(seed)).trees
+    for tensor in prior.binary:
+        for factor in (tensor.second, tensor.third):
+            factor *= tensor.first.sum(axis=1, keepdims=True) / factor.sum(axis=1, keepdims=True)
+    return prior
 
 
-@pytest.mark.parametrize("seed", range(4))
-def test_no_iteration_lowers_the_likelihood(seed: int) -> None:
-    trees = sampled(seed)
-    operators = random_start(Tally.of(trees), np.array([3, 2]), seed)
-    likelihoods = []
-    for _ in range(15):
-        counts = expectation(operators, trees)
-        likelihoods.append(counts.log_likelihood)
-        operators = maximisation(counts, operators.rules, operators.states)
-    assert (np.diff(likelihoods) >= -1e-9 * abs(likelihoods[0])).all()
-    assert likelihoods[-1] > likelihoods[0]
+def log_prior(prior: Numbers, theta: Numbers) -> float:
+    """Σ A log θ."""
+    return sum(float((a[a > 0] * np.log(theta[key][a > 0])).sum()) for key, a in prior.items())
 
 
-def sums(operators: ObservableOperators) -> np.ndarray:
-    """What the rules of each symbol and state sum to, (S, M)."""
-    total = np.zeros(operators.root.shape)
-    np.add.at(total, operators.rules.leaf[:, 0], operators.leaf)
-    np.add.at(total, operators.rules.unary[:, 0], operators.unary.sum(axis=2))
-    for (a, _, _), tensor in zip(operators.rules.binary, operators.binary, strict=True):
-        total[a, : operators.states[a]] += tensor.multiplied_out().sum(axis=(1, 2))
-    return total
+# ---------------------------------------------------------------------------------------------------------------------
+# Against enumeration
 
 
-@pytest.mark.parametrize("state_smoothing", [0.0, 0.1, 1.0])
-def test_an_m_step_gives_probabilities(state_smoothing: float) -> None:
-    trees = sampled()
-    start = random_start(Tally.of(trees), np.array([3, 2]), 0)
-    operators = maximisation(expectation(start, trees), start.rules, start.states, state_smoothing)
-    valid = np.arange(3) < operators.states[:, None]
-    np.testing.assert_allclose(sums(operators), valid, atol=1e-12)
-    assert operators.root.sum() == pytest.approx(1.0)
-    assert operators.probabilities
+@pytest.mark.parametrize("factored", [False, True])
+@pytest.mark.parametrize("with_prior", [False, True])
+@pytest.mark.parametrize("seed", range(3))
+def test_every_iteration_is_that_of_enumeration(seed: int, with_prior: bool, factored: bool) -> None:
+    """Counts by listing states, the M-step as their proportions, and the objective log L + Σ A log θ."""
+    model = model_of(seed, factored)
+    start = model.operators(probabilities=True)
+    if factored:
+        assert start.binary.terms.any()
+    prior = random_prior(start, seed) if with_prior else None
+    added = {} if prior is None else numbers_by_factor(prior)
+    objective, log_likelihood = [], []
+    for iteration in range(4):
+        counts, log = counts_by_enumeration(model, [[tree] for tree in TREES])
+        theta = numbers_by_factor(model.operators())
+        log_likelihood.append(log)
+        objective.append(log + log_prior(added, theta))
+        if iteration < 3:
+            model = likeliest({key: array + added.get(key, 0.0) for key, array in counts.items()})
+    options = EstimatorOptions(iterations=3, tolerance=0.0)
+    found = run_em(shards_of(TREES), start, options, prior)
+    same_numbers(numbers_by_factor(found.operators), numbers_by_factor(model.operators()), atol=1e-9)
+    same_numbers(numbers_by_factor(found.counts.table), counts, atol=1e-9)
+    assert found.log_likelihood == pytest.approx(log_likelihood, abs=1e-9)
+    assert found.objective == pytest.approx(objective, abs=1e-9)
+    assert found.operators.probabilities
 
 
-def test_full_smoothing_of_states_is_the_plain_grammar() -> None:
-    trees = sampled()
-    start = random_start(Tally.of(trees), np.array([2, 2]), 0)
-    mixed = maximisation(expectation(start, trees), start.rules, start.states, state_smoothing=1.0)
-    np.testing.assert_allclose(mixed.leaf[:, 0], mixed.leaf[:, 1])
+@pytest.mark.parametrize("factored", [False, True])
+@given(seed=seeds)
+@settings(max_examples=20)
+def test_an_m_step_maximises_the_expected_objective(factored: bool, seed: int) -> None:
+    """No step towards other probabilities, small or large, raises Σ n log θ."""
+    counts = counts_by_enumeration(model_of(seed, factored), [[tree] for tree in TREES])[0]
+    start = model_of(seed, factored).operators()
+    table = expected_counts(start, Forest.of_trees(columns(TREES), start.rules)).table
+    best = numbers_by_factor(maximised(table))
+    other = numbers_by_factor(model_of(seed + 1, factored).operators())
+
+    def expected(theta: Numbers) -> float:
+        """Σ n log θ."""
+        return log_prior(counts, theta)
+
+    for step in (1e-3, 0.1, 0.9):
+        nearby = {key: (1 - step) * theta + step * other[key] for key, theta in best.items()}
+        assert expected(nearby) < expected(best)
 
 
-def test_a_tree_of_probability_zero_is_named() -> None:
-    trees = columns([(0, (0, 0), (1, 0)), (0, 1)])
-    operators = from_states(columns([(0, (0, 0), (1, 0))]), np.zeros(3, dtype=np.int64))
-    with pytest.raises(EstimationError, match="tree 2 has probability zero"):
-        expectation(operators, trees)
+@pytest.mark.parametrize("factored", [False, True])
+def test_an_m_step_gives_probabilities(factored: bool) -> None:
+    start = model_of(0, factored).operators()
+    counts = expected_counts(start, Forest.of_trees(columns(TREES), start.rules)).table
+    for table in (counts, counts.add_numbers(random_prior(start, 0))):
+        operators = maximised(table)
+        has_state = np.arange(3) < operators.states[:, None]
+        np.testing.assert_allclose(operators.sums(), has_state, atol=1e-12)
+        assert operators.root.sum() == pytest.approx(1.0)
+        assert operators.probabilities
+        assert operators.binary.terms.tolist() == start.binary.terms.tolist()
 
 
-def data_of(trees: SkeletalTrees) -> TrainingData:
-    return TrainingData(trees, FeatureColumns.of(inside_templates(trees), outside_templates(trees)))
+# ---------------------------------------------------------------------------------------------------------------------
+# Larger data
+
+
+@cache
+def sampled(seed: int = 0, n: int = 300) -> SkeletalTrees:
+    """Short trees of two symbols with two states each."""
+    rules = {"leaf": [(0, x) for x in range(3)] + [(1, x) for x in range(2)], "unary": [(1, 0)], "binary": [(0, 0, 1)]}
+    model = random_lpcfg(np.random.default_rng(seed), [2, 2], rules)
+    for array in model.q.values():
+        array *= 3.0
+    return sample_trees(proper(model).operators(probabilities=True), n, np.random.default_rng(seed)).trees
 
 
 def log_likelihood(operators: ObservableOperators, trees: SkeletalTrees) -> float:
     return float(tree_weights(operators, Forest.of_trees(trees, operators.rules)).log.sum())
 
 
-@pytest.mark.parametrize("estimator", ["clustering", "em", "hybrid"])
-def test_estimators_of_probabilities_beat_the_plain_grammar_on_their_trees(estimator: str) -> None:
-    trees = sampled(1, 1000)
-    options = EstimatorOptions(estimator=estimator, states=3, smoothing=None, state_smoothing=0.0, iterations=30)
-    operators = estimate(data_of(trees), options)
-    plain = from_states(trees, np.zeros(trees.n_nodes, dtype=np.int64))
-    assert operators.probabilities
-    assert log_likelihood(operators, trees) >= log_likelihood(plain, trees) - 1e-6
+def climbed(trees: SkeletalTrees, share: float, rank: int | None, seed: int, iterations: int = 12) -> EMResult:
+    """EM from a random start, with the prior of a state smoothing, on tensors of a rank."""
+    observed = TreebankCounts.of_trees(trees)
+    states = np.full(observed.n_symbols, 6 if rank else 3)
+    start = random_start(observed, states, seed)
+    if rank is not None:
+        start = low_rank_operators(start, rank)
+    options = EstimatorOptions(iterations=iterations, tolerance=-np.inf)
+    return run_em([shard_of(trees)], start, options, state_prior(start, observed, share))
 
 
-def test_listeners_hear_rising_likelihoods() -> None:
-    heard: list[Progress] = []
-    options = EstimatorOptions(estimator="em", states=2, iterations=6, tolerance=0.0, state_smoothing=0.0)
-    estimate(data_of(sampled()), options, listener=heard.append)
-    assert [progress.done for progress in heard] == [1, 2, 3, 4, 5, 6]
-    assert np.diff([progress.log_likelihood for progress in heard]).min() >= 0
+@pytest.mark.parametrize("rank", [None, 2])
+@pytest.mark.parametrize("share", [0.0, 0.1, 0.5])
+@pytest.mark.parametrize("seed", range(3))
+def test_no_iteration_lowers_the_objective(seed: int, share: float, rank: int | None) -> None:
+    trees = sampled(seed)
+    found = climbed(trees, share, rank, seed)
+    rounding = 1e-10 * abs(found.objective[0])
+    assert (np.diff(found.objective) >= -rounding).all()
+    assert found.objective[-1] > found.objective[0] + rounding
+    assert found.log_likelihood[-1] == pytest.approx(log_likelihood(found.operators, trees))
+    if share == 0.0:
+        assert found.objective == found.log_likelihood
+    assert found.operators.binary.terms.any() == (rank is not None)  # what is in factors stays so
 
 
-def test_em_stops_when_the_likelihood_stands() -> None:
-    heard: list[Progress] = []
-    options = EstimatorOptions(estimator="em", states=1, iterations=50)
-    estimate(data_of(sampled()), options, listener=heard.append)
-    assert len(heard) <= 3
-
-
-@pytest.mark.parametrize("estimator", ["spectral", "clustering", "em", "hybrid"])
-@pytest.mark.parametrize(
-    "trees",
-    [[(0, 0)], [(0, (1, 0), (1, 0))] * 30, [(0, (1, 0), (2, 1)), (0, (1, 1), (3, 0))], TREES * 3],
-    ids=["one leaf", "duplicates", "symbols seen once", "unary"],
+@given(
+    trees=st.lists(tree_strategy(n_symbols=2), min_size=1, max_size=6),
+    share=st.sampled_from([0.0, 0.1, 0.5, 0.9]),
+    rank=st.sampled_from([None, 2]),
+    seed=st.integers(0, 5),
 )
-def test_all_estimators_stay_finite_on_little_data(estimator: str, trees: list) -> None:
-    treebank = columns(trees)
-    operators = estimate(data_of(treebank), EstimatorOptions(estimator=estimator, states=40))
-    assert np.isfinite(operators.packed.data).all() and np.isfinite(operators.leaf).all()
-    assert (tree_weights(operators, Forest.of_trees(treebank, operators.rules)).sign > 0).all()
+@settings(max_examples=40)
+def test_no_iteration_lowers_the_objective_on_any_trees(
+    trees: list[tuple], share: float, rank: int | None, seed: int
+) -> None:
+    skeletal = columns(trees)
+    skeletal = replace(skeletal, symbol=np.unique(skeletal.symbol, return_inverse=True)[1])
+    found = climbed(skeletal, share, rank, seed, iterations=6)
+    assert np.isfinite(found.objective).all()
+    assert (np.diff(found.objective) >= -1e-10 * (1 + abs(found.objective[0]))).all()
 
 
-@pytest.mark.parametrize("estimator", ["clustering", "em", "hybrid"])
-def test_the_same_seed_gives_the_same_bits(estimator: str) -> None:
-    data = data_of(sampled(2))
-    first, second = (estimate(data, EstimatorOptions(estimator=estimator, states=3, seed=5)) for _ in range(2))
-    np.testing.assert_array_equal(first.packed.data, second.packed.data)
+def test_em_in_factors_climbs_above_the_plain_grammar() -> None:
+    trees = sampled(1, 600)
+    found = climbed(trees, 0.0, 2, 0, iterations=40)
+    plain = relative_frequencies(TreebankCounts.of_trees(trees))
+    assert found.log_likelihood[-1] > log_likelihood(plain, trees)
+
+
+@pytest.mark.parametrize("ends", [(), (1,), (1, 2, 3), (2, 2)], ids=["one", "two", "four", "an empty one"])
+def test_shards_are_climbed_as_the_whole_is(ends: tuple[int, ...]) -> None:
+    start = factored_model(0).operators(probabilities=True)
+    prior = random_prior(start, 0)
+    options = EstimatorOptions(iterations=4, tolerance=0.0)
+    whole, parts = (run_em(shards, start, options, prior) for shards in (shards_of(TREES), shards_of(TREES, *ends)))
+    same_numbers(numbers_of(parts.operators), numbers_of(whole.operators), atol=1e-10)
+    assert parts.objective == pytest.approx(whole.objective, abs=1e-9)
+
+
+def test_processes_climb_to_the_same_bits() -> None:
+    start = factored_model(0).operators(probabilities=True)
+    options = EstimatorOptions(iterations=2, tolerance=0.0)
+    one, two = (run_em(shards_of(TREES, 1, 2), start, options, jobs=jobs) for jobs in (1, 2))
+    assert one.objective == two.objective
+    for ours, theirs in zip(one.operators.packed, two.operators.packed, strict=True):
+        assert ours.tobytes() == theirs.tobytes()
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Where it starts and stops
+
+
+def test_traces_begin_at_the_start_and_listeners_hear_of_every_point() -> None:
+    start = model_of(0, False).operators(probabilities=True)
+    heard: list[Progress] = []
+    for iterations in (0, 1, 5):
+        heard.clear()
+        options = EstimatorOptions(iterations=iterations, tolerance=-np.inf)
+        found = run_em(shards_of(TREES), start, options, listener=heard.append)
+        assert len(found.objective) == len(found.log_likelihood) == iterations + 1
+        assert found.log_likelihood[0] == pytest.approx(log_likelihood(start, columns(TREES)))
+        assert [(one.stage, one.done, one.total, one.score) for one in heard] == [
+            ("EM", done, iterations, score) for done, score in enumerate(found.objective)
+        ]
+        if not iterations:
+            assert found.operators is start
+
+
+@pytest.mark.parametrize("tolerance", [0.001, 0.03, 0.3, 10.0])
+def test_em_stops_after_the_first_rise_that_is_too_small(tolerance: float) -> None:
+    start = model_of(0, False).operators(probabilities=True)
+    all_points = run_em(shards_of(TREES), start, EstimatorOptions(iterations=60, tolerance=-np.inf)).objective
+    rises = np.diff(all_points) / len(TREES)
+    expected = 1 + int(np.argmax(rises < tolerance))
+    assert (rises < tolerance).any()
+    found = run_em(shards_of(TREES), start, EstimatorOptions(iterations=60, tolerance=tolerance))
+    assert found.objective == all_points[: expected + 1]
+
+
+def test_one_state_is_found_in_one_iteration() -> None:
+    trees = sampled()
+    observed = TreebankCounts.of_trees(trees)
+    start = random_start(observed, np.array([1, 1]), 0)
+    found = run_em([shard_of(trees)], start, EstimatorOptions(iterations=50))
+    assert len(found.objective) == 3  # the start, the maximum, and the maximum again
+    same_numbers(numbers_of(found.operators), numbers_of(relative_frequencies(observed)), rtol=1e-9)
+
+
+def test_trees_of_probability_zero_are_an_error() -> None:
+    known, unknown = (0, (0, 0), (1, 0)), (0, 1)
+    start = relative_frequencies(TreebankCounts.of_trees(columns([known])))
+    with pytest.raises(EstimationError, match=r"probability zero \(component 2 .*, counted within its shard\)"):
+        run_em(shards_of([known, known, unknown], 1), start, EstimatorOptions("em"))
 
 
 @pytest.mark.parametrize("m", [1, 2, 4])
 def test_random_starts_keep_the_share_of_every_rule(m: int) -> None:
-    """Up to noise: the share of binary rules does not depend on the number of states."""
+    """Up to noise, which multiplies every number by 0.5 to 1.5: the share of a rule does not depend on states."""
+    observed = TreebankCounts.of_trees(sampled())
+    operators = random_start(observed, np.array([m, max(1, m - 1)]), 0)
+    plain = relative_frequencies(observed)
+    has_state = np.arange(m) < operators.states[:, None]
+    np.testing.assert_allclose(operators.sums(), has_state, atol=1e-12)
+    assert operators.probabilities
+    assert operators.root.sum() == pytest.approx(1.0)
+    for (kind, rule), p in numbers_of(plain).items():
+        if kind != "root":
+            array = numbers_of(operators)[kind, rule][: operators.states[rule[0]]]
+            share = array.reshape(len(array), -1).sum(axis=1)
+            assert (share >= 0.5 * p / (0.5 * p + 1.5 * (1 - p))).all()
+            assert (share <= 1.5 * p / (1.5 * p + 0.5 * (1 - p))).all()
+
+
+def test_random_starts_depend_on_the_seed_alone() -> None:
+    observed = TreebankCounts.of_trees(sampled())
+    first, again, other = (random_start(observed, np.array([3, 2]), seed).binary.data for seed in (0, 0, 1))
+    assert np.array_equal(first, again)
+    assert not np.array_equal(first, other)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The prior of states
+
+
+def mixed_with_mean(numbers: Numbers, share: float) -> Numbers:
+    """(1 - s) θ + s times the mean of θ over the states of the parent; second and third factors as they are."""
+    found = {}
+    for (kind, rule), theta in numbers.items():
+        axis = 1 if kind == "first" else 0
+        mean = theta.mean(axis=axis, keepdims=True)
+        found[kind, rule] = theta if kind in ("root", "second", "third") else (1 - share) * theta + share * mean
+    return found
+
+
+@pytest.mark.parametrize("factored", [False, True])
+@pytest.mark.parametrize("share", [0.0, 0.1, 0.5, 0.99])
+def test_states_of_average_frequency_are_mixed_with_their_mean(share: float, factored: bool) -> None:
+    start = model_of(0, factored).operators(probabilities=True)
+    observed = TreebankCounts.of_trees(columns(TREES))
+    found = drawn_to(start, state_prior(start, observed, share), observed)
+    same_numbers(numbers_by_factor(found), mixed_with_mean(numbers_by_factor(start), share), atol=1e-12)
+    assert found.probabilities
+
+
+@pytest.mark.parametrize("factored", [False, True])
+def test_the_prior_counts_as_many_nodes_for_every_state_of_a_symbol(factored: bool) -> None:
+    """s / (1 - s) times the mean number of nodes of a state."""
+    start = model_of(1, factored).operators(probabilities=True)
+    observed = TreebankCounts.of_trees(columns(TREES))
+    prior = state_prior(start, observed, 0.25)
+    expected = np.zeros((3, 3))
+    for a, m in enumerate(STATES):
+        expected[a, :m] = (columns(TREES).symbol == a).sum() / m / 3
+    np.testing.assert_allclose(prior.sums() if not factored else prior.mixture().sums(), expected, atol=1e-12)
+    assert not prior.root.any()
+    for tensor in prior.binary:
+        for factor in (tensor.second, tensor.third):
+            np.testing.assert_allclose(factor.sum(axis=1), tensor.first.sum(axis=1), atol=1e-12)
+
+
+def test_a_strong_prior_makes_states_alike() -> None:
     trees = sampled()
-    operators = random_start(Tally.of(trees), np.array([m, m]), 0)
-    plain = from_states(trees, np.zeros(trees.n_nodes, dtype=np.int64))
-    for tensor, expected in zip(operators.binary, plain.binary, strict=True):
-        share = tensor.multiplied_out().sum(axis=(1, 2))
-        np.testing.assert_allclose(share, expected.multiplied_out().item(), rtol=0.35)
+    found = climbed(trees, 0.999, None, 0, iterations=30)
+    assert np.ptp(found.operators.leaf, axis=1).max() < 0.01
+    weak = climbed(trees, 0.0, None, 0, iterations=30)
+    assert np.ptp(weak.operators.leaf, axis=1).max() > 0.1
+
+
+def test_states_that_start_equal_stay_equal() -> None:
+    """Then EM finds relative frequencies."""
+    trees = sampled()
+    observed = TreebankCounts.of_trees(trees)
+    random = random_start(observed, np.array([2, 2]), 0)
+    even = maximised(
+        RuleTable(
+            random.rules,
+            random.states,
+            np.ones_like(random.root),
+            np.ones_like(random.leaf),
+            np.ones_like(random.unary),
+            random.binary.with_data(np.ones_like(random.binary.data)),
+        )
+    )
+    found = run_em([shard_of(trees)], even, EstimatorOptions(iterations=1)).operators
+    plain = relative_frequencies(observed)
+    np.testing.assert_allclose(found.leaf, np.repeat(plain.leaf, 2, axis=1), rtol=1e-9)
+    assert log_likelihood(found, trees) == pytest.approx(log_likelihood(plain, trees))

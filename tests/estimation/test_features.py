@@ -1,18 +1,22 @@
-"""Feature templates and vectors against recursion over nested trees and plain counting."""
+"""Feature templates against recursion over nested trees."""
 
 from __future__ import annotations
 
-import math
-from collections import Counter
 from collections.abc import Hashable, Sequence
 from random import Random
 
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spectral_latent.estimation import FeatureColumns, above, inside_templates, joint, outside_templates
+from spectral_latent.estimation import (
+    FeatureColumns,
+    hash_columns,
+    inside_templates,
+    outside_templates,
+    parent_rule,
+    rule_names,
+)
 from tests.oracles import children, columns, kind_and_rule, leaves, post_order, tree_strategy
 
 treebanks = st.lists(tree_strategy(n_symbols=3, n_terminals=2, max_leaves=10), min_size=1, max_size=6)
@@ -28,40 +32,40 @@ def partition(values: Sequence[Hashable]) -> list[int]:
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# Columns and vectors
+# Columns
 
 
 @given(matrices)
-def test_joint_tells_apart_what_its_columns_tell_apart_together(rows: list[tuple[int, ...]]) -> None:
-    merged = joint(*np.array(rows).T)
+def test_hashing_tells_apart_what_its_columns_tell_apart_together(rows: list[tuple[int, ...]]) -> None:
+    merged = hash_columns(*np.array(rows).T)
     assert merged.dtype == np.int64
     assert partition(merged.tolist()) == partition(rows)
 
 
 @given(matrices, st.randoms())
-def test_joint_names_the_same_values_the_same_among_any_others(rows: list[tuple[int, ...]], random: Random) -> None:
+def test_hashing_names_the_same_values_the_same_among_any_others(rows: list[tuple[int, ...]], random: Random) -> None:
     some = random.sample(range(len(rows)), random.randint(1, len(rows)))
     table = np.array(rows)
-    np.testing.assert_array_equal(joint(*table.T)[some], joint(*table[some].T))
+    np.testing.assert_array_equal(hash_columns(*table.T)[some], hash_columns(*table[some].T))
 
 
-def test_joint_scatters_by_splitmix64() -> None:
+def test_hashing_scatters_by_splitmix64() -> None:
     """The first two numbers of the generator's reference stream from the seed 0, whose states are 0 and a step."""
     step = np.array([0x9E3779B97F4A7C15], dtype=np.uint64).view(np.int64)
-    assert joint(np.zeros(1, dtype=np.int64)).view(np.uint64)[0] == 0xE220A8397B1DCDAF
-    assert joint(step).view(np.uint64)[0] == 0x6E789E6AA1B965F4
+    assert hash_columns(np.zeros(1, dtype=np.int64)).view(np.uint64)[0] == 0xE220A8397B1DCDAF
+    assert hash_columns(step).view(np.uint64)[0] == 0x6E789E6AA1B965F4
 
 
-def test_joint_of_no_nodes_is_empty() -> None:
+def test_hashing_of_no_nodes_is_empty() -> None:
     nothing = np.empty(0, dtype=np.int64)
-    assert joint(nothing, nothing).shape == (0,)
+    assert hash_columns(nothing, nothing).shape == (0,)
 
 
-def test_joint_of_many_columns_keeps_their_order_apart() -> None:
+def test_hashing_of_many_columns_keeps_their_order_apart() -> None:
     rng = np.random.default_rng(0)
     table = rng.integers(4, size=(5000, 20))
     both = np.concatenate([table, table[:, ::-1]])
-    assert partition(joint(*both.T).tolist()) == partition(list(map(tuple, both.tolist())))
+    assert partition(hash_columns(*both.T).tolist()) == partition(list(map(tuple, both.tolist())))
 
 
 @given(treebanks)
@@ -72,26 +76,10 @@ def test_templates_of_trees_are_the_same_in_every_treebank(trees: list[tuple]) -
             np.testing.assert_array_equal(column, np.concatenate([templates(tree)[name] for tree in alone]))
 
 
-@given(matrices, st.none() | st.floats(0, 10))
-def test_one_hot_vectors_are_the_scaled_indicators_of_slide_23(
-    rows: list[tuple[int, ...]], scaling: float | None
-) -> None:
-    n, n_templates = len(rows), len(rows[0])
-    found = FeatureColumns.one_hot(np.array(rows), scaling).toarray()
-    features = [(k, value) for k in range(n_templates) for value in sorted({row[k] for row in rows})]
-    count = Counter((k, row[k]) for row in rows for k in range(n_templates))
-    assert found.shape == (n, len(features))
-    for i, row in enumerate(rows):
-        for j, (k, value) in enumerate(features):
-            size = 1.0 if scaling is None else math.sqrt(n / (count[k, value] + scaling))
-            assert found[i, j] == pytest.approx(size if row[k] == value else 0.0)
-
-
-def test_views_are_those_of_the_given_nodes_alone() -> None:
-    templates = FeatureColumns.of({"a": np.array([5, 6, 7]), "b": np.array([0, 0, 1])}, {"c": np.array([1, 2, 1])})
-    inner, outer = templates.views(np.array([0, 2]), None)
-    assert inner.toarray().tolist() == [[1, 0, 1, 0], [0, 1, 0, 1]]
-    assert outer.toarray().tolist() == [[1], [1]]
+def test_columns_are_templates_side_by_side() -> None:
+    templates = FeatureColumns.of({"a": np.array([5, 6]), "b": np.array([0, 1])}, {"c": np.array([1, 2])})
+    assert templates.inside.tolist() == [[5, 0], [6, 1]]
+    assert templates.outside.tolist() == [[1], [2]]
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -159,7 +147,8 @@ def test_templates_tell_apart_what_recursion_tells_apart(trees: list[tuple]) -> 
         for name, column in found.items():
             assert column.shape == (skeletal.n_nodes,)
             assert partition(column.tolist()) == partition([row[name] for row in expected]), name
-    assert partition(above(skeletal).tolist()) == partition([row["above"] for row in expected_outer])
+    assert partition(rule_names(skeletal).tolist()) == partition([row["rule"] for row in expected_inner])
+    assert partition(parent_rule(skeletal).tolist()) == partition([row["above"] for row in expected_outer])
 
 
 @given(treebanks)

@@ -1,117 +1,83 @@
-"""Moments against loops over nodes, and their additivity."""
+"""Moments against loops over nodes, their additivity, and moments made of counts."""
 
 from __future__ import annotations
 
 import itertools
-from typing import Any
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spectral_latent.estimation import Moments
-from spectral_latent.trees import SkeletalTrees
-from tests.oracles import columns, tree_strategy
+from spectral_latent.estimation import Moments, TreebankCounts, moments_from_counts, state_counts
+from spectral_latent.operators import RuleTable, Tensor, Tensors
+from spectral_latent.trees import Rules, SkeletalTrees
+from tests.oracles import (
+    columns,
+    moments_by_loops,
+    numbers_of,
+    random_projections,
+    same_moments,
+    same_numbers,
+    tree_strategy,
+)
 
-STATES = np.array([2, 1, 3])
+STATES = [2, 1, 3]
+CLOSE = {"rtol": 1e-9, "atol": 1e-9}
 treebanks = st.lists(tree_strategy(n_symbols=3, n_terminals=2, max_leaves=8), min_size=1, max_size=8)
 seeds = st.integers(0, 2**32 - 1)
 
 
-def projected(trees: SkeletalTrees, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-    """Random y, z (N, M), zero beyond each symbol's states."""
-    used = np.arange(STATES.max()) < STATES[trees.symbol][:, None]
-    return tuple(rng.normal(size=used.shape) * used for _ in range(2))
-
-
-def by_loops(trees: SkeletalTrees, y: np.ndarray, z: np.ndarray) -> dict[str, Any]:
-    """Every sum of the table in `moments`, node by node."""
-    rules, m = trees.rules, int(STATES.max())
-    sums: dict[str, Any] = {
-        "n_trees": len(trees.root),
-        "count": np.zeros(3),
-        "root": np.zeros((3, m)),
-        "outer": np.zeros((3, m)),
-        "inner": np.zeros((3, m)),
-        "leaf": np.zeros((len(rules.leaf), m)),
-        "leaf_count": np.zeros(len(rules.leaf)),
-        "unary": np.zeros((len(rules.unary), m + 1, m + 1)),
-        "binary": [np.zeros(STATES[rule] + 1) for rule in rules.binary],
-    }
-    for node in range(trees.n_nodes):
-        a, left, right, r = (int(column[node]) for column in (trees.symbol, trees.left, trees.right, trees.rule))
-        sums["count"][a] += 1
-        sums["outer"][a] += z[node]
-        sums["inner"][a] += y[node]
-        if node in trees.root:
-            sums["root"][a] += y[node]
-        if left < 0:
-            sums["leaf"][r] += z[node]
-            sums["leaf_count"][r] += 1
-        elif right < 0:
-            sums["unary"][r] += np.outer([*z[node], 1.0], [*y[left], 1.0])
-        else:
-            b, c = trees.symbol[left], trees.symbol[right]
-            z1, y2, y3 = ([*row[: STATES[s]], 1.0] for row, s in ((z[node], a), (y[left], b), (y[right], c)))
-            sums["binary"][r] += np.einsum("a,b,c->abc", z1, y2, y3)
-    return sums
-
-
-def check(moments: Moments, expected: dict[str, Any]) -> None:
-    for name, value in expected.items():
-        found = getattr(moments, name)
-        if name == "binary":
-            assert len(found) == len(value)
-            for tensor, full in zip(found, value, strict=True):
-                assert tensor.multiplied_out() == pytest.approx(full, rel=1e-9, abs=1e-9)
-                assert (tensor.dense is None) != (tensor.n_terms == 0)  # compact
-        else:
-            assert found == pytest.approx(value, rel=1e-9, abs=1e-9), name
+def moments_of(trees: SkeletalTrees, seed: int, rules: Rules | None = None) -> tuple[Moments, Moments]:
+    """The moments of random projections, and the same by loops."""
+    rules = rules or trees.rules
+    y, z = random_projections(trees, STATES, np.random.default_rng(seed))
+    found = Moments.of_trees(trees, rules, np.array(STATES), y, z)
+    return found, moments_by_loops(trees, rules, STATES, y, z)
 
 
 @given(treebanks, seeds)
 def test_moments_are_sums_over_nodes(trees: list[tuple], seed: int) -> None:
     skeletal = columns(trees)
-    y, z = projected(skeletal, np.random.default_rng(seed))
-    check(Moments.of(skeletal, skeletal.rules, STATES, y, z), by_loops(skeletal, y, z))
+    found, wanted = moments_of(skeletal, seed)
+    same_moments(found, wanted, **CLOSE)
+    assert found.n_trees == len(trees)
+    assert found.count.tolist() == np.bincount(skeletal.symbol, minlength=3).tolist()
+    for tensor in found.binary:
+        assert tensor.n_terms == tensor.compact().n_terms
 
 
 @given(treebanks, seeds, st.data())
 def test_moments_of_shards_add_up_to_those_of_the_whole(trees: list[tuple], seed: int, data: st.DataObject) -> None:
     skeletal = columns(trees)
-    y, z = projected(skeletal, np.random.default_rng(seed))
+    y, z = random_projections(skeletal, STATES, np.random.default_rng(seed))
     cuts = sorted({0, len(trees), *data.draw(st.lists(st.integers(0, len(trees)), max_size=3))})
     total: Moments | None = None
     for first, end in itertools.pairwise(cuts):
-        shard = columns(trees[first:end])
         at = slice(int(skeletal.root[first - 1]) + 1 if first else 0, int(skeletal.root[end - 1]) + 1)
-        part = Moments.of(shard, skeletal.rules, STATES, y[at], z[at])
+        part = Moments.of_trees(columns(trees[first:end]), skeletal.rules, np.array(STATES), y[at], z[at])
         total = part if total is None else total + part
     assert total is not None
-    check(total, by_loops(skeletal, y, z))
+    same_moments(total, moments_by_loops(skeletal, skeletal.rules, STATES, y, z), **CLOSE)
 
 
 def test_adding_leaves_the_shards_as_they_are() -> None:
-    skeletal = columns([(0, (1, 0), (2, 1))] * 3)
-    y, z = projected(skeletal, np.random.default_rng(0))
-    moments = Moments.of(skeletal, skeletal.rules, STATES, y, z)
-    before = by_loops(skeletal, y, z)
-    _ = moments + moments
-    check(moments, before)
+    found, wanted = moments_of(columns([(0, (1, 0), (2, 1))] * 3), 0)
+    _ = found + found
+    same_moments(found, wanted, **CLOSE)
 
 
 @given(treebanks, seeds)
 def test_leaf_moments_are_the_part_that_concerns_terminals(trees: list[tuple], seed: int) -> None:
     skeletal = columns(trees)
-    y, z = projected(skeletal, np.random.default_rng(seed))
-    moments = Moments.of(skeletal, skeletal.rules, STATES, y, z)
+    moments, _ = moments_of(skeletal, seed)
     leaves = moments.leaves()
     assert leaves.rules.tolist() == skeletal.rules.leaf.tolist()
-    assert leaves.count.sum() == skeletal.is_leaf.sum()
+    assert leaves.count.tolist() == np.bincount(skeletal.rule[skeletal.is_leaf]).tolist()
     assert leaves.symbol_count.tolist() == np.bincount(skeletal.symbol, minlength=3).tolist()
-    assert leaves.symbol_total == pytest.approx(moments.outer)
-    assert leaves.total == pytest.approx(moments.leaf)
+    np.testing.assert_array_equal(leaves.total, moments.leaf[:, :-1])
+    np.testing.assert_array_equal(leaves.symbol_total, moments.outside[:, :-1])
 
 
 @pytest.mark.parametrize(
@@ -123,19 +89,109 @@ def test_leaf_moments_are_the_part_that_concerns_terminals(trees: list[tuple], s
     ],
 )
 def test_rules_that_the_table_lacks_are_no_part_of_other_rules(known: tuple, unknown: tuple) -> None:
-    skeletal = columns([known, unknown])
-    ones = np.ones((skeletal.n_nodes, 3))
-    rules = columns([known]).rules
-    moments = Moments.of(skeletal, rules, STATES, ones, ones)
-    rule = skeletal.rule_in(rules)
-    seen = [
-        [np.count_nonzero(kind & (rule == r)) for r in range(len(table))]
-        for kind, table in (
-            (skeletal.is_leaf, rules.leaf),
-            (skeletal.is_unary, rules.unary),
-            (skeletal.is_binary, rules.binary),
-        )
+    same_moments(*moments_of(columns([known, unknown]), 0, columns([known]).rules), **CLOSE)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Linear maps of projections
+
+
+@given(treebanks, seeds, st.tuples(*[st.integers(1, 4)] * 3))
+def test_moments_of_mapped_projections_are_mapped_moments(
+    trees: list[tuple], seed: int, onto: tuple[int, int, int]
+) -> None:
+    skeletal = columns(trees)
+    rng = np.random.default_rng(seed)
+    y, z = random_projections(skeletal, STATES, rng)
+    inside = [rng.normal(size=(k, m)) for k, m in zip(onto, STATES, strict=True)]
+    outside = [rng.normal(size=(k, m)) for k, m in zip(onto, STATES, strict=True)]
+    mapped = np.zeros((2, skeletal.n_nodes, max(onto)))
+    for node, a in enumerate(skeletal.symbol.tolist()):
+        mapped[0, node, : onto[a]] = inside[a] @ y[node, : STATES[a]]
+        mapped[1, node, : onto[a]] = outside[a] @ z[node, : STATES[a]]
+    before = Moments.of_trees(skeletal, skeletal.rules, np.array(STATES), y, z)
+    found = before.transformed(np.array(onto), inside, outside)
+    same_moments(found, moments_by_loops(skeletal, skeletal.rules, onto, *mapped), rtol=1e-8, atol=1e-8)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Moments of counts
+
+
+def states_of(trees: SkeletalTrees) -> np.ndarray:
+    """The number of states (S,) of the symbols up to the last that occurs."""
+    return np.array(STATES)[: trees.symbol.max() + 1]
+
+
+def random_counts(trees: SkeletalTrees, rng: np.random.Generator) -> RuleTable:
+    """Every node has a state with 1/3 and another one with 2/3."""
+    states = states_of(trees)
+    total: RuleTable | None = None
+    for weight in (1 / 3, 2 / 3):
+        counts = state_counts(trees, trees.rules, states, rng.integers(states[trees.symbol]))
+        part = replace(counts, root=weight * counts.root).scaled(np.full(counts.root.shape, weight))
+        total = part if total is None else total + part
+    assert total is not None
+    return total
+
+
+@given(treebanks, seeds)
+def test_moments_of_counts_are_sums_of_posteriors(trees: list[tuple], seed: int) -> None:
+    """y: the posterior of a node's states; z: the posterior times n(a) / n(a, h).  Written out entry by entry."""
+    skeletal = columns(trees)
+    counts = random_counts(skeletal, np.random.default_rng(seed))
+    found = moments_from_counts(counts, TreebankCounts.of_trees(skeletal))
+    n = np.bincount(skeletal.symbol).astype(float)
+    of_state = counts.sums()
+    scale = np.divide(n[:, None], of_state, out=np.zeros_like(of_state), where=of_state > 0)
+    before = numbers_of(counts)
+    for (kind, rule), array in numbers_of(found).items():
+        expected = before[kind, rule]
+        for axis in range(expected.ndim):
+            expected = np.concatenate([expected, expected.sum(axis=axis, keepdims=True)], axis=axis)
+        if kind != "root":
+            factors = scale[rule[0], : len(expected) - 1]
+            expected[:-1] *= factors.reshape(-1, *([1] * (expected.ndim - 1)))
+        np.testing.assert_allclose(array, expected, **CLOSE)
+    np.testing.assert_allclose(found.inside[:, :-1], of_state, **CLOSE)
+    np.testing.assert_allclose(found.outside[:, :-1], of_state * scale, **CLOSE)
+    np.testing.assert_allclose(found.count, n)
+    assert found.n_trees == len(trees)
+
+
+@given(treebanks, seeds)
+def test_counts_of_known_states_have_the_moments_of_indicators(trees: list[tuple], seed: int) -> None:
+    """As if y were the indicator of a node's state, and z that over the share of the state."""
+    skeletal = columns(trees)
+    states = states_of(skeletal)
+    state = np.random.default_rng(seed).integers(states[skeletal.symbol])
+    y = np.eye(3)[state][:, : states.max()]
+    symbols = np.bincount(skeletal.symbol)
+    both = np.array(
+        [((skeletal.symbol == a) & (state == h)).sum() for a, h in zip(skeletal.symbol, state, strict=True)]
+    )
+    z = y * (symbols[skeletal.symbol] / both)[:, None]
+    observed = TreebankCounts.of_trees(skeletal)
+    found = moments_from_counts(state_counts(skeletal, skeletal.rules, states, state), observed)
+    same_moments(found, moments_by_loops(skeletal, skeletal.rules, states.tolist(), y, z), **CLOSE)
+
+
+def test_moments_of_counts_in_factors_stay_in_factors() -> None:
+    """Whose second and third factors sum to one."""
+    trees = columns([(0, (0, 0), (0, 1))] * 8)
+    rng = np.random.default_rng(0)
+    first = rng.exponential(size=(2, 8))
+    second, third = rng.dirichlet(np.ones(8), size=(2, 2))
+    factors = Tensor(8 * first / first.sum(), second, third)
+    leaf = rng.exponential(size=(2, 8))
+    leaf *= 8 / leaf.sum(axis=1, keepdims=True)
+    rows = (np.full((1, 8), 1.0), leaf, np.empty((0, 8, 8)))
+    observed = TreebankCounts.of_trees(trees)
+    tables = [
+        RuleTable(trees.rules, np.array([8]), *rows, Tensors.of([tensor]))
+        for tensor in (factors, Tensor.of_dense(factors.multiplied_out()))
     ]
-    assert moments.leaf_count.tolist() == moments.leaf[:, 0].tolist() == seen[0]
-    assert moments.unary[:, -1, -1].tolist() == moments.unary[:, 0, 0].tolist() == seen[1]
-    assert [tensor.multiplied_out()[-1, -1, -1] for tensor in moments.binary] == seen[2]
+    in_factors, dense = (moments_from_counts(table, observed) for table in tables)
+    assert in_factors.binary[0].n_terms == 2
+    assert dense.binary[0].n_terms == 0
+    same_numbers(numbers_of(in_factors), numbers_of(dense), **CLOSE)

@@ -1,7 +1,12 @@
-"""Truncated decompositions against numpy's full one, and the identities of the projected views."""
+"""Truncated decompositions against numpy's full one, and projections against the formulas on dense matrices."""
 
 from __future__ import annotations
 
+import logging
+import math
+import tracemalloc
+from collections import Counter
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -11,31 +16,34 @@ from hypothesis import strategies as st
 from scipy import sparse
 from scipy.sparse.linalg import ArpackError, ArpackNoConvergence
 
-from spectral_latent.estimation import FeatureColumns, project, projections, states_for, truncated_svd
+from spectral_latent.estimation import (
+    EstimatorOptions,
+    FeatureColumns,
+    Progress,
+    Projection,
+    Shard,
+    _projections,
+    states_for,
+    truncated_svd,
+)
+from spectral_latent.estimation._projections import SymbolEvidence, _one_hot
+from spectral_latent.trees import SkeletalTrees
+from tests.oracles import columns
 
 seeds = st.integers(0, 2**32 - 1)
+matrices = st.integers(1, 4).flatmap(
+    lambda width: st.lists(st.tuples(*[st.integers(-3, 4)] * width), min_size=1, max_size=30)
+)
+Triplets = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 
-def latent_views(
-    seed: int, n: int, sizes: tuple[int, int], states: int = 6, templates: int = 2
-) -> tuple[sparse.csr_array, sparse.csr_array]:
-    """One-hot views of n nodes that depend on each other through hidden states."""
-    rng = np.random.default_rng(seed)
-    hidden = rng.integers(states, size=n)
-    columns = []
-    for size in sizes:
-        weights = rng.dirichlet(np.full(size, 0.1), size=(templates, states)).cumsum(axis=2)
-        draws = rng.random((n, templates, 1))
-        columns.append((draws > weights[:, hidden].transpose(1, 0, 2)[:, :, :-1]).sum(axis=2))
-    return FeatureColumns.one_hot(columns[0], 1.0), FeatureColumns.one_hot(columns[1], 1.0)
+# ---------------------------------------------------------------------------------------------------------------------
+# Decompositions
 
 
-def covariance(inner: sparse.csr_array, outer: sparse.csr_array) -> np.ndarray:
-    return inner.toarray().T @ outer.toarray() / inner.shape[0]
-
-
-def check_triplets(omega: np.ndarray, u: np.ndarray, sigma: np.ndarray, v: np.ndarray, tolerance: float) -> None:
+def check_triplets(omega: np.ndarray, triplets: Triplets, tolerance: float) -> None:
     """Orthonormal columns, Ω V = U σ, Ωᵀ U = V σ, and σ those of numpy."""
+    u, sigma, v = triplets
     k = len(sigma)
     expected = np.linalg.svd(omega, compute_uv=False)
     scale = expected[0]
@@ -50,123 +58,320 @@ def check_triplets(omega: np.ndarray, u: np.ndarray, sigma: np.ndarray, v: np.nd
         assert np.abs(found - wanted).max() <= tolerance * size
 
 
+def latent_columns(seed: int, n: int, size: int, templates: int = 2, states: int = 6) -> FeatureColumns:
+    """Templates of n nodes whose inside and outside values depend on each other through hidden states."""
+    rng = np.random.default_rng(seed)
+    hidden = rng.integers(states, size=n)
+    sides = []
+    for _ in range(2):
+        weights = rng.dirichlet(np.full(size, 0.1), size=(templates, states)).cumsum(axis=2)
+        draws = rng.random((n, templates, 1))
+        sides.append((draws > weights[:, hidden].transpose(1, 0, 2)[:, :, :-1]).sum(axis=2))
+    return FeatureColumns(*sides)
+
+
+def covariance(features: FeatureColumns, scaling: float | None) -> np.ndarray:
+    """Ω̂ of nodes of one symbol."""
+    inside, outside = (by_definition(side, scaling) for side in (features.inside, features.outside))
+    return inside.T @ outside / len(inside)
+
+
+def by_definition(rows: np.ndarray, scaling: float | None) -> np.ndarray:
+    """The scaled indicators of slide 23, (n, d): √(n / (count + κ)) where a feature fires."""
+    n = len(rows)
+    tables = []
+    for column in rows.T:
+        values, count = np.unique(column, return_counts=True)
+        scale = np.ones(len(values)) if scaling is None else np.sqrt(n / (count + scaling))
+        tables.append((column[:, None] == values) * scale)
+    return np.concatenate(tables, axis=1)
+
+
 @given(seeds, st.integers(5, 60), st.integers(1, 12))
 def test_small_decompositions_are_those_of_numpy(seed: int, n: int, rank: int) -> None:
-    inner, outer = latent_views(seed, n, (7, 9))
-    u, sigma, v = truncated_svd(inner, outer, rank)
-    assert len(sigma) == min(rank, inner.shape[1], outer.shape[1])
-    check_triplets(covariance(inner, outer), u, sigma, v, 1e-10)
+    omega = covariance(latent_columns(seed, n, 7), 1.0)
+    triplets = truncated_svd(sparse.csr_array(omega), rank)
+    assert len(triplets[1]) == min(rank, *omega.shape)
+    check_triplets(omega, triplets, 1e-10)
+
+
+@cache
+def large() -> sparse.csr_array:
+    """A matrix that ARPACK decomposes."""
+    omega = covariance(latent_columns(1, 2500, 250), 1.0)
+    assert min(omega.shape) > 400
+    return sparse.csr_array(omega)
 
 
 @pytest.fixture(scope="module")
-def large() -> tuple[sparse.csr_array, sparse.csr_array]:
-    inner, outer = latent_views(1, 2500, (250, 250))
-    assert min(inner.shape[1], outer.shape[1]) > 400  # above it ARPACK is used
-    return inner, outer
+def decomposed() -> Triplets:
+    u, sigma, vt = np.linalg.svd(large().toarray(), full_matrices=False)
+    return u, sigma, vt.T
 
 
-@pytest.fixture(scope="module")
-def decomposed(large: tuple[sparse.csr_array, sparse.csr_array]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    return tuple(np.linalg.svd(covariance(*large), full_matrices=False))
+def same_space(found: Triplets, full: Triplets) -> None:
+    """The projectors on the leading singular vectors are equal, as they must be where there is a gap."""
+    rank = len(found[1])
+    sigma = full[1]
+    assert sigma[rank - 1] - sigma[rank] > 1e-3 * sigma[0]
+    for ours, theirs in ((found[0], full[0]), (found[2], full[2])):
+        assert np.abs(ours @ ours.T - theirs[:, :rank] @ theirs[:, :rank].T).max() <= 1e-8
+
+
+def never(*_: Any, **__: Any) -> Any:
+    raise AssertionError("not called")
 
 
 @pytest.mark.parametrize("rank", [1, 6, 16])
 def test_large_decompositions_are_those_of_numpy(
-    rank: int,
-    large: tuple[sparse.csr_array, sparse.csr_array],
-    decomposed: tuple[np.ndarray, np.ndarray, np.ndarray],
-    monkeypatch: pytest.MonkeyPatch,
+    rank: int, decomposed: Triplets, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(np.linalg, "svd", _never)  # it is not the dense way that is tested
-    u, sigma, v = truncated_svd(*large, rank)
-    monkeypatch.undo()
-    omega = covariance(*large)
-    check_triplets(omega, u, sigma, v, 1e-9)
-    full_u, full_sigma, full_vt = decomposed
-    gap = full_sigma[rank - 1] - full_sigma[rank]
-    assert gap > 1e-3 * full_sigma[0]
-    for found, expected in ((u, full_u), (v, full_vt.T)):  # the same subspaces: equal projectors
-        assert np.abs(found @ found.T - expected[:, :rank] @ expected[:, :rank].T).max() <= 1e-8
-
-
-def _never(*_: Any, **__: Any) -> Any:
-    raise AssertionError("not called")
+    monkeypatch.setattr(_projections, "_dense_svd", never)
+    found = truncated_svd(large(), rank)
+    check_triplets(large().toarray(), found, 1e-9)
+    same_space(found, decomposed)
 
 
 @pytest.mark.parametrize("error", [ArpackError(3), ArpackNoConvergence("no convergence", np.empty(0), np.empty(0))])
-def test_where_arpack_fails_the_decomposition_is_dense(
-    error: Exception, large: tuple[sparse.csr_array, sparse.csr_array], monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("transposed", [False, True])
+def test_where_arpack_gives_up_propack_goes_on(
+    error: Exception,
+    transposed: bool,
+    decomposed: Triplets,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
-    def failing(*_: Any, **__: Any) -> Any:
-        raise error
+    svds = _projections.svds
 
-    monkeypatch.setattr(projections, "svds", failing)
-    u, sigma, v = truncated_svd(*large, 6)
-    check_triplets(covariance(*large), u, sigma, v, 1e-10)
+    def failing(*arguments: Any, solver: str, **options: Any) -> Any:
+        if solver == "arpack":
+            raise error
+        return svds(*arguments, solver=solver, **options)
+
+    monkeypatch.setattr(_projections, "svds", failing)
+    matrix = large().T.tocsr() if transposed else large()
+    first, second = (truncated_svd(matrix, 6) for _ in range(2))
+    check_triplets(matrix.toarray(), first, 1e-8)
+    same_space(first, decomposed[::-1] if transposed else decomposed)
+    for ours, theirs in zip(first, second, strict=True):
+        assert ours.tobytes() == theirs.tobytes()
+    assert [record.levelno for record in caplog.records] == [logging.WARNING] * 2
+    assert "ARPACK gives up on a matrix of" in caplog.text
 
 
-def test_equal_input_gives_equal_bits_whatever_came_before(large: tuple[sparse.csr_array, sparse.csr_array]) -> None:
+def long_matrix(seed: int) -> sparse.csr_array:
+    """60 by 100,000 numbers, of which some 6,000 are not zero, in columns that few share."""
+    rng = np.random.default_rng(seed)
+    row, column = rng.integers(60, size=6000), rng.integers(100_000, size=6000)
+    entries = rng.normal(size=6000) * 0.8 ** (column % 20)
+    return sparse.coo_array((entries, (row, column)), shape=(60, 100_000)).tocsr()
+
+
+@pytest.mark.parametrize("transposed", [False, True])
+def test_short_and_long_matrices_are_decomposed_as_numpy_does_without_their_empty_columns(transposed: bool) -> None:
+    matrix = long_matrix(0)
+    used = np.unique(matrix.indices)
+    u, sigma, v = truncated_svd(matrix.T.tocsr() if transposed else matrix, 8)
+    if transposed:
+        u, v = v, u
+    assert (u.shape, v.shape) == ((60, 8), (100_000, 8))
+    check_triplets(matrix[:, used].toarray(), (u, sigma, v[used]), 1e-10)
+    assert not np.delete(v, used, axis=0).any()
+
+
+def test_the_memory_of_a_decomposition_does_not_grow_with_the_size_of_the_matrix_made_dense() -> None:
+    matrix = long_matrix(1)
+    dense = 8 * math.prod(matrix.shape)
+    truncated_svd(matrix, 4)  # what is loaded once
+    tracemalloc.start()
+    try:
+        truncated_svd(matrix, 4)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < 0.4 * dense
+
+
+def test_equal_input_gives_equal_bits_whatever_came_before() -> None:
     np.random.seed(1)  # noqa: NPY002 - a result must not depend on the global state
-    first = project(*large, 16, 0.01)
-    project(*latent_views(2, 1000, (450, 450)), 5, 0.01)
+    first = truncated_svd(large(), 16)
+    truncated_svd(sparse.csr_array(covariance(latent_columns(2, 1000, 450), 1.0)), 5)
     np.random.seed(2)  # noqa: NPY002
-    again = project(*large, 16, 0.01)
+    again = truncated_svd(large(), 16)
     for one, two in zip(first, again, strict=True):
         assert one.tobytes() == two.tobytes()
-
-
-def test_the_seed_changes_bits_and_nothing_else(large: tuple[sparse.csr_array, sparse.csr_array]) -> None:
-    first, second = (project(*large, 6, 0.01, seed) for seed in (0, 1))
-    assert second.sigma == pytest.approx(first.sigma, rel=1e-10)
-    assert second.y == pytest.approx(first.y, abs=1e-7)
-    assert second.z == pytest.approx(first.z, abs=1e-6)
 
 
 @pytest.mark.parametrize("n", [300, 450])
 def test_equal_singular_values_do_no_harm(n: int) -> None:
     """Ω = identity / n: every vector is a singular vector, and ARPACK's first Krylov space is exhausted at once."""
-    eye = sparse.csr_array(sparse.eye_array(n))
-    u, sigma, v = truncated_svd(eye, eye, 8)
-    check_triplets(np.eye(n) / n, u, sigma, v, 1e-10)
+    check_triplets(np.eye(n) / n, truncated_svd(sparse.csr_array(sparse.eye_array(n) / n), 8), 1e-10)
 
 
-@given(seeds, st.integers(20, 300), st.integers(1, 8))
-def test_projected_views_have_the_identity_for_their_covariance(seed: int, n: int, states: int) -> None:
-    inner, outer = latent_views(seed, n, (6, 8))
-    y, z, sigma = project(inner, outer, states, 0.01)
+# ---------------------------------------------------------------------------------------------------------------------
+# Features
+
+
+@given(matrices, st.none() | st.floats(0, 10))
+def test_scaled_indicators_are_those_of_slide_23(rows: list[tuple[int, ...]], scaling: float | None) -> None:
+    table = np.array(rows)
+    evidence = SymbolEvidence.of(FeatureColumns(table, table[:, :1]), np.arange(len(rows)))
+    scale, _ = evidence.scales(scaling)
+    found = _one_hot(table, evidence.inside).toarray() * scale
+    np.testing.assert_allclose(found, by_definition(table, scaling))
+    features = [(k, value) for k, column in enumerate(table.T) for value in np.unique(column).tolist()]
+    count = Counter((k, value) for row in rows for k, value in enumerate(row))
+    assert evidence.inside_count.tolist() == [count[feature] for feature in features]
+
+
+@given(matrices, st.integers(0, 30))
+def test_evidence_of_shards_adds_up(rows: list[tuple[int, ...]], cut: int) -> None:
+    table = np.array(rows)
+    features = FeatureColumns(table, table[:, ::-1])
+    cut = min(cut, len(rows) - 1)
+    parts = [SymbolEvidence.of(features, nodes) for nodes in np.split(np.arange(len(rows)), [cut])]
+    added, whole = parts[0] + parts[1], SymbolEvidence.of(features, np.arange(len(rows)))
+    assert added.n == whole.n == len(rows)
+    for ours, theirs in zip(added.inside + added.outside, whole.inside + whole.outside, strict=True):
+        np.testing.assert_array_equal(ours.values, theirs.values)
+        np.testing.assert_array_equal(ours.nodes, theirs.nodes)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Projections
+
+
+def leaves(n: int) -> SkeletalTrees:
+    """Trees of one leaf each, all of symbol 0."""
+    return columns([(0, 0)] * n)
+
+
+def projected(features: FeatureColumns, options: EstimatorOptions, shards: int = 1) -> tuple[np.ndarray, ...]:
+    """y, z and σ of nodes of one symbol."""
+    several = [
+        Shard.of(leaves(len(nodes)), FeatureColumns(features.inside[nodes], features.outside[nodes]))
+        for nodes in np.array_split(np.arange(len(features.inside)), shards)
+    ]
+    projection = Projection.learn(several, options)
+    rows = [projection.project(shard) for shard in several]
+    y, z = (np.concatenate([getattr(part, name) for part in rows]) for name in "yz")
+    return y, z, projection.maps[0].sigma
+
+
+@given(seeds, st.integers(110, 300), st.integers(1, 8), st.sampled_from([None, 1.0]), st.integers(1, 3))
+def test_projections_have_the_identity_for_their_covariance(
+    seed: int, n: int, states: int, scaling: float | None, shards: int
+) -> None:
+    options = EstimatorOptions(states=states, scaling=scaling, cutoff=0.01)
+    y, z, sigma = projected(latent_columns(seed, n, 7), options, shards)
     m = len(sigma)
     assert 1 <= m <= states
     assert y.shape == z.shape == (n, m)
     assert z.T @ y / n == pytest.approx(np.eye(m), abs=1e-9)
-    assert (sigma > 0.01 * sigma[0]).sum() == m or m == 1
+    assert (sigma > 0.01 * sigma[0]).all()
+
+
+@pytest.mark.parametrize("scaling", [None, 1.0, 5.0])
+@pytest.mark.parametrize("shards", [1, 2, 7])
+def test_projections_are_those_of_the_dense_formulas(scaling: float | None, shards: int) -> None:
+    """y zᵀ = φ U σ⁻¹ Vᵀ ψᵀ, whatever the signs of singular vectors."""
+    features = latent_columns(3, 600, 12)
+    y, z, sigma = projected(features, EstimatorOptions(states=5, scaling=scaling), shards)
+    u, expected, vt = np.linalg.svd(covariance(features, scaling))
+    inside, outside = (by_definition(side, scaling) for side in (features.inside, features.outside))
+    assert len(sigma) == 5
+    assert expected[4] - expected[5] > 1e-3 * expected[0]
+    assert sigma == pytest.approx(expected[:5])
+    wanted = inside @ u[:, :5] / expected[:5] @ vt[:5] @ outside.T
+    np.testing.assert_allclose(y @ z.T, wanted, rtol=1e-8, atol=1e-8)
+
+
+@pytest.mark.parametrize("size", [12, 250])
+def test_the_sign_of_a_projection_is_settled(size: int) -> None:
+    """By dense and by iterative decompositions alike."""
+    features = latent_columns(1, 2500, size)
+    y, _, _ = projected(features, EstimatorOptions(states=8))
+    u = np.linalg.lstsq(by_definition(features.inside, 1.0), y, rcond=None)[0]  # y = φ U
+    assert u.shape[1] == 8
+    assert (u.sum(axis=0) >= -1e-8).all()
+
+
+def test_the_seed_changes_bits_and_nothing_else() -> None:
+    features = latent_columns(1, 2500, 250)
+    first, second = (projected(features, EstimatorOptions(states=6, seed=seed)) for seed in (0, 1))
+    for ours, theirs in zip(first, second, strict=True):
+        np.testing.assert_allclose(ours, theirs, rtol=1e-6, atol=1e-6)
 
 
 @pytest.mark.parametrize("true_states", [1, 3, 5])
-@pytest.mark.parametrize("width", [40, 600])
-def test_directions_that_the_data_lack_are_dropped(true_states: int, width: int) -> None:
-    """Views that are exact functions of `true_states` states: Ω has that rank, whatever is asked for."""
+@pytest.mark.parametrize("templates", [1, 150])
+def test_directions_that_the_data_lack_are_dropped(true_states: int, templates: int) -> None:
+    """Templates that are exact functions of `true_states` states: Ω has that rank, whatever is asked for."""
     rng = np.random.default_rng(0)
     hidden = np.arange(2000) % true_states
-    inner, outer = (sparse.csr_array(rng.random((true_states, width))[hidden]) for _ in range(2))
-    y, z, sigma = project(inner, outer, 16, 1e-6)
+    maps = np.array([rng.permutation(true_states) for _ in range(2 * templates)])
+    rows = maps[:, hidden].T
+    y, z, sigma = projected(
+        FeatureColumns(rows[:, :templates], rows[:, templates:]), EstimatorOptions(states=16, cutoff=1e-6)
+    )
     assert len(sigma) == true_states
     assert z.T @ y / 2000 == pytest.approx(np.eye(true_states), abs=1e-8)
     assert max(np.abs(y).max(), np.abs(z).max()) < 1e4
 
 
 def test_views_of_one_value_have_one_state() -> None:
-    same = FeatureColumns.one_hot(np.zeros((50, 3), dtype=int), 1.0)
-    y, z, sigma = project(same, same, 16, 0.01)
+    same = np.zeros((150, 3), dtype=np.int64)
+    y, z, sigma = projected(FeatureColumns(same, same), EstimatorOptions())
     assert len(sigma) == 1
-    assert y * z == pytest.approx(np.ones((50, 1)))
+    assert y * z == pytest.approx(np.ones((150, 1)))
 
 
-def test_the_sign_of_a_projection_is_settled(large: tuple[sparse.csr_array, sparse.csr_array]) -> None:
-    inner, _ = large
-    y, _, sigma = project(*large, 8, 0.01)
-    u = np.linalg.lstsq(inner.toarray(), y, rcond=None)[0]  # y = φ U
-    assert len(sigma) == 8
-    assert (u.sum(axis=0) >= -1e-9).all()
+@given(seeds)
+def test_features_that_were_not_seen_in_training_are_absent(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    features = latent_columns(seed, 200, 6)
+    projection = Projection.learn([Shard.of(leaves(200), features)], EstimatorOptions(states=3))
+    unseen = rng.random((2, 200, 2)) < 0.3
+    new = FeatureColumns(
+        np.where(unseen[0], rng.choice([-9, 77]), features.inside),
+        np.where(unseen[1], rng.choice([-9, 77]), features.outside),
+    )
+    found = projection.project(Shard.of(leaves(200), new))
+    maps = projection.maps[0]
+    for rows, side, gone, matrix in (
+        (found.y, features.inside, unseen[0], maps.to_y),
+        (found.z, features.outside, unseen[1], maps.to_z),
+    ):
+        sizes = [len(np.unique(column)) for column in side.T]
+        present = np.repeat(~gone, sizes, axis=1)
+        np.testing.assert_allclose(rows, by_definition(side, None) * present @ matrix, atol=1e-9)
+    nothing = projection.project(Shard.of(leaves(1), FeatureColumns(np.full((1, 2), 99), np.full((1, 2), 99))))
+    assert not nothing.y.any() and not nothing.z.any()
+
+
+def test_symbols_are_projected_each_by_its_own_maps() -> None:
+    rng = np.random.default_rng(0)
+    trees = columns([(0, (1, int(x)), (1, int(x) // 2)) for x in rng.integers(4, size=300)])
+    columns_of = FeatureColumns(rng.integers(3, size=(900, 2)), rng.integers(3, size=(900, 2)))
+    whole = Projection.learn([Shard.of(trees, columns_of)], EstimatorOptions(states=4))
+    found = whole.project(Shard.of(trees, columns_of))
+    for a in range(2):
+        nodes = np.flatnonzero(trees.symbol == a)
+        own = FeatureColumns(columns_of.inside[nodes], columns_of.outside[nodes])
+        y, z, sigma = projected(own, EstimatorOptions(states=4))
+        m = int(whole.states[a])
+        assert m == len(sigma)
+        np.testing.assert_allclose(found.y[nodes, :m], y, atol=1e-9)
+        np.testing.assert_allclose(found.z[nodes, :m], z, atol=1e-9)
+        assert not found.y[nodes, m:].any() and not found.z[nodes, m:].any()
+
+
+def test_listeners_hear_of_every_pass() -> None:
+    heard: list[Progress] = []
+    Projection.learn([Shard.of(leaves(9), latent_columns(0, 9, 3))], EstimatorOptions(), listener=heard.append)
+    assert [(progress.stage, progress.done, progress.total) for progress in heard] == [
+        ("features", done, 3) for done in (1, 2, 3)
+    ]
 
 
 @given(st.integers(0, 10**6), st.integers(1, 64))

@@ -14,16 +14,15 @@ from hypothesis import strategies as st
 from spectral_latent.estimation import (
     LeafMoments,
     Moments,
-    RuleCounts,
-    Unseen,
-    confidence,
-    normalised,
+    Priors,
+    TreebankCounts,
+    operators_from_moments,
     relative_frequencies,
-    solve,
 )
-from spectral_latent.operators import ObservableOperators, Tensor
-from spectral_latent.trees import SkeletalTrees
-from tests.oracles import columns, kind_and_rule, post_order, random_lpcfg, rules_of, tree_strategy
+from spectral_latent.estimation._smoothing import confidence
+from spectral_latent.operators import ObservableOperators, RuleTable
+from spectral_latent.trees import Rules, SkeletalTrees
+from tests.oracles import columns, kind_and_rule, numbers_of, post_order, random_projections, tree_strategy
 
 STATES = np.array([2, 1, 3])
 treebanks = st.lists(tree_strategy(n_symbols=3, n_terminals=2, max_leaves=8), min_size=1, max_size=10)
@@ -33,10 +32,9 @@ seeds = st.integers(0, 2**32 - 1)
 def estimated(
     skeletal: SkeletalTrees, seed: int, smoothing: float | None
 ) -> tuple[ObservableOperators, np.ndarray, np.ndarray]:
-    rng = np.random.default_rng(seed)
-    used = np.arange(3) < STATES[skeletal.symbol][:, None]
-    y, z = (rng.normal(size=used.shape) * used for _ in range(2))
-    return solve(Moments.of(skeletal, skeletal.rules, STATES, y, z), smoothing), y, z
+    y, z = random_projections(skeletal, STATES.tolist(), np.random.default_rng(seed))
+    moments = Moments.of_trees(skeletal, skeletal.rules, STATES, y, z)
+    return operators_from_moments(moments, smoothing), y, z
 
 
 def mean(*rows: np.ndarray) -> np.ndarray:
@@ -111,39 +109,16 @@ def test_fragments_are_trees_rooted_in_every_symbol_in_proportion_to_its_nodes(
 ) -> None:
     skeletal = columns(trees)
     plain, y, z = estimated(skeletal, seed, None)
-    moments = Moments.of(skeletal, skeletal.rules, STATES, y, z)
+    moments = Moments.of_trees(skeletal, skeletal.rules, STATES, y, z)
     for a in range(3):
         everywhere = y[skeletal.symbol == a].sum(axis=0) / skeletal.n_nodes
         expected = (plain.root[a] * len(trees) + fragments * everywhere) / (len(trees) + fragments)
-        assert solve(moments, unseen=Unseen(fragments=fragments)).root[a] == pytest.approx(expected, abs=1e-12)
-    assert relative_frequencies(skeletal, Unseen(fragments=fragments)).root.sum() == pytest.approx(1.0)
-
-
-@given(treebanks, seeds)
-def test_normalised_operators_are_probabilities_in_the_same_proportions(trees: list[tuple], seed: int) -> None:
-    skeletal = columns(trees)
-    rng = np.random.default_rng(seed)
-    proper = random_lpcfg(rng, STATES.tolist(), rules_of(trees)).operators()
-    factor = rng.uniform(0.1, 10, size=(3, 3))
-    binary = [
-        Tensor.of_dense(tensor.multiplied_out() * factor[a, : STATES[a], None, None])
-        for (a, _, _), tensor in zip(skeletal.rules.binary, proper.binary, strict=True)
-    ]
-    found = normalised(
-        ObservableOperators(
-            skeletal.rules,
-            STATES,
-            proper.root * 7.0,
-            proper.leaf * factor[skeletal.rules.leaf[:, 0]],
-            proper.unary * factor[skeletal.rules.unary[:, 0], :, None],
-            binary,
+        assert operators_from_moments(moments, priors=Priors(fragments=fragments)).root[a] == pytest.approx(
+            expected, abs=1e-12
         )
-    )
-    assert found.probabilities
-    for name in ("root", "leaf", "unary"):
-        assert getattr(found, name) == pytest.approx(getattr(proper, name), abs=1e-12)
-    for ours, theirs in zip(found.binary, proper.binary, strict=True):
-        assert ours.multiplied_out() == pytest.approx(theirs.multiplied_out(), abs=1e-12)
+    assert relative_frequencies(
+        TreebankCounts.of_trees(skeletal), Priors(fragments=fragments)
+    ).root.sum() == pytest.approx(1.0)
 
 
 @given(treebanks, seeds)
@@ -189,7 +164,7 @@ def test_a_rule_without_nodes_weighs_nothing(tree: tuple, c: float | None) -> No
     skeletal = columns([(1, (0, 0), (2, 0)), (1, (0, (2, 0)))])
     rules = columns([tree, *[(1, (0, 0), (2, 0)), (1, (0, (2, 0)))]]).rules
     ones = np.ones((skeletal.n_nodes, 3))
-    operators = solve(Moments.of(skeletal, rules, STATES, ones, ones), c)
+    operators = operators_from_moments(Moments.of_trees(skeletal, rules, STATES, ones, ones), c)
     if len(tree) == 2:
         assert (operators.unary[0] == 0).all()
     else:
@@ -208,7 +183,7 @@ def test_leaf_smoothing_sees_the_leaf_moments_and_may_add_rules() -> None:
         seen.append(moments)
         return np.array([[1, 0], [1, 1], [1, 9]]), np.vstack([moments.total, [[0.5]]])
 
-    operators = relative_frequencies(skeletal, Unseen(smooth))
+    operators = relative_frequencies(TreebankCounts.of_trees(skeletal), Priors(smooth))
     assert len(seen) == 1
     assert seen[0].count.tolist() == [3.0, 1.0]
     assert operators.rules.leaf.tolist() == [[1, 0], [1, 1], [1, 9]]
@@ -225,19 +200,19 @@ def test_unseen_rules_count_with_the_mean_vectors_of_their_symbols(trees: list[t
     size, rules = seen.states, seen.rules
     symbols = np.unique(skeletal.symbol)
     every = {arity: np.array(list(itertools.product(symbols, repeat=arity))) for arity in (2, 3)}
-    extra = RuleCounts(every[2], rng.exponential(size=len(every[2])), every[3], rng.exponential(size=len(every[3])))
-    moments = Moments.of(skeletal, skeletal.rules, size, y, z)
-    found = solve(moments, None, Unseen(rules=extra))
+    unary, binary = (rng.exponential(size=len(every[arity])) for arity in (2, 3))
+    added = Rules(np.empty((0, 2), dtype=np.int64), every[2], every[3])
+    extra = RuleTable.of_counts(added, np.zeros(len(size)), np.zeros(0), unary, binary)
+    moments = Moments.of_trees(skeletal, skeletal.rules, size, y, z)
+    found = operators_from_moments(moments, None, Priors(rules=extra))
     mean_y, mean_z = ({a: rows[skeletal.symbol == a].mean(axis=0) for a in symbols} for rows in (y, z))
     n = {a: (skeletal.symbol == a).sum() for a in symbols}
-    total = {
-        a: n[a] + sum(extra.unary_count[every[2][:, 0] == a]) + sum(extra.binary_count[every[3][:, 0] == a]) for a in n
-    }
+    total = {a: n[a] + sum(unary[every[2][:, 0] == a]) + sum(binary[every[3][:, 0] == a]) for a in n}
     assert found.rules.unary.tolist() == every[2].tolist()
     assert found.rules.binary.tolist() == every[3].tolist()
     for r, (a, b) in enumerate(every[2]):
         own = [matrix * n[a] for rule, matrix in zip(rules.unary.tolist(), seen.unary, strict=True) if rule == [a, b]]
-        wanted = sum(own) + extra.unary_count[r] * np.outer(mean_z[a], mean_y[b])
+        wanted = sum(own) + unary[r] * np.outer(mean_z[a], mean_y[b])
         assert found.unary[r] == pytest.approx(wanted / total[a], abs=1e-9)
     for r, (a, b, c) in enumerate(every[3]):
         own = [
@@ -246,9 +221,7 @@ def test_unseen_rules_count_with_the_mean_vectors_of_their_symbols(trees: list[t
             if rule == [a, b, c]
         ]
         means = np.einsum("i,j,k", mean_z[a][: size[a]], mean_y[b][: size[b]], mean_y[c][: size[c]])
-        assert found.binary[r].multiplied_out() == pytest.approx(
-            (sum(own) + extra.binary_count[r] * means) / total[a], abs=1e-9
-        )
+        assert found.binary[r].multiplied_out() == pytest.approx((sum(own) + binary[r] * means) / total[a], abs=1e-9)
     for r, (a, _) in enumerate(rules.leaf):
         assert found.leaf[r] == pytest.approx(seen.leaf[r] * n[a] / total[a], abs=1e-9)
 
@@ -256,7 +229,7 @@ def test_unseen_rules_count_with_the_mean_vectors_of_their_symbols(trees: list[t
 @given(treebanks)
 def test_relative_frequencies_are_counts_over_counts(trees: list[tuple]) -> None:
     skeletal = columns(trees)
-    operators = relative_frequencies(skeletal)
+    operators = relative_frequencies(TreebankCounts.of_trees(skeletal))
     nodes = [node for tree in trees for node in post_order(tree)]
     rule_count = Counter(kind_and_rule(node) for node in nodes)
     symbol_count = Counter(node[0] for node in nodes)
@@ -274,3 +247,20 @@ def test_relative_frequencies_are_counts_over_counts(trees: list[tuple]) -> None
         mine = [weight for (_, rule), weight in found.items() if rule[0] == a]
         assert sum(mine) == pytest.approx(1.0 if symbol_count[a] else 0.0)
     assert (operators.states == 1).all()
+    assert operators.probabilities
+
+
+@given(treebanks)
+def test_rules_that_were_added_are_counts_of_the_plain_grammar_too(trees: list[tuple]) -> None:
+    """A rule counted once more in the treebank, or in the priors: the same relative frequencies."""
+    counts = TreebankCounts.of_trees(columns(trees))
+    none = np.empty((0, 2), dtype=np.int64)
+    again = Rules(none, counts.rules.unary, counts.rules.binary)
+    ones = (np.zeros(0), np.ones(len(again.unary)), np.ones(len(again.binary)))
+    extra = RuleTable.of_counts(again, np.zeros(counts.n_symbols), *ones)
+    found = numbers_of(relative_frequencies(counts, Priors(rules=extra)))
+    more = {key: n + (key[0] in ("unary", "binary")) for key, n in numbers_of(counts).items()}
+    for (kind, rule), n in more.items():
+        if kind != "root":
+            whole = sum(float(m.sum()) for (other, r), m in more.items() if other != "root" and r[0] == rule[0])
+            assert found[kind, rule].item() == pytest.approx(n.item() / whole)

@@ -185,8 +185,8 @@ def test_minimum_risk_tree_has_the_most_expected_items() -> None:
             sum(float(p[j]) for j, other in enumerate(item_sets) for item in mine & other) for mine in item_sets[:80]
         ]
         operators = model.operators()
-        inner = inside(operators, parsed.forest)
-        mu = marginals(operators, parsed.forest, inner, outside(operators, parsed.forest, inner))
+        inside_vectors = inside(operators, parsed.forest)
+        mu = marginals(operators, parsed.forest, inside_vectors, outside(operators, parsed.forest, inside_vectors))
         every = scores(parsed, mu, model, sentence)
         assert [every[tree] for tree in trees[:80]] == pytest.approx(gain)
         best = best_derivation(parsed.forest, np.abs(mu)[parsed.forest.item])

@@ -9,7 +9,7 @@ import itertools
 import math
 from collections import defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache, reduce
 from typing import NamedTuple
 
@@ -17,7 +17,7 @@ import numpy as np
 
 from spectral_latent.estimation import FeatureColumns, inside_templates, outside_templates
 from spectral_latent.trees import SkeletalTrees
-from tests.oracles import Lpcfg, Rule, Tree, columns, leaves, random_lpcfg, spans
+from tests.oracles import Lpcfg, Rule, Tree, columns, leaves, proper, random_lpcfg, spans
 
 
 class Structure(NamedTuple):
@@ -76,13 +76,9 @@ def random_model(structure: Structure, rng: np.random.Generator) -> Lpcfg:
         for (a, *below), array in model.of(kind).items():
             highest = reduce(np.maximum.outer, (levels[b] for b in below))
             array *= highest < levels[a].reshape(-1, *[1] * highest.ndim)
-    for a, m in enumerate(model.states):
-        mine = [array for kind in structure.rules for rule, array in model.of(kind).items() if rule[0] == a]
-        total = sum(array.reshape(m, -1).sum(axis=1) for array in mine)
-        for array in mine:
-            array /= total.reshape(-1, *[1] * (array.ndim - 1))
-    pi = [vector * (a in structure.roots) for a, vector in enumerate(model.pi)]
-    return replace(model, pi=[vector / np.concatenate(pi).sum() for vector in pi])
+    for a, vector in enumerate(model.pi):
+        vector *= a in structure.roots
+    return proper(model)
 
 
 class FullTree(NamedTuple):

@@ -1,0 +1,195 @@
+"""Counts of rules against counting nodes, and shards in memory and in files."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from spectral_latent.estimation import (
+    Columns,
+    ColumnStore,
+    EstimationError,
+    FeatureColumns,
+    Shard,
+    Treebank,
+    TreebankCounts,
+    inside_templates,
+    outside_templates,
+    parallel_map,
+)
+from spectral_latent.estimation._treebank import StoredColumns
+from tests.oracles import columns, kind_and_rule, numbers_of, post_order, same_numbers, tree_strategy
+
+treebanks = st.lists(tree_strategy(n_symbols=3, n_terminals=3, max_leaves=6), min_size=1, max_size=8)
+
+
+def shard_of(trees: list[tuple]) -> Shard:
+    skeletal = columns(trees)
+    return Shard.of(skeletal, FeatureColumns.of(inside_templates(skeletal), outside_templates(skeletal)))
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Counts
+
+
+@given(treebanks)
+def test_counts_are_those_of_nodes(trees: list[tuple]) -> None:
+    counts = TreebankCounts.of_trees(columns(trees))
+    nodes = [node for tree in trees for node in post_order(tree)]
+    found = {key: int(n.item()) for key, n in numbers_of(counts).items() if n.item()}
+    roots = Counter(("root", (tree[0],)) for tree in trees)
+    assert found == Counter(kind_and_rule(node) for node in nodes) | roots
+    assert counts.symbol.tolist() == [sum(node[0] == a for node in nodes) for a in range(counts.n_symbols)]
+    assert counts.n_trees == len(trees)
+    assert (counts.states == 1).all()
+
+
+@given(treebanks, st.lists(st.integers(0, 8), max_size=3))
+def test_counts_of_shards_add_up_to_those_of_the_whole(trees: list[tuple], at: list[int]) -> None:
+    """Shards may lack symbols and rules, and be empty."""
+    cuts = sorted({0, len(trees), *(min(cut, len(trees)) for cut in at)})
+    shards = [shard_of(trees[first:end]) for first, end in zip(cuts, [*cuts[1:], len(trees)], strict=True)]
+    added = TreebankCounts.of_shards(shards)
+    whole = TreebankCounts.of_trees(columns(trees))
+    assert added.rules.equals(whole.rules)
+    same_numbers(numbers_of(added), numbers_of(whole))
+    np.testing.assert_array_equal(added.symbol, whole.symbol)
+
+
+def test_workers_count_as_this_process_does() -> None:
+    shards = [shard_of([(0, (1, 0), (2, 1))]), shard_of([(1, (3, 0))])]
+    same_numbers(numbers_of(TreebankCounts.of_shards(shards, jobs=2)), numbers_of(TreebankCounts.of_shards(shards)))
+
+
+def test_no_shards_have_no_counts() -> None:
+    counts = TreebankCounts.of_shards([])
+    assert (counts.n_trees, counts.n_symbols, len(counts.binary)) == (0, 0, 0)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Treebanks
+
+
+@pytest.mark.parametrize("shards", [[], [shard_of([])]], ids=["no shards", "an empty shard"])
+def test_treebanks_without_trees_are_refused(shards: list[Shard]) -> None:
+    with pytest.raises(EstimationError, match="no trees to learn from"):
+        Treebank.of(shards)
+
+
+def test_symbols_without_nodes_are_named() -> None:
+    with pytest.raises(EstimationError, match=r"symbols \[1, 2\] occur at no node; number symbols without gaps"):
+        Treebank.of([shard_of([(0, (3, 0), (3, 0))] * 3)])
+
+
+def test_symbols_need_not_occur_in_every_shard() -> None:
+    treebank = Treebank.of([shard_of([(0, (3, 0))]), shard_of([(1, (2, 0))])])
+    assert treebank.counts.symbol.tolist() == [1.0, 1.0, 1.0, 1.0]
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Columns in memory and in files
+
+
+def table(seed: int, size: int = 20) -> dict[str, np.ndarray]:
+    """Arrays of the kinds that shards hold: small and large integers, booleans, numbers, and nothing."""
+    rng = np.random.default_rng(seed)
+    return {
+        "small": rng.integers(-3, 1000, size=size),
+        "large": rng.integers(-(2**62), 2**62, size=(size, 2)),
+        "limits": np.array([-(2**31), 2**31 - 1]),
+        "beyond": np.array([2**31]),
+        "bools": rng.random(size) < 0.5,
+        "floats": rng.normal(size=size),
+        "nothing": np.zeros((0, 3), dtype=np.int64),
+    }
+
+
+def same(found: Columns, wanted: Columns) -> None:
+    assert sorted(found) == sorted(wanted)
+    assert len(found) == len(wanted)
+    for name, column in wanted.items():
+        assert found[name].dtype == column.dtype, name
+        np.testing.assert_array_equal(found[name], column)
+
+
+@pytest.mark.parametrize("memory", [0, 1500, 1 << 28])
+def test_what_is_stored_is_what_was_given(memory: int) -> None:
+    store = ColumnStore(memory=memory)
+    for seed in range(5):
+        store.append(table(seed))
+    assert len(store) == 5
+    for seed, found in enumerate(store):
+        same(found, table(seed))
+    same(store[-1], table(4))
+    for found, seed in zip(store[1:4:2], (1, 3), strict=True):
+        same(found, table(seed))
+
+
+def test_shards_lie_in_files_when_there_are_more_bytes_than_memory_allows() -> None:
+    one = table(0)
+    size = sum(column.nbytes for column in one.values())
+    store = ColumnStore(memory=2 * size)
+    for number in range(2):
+        store.append(table(number))
+        assert not any(isinstance(found, StoredColumns) for found in store)
+    store.append(table(2))
+    assert all(isinstance(found, StoredColumns) for found in store)
+
+
+def paths(store: ColumnStore) -> list[Path]:
+    return [found._path for found in store if isinstance(found, StoredColumns)]
+
+
+def test_small_integers_take_half_the_bytes_in_files() -> None:
+    small, large = ColumnStore(memory=0), ColumnStore(memory=0)
+    small.append({"a": np.arange(100_000)})
+    large.append({"a": np.arange(100_000) << 32})
+    sizes = [path.stat().st_size for path in paths(small) + paths(large)]
+    assert sizes == pytest.approx([400_000, 800_000], rel=0.01)
+
+
+def test_files_are_gone_when_nothing_refers_to_them() -> None:
+    store = ColumnStore(memory=0)
+    for number in range(2):
+        store.append(table(number))
+    found = paths(store)
+    assert len(found) == 2
+    assert all(path.exists() for path in found)
+    shard = Shard(store[1])
+    del store
+    assert all(path.exists() for path in found)  # a shard is still used
+    del shard
+    assert not any(path.parent.exists() for path in found)
+
+
+def sums(columns: Columns) -> dict[str, Any]:
+    """What a worker finds in columns, and how it got them."""
+    return {"sum": float(columns["floats"].sum()), "in file": isinstance(columns, StoredColumns)}
+
+
+def test_workers_read_files_and_leave_them() -> None:
+    store = ColumnStore(memory=0)
+    for number in range(4):
+        store.append(table(number))
+    found = list(parallel_map(sums, store, 2))
+    assert found == [{"sum": float(table(number)["floats"].sum()), "in file": True} for number in range(4)]
+    assert all(path.exists() for path in paths(store))
+
+
+@given(treebanks)
+def test_a_shard_is_its_trees_and_features(trees: list[tuple]) -> None:
+    skeletal = columns(trees)
+    features = FeatureColumns.of(inside_templates(skeletal), outside_templates(skeletal))
+    store = ColumnStore(memory=0)
+    store.append(Shard.of(skeletal, features).columns)
+    for shard in (Shard.of(skeletal, features), Shard(store[0])):
+        for name in ("symbol", "left", "right", "terminal", "root"):
+            np.testing.assert_array_equal(getattr(shard.trees, name), getattr(skeletal, name))
+        np.testing.assert_array_equal(shard.features.inside, features.inside)
+        np.testing.assert_array_equal(shard.features.outside, features.outside)
