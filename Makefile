@@ -3,14 +3,33 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/installed
+LOWEST := $(VENV)/lowest
 
-.PHONY: demo test lint types bench clean
+.PHONY: demo test test-bounds test-lowest lint types bench clean
 
 demo: $(INSTALLED)
 	@$(BIN)/spectral-latent demo
 
 test: $(INSTALLED)
 	$(BIN)/python -m pytest
+
+# Tests that go through every compiled function, with every index checked.  numba keeps compiled code without noting this
+# setting, so that a cache of its own is needed.
+test-bounds: $(INSTALLED)
+	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$(abspath $(VENV))/numba-boundscheck $(BIN)/python -m pytest -m 'not corpus' \
+	  tests/test_boundary.py tests/inference/test_boundary.py tests/estimation/test_simplex.py \
+	  tests/constituency/test_bracketings.py tests/constituency/test_derivations.py tests/sequence/test_forests.py \
+	  tests/dependency/test_forests.py tests/reranking/test_perceptron.py
+
+# The demonstration and a smoke test with the lowest versions that pyproject.toml allows, in an environment of their own.
+test-lowest: $(LOWEST)/installed
+	export PYTHONPATH=.:adapters NUMBA_CACHE_DIR=$(abspath $(LOWEST))/numba && \
+	  $(LOWEST)/bin/python .ci/smoke.py && $(LOWEST)/bin/python -m spectral_latent.cli demo --quiet
+
+$(LOWEST)/installed: pyproject.toml .ci/lowest.py $(INSTALLED)
+	$(BIN)/python -m venv --clear $(LOWEST)
+	$(LOWEST)/bin/python -m pip install --quiet --disable-pip-version-check $$($(BIN)/python .ci/lowest.py)
+	@touch $@
 
 lint: $(INSTALLED)
 	$(BIN)/ruff check

@@ -9,6 +9,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import asdict, dataclass
@@ -26,6 +27,7 @@ from spectral_latent.estimation import (
     hash_columns,
     inside_templates,
     outside_templates,
+    rule_names,
     silent,
 )
 from spectral_latent.inference import ScaledVectors, Weight, inside, outside, sample_trees, total_weight, tree_weights
@@ -65,28 +67,32 @@ _KIND = "tree"
 
 
 def neighbourhoods(trees: SkeletalTrees) -> tuple[dict[str, IntArray], dict[str, IntArray]]:
-    """Inside and outside templates where labels say little: those of `estimation`, and what is observed nearby.
+    """Compute inside and outside templates, each (N,), for trees whose labels say little.
 
-    Inside, the first and last leaf below; outside, the sibling's rule, and the leaves before and after.
+    They are those of `estimation` and observations nearby: inside, the first and last leaf below; outside, the
+    sibling's rule, and the leaves before and after.
 
     >>> tree = SkeletalTrees.of([0, 1, 2], left=[-1, -1, 0], right=[-1, -1, 1], terminal=[5, 6, -1], root=[2])
-    >>> inner, outer = neighbourhoods(tree)
-    >>> inner["last"], outer["before"], outer["after"]
+    >>> inside_columns, outside_columns = neighbourhoods(tree)
+    >>> inside_columns["last"], outside_columns["before"], outside_columns["after"]
     (array([5, 6, 6]), array([-1,  5, -1]), array([ 6, -1, -1]))
     """
     last = trees.follow(np.where(trees.right >= 0, trees.right, trees.left))
     sibling = np.where(trees.is_right_child, trees.left[trees.parent], trees.right[trees.parent])
-    rule = hash_columns(trees.rule, trees.is_leaf + 2 * trees.is_unary)
+    # The sibling by the name of its rule, which is the same in every treebank, and by its side.
+    has_sibling = (trees.parent >= 0) & (sibling >= 0)
+    sibling_rule = hash_columns(rule_names(trees)[sibling], trees.is_right_child)
     leaves = trees.terminal[trees.is_leaf]
     n_before = np.cumsum(trees.is_leaf)[last]  # leaves of all trees up to the last below the node
-    opens, ends = trees.first_leaf == 0, last == last[trees.root][trees.tree]
-    inner = {"first": trees.terminal[trees.follow(trees.left)], "last": trees.terminal[last]}
-    outer = {
-        "sibling": np.where((trees.parent < 0) | (sibling < 0), -1, hash_columns(rule[sibling], trees.is_right_child)),
-        "before": np.where(opens, -1, leaves[n_before - trees.n_leaves - 1]),
-        "after": np.where(ends, -1, leaves[np.minimum(n_before, len(leaves) - 1)]),
+    is_first = trees.first_leaf == 0
+    is_last = last == last[trees.root][trees.tree]
+    inside_columns = {"first": trees.terminal[trees.follow(trees.left)], "last": trees.terminal[last]}
+    outside_columns = {
+        "sibling": np.where(has_sibling, sibling_rule, -1),
+        "before": np.where(is_first, -1, leaves[n_before - trees.n_leaves - 1]),
+        "after": np.where(is_last, -1, leaves[np.minimum(n_before, len(leaves) - 1)]),
     }
-    return inside_templates(trees) | inner, outside_templates(trees) | outer
+    return inside_templates(trees) | inside_columns, outside_templates(trees) | outside_columns
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,7 +100,10 @@ class LatentTreeModel:
     """A latent tree model over trees given as graphs; see `trees.graphs` for what a graph must have.
 
     A label or an observation never seen, or a label with children that it never had, gives a tree the weight zero.
-    symbols, terminals: what the numbers in the operators' rules stand for.
+
+    options: how the model was learnt.
+    symbols: S, what the symbols of the operators stand for.
+    terminals: what the terminals of the operators' leaf rules stand for.
 
     >>> import networkx as nx
     >>> graphs = []
@@ -133,48 +142,62 @@ class LatentTreeModel:
         jobs: int = 1,
         listener: Listener = silent,
     ) -> LatentTreeModel:
-        """Learn from trees, with features of `neighbourhoods` and functions (graph, node) → hashable besides.
+        """Learn from trees, with the features of `neighbourhoods` and further ones.
 
-        An inside feature may look at the node and all below it, an outside feature at all else and the node's label:
-        that the two share no more than the latent state is what the method rests on, and is not checked.  Symbols
-        that are a part of a node have the node's outside features; the rest of its children has the inside features
-        of the first among them.
+        The two sides of a node may share nothing but its latent state: the method rests on that, and it is not
+        checked.
+
+        graphs: the trees.
+        options: how to learn.
+        inside_features: functions (graph, node) → hashable by name; they may look at the node and all below it.
+        outside_features: likewise; they may look at the node's label and at everything but the node and all below.
+        jobs: processes.
+        listener: told how far the work is.
+
+        A symbol that is a part of a node has the node's outside features.  The rest of a node's children has the
+        inside features of the first child in it.
 
         Raises GraphError if a graph is no tree, an observation is missing, or a feature is NaN or unhashable.
         """
-        options, graphs = options or EstimatorOptions(), _listed(graphs)
-        read = from_networkx(graphs)
-        trees = read.trees
-        if MISSING in read.terminals:
-            at = int(np.flatnonzero(trees.terminal == read.terminals.index(MISSING))[0])
-            raise GraphError(f"{_where(read, at)}: its observation is missing, and training needs them all")
-        is_node = np.array([symbol.part == "node" for symbol in read.symbols], dtype=bool)[trees.symbol]
-        owner = trees.follow(np.where(is_node, -1, trees.parent))
-        inner, outer = neighbourhoods(trees)
+        options = options or EstimatorOptions()
+        graphs = graphs if hasattr(graphs, "nodes") else list(graphs)  # one graph alone is refused below
+        encoded = from_networkx(graphs)
+        trees = encoded.trees
+        if MISSING in encoded.terminals:
+            at = int(np.flatnonzero(trees.terminal == encoded.terminals.index(MISSING))[0])
+            raise GraphError(f"{_place(encoded, at)}: its observation is missing, and training needs them all")
+        is_node = np.array([symbol.part == "node" for symbol in encoded.symbols], dtype=bool)[trees.symbol]
+        inside_columns, outside_columns = neighbourhoods(trees)
+        # Parts of a node look up: outside, to the node that they are a part of; inside, to their first child.
+        whole = trees.follow(np.where(is_node, -1, trees.parent))
         for name, feature in (inside_features or {}).items():
-            column = _column(name, feature, graphs, read, is_node)
-            inner[f"given: {name}"] = np.where(is_node | (trees.left < 0), column, column[trees.left])
+            column = _feature_column(name, feature, graphs, encoded, is_node)
+            inside_columns[f"given: {name}"] = np.where(is_node | (trees.left < 0), column, column[trees.left])
         for name, feature in (outside_features or {}).items():
-            outer[f"given: {name}"] = _column(name, feature, graphs, read, is_node)[owner]
-        treebank = Treebank.of([Shard.of(trees, FeatureColumns.of(inner, outer))], jobs=jobs)
+            outside_columns[f"given: {name}"] = _feature_column(name, feature, graphs, encoded, is_node)[whole]
+        treebank = Treebank.of([Shard.of(trees, FeatureColumns.of(inside_columns, outside_columns))], jobs=jobs)
         operators = estimate(treebank, options, jobs=jobs, listener=listener).operators
-        return LatentTreeModel(options, read.symbols, read.terminals, operators)
+        return LatentTreeModel(options, encoded.symbols, encoded.terminals, operators)
 
     def forest(self, graphs: Iterable[nx.DiGraph]) -> tuple[GraphTrees, Forest]:
-        """Trees, one component each; an unknown observation has an edge for every one that its symbol may have."""
-        read = from_networkx(graphs, self.symbols, self.terminals)
-        trees = read.trees
+        """Convert graphs to a forest with one component each.
+
+        An unknown observation has an edge for every one that its symbol may have.
+        """
+        encoded = from_networkx(graphs, self.symbols, self.terminals)
+        trees = encoded.trees
         symbol = np.where(trees.symbol < len(self.symbols), trees.symbol, -1)
         known = SkeletalTrees(symbol, trees.left, trees.right, trees.terminal, trees.root)
         forest = Forest.of_trees(known, self.operators.rules)
-        unknown = read.terminals.index(MISSING) if MISSING in read.terminals else len(read.terminals)
-        return read, self._opened(forest, np.flatnonzero(trees.terminal == unknown))
+        missing = encoded.terminals.index(MISSING) if MISSING in encoded.terminals else len(encoded.terminals)
+        return encoded, self._with_all_observations(forest, np.flatnonzero(trees.terminal == missing))
 
-    def _opened(self, forest: Forest, items: IntArray) -> Forest:
-        """The forest with all leaf rules of their symbols that observe something for the edges of the given items."""
+    def _with_all_observations(self, forest: Forest, items: IntArray) -> Forest:
+        """Give items (n,) an edge for every leaf rule of their symbols that observes something."""
         leaf = self.operators.rules.leaf
         nothing = self.terminals.index(None) if None in self.terminals else -1
         rules = np.flatnonzero(leaf[:, 1] != nothing)
+        # Rules are in order of their symbols: those of item i are first[i] ... end[i] - 1.
         first, end = (np.searchsorted(leaf[rules, 0], forest.symbol[items], side) for side in ("left", "right"))
         count = np.ones(forest.n_items, dtype=np.int64)
         count[items] = end - first
@@ -185,57 +208,59 @@ class LatentTreeModel:
         return forest._replace(start=start, rule=rule, left=left, right=right)
 
     def score(self, graphs: Iterable[nx.DiGraph]) -> Weight:
-        """Estimated probabilities p̂ of trees with their observations, as sign and log; unknown ones are summed over.
+        """Estimate the probabilities p̂ of T trees with their observations; unknown ones are summed over.
 
         Raises GraphError if a graph is no tree.
         """
         return tree_weights(self.operators, self.forest(graphs)[1])
 
     def _posterior(self, graph: nx.DiGraph) -> tuple[GraphTrees, Forest, ScaledVectors, ScaledVectors]:
-        """One tree with its inside and outside vectors; ValueError if it has weight zero."""
-        read, forest = self.forest([graph])
-        inner = inside(self.operators, forest)
-        if not total_weight(self.operators, forest, inner).sign[0]:
-            dead = np.append(np.flatnonzero(~inner.vectors.any(axis=1)), read.trees.root)[0]
-            raise ValueError(f"the tree has weight zero: what stands at {_where(read, int(dead))} was never seen")
-        return read, forest, inner, outside(self.operators, forest, inner)
+        """Compute inside and outside vectors of one tree; ValueError if it has weight zero."""
+        encoded, forest = self.forest([graph])
+        inside_vectors = inside(self.operators, forest)
+        if not total_weight(self.operators, forest, inside_vectors).sign[0]:
+            dead = np.append(np.flatnonzero(~inside_vectors.vectors.any(axis=1)), encoded.trees.root)[0]
+            raise ValueError(f"the tree has weight zero: what stands at {_place(encoded, int(dead))} was never seen")
+        return encoded, forest, inside_vectors, outside(self.operators, forest, inside_vectors)
 
     def marginals(self, graph: nx.DiGraph) -> dict[Hashable, FloatArray]:
-        """p(h | tree) of the latent states (m,) of every node.
+        """Compute p(h | tree) of the latent states (m,) of every node.
 
         Raises ValueError if the operators are not probabilities, or if the tree has weight zero.
         """
         if not self.operators.probabilities:
             raise ValueError("only a model of probabilities has states, not operators in another basis")
-        read, _, inner, outer = self._posterior(graph)
-        weights = inner.vectors * outer.vectors
+        encoded, _, inside_vectors, outside_vectors = self._posterior(graph)
+        weights = inside_vectors.vectors * outside_vectors.vectors
         weights /= weights.sum(axis=1, keepdims=True)
         return {
             node: row[: self.operators.states[a]]
-            for node, a, row in zip(read.nodes, read.trees.symbol, weights, strict=True)
+            for node, a, row in zip(encoded.nodes, encoded.trees.symbol, weights, strict=True)
             if self.symbols[a].part == "node"
         }
 
     def predict(self, graph: nx.DiGraph) -> dict[Hashable, dict[Hashable, float]]:
-        """p̂(x | tree) of every observation that is `MISSING`, by node, likeliest first.
+        """Estimate p̂(x | tree) of every observation that is `MISSING`, by node, likeliest first.
 
         They sum to one; those of a model that is not of probabilities may be negative.
         Raises ValueError if the tree has weight zero.
         """
-        read, forest, _, outer = self._posterior(graph)
-        rules, predicted = self.operators.rules, {}
-        for item in np.flatnonzero(read.trees.is_leaf):
-            if read.terminals[read.trees.terminal[item]] is MISSING:
+        encoded, forest, _, outside_vectors = self._posterior(graph)
+        rules = self.operators.rules
+        predicted: dict[Hashable, dict[Hashable, float]] = {}
+        for item in np.flatnonzero(encoded.trees.is_leaf):
+            if encoded.terminals[encoded.trees.terminal[item]] is MISSING:
+                # Each edge observes one terminal; its weight is c∞ · β, up to a factor that all have.
                 rule = forest.rule[forest.start[item] : forest.start[item + 1]]
-                weights = self.operators.leaf[rule] @ outer.vectors[item]
+                weights = self.operators.leaf[rule] @ outside_vectors.vectors[item]
                 weights /= weights.sum()
                 order = np.argsort(-weights, kind="stable")
                 names = (self.terminals[x] for x in rules.leaf[rule[order], 1])
-                predicted[read.nodes[item]] = dict(zip(names, weights[order].tolist(), strict=True))
+                predicted[encoded.nodes[item]] = dict(zip(names, weights[order].tolist(), strict=True))
         return predicted
 
     def sample(self, n: int, rng: np.random.Generator, max_nodes: int = 10_000) -> list[nx.DiGraph]:
-        """Independent trees, nodes 0, 1, ... with their latent `state` besides label and observation.
+        """Draw n independent trees, nodes 0, 1, ... with their latent `state` besides label and observation.
 
         Raises ValueError if the operators are not probabilities, or if an s-tree grows beyond `max_nodes` nodes.
         """
@@ -269,37 +294,32 @@ class LatentTreeModel:
             return LatentTreeModel(options, symbols, terminals, operators)
 
 
-def _listed(graphs: Iterable[nx.DiGraph]) -> Iterable[nx.DiGraph]:
-    """The graphs as something that can be read twice; one graph alone as it is, for `from_networkx` to refuse."""
-    return graphs if hasattr(graphs, "nodes") else list(graphs)
+def _place(encoded: GraphTrees, at: int) -> str:
+    """Name the graph and the node that a node of the s-trees is part of, for messages."""
+    return f"graph {encoded.trees.tree[at] + 1}, node {encoded.nodes[at]!r}"
 
 
-def _where(read: GraphTrees, at: int) -> str:
-    """Graph and node that a node of the s-trees is part of, for messages."""
-    return f"graph {read.trees.tree[at] + 1}, node {read.nodes[at]!r}"
-
-
-def _column(
-    name: str, feature: Feature, graphs: Iterable[nx.DiGraph], read: GraphTrees, is_node: BoolArray
+def _feature_column(
+    name: str, feature: Feature, graphs: Iterable[nx.DiGraph], encoded: GraphTrees, is_node: BoolArray
 ) -> IntArray:
-    """The values of a feature as integers (N,); -1 at parts of nodes."""
-    column = np.full(read.trees.n_nodes, -1, dtype=np.int64)
+    """Number the values of a feature (N,); -1 at parts of nodes."""
+    column = np.full(encoded.trees.n_nodes, -1, dtype=np.int64)
     values: Vocabulary[Hashable] = Vocabulary()
-    for number, graph in enumerate(graphs):
-        first, end = (0, *(read.trees.root + 1))[number : number + 2]
+    start = np.concatenate([[0], encoded.trees.root + 1])  # where the s-tree of each graph begins
+    for graph, (first, end) in zip(graphs, itertools.pairwise(start.tolist()), strict=True):
         for at in range(first, end):
             if is_node[at]:
                 try:
-                    value = feature(graph, read.nodes[at])
+                    value = feature(graph, encoded.nodes[at])
                 except Exception as error:
-                    error.add_note(f"in the feature {name!r} of {_where(read, at)}")
+                    error.add_note(f"in the feature {name!r} of {_place(encoded, at)}")
                     raise
-                column[at] = values.add(checked_name(value, _where(read, at), f"feature {name!r}"))
+                column[at] = values.add(checked_name(value, _place(encoded, at), f"feature {name!r}"))
     return column
 
 
 def _symbol(label: Any, part: Any) -> Symbol:
-    """A symbol as `save` wrote it."""
+    """Make a symbol of what `save` wrote."""
     if part not in get_args(Part):
         raise ValueError(f"{part!r} is no part of a node")
     return Symbol(name_of(label), part)

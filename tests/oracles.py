@@ -573,4 +573,4 @@ def _unary_order(rules: Iterable[Rule]) -> dict[int, int]:
 
 def unscaled(vectors: np.ndarray, exponents: np.ndarray) -> np.ndarray:
     """Scaled vectors as plain numbers."""
-    return np.ldexp(vectors, np.maximum(exponents, -5000)[:, None])
+    return np.ldexp(vectors, np.maximum(exponents, -5000).astype(np.intc)[:, None])

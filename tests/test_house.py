@@ -1,7 +1,8 @@
-"""The house rules: who may import whom, what is public, and what is never used."""
+"""The house rules: who may import whom, what is public, what is never used, and how sources are to be read."""
 
 import ast
 import importlib
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -12,6 +13,8 @@ import pytest
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGES = {"spectral_latent": ROOT / "spectral_latent", "spectral_latent_nltk": ROOT / "adapters/spectral_latent_nltk"}
 ROOMS = (
+    "_compiled",
+    "_options",
     "trees",
     "operators",
     "inference",
@@ -27,7 +30,10 @@ ROOMS = (
     "corpora",
     "cli",
 )  # each may import only from those before it
-CORE = ROOMS[:4]
+CORE = ("_compiled", "_options", "trees", "operators", "inference", "estimation")
+READABLE = ("_compiled", "trees", "inference", "model")  # rooms whose docstrings follow the rules; the list grows
+RIDDLES = ("What", "How", "Where", "Of", "The same", "Those", "Both", "That")  # no verb, and a noun that is elsewhere
+LANGUAGE = {"sentence", "word", "tag", "corpus", "lexicon", "parser", "noun", "phrase"}  # with their plurals
 UNSAFE_MODULES = {"pickle", "cPickle", "_pickle", "cloudpickle", "dill", "marshal", "shelve"}
 UNSAFE_CALLS = {"eval", "exec", "joblib.dump", "joblib.load"}
 
@@ -119,3 +125,35 @@ def test_data_is_never_executed(module: str) -> None:
 
 def test_adapters_is_a_plain_folder() -> None:
     assert not (ROOT / "adapters" / "__init__.py").exists()
+
+
+def _functions(module: str) -> Iterator[ast.FunctionDef]:
+    return (node for node in ast.walk(_parse(module)) if isinstance(node, ast.FunctionDef))
+
+
+@pytest.mark.parametrize("module", IN_ROOMS)
+def test_long_compiled_functions_have_comments(module: str) -> None:
+    lines = SOURCES[module].read_text(encoding="utf-8").splitlines()
+    bare = []
+    for function in _functions(module):
+        decorators = {ast.unparse(decorator).split("(")[0] for decorator in function.decorator_list}
+        body = lines[function.body[0].lineno - 1 : function.end_lineno]
+        is_long = len(body) > 15 and not decorators.isdisjoint({"compiled", "_compiled", "njit"})
+        if is_long and not any(line.lstrip().startswith("#") for line in body):
+            bare.append(function.name)
+    assert bare == [], "say before the hard lines what they achieve"
+
+
+@pytest.mark.parametrize("module", [module for module in IN_ROOMS if _room(module) in READABLE])
+def test_docstrings_do_not_begin_with_riddles(module: str) -> None:
+    described = [_parse(module), *_functions(module)]
+    described += [node for node in ast.walk(_parse(module)) if isinstance(node, ast.ClassDef)]
+    first_lines = [(ast.get_docstring(node) or "").partition("\n")[0] for node in described]
+    assert [line for line in first_lines if re.match(rf"({'|'.join(RIDDLES)})\b", line)] == []
+
+
+@pytest.mark.parametrize("module", [module for module in IN_ROOMS if _room(module) in CORE])
+def test_core_knows_no_language(module: str) -> None:
+    text = SOURCES[module].read_text(encoding="utf-8").replace("No word of language", "")
+    words = {word.removesuffix("s") for word in re.findall(r"[a-z]+", text.lower().replace("_", " "))}
+    assert sorted(words & LANGUAGE) == []

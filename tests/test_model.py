@@ -17,9 +17,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from spectral_latent import model as model_module
-from spectral_latent.estimation import EstimationError, EstimatorOptions, TrainingData
-from spectral_latent.model import LatentTreeModel, neighbourhoods
-from spectral_latent.operators import ModelFileError, ObservableOperators, load_model, save_model
+from spectral_latent.estimation import EstimationError, EstimatorOptions, Shard, Treebank
+from spectral_latent.model import LatentTreeModel, _feature_column, neighbourhoods
+from spectral_latent.operators import ModelFileError, load_model, save_model
 from spectral_latent.trees import MISSING, GraphError, Symbol, from_networkx
 from tests.oracles import (
     Lpcfg,
@@ -360,13 +360,13 @@ def test_missing_observations_are_no_training_data() -> None:
 FOREST = [("A", "x", ("B", "y"), ("B", None, ("A", "x")), ("A", "y")), ("B", "x")]
 
 
-def captured(monkeypatch: pytest.MonkeyPatch, **features: Any) -> TrainingData:
-    """What `fit` gives the estimator."""
-    seen = []
+def captured(monkeypatch: pytest.MonkeyPatch, **features: Any) -> Shard:
+    """Learn from FOREST, and keep what the estimator is given."""
+    seen: list[Shard] = []
 
-    def estimate(data: TrainingData, *args: Any, **settings: Any) -> ObservableOperators:
-        seen.append(data)
-        return original(data, *args, **settings)
+    def estimate(treebank: Treebank, *args: Any, **settings: Any) -> Any:
+        seen.extend(shard for shard in treebank.shards if isinstance(shard, Shard))
+        return original(treebank, *args, **settings)
 
     original = model_module.estimate
     monkeypatch.setattr(model_module, "estimate", estimate)
@@ -386,9 +386,9 @@ def test_given_features_are_those_of_their_node(monkeypatch: pytest.MonkeyPatch)
     )
     assert sorted(calls) == [(1, 0), *((5, node) for node in range(5))]
     read = from_networkx(map(graph_of, FOREST))
-    inner, outer = neighbourhoods(data.trees)
-    assert data.features.inside.shape[1] == len(inner) + 1
-    assert data.features.outside.shape[1] == len(outer) + 1
+    inside_columns, outside_columns = neighbourhoods(data.trees)
+    assert data.features.inside.shape[1] == len(inside_columns) + 1
+    assert data.features.outside.shape[1] == len(outside_columns) + 1
     seen: dict[tuple[str, int], set[Hashable]] = {}
     for at, (a, node) in enumerate(zip(read.trees.symbol, read.nodes, strict=True)):
         inside_value, outside_value = data.features.inside[at, -1], data.features.outside[at, -1]
@@ -457,7 +457,7 @@ def test_given_features_can_show_states_that_observations_nearby_do_not() -> Non
 @settings(max_examples=50)
 def test_neighbourhoods_are_what_they_say(forest: list[tuple]) -> None:
     trees = columns(forest)
-    inner, outer = neighbourhoods(trees)
+    inside_columns, outside_columns = neighbourhoods(trees)
     at = 0
     rules: dict[int, set[Hashable]] = {}
     for tree in forest:
@@ -469,9 +469,9 @@ def test_neighbourhoods_are_what_they_say(forest: list[tuple]) -> None:
         for i, node in enumerate(nodes):
             below = [leaf[1] for leaf in post_order(node) if is_leaf(leaf)]
             around = [-1, *terminals, -1]
-            assert (inner["first"][at], inner["last"][at]) == (below[0], below[-1])
-            assert outer["before"][at] == around[first[i]]
-            assert outer["after"][at] == around[first[i] + len(below) + 1]
+            assert (inside_columns["first"][at], inside_columns["last"][at]) == (below[0], below[-1])
+            assert outside_columns["before"][at] == around[first[i]]
+            assert outside_columns["after"][at] == around[first[i] + len(below) + 1]
             at += 1
     for node, parent in enumerate(trees.parent):
         sibling: Hashable = None
@@ -479,10 +479,38 @@ def test_neighbourhoods_are_what_they_say(forest: list[tuple]) -> None:
             other = trees.left[parent] if trees.right[parent] == node else trees.right[parent]
             kind = (bool(trees.is_leaf[other]), bool(trees.is_unary[other]), int(trees.rule[other]))
             sibling = (kind, bool(trees.right[parent] == node))
-        assert (outer["sibling"][node] == -1) == (sibling is None)
-        rules.setdefault(int(outer["sibling"][node]), set()).add(sibling)
+        assert (outside_columns["sibling"][node] == -1) == (sibling is None)
+        rules.setdefault(int(outside_columns["sibling"][node]), set()).add(sibling)
     assert all(len(values) == 1 for values in rules.values())
     assert len(rules) == len(set().union(*rules.values()))
+
+
+def test_the_sibling_is_named_alike_in_every_treebank() -> None:
+    """The rule 0 → 7 is the second leaf rule of one treebank, and the fifth of the other."""
+    one = columns([(2, (1, (0, 5)), (0, 7))])
+    other = columns([(2, (0, 3), (0, 4)), (2, (1, (0, 6)), (0, 7)), (2, (1, (0, 5)), (0, 3))])
+    sibling_of_one = neighbourhoods(one)[1]["sibling"]
+    sibling_of_other = neighbourhoods(other)[1]["sibling"]
+    at_one = np.flatnonzero(one.symbol == 1)
+    at_other = np.flatnonzero(other.symbol == 1)
+    assert sibling_of_one[at_one].tolist() == sibling_of_other[at_other[:1]].tolist()
+    assert sibling_of_one[at_one] != sibling_of_other[at_other[1:]]
+
+
+def test_roots_are_read_once_for_a_feature_and_not_once_for_a_graph() -> None:
+    class Counted(np.ndarray):
+        n_read = 0
+
+        def __iter__(self) -> Iterator[Any]:
+            for number in super().__iter__():
+                Counted.n_read += 1
+                yield number
+
+    graphs = [graph_of(("A", "x")) for _ in range(100)]
+    encoded = from_networkx(graphs)
+    trees = dataclasses.replace(encoded.trees, root=encoded.trees.root.view(Counted))
+    _feature_column("any", lambda graph, node: 0, graphs, encoded._replace(trees=trees), np.ones(100, dtype=bool))
+    assert Counted.n_read <= 100
 
 
 def is_leaf(tree: tuple) -> bool:

@@ -9,19 +9,19 @@ where the left children hang above the right ones.  Binarisation to the left or 
 
 from __future__ import annotations
 
-from array import array
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import lru_cache
-from typing import Literal, NamedTuple
+from typing import Annotated, Literal, NamedTuple
 
 import numpy as np
 
+from spectral_latent._options import AtLeast, Options
 from spectral_latent.constituency.heads import head_child
 from spectral_latent.constituency.phrase import Phrase
-from spectral_latent.trees import BoolArray, IntArray, SkeletalTrees, Vocabulary
+from spectral_latent.trees import IntArray, SkeletalTrees, TreeBuilder
 
-__all__ = ["Binarisation", "Label", "TreeColumns", "phrase_of", "skeletal_trees", "tag_numbers"]
+__all__ = ["Binarisation", "Label", "PhraseTreeBuilder", "phrase_of", "skeletal_trees", "tag_numbers"]
 
 
 class Label(NamedTuple):
@@ -38,7 +38,7 @@ class Label(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Binarisation:
+class Binarisation(Options):
     """How phrases become binary.
 
     outward_from: the head (Collins' table and a fallback), or always the first or the last child.
@@ -47,12 +47,8 @@ class Binarisation:
     """
 
     outward_from: Literal["head", "first", "last"] = "head"
-    siblings: int = 0
-    parents: int = 0
-
-    def __post_init__(self) -> None:
-        if self.outward_from not in ("head", "first", "last") or min(self.siblings, self.parents) < 0:
-            raise ValueError(f"{self} is not a binarisation: from head, first or last; memories of 0 or more labels")
+    siblings: Annotated[int, AtLeast(0)] = 0
+    parents: Annotated[int, AtLeast(0)] = 0
 
     def centre(self, label: str, children: Sequence[str]) -> int:
         """The child that binarisation starts from."""
@@ -68,51 +64,8 @@ class _Merge(NamedTuple):
     head_is_right: bool
 
 
-def _column() -> array[int]:
-    return array("q")
-
-
-@dataclass
-class TreeColumns:
-    """Columns of a growing treebank; see `SkeletalTrees`.
-
-    head_is_right: of binary nodes, whether the head lies below the right child.
-    """
-
-    symbols: Vocabulary[Label]
-    terminals: Vocabulary[str]
-    symbol: array[int] = field(default_factory=_column)
-    left: array[int] = field(default_factory=_column)
-    right: array[int] = field(default_factory=_column)
-    terminal: array[int] = field(default_factory=_column)
-    head_is_right: array[int] = field(default_factory=_column)
-    root: array[int] = field(default_factory=_column)
-
-    @staticmethod
-    def empty(labels: Iterable[Label] = ()) -> TreeColumns:
-        """No trees, and symbols numbered as given."""
-        return TreeColumns(Vocabulary(labels), Vocabulary())
-
-    def add(self, symbol: Label, left: int, right: int, word: str | None, head_is_right: bool) -> int:
-        """Append a node and return its number."""
-        self.symbol.append(self.symbols.add(symbol))
-        self.left.append(left)
-        self.right.append(right)
-        self.terminal.append(-1 if word is None else self.terminals.add(word))
-        self.head_is_right.append(head_is_right)
-        return len(self.symbol) - 1
-
-    def trees(self) -> tuple[SkeletalTrees, BoolArray]:
-        """The finished trees, and `head_is_right` (N,)."""
-        trees = SkeletalTrees.of(self.symbol, left=self.left, right=self.right, terminal=self.terminal, root=self.root)
-        return trees, np.array(self.head_is_right, dtype=bool)
-
-    def taken(self) -> tuple[SkeletalTrees, BoolArray]:
-        """What `trees` gives; the columns are empty then, and numbers keep their meaning for trees to come."""
-        found = self.trees()
-        for column in (self.symbol, self.left, self.right, self.terminal, self.head_is_right, self.root):
-            del column[:]
-        return found
+PhraseTreeBuilder = TreeBuilder[Label, str, bool]
+"""Growing s-trees of phrases; the note on a binary node tells whether the head lies below its right child."""
 
 
 def tag_numbers(labels: Sequence[Label], tags: Sequence[str]) -> IntArray:
@@ -158,7 +111,7 @@ def _expand(
     return [*steps, *merges[len(children) - centre - 1 :]]
 
 
-def _append(columns: TreeColumns, phrase: Phrase, binarisation: Binarisation) -> None:
+def _append(builder: PhraseTreeBuilder, phrase: Phrase, binarisation: Binarisation) -> None:
     """Append one phrase's s-tree, nodes in post-order."""
     finished: list[int] = []
     tasks: list[tuple[Phrase, tuple[str, ...]] | _Merge] = [(phrase, ("",) * min(binarisation.parents, 1))]
@@ -166,27 +119,27 @@ def _append(columns: TreeColumns, phrase: Phrase, binarisation: Binarisation) ->
         task = tasks.pop()
         if isinstance(task, _Merge):
             right, left = finished.pop(), finished.pop()
-            finished.append(columns.add(task.symbol, left, right, None, task.head_is_right))
+            finished.append(builder.add(task.symbol, left, right, note=task.head_is_right))
             continue
         steps = _expand(*task, binarisation)
         if isinstance(steps, tuple):
-            finished.append(columns.add(steps[0], -1, -1, steps[1], False))
+            finished.append(builder.add(steps[0], -1, -1, steps[1], note=False))
         else:
             tasks.extend(reversed(steps))
-    columns.root.append(finished.pop())
+    builder.root.append(finished.pop())
 
 
-def skeletal_trees(phrases: Iterable[Phrase], binarisation: Binarisation, columns: TreeColumns) -> None:
-    """Append cleaned phrases to `columns`.  Every phrase must have children that are all phrases, or one word.
+def skeletal_trees(phrases: Iterable[Phrase], binarisation: Binarisation, builder: PhraseTreeBuilder) -> None:
+    """Append the s-trees of cleaned phrases.  Every phrase must have children that are all phrases, or one word.
 
-    >>> columns = TreeColumns.empty()
+    >>> builder = PhraseTreeBuilder()
     >>> tree = Phrase("S", (Phrase("NP", (Phrase("NNS", ("dogs",)),)), Phrase("VP", (Phrase("VBP", ("bark",)),))))
-    >>> skeletal_trees([tree], Binarisation(), columns)
-    >>> [label.chain for label in columns.symbols], list(columns.terminals)
+    >>> skeletal_trees([tree], Binarisation(), builder)
+    >>> [label.chain for label in builder.symbols], list(builder.terminals)
     ([('NP', 'NNS'), ('VP', 'VBP'), ('S',)], ['dogs', 'bark'])
     """
     for phrase in phrases:
-        _append(columns, phrase, binarisation)
+        _append(builder, phrase, binarisation)
 
 
 def phrase_of(tree: SkeletalTrees, labels: Sequence[Label], words: Sequence[str]) -> Phrase:

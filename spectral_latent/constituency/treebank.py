@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from spectral_latent.constituency.cleaning import clean
-from spectral_latent.constituency.conversion import Binarisation, TreeColumns, skeletal_trees, tag_numbers
+from spectral_latent.constituency.conversion import Binarisation, PhraseTreeBuilder, skeletal_trees, tag_numbers
 from spectral_latent.constituency.features import FeatureSet, constituency_features
 from spectral_latent.constituency.phrase import Phrase
 from spectral_latent.constituency.phrase_grammar import ConstituencyOptions, PhraseGrammar
@@ -48,23 +48,24 @@ class _Reading:
     def __init__(self, binarisation: Binarisation, features: FeatureSet, terminals: Vocabulary[str]) -> None:
         self.binarisation = binarisation
         self.features = features
-        self.columns = TreeColumns(Vocabulary(), terminals)
+        self.builder = PhraseTreeBuilder(Vocabulary(), terminals)
         self.last_names = Vocabulary[str]()
         self.store = ColumnStore()
         self.words: list[WordCounts] = []
 
     def add(self, phrase: Phrase) -> None:
         """Append a cleaned phrase; a full shard is closed."""
-        skeletal_trees([phrase], self.binarisation, self.columns)
-        if len(self.columns.symbol) >= SHARD_NODES:
+        skeletal_trees([phrase], self.binarisation, self.builder)
+        if len(self.builder) >= SHARD_NODES:
             self.close_shard()
 
     def close_shard(self) -> None:
         """Make a shard of the trees since the last one, if there are any; features mean the same in all shards."""
-        if not len(self.columns.symbol):
+        if not len(self.builder):
             return
-        trees, head_is_right = self.columns.taken()
-        ends = np.array([self.last_names.add(label.chain[-1]) for label in self.columns.symbols], dtype=np.int64)
+        trees, notes = self.builder.taken()
+        head_is_right = np.array(notes, dtype=bool)
+        ends = np.array([self.last_names.add(label.chain[-1]) for label in self.builder.symbols], dtype=np.int64)
         leaf = trees.is_leaf
         self.words.append(WordCounts.of(trees.symbol[leaf], trees.terminal[leaf], trees.first_leaf[leaf] == 0))
         features = constituency_features(trees, head_is_right, ends, self.features)
@@ -95,7 +96,7 @@ def read_treebank(
     for reading in readings.values():
         reading.close_shard()
     first = readings[kinds[0]]
-    labels = first.columns.symbols.names
+    labels = first.builder.symbols.names
     words = WordCounts.total(first.words)
     tags = sorted({labels[symbol].chain[-1] for symbol in np.unique(words.symbol).tolist()})
     spelling = spelling_of(terminals.names, words, tag_numbers(labels, tags), len(tags))
@@ -103,7 +104,7 @@ def read_treebank(
     counts = {kind: TreebankCounts.of_shards(reading.shards, jobs) for kind, reading in readings.items()}
     found = []
     for one, kind in zip(options, kinds, strict=True):
-        labels = readings[kind].columns.symbols.names
+        labels = readings[kind].builder.symbols.names
         lexicon = lexicons[one.lexicon]
         training = GrammarTraining.of(
             readings[kind].shards, counts[kind], lexicon, tags, tag_numbers(labels, tags), one

@@ -17,8 +17,9 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 import numpy as np
-from numba import njit
 
+from spectral_latent._compiled import compiled
+from spectral_latent._options import Options
 from spectral_latent.dependency.sentence import DependencySentence
 from spectral_latent.estimation import EstimationError
 from spectral_latent.trees import BoolArray, IntArray, SkeletalTrees, Vocabulary
@@ -37,7 +38,7 @@ class Label(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Attachment:
+class Attachment(Options):
     """How dependency trees become binary.
 
     first: the side whose children are attached first.
@@ -74,21 +75,24 @@ class DependencyTrees(NamedTuple):
 _ROLES: tuple[Role, ...] = ("complete", "left", "right")  # as `_nodes` numbers them
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _nodes(head: IntArray, start: IntArray, left_first: bool) -> IntArray:
-    """The s-trees of sentences: rows role, left, right, head (4, N); the places of heads (n,), -1 the root.
+    """Build the s-trees of sentences: rows role, left, right, head (4, N).
 
+    head: (n,) the place of each word's head, -1 for the root.
     start: (T + 1,) the first word of each sentence.  A tree of k words takes the nodes from twice its place on, less
     one for each sentence before, and a subtree of k words 2 k - 1 nodes of them, which end with its top.
     """
     n = len(head)
     nodes = np.full((4, 2 * n - (len(start) - 1)), -1, dtype=np.int64)
     first_child, next_child = np.full(n, -1, dtype=np.int64), np.full(n, -1, dtype=np.int64)
+    # Children of each word, in order, as chains.
     for word in range(n - 1, -1, -1):
         if head[word] >= 0:
             next_child[word] = first_child[head[word]]
             first_child[head[word]] = word
     order, size, place = np.empty(n, dtype=np.int64), np.ones(n, dtype=np.int64), np.zeros(n, dtype=np.int64)
+    # Words from the roots down, and the sizes of their subtrees from the leaves up.
     n_ordered = 0
     for sentence in range(len(start) - 1):
         for word in range(start[sentence], start[sentence + 1]):
@@ -107,6 +111,7 @@ def _nodes(head: IntArray, start: IntArray, left_first: bool) -> IntArray:
     for k in range(n_ordered - 1, -1, -1):
         if head[order[k]] >= 0:
             size[head[order[k]]] += size[order[k]]
+    # Give every word's subtrees their nodes, left ones first, and merge them.
     on_left = np.empty(n, dtype=np.int64)
     for k in range(n_ordered):
         word = order[k]
@@ -121,6 +126,7 @@ def _nodes(head: IntArray, start: IntArray, left_first: bool) -> IntArray:
             else:
                 n_right += 1
             child = next_child[child]
+        # The word's own leaf, then a binary node for each child, outward from the word.
         done_left, done_right, top = 0, 0, node
         nodes[3, node] = word
         child = first_child[word]
@@ -165,8 +171,11 @@ def skeletal_trees(
     [Label(tag='N', role='left'), Label(tag='N', role='complete')]
     """
     sentences = list(sentences)
+    tags = list(tags)
     for number, sentence in enumerate(sentences, start=first):
         _require_tree(sentence, number)
+    if [len(row) for row in tags] != [len(sentence.forms) for sentence in sentences]:
+        raise EstimationError("there must be one tag for each word of each sentence")
     start = np.cumsum([0, *(len(sentence.forms) for sentence in sentences)])
     head = np.array([h for sentence in sentences for h in sentence.heads or ()], dtype=np.int64)
     head = np.where(head > 0, head - 1 + np.repeat(start[:-1], np.diff(start)), -1)

@@ -12,15 +12,21 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
-from spectral_latent.inference import best_derivation, edge_marginals, inside, k_best_derivations, marginals, outside
+from spectral_latent._compiled import check_column, check_range, compiled
+from spectral_latent.inference import (
+    best_derivation,
+    check_forest,
+    edge_marginals,
+    inside,
+    k_best_derivations,
+    marginals,
+    outside,
+)
 from spectral_latent.operators import ObservableOperators
 from spectral_latent.trees import BoolArray, FloatArray, Forest, IntArray
 
 __all__ = ["ArcForest", "ArcMarginals", "arc_marginals", "headed", "k_best_heads", "maximum_heads", "projective"]
-
-_compiled = njit(cache=True, nogil=True)
 
 
 class ArcForest(NamedTuple):
@@ -36,13 +42,14 @@ class ArcForest(NamedTuple):
     head: IntArray
 
 
-@_compiled
+@compiled
 def _possible_heads(forest: Forest, head_is_right: BoolArray, position: IntArray, n: int) -> IntArray:
-    """The number (I, n) of each pair of an item and a word that may be its head, in order of items; else -1."""
+    """Number the pairs (I, n) of an item and a word that may be its head, in order of items; -1 for others."""
     number = np.full((len(forest.symbol), n), -1, dtype=np.int64)
     count = 0
     for item in range(len(forest.symbol)):
         for e in range(forest.start[item], forest.start[item + 1]):
+            # A word is its own head; a phrase may have the heads of the child that the rule says.
             if forest.left[e] < 0:
                 number[item, position[item]] = 0
             else:
@@ -50,6 +57,7 @@ def _possible_heads(forest: Forest, head_is_right: BoolArray, position: IntArray
                 for h in range(n):
                     if number[child, h] >= 0:
                         number[item, h] = 0
+        # Each such pair becomes an item.
         for h in range(n):
             if number[item, h] >= 0:
                 number[item, h] = count
@@ -57,7 +65,7 @@ def _possible_heads(forest: Forest, head_is_right: BoolArray, position: IntArray
     return number
 
 
-@_compiled
+@compiled
 def _split_edges(forest: Forest, head_is_right: BoolArray, number: IntArray, start: IntArray, edges: IntArray) -> None:
     """Fill start (I' + 1,), and edges (E', 5): rule, left, right, governor, dependant; if these have no rows, count."""
     n_edges, item_number = 0, 0
@@ -65,6 +73,7 @@ def _split_edges(forest: Forest, head_is_right: BoolArray, number: IntArray, sta
         for h in range(number.shape[1]):
             if number[item, h] < 0:
                 continue
+            # Every edge of the item, with every word that may be the head of the other child.
             for e in range(forest.start[item], forest.start[item + 1]):
                 r, left, right = forest.rule[e], forest.left[e], forest.right[e]
                 if left < 0:
@@ -85,10 +94,20 @@ def _split_edges(forest: Forest, head_is_right: BoolArray, number: IntArray, sta
 
 
 def headed(forest: Forest, head_is_right: BoolArray, position: IntArray, n: int) -> ArcForest:
-    """The forest of a sentence of n words with an item for every head word that an item may have.
+    """Split the items of a forest over n words by the head words that they may have.
 
-    head_is_right: (R2,) of the binary rules.  position: (I,) the word, from 0, of every item over one word.
+    head_is_right: (R2,) of the binary rules.
+    position: (I,) the word, from 0, of every item over one word.
+    Raises ValueError if the forest is none or has unary rules, or if the columns do not fit it.
     """
+    check_forest(forest)
+    for edge in np.flatnonzero((forest.left >= 0) & (forest.right < 0))[:1]:
+        raise ValueError(f"edge {edge} of the forest applies a unary rule, and dependency trees have none")
+    is_binary = forest.left >= 0
+    check_column("sides of heads", head_is_right, (np.size(head_is_right),), np.bool_)
+    check_range("binary rules of the forest", forest.rule[is_binary], 0, len(head_is_right))
+    check_column("positions of the forest's items", position, (forest.n_items,), np.int64)
+    check_range("words of the forest's leaves", position[forest.item[~is_binary]], 0, n)
     number = _possible_heads(forest, head_is_right, position, n)
     item, head = np.nonzero(number >= 0)
     start = np.zeros(len(item) + 1, dtype=np.int64)
@@ -102,7 +121,7 @@ def headed(forest: Forest, head_is_right: BoolArray, position: IntArray, n: int)
 
 
 class ArcMarginals(NamedTuple):
-    """Posteriors μ / p̂(sentence), which of an estimate may be negative.
+    """Posteriors μ / p̂(sentence) of the arcs and symbols of n words; those of an estimate may be negative.
 
     arcs: (n + 1, n) of the arc from each word, 0 the root, to word m + 1.  symbols: (n, S) of the leaf rules of each
     symbol over each word.
@@ -113,8 +132,18 @@ class ArcMarginals(NamedTuple):
 
 
 def arc_marginals(operators: ObservableOperators, arcs: ArcForest, n: int) -> ArcMarginals:
-    """The posteriors of a sentence of n words."""
+    """Compute the posteriors of a sentence of n words.
+
+    Raises ValueError if the arcs do not fit the forest and n, or as `inference.inside` does.
+    """
     forest = arcs.forest
+    for name, column, size in (
+        ("governors", arcs.governor, forest.n_edges),
+        ("dependants", arcs.dependant, forest.n_edges),
+        ("heads", arcs.head, forest.n_items),
+    ):
+        check_column(f"{name} of the forest", column, (size,), np.int64)
+        check_range(f"{name} of the forest", column, -1, n + 1)
     inner = inside(operators, forest)
     outer = outside(operators, forest, inner)
     by_edge = edge_marginals(operators, forest, inner, outer)
@@ -128,11 +157,14 @@ def arc_marginals(operators: ObservableOperators, arcs: ArcForest, n: int) -> Ar
     return ArcMarginals(mu, symbols)
 
 
-@_compiled
+@compiled
 def _eisner(allowed: BoolArray, number: IntArray, edges: IntArray, start: IntArray) -> tuple[int, int]:
-    """Items and edges of `projective`, as many as there are; they are written where `edges` has rows.
+    """Count the items and edges of `projective`; write them where `edges` has rows.
 
+    allowed: (n + 1, n) arcs.
     number: (4, n, n) of the items over words i ... j: all children of i there, or of j; i is j's governor, or j is i's.
+    edges: (E, 4) left and right child, governor, dependant; no rows to count only.
+    start: (I + 1,) where the edges of each item begin.
     """
     n = allowed.shape[1]
     n_items, n_edges = 0, 0
@@ -141,10 +173,12 @@ def _eisner(allowed: BoolArray, number: IntArray, edges: IntArray, start: IntArr
             j = i + width
             for kind in (2, 3, 0, 1):
                 before = n_edges
+                # One word without children, on either side.
                 if width == 0 and kind < 2:
                     if len(edges):
                         edges[n_edges] = (-1, -1, -1, -1)
                     n_edges += 1
+                # Two items side by side: joined by an arc (2, 3), or one that an arc's child completes (0, 1).
                 for q in range(i, j):
                     left, right, g, d = -1, -1, -1, -1
                     if kind >= 2:
@@ -165,6 +199,7 @@ def _eisner(allowed: BoolArray, number: IntArray, edges: IntArray, start: IntArr
                     n_items += 1
                     if len(edges):
                         start[n_items] = n_edges
+    # The last item: word r with all its children on both sides is below the root.
     for r in range(n):
         left, right = number[1, 0, r], number[0, r, n - 1]
         if allowed[0, r] and left >= 0 and right >= 0:
@@ -175,13 +210,17 @@ def _eisner(allowed: BoolArray, number: IntArray, edges: IntArray, start: IntArr
 
 
 def projective(allowed: BoolArray) -> ArcForest:
-    """All projective trees with one root over the arcs that are allowed, (n + 1, n); one derivation each.
+    """Build the forest of all projective trees with one root, one derivation each.
+
+    allowed: (n + 1, n) the arcs that they may have, from each word, 0 the root, to word m + 1.
+    Raises ValueError if it has another shape.
 
     >>> arcs = projective(np.ones((4, 3), dtype=bool))
     >>> len(k_best_derivations(arcs.forest, np.zeros(arcs.forest.n_edges), 100))
     7
     """
-    n = allowed.shape[1]
+    n = np.shape(allowed)[-1] if np.ndim(allowed) else 0
+    check_column("allowed arcs", allowed, (n + 1, n), np.bool_)
     number = np.full((4, n, n), -1, dtype=np.int64)
     n_items, n_edges = _eisner(allowed, number, np.empty((0, 4), dtype=np.int64), np.empty(0, dtype=np.int64))
     edges, start = np.empty((n_edges, 4), dtype=np.int64), np.zeros(n_items + 2, dtype=np.int64)
@@ -196,7 +235,7 @@ def projective(allowed: BoolArray) -> ArcForest:
 
 
 def _edge_weights(arcs: ArcForest, weights: FloatArray) -> FloatArray:
-    """Those of the edges' arcs (E,); zero for an edge without."""
+    """Look up the weights of the edges' arcs (E,); zero for an edge without one."""
     found = np.zeros(arcs.forest.n_edges)
     has_arc = arcs.governor >= 0
     found[has_arc] = weights[arcs.governor[has_arc], arcs.dependant[has_arc] - 1]
@@ -204,13 +243,16 @@ def _edge_weights(arcs: ArcForest, weights: FloatArray) -> FloatArray:
 
 
 def k_best_heads(weights: FloatArray, k: int) -> list[tuple[int, ...]]:
-    """The heads of up to k projective trees, by falling sum of the arcs' weights (n + 1, n); no arc of weight ≤ 0.
+    """List the heads of up to k projective trees, by falling sum of their arcs' weights.
+
+    weights: (n + 1, n) of the arcs from each word, 0 the root, to word m + 1; no tree has an arc of weight ≤ 0.
+    Raises ValueError if it has another shape.
 
     >>> weights = np.array([[0.9, 0.1], [0.0, 0.9], [0.1, 0.0]])
     >>> k_best_heads(weights, 5)
     [(0, 1), (2, 0)]
     """
-    arcs = projective(weights > 0)
+    arcs = projective(np.asarray(weights) > 0)
     by_edge = _edge_weights(arcs, weights)
     if k == 1:
         best = best_derivation(arcs.forest, by_edge)
@@ -227,16 +269,20 @@ def k_best_heads(weights: FloatArray, k: int) -> list[tuple[int, ...]]:
 
 
 def maximum_heads(weights: FloatArray) -> tuple[int, ...] | None:
-    """The heads of the tree, projective or not, of one root whose arcs' weights (n + 1, n) add up to the most.
+    """Find the heads of the tree of one root, projective or not, whose arcs' weights add up to the most.
 
     Only arcs of positive weight are used; None if no tree has those alone.
+
+    weights: (n + 1, n) of the arcs from each word, 0 the root, to word m + 1.
+    Raises ValueError if it has another shape.
 
     >>> maximum_heads(np.array([[0.9, 0.1], [0.0, 0.9], [0.1, 0.0]]))
     (0, 1)
     """
     import networkx as nx
 
-    n = weights.shape[1]
+    n = np.shape(weights)[-1] if np.ndim(weights) else 0
+    check_column("weights of arcs", weights, (n + 1, n), np.float64)
     graph = nx.DiGraph()
     graph.add_nodes_from(range(n + 1))
     one_root = weights.copy()

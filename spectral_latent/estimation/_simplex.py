@@ -16,41 +16,48 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
+from spectral_latent._compiled import TINY, compiled
 from spectral_latent.trees import FloatArray, IntArray
 
 __all__ = ["ConvexWeights", "anchors", "convex_weights"]
 
 _ROUNDING = 1e-13  # relative size of what may be rounding error
 _TIE = 1e-9  # squared distances that differ relatively by less are equal
-_TINY = 1e-300
-
-_compiled = njit(cache=True, nogil=True)
 
 
 class ConvexWeights(NamedTuple):
-    """n points as mixtures of k corners."""
+    """n points as mixtures of k corners.
 
-    weights: FloatArray  # (n, k): non-negative, rows sum to one
-    gap: FloatArray  # (n,): the squared distance to the point is at most so much above its minimum
+    weights: (n, k) not negative, rows sum to one.
+    gap: (n,) the squared distance to the point is at most so much above its minimum.
+    """
+
+    weights: FloatArray
+    gap: FloatArray
 
 
 def anchors(
     rows: FloatArray, frequency: FloatArray, count: int, *, least: float = 0.0, cutoff: float = 1e-6
 ) -> IntArray:
-    """Up to `count` of the rows (n, d), each in turn the farthest from the span of those before.
+    """Find up to `count` rows, each in turn the farthest from the span of those before.
 
-    Of rows equally far the most frequent is taken, of those the first.  frequency: (n,); rows less frequent than
-    `least` are no candidates, unless all are.  The search ends when the distance is at most cutoff times the first.
+    Of rows equally far the most frequent is taken, of those the first.  The search ends when the distance is at most
+    cutoff times the first.
+
+    rows: (n, d).
+    frequency: (n,); rows less frequent than `least` are no candidates, unless all are.
+    Raises ValueError if there are no rows, or if the shapes differ.
 
     >>> rows = np.array([[0.5, 0.5], [1.0, 0.0], [0.0, 1.0], [1.0, 0.0]])
     >>> anchors(rows, frequency=np.array([9.0, 1.0, 2.0, 3.0]), count=3)
     array([3, 2])
     """
+    if np.ndim(rows) != 2 or not len(rows) or np.shape(frequency) != (len(rows),):
+        raise ValueError(f"rows of shape {np.shape(rows)} and frequencies of {np.shape(frequency)}: give (n, d), (n,)")
     candidates = np.flatnonzero(frequency >= min(least, frequency.max()))
     candidates = candidates[np.argsort(-frequency[candidates], kind="stable")]
-    rest = rows[candidates] / max(float(np.abs(rows).max(initial=0.0)), _TINY)
+    rest = rows[candidates] / max(float(np.abs(rows).max(initial=0.0)), TINY)
     chosen: list[int] = []
     lowest = -1.0
     while len(chosen) < count:
@@ -61,19 +68,20 @@ def anchors(
         if not chosen:
             lowest = cutoff**2 * squares[farthest]
         chosen.append(farthest)
-        direction = rest[farthest] / np.sqrt(max(squares[farthest], _TINY))
+        direction = rest[farthest] / np.sqrt(max(squares[farthest], TINY))
         rest = rest - np.outer(rest @ direction, direction)
     return candidates[chosen]
 
 
-@_compiled
+@compiled
 def _face_minimum(gram: FloatArray, product: FloatArray, face: IntArray, weights: FloatArray) -> bool:
-    """weights[face] = arg min of ‖Σ w_i c_i - p‖² over Σ w_i = 1; False if the corners of the face are dependent.
+    """Set weights[face] to arg min of ‖Σ w_i c_i - p‖² over Σ w_i = 1; False if the corners of the face are dependent.
 
     With d_i = c_i - c_0 the minimum solves Σ_j (d_i · d_j) w_j = d_i · (p - c_0), i > 0, by Cholesky factors.
     """
     n, o = len(face) - 1, face[0]
     factor, solution = np.empty((n, n)), np.empty(n)
+    # Row by row of the factor, and at once what the right-hand side becomes.
     for i in range(n):
         a = face[i + 1]
         right = product[a] - product[o] - gram[a, o] + gram[o, o]
@@ -90,6 +98,7 @@ def _face_minimum(gram: FloatArray, product: FloatArray, face: IntArray, weights
             else:
                 factor[i, i] = np.sqrt(entry)
         solution[i] = right / factor[i, i]
+    # Then backwards through the transposed factor.
     weights[o] = 1.0
     for i in range(n - 1, -1, -1):
         for k in range(i + 1, n):
@@ -100,9 +109,9 @@ def _face_minimum(gram: FloatArray, product: FloatArray, face: IntArray, weights
     return True
 
 
-@_compiled
+@compiled
 def _start(gram: FloatArray, product: FloatArray, weights: FloatArray) -> None:
-    """The minimum over a face found by dropping negative weights; the nearest corner if corners are dependent."""
+    """Find the minimum over a face by dropping negative weights; the nearest corner if corners are dependent."""
     face, target = np.arange(len(weights)), np.zeros(len(weights))
     while len(face) > 0 and _face_minimum(gram, product, face, target):
         positive = face[target[face] > 0.0]
@@ -113,11 +122,12 @@ def _start(gram: FloatArray, product: FloatArray, weights: FloatArray) -> None:
     weights[np.argmin(np.diag(gram) - 2.0 * product)] = 1.0
 
 
-@_compiled
+@compiled
 def _descend(gram: FloatArray, product: FloatArray, weights: FloatArray, face: IntArray) -> None:
     """Go straight to the minimum over the face; where a weight reaches zero first, go on without its corner."""
     target = np.zeros(len(weights))
     while len(face) > 0 and _face_minimum(gram, product, face, target):
+        # The longest step on which no weight becomes negative.
         step, leaving = 1.0, -1
         for i in face:
             if target[i] < 0.0 and weights[i] <= step * (weights[i] - target[i]):
@@ -130,14 +140,15 @@ def _descend(gram: FloatArray, product: FloatArray, weights: FloatArray, face: I
         face = face[weights[face] > 0.0]
 
 
-@_compiled
+@compiled
 def _all_weights(gram: FloatArray, products: FloatArray) -> FloatArray:
-    """arg min of wᵀ gram w - 2 product · w over the simplex for every product, (n, k)."""
+    """Find arg min of wᵀ gram w - 2 product · w over the simplex for every product, (n, k)."""
     weights = np.zeros_like(products)
     diagonal = np.diag(gram).max()
     for i in range(len(weights)):
         product, w = products[i], weights[i]
         _start(gram, product, w)
+        # Towards the corner of the lowest gradient, until none is lower than where we are.
         for _ in range(10 * len(w)):
             gradient = gram @ w - product
             best = np.argmin(gradient)
@@ -152,9 +163,11 @@ def _all_weights(gram: FloatArray, products: FloatArray) -> FloatArray:
 
 
 def convex_weights(points: FloatArray, corners: FloatArray) -> ConvexWeights:
-    """The mixtures of `corners` (k, d) that come nearest to `points` (n, d).
+    """Find the mixtures of corners that come nearest to points.
 
-    Raises ValueError if there is no corner, or if a number is not finite.
+    points: (n, d).
+    corners: (k, d).
+    Raises ValueError if there is no corner, if the shapes do not fit, or if a number is not finite.
 
     >>> corners = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
     >>> convex_weights(np.array([[0.25, 0.5], [2.0, 0.0], [1.0, 1.0]]), corners).weights
@@ -162,10 +175,12 @@ def convex_weights(points: FloatArray, corners: FloatArray) -> ConvexWeights:
            [0.  , 1.  , 0.  ],
            [0.  , 0.5 , 0.5 ]])
     """
+    if np.ndim(points) != 2 or np.ndim(corners) != 2 or np.shape(points)[1:] != np.shape(corners)[1:]:
+        raise ValueError(f"points of shape {np.shape(points)} and corners of {np.shape(corners)}: give (n, d), (k, d)")
     if not len(corners):
         raise ValueError("mixtures need at least one corner")
     centre = corners.mean(axis=0)  # Σ w = 1: a common shift changes no distance
-    scale = max(float(np.abs(corners - centre).max(initial=0.0)), _TINY)
+    scale = max(float(np.abs(corners - centre).max(initial=0.0)), TINY)
     corners, points = (corners - centre) / scale, (points - centre) / scale
     gram, products = corners @ corners.T, points @ corners.T
     if not (np.isfinite(gram).all() and np.isfinite(products).all()):

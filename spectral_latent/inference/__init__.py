@@ -1,8 +1,9 @@
-"""Inference over forests: the one inside-outside engine, and decoding."""
+"""Infer over forests: the one inside-outside engine, decoding, sampling, and means of what a model generates."""
 
+from spectral_latent.inference._checks import check_forest
 from spectral_latent.inference.counting import ExpectedCounts, expected_counts
 from spectral_latent.inference.decoding import Derivation, best_derivation, k_best_derivations
-from spectral_latent.inference.expectations import collapse, mean_node_counts
+from spectral_latent.inference.generative_means import collapse, mean_node_counts
 from spectral_latent.inference.inside_outside import (
     ScaledVectors,
     Weight,
@@ -22,6 +23,7 @@ __all__ = [
     "ScaledVectors",
     "Weight",
     "best_derivation",
+    "check_forest",
     "collapse",
     "edge_marginals",
     "expected_counts",

@@ -10,66 +10,106 @@ import heapq
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
+from spectral_latent._compiled import check_column, compiled
+from spectral_latent.inference._checks import check_forest, check_weights
 from spectral_latent.trees import FloatArray, Forest, IntArray, Rules, SkeletalTrees
 
 __all__ = ["Derivation", "best_derivation", "k_best_derivations"]
 
 
 class Derivation(NamedTuple):
-    """One tree of a forest: its edges in post-order, and the sum of their weights."""
+    """One tree of a forest.
 
-    edges: IntArray  # (n,)
+    edges: (n,) its edges in post-order.
+    score: the sum of their weights.
+    """
+
+    edges: IntArray
     score: float
 
-    def alone(self, forest: Forest) -> Forest:
-        """The derivation as a forest of its own."""
+    def as_forest(self, forest: Forest) -> Forest:
+        """Take the derivation out of its forest, as a forest with one edge per item.
+
+        Raises ValueError if the forest is none, or if these edges do not derive a tree of it.
+        """
+        check_forest(forest)
         edges = self.edges
+        check_column("edges of a derivation", edges, (np.size(edges),), np.int64)
+        if not len(edges) or edges.min() < 0 or edges.max() >= forest.n_edges:
+            raise ValueError(f"edges of a derivation must be some of the forest's {forest.n_edges}")
         item = np.searchsorted(forest.start, edges, side="right") - 1
         left, right = np.full((2, len(edges)), -1, dtype=np.int64)
-        finished: list[int] = []
+        finished: list[int] = []  # nodes whose parents are still to come
         for node, edge in enumerate(edges.tolist()):
-            if forest.right[edge] >= 0:
-                right[node] = finished.pop()
-            if forest.left[edge] >= 0:
-                left[node] = finished.pop()
+            # In post-order the right child, if there is one, was finished last, and the left child before it.
+            for column, children in ((right, forest.right), (left, forest.left)):
+                if children[edge] >= 0:
+                    if not finished or item[finished[-1]] != children[edge]:
+                        raise ValueError(f"edge {edge} does not follow the edges of its children in the derivation")
+                    column[node] = finished.pop()
             finished.append(node)
-        start, root, component = np.arange(len(edges) + 1), np.array([len(edges) - 1]), np.zeros(1, dtype=np.int64)
-        return Forest(forest.symbol[item], start, forest.rule[edges], left, right, root, component)
+        if len(finished) > 1:
+            raise ValueError(f"edges of a derivation make {len(finished)} trees, not one")
+        return Forest(
+            symbol=forest.symbol[item],
+            start=np.arange(len(edges) + 1),
+            rule=forest.rule[edges],
+            left=left,
+            right=right,
+            root=np.array([len(edges) - 1]),
+            component=np.zeros(1, dtype=np.int64),
+        )
 
     def tree(self, forest: Forest, rules: Rules) -> SkeletalTrees:
-        """The derivation as a single s-tree; `rules` are those the forest's edges number."""
-        own = self.alone(forest)
-        terminal = np.full(own.n_items, -1, dtype=np.int64)
-        leaf = own.left < 0
-        terminal[leaf] = rules.leaf[own.rule[leaf], 1]
-        return SkeletalTrees(own.symbol, own.left, own.right, terminal, own.root)
+        """Convert the derivation to a single s-tree.
+
+        rules: those that the forest's edges number.
+        Raises ValueError if the forest is none, or if these edges do not derive a tree of it by these rules.
+        """
+        single = self.as_forest(forest)
+        is_leaf = single.left < 0
+        rule = single.rule[is_leaf]
+        if rule.min() < 0 or rule.max() >= len(rules.leaf):
+            raise ValueError(f"a leaf of the derivation has none of the {len(rules.leaf)} leaf rules")
+        terminal = np.full(single.n_items, -1, dtype=np.int64)
+        terminal[is_leaf] = rules.leaf[rule, 1]
+        return SkeletalTrees(single.symbol, single.left, single.right, terminal, single.root)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _best_edges(forest: Forest, weights: FloatArray) -> tuple[FloatArray, IntArray]:
-    """Score of the best derivation below each item, and its edge (-1 where there is none)."""
+    """Find the score (I,) of the best derivation below each item, and its edge (I,), -1 where there is none."""
     n_items = len(forest.symbol)
     score = np.full(n_items, -np.inf)
     best = np.full(n_items, -1, dtype=np.int64)
     for item in range(n_items):
         for edge in range(forest.start[item], forest.start[item + 1]):
+            # The edge's own weight, and the best scores of its children, which come before.
             total = weights[edge]
             if forest.left[edge] >= 0:
                 total += score[forest.left[edge]]
             if forest.right[edge] >= 0:
                 total += score[forest.right[edge]]
             if forest.rule[edge] >= 0 and total > score[item]:
-                score[item], best[item] = total, edge
+                score[item] = total
+                best[item] = edge
     return score, best
 
 
 def best_derivation(forest: Forest, weights: FloatArray) -> Derivation | None:
-    """The derivation of a one-component forest whose edges' weights (E,) add up to the most; None if there is none.
+    """Find the derivation of a one-component forest whose edges' weights add up to the most; None if there is none.
 
     Ties go to the first edge and the first root.
+
+    weights: (E,).
+    Raises ValueError if the forest is none, naming item and edge, or if the weights are those of another.
+
+    >>> forest = Forest(*(np.array(column) for column in ([0], [0, 2], [0, 1], [-1, -1], [-1, -1], [0], [0])))
+    >>> best_derivation(forest, np.array([0.25, 0.5]))
+    Derivation(edges=array([1]), score=0.5)
     """
+    check_weights(forest, weights)
     score, best = _best_edges(forest, weights)
     if not len(forest.root) or not np.isfinite(score[forest.root]).any():
         return None
@@ -84,7 +124,11 @@ def best_derivation(forest: Forest, weights: FloatArray) -> Derivation | None:
 
 
 class _Choice(NamedTuple):
-    """A way to derive an item: minus its score, the edge, and the rank of each child's own derivation."""
+    """A way to derive an item.
+
+    cost: minus the sum of its edges' weights.
+    left_rank, right_rank: which of the child's derivations it contains, 0 the best.
+    """
 
     cost: float
     edge: int
@@ -93,19 +137,26 @@ class _Choice(NamedTuple):
 
 
 class _KBest:
-    """The k best derivations of every item, items in order, each by a frontier over child ranks.
+    """The k best derivations of every item, items in order, each by a frontier over ranks of children.
 
     Huang and Chiang (2005), Algorithm 2.
+
+    ranked: for each item its best choices, the best first.
     """
 
     def __init__(self, forest: Forest, weights: FloatArray, k: int) -> None:
-        self.forest, self.weights, self.k = forest, weights.tolist(), k
-        self.left, self.right, self.rule = forest.left.tolist(), forest.right.tolist(), forest.rule.tolist()
+        self.forest = forest
+        self.k = k
+        self.weights = weights.tolist()
+        self.rule = forest.rule.tolist()
+        self.left = forest.left.tolist()
+        self.right = forest.right.tolist()
         self.ranked: list[list[_Choice]] = []
         for item in range(forest.n_items):
             self.ranked.append(self._rank(item))
 
     def _choice(self, edge: int, left_rank: int, right_rank: int) -> _Choice | None:
+        """Make the choice of these derivations of an edge's children; None if a child has not so many."""
         cost = -self.weights[edge]
         for child, rank in ((self.left[edge], left_rank), (self.right[edge], right_rank)):
             if child >= 0:
@@ -115,6 +166,8 @@ class _KBest:
         return _Choice(cost, edge, left_rank, right_rank)
 
     def _rank(self, item: int) -> list[_Choice]:
+        """List the k best choices of an item whose children are ranked."""
+        # Begin with the best of each edge.
         edges = range(self.forest.start[item], self.forest.start[item + 1])
         starts = (self._choice(edge, 0, 0) for edge in edges if self.rule[edge] >= 0)
         frontier = [choice for choice in starts if choice is not None]
@@ -124,6 +177,7 @@ class _KBest:
         while frontier and len(ranked) < self.k:
             best = heapq.heappop(frontier)
             ranked.append(best)
+            # Only after a choice may follow those that take one child's next derivation instead.
             neighbours = []
             if self.left[best.edge] >= 0:
                 neighbours.append((best.edge, best.left_rank + 1, best.right_rank))
@@ -137,14 +191,14 @@ class _KBest:
         return ranked
 
     def best_of_roots(self) -> list[Derivation]:
-        """The k best derivations of all roots."""
+        """List the k best derivations of all roots."""
         heads = [
             (choice.cost, root, rank) for root in self.forest.root for rank, choice in enumerate(self.ranked[root])
         ]
         return [self.derivation(root, rank) for _, root, rank in heapq.nsmallest(self.k, heads)]
 
     def derivation(self, root: int, rank: int) -> Derivation:
-        """The derivation of that rank of a root item."""
+        """List the edges of the derivation of that rank of a root item."""
         edges: list[int] = []
         stack = [(root, rank)]
         while stack:
@@ -159,7 +213,10 @@ class _KBest:
 
 
 def k_best_derivations(forest: Forest, weights: FloatArray, k: int) -> list[Derivation]:
-    """Up to k derivations of a one-component forest, by falling sum of edge weights (E,).
+    """List up to k derivations of a one-component forest, by falling sum of edge weights.
+
+    weights: (E,).
+    Raises ValueError if the forest is none, naming item and edge, or if the weights are those of another.
 
     >>> forest = Forest(
     ...     symbol=np.array([0, 1, 2]), start=np.array([0, 2, 3, 4]), rule=np.array([0, 1, 2, 0]),
@@ -168,4 +225,5 @@ def k_best_derivations(forest: Forest, weights: FloatArray, k: int) -> list[Deri
     >>> [derivation.edges.tolist() for derivation in k_best_derivations(forest, np.ones(4), 5)]
     [[0, 2, 3], [1, 2, 3]]
     """
+    check_weights(forest, weights)
     return _KBest(forest, weights, k).best_of_roots()

@@ -7,6 +7,8 @@
 | `marginals` | Figure 5, μ | μ(item) = α^{item} · β^{item} |
 | `edge_marginals` | - | β^{item} · C(α^left, α^right): μ by edge |
 | `Weight` | p(r_1 ... r_N) | a number as sign and log |·|: estimates may be negative (slides 21-22) |
+
+Every function checks the forest that it is given against the operators, and raises ValueError naming item and edge.
 """
 
 from __future__ import annotations
@@ -16,7 +18,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from spectral_latent.inference.kernels import EMPTY, edge_pass, inside_pass, outside_pass
+from spectral_latent._compiled import EMPTY, check_column
+from spectral_latent.inference._checks import check_rules
+from spectral_latent.inference._kernels import edge_pass, inside_pass, outside_pass
 from spectral_latent.operators import ObservableOperators
 from spectral_latent.trees import FloatArray, Forest, IntArray
 
@@ -31,25 +35,38 @@ __all__ = [
     "tree_weights",
 ]
 
+_LOWEST, _HIGHEST = -2000, 900  # 2^-2000 is zero in double precision, and no marginal is as large as 2^900
+
 
 class ScaledVectors(NamedTuple):
-    """One vector per item: vectors[i] · 2^exponents[i]."""
+    """The vectors of I items, vectors[i] · 2^exponents[i] of item i.
 
-    vectors: FloatArray  # (I, M), padded with zeros beyond the symbol's states
-    exponents: IntArray  # (I,); `EMPTY` for a zero vector
+    vectors: (I, M), padded with zeros beyond the states of the item's symbol.
+    exponents: (I,), very low (`EMPTY`) for a vector of zeros.
+    """
+
+    vectors: FloatArray
+    exponents: IntArray
 
 
 class Weight(NamedTuple):
-    """Real numbers of any magnitude: sign · exp(log); a zero has sign 0 and log -inf."""
+    """C real numbers of any magnitude, sign · exp(log).
 
-    sign: IntArray  # (C,) -1, 0 or 1
-    log: FloatArray  # (C,) natural logarithm of the absolute value
+    sign: (C,) -1, 0 or 1.
+    log: (C,) natural logarithms of the absolute values, -inf for zero.
+    """
+
+    sign: IntArray
+    log: FloatArray
 
     @staticmethod
-    def of(mantissa: FloatArray, exponent: IntArray) -> Weight:
-        """mantissa · 2^exponent.
+    def from_scaled(mantissa: FloatArray, exponent: IntArray) -> Weight:
+        """Convert the numbers mantissa · 2^exponent.
 
-        >>> Weight.of(np.array([-0.5, 0.0]), np.array([-4000, 3]))
+        mantissa: (C,).
+        exponent: (C,).
+
+        >>> Weight.from_scaled(np.array([-0.5, 0.0]), np.array([-4000, 3]))
         Weight(sign=array([-1,  0]), log=array([-2773.28186943,           -inf]))
         """
         with np.errstate(divide="ignore"):
@@ -58,48 +75,79 @@ class Weight(NamedTuple):
 
     @staticmethod
     def mean(weights: Sequence[Weight]) -> Weight:
-        """The arithmetic means of numbers in the same places.
+        """Average several columns of C numbers, place by place.
 
-        >>> Weight.mean([Weight.of(np.array([0.5, 0.25]), np.array([9, 0])), Weight.of(-np.ones(2), np.zeros(2, int))])
-        Weight(sign=array([ 1, -1]), log=array([ 4.84811636, -0.98082925]))
+        >>> ones = Weight(sign=np.array([1, -1]), log=np.log([1.0, 1.0]))
+        >>> threes = Weight(sign=np.array([1, 1]), log=np.log([3.0, 3.0]))
+        >>> np.exp(Weight.mean([ones, threes]).log)
+        array([2., 1.])
         """
         logs = np.stack([weight.log for weight in weights])
+        # Relative to the largest of each place, so that the others may underflow and none overflows.
         top = np.maximum(logs.max(axis=0), -1e300)
         total = np.mean([weight.sign * np.exp(weight.log - top) for weight in weights], axis=0)
         with np.errstate(divide="ignore"):
             return Weight(np.sign(total).astype(np.int64), top + np.log(np.abs(total)))
 
 
+def _check_vectors(operators: ObservableOperators, forest: Forest, *parts: ScaledVectors) -> None:
+    """Raise ValueError unless the vectors have the shapes of those of this forest under these operators."""
+    for vectors, exponents in parts:
+        check_column("vectors of the forest's items", vectors, (forest.n_items, operators.root.shape[1]), np.float64)
+        check_column("exponents of the forest's items", exponents, (forest.n_items,), np.int64)
+
+
 def inside(operators: ObservableOperators, forest: Forest) -> ScaledVectors:
-    """Inside vectors of all items (long paper, Figures 4 and 5)."""
+    """Compute the inside vectors α of all items (long paper, Figures 4 and 5)."""
+    check_rules(operators, forest)
     return ScaledVectors(*inside_pass(operators.packed, forest))
 
 
-def outside(operators: ObservableOperators, forest: Forest, inner: ScaledVectors) -> ScaledVectors:
-    """Outside vectors of all items, given their inside vectors (long paper, Figure 5)."""
-    return ScaledVectors(*outside_pass(operators.packed, forest, inner.vectors, inner.exponents))
+def outside(operators: ObservableOperators, forest: Forest, inside_vectors: ScaledVectors) -> ScaledVectors:
+    """Compute the outside vectors β of all items (long paper, Figure 5).
+
+    inside_vectors: (I, M), those of the same forest.
+    """
+    check_rules(operators, forest)
+    _check_vectors(operators, forest, inside_vectors)
+    return ScaledVectors(*outside_pass(operators.packed, forest, *inside_vectors))
 
 
-def _root_sums(operators: ObservableOperators, forest: Forest, inner: ScaledVectors) -> tuple[FloatArray, IntArray]:
+def _scaled(mantissa: FloatArray, exponent: IntArray) -> FloatArray:
+    """The numbers mantissa · 2^exponent, both (n,); 0 and inf where they are too small or too large."""
+    # NumPy's ldexp takes a C int, or a C long, which has 64 bits on some systems only.
+    scaled: FloatArray = np.ldexp(mantissa, np.clip(exponent, _LOWEST, _HIGHEST).astype(np.intc))
+    return scaled
+
+
+def root_sums(
+    operators: ObservableOperators, forest: Forest, inside_vectors: ScaledVectors
+) -> tuple[FloatArray, IntArray]:
     """Σ_roots c¹ · α of each component as mantissa (C,) and exponent (C,)."""
-    product = np.einsum("km,km->k", operators.root[forest.symbol[forest.root]], inner.vectors[forest.root])
-    mantissa, own = np.frexp(product)
-    own = np.where(mantissa == 0.0, EMPTY, inner.exponents[forest.root] + own)
+    vectors, exponents = inside_vectors
+    product = np.einsum("km,km->k", operators.root[forest.symbol[forest.root]], vectors[forest.root])
+    mantissa, shift = np.frexp(product)
+    of_root = np.where(mantissa == 0.0, EMPTY, exponents[forest.root] + shift)
+    # Sum at the largest exponent of each component.
     exponent = np.full(forest.n_components, EMPTY)
-    np.maximum.at(exponent, forest.component, own)
-    shift = np.maximum(own - exponent[forest.component], -2000)
+    np.maximum.at(exponent, forest.component, of_root)
     total = np.zeros(forest.n_components)
-    np.add.at(total, forest.component, np.ldexp(mantissa, shift))
+    np.add.at(total, forest.component, _scaled(mantissa, of_root - exponent[forest.component]))
     return total, exponent
 
 
-def total_weight(operators: ObservableOperators, forest: Forest, inner: ScaledVectors) -> Weight:
-    """The weight of each component: the sum of its derivations' estimated probabilities."""
-    return Weight.of(*_root_sums(operators, forest, inner))
+def total_weight(operators: ObservableOperators, forest: Forest, inside_vectors: ScaledVectors) -> Weight:
+    """Sum the estimated probabilities of all derivations of each component, (C,).
+
+    inside_vectors: (I, M), those of the same forest.
+    """
+    check_rules(operators, forest)
+    _check_vectors(operators, forest, inside_vectors)
+    return Weight.from_scaled(*root_sums(operators, forest, inside_vectors))
 
 
 def tree_weights(operators: ObservableOperators, forest: Forest) -> Weight:
-    """`total_weight` after an inside pass: of s-trees, their estimated probabilities p̂ (Figure 4).
+    """Sum over derivations as `total_weight` does: for s-trees, their estimated probabilities p̂ (Figure 4), (T,).
 
     >>> from spectral_latent.trees import Rules, SkeletalTrees
     >>> tree = SkeletalTrees.of([0], left=[-1], right=[-1], terminal=[0], root=[0])
@@ -108,45 +156,56 @@ def tree_weights(operators: ObservableOperators, forest: Forest) -> Weight:
     >>> np.exp(tree_weights(operators, Forest.of_trees(tree, tree.rules)).log).round(3)
     array([0.4])
     """
-    return total_weight(operators, forest, inside(operators, forest))
+    return Weight.from_scaled(*root_sums(operators, forest, inside(operators, forest)))
 
 
-def _component(forest: Forest) -> IntArray:
-    """The component of each item (I,)."""
-    last_item = np.zeros(forest.n_components, dtype=np.int64)
+def item_component(forest: Forest) -> IntArray:
+    """Find the component of each item (I,); C for all items of a forest without roots."""
+    last_item = np.full(forest.n_components, -1)
     np.maximum.at(last_item, forest.component, forest.root)
+    # A component that is left out ends where the one before ends.
     return np.searchsorted(np.maximum.accumulate(last_item), np.arange(forest.n_items))
 
 
-def _shares(
+def _posteriors(
     operators: ObservableOperators,
     forest: Forest,
-    inner: ScaledVectors,
+    inside_vectors: ScaledVectors,
     component: IntArray,
     product: FloatArray,
     exponent: IntArray,
 ) -> FloatArray:
-    """product · 2^exponent over the weight of the component; zero where that is zero."""
-    total, total_exponent = _root_sums(operators, forest, inner)
+    """Divide product · 2^exponent (n,) by the weights of the components (n,); zero where these are zero."""
+    total, total_exponent = root_sums(operators, forest, inside_vectors)
+    # One more component, of weight zero, holds the items of a forest without roots.
+    total, total_exponent = np.append(total, 0.0), np.append(total_exponent, EMPTY)
     with np.errstate(divide="ignore", invalid="ignore"):
         ratio = np.where(total[component] == 0.0, 0.0, product / total[component])
-    scaled: FloatArray = np.ldexp(ratio, np.clip(exponent - total_exponent[component], -2000, 900))
-    return scaled
+    return _scaled(ratio, exponent - total_exponent[component])
 
 
-def marginals(operators: ObservableOperators, forest: Forest, inner: ScaledVectors, outer: ScaledVectors) -> FloatArray:
-    """μ(item) / (weight of the item's component), (I,): with true probabilities, the item's posterior.
+def marginals(
+    operators: ObservableOperators, forest: Forest, inside_vectors: ScaledVectors, outside_vectors: ScaledVectors
+) -> FloatArray:
+    """Compute μ(item) / (weight of the item's component), (I,): with true probabilities, posteriors of items.
 
     The sign is kept; items of a component of weight zero have marginal zero.
+
+    inside_vectors, outside_vectors: (I, M), those of the same forest.
     """
-    product = np.einsum("im,im->i", inner.vectors, outer.vectors)
-    return _shares(operators, forest, inner, _component(forest), product, inner.exponents + outer.exponents)
+    check_rules(operators, forest)
+    _check_vectors(operators, forest, inside_vectors, outside_vectors)
+    product = np.einsum("im,im->i", inside_vectors.vectors, outside_vectors.vectors)
+    exponent = inside_vectors.exponents + outside_vectors.exponents
+    return _posteriors(operators, forest, inside_vectors, item_component(forest), product, exponent)
 
 
 def edge_marginals(
-    operators: ObservableOperators, forest: Forest, inner: ScaledVectors, outer: ScaledVectors
+    operators: ObservableOperators, forest: Forest, inside_vectors: ScaledVectors, outside_vectors: ScaledVectors
 ) -> FloatArray:
-    """The same of every edge, (E,): those of an item's edges add up to its own.
+    """Compute the part of each item's marginal that each of its edges accounts for, (E,).
+
+    inside_vectors, outside_vectors: (I, M), those of the same forest.
 
     >>> from spectral_latent.trees import Rules
     >>> rules = Rules(np.array([[0, 0], [0, 1]]), np.empty((0, 2), int), np.empty((0, 3), int))
@@ -154,9 +213,11 @@ def edge_marginals(
     ...     rules, np.array([1]), np.array([[1.0]]), np.array([[0.2], [0.6]]), np.empty((0, 1, 1)), [])
     >>> either = Forest(
     ...     np.array([0]), np.array([0, 2]), *np.array([[0, 1], [-1, -1], [-1, -1]]), *np.zeros((2, 1), int))
-    >>> inner = inside(operators, either)
-    >>> edge_marginals(operators, either, inner, outside(operators, either, inner))
+    >>> inside_vectors = inside(operators, either)
+    >>> edge_marginals(operators, either, inside_vectors, outside(operators, either, inside_vectors))
     array([0.25, 0.75])
     """
-    product, exponent = edge_pass(operators.packed, forest, *inner, *outer)
-    return _shares(operators, forest, inner, _component(forest)[forest.item], product, exponent)
+    check_rules(operators, forest)
+    _check_vectors(operators, forest, inside_vectors, outside_vectors)
+    product, exponent = edge_pass(operators.packed, forest, *inside_vectors, *outside_vectors)
+    return _posteriors(operators, forest, inside_vectors, item_component(forest)[forest.item], product, exponent)

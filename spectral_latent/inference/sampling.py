@@ -1,6 +1,7 @@
 """Ancestral sampling of s-trees with their latent states, from operators that are probabilities.
 
-All trees grow at once, generation by generation; what a symbol in a state may become stands in one table.
+All trees grow together: each round draws the children of all nodes at one depth.  The choices of every symbol in
+every state stand in one table, from which a round draws for all its nodes at once.
 
 | here | long paper | meaning |
 | --- | --- | --- |
@@ -25,48 +26,65 @@ _TOLERANCE = 1e-6  # how far from one the probabilities of a symbol's choices ma
 
 
 class SampledTrees(NamedTuple):
-    """s-trees, and the latent state of each of their nodes."""
+    """s-trees of N nodes with their latent states.
+
+    states: (N,) of each node.
+    """
 
     trees: SkeletalTrees
-    states: IntArray  # (N,)
+    states: IntArray
 
 
 class _Choices(NamedTuple):
-    """What keys may become: C choices, those of one key together."""
+    """C ways to expand keys, those of one key together.
 
-    key: IntArray  # (C,)
-    weight: FloatArray  # (C,)
-    children: IntArray  # (C, 2) keys of the children, or -1
-    terminal: IntArray  # (C,) or -1
-    ends: FloatArray  # (C + 1,) sum of the weights before each choice, and of all
+    key: (C,) the key that the choice expands.
+    weight: (C,) its probability.
+    children: (C, 2) keys of the children, or -1.
+    terminal: (C,) the observation, or -1.
+    ends: (C + 1,) the sum of the weights before each choice, and of all.
+    """
+
+    key: IntArray
+    weight: FloatArray
+    children: IntArray
+    terminal: IntArray
+    ends: FloatArray
 
     @staticmethod
-    def of(operators: ObservableOperators) -> _Choices:
-        """All choices of non-zero probability."""
+    def from_operators(operators: ObservableOperators) -> _Choices:
+        """List all choices of non-zero probability."""
         columns = [np.concatenate(parts) for parts in zip(*_choices_by_rule(operators), strict=True)]
         order = np.argsort(columns[0], kind="stable")
         key, weight, children, terminal = (column[order] for column in columns)
         return _Choices(key, weight, children, terminal, np.concatenate([[0.0], np.cumsum(weight)]))
 
     def draw(self, keys: IntArray, rng: np.random.Generator) -> IntArray:
-        """A choice for each key (n,), by inversion of the distribution function."""
+        """Draw a choice (n,) for each key (n,), by inversion of the distribution function."""
         ends = self.ends
-        first, end = np.searchsorted(self.key, keys, "left"), np.searchsorted(self.key, keys, "right")
+        first = np.searchsorted(self.key, keys, "left")
+        end = np.searchsorted(self.key, keys, "right")
+        # A point of the interval that the key's choices share, and the choice whose part it falls into.
         point = ends[first] + rng.random(len(keys)) * (ends[end] - ends[first])
         choice: IntArray = np.searchsorted(ends, point, "right") - 1
         return np.clip(choice, first, end - 1)  # a point may be rounded to the end of its key
 
 
 class _Generation(NamedTuple):
-    """The nodes of all trees at one depth."""
+    """The n nodes of all trees at one depth.
 
-    key: IntArray  # (n,)
-    terminal: IntArray  # (n,) or -1
-    child: IntArray  # (n, 2) nodes of the next generation, or -1
+    key: (n,) symbol and state.
+    terminal: (n,) the observation, or -1.
+    child: (n, 2) children as nodes of the next generation, or -1.
+    """
+
+    key: IntArray
+    terminal: IntArray
+    child: IntArray
 
 
 def _choices_by_rule(operators: ObservableOperators) -> Iterator[tuple[IntArray, FloatArray, IntArray, IntArray]]:
-    """Columns of `_Choices` for the leaf rules together, and for every other rule."""
+    """List columns of `_Choices`: for the leaf rules together, then for every unary and every binary rule."""
     rules, m_max = operators.rules, operators.root.shape[1]
     r, h = np.nonzero(operators.leaf)
     symbol, terminal = rules.leaf[r].T
@@ -74,6 +92,7 @@ def _choices_by_rule(operators: ObservableOperators) -> Iterator[tuple[IntArray,
     tensors = [matrix[:, :, None] for matrix in operators.unary] + [t.multiplied_out() for t in operators.binary]
     children = [(b, -1) for _, b in rules.unary] + [(b, c) for _, b, c in rules.binary]
     parents = [*rules.unary[:, 0], *rules.binary[:, 0]]
+    # A unary rule is a binary one whose right child is absent and has one state.
     for tensor, a, (b, c) in zip(tensors, parents, children, strict=True):
         h, i, j = np.nonzero(tensor)
         right = np.full(len(j), -1) if c < 0 else c * m_max + j
@@ -97,9 +116,9 @@ def _check(operators: ObservableOperators, choices: _Choices) -> None:
 
 
 def _grow(choices: _Choices, keys: IntArray, max_nodes: int, rng: np.random.Generator) -> list[_Generation]:
-    """All generations of trees whose roots have the given keys (T,)."""
+    """Draw all generations of trees whose roots have the given keys (T,)."""
     generations: list[_Generation] = []
-    tree = np.arange(len(keys))
+    tree = np.arange(len(keys))  # of each node of the generation
     size = np.zeros(len(keys), dtype=np.int64)
     while len(keys) or not generations:
         np.add.at(size, tree, 1)
@@ -108,27 +127,33 @@ def _grow(choices: _Choices, keys: IntArray, max_nodes: int, rng: np.random.Gene
         choice = choices.draw(keys, rng)
         below = choices.children[choice]
         alive = below >= 0
+        # The next generation has the children in order of their parents, the left before the right.
         child = np.where(alive, np.cumsum(alive).reshape(-1, 2) - 1, -1)
         generations.append(_Generation(keys, choices.terminal[choice], child))
-        keys, tree = below[alive], np.repeat(tree, alive.sum(axis=1))
+        keys = below[alive]
+        tree = np.repeat(tree, alive.sum(axis=1))
     return generations
 
 
 def _in_post_order(generations: list[_Generation], m_max: int) -> SampledTrees:
-    """The nodes of all generations as one treebank: a subtree of size s whose root is node n is n-s+1 ... n."""
+    """Number the nodes of all generations in post-order: a subtree of s nodes with root n has nodes n-s+1 ... n."""
+    # Sizes of the subtrees below each node, from the deepest generation up; index -1, no child, has size 0.
     sizes: list[IntArray] = []
-    below = np.zeros(1, dtype=np.int64)  # its last entry is that of no child, -1
+    below = np.zeros(1, dtype=np.int64)
     for generation in reversed(generations):
         sizes.append(1 + below[generation.child].sum(axis=1))
         below = np.append(sizes[-1], 0)
+    # Trees stand one after another, each with its root at its end.
     root = np.cumsum(sizes[-1]) - 1
     n = int(sizes[-1].sum())
     key, left, right, terminal = np.full((4, n), -1, dtype=np.int64)
     node = root
+    # Then from the roots down: a right child ends just before its parent, a left child before the right subtree.
     for generation, size_below in zip(generations, [*sizes[-2::-1], np.zeros(0, dtype=np.int64)], strict=True):
         has_left, has_right = (generation.child >= 0).T
         right_size = np.append(size_below, 0)[generation.child[:, 1]]
-        key[node], terminal[node] = generation.key, generation.terminal
+        key[node] = generation.key
+        terminal[node] = generation.terminal
         left[node] = np.where(has_left, node - 1 - right_size, -1)
         right[node] = np.where(has_right, node - 1, -1)
         pairs = np.stack([left[node], right[node]], axis=1)
@@ -139,7 +164,9 @@ def _in_post_order(generations: list[_Generation], m_max: int) -> SampledTrees:
 def sample_trees(
     operators: ObservableOperators, n_trees: int, rng: np.random.Generator, max_nodes: int = 10_000
 ) -> SampledTrees:
-    """Independent trees from a latent tree model, nodes in post-order.
+    """Draw independent trees from a latent tree model, nodes in post-order.
+
+    max_nodes: the largest tree to draw.
 
     Raises ValueError if the operators are not probabilities, or if a tree grows beyond `max_nodes` nodes.
 
@@ -152,7 +179,7 @@ def sample_trees(
     >>> sampled.trees.symbol, sampled.trees.root, sampled.states
     (array([0, 1, 2, 0, 1, 2]), array([2, 5]), array([0, 0, 0, 0, 0, 0]))
     """
-    choices = _Choices.of(operators)
+    choices = _Choices.from_operators(operators)
     _check(operators, choices)
     roots = rng.choice(operators.root.size, size=n_trees, p=operators.root.ravel() / operators.root.sum())
     return _in_post_order(_grow(choices, roots, max_nodes, rng), operators.root.shape[1])

@@ -21,6 +21,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from spectral_latent._compiled import check_column, check_range
 from spectral_latent.operators.rule_table import RuleTable
 from spectral_latent.operators.tensors import Tensor, Tensors
 from spectral_latent.trees import FloatArray, IntArray, Rules
@@ -48,9 +49,34 @@ class ObservableOperators(RuleTable):
     """Operators of S symbols, as a table of rules.
 
     probabilities: whether the basis is that of the states, so that the numbers are probabilities.
+    Raises ValueError if rules, states and arrays do not fit together: compiled code relies on it.
     """
 
     probabilities: bool = False
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        rules = self.rules
+        n_symbols, m_max = np.shape(self.root) if np.ndim(self.root) == 2 else (0, 0)
+        check_column("numbers of roots", self.root, (n_symbols, m_max), np.float64)
+        check_column("numbers of states", self.states, (n_symbols,), np.int64)
+        check_column("leaf rules", rules.leaf, (len(rules.leaf), 2), np.int64)
+        check_column("unary rules", rules.unary, (len(rules.unary), 2), np.int64)
+        check_column("binary rules", rules.binary, (len(rules.binary), 3), np.int64)
+        check_column("numbers of leaf rules", self.leaf, (len(rules.leaf), m_max), np.float64)
+        check_column("numbers of unary rules", self.unary, (len(rules.unary), m_max, m_max), np.float64)
+        check_range("numbers of states", self.states, 1, m_max + 1)
+        check_range("symbols of leaf rules", rules.leaf[:, 0], 0, n_symbols)
+        check_range("symbols of unary rules", rules.unary.ravel(), 0, n_symbols)
+        check_range("symbols of binary rules", rules.binary.ravel(), 0, n_symbols)
+        shapes = self.states.take(rules.binary)
+        if self.binary.shapes.shape != shapes.shape:
+            raise ValueError(f"{len(self.binary)} tensors for {len(shapes)} binary rules")
+        if not np.array_equal(self.binary.shapes, shapes):
+            r = int(np.argmax((self.binary.shapes != shapes).any(axis=1)))
+            raise ValueError(
+                f"the tensor of binary rule {r} has shape {self.binary.shapes[r]}, and must have {shapes[r]}"
+            )
 
     @cached_property
     def packed(self) -> PackedOperators:
@@ -77,15 +103,19 @@ class ObservableOperators(RuleTable):
         """Multiply out all tensors that are kept in factors."""
         return replace(self, binary=Tensors.of(Tensor.of_dense(tensor.multiplied_out()) for tensor in self.binary))
 
-    def with_leaves(self, rules: IntArray, leaf: FloatArray, *, alone: bool = False) -> ObservableOperators:
-        """The same operators and further leaf rules (R, 2) after the others, with their vectors (R, M).
+    def with_leaf_rules(self, rules: IntArray, leaf: FloatArray) -> ObservableOperators:
+        """Replace all leaf rules, such as by those of the terminals of one forest; all else is shared.
 
-        For terminals beyond those known, such as the words of one sentence; the table of leaf rules is then no longer
-        in lexicographic order.  alone: instead of the others, not after them.
+        rules: (R, 2) symbol and terminal.
+        leaf: (R, M) the rules' vectors.
+
+        >>> rules = Rules(np.array([[0, 7]]), np.empty((0, 2), int), np.empty((0, 3), int))
+        >>> operators = ObservableOperators(
+        ...     rules, np.array([1]), np.array([[0.5]]), np.array([[0.25]]), np.empty((0, 1, 1)), [])
+        >>> operators.with_leaf_rules(np.array([[0, 0], [0, 1]]), np.array([[0.5], [0.75]])).leaf.ravel()
+        array([0.5 , 0.75])
         """
-        if not alone:
-            rules, leaf = np.concatenate([self.rules.leaf, rules]), np.concatenate([self.leaf, leaf])
-        return replace(self, rules=Rules(rules, self.rules.unary, self.rules.binary), leaf=leaf)
+        return replace(self, rules=replace(self.rules, leaf=rules), leaf=leaf)
 
     def change_basis(self, bases: Sequence[FloatArray]) -> ObservableOperators:
         """The same model in the basis G^a, an invertible (m_a, m_a) matrix per symbol (Theorem 1).

@@ -14,6 +14,7 @@ from typing import overload
 
 import numpy as np
 
+from spectral_latent._compiled import check_column, check_range
 from spectral_latent.trees import FloatArray, IntArray
 
 __all__ = ["Tensor", "Tensors"]
@@ -47,6 +48,12 @@ class Tensor:
     def __post_init__(self) -> None:
         if self.dense is not None and len(self.first):
             raise ValueError("a tensor is kept as factors or multiplied out, not both")
+        if not len(self.first) == len(self.second) == len(self.third):
+            raise ValueError(
+                f"a tensor has {len(self.first)} first, {len(self.second)} second and {len(self.third)} third factors"
+            )
+        if self.dense is not None and self.dense.shape != self.shape:
+            raise ValueError(f"a tensor of shape {self.dense.shape} has factors of shape {self.shape}")
 
     @staticmethod
     def of_dense(dense: FloatArray) -> Tensor:
@@ -151,8 +158,12 @@ class Tensors(Sequence[Tensor]):
     data: FloatArray
 
     def __post_init__(self) -> None:
-        if self.shapes.shape != (len(self.terms), 3) or (self.terms < 0).any():
-            raise ValueError("tensors need a shape (R, 3) and a number of terms (R,) each")
+        n = len(self.terms)
+        check_column("shapes of tensors", self.shapes, (n, 3), np.int64)
+        check_range("shapes of tensors", self.shapes.ravel(), 0, np.iinfo(np.int64).max)
+        check_column("numbers of terms of tensors", self.terms, (n,), np.int64)
+        check_column("numbers of tensors", self.data, (np.size(self.data),), np.float64)
+        check_range("numbers of terms of tensors", self.terms, 0, len(self.data) + 1)
         if self.offset[-1] != len(self.data):
             raise ValueError(f"tensors of {self.offset[-1]} numbers do not fill an array of {len(self.data)}")
 

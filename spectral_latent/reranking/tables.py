@@ -69,6 +69,7 @@ class FeatureTable:
             raise ValueError("two features have one name; give each its own")
         if self.start[0] != 0 or self.start[-1] != n or (sizes < 0).any():
             raise ValueError(f"the lists of a table of features have {self.start[-1]} candidates, its matrix {n} rows")
+        self.values.check_format(full_check=True)
         if not np.isfinite(self.values.data).all():
             raise ValueError("a feature is not a finite number; give one for every candidate")
 

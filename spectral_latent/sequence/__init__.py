@@ -6,7 +6,7 @@ from spectral_latent.sequence.assumptions import Assumptions, check_assumptions,
 from spectral_latent.sequence.baselines import baum_welch_of_seeds, cluster_model, max_marginal_states
 from spectral_latent.sequence.brown import brown_clusters
 from spectral_latent.sequence.conversion import Sequences
-from spectral_latent.sequence.hidden_markov import HiddenMarkov, baum_welch
+from spectral_latent.sequence.hidden_markov import HiddenMarkov, UntaggedShard, baum_welch
 from spectral_latent.sequence.hulls import HullOptions
 from spectral_latent.sequence.log_linear import LogLinearOptions, log_linear
 from spectral_latent.sequence.model import END, LatentHMM
@@ -26,6 +26,7 @@ __all__ = [
     "SequenceOptions",
     "Sequences",
     "Types",
+    "UntaggedShard",
     "baum_welch",
     "baum_welch_of_seeds",
     "brown_clusters",

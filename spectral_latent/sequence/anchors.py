@@ -20,6 +20,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
+from spectral_latent._compiled import TINY
 from spectral_latent.estimation import anchors as farthest
 from spectral_latent.estimation import convex_weights
 from spectral_latent.sequence.conversion import Sequences
@@ -29,7 +30,6 @@ from spectral_latent.trees import FloatArray, IntArray
 __all__ = ["Bigrams", "anchor_mixtures", "choose_anchors", "closed_form", "likeliest"]
 
 _TIE = 1e-9  # squared distances that differ relatively by less are equal
-_TINY = 1e-300
 _SWEEPS = 10  # over all anchors; few corpora need more than three
 
 
@@ -50,7 +50,7 @@ def choose_anchors(rows: FloatArray, count: FloatArray, states: int, candidates:
     least = np.sort(count)[::-1][min(candidates, len(count)) - 1]
     frequent = np.flatnonzero(count >= least)
     frequent = frequent[np.argsort(-count[frequent], kind="stable")]
-    points = rows[frequent] / max(float(np.abs(rows[frequent]).max(initial=0.0)), _TINY)
+    points = rows[frequent] / max(float(np.abs(rows[frequent]).max(initial=0.0)), TINY)
     chosen = farthest(points, count[frequent], states).tolist()
     for _ in range(_SWEEPS):
         before = list(chosen)
@@ -120,12 +120,12 @@ def _shares(mixtures: FloatArray, unigrams: FloatArray) -> tuple[FloatArray, Flo
     """π̄ (m,) and O (m, n): equations 4 and 5."""
     u = unigrams / unigrams.sum()
     share = u @ mixtures
-    return share, (mixtures * u[:, None]).T / np.maximum(share, _TINY)[:, None]
+    return share, (mixtures * u[:, None]).T / np.maximum(share, TINY)[:, None]
 
 
 def _with_end(emission: FloatArray, joint: FloatArray, initial: FloatArray) -> HiddenMarkov:
     """The model of p(next state or end | state), rows (m, m + 1) that sum to one."""
-    going_on = np.maximum(joint[:, :-1].sum(axis=1, keepdims=True), _TINY)
+    going_on = np.maximum(joint[:, :-1].sum(axis=1, keepdims=True), TINY)
     return HiddenMarkov(initial, joint[:, :-1] / going_on, joint[:, -1].copy(), emission)
 
 
@@ -158,7 +158,7 @@ def likeliest(mixtures: FloatArray, bigrams: Bigrams, steps: int) -> HiddenMarko
     left, right = emits[bigrams.before, :m] * share, emits[bigrams.after]
     joint = np.full((m, m + 1), 1.0 / (m + 1))
     for _ in range(steps):
-        weight = bigrams.count / np.maximum(np.einsum("km,km->k", left @ joint, right), _TINY)
+        weight = bigrams.count / np.maximum(np.einsum("km,km->k", left @ joint, right), TINY)
         joint = joint * ((left * weight[:, None]).T @ right)
-        joint /= np.maximum(joint.sum(axis=1, keepdims=True), _TINY)
+        joint /= np.maximum(joint.sum(axis=1, keepdims=True), TINY)
     return _with_end(emission, joint, convex_weights(bigrams.first_share(n)[None, :], emission).weights[0])

@@ -21,9 +21,9 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
 from scipy import sparse
 
+from spectral_latent._compiled import check_range, compiled
 from spectral_latent.sequence.conversion import Sequences
 from spectral_latent.trees import FloatArray, IntArray
 
@@ -34,6 +34,8 @@ _TIE = 1e-7  # losses, in nats over the whole corpus, that differ by less are eq
 
 def brown_clusters(sequences: Sequences, n_types: int, clusters: int) -> IntArray:
     """The cluster (n,) of each of n types, which are numbered by falling frequency: types 0 ... n-1 come in order.
+
+    Raises ValueError if a type of the sequences is none of the n.
 
     Clusters are numbered by their first types.  Of pairs that lose equally little, the one with the lowest place in
     the table is merged.  With no more types than clusters, each is its own.
@@ -47,6 +49,7 @@ def brown_clusters(sequences: Sequences, n_types: int, clusters: int) -> IntArra
     if n_types <= clusters:
         return np.arange(n_types)
     x, first = sequences.terminal, sequences.terminal[sequences.start[:-1]]
+    check_range("types of sequences", x, 0, n_types)
     pair = (  # type x is x + 1, and the boundary 0
         np.concatenate([x + 1, np.zeros_like(first)]),
         np.concatenate([sequences.shifted(x, 1) + 1, first + 1]),
@@ -66,13 +69,13 @@ def brown_clusters(sequences: Sequences, n_types: int, clusters: int) -> IntArra
     return np.asarray(np.argsort(np.argsort(earliest))[number], dtype=np.int64)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _share(count: float, before: float, after: float, total: float) -> float:
     """w of the head of this module."""
     return count * math.log(count * total / (before * after)) if count > 0.0 else 0.0
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _term(count: FloatArray, before: FloatArray, after: FloatArray, total: float, i: int, j: int, d: int) -> float:
     """What cluster d, neither i nor j, adds to loss[i, j]."""
     return (
@@ -85,7 +88,7 @@ def _term(count: FloatArray, before: FloatArray, after: FloatArray, total: float
     )
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _losses_of(
     count: FloatArray, before: FloatArray, after: FloatArray, total: float, loss: FloatArray, used: int, i: int
 ) -> None:
@@ -105,7 +108,7 @@ def _losses_of(
         loss[i, j] = loss[j, i] = whole
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _add_terms(
     count: FloatArray,
     before: FloatArray,
@@ -127,7 +130,7 @@ def _add_terms(
                 loss[j, i] = loss[i, j]
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _root(parent: IntArray, x: int) -> int:
     """The type that stands for the cluster of type x; paths are halved on the way."""
     while parent[x] != x:
@@ -136,7 +139,7 @@ def _root(parent: IntArray, x: int) -> int:
     return x
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _clustered(
     m: int,
     row_start: IntArray,
@@ -156,6 +159,7 @@ def _clustered(
     parent, slot, owner = np.arange(n), np.zeros(n, dtype=np.int64), np.zeros(m + 1, dtype=np.int64)
     free = 0
     for x in range(n):
+        # Type x becomes a cluster in the free slot, with its bigrams of types up to x.
         slot[x], owner[free] = free, x
         before[free] = row_count[row_start[x] : row_start[x + 1]].sum()
         after[free] = column_count[column_start[x] : column_start[x + 1]].sum()
@@ -168,11 +172,13 @@ def _clustered(
         if x < m - 1:
             free += 1
             continue
+        # The first m clusters: all losses at once.
         if x == m - 1:
             for i in range(1, m):
                 _losses_of(count, before, after, total, loss, m, i)
             free = m
             continue
+        # One cluster too many: losses with it, and the pair that loses least.
         _add_terms(count, before, after, total, loss, free, -1, m + 1, 1.0)
         _losses_of(count, before, after, total, loss, m + 1, free)
         a, b = 1, 2
@@ -180,6 +186,7 @@ def _clustered(
             for j in range(i + 1, m + 1):
                 if loss[i, j] < loss[a, b] - _TIE:
                     a, b = i, j
+        # Merge b into a: their terms leave all other losses, and that of the merged cluster enters.
         _add_terms(count, before, after, total, loss, a, b, m + 1, -1.0)
         _add_terms(count, before, after, total, loss, b, a, m + 1, -1.0)
         count[a] += count[b]

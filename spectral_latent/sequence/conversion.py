@@ -117,9 +117,13 @@ class Sequences:
 
     def parts(self, size: int) -> Iterator[Sequences]:
         """Cut the sequences into parts of at least `size` positions each but the last; no sequence is cut."""
-        number = np.append(0, np.cumsum(np.diff(self.start))[:-1]) // size
-        for k in np.unique(number).tolist():
-            yield self.part(number == k)
+        first = 0
+        while first < self.n_sequences:
+            end = min(int(np.searchsorted(self.start, self.start[first] + size)), self.n_sequences)
+            positions = slice(self.start[first], self.start[end])
+            start = self.start[first : end + 1] - self.start[first]
+            yield Sequences(self.terminal[positions], self.tag[positions], start)
+            first = end
 
     def part(self, which: BoolArray) -> Sequences:
         """The sequences (T,) that are marked."""

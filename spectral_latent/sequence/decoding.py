@@ -1,4 +1,4 @@
-"""Tags of sequences: a trellis pruned by the plain model, and what its marginals say.
+"""Tags of sequences: a trellis pruned by the coarse model, and what its marginals say.
 
 | here | meaning |
 | --- | --- |
@@ -14,22 +14,22 @@ The chain is exact where tags have one state.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import cached_property
 from itertools import chain, islice
 from typing import NamedTuple, TypeVar
 
 import numpy as np
 
+from spectral_latent._compiled import TINY
 from spectral_latent.inference import edge_marginals, inside, k_best_derivations, marginals, outside
-from spectral_latent.lexicon import UnseenLeaves
 from spectral_latent.operators import ObservableOperators
 from spectral_latent.sequence.conversion import Sequences
 from spectral_latent.sequence.forests import Candidates, Trellis, TrellisBuilder
 from spectral_latent.trees import BoolArray, FloatArray, Forest, IntArray
 
-__all__ = ["Decoder", "Path", "TagMarginals", "batches", "in_batches", "state_marginals"]
+__all__ = ["Decoder", "Path", "TagMarginals", "batches", "in_batches", "likely_rules", "state_marginals"]
 
-_TINY = 1e-300
 _BATCH = 4096  # positions whose forests are built together
 _Row = TypeVar("_Row", bound=Sized)
 _T = TypeVar("_T")
@@ -71,9 +71,9 @@ def state_marginals(sequences: Sequences, operators: ObservableOperators) -> Flo
     """
     builder = TrellisBuilder(operators.rules, n_tags=1)
     trellis = builder.build(sequences.start, builder.candidates(sequences.terminal))
-    inner = inside(operators, trellis.forest)
-    outer = outside(operators, trellis.forest, inner)
-    product = inner.vectors[trellis.spine] * outer.vectors[trellis.spine]
+    inside_vectors = inside(operators, trellis.forest)
+    outside_vectors = outside(operators, trellis.forest, inside_vectors)
+    product = inside_vectors.vectors[trellis.spine] * outside_vectors.vectors[trellis.spine]
     total = product.sum(axis=1, keepdims=True)
     uniform = np.full_like(product, 1.0 / product.shape[1])
     return np.asarray(np.divide(product, total, out=uniform, where=total > 0))
@@ -106,88 +106,102 @@ class Path(NamedTuple):
     log: float
 
 
+def likely_rules(operators: ObservableOperators, prior: FloatArray, beam: float) -> BoolArray:
+    """Tell which leaf rules (R0,) are worth a candidate: not those of tags far less likely than the likeliest.
+
+    operators: of one state per tag.
+    prior: (K,) how frequent tags are.
+    beam: the least share of the likeliest tag's probability.
+    """
+    tag, terminal = operators.rules.leaf.T
+    joint = operators.leaf[:, 0] * prior[tag]
+    most = np.zeros(int(terminal.max(initial=0)) + 1)
+    np.maximum.at(most, terminal, joint)
+    likely: BoolArray = joint >= beam * most[terminal]
+    return likely
+
+
 @dataclass(frozen=True, eq=False)
 class Decoder:
-    """Decoding under `latent` operators; `plain` ones with the same rules prune.
+    """Decoding under `latent` operators; `coarse` ones with the same rules prune.
 
-    worth: (R0,) whether a leaf rule is worth a candidate.
+    n_tags: K.
+    likely: (R0,) whether a leaf rule is worth a candidate.
+    threshold: candidates whose coarse marginal is less than this share of the best one's are left out.
     """
 
-    plain: ObservableOperators
+    coarse: ObservableOperators
     latent: ObservableOperators
-    builder: TrellisBuilder
-    worth: BoolArray
+    n_tags: int
+    likely: BoolArray
     threshold: float
 
-    @staticmethod
-    def of(
-        plain: ObservableOperators, latent: ObservableOperators, prior: FloatArray, beam: float, threshold: float
-    ) -> Decoder:
-        """prior: (K,) how frequent tags are.  For beam and threshold see `SequenceOptions`."""
-        tag, terminal = latent.rules.leaf.T
-        joint = plain.leaf[:, 0] * prior[tag]
-        most = np.zeros(int(terminal.max(initial=0)) + 1)
-        np.maximum.at(most, terminal, joint)
-        return Decoder(
-            plain, latent, TrellisBuilder(latent.rules, len(prior)), joint >= beam * most[terminal], threshold
-        )
-
-    def with_leaves(self, leaves: UnseenLeaves) -> Decoder:
-        """The same with leaf rules for unseen words."""
-        plain, latent = leaves.added_to(self.plain), leaves.added_to(self.latent)
-        builder = self.builder.with_leaves(leaves.symbol, leaves.terminal)
-        worth = np.concatenate([self.worth, np.ones(len(leaves.symbol), dtype=bool)])
-        return replace(self, plain=plain, latent=latent, builder=builder, worth=worth)
+    @cached_property
+    def builder(self) -> TrellisBuilder:
+        """Trellises that number the rules of these operators."""
+        return TrellisBuilder(self.latent.rules, self.n_tags)
 
     def _marginals(self, operators: ObservableOperators, trellis: Trellis) -> FloatArray:
-        """|μ| (C,) of candidates."""
-        inner = inside(operators, trellis.forest)
-        mu = marginals(operators, trellis.forest, inner, outside(operators, trellis.forest, inner))
+        """Compute |μ| (C,) of candidates."""
+        inside_vectors = inside(operators, trellis.forest)
+        outside_vectors = outside(operators, trellis.forest, inside_vectors)
+        mu = marginals(operators, trellis.forest, inside_vectors, outside_vectors)
         return np.abs(mu[trellis.spine])
 
     def trellis(self, terminal: IntArray, start: IntArray) -> tuple[Trellis, FloatArray]:
-        """The pruned trellis of sequences, and the plain marginals of its candidates."""
+        """Build the pruned trellis of sequences, and compute the coarse marginals of its candidates.
+
+        terminal: (N,) of all positions.
+        start: (T + 1,) where each sequence begins, and N.
+        """
+        # First the rules that are likely by themselves, then the candidates that are likely by their marginals.
         candidates = self.builder.candidates(terminal)
-        trellis = self.builder.build(start, candidates.where(self.worth[candidates.rule]))
-        mu = self._marginals(self.plain, trellis)
+        trellis = self.builder.build(start, candidates.where(self.likely[candidates.rule]))
+        mu = self._marginals(self.coarse, trellis)
         best = np.maximum.reduceat(mu, trellis.candidates.start[:-1])[trellis.candidates.position]
         keep = mu >= self.threshold * best
         return self.builder.build(start, trellis.candidates.where(keep)), mu[keep]
 
     def marginals(self, terminal: IntArray, start: IntArray) -> TagMarginals:
-        """Of all positions (N,) of sequences; where the latent marginals are all zero, those of the plain model."""
-        trellis, plain = self.trellis(terminal, start)
-        mu = plain if self.latent is self.plain else self._marginals(self.latent, trellis)
-        lost = np.maximum.reduceat(mu, trellis.candidates.start[:-1]) <= _TINY
-        return TagMarginals(trellis.candidates, np.where(lost[trellis.candidates.position], plain, mu))
+        """Compute the marginals of all positions; where the latent ones are all zero, those of the coarse model.
+
+        terminal: (N,) of all positions.
+        start: (T + 1,) where each sequence begins, and N.
+        """
+        trellis, coarse = self.trellis(terminal, start)
+        mu = coarse if self.latent is self.coarse else self._marginals(self.latent, trellis)
+        lost = np.maximum.reduceat(mu, trellis.candidates.start[:-1]) <= TINY
+        return TagMarginals(trellis.candidates, np.where(lost[trellis.candidates.position], coarse, mu))
 
     def _chain(self, terminal: IntArray) -> tuple[Forest, FloatArray]:
         """The forest of one sequence, and the logarithm of every edge's factor in a path's probability (E,)."""
         trellis, _ = self.trellis(terminal, np.array([0, len(terminal)]))
         forest = trellis.forest
-        for operators in (self.latent, self.plain):  # the second where estimates are all zero
-            inner = inside(operators, forest)
-            outer = outside(operators, forest, inner)
-            by_edge = np.abs(edge_marginals(operators, forest, inner, outer))
+        for operators in (self.latent, self.coarse):  # the second where estimates are all zero
+            inside_vectors = inside(operators, forest)
+            outside_vectors = outside(operators, forest, inside_vectors)
+            by_edge = np.abs(edge_marginals(operators, forest, inside_vectors, outside_vectors))
             by_item = np.bincount(forest.item, by_edge, minlength=forest.n_items)
             if by_item[forest.root].sum() > 0:
                 break
+        # A path's probability is that of its first tag, then of each following tag given the one before.
         at_root = np.zeros(forest.n_items)
-        at_root[forest.root] = np.log(np.maximum(by_item[forest.root] / by_item[forest.root].sum(), _TINY))
-        share = np.log(np.maximum(by_edge, _TINY) / np.maximum(by_item, _TINY)[forest.item])
+        at_root[forest.root] = np.log(np.maximum(by_item[forest.root] / by_item[forest.root].sum(), TINY))
+        share = np.log(np.maximum(by_edge, TINY) / np.maximum(by_item, TINY)[forest.item])
         return forest, np.where(forest.left < 0, 0.0, share) + at_root[forest.item]
 
     def paths(self, terminal: IntArray, k: int) -> list[Path]:
-        """The k best paths of one sequence, by the chain of this module."""
+        """Find the k best paths of one sequence (n,), by the chain of this module."""
         forest, log = self._chain(terminal)
         best = k_best_derivations(forest, log, k)
         return [Path(Sequences.of_trees(path.tree(forest, self.latent.rules)).tag, path.score) for path in best]
 
     def draw(self, terminal: IntArray, rng: np.random.Generator) -> IntArray:
-        """The tags (n,) of one sequence, drawn from the chain of this module."""
+        """Draw the tags (n,) of one sequence (n,) from the chain of this module."""
         forest, log = self._chain(terminal)
         p = np.exp(log)
         tags: list[int] = []
+        # From the first position on: draw an edge of the item, then one of the next position's item.
         edges = np.flatnonzero(np.isin(forest.item, forest.root))
         while len(edges):
             edge = edges[min(int(np.searchsorted(np.cumsum(p[edges]), rng.random() * p[edges].sum())), len(edges) - 1)]

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from copy import copy
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
+from spectral_latent._compiled import check_column, check_range, check_starts, compiled
 from spectral_latent.trees import BoolArray, Forest, IntArray, Rules
 
 __all__ = ["OPEN", "Candidates", "Trellis", "TrellisBuilder"]
@@ -55,24 +54,30 @@ class Trellis(NamedTuple):
     spine: IntArray
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _sizes(ends: IntArray, start: IntArray, leaf: IntArray) -> tuple[int, int]:
-    """The edges and roots of the trellises of sequences that lie at ends[s] ... ends[s + 1] - 1."""
+    """Count the edges and roots of the trellises of sequences that lie at ends[s] ... ends[s + 1] - 1."""
     edges, roots = 0, 0
     for s in range(len(ends) - 1):
         roots += start[ends[s] + 1] - start[ends[s]]
         for i in range(ends[s], ends[s + 1]):
+            # One edge over the emission, and one over the spine for each candidate of the next position.
             following = start[i + 2] - start[i + 1] if i + 1 < ends[s + 1] else 1
             for c in range(start[i], start[i + 1]):
                 edges += 1 + (following if leaf[c] >= 0 else 1)
     return edges, roots
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _fill(
     ends: IntArray, start: IntArray, tag: IntArray, leaf: IntArray, last: IntArray, following: IntArray
 ) -> tuple[IntArray, ...]:
-    """The columns of the forest, then those of `Trellis`: positions from the last to the first, emissions first."""
+    """Fill the columns of the forest, then those of `Trellis`: positions from the last to the first.
+
+    ends: (T + 1,), start: (N + 1,), tag, leaf: (C,) as in `TrellisBuilder.build`.
+    last: (K,) the unary rule of each tag, or -1.
+    following: (K, K) the binary rule of each pair of tags, or -1.
+    """
     n_edges, n_roots = _sizes(ends, start, leaf)
     n_items = 2 * len(tag)
     symbol, first = np.empty(n_items, np.int64), np.empty(n_items + 1, np.int64)
@@ -82,10 +87,12 @@ def _fill(
     item, edge, at_root = 0, 0, 0
     for s in range(len(ends) - 1):
         for i in range(ends[s + 1] - 1, ends[s] - 1, -1):
+            # The emissions of a position, one edge each.
             for c in range(start[i], start[i + 1]):
                 symbol[item], first[item], rule[edge], emission[c] = tag[c], edge, leaf[c], item
                 item += 1
                 edge += 1
+            # Its spines: a tag that emits nothing, the last position, or any before another.
             for c in range(start[i], start[i + 1]):
                 symbol[item], first[item], spine[c] = len(last) + tag[c], edge, item
                 if leaf[c] < 0:
@@ -107,7 +114,9 @@ def _fill(
 
 
 class TrellisBuilder:
-    """Trellises under one table of rules, for K tags.
+    """Build trellises under one table of rules, for K tags.
+
+    Raises ValueError if the rules are not those of sequences of K tags.
 
     >>> rules = Rules(np.array([[0, 7], [1, 7], [1, 8]]), np.array([[2, 0], [3, 1]]), np.array([[2, 0, 3], [3, 1, 2]]))
     >>> builder = TrellisBuilder(rules, n_tags=2)
@@ -117,6 +126,9 @@ class TrellisBuilder:
     """
 
     def __init__(self, rules: Rules, n_tags: int) -> None:
+        check_range("right children of binary rules", rules.binary[:, 2], n_tags, 2 * n_tags)
+        check_range("left children of binary rules", rules.binary[:, 1], 0, n_tags)
+        check_range("children of unary rules", rules.unary[:, 1], 0, n_tags)
         self.n_tags = n_tags
         self.leaf_tag, terminal = rules.leaf.T
         self.by_terminal = np.argsort(terminal, kind="stable")
@@ -125,15 +137,6 @@ class TrellisBuilder:
         self.last[rules.unary[:, 1]] = np.arange(len(rules.unary))
         self.following = np.full((n_tags, n_tags), -1)
         self.following[rules.binary[:, 1], rules.binary[:, 2] - n_tags] = np.arange(len(rules.binary))
-
-    def with_leaves(self, tag: IntArray, terminal: IntArray) -> TrellisBuilder:
-        """The same with further leaf rules (R,) after the others, of terminals beyond the others."""
-        extended = copy(self)
-        extended.leaf_tag = np.concatenate([self.leaf_tag, tag])
-        order = np.argsort(terminal, kind="stable")
-        extended.by_terminal = np.concatenate([self.by_terminal, len(self.leaf_tag) + order])
-        extended.terminals = np.concatenate([self.terminals, terminal[order]])
-        return extended
 
     def candidates(self, terminal: IntArray) -> Candidates:
         """All tags that may emit the terminals (N,); at an `OPEN` position, all tags."""
@@ -147,6 +150,17 @@ class TrellisBuilder:
         return Candidates(start, np.where(is_open, place, self.leaf_tag[known]), np.where(is_open, -1, known))
 
     def build(self, ends: IntArray, candidates: Candidates) -> Trellis:
-        """The trellises of T sequences: ends (T + 1,) says where among the positions each begins, and N."""
+        """Build the trellises of T sequences.
+
+        ends: (T + 1,) where among the N positions each sequence begins, and N.
+        candidates: of the N positions, by tags 0 ... K - 1.
+        Raises ValueError if these do not fit together.
+        """
+        start, tag, rule = candidates
+        check_starts("starts of candidates", start, np.size(tag))
+        check_starts("starts of sequences", ends, len(start) - 1)
+        check_column("tags of candidates", tag, (np.size(tag),), np.int64)
+        check_column("leaf rules of candidates", rule, (np.size(tag),), np.int64)
+        check_range("tags of candidates", tag, 0, self.n_tags)
         *columns, emission, spine = _fill(ends, *candidates, self.last, self.following)
         return Trellis(Forest(*columns), candidates, emission, spine)

@@ -18,13 +18,16 @@ __all__ = ["Forest"]
 class Forest(NamedTuple):
     """I items and E edges; children come before parents.
 
-    symbol: (I,) the symbol of each item.
+    Functions of `inference` check all that is said here, and raise ValueError naming item and edge.
+
+    symbol: (I,) the symbol of each item; -1 for one that the operators lack, whose items have weight zero.
     start: (I + 1,) item i is derived by the edges start[i] ... start[i+1] - 1; equal rules stand together.
     rule: (E,) row of `rules.binary` (both children), `rules.unary` (left child only) or `rules.leaf` (no child);
     an edge with rule -1 has weight zero.
     left, right: (E,) child items, or -1.
-    root: (K,) items that may stand at the top.  component: (K,) which component each root belongs to,
-    non-decreasing; components share no item, and the last item of each is a root.
+    root: (K,) items that may stand at the top.
+    component: (K,) the component of each root, non-decreasing; components share no item, and the last item of each is
+    a root.  A forest without roots has no component.
 
     >>> tree = SkeletalTrees.of([0, 1, 2], left=[-1, -1, 0], right=[-1, -1, 1], terminal=[5, 6, -1], root=[2])
     >>> forest = Forest.of_trees(tree, tree.rules)
@@ -42,7 +45,7 @@ class Forest(NamedTuple):
 
     @staticmethod
     def of_trees(trees: SkeletalTrees, rules: Rules) -> Forest:
-        """One component per tree, one edge per node, rules numbered as in `rules`."""
+        """Convert trees: one component per tree, one edge per node, rules numbered as in `rules`."""
         return Forest(
             symbol=trees.symbol,
             start=np.arange(trees.n_nodes + 1),

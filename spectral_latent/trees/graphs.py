@@ -20,13 +20,13 @@ everywhere.  Labels or observations that are equal, as 1 and True are, are one.
 from __future__ import annotations
 
 import itertools
-from array import array
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from enum import Enum
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
 import numpy as np
 
+from spectral_latent.trees.builder import TreeBuilder
 from spectral_latent.trees.skeletal import SkeletalTrees
 from spectral_latent.trees.symbols import Vocabulary
 
@@ -74,21 +74,28 @@ class Symbol(NamedTuple):
 
 
 class GraphTrees(NamedTuple):
-    """Trees read from graphs, and what their numbers stand for."""
+    """s-trees of graphs, and what their numbers stand for.
+
+    symbols: (S,) what each symbol stands for.
+    terminals: what each terminal stands for.
+    nodes: (N,) the node of the graph that each node of the s-trees is part of.
+    """
 
     trees: SkeletalTrees
     symbols: list[Symbol]
     terminals: list[Hashable]
-    nodes: list[Hashable]  # (N,) the node of the graph that each node of the s-trees is part of
+    nodes: list[Hashable]
 
 
 def _is_nan(value: Any) -> bool:
-    """Whether a value, or one in a tuple, is not equal to itself; of what cannot be compared, TypeError."""
+    """Tell whether a value, or one in a tuple, is not equal to itself; TypeError where it cannot be compared."""
     return any(map(_is_nan, value)) if isinstance(value, tuple) else bool(value != value)
 
 
-def checked_name(value: Any, where: str, what: str) -> Hashable:
-    """The value, if it can serve as a name; GraphError with `where` and `what` if it is unhashable or NaN.
+def checked_name(value: Any, place: str, kind: str) -> Hashable:
+    """Return the value if it can serve as a name; raise GraphError if it is unhashable or NaN.
+
+    place, kind: where it stands and what it is, for the message.
 
     >>> checked_name(("a", 1), "graph 1, node 0", "label")
     ('a', 1)
@@ -97,167 +104,152 @@ def checked_name(value: Any, where: str, what: str) -> Hashable:
         hash(value)
         nan = _is_nan(value)
     except TypeError:
-        raise GraphError(f"{where}: the {what} {value!r:.80} is not hashable or cannot be compared") from None
+        raise GraphError(f"{place}: the {kind} {value!r:.80} is not hashable or cannot be compared") from None
     if nan:
-        raise GraphError(f"{where}: the {what} is NaN, which is equal to nothing")
+        raise GraphError(f"{place}: the {kind} is NaN, which is equal to nothing")
     name: Hashable = value
     return name
 
 
-def _children(graph: nx.DiGraph, node: Hashable, where: str) -> list[Hashable]:
-    """The children of a node, in order."""
+def _children(graph: nx.DiGraph, node: Hashable, place: str) -> list[Hashable]:
+    """List the children of a node, in order."""
     edges = graph.adj[node]
     order = {child: edge["order"] for child, edge in edges.items() if edge.get("order") is not None}
     if not order:
         return list(edges)
     for child in edges:
         if child not in order:
-            raise GraphError(f"{where}, node {node!r}: child {child!r} has no `order`, but others have")
+            raise GraphError(f"{place}, node {node!r}: child {child!r} has no `order`, but others have")
     try:
         ordered = sorted(edges, key=order.__getitem__)
         for one, other in itertools.pairwise(ordered):
             if not order[one] < order[other]:
-                raise GraphError(f"{where}, node {node!r}: no order of children {one!r} and {other!r} by `order`")
+                raise GraphError(f"{place}, node {node!r}: no order of children {one!r} and {other!r} by `order`")
     except TypeError:
-        raise GraphError(f"{where}, node {node!r}: the `order` of its children cannot be compared") from None
+        raise GraphError(f"{place}, node {node!r}: the `order` of its children cannot be compared") from None
     return ordered
 
 
-def _root(graph: Any, where: str) -> Hashable:
-    """The one node without a parent, if every other has one."""
+def _root(graph: Any, place: str) -> Hashable:
+    """Find the one node without a parent; raise GraphError unless every other node has one parent."""
     import networkx as nx
 
     if not isinstance(graph, nx.DiGraph) or graph.is_multigraph():
-        raise GraphError(f"{where}: a networkx.DiGraph is needed, not {type(graph).__name__}")
+        raise GraphError(f"{place}: a networkx.DiGraph is needed, not {type(graph).__name__}")
     if not len(graph):
-        raise GraphError(f"{where} has no nodes")
+        raise GraphError(f"{place} has no nodes")
     for node, degree in graph.in_degree():
         if degree > 1:
             one, other = list(graph.predecessors(node))[:2]
-            raise GraphError(f"{where}, node {node!r}: it has two parents, {one!r} and {other!r}")
+            raise GraphError(f"{place}, node {node!r}: it has two parents, {one!r} and {other!r}")
     roots = [node for node, degree in graph.in_degree() if degree == 0]
     if len(roots) > 1:
-        raise GraphError(f"{where}, nodes {roots[0]!r} and {roots[1]!r}: both are roots")
+        raise GraphError(f"{place}, nodes {roots[0]!r} and {roots[1]!r}: both are roots")
     if not roots:
-        raise _cycle(graph, next(iter(graph)), where)
+        raise _cycle(graph, next(iter(graph)), place)
     root: Hashable = roots[0]
     return root
 
 
-def _cycle(graph: nx.DiGraph, node: Hashable, where: str) -> GraphError:
-    """The error of a graph in which every node has one parent, and no way up from `node` ends."""
+def _cycle(graph: nx.DiGraph, node: Hashable, place: str) -> GraphError:
+    """Make the error for a graph in which every node has one parent, and no way up from `node` ends."""
     path = {node: None}
     while (node := next(graph.predecessors(node))) not in path:
         path[node] = None
-    return GraphError(f"{where}, node {node!r}: it lies on a cycle")
+    return GraphError(f"{place}, node {node!r}: it lies on a cycle")
 
 
-class _Columns:
-    """Columns of growing s-trees; see `SkeletalTrees`."""
-
-    def __init__(self, symbols: Iterable[Symbol], terminals: Iterable[Hashable]) -> None:
-        self.symbols, self.terminals = Vocabulary(symbols), Vocabulary(terminals)
-        self.symbol, self.left, self.right, self.terminal, self.root = (array("q") for _ in range(5))
-        self.nodes: list[Hashable] = []
-
-    def leaf(self, symbol: Symbol, node: Hashable, observation: Hashable) -> int:
-        """Append a leaf and return its number."""
-        return self._append(symbol, node, -1, -1, self.terminals.add(observation))
-
-    def inner(self, symbol: Symbol, node: Hashable, left: int, right: int = -1) -> int:
-        """Append a node above others and return its number."""
-        return self._append(symbol, node, left, right, -1)
-
-    def _append(self, symbol: Symbol, node: Hashable, left: int, right: int, terminal: int) -> int:
-        row = (self.symbols.add(symbol), left, right, terminal)
-        for column, value in zip((self.symbol, self.left, self.right, self.terminal), row, strict=True):
-            column.append(value)
-        self.nodes.append(node)
-        return len(self.nodes) - 1
-
-    def read(self) -> GraphTrees:
-        """The finished trees."""
-        trees = SkeletalTrees.of(self.symbol, left=self.left, right=self.right, terminal=self.terminal, root=self.root)
-        return GraphTrees(trees, self.symbols.names, self.terminals.names, self.nodes)
+_Builder = TreeBuilder[Symbol, Hashable, Hashable]  # notes are the nodes of the graphs
 
 
-def _names(graph: nx.DiGraph, node: Hashable, where: str) -> tuple[Hashable, Hashable]:
-    """Label and observation of a node."""
-    data, where = graph.nodes[node], f"{where}, node {node!r}"
+def _names(graph: nx.DiGraph, node: Hashable, place: str) -> tuple[Hashable, Hashable]:
+    """Look up label and observation of a node."""
+    data = graph.nodes[node]
+    place = f"{place}, node {node!r}"
     if data.get("label") is None:
-        raise GraphError(f"{where}: it has no `label`")
-    return checked_name(data["label"], where, "label"), checked_name(data.get("observation"), where, "observation")
+        raise GraphError(f"{place}: it has no `label`")
+    return checked_name(data["label"], place, "label"), checked_name(data.get("observation"), place, "observation")
 
 
-def _append(columns: _Columns, graph: nx.DiGraph, where: str) -> None:
+def _append(builder: _Builder, graph: nx.DiGraph, place: str) -> None:
     """Append the s-tree of one graph, nodes in post-order."""
-    first, n_read = len(columns.nodes), 0
+    first = len(builder)
+    n_visited = 0
     finished: list[int] = []  # subtrees whose parents are still to come
-    open_nodes = [(_root(graph, where), 0)]  # the second number: of parts, once they are finished
+    # Nodes to visit with 0, and visited ones with the number of their parts, which are finished by then.
+    open_nodes = [(_root(graph, place), 0)]
     while open_nodes:
         node, n_parts = open_nodes.pop()
         if n_parts:
-            label, parts = graph.nodes[node]["label"], finished[-n_parts:]
+            # Close a node over its parts: from the right, `rest` nodes until two parts are left.
+            label = graph.nodes[node]["label"]
+            parts = finished[-n_parts:]
             del finished[-n_parts:]
             while len(parts) > 2:
                 right, left = parts.pop(), parts.pop()
-                parts.append(columns.inner(Symbol(label, "rest"), node, left, right))
-            finished.append(columns.inner(Symbol(label), node, *parts))
+                parts.append(builder.add(Symbol(label, "rest"), left, right, note=node))
+            right = parts[1] if len(parts) == 2 else -1
+            finished.append(builder.add(Symbol(label), parts[0], right, note=node))
             continue
-        n_read += 1
-        label, observation = _names(graph, node, where)
-        below = _children(graph, node, where)
+        n_visited += 1
+        label, observation = _names(graph, node, place)
+        below = _children(graph, node, place)
         if not below:
-            finished.append(columns.leaf(Symbol(label), node, observation))
+            finished.append(builder.add(Symbol(label), -1, -1, observation, note=node))
             continue
+        # The observation of an inner node is the first of its parts; its children are visited before it is closed.
         if observation is not None:
-            finished.append(columns.leaf(Symbol(label, "observation"), node, observation))
+            finished.append(builder.add(Symbol(label, "observation"), -1, -1, observation, note=node))
         open_nodes.append((node, len(below) + (observation is not None)))
         open_nodes.extend((child, 0) for child in reversed(below))
-    if n_read < len(graph):
-        read = set(columns.nodes[first:])
-        raise _cycle(graph, next(node for node in graph if node not in read), where)
-    columns.root.append(finished.pop())
+    if n_visited < len(graph):
+        # Nodes that the root does not lead to have parents among themselves.
+        visited = set(builder.notes[first:])
+        raise _cycle(graph, next(node for node in graph if node not in visited), place)
+    builder.root.append(finished.pop())
 
 
 def from_networkx(
     graphs: Iterable[nx.DiGraph], symbols: Iterable[Symbol] = (), terminals: Iterable[Hashable] = ()
 ) -> GraphTrees:
-    """The s-trees of trees given as graphs; symbols and terminals already numbered keep their numbers.
+    """Convert trees given as graphs to s-trees.
 
+    symbols, terminals: names that already have numbers, in order; further ones are numbered after them.
     Raises GraphError if a graph is no such tree.
 
     >>> import networkx as nx
     >>> graph = nx.DiGraph([("top", "one"), ("top", "two"), ("top", "three")])
     >>> for node in graph: graph.nodes[node]["label"] = "X" if node == "top" else "Y"
-    >>> read = from_networkx([graph])
-    >>> read.nodes, [read.symbols[a].part for a in read.trees.symbol]
+    >>> encoded = from_networkx([graph])
+    >>> encoded.nodes, [encoded.symbols[a].part for a in encoded.trees.symbol]
     (['one', 'two', 'three', 'top', 'top'], ['node', 'node', 'node', 'rest', 'node'])
     """
     if hasattr(graphs, "nodes"):
         raise GraphError("one graph where several are expected; put it in a list")
-    columns = _Columns(symbols, terminals)
+    builder = _Builder(Vocabulary(symbols), Vocabulary(terminals))
     for number, graph in enumerate(graphs, start=1):
-        _append(columns, graph, f"graph {number}")
-    return columns.read()
+        _append(builder, graph, f"graph {number}")
+    trees, nodes = builder.trees()
+    return GraphTrees(trees, builder.symbols.names, builder.terminals.names, nodes)
 
 
 def _check_parts(trees: SkeletalTrees, symbols: Sequence[Symbol]) -> None:
-    """ValueError unless every part stands where `from_networkx` puts it."""
-    label = Vocabulary(symbol.label for symbol in symbols)
-    own = np.array([label[symbol.label] for symbol in symbols], dtype=np.int64)[trees.symbol]
+    """Raise ValueError unless every part stands where `from_networkx` puts it."""
+    labels = Vocabulary(symbol.label for symbol in symbols)
+    label = np.array([labels[symbol.label] for symbol in symbols], dtype=np.int64)[trees.symbol]
     part = np.array([symbol.part for symbol in symbols], dtype=object)[trees.symbol]
     parent = trees.parent
-    continues = (parent >= 0) & (own[parent] == own)
+    continues = (parent >= 0) & (label[parent] == label)
+    # A rest is the right child of a node or of another rest, and an observation the left child of a node.
     rest = continues & trees.is_right_child & trees.is_binary & (part[parent] != "observation")
-    seen = continues & ~trees.is_right_child & trees.is_leaf & (part[parent] == "node") & trees.is_binary[parent]
-    fits = np.select([part == "rest", part == "observation"], [rest, seen], True)
+    observation = continues & ~trees.is_right_child & trees.is_leaf & (part[parent] == "node") & trees.is_binary[parent]
+    fits = np.select([part == "rest", part == "observation"], [rest, observation], True)
     for node in np.flatnonzero(~fits)[:1]:
         raise ValueError(f"s-tree node {node}, {symbols[trees.symbol[node]]}, stands where no graph has such a part")
 
 
 def _parts(trees: SkeletalTrees, symbols: Sequence[Symbol], node: int) -> Iterator[int]:
-    """The observation and the children of a node that is a `node`, in order."""
+    """List the observation and the children of a node that is a `node`, in order."""
     left, right = trees.left, trees.right
     while left[node] >= 0:
         yield int(left[node])
@@ -276,7 +268,7 @@ def to_networkx(
     nodes: Sequence[Hashable] | None = None,
     attributes: Mapping[str, Sequence[object]] | None = None,
 ) -> list[nx.DiGraph]:
-    """The inverse of `from_networkx`: `to_networkx(*read)`; a graph each.
+    """Convert s-trees to graphs, one each: the inverse of `from_networkx` is `to_networkx(*encoded)`.
 
     nodes: (N,) names of the graphs' nodes; without them, those of a tree are 0, 1, ..., parents first.
     attributes: further node attributes; their values (N,) are one for each node of the s-trees.

@@ -1,4 +1,4 @@
-"""Skeletal trees as columns of integers: one row per node in post-order, trees one after another.
+"""Hold skeletal trees as columns of integers: one row per node in post-order, trees one after another.
 
 | here | long paper | meaning |
 | --- | --- | --- |
@@ -21,7 +21,7 @@ __all__ = ["SkeletalTrees"]
 
 
 def _column(values: Sequence[int]) -> IntArray:
-    """The values as integers; ValueError if they are something else."""
+    """Convert values to integers (N,); ValueError if they are something else."""
     column = np.array(values)
     if column.ndim != 1 or (column.size and (column.dtype.kind not in "iu" or column.dtype == np.uint64)):
         raise ValueError("a column of skeletal trees must be one-dimensional and of 64-bit integers")
@@ -32,8 +32,10 @@ def _column(values: Sequence[int]) -> IntArray:
 class SkeletalTrees:
     """T s-trees with N nodes in all; every column has shape (N,) unless said otherwise.
 
-    symbol: left-hand side.  left, right: child nodes; both -1 at a leaf, right -1 at a unary node.
-    terminal: observation of a leaf, else -1.  root: (T,) the root node of each tree, increasing.
+    symbol: left-hand side of the node's rule.
+    left, right: child nodes; both -1 at a leaf, right -1 at a unary node.
+    terminal: observation of a leaf, else -1.
+    root: (T,) the root node of each tree, increasing.
 
     >>> tree = SkeletalTrees.of([0, 1, 2], left=[-1, -1, 0], right=[-1, -1, 1], terminal=[5, 6, -1], root=[2])
     >>> tree.rules.binary, tree.rules.leaf
@@ -58,30 +60,35 @@ class SkeletalTrees:
         terminal: Sequence[int],
         root: Sequence[int],
     ) -> SkeletalTrees:
-        """Trees from five columns of integers.  Raises ValueError if they do not describe trees."""
+        """Make trees of five columns of integers.  Raises ValueError if they do not describe trees."""
         trees = SkeletalTrees(*map(_column, (symbol, left, right, terminal, root)))
         trees._check()
         return trees
 
     def _check(self) -> None:
+        """Raise ValueError unless the columns are trees in post-order."""
         n = len(self.symbol)
         if not len(self.left) == len(self.right) == len(self.terminal) == n:
             raise ValueError("columns of skeletal trees differ in length")
         if (self.symbol < 0).any() or (np.minimum(self.left, self.right) < -1).any():
             raise ValueError("symbols of skeletal trees count from 0, and what is absent is -1")
+        # Every child comes before its parent, and every node is the child of one node or a root.
         children = np.concatenate([self.left, self.right])
-        own = np.concatenate([np.arange(n)] * 2)[children >= 0]
+        parents = np.tile(np.arange(n), 2)[children >= 0]
         children = children[children >= 0]
-        if (children >= own).any() or (np.diff(self.root) <= 0).any():
+        if (children >= parents).any() or (np.diff(self.root) <= 0).any():
             raise ValueError("skeletal trees must list children before parents and roots in order")
         uses = np.bincount(np.concatenate([children, self.root]), minlength=n)
         if len(uses) != n or (uses != 1).any():
             raise ValueError("every node of skeletal trees must be the root of a tree or the child of one node")
         if ((self.left < 0) & (self.right >= 0)).any() or ((self.left < 0) != (self.terminal >= 0)).any():
             raise ValueError("a node of a skeletal tree must have either a terminal or a left child")
-        arity = (self.left >= 0).astype(int) + (self.right >= 0)
-        depth = np.cumsum(1 - arity)  # complete subtrees on the stack of a post-order traversal
-        inner, binary = np.flatnonzero(arity > 0), np.flatnonzero(arity == 2)
+        # Post-order: the last child ends just before its parent, and the right subtree begins just after the left one,
+        # so that both ends see the same number of complete subtrees on the stack of a traversal.
+        arity = (self.left >= 0).astype(np.int64) + (self.right >= 0)
+        depth = np.cumsum(1 - arity)
+        inner = np.flatnonzero(arity > 0)
+        binary = np.flatnonzero(arity == 2)
         last = np.where(self.right >= 0, self.right, self.left)[inner]
         if (last != inner - 1).any() or (depth[self.left[binary]] != depth[binary]).any():
             raise ValueError("skeletal trees must list their nodes in post-order")
@@ -93,21 +100,21 @@ class SkeletalTrees:
 
     @cached_property
     def is_leaf(self) -> BoolArray:
-        """Whether the node's rule is a → x."""
+        """Whether the node's rule is a → x, (N,)."""
         return self.left < 0
 
     @cached_property
     def is_binary(self) -> BoolArray:
-        """Whether the node's rule is a → b c."""
+        """Whether the node's rule is a → b c, (N,)."""
         return self.right >= 0
 
     @cached_property
     def is_unary(self) -> BoolArray:
-        """Whether the node's rule is a → b."""
+        """Whether the node's rule is a → b, (N,)."""
         return (self.left >= 0) & (self.right < 0)
 
     def rows(self) -> tuple[IntArray, IntArray, IntArray]:
-        """The rules at leaf nodes (n0, 2), unary nodes (n1, 2) and binary nodes (n2, 3), in node order."""
+        """List the rules at leaf nodes (n0, 2), unary nodes (n1, 2) and binary nodes (n2, 3), in node order."""
         leaf, unary, binary = self.is_leaf, self.is_unary, self.is_binary
         symbol = self.symbol
         return (
@@ -118,6 +125,7 @@ class SkeletalTrees:
 
     @cached_property
     def _distinct(self) -> tuple[Rules, IntArray]:
+        """The distinct rules, and each node's row (N,) among those of its kind."""
         rule = np.empty(self.n_nodes, dtype=np.int64)
         tables = []
         for kind, rows in zip((self.is_leaf, self.is_unary, self.is_binary), self.rows(), strict=True):
@@ -132,11 +140,11 @@ class SkeletalTrees:
 
     @property
     def rule(self) -> IntArray:
-        """Each node's rule: a row of `rules.leaf`, `rules.unary` or `rules.binary`, as the node's kind says."""
+        """Each node's rule, (N,): a row of `rules.leaf`, `rules.unary` or `rules.binary`, as the node's kind says."""
         return self._distinct[1]
 
     def rule_in(self, rules: Rules) -> IntArray:
-        """Each node's rule in another table of rules; -1 where that table lacks it."""
+        """Look up each node's rule (N,) in another table of rules; -1 where that table lacks it."""
         found = np.empty(self.n_nodes, dtype=np.int64)
         kinds = (self.is_leaf, self.is_unary, self.is_binary)
         tables = (rules.leaf, rules.unary, rules.binary)
@@ -146,12 +154,12 @@ class SkeletalTrees:
 
     @cached_property
     def tree(self) -> IntArray:
-        """The tree of each node, 0 ... T-1."""
+        """The tree of each node, 0 ... T - 1, (N,)."""
         return np.searchsorted(self.root, np.arange(self.n_nodes))
 
     @cached_property
     def parent(self) -> IntArray:
-        """The node above, -1 at a root."""
+        """The node above, -1 at a root, (N,)."""
         parent = np.full(self.n_nodes, -1, dtype=np.int64)
         for child in (self.left, self.right):
             inner = np.flatnonzero(child >= 0)
@@ -160,25 +168,26 @@ class SkeletalTrees:
 
     @cached_property
     def is_right_child(self) -> BoolArray:
-        """Whether the node is the right child of a binary node."""
+        """Whether the node is the right child of a binary node, (N,)."""
         side = np.zeros(self.n_nodes, dtype=bool)
         side[self.right[self.right >= 0]] = True
         return side
 
     def nodes_by_symbol(self) -> list[IntArray]:
-        """The nodes of each symbol 0, 1, ..., in node order."""
+        """List the nodes (n,) of each symbol 0, 1, ..., in node order."""
         order = np.argsort(self.symbol, kind="stable")
         return np.split(order, np.searchsorted(self.symbol[order], np.arange(1, int(self.symbol.max(initial=0)) + 1)))
 
     def follow(self, step: IntArray) -> IntArray:
-        """The end (N,) of the path node → step[node] → ... ; a path ends where step is -1.
+        """Find the end (N,) of the path node → step[node] → ... ; a path ends where step is -1.
 
-        By pointer doubling: log2(depth) numpy operations.
+        step: (N,) a node nearer to the path's end, or -1.
 
         >>> tree = SkeletalTrees.of([0, 1, 2], left=[-1, -1, 0], right=[-1, -1, 1], terminal=[5, 6, -1], root=[2])
         >>> tree.follow(tree.right)
         array([0, 1, 1])
         """
+        # Pointer doubling: each round goes twice as far, so that log2(depth) rounds reach all ends.
         end = np.where(step < 0, np.arange(self.n_nodes), step)
         while True:
             further = end[end]
@@ -188,16 +197,15 @@ class SkeletalTrees:
 
     @cached_property
     def first_leaf(self) -> IntArray:
-        """Position within its tree of the leftmost leaf below the node."""
-        leaves_before: IntArray = (
-            np.cumsum(self.is_leaf) - self.is_leaf
-        )  # nodes come in post-order, leaves left to right
+        """The position within its tree of the leftmost leaf below the node, (N,)."""
+        # Nodes come in post-order, and so leaves from left to right.
+        leaves_before: IntArray = np.cumsum(self.is_leaf) - self.is_leaf
         first_node = np.concatenate([[0], self.root[:-1] + 1])
         offset: IntArray = leaves_before[first_node[self.tree]] if self.n_nodes else leaves_before
         return leaves_before[self.follow(self.left)] - offset
 
     @cached_property
     def n_leaves(self) -> IntArray:
-        """Leaves at or below the node."""
+        """The number of leaves at or below the node, (N,)."""
         last = self.follow(np.where(self.right >= 0, self.right, self.left))
         return self.first_leaf[last] - self.first_leaf + 1

@@ -43,14 +43,14 @@ class Vocabulary(Generic[Name]):
             self.add(name)
 
     def add(self, name: Name) -> int:
-        """The integer of a name, which is entered if it is new."""
+        """Return the integer of a name, which is entered if it is new."""
         index = self._index.setdefault(name, len(self.names))
         if index == len(self.names):
             self.names.append(name)
         return index
 
     def get(self, name: Name) -> int:
-        """The integer of a name, or -1 if it was never entered."""
+        """Return the integer of a name, or -1 if it was never entered."""
         return self._index.get(name, -1)
 
     def __getitem__(self, name: Name) -> int:
@@ -67,8 +67,9 @@ class Vocabulary(Generic[Name]):
 
 
 def _keys(rows: IntArray) -> IntArray:
-    """One integer per row (N, k) of numbers >= -1, ordered as the rows are lexicographically."""
+    """Number rows (N, k) of integers >= -1 by keys (N,) in their lexicographic order; equal rows have equal keys."""
     columns = list(rows.T + 1)
+    # Where the product of the columns' ranges is too large for 64 bits, ranks take the place of values.
     if math.prod(int(column.max(initial=0)) + 1 for column in columns) > np.iinfo(np.int64).max:
         columns = [np.unique(column, return_inverse=True)[1] for column in columns]
     key = np.zeros(len(rows), dtype=np.int64)
@@ -78,18 +79,25 @@ def _keys(rows: IntArray) -> IntArray:
 
 
 def ranges(first: IntArray, end: IntArray) -> tuple[IntArray, IntArray]:
-    """All (row, i) with first[i] <= row < end[i], by i: two columns of equal length.
+    """List all (row, i) with first[i] <= row < end[i], by i: two columns (n,).
+
+    first, end: (m,).
 
     >>> ranges(np.array([4, 7, 0]), np.array([6, 7, 1]))
     (array([4, 5, 0]), array([0, 0, 2]))
     """
     length = end - first
     which = np.repeat(np.arange(len(length)), length)
-    return np.arange(len(which)) + np.repeat(first - (np.cumsum(length) - length), length), which
+    # Count through all rows, and shift those of each i from where they stand in the result to first[i].
+    shift = first - (np.cumsum(length) - length)
+    return np.arange(len(which)) + np.repeat(shift, length), which
 
 
 def matches(keys: IntArray, wanted: IntArray) -> tuple[IntArray, IntArray]:
-    """All (row, i) with keys[row] = wanted[i], for sorted keys: two columns of equal length.
+    """List all (row, i) with keys[row] = wanted[i], by i: two columns (n,).
+
+    keys: (N,) sorted.
+    wanted: (m,).
 
     >>> matches(np.array([2, 5, 5]), np.array([5, 3, 2]))
     (array([1, 2, 0]), array([0, 0, 2]))
@@ -101,8 +109,11 @@ def matches(keys: IntArray, wanted: IntArray) -> tuple[IntArray, IntArray]:
 class Rules:
     """The distinct rules of a grammar, each kind in lexicographic order.
 
-    leaf: (R0, 2) parent symbol, terminal.  unary: (R1, 2) parent, child.  binary: (R2, 3) parent, left, right.
     A rule is named by its kind and its row.
+
+    leaf: (R0, 2) parent symbol, terminal.
+    unary: (R1, 2) parent, child.
+    binary: (R2, 3) parent, left, right.
     """
 
     leaf: IntArray
@@ -110,12 +121,14 @@ class Rules:
     binary: IntArray
 
     def equals(self, other: Rules) -> bool:
-        """Whether both tables hold the same rules in the same rows."""
+        """Tell whether both tables hold the same rules in the same rows."""
         return all(np.array_equal(getattr(self, kind), getattr(other, kind)) for kind in ("leaf", "unary", "binary"))
 
     @staticmethod
     def distinct(rows: IntArray) -> tuple[IntArray, IntArray]:
-        """Distinct rows (R, k) in lexicographic order, and the row (N,) that each row given became.
+        """Find the distinct rows (R, k) in lexicographic order, and the row (N,) that each row given became.
+
+        rows: (N, k).
 
         >>> Rules.distinct(np.array([[1, 0], [0, 2], [1, 0]]))
         (array([[0, 2],
@@ -126,7 +139,10 @@ class Rules:
 
     @staticmethod
     def find(table: IntArray, rows: IntArray) -> IntArray:
-        """Index (N,) of each row (N, k) in a table (R, k) of distinct sorted rows; -1 where it is absent.
+        """Find the index (N,) of each row in a table; -1 where it is absent.
+
+        table: (R, k) distinct rows in lexicographic order.
+        rows: (N, k).
 
         >>> Rules.find(np.array([[0, 2], [1, 0]]), np.array([[1, 0], [1, 1], [-1, 0]]))
         array([ 1, -1, -1])

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from spectral_latent.constituency import Binarisation, ConstituencyModel, ConstituencyOptions, Label
-from spectral_latent.constituency.conversion import TreeColumns, skeletal_trees
+from spectral_latent.constituency.conversion import PhraseTreeBuilder, skeletal_trees
 from spectral_latent.corpora import parse_brackets
 from spectral_latent.corpora.embedded import embedded_treebank, embedded_truth
-from spectral_latent.estimation import EstimatorOptions, relative_frequencies
+from spectral_latent.estimation import EstimatorOptions, TreebankCounts, relative_frequencies
 from spectral_latent.evaluation import score_brackets
 from spectral_latent.inference import sample_trees
 from spectral_latent.trees import FloatArray, Rules, Vocabulary
@@ -51,7 +51,7 @@ def _weights_in(table: Rules, rules: Rules, weights: FloatArray, kind: str) -> F
 def test_the_plain_grammar_is_what_relative_frequencies_tend_to() -> None:
     truth = embedded_truth()
     trees = sample_trees(truth.grammar.operators, 20_000, np.random.default_rng(9)).trees
-    counted, exact = relative_frequencies(trees), truth.grammar.plain
+    counted, exact = relative_frequencies(TreebankCounts.of_trees(trees)), truth.grammar.coarse
     assert exact.rules.equals(truth.grammar.operators.rules)
     count = np.bincount(trees.symbol, minlength=len(truth.labels))
     for kind in ("leaf", "binary"):
@@ -71,9 +71,9 @@ def test_the_plain_grammar_is_what_relative_frequencies_tend_to() -> None:
 def test_trees_binarise_to_the_symbols_of_the_truth() -> None:
     truth = embedded_truth()
     trees = sample_trees(truth.grammar.operators, 300, np.random.default_rng(0)).trees
-    columns = TreeColumns(Vocabulary(truth.labels), Vocabulary(truth.grammar.lexicon.words))
-    skeletal_trees(embedded_treebank(300, seed=0), Binarisation(), columns)
-    again, _ = columns.trees()
+    builder = PhraseTreeBuilder(Vocabulary(truth.labels), Vocabulary(truth.grammar.lexicon.words))
+    skeletal_trees(embedded_treebank(300, seed=0), Binarisation(), builder)
+    again, _ = builder.trees()
     for name in ("symbol", "left", "right", "terminal", "root"):
         assert np.array_equal(getattr(again, name), getattr(trees, name))
 
@@ -106,7 +106,7 @@ def test_truth_above_spectral_above_plain(learnt: ConstituencyModel) -> None:
 
     (grammar,) = learnt.members
     truth, plain = (
-        ConstituencyModel((member,)) for member in (embedded_truth(), grammar.with_operators(grammar.grammar.plain))
+        ConstituencyModel((member,)) for member in (embedded_truth(), grammar.with_operators(grammar.grammar.coarse))
     )
     assert f1(plain) < 87 < 93 < f1(learnt) < f1(truth)
     assert f1(truth) > 95.5

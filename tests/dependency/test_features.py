@@ -16,17 +16,11 @@ from hypothesis import strategies as st
 from spectral_latent.dependency import Attachment, DependencySentence, Label
 from spectral_latent.dependency.conversion import Side, skeletal_trees
 from spectral_latent.dependency.features import dependency_features
-from spectral_latent.estimation import (
-    EstimatorOptions,
-    TrainingData,
-    inside_templates,
-    outside_templates,
-    project_trees,
-    spectral,
-)
+from spectral_latent.estimation import EstimatorOptions, FeatureColumns, inside_templates, outside_templates
 from spectral_latent.inference import tree_weights
 from spectral_latent.operators import ObservableOperators
 from spectral_latent.trees import Forest, SkeletalTrees, Vocabulary
+from tests import exact
 from tests.dependency.trees import Heads, LatentTrees, children, random_model, random_tree
 
 SIDES: list[Side] = ["left", "right"]
@@ -230,7 +224,7 @@ class Population(NamedTuple):
 
     trees: SkeletalTrees
     p: np.ndarray
-    data: TrainingData
+    features: FeatureColumns
 
     @staticmethod
     def of(model: LatentTrees, every: list[Shape], attachment: Attachment) -> Population:
@@ -246,13 +240,12 @@ class Population(NamedTuple):
         tag = np.array([ord(name) - ord("A") for shape, _ in drawn for name in shape.tags])
         word = tag * len(model.emission) + np.array([x for _, words in drawn for x in words])
         trees = converted.over(word)
-        return Population(trees, np.array(p), TrainingData(trees, dependency_features(converted, tag, word)))
+        return Population(trees, np.array(p), dependency_features(converted, tag, word))
 
     def estimated(self, options: EstimatorOptions = EXACT) -> ObservableOperators:
         """By the default estimator, from moments in which every sentence has its probability as its weight."""
-        weights = (self.p / self.p.min())[self.trees.tree]
-        projected = project_trees(self.trees, self.data.features, options, weights=weights)
-        return spectral(self.data, projected, options)
+        weights = self.p[self.trees.tree]
+        return exact.operators(self.trees, exact.project(self.trees, self.features, options, weights), weights)
 
     def estimates(self, operators: ObservableOperators) -> np.ndarray:
         found = tree_weights(operators, Forest.of_trees(self.trees, operators.rules))

@@ -6,7 +6,6 @@ from collections.abc import Hashable, Sequence
 from random import Random
 
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 

@@ -68,7 +68,7 @@ def test_best_derivation_is_the_best_of_all_trees(seed: int, n: int) -> None:
     own = best.tree(parsed.forest, model.rules())
     (tree,) = nested(own)
     assert every[tree] == pytest.approx(best.score)
-    for column, same in zip(best.alone(parsed.forest), Forest.of_trees(own, model.rules()), strict=True):
+    for column, same in zip(best.as_forest(parsed.forest), Forest.of_trees(own, model.rules()), strict=True):
         np.testing.assert_array_equal(column, same)
 
 
@@ -185,8 +185,8 @@ def test_minimum_risk_tree_has_the_most_expected_items() -> None:
             sum(float(p[j]) for j, other in enumerate(item_sets) for item in mine & other) for mine in item_sets[:80]
         ]
         operators = model.operators()
-        inner = inside(operators, parsed.forest)
-        mu = marginals(operators, parsed.forest, inner, outside(operators, parsed.forest, inner))
+        inside_vectors = inside(operators, parsed.forest)
+        mu = marginals(operators, parsed.forest, inside_vectors, outside(operators, parsed.forest, inside_vectors))
         every = scores(parsed, mu, model, sentence)
         assert [every[tree] for tree in trees[:80]] == pytest.approx(gain)
         best = best_derivation(parsed.forest, np.abs(mu)[parsed.forest.item])

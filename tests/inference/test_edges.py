@@ -26,8 +26,8 @@ sentences = st.lists(st.lists(st.integers(0, 2), min_size=1, max_size=4), min_si
 
 
 def by_edge(operators: ObservableOperators, forest: Forest) -> np.ndarray:
-    inner = inside(operators, forest)
-    return edge_marginals(operators, forest, inner, outside(operators, forest, inner))
+    inside_vectors = inside(operators, forest)
+    return edge_marginals(operators, forest, inside_vectors, outside(operators, forest, inside_vectors))
 
 
 def derivations(model: Lpcfg, forest: Forest) -> Iterator[tuple[int, list[int], float]]:
@@ -81,8 +81,8 @@ def test_edge_marginals_are_shares_of_derivations(seed: int, rows: list[list[int
 def test_edges_of_an_item_add_up_to_it(seed: int, rows: list[list[int]]) -> None:
     rng = np.random.default_rng(seed)
     operators, forest = (model := random_lpcfg(rng, STATES, RULES)).operators(), cky_forest(model, rows, rng=rng).forest
-    inner = inside(operators, forest)
-    mu = marginals(operators, forest, inner, outside(operators, forest, inner))
+    inside_vectors = inside(operators, forest)
+    mu = marginals(operators, forest, inside_vectors, outside(operators, forest, inside_vectors))
     added = np.bincount(forest.item, by_edge(operators, forest), minlength=forest.n_items)
     np.testing.assert_allclose(added, mu, rtol=1e-11, atol=1e-14)
 

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from spectral_latent.inference import Weight, inside, marginals, outside, total_weight, tree_weights
+from spectral_latent.inference import Weight, edge_marginals, inside, marginals, outside, total_weight, tree_weights
 from spectral_latent.operators import ObservableOperators, Tensor
 from spectral_latent.trees import Forest, Rules, SkeletalTrees
 from tests.oracles import (
@@ -48,8 +48,8 @@ def values(weight: Weight) -> np.ndarray:
 
 
 def posteriors(operators: ObservableOperators, forest: Forest) -> np.ndarray:
-    inner = inside(operators, forest)
-    return marginals(operators, forest, inner, outside(operators, forest, inner))
+    inside_vectors = inside(operators, forest)
+    return marginals(operators, forest, inside_vectors, outside(operators, forest, inside_vectors))
 
 
 def ambiguous(
@@ -114,7 +114,7 @@ def test_a_rule_that_the_table_lacks_makes_the_tree_weigh_nothing(trees: list[tu
     forest = Forest.of_trees(columns(trees), model.rules())
     operators = model.operators()
     weight, mu = tree_weights(operators, forest), posteriors(operators, forest)
-    inner = inside(operators, forest)
+    inside_vectors = inside(operators, forest)
     at = 0
     for number, tree in enumerate(trees):
         known = all(kind_and_rule(node)[1] in model.of(kind_and_rule(node)[0]) for node in post_order(tree))
@@ -123,7 +123,7 @@ def test_a_rule_that_the_table_lacks_makes_the_tree_weigh_nothing(trees: list[tu
         assert np.isneginf(weight.log[number]) == (not known)
         assert mu[at : at + size] == pytest.approx(np.full(size, float(known)))
         at += size
-    assert not np.isnan(inner.vectors).any()
+    assert not np.isnan(inside_vectors.vectors).any()
 
 
 def test_the_sign_of_a_negative_weight_is_kept() -> None:
@@ -139,7 +139,7 @@ def test_the_sign_of_a_negative_weight_is_kept() -> None:
 
 
 def test_weight_of_any_magnitude_keeps_its_sign_and_its_logarithm() -> None:
-    weight = Weight.of(np.array([0.5, -0.75, 0.0, 1.0]), np.array([-(10**6), 10**6, 5, 0]))
+    weight = Weight.from_scaled(np.array([0.5, -0.75, 0.0, 1.0]), np.array([-(10**6), 10**6, 5, 0]))
     assert weight.sign.tolist() == [1, -1, 0, 1]
     assert weight.log[:2] == pytest.approx(
         [math.log(0.5) - 10**6 * math.log(2), math.log(0.75) + 10**6 * math.log(2)], rel=1e-14
@@ -202,9 +202,9 @@ def test_inside_and_outside_vectors_are_those_of_figure_3(seed: int, positive: b
     model = (random_lpcfg if positive else random_numbers)(rng, [2, 3], rules)
     sentence = rng.integers(2, size=5).tolist()
     parsed, chart, operators = cky_forest(model, [sentence]), figure_3(model, sentence), model.operators()
-    inner = inside(operators, parsed.forest)
-    outer = outside(operators, parsed.forest, inner)
-    alpha, beta = unscaled(*inner), unscaled(*outer)
+    inside_vectors = inside(operators, parsed.forest)
+    outside_vectors = outside(operators, parsed.forest, inside_vectors)
+    alpha, beta = unscaled(*inside_vectors), unscaled(*outside_vectors)
     for i, (_, item) in enumerate(parsed.items):
         m = model.states[item[0]]
         assert alpha[i, :m] == pytest.approx(chart.alpha[item], rel=1e-8, abs=1e-12)
@@ -212,7 +212,7 @@ def test_inside_and_outside_vectors_are_those_of_figure_3(seed: int, positive: b
         assert beta[i, :m] == pytest.approx(chart.beta[item], rel=1e-8, abs=1e-9)
     total = sum(chart.mu[a, 0, 5] for a in range(2))
     expected = [chart.mu[item] / total for _, item in parsed.items]
-    mu = marginals(operators, parsed.forest, inner, outer)
+    mu = marginals(operators, parsed.forest, inside_vectors, outside_vectors)
     assert mu == pytest.approx(expected, rel=1e-7, abs=1e-9 / abs(total) if positive else 1e-7)
 
 
@@ -225,15 +225,17 @@ def test_theorem_1_any_invertible_basis_gives_the_same_weights_and_marginals(see
     bases = [_invertible(rng, m) for m in STATES]
     moved = operators.change_basis(bases)
     parsed = cky_forest(model, [rng.integers(3, size=n).tolist() for n in (1, 4, 6)])
-    inner, moved_inner = inside(operators, parsed.forest), inside(moved, parsed.forest)
-    weight, moved_weight = (total_weight(o, parsed.forest, i) for o, i in ((operators, inner), (moved, moved_inner)))
+    inside_vectors, moved_vectors = inside(operators, parsed.forest), inside(moved, parsed.forest)
+    weight, moved_weight = (
+        total_weight(o, parsed.forest, i) for o, i in ((operators, inside_vectors), (moved, moved_vectors))
+    )
     tolerance = 1e-10 if positive else 1e-6  # with signs, cancellation magnifies rounding
     assert (weight.sign == moved_weight.sign).all()
     assert moved_weight.log == pytest.approx(weight.log, abs=tolerance)
     assert posteriors(moved, parsed.forest) == pytest.approx(
         posteriors(operators, parsed.forest), rel=tolerance, abs=tolerance
     )
-    alpha, moved_alpha = unscaled(*inner), unscaled(*moved_inner)
+    alpha, moved_alpha = unscaled(*inside_vectors), unscaled(*moved_vectors)
     for i, a in enumerate(parsed.forest.symbol):
         m = STATES[a]
         assert moved_alpha[i, :m] @ bases[a] == pytest.approx(alpha[i, :m], rel=1e-6, abs=1e-9)  # f = b G⁻¹
@@ -569,6 +571,35 @@ def test_a_component_without_a_tree_may_be_left_out() -> None:
     forest = forest._replace(rule=rule)
     assert tree_weights(operators, forest).sign.tolist() == [1, 0, 0]
     assert posteriors(operators, forest).tolist() == [1.0] * 3 + [0.0] * 3
+
+
+def test_the_first_component_may_be_left_out() -> None:
+    trees = columns([(0, 0)])
+    operators = ObservableOperators(
+        trees.rules, np.array([1]), np.ones((1, 1)), np.ones((1, 1)), np.empty((0, 1, 1)), []
+    )
+    forest = Forest.of_trees(trees, trees.rules)._replace(component=np.array([1]))
+    assert tree_weights(operators, forest).sign.tolist() == [0, 1]
+    assert posteriors(operators, forest).tolist() == [1.0]
+
+
+def test_exponents_are_c_ints_for_numpy(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where a C long has 32 bits, as on Windows, `np.ldexp` has no loop for exponents of 64 bits."""
+    ldexp = np.ldexp
+
+    def without_long(mantissa: np.ndarray, exponent: np.ndarray) -> np.ndarray:
+        if np.asarray(exponent).dtype != np.intc:
+            raise TypeError("ufunc 'ldexp' not supported for the input types")
+        return ldexp(mantissa, exponent)
+
+    monkeypatch.setattr(np, "ldexp", without_long)
+    model = ambiguous(np.random.default_rng(0), positive=True)
+    operators, forest = model.operators(), cky_forest(model, [[0, 1, 2]]).forest
+    inside_vectors = inside(operators, forest)
+    outside_vectors = outside(operators, forest, inside_vectors)
+    assert total_weight(operators, forest, inside_vectors).sign.tolist() == [1]
+    assert marginals(operators, forest, inside_vectors, outside_vectors).max() <= 1 + 1e-12
+    assert edge_marginals(operators, forest, inside_vectors, outside_vectors).max() <= 1 + 1e-12
 
 
 def test_a_parent_of_weight_zero_does_not_hide_the_outside_vector_of_another() -> None:

@@ -212,7 +212,7 @@ def test_a_grammar_of_a_rank_has_few_terms_and_keeps_them_in_its_file(tmp_path: 
 
 @pytest.mark.parametrize("rank", [0, -1])
 def test_estimators_have_a_rank_of_at_least_one(rank: int) -> None:
-    with pytest.raises(ValueError, match=f"at least 1, not {rank}"):
+    with pytest.raises(ValueError, match=f"rank must be .* of at least 1 or None, not {rank}"):
         replace(OPTIONS, rank=rank)
 
 

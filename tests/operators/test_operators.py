@@ -135,3 +135,16 @@ def test_a_model_without_rules_packs() -> None:
     operators = ObservableOperators(rules, np.array([1]), np.ones((1, 1)), np.empty((0, 1)), np.empty((0, 1, 1)), [])
     assert (operators.packed.offset.tolist(), len(operators.packed.data)) == ([0], 0)
     assert list(ObservableOperators.unpacked(operators.packed, probabilities=True).binary) == []
+
+
+@given(treebanks, seeds)
+def test_other_leaf_rules_leave_all_else_as_it_is(trees: list[tuple], seed: int) -> None:
+    """The tensors are not packed again."""
+    operators = random_model(trees, seed).operators()
+    rules, leaf = np.array([[0, 7], [2, 9]]), np.random.default_rng(seed).normal(size=(2, max(STATES)))
+    changed = operators.with_leaf_rules(rules, leaf)
+    assert changed.packed.data is operators.packed.data
+    for name, array in changed.packed._asdict().items():
+        expected = {"leaf": leaf, "leaf_rules": rules}.get(name, getattr(operators.packed, name))
+        np.testing.assert_array_equal(array, expected)
+    assert operators.rules.leaf is not changed.rules.leaf and len(operators.leaf) == len(operators.rules.leaf)

@@ -187,9 +187,9 @@ def test_no_tensors_are_an_empty_sequence() -> None:
     [
         ([[2, 2, 2]], [0], 7, "tensors of 8 numbers do not fill an array of 7"),
         ([[2, 2, 2]], [1], 8, "tensors of 6 numbers do not fill an array of 8"),
-        ([[2, 2, 2]], [-1], 8, r"a shape \(R, 3\) and a number of terms \(R,\) each"),
-        ([[2, 2, 2]], [0, 0], 16, r"a shape \(R, 3\)"),
-        ([[2, 2]], [0], 4, r"a shape \(R, 3\)"),
+        ([[2, 2, 2]], [-1], 8, r"numbers of terms of tensors must lie in 0"),
+        ([[2, 2, 2]], [0, 0], 16, r"shapes of tensors have shape"),
+        ([[2, 2]], [0], 4, r"shapes of tensors have shape"),
     ],
 )
 def test_sizes_that_do_not_add_up_are_refused(shapes: list, terms: list, size: int, message: str) -> None:

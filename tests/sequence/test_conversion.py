@@ -91,3 +91,18 @@ def test_the_first_empty_sequence_is_named() -> None:
 def test_no_sequences_are_no_trees() -> None:
     none = Sequences.of([])
     assert none.n_sequences == 0 and none.trees(1).n_nodes == 0
+
+
+@given(rows, st.integers(1, 20))
+def test_parts_are_cut_between_sequences(pairs: Rows, size: int) -> None:
+    """Each part ends with the sequence with which it has `size` positions."""
+    expected: list[Rows] = []
+    for row in pairs:
+        if not expected or sum(map(len, expected[-1])) >= size:
+            expected.append([])
+        expected[-1].append(row)
+    found = list(columns(pairs).parts(size))
+    assert len(found) == len(expected)
+    for part, of_part in zip(found, expected, strict=True):
+        for name in ("terminal", "tag", "start"):
+            np.testing.assert_array_equal(getattr(part, name), getattr(columns(of_part), name))

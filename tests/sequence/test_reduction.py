@@ -23,16 +23,18 @@ import pytest
 from spectral_latent.estimation import (
     EstimatorOptions,
     FeatureColumns,
-    ProjectedTrees,
-    TrainingData,
+    Moments,
+    Projection,
+    Shard,
+    Treebank,
     estimate,
-    project_trees,
-    spectral,
+    operators_from_moments,
 )
 from spectral_latent.inference import tree_weights
 from spectral_latent.operators import ObservableOperators
 from spectral_latent.sequence import HiddenMarkov, Sequences
 from spectral_latent.trees import Forest
+from tests import exact
 from tests.sequence.hmms import all_strings, begins, draw_strings, probability, random_hmm
 
 EXACT = EstimatorOptions(states=8, scaling=None, smoothing=None, cutoff=1e-7)
@@ -80,10 +82,10 @@ def of_library(operators: ObservableOperators) -> Observable:
     return Observable(operators.root[1, : tensor.shape[0]], b_x, b_end)
 
 
-def directions(projected: ProjectedTrees, sequences: Sequences, n: int) -> np.ndarray:
+def directions(y: np.ndarray, sequences: Sequences, n: int, m: int) -> np.ndarray:
     """U of the spine, (n, m): y is the row of U that belongs to the observation."""
-    u = np.zeros((n, projected.states[1]))
-    u[sequences.terminal] = projected.y[sequences.spine, : projected.states[1]]
+    u = np.zeros((n, m))
+    u[sequences.terminal] = y[sequences.spine, :m]
     return u
 
 
@@ -126,20 +128,17 @@ def test_operators_of_a_sample_are_theirs(m: int) -> None:
                 p_end[x, before] += 1 / len(sequences.terminal)
     theirs = Observable.of(np.linalg.svd(p_21)[0][:, :m], p_1, p_21, p_3x1, p_end)
 
-    data = TrainingData(sequences.trees(1), features(sequences))
-    projected = project_trees(data.trees, data.features, EXACT)
-    assert projected.states.tolist() == [n, n]
-    spine = projected._replace(
-        states=np.array([n, m]),
-        y=np.where((data.trees.symbol == 1)[:, None] & (np.arange(n) >= m), 0.0, projected.y),
-        z=np.where((data.trees.symbol == 1)[:, None] & (np.arange(n) >= m), 0.0, projected.z),
-    )
-    operators = spectral(data, spine, EXACT)
-    emitted = operators.leaf @ projected.y[sequences.emission].T  # (n, N)
+    shard = Shard.of(sequences.trees(1), features(sequences))
+    projection = Projection.learn([shard], EXACT)
+    assert projection.states.tolist() == [n, n]
+    trees, y, z = projection.project(shard)
+    moments = Moments.of_trees(trees, trees.rules, projection.states, y, z)
+    operators = operators_from_moments(moments.truncated(np.array([n, m])), None)
+    emitted = operators.leaf @ y[sequences.emission].T  # (n, N)
     np.testing.assert_allclose(emitted, np.arange(n)[:, None] == sequences.terminal, atol=1e-9)
 
     found = of_library(operators)
-    signs = np.sign(np.sum(directions(spine, sequences, n) * np.linalg.svd(p_21)[0][:, :m], axis=0))
+    signs = np.sign(np.sum(directions(y, sequences, n, m) * np.linalg.svd(p_21)[0][:, :m], axis=0))
     aligned = Observable(
         theirs.b_1 * signs, theirs.b_x * signs[:, None] * signs[None, :], theirs.b_end * signs
     )  # singular vectors have no sign: the change of basis of Theorem 1
@@ -187,10 +186,10 @@ class Population(NamedTuple):
             weights[sequences.emission[at]] = weights[sequences.spine[at]] = counts
         return Population(sequences, weights)
 
-    def learn(self, chosen: FeatureColumns) -> tuple[ProjectedTrees, ObservableOperators]:
+    def learn(self, chosen: FeatureColumns) -> tuple[exact.Projected, ObservableOperators]:
         trees = self.sequences.trees(1)
-        projected = project_trees(trees, chosen, EXACT, weights=self.weights)
-        return projected, spectral(TrainingData(trees, chosen), projected, EXACT)
+        projected = exact.project(trees, chosen, EXACT, self.weights)
+        return projected, exact.operators(trees, projected, self.weights)
 
 
 @pytest.fixture(params=[0, 1, 2])
@@ -227,7 +226,7 @@ def test_the_population_has_their_operators(model: HiddenMarkov) -> None:
     """
     population = Population.of(model)
     projected, operators = population.learn(features(population.sequences))
-    u = directions(projected, population.sequences, 6)
+    u = directions(projected.y, population.sequences, 6, 3)
     p_1 = np.array([begins(model, (x,)) for x in range(6)])
     p_21 = np.array([[begins(model, (j, i)) for j in range(6)] for i in range(6)])
     p_3x1 = np.array([[[begins(model, (j, x, i)) for j in range(6)] for i in range(6)] for x in range(6)])
@@ -250,7 +249,7 @@ def test_another_basis_is_another_set_of_operators_and_the_same_probabilities(mo
     p_end = np.array([[probability(model, (j, x)) for j in range(6)] for x in range(6)])
     u = np.linalg.svd(p_21)[0][:, :3]
     theirs = Observable.of(u, p_1, p_21, p_3x1, p_end)
-    change = (directions(projected, population.sequences, 6).T @ model.emission.T) @ np.linalg.inv(
+    change = (directions(projected.y, population.sequences, 6, 3).T @ model.emission.T) @ np.linalg.inv(
         u.T @ model.emission.T
     )
     back = np.linalg.inv(change)
@@ -269,7 +268,7 @@ def test_features_that_see_nothing_leave_relative_frequencies() -> None:
     strings = [[0, 1], [1], [1, 1, 0]]
     sequences = Sequences.of(strings)
     same = np.zeros((2 * len(sequences.terminal), 1), dtype=np.int64)
-    data = TrainingData(sequences.trees(1), FeatureColumns(same, same))
-    operators = estimate(data, EXACT)
+    treebank = Treebank.of([Shard.of(sequences.trees(1), FeatureColumns(same, same))])
+    operators = estimate(treebank, EXACT).operators
     expected = [np.prod([[2 / 6, 4 / 6][x] for x in row]) * 0.5 ** len(row) for row in strings]
     np.testing.assert_allclose(weights_of(operators, [tuple(row) for row in strings]), expected, rtol=1e-12)

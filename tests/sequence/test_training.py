@@ -2,18 +2,29 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from pathlib import Path
+
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from spectral_latent.estimation import EstimatorName, EstimatorOptions, Progress
-from spectral_latent.inference import tree_weights
-from spectral_latent.sequence import Alphabet, LatentHMM, SequenceOptions, Sequences
-from spectral_latent.sequence.shards import SequenceShards
-from spectral_latent.sequence.training import learn_untagged
-from spectral_latent.trees import Forest
+from spectral_latent.estimation import (
+    EstimationError,
+    EstimatorName,
+    EstimatorOptions,
+    FeatureColumns,
+    Progress,
+    TreebankCounts,
+)
+from spectral_latent.sequence import LatentHMM, SequenceOptions, Sequences, training
 from tests.sequence.hmms import draw_strings, probability, random_hmm
+from tests.streams import Watch, make_shards
+
+tagged_rows = st.lists(
+    st.lists(st.tuples(st.integers(0, 9), st.integers(0, 2)), min_size=1, max_size=5), min_size=1, max_size=12
+)
 
 
 def strings(n: int, seed: int = 0, m: int = 3, n_symbols: int = 4) -> list[list[int]]:
@@ -31,7 +42,7 @@ def test_the_plain_model_has_relative_frequencies_and_a_little_of_all_else() -> 
     corpus = [[(f"w{t}{rng.integers(3)}", t) for t in rng.integers(0, 3, size).tolist()] for size in [1, 2, 5, 9] * 8]
     back_off = 0.5
     model = LatentHMM.fit_tagged(corpus, SequenceOptions(back_off=back_off))
-    rules, plain = model.plain.rules, model.plain
+    rules, plain = model.coarse.rules, model.coarse
     k, n = len(model.tags), np.zeros(3)
     pairs, last = np.zeros((k, k)), np.zeros(k)
     for row in corpus:
@@ -99,37 +110,123 @@ def test_states_make_the_data_likelier(estimator: EstimatorName) -> None:
 # Shards
 
 
+@pytest.mark.parametrize("in_files", [False, True])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(st.lists(st.integers(0, 9), min_size=1, max_size=5), min_size=1, max_size=12), st.integers(1, 9))
-def test_shards_hold_what_was_given(rows: list[list[int]], size: int) -> None:
-    shards = SequenceShards(size)
-    shards.extend((row, [x % 2 for x in row]) for row in rows)
+def test_shards_hold_what_was_given(
+    monkeypatch: pytest.MonkeyPatch, in_files: bool, rows: list[list[int]], size: int
+) -> None:
+    make_shards(monkeypatch, training, size, in_files=in_files)
+    store = training.collect((row, [x % 2 for x in row]) for row in rows)
     for _ in range(2):  # any number of times
-        found = Sequences.joined(list(shards))
+        found = Sequences.joined([training.sequences_of(columns) for columns in store])
         expected = Sequences.of(rows, ([x % 2 for x in row] for row in rows))
         for name in ("terminal", "tag", "start"):
             np.testing.assert_array_equal(getattr(found, name), getattr(expected, name))
-    assert len(shards) == len(list(shards)) and shards.n_sequences == len(rows)
-    assert shards.n_positions == sum(map(len, rows))
-    assert all(len(shard.terminal) >= size for shard in list(shards)[:-1])
+    assert all(len(columns["terminal"]) >= size for columns in list(store)[:-1])
 
 
-@pytest.mark.parametrize("states", [1, 3])
-def test_the_spectral_estimator_learns_the_same_in_shards(states: int) -> None:
-    data = strings(800)
-    options = SequenceOptions(states=states, floor=0.01)
-    n, learnt = 4, []
-    for size in (10**9, 700):
-        shards = SequenceShards(size)
-        shards.extend((row, [0] * len(row)) for row in data)
-        learnt.append(learn_untagged(shards, Alphabet(range(n)), options))
-        assert (len(shards) > 2) == (size == 700)
-    trees = Sequences.of(strings(200, seed=5)).trees(1)
-    for part in ("plain", "latent"):
-        one, two = (getattr(each, part) for each in learnt)
-        assert one.rules.equals(two.rules)
-        weights = [tree_weights(operators, Forest.of_trees(trees, operators.rules)) for operators in (one, two)]
-        np.testing.assert_array_equal(weights[0].sign, weights[1].sign)
-        np.testing.assert_allclose(weights[0].log, weights[1].log, rtol=1e-7)
+@pytest.mark.parametrize("rows", [[], [[0], []]])
+def test_sequences_that_cannot_be_collected(rows: list[list[int]]) -> None:
+    message = "sequence 2 is empty; leave it out" if rows else "no sequences to learn from"
+    with pytest.raises(EstimationError, match=message):
+        training.collect((row, row) for row in rows)
+
+
+@given(tagged_rows, st.integers(1, 9))
+def test_rules_are_counted_as_by_hand(rows: list[list[tuple[int, int]]], size: int) -> None:
+    """Of all shards, against a loop over positions."""
+    sequences = Sequences.of([[x for x, _ in row] for row in rows], [[t for _, t in row] for row in rows])
+    shards = [training.SequenceShard(vars(part), 3, no_features) for part in sequences.parts(size)]
+    counts = TreebankCounts.of_shards(shards)
+    expected: Counter[tuple[object, ...]] = Counter()
+    for row in rows:
+        expected["root", 3 + row[0][1]] += 1
+        for i, (x, t) in enumerate(row):
+            expected["leaf", t, x] += 1
+            if i + 1 < len(row):
+                expected["binary", 3 + t, t, 3 + row[i + 1][1]] += 1
+            else:
+                expected["unary", 3 + t, t] += 1
+    found: dict[tuple[object, ...], float] = {("root", a): n for a, n in enumerate(counts.root[:, 0]) if n}
+    columns = {"leaf": counts.leaf[:, 0], "unary": counts.unary[:, 0, 0], "binary": counts.binary.data}
+    for kind, column in columns.items():
+        rules = getattr(counts.rules, kind).tolist()
+        found |= {(kind, *rule): n for rule, n in zip(rules, column, strict=True)}
+    assert found == expected
+    assert counts.n_trees == len(rows)
+
+
+def no_features(sequences: Sequences) -> FeatureColumns:
+    none = np.zeros((2 * len(sequences.terminal), 0), dtype=np.int64)
+    return FeatureColumns(none, none)
+
+
+def words_with_tags(n: int) -> list[list[tuple[str, int]]]:
+    """Words that show their tag more often than not, some of them rare."""
+    rng = np.random.default_rng(0)
+    return [
+        [(f"w{rng.integers(40) if rng.random() < 0.3 else t}{'s' * int(t)}", t) for t in rng.integers(0, 3, length)]
+        for length in rng.integers(1, 8, n).tolist()
+    ]
+
+
+TAGGED: list[EstimatorName] = ["spectral", "clustering", "em", "hybrid", "pivots", "pivots-em"]
+UNTAGGED: list[EstimatorName] = ["spectral", "clustering", "em", "hybrid"]
+
+
+@pytest.mark.parametrize(
+    ("estimator", "tagged", "states"),
+    [*((name, True, 3) for name in TAGGED), *((name, False, 3) for name in UNTAGGED), ("spectral", False, None)],
+)
+def test_shards_are_learnt_alike_in_memory_in_files_and_on_processes(
+    estimator: EstimatorName,
+    tagged: bool,
+    states: int | None,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """To the byte; and but for rounding as the whole."""
+    rank = None if estimator == "spectral" else 2
+    options = SequenceOptions(states=states, estimator=EstimatorOptions(estimator, iterations=3, rank=rank))
+    pairs = words_with_tags(300)
+    data = [[word for word, _ in row] for row in pairs]
+
+    def train(size: int, *, in_files: bool, jobs: int = 1) -> bytes:
+        make_shards(monkeypatch, training, size, in_files=in_files)
+        model = (
+            LatentHMM.fit_tagged(iter(pairs), options, jobs=jobs)
+            if tagged
+            else LatentHMM.fit(iter(data), options, jobs=jobs)
+        )
+        model.save(tmp_path / "model")
+        return (tmp_path / "model").read_bytes()
+
+    shards = train(250, in_files=False)
+    assert train(250, in_files=True) == shards
+    assert train(250, in_files=True, jobs=2) == shards
+    in_shards = LatentHMM.load(tmp_path / "model")
+    train(10**9, in_files=False)
+    whole = LatentHMM.load(tmp_path / "model")
+    np.testing.assert_array_equal(in_shards.coarse.leaf, whole.coarse.leaf)
+    np.testing.assert_array_equal(in_shards.prior, whole.prior)
+    np.testing.assert_array_equal(in_shards.latent.states, whole.latent.states)
+    for name in ("coarse", "latent"):
+        assert getattr(in_shards, name).rules.equals(getattr(whole, name).rules)
+    probe = data[:50]
+    np.testing.assert_allclose(in_shards.log_probabilities(probe), whole.log_probabilities(probe), rtol=1e-6)
+
+
+@pytest.mark.parametrize("tagged", [True, False])
+def test_sequences_that_are_read_are_not_held(tagged: bool) -> None:
+    """As sentences or strings they are let go at once; what stays are numbers."""
+    watch, pairs = Watch(), [tuple(row) for row in words_with_tags(400)]
+    options = SequenceOptions(states=2)
+    if tagged:
+        LatentHMM.fit_tagged(watch.stream(pairs), options)
+    else:
+        LatentHMM.fit(watch.stream([tuple(word for word, _ in row) for row in pairs]), options)
+    assert watch.read == len(pairs) and watch.most <= 2
 
 
 # ---------------------------------------------------------------------------------------------------------------------

@@ -15,14 +15,11 @@ from hypothesis import strategies as st
 
 from spectral_latent.trees import (
     MISSING,
-    Forest,
     GraphError,
     GraphTrees,
     SkeletalTrees,
     Symbol,
-    forest_to_networkx,
     from_networkx,
-    rule_graph,
     s_trees_to_networkx,
     to_networkx,
     tree_layout,
@@ -334,42 +331,6 @@ def test_parts_of_nodes_are_nodes_of_a_drawn_s_tree() -> None:
     (graph,) = s_trees_to_networkx(read.trees, read.symbols, read.terminals)
     assert [data["label"].part for _, data in graph.nodes(data=True)].count("rest") == 1
     assert len(graph) == 5
-
-
-@given(st.lists(tree_strategy(), min_size=1, max_size=3))
-def test_a_forest_drawn_has_its_items_edges_and_children(trees: list[tuple]) -> None:
-    skeletal = columns(trees)
-    forest = Forest.of_trees(skeletal, skeletal.rules)
-    weights = np.arange(forest.n_items) / 2
-    graph = forest_to_networkx(forest, skeletal.rules, "PQR", "xyz", weights)
-    assert nx.is_directed_acyclic_graph(graph)
-    assert len(graph) == forest.n_items + forest.n_edges
-    for i in range(forest.n_items):
-        data = graph.nodes["item", i]
-        assert data["symbol"] == "PQR"[forest.symbol[i]]
-        assert (data["root"], data["weight"]) == (i in forest.root, i / 2)
-        assert list(graph.successors(("item", i))) == [("edge", i)]
-        below = sorted(graph["edge", i].items(), key=lambda child: child[1]["order"])
-        children = [int(child) for child in (forest.left[i], forest.right[i]) if child >= 0]
-        assert [child for child, _ in below] == [("item", child) for child in children]
-        terminal = skeletal.terminal[i]
-        assert graph.nodes["edge", i].get("terminal") == (None if terminal < 0 else "xyz"[terminal])
-
-
-@given(st.lists(tree_strategy(), min_size=1, max_size=3))
-def test_rules_drawn_are_the_rules(trees: list[tuple]) -> None:
-    rules = columns(trees).rules
-    weights = tuple(np.arange(len(table)) + 0.5 for table in (rules.leaf, rules.unary, rules.binary))
-    graph = rule_graph(rules, "PQR", "xyz", weights)
-    for kind in ("leaf", "unary", "binary"):
-        for r, (a, *below) in enumerate(getattr(rules, kind).tolist()):
-            assert list(graph.predecessors((kind, r))) == [("symbol", a)]
-            assert graph.nodes["symbol", a]["name"] == "PQR"[a]
-            assert graph.nodes[kind, r]["weight"] == r + 0.5
-            arcs = sorted(graph.out_edges((kind, r), data="order"), key=lambda arc: arc[2])
-            assert [child[1] for _, child, _ in arcs] == below
-    n_rules = len(rules.leaf) + len(rules.unary) + len(rules.binary)
-    assert sum(node[0] in ("leaf", "unary", "binary") for node in graph) == n_rules
 
 
 @given(plants)

@@ -1,32 +1,40 @@
-"""The compiled pass of the perceptron over the lists; its symbols are those of `perceptron`."""
+"""The compiled pass of the perceptron over the lists, in the notation of `perceptron`.  No index is checked here."""
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
+from spectral_latent._compiled import compiled
 from spectral_latent.trees import FloatArray, IntArray
 
 __all__ = ["Rows", "visit"]
 
-_compiled = njit(cache=True, nogil=True)
-
 
 class Rows(NamedTuple):
-    """A matrix (n, d) by its rows, as `scipy.sparse.csr_array` has them."""
+    """A matrix (n, d) by its rows, as `scipy.sparse.csr_array` has them.
+
+    indptr: (n + 1,) where the entries of each row begin.
+    indices, data: the columns and values of the entries.
+    """
 
     indptr: IntArray
     indices: IntArray
     data: FloatArray
 
 
-@_compiled
+@compiled
 def visit(
     rows: Rows, start: IntArray, gain: FloatArray, order: IntArray, weights: FloatArray, greed: float, longest: float
 ) -> FloatArray:
-    """w̄ (epochs, d) after each epoch of updates; order: (epochs, L) the lists, as they are visited."""
+    """Compute w̄ (epochs, d) after each epoch of updates.
+
+    start: (L + 1,) the first row of each list.
+    gain: (n,) of the rows.
+    order: (epochs, L) the lists, as they are visited.
+    weights: (d,) at first.
+    """
     w = weights.copy()
     early = np.zeros(len(w))  # Σ_t t τ_t Δ_t, where t visits came before: the mean of w over T visits is w - early / T
     averages = np.zeros((len(order), len(w)))
@@ -35,6 +43,7 @@ def visit(
     for epoch in range(len(order)):
         for i in order[epoch]:
             hope, fear = _pair(rows, start[i], start[i + 1], gain, w, greed)
+            # Move towards the one and away from the other, by no more than makes up for the loss.
             if gain[hope] > gain[fear]:
                 _add(rows, hope, 1.0, delta)
                 _add(rows, fear, -1.0, delta)
@@ -53,9 +62,9 @@ def visit(
     return averages
 
 
-@_compiled
+@compiled
 def _pair(rows: Rows, begin: int, end: int, gain: FloatArray, w: FloatArray, greed: float) -> tuple[int, int]:
-    """i⁺ and i⁻ among the rows of a list; of equals the first."""
+    """Find i⁺ and i⁻ among the rows of a list; of equals the first."""
     hope, fear = begin, begin
     most, least = -np.inf, -np.inf
     for i in range(begin, end):
@@ -67,23 +76,24 @@ def _pair(rows: Rows, begin: int, end: int, gain: FloatArray, w: FloatArray, gre
     return hope, fear
 
 
-@_compiled
+@compiled
 def _dot(rows: Rows, i: int, vector: FloatArray) -> float:
+    """Multiply x_i and vector (d,) and add up."""
     total = 0.0
     for k in range(rows.indptr[i], rows.indptr[i + 1]):
         total += rows.data[k] * vector[rows.indices[k]]
     return total
 
 
-@_compiled
+@compiled
 def _add(rows: Rows, i: int, size: float, vector: FloatArray) -> None:
-    """vector += size x_i."""
+    """Add size · x_i to vector (d,)."""
     for k in range(rows.indptr[i], rows.indptr[i + 1]):
         vector[rows.indices[k]] += size * rows.data[k]
 
 
-@_compiled
+@compiled
 def _clear(rows: Rows, i: int, vector: FloatArray) -> None:
-    """Zero where x_i is not."""
+    """Set vector (d,) to zero where x_i is not."""
     for k in range(rows.indptr[i], rows.indptr[i + 1]):
         vector[rows.indices[k]] = 0.0

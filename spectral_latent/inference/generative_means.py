@@ -1,9 +1,9 @@
-"""What a model that generates trees does on average, exactly: expected counts, and the plain grammar they make.
+"""Exact means over the trees that a model generates: nodes of each symbol and state, and the one-state grammar of them.
 
 | here | long paper | meaning |
 | --- | --- | --- |
-| `counts[a, h]` | - | expected number of nodes of symbol a in state h in a tree |
-| `counts` = π + `counts` · B | - | a node is a root, or a child: B[(a, h), (b, i)] is the expected number of children |
+| `counts[a, h]` | - | mean number of nodes of symbol a in state h in a tree |
+| `counts` = π + `counts` · B | - | a node is a root, or a child: B[(a, h), (b, i)] is the mean number of children |
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from spectral_latent.trees import FloatArray
 __all__ = ["collapse", "mean_node_counts"]
 
 
-def _expected_children(operators: ObservableOperators) -> FloatArray:
-    """B of this module: (S, M, S, M)."""
+def _mean_children(operators: ObservableOperators) -> FloatArray:
+    """Add up B of this module's table, (S, M, S, M), over all rules."""
     shape = operators.root.shape
     children = np.zeros((*shape, *shape))
     size = operators.states
@@ -31,7 +31,7 @@ def _expected_children(operators: ObservableOperators) -> FloatArray:
 
 
 def mean_node_counts(operators: ObservableOperators) -> FloatArray:
-    """Expected number of nodes of each symbol in each state in one tree, (S, M).
+    """Compute the mean number of nodes of each symbol in each state in one tree, (S, M).
 
     Raises ValueError if the operators are not probabilities, or if trees are infinite on average.
 
@@ -44,24 +44,28 @@ def mean_node_counts(operators: ObservableOperators) -> FloatArray:
     array([[5.]])
     """
     if not operators.probabilities:
-        raise ValueError("only operators that are probabilities have expected counts, not those of another basis")
+        raise ValueError("only operators that are probabilities generate trees, not those of another basis")
     n = operators.root.size
-    children, root = _expected_children(operators).reshape(n, n), operators.root.ravel()
+    children = _mean_children(operators).reshape(n, n)
+    root = operators.root.ravel()
+    # Symbols and states that trees reach; others would make the equations below singular.
     seen = root > 0
     while not np.array_equal(grown := seen | (children[seen] > 0).any(axis=0), seen):
         seen = grown
     inner = children[np.ix_(seen, seen)]
     if np.abs(np.linalg.eigvals(inner)).max() >= 1.0:
         raise ValueError("the grammar's trees are infinite on average")
+    # counts = π + counts · B, solved for the counts.
     counts = np.zeros(n)
     counts[seen] = np.linalg.solve(np.eye(len(inner)) - inner.T, root[seen])
     return counts.reshape(operators.root.shape)
 
 
 def collapse(operators: ObservableOperators) -> ObservableOperators:
-    """The plain grammar with the same expected rule counts: what relative frequencies tend to as trees are added.
+    """Compute the one-state grammar with the same mean counts of rules.
 
-    Weights of rules of symbols that are never reached are zero.
+    Relative frequencies of rules in trees that the model generates tend to its weights.  Rules of symbols that no
+    tree reaches have weight zero.
 
     >>> from spectral_latent.trees import Rules
     >>> rules = Rules(np.array([[0, 0], [0, 1]]), np.empty((0, 2), int), np.empty((0, 3), int))

@@ -3,6 +3,15 @@
 Every item's vector is kept as a vector whose largest entry lies in [1/2, 1) times a power of two, so that nothing
 under- or overflows however large the tree.  Edges of one item with the same rule (the split points of a span) are
 summed in the rule's pair space (see `PackedOperators`) before the rule's matrix is touched.
+
+No index is checked here: callers check operators and forest first (`_checks`).
+
+| here | shape | meaning |
+| --- | --- | --- |
+| `inside`, `inside_exponents` | (I, M), (I,) | inside vectors inside[i] · 2^inside_exponents[i] |
+| `outside`, `outside_exponents` | (I, M), (I,) | outside vectors, likewise |
+| `matrix`, `second`, `third` | (m_a, Q), (Q, m_b), (Q, m_c) | the parts of a binary rule's tensor |
+| `pair` | (Q,) | two children in the rule's pair space |
 """
 
 from __future__ import annotations
@@ -12,25 +21,25 @@ import math
 import numpy as np
 from numba import njit
 
+from spectral_latent._compiled import EMPTY
 from spectral_latent.operators import PackedOperators
 from spectral_latent.trees import FloatArray, Forest, IntArray
 
-__all__ = ["EMPTY", "edge_pass", "inside_pass", "outside_pass"]
+__all__ = ["block", "compiled_pass", "dot", "edge_pass", "inside_pass", "outside_pass"]
 
-EMPTY = -(1 << 40)  # the exponent of a vector of zeros: far below that of any other
+# Sums may be taken in any order, so that the processor adds several numbers at once.
+compiled_pass = njit(cache=True, nogil=True, fastmath={"contract", "reassoc"})
 
-_compiled = njit(cache=True, nogil=True, fastmath={"contract", "reassoc"})
 
-
-@_compiled
+@compiled_pass
 def _power(exponent: int) -> float:
-    """2 ** exponent for exponent <= 0; zero where it underflows."""
+    """Raise 2 to an exponent <= 0; zero where it underflows."""
     return math.ldexp(1.0, exponent) if exponent > -1070 else 0.0
 
 
-@_compiled
+@compiled_pass
 def _normalise(vector: FloatArray, exponent: int) -> int:
-    """Scale in place to a largest entry in [1/2, 1); return the exponent that makes up for it."""
+    """Scale a vector in place to a largest entry in [1/2, 1); return the exponent that makes up for it."""
     largest = 0.0
     for i in range(len(vector)):
         largest = max(largest, abs(vector[i]))
@@ -47,10 +56,15 @@ def _normalise(vector: FloatArray, exponent: int) -> int:
     return exponent + shift
 
 
-@_compiled
+@compiled_pass
 def _add(total: FloatArray, exponents: IntArray, item: int, vector: FloatArray, exponent: int) -> None:
-    """total[item] 2^exponents[item] += vector 2^exponent, kept at the larger of the two; normalises the vector."""
+    """Add: total[item] 2^exponents[item] += vector 2^exponent.  The vector (m,) is normalised in place.
+
+    total: (I, M).
+    exponents: (I,).
+    """
     exponent = _normalise(vector, exponent)
+    # The sum is kept at the larger exponent of the two.
     if exponent > exponents[item]:
         scale = _power(exponents[item] - exponent)
         for i in range(len(vector)):
@@ -62,9 +76,9 @@ def _add(total: FloatArray, exponents: IntArray, item: int, vector: FloatArray, 
             total[item, i] += vector[i] * scale
 
 
-@_compiled
+@compiled_pass
 def _run_end(forest: Forest, edge: int, stop: int) -> int:
-    """The end of the run of edges that apply the same binary rule as `edge`; other edges stand alone."""
+    """Find the end of the run of edges that apply the same binary rule as `edge`; other edges stand alone."""
     end = edge + 1
     if forest.right[edge] >= 0:
         while end < stop and forest.rule[end] == forest.rule[edge] and forest.right[end] >= 0:
@@ -72,11 +86,12 @@ def _run_end(forest: Forest, edge: int, stop: int) -> int:
     return end
 
 
-@_compiled
-def _block(
+@compiled_pass
+def block(
     operators: PackedOperators, r: int, m_a: int, m_b: int, m_c: int
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """The (m_a, Q) matrix of a binary rule and its two (Q, m) factors, which are empty if multiplied out."""
+    """Find the (m_a, Q) matrix of a binary rule and its two (Q, m) factors, which are empty if multiplied out."""
+    # The three parts lie one after the other; see `PackedOperators`.
     terms = operators.terms[r]
     size = terms if terms else m_b * m_c
     at = operators.offset[r]
@@ -88,21 +103,24 @@ def _block(
     return matrix, second, third
 
 
-@_compiled
-def _dot(row: FloatArray, vector: FloatArray) -> float:
+@compiled_pass
+def dot(row: FloatArray, vector: FloatArray) -> float:
+    """Multiply row (n,) and vector (n,) and add up."""
     total = 0.0
     for i in range(len(row)):
         total += row[i] * vector[i]
     return total
 
 
-@_compiled
+@compiled_pass
 def _pair(second: FloatArray, third: FloatArray, y: FloatArray, z: FloatArray, scale: float, pair: FloatArray) -> None:
-    """pair += scale times the image of children y (m_b,), z (m_c,) in the rule's pair space."""
+    """Add to pair (Q,) `scale` times the image of children y (m_b,), z (m_c,) in the rule's pair space."""
     if len(second):
+        # In factors: coordinate n is (second[n] · y) (third[n] · z).
         for n in range(len(second)):
-            pair[n] += scale * _dot(second[n], y) * _dot(third[n], z)
+            pair[n] += scale * dot(second[n], y) * dot(third[n], z)
     else:
+        # Multiplied out: the outer product of y and z, row by row.
         at = 0
         for j in range(len(y)):
             weight = scale * y[j]
@@ -111,7 +129,7 @@ def _pair(second: FloatArray, third: FloatArray, y: FloatArray, z: FloatArray, s
             at += len(z)
 
 
-@_compiled
+@compiled_pass
 def _unpair(
     second: FloatArray,
     third: FloatArray,
@@ -121,29 +139,32 @@ def _unpair(
     to_y: FloatArray,
     to_z: FloatArray,
 ) -> None:
-    """to_y, to_z = the derivatives of weights · pair(y, z) by y and by z."""
+    """Set to_y (m_b,) and to_z (m_c,) to the derivatives of weights (Q,) · pair(y, z) by y and by z."""
     to_y[:] = 0.0
     to_z[:] = 0.0
     if len(second):
+        # In factors: the derivative of weights[n] (second[n] · y) (third[n] · z) by y is along second[n].
         for n in range(len(second)):
-            by_y, by_z = weights[n] * _dot(third[n], z), weights[n] * _dot(second[n], y)
+            by_y = weights[n] * dot(third[n], z)
+            by_z = weights[n] * dot(second[n], y)
             for j in range(len(y)):
                 to_y[j] += by_y * second[n, j]
             for k in range(len(z)):
                 to_z[k] += by_z * third[n, k]
     else:
+        # Multiplied out: weights are a matrix (m_b, m_c), applied to z, and its transpose to y.
         at = 0
         for j in range(len(y)):
             row = weights[at : at + len(z)]
-            to_y[j] = _dot(row, z)
+            to_y[j] = dot(row, z)
             for k in range(len(z)):
                 to_z[k] += row[k] * y[j]
             at += len(z)
 
 
-@_compiled
+@compiled_pass
 def _sizes(operators: PackedOperators) -> tuple[int, int]:
-    """The most numbers that a state vector and a pair need."""
+    """Count the most numbers that a state vector and a pair need."""
     m_max = operators.leaf.shape[1]
     size = m_max * m_max
     for terms in operators.terms:
@@ -151,148 +172,173 @@ def _sizes(operators: PackedOperators) -> tuple[int, int]:
     return m_max, size
 
 
-@_compiled
+@compiled_pass
 def _run(
     operators: PackedOperators,
     forest: Forest,
-    alpha: FloatArray,
-    exponents: IntArray,
+    inside: FloatArray,
+    inside_exponents: IntArray,
     edge: int,
     end: int,
     out: FloatArray,
     scratch: FloatArray,
 ) -> int:
-    """out = what a run of edges with one rule adds to their item; returns its exponent."""
+    """Set out (m_a,) to what a run of edges with one rule adds to their item; return its exponent."""
     r, left, right = forest.rule[edge], forest.left[edge], forest.right[edge]
     out[:] = 0.0
+    # No rule, a leaf rule, a unary rule.
     if r < 0:
         return EMPTY
     if left < 0:
         out[:] = operators.leaf[r, : len(out)]
         return 0
     if right < 0:
-        child = alpha[left, : operators.states[forest.symbol[left]]]
+        child = inside[left, : operators.states[forest.symbol[left]]]
         for i in range(len(out)):
-            out[i] = _dot(operators.unary[r, i, : len(child)], child)
-        return int(exponents[left])
+            out[i] = dot(operators.unary[r, i, : len(child)], child)
+        return int(inside_exponents[left])
     m_b, m_c = operators.states[forest.symbol[left]], operators.states[forest.symbol[right]]
-    matrix, second, third = _block(operators, r, len(out), m_b, m_c)
+    matrix, second, third = block(operators, r, len(out), m_b, m_c)
     pair = scratch[: matrix.shape[1]]
     pair[:] = 0.0
+    # A binary rule: sum its pairs of children in pair space, at the largest of their exponents.
     top = EMPTY
     for e in range(edge, end):
-        top = max(top, exponents[forest.left[e]] + exponents[forest.right[e]])
+        top = max(top, inside_exponents[forest.left[e]] + inside_exponents[forest.right[e]])
     for e in range(edge, end):
         b, c = forest.left[e], forest.right[e]
-        scale = _power(exponents[b] + exponents[c] - top)
+        scale = _power(inside_exponents[b] + inside_exponents[c] - top)
         if scale > 0.0:
-            _pair(second, third, alpha[b, :m_b], alpha[c, :m_c], scale, pair)
+            _pair(second, third, inside[b, :m_b], inside[c, :m_c], scale, pair)
+    # Then one matrix from there to the parent.
     for i in range(len(out)):
-        out[i] = _dot(matrix[i], pair)
+        out[i] = dot(matrix[i], pair)
     return top
 
 
-@_compiled
+@compiled_pass
 def inside_pass(operators: PackedOperators, forest: Forest) -> tuple[FloatArray, IntArray]:
-    """α (I, M) and exponents (I,): item i's inside vector is α[i] 2^exponents[i]."""
+    """Compute inside vectors (I, M) and their exponents (I,)."""
     n_items = len(forest.symbol)
     m_max, size = _sizes(operators)
-    alpha = np.zeros((n_items, m_max))
+    inside = np.zeros((n_items, m_max))
     exponents = np.full(n_items, EMPTY, dtype=np.int64)
-    scratch, part = np.empty(size), np.empty(m_max)
+    scratch = np.empty(size)
+    part = np.empty(m_max)
+    # Children come before parents, so that their vectors are finished when they are needed.
     for item in range(n_items):
+        # An unknown symbol has no states.
+        if forest.symbol[item] < 0:
+            continue
         out = part[: operators.states[forest.symbol[item]]]
         edge, stop = forest.start[item], forest.start[item + 1]
         while edge < stop:
             end = _run_end(forest, edge, stop)
-            _add(alpha, exponents, item, out, _run(operators, forest, alpha, exponents, edge, end, out, scratch))
+            exponent = _run(operators, forest, inside, exponents, edge, end, out, scratch)
+            _add(inside, exponents, item, out, exponent)
             edge = end
-        exponents[item] = _normalise(alpha[item], exponents[item])
-    return alpha, exponents
+        exponents[item] = _normalise(inside[item], exponents[item])
+    return inside, exponents
 
 
-@_compiled
+@compiled_pass
 def _outside_item(
     operators: PackedOperators,
     forest: Forest,
-    alpha: FloatArray,
+    inside: FloatArray,
     inside_exponents: IntArray,
-    beta: FloatArray,
-    exponents: IntArray,
+    outside: FloatArray,
+    outside_exponents: IntArray,
     item: int,
     scratch: FloatArray,
 ) -> None:
-    """Add the item's outside vector, through its edges, to its children's."""
-    above = beta[item, : operators.states[forest.symbol[item]]]
+    """Push an item's outside vector down through its edges, and add it to its children's.
+
+    scratch: (3, n) room for the vectors of two children and for weights in pair space.
+    """
+    exponents = outside_exponents
+    above = outside[item, : operators.states[forest.symbol[item]]]
     to_left, to_right = scratch[0], scratch[1]
     edge, stop = forest.start[item], forest.start[item + 1]
     while edge < stop:
         r, left, right = forest.rule[edge], forest.left[edge], forest.right[edge]
         end = _run_end(forest, edge, stop)
         if r >= 0 and left >= 0 and right < 0:
+            # A unary rule: the transpose of its matrix.
             m_b = operators.states[forest.symbol[left]]
             to_left[:m_b] = 0.0
             for i in range(len(above)):
                 for j in range(m_b):
                     to_left[j] += above[i] * operators.unary[r, i, j]
-            _add(beta, exponents, left, to_left[:m_b], exponents[item])
+            _add(outside, exponents, left, to_left[:m_b], exponents[item])
         elif r >= 0 and left >= 0:
+            # A binary rule: the transpose of its matrix leads into pair space, once for all edges of the run.
             m_b, m_c = operators.states[forest.symbol[left]], operators.states[forest.symbol[right]]
-            matrix, second, third = _block(operators, r, len(above), m_b, m_c)
+            matrix, second, third = block(operators, r, len(above), m_b, m_c)
             weights = scratch[2, : matrix.shape[1]]
             weights[:] = 0.0
             for i in range(len(above)):
                 for q in range(len(weights)):
                     weights[q] += above[i] * matrix[i, q]
+            # From there to each child, where the other child's inside vector is filled in.
             for e in range(edge, end):
                 b, c = forest.left[e], forest.right[e]
-                _unpair(second, third, weights, alpha[b, :m_b], alpha[c, :m_c], to_left[:m_b], to_right[:m_c])
-                _add(beta, exponents, b, to_left[:m_b], exponents[item] + inside_exponents[c])
-                _add(beta, exponents, c, to_right[:m_c], exponents[item] + inside_exponents[b])
+                _unpair(second, third, weights, inside[b, :m_b], inside[c, :m_c], to_left[:m_b], to_right[:m_c])
+                _add(outside, exponents, b, to_left[:m_b], exponents[item] + inside_exponents[c])
+                _add(outside, exponents, c, to_right[:m_c], exponents[item] + inside_exponents[b])
         edge = end
 
 
-@_compiled
+@compiled_pass
 def outside_pass(
-    operators: PackedOperators, forest: Forest, alpha: FloatArray, inside_exponents: IntArray
+    operators: PackedOperators, forest: Forest, inside: FloatArray, inside_exponents: IntArray
 ) -> tuple[FloatArray, IntArray]:
-    """β (I, M) and exponents (I,), from the result of `inside_pass` on the same forest."""
+    """Compute outside vectors (I, M) and their exponents (I,) from the result of `inside_pass` on the same forest."""
     n_items = len(forest.symbol)
     m_max, size = _sizes(operators)
-    beta = np.zeros((n_items, m_max))
+    outside = np.zeros((n_items, m_max))
     exponents = np.full(n_items, EMPTY, dtype=np.int64)
     scratch = np.empty((3, size))
     for item in forest.root:
-        _add(beta, exponents, item, operators.root[forest.symbol[item]].copy(), 0)
+        if forest.symbol[item] < 0:
+            continue
+        _add(outside, exponents, item, operators.root[forest.symbol[item]].copy(), 0)
+    # Parents come after children, so that backwards every vector is finished when its turn comes.
     for item in range(n_items - 1, -1, -1):
-        exponents[item] = _normalise(beta[item], exponents[item])
+        exponents[item] = _normalise(outside[item], exponents[item])
+        # Items that no derivation reaches have nothing to push down.
         if exponents[item] > EMPTY // 2:
-            _outside_item(operators, forest, alpha, inside_exponents, beta, exponents, item, scratch)
-    return beta, exponents
+            _outside_item(operators, forest, inside, inside_exponents, outside, exponents, item, scratch)
+    return outside, exponents
 
 
-@_compiled
+@compiled_pass
 def edge_pass(
     operators: PackedOperators,
     forest: Forest,
-    alpha: FloatArray,
+    inside: FloatArray,
     inside_exponents: IntArray,
-    beta: FloatArray,
+    outside: FloatArray,
     outside_exponents: IntArray,
 ) -> tuple[FloatArray, IntArray]:
-    """p (E,) and exponents (E,): β of edge e's item times what the edge adds to α is p[e] 2^exponents[e]."""
+    """Multiply the outside vector of each edge's item with what the edge adds to the item's inside vector.
+
+    Returns products (E,) and exponents (E,), for products[e] · 2^exponents[e].
+    """
     n_edges = len(forest.rule)
     m_max, size = _sizes(operators)
     products = np.zeros(n_edges)
     exponents = np.full(n_edges, EMPTY, dtype=np.int64)
-    scratch, part = np.empty(size), np.empty(m_max)
+    scratch = np.empty(size)
+    part = np.empty(m_max)
     for item in range(len(forest.symbol)):
         if outside_exponents[item] <= EMPTY // 2:
             continue
         out = part[: operators.states[forest.symbol[item]]]
+        # Each edge is a run of its own here.
         for e in range(forest.start[item], forest.start[item + 1]):
-            exponent = _run(operators, forest, alpha, inside_exponents, e, e + 1, out, scratch)
+            exponent = _run(operators, forest, inside, inside_exponents, e, e + 1, out, scratch)
             if exponent > EMPTY // 2:
-                products[e] = _dot(beta[item, : len(out)], out)
+                products[e] = dot(outside[item, : len(out)], out)
                 exponents[e] = outside_exponents[item] + exponent
     return products, exponents

@@ -1,0 +1,76 @@
+"""Compile functions, check the arrays that are handed to them, and hold the constants that they share.
+
+Compiled code does not look whether an index lies inside an array.  Whoever hands it arrays from outside checks them.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+__all__ = ["EMPTY", "TINY", "check_column", "check_range", "check_starts", "compiled", "with_room"]
+
+compiled = njit(cache=True, nogil=True)
+"""Compile a function when it is first called, keep the result in a file, and run it without the interpreter's lock."""
+
+TINY = 1e-300
+"""A number that may be divided by, and that is less than any that counts."""
+
+EMPTY = -(1 << 40)
+"""The exponent of a zero in numbers of the form x · 2^exponent: far below that of any other number."""
+
+
+@compiled
+def with_room(rows: NDArray[np.int64], size: int) -> NDArray[np.int64]:
+    """Return rows (n, k) that have room for row `size`: moved to twice the room if they are full.
+
+    rows: (n, k), of which the first `size` ≥ 1 are in use.
+
+    >>> with_room(np.array([[1, 2]]), 1).shape
+    (2, 2)
+    """
+    if size < len(rows):
+        return rows
+    larger = np.empty((2 * len(rows), rows.shape[1]), dtype=np.int64)
+    larger[:size] = rows[:size]
+    return larger
+
+
+def check_column(name: str, column: object, shape: tuple[int, ...], dtype: type[np.generic]) -> None:
+    """Raise ValueError unless a column is an array of that shape and of numbers of that type.
+
+    >>> check_column("the edges' weights", np.ones(3), (2,), np.float64)
+    Traceback (most recent call last):
+    ValueError: the edges' weights have shape (3,), and must have (2,)
+    """
+    if not isinstance(column, np.ndarray):
+        raise ValueError(f"{name} must be a NumPy array of {dtype.__name__}, not {type(column).__name__}")
+    if column.dtype != dtype:
+        raise ValueError(f"{name} are numbers of {column.dtype}, and must be of {dtype.__name__}")
+    if column.shape != shape:
+        raise ValueError(f"{name} have shape {column.shape}, and must have {shape}")
+
+
+def check_range(name: str, column: NDArray[np.int64], first: int, end: int) -> None:
+    """Raise ValueError unless all numbers of a column (n,) lie in first ... end - 1.
+
+    >>> check_range("symbols", np.array([0, 3]), 0, 3)
+    Traceback (most recent call last):
+    ValueError: symbols must lie in 0 ... 2, and number 1 is 3
+    """
+    if len(column) and (column.min() < first or column.max() >= end):
+        at = np.flatnonzero((column < first) | (column >= end))[0]
+        raise ValueError(f"{name} must lie in {first} ... {end - 1}, and number {at} is {column[at]}")
+
+
+def check_starts(name: str, start: NDArray[np.int64], size: int) -> None:
+    """Raise ValueError unless a column (n + 1,) says where n parts of `size` rows begin and where the last one ends.
+
+    >>> check_starts("starts of edges", np.array([0, 2, 1]), 1)
+    Traceback (most recent call last):
+    ValueError: starts of edges must begin with 0, never fall, and end with 1
+    """
+    check_column(name, start, (max(np.size(start), 1),), np.int64)
+    if start[0] != 0 or start[-1] != size or (np.diff(start) < 0).any():
+        raise ValueError(f"{name} must begin with 0, never fall, and end with {size}")

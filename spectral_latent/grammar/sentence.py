@@ -1,0 +1,57 @@
+"""A latent grammar over the words of a sentence: one small table of leaf rules, which its forests number."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import numpy as np
+
+from spectral_latent.grammar.forests import SpanForest
+from spectral_latent.lexicon import EncodedWords
+from spectral_latent.operators import ObservableOperators
+from spectral_latent.trees import Forest, SkeletalTrees
+
+__all__ = ["SentenceChart", "SentenceGrammar"]
+
+
+@dataclass(frozen=True, eq=False)
+class SentenceGrammar:
+    """A coarse and a latent grammar whose leaf rules are those of the words of one or more sentences.
+
+    Forests over these words, be they charts or trees, number its rules and no others, so that every pass over them is
+    one with these operators.
+
+    words: the numbers of the words, which are the terminals of the leaf rules.
+    coarse, latent: operators over the same rules.
+    """
+
+    words: EncodedWords
+    coarse: ObservableOperators
+    latent: ObservableOperators
+
+    def with_latent(self, operators: ObservableOperators) -> SentenceGrammar:
+        """Replace the latent operators by others of the whole grammar, over the same rules."""
+        return replace(self, latent=self.words.restrict(operators))
+
+    def repeated(self, k: int) -> SentenceGrammar:
+        """Make the grammar of k times the same sentences, one after another, to score k trees over them."""
+        return replace(self, words=self.words._replace(word=np.tile(self.words.word, k)))
+
+    def forest_of(self, trees: SkeletalTrees) -> Forest:
+        """Make a forest of s-trees, one component each.
+
+        trees: their terminals are the places of words among those of all sentences.
+        Symbols beyond the grammar's are unknown, as are rules: their edges have weight zero.
+        """
+        terminal = np.where(trees.is_leaf, np.append(self.words.word, -1)[trees.terminal], -1)
+        over_words = SkeletalTrees(trees.symbol, trees.left, trees.right, terminal, trees.root)
+        forest = Forest.of_trees(over_words, self.latent.rules)
+        return forest._replace(symbol=np.where(trees.symbol < self.latent.n_symbols, trees.symbol, 0))
+
+
+class SentenceChart(NamedTuple):
+    """A sentence's grammar, and the pruned forest over its words; None if the grammar does not derive them."""
+
+    grammar: SentenceGrammar
+    spans: SpanForest | None

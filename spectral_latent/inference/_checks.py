@@ -1,0 +1,182 @@
+"""Checks of what is handed to compiled code, which itself never looks whether an index lies inside an array.
+
+A forest is checked whenever it enters a pass: its columns by type and length, then every index, each in one compiled
+loop over the edges.  These loops look at an index before they use it, so that they are safe whatever the columns hold.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from spectral_latent._compiled import check_column, compiled
+from spectral_latent.operators import ObservableOperators
+from spectral_latent.trees import FloatArray, Forest, IntArray
+
+__all__ = ["check_forest", "check_rules", "check_weights"]
+
+_STRUCTURE_FAULTS = (
+    "`start` must begin with 0, never fall, and end with the number of edges",
+    "no root of a component is at or after it",
+    "a root lies outside the items, or before the last item of the component before",
+    "its component as a root is negative, or less than that of the root before",
+    "a child must be -1 or an earlier item of its component",
+    "it has a right child but no left one",
+)
+_BAD_EDGES, _ROOTLESS, _BAD_ROOT, _BAD_COMPONENT, _BAD_CHILD, _ONLY_RIGHT = range(len(_STRUCTURE_FAULTS))
+_RULE_FAULTS = (
+    "its symbol is neither -1 nor one of the operators'",
+    "its rule is neither -1 nor one of the operators' rules of this arity",
+    "its rule is one over other symbols than those of its items",
+)
+_BAD_SYMBOL, _BAD_RULE, _OTHER_SYMBOLS = range(len(_RULE_FAULTS))
+_FINE = -1
+_Fault = tuple[int, int, int]  # number of the message or `_FINE`; item; edge, or -1 for the item itself
+
+
+@compiled
+def _last_roots(root: IntArray, component: IntArray, n_items: int) -> tuple[_Fault, IntArray]:
+    """Find a fault of the roots; if there is none, also the last root (C',) of each component that has any."""
+    last = np.empty(len(root), dtype=np.int64)
+    n_found = 0
+    for k in range(len(root)):
+        if component[k] < 0 or (k > 0 and component[k] < component[k - 1]):
+            return (_BAD_COMPONENT, root[k], -1), last
+        # Roots of one component come in any order, but all after the component before.
+        before = -1
+        if k == 0 or component[k] > component[k - 1]:
+            n_found += 1
+            last[n_found - 1] = -1
+        if n_found > 1:
+            before = last[n_found - 2]
+        if root[k] <= before or root[k] >= n_items:
+            return (_BAD_ROOT, root[k], -1), last
+        last[n_found - 1] = max(last[n_found - 1], root[k])
+    return (_FINE, -1, -1), last[:n_found]
+
+
+@compiled
+def _structure_fault(forest: Forest, last: IntArray) -> _Fault:
+    """Find a fault of the items and edges.
+
+    last: (C',) the last root of each component.
+    """
+    n_items, n_edges = len(forest.symbol), len(forest.rule)
+    if forest.start[0] != 0 or forest.start[n_items] != n_edges:
+        return _BAD_EDGES, max(n_items - 1, 0), -1
+    component, first = 0, 0
+    for item in range(n_items):
+        # Behind the last root of a component the next one begins, with its first item here.
+        if component < len(last) and item > last[component]:
+            first = item
+            component += 1
+            if component == len(last):
+                return _ROOTLESS, item, -1
+        begin, end = forest.start[item], forest.start[item + 1]
+        if end < begin or end > n_edges:
+            return _BAD_EDGES, item, -1
+        for edge in range(begin, end):
+            left, right = forest.left[edge], forest.right[edge]
+            if left == -1 and right >= 0:
+                return _ONLY_RIGHT, item, edge
+            # A child is absent, or an item of this component before this item.
+            left_fits = left == -1 or first <= left < item
+            right_fits = right == -1 or first <= right < item
+            if not (left_fits and right_fits):
+                return _BAD_CHILD, item, edge
+    return _FINE, -1, -1
+
+
+@compiled
+def _rule_fault(
+    forest: Forest, n_symbols: int, leaf_rules: IntArray, unary_rules: IntArray, binary_rules: IntArray
+) -> _Fault:
+    """Find a fault of the symbols and rules of a forest whose structure is right.
+
+    leaf_rules: (R0, 2), unary_rules: (R1, 2), binary_rules: (R2, 3).
+    """
+    symbol = forest.symbol
+    for item in range(len(symbol)):
+        if symbol[item] < -1 or symbol[item] >= n_symbols:
+            return _BAD_SYMBOL, item, -1
+        for edge in range(forest.start[item], forest.start[item + 1]):
+            rule, left, right = forest.rule[edge], forest.left[edge], forest.right[edge]
+            if rule == -1:
+                continue
+            # As many rules as there are of the edge's arity; then the symbols that the rule is over.
+            n_rules = len(leaf_rules) if left < 0 else len(unary_rules) if right < 0 else len(binary_rules)
+            if rule < 0 or rule >= n_rules:
+                return _BAD_RULE, item, edge
+            if left < 0:
+                fits = leaf_rules[rule, 0] == symbol[item]
+            elif right < 0:
+                fits = unary_rules[rule, 0] == symbol[item] and unary_rules[rule, 1] == symbol[left]
+            else:
+                fits = (
+                    binary_rules[rule, 0] == symbol[item]
+                    and binary_rules[rule, 1] == symbol[left]
+                    and binary_rules[rule, 2] == symbol[right]
+                )
+            if not fits:
+                return _OTHER_SYMBOLS, item, edge
+    return _FINE, -1, -1
+
+
+def _length(column: Any) -> int:
+    """The length of a column, or 0 where it has none."""
+    return len(column) if isinstance(column, np.ndarray) and column.ndim else 0
+
+
+def _raise(messages: tuple[str, ...], fault: _Fault, forest: Forest) -> None:
+    """Raise the ValueError of a fault; nothing if there is none."""
+    number, item, edge = fault
+    if number == _FINE:
+        return
+    where = f"item {item} of the forest"
+    if edge >= 0:
+        children = f"rule {forest.rule[edge]}, children {forest.left[edge]} and {forest.right[edge]}"
+        where = f"edge {edge} of item {item} ({children})"
+    elif number == _BAD_SYMBOL and messages is _RULE_FAULTS:
+        where = f"item {item} of the forest (symbol {forest.symbol[item]})"
+    raise ValueError(f"{where}: {messages[number]}")
+
+
+def check_forest(forest: Forest) -> None:
+    """Check that a forest is one: children before parents, edges and roots inside it, components apart.
+
+    Raises ValueError that names item and edge.
+
+    >>> check_forest(Forest(*map(np.array, ([0, 0], [0, 1, 2], [0, 0], [-1, 1], [-1, -1], [1], [0]))))
+    Traceback (most recent call last):
+    ValueError: edge 1 of item 1 (rule 0, children 1 and -1): a child must be -1 or an earlier item of its component
+    """
+    n_items, n_edges, n_roots = (_length(column) for column in (forest.symbol, forest.rule, forest.root))
+    sizes = (n_items, n_items + 1, n_edges, n_edges, n_edges, n_roots, n_roots)
+    for name, column, size in zip(Forest._fields, forest, sizes, strict=True):
+        check_column(f"a forest's values of `{name}`", column, (size,), np.int64)
+    fault, last = _last_roots(forest.root, forest.component, n_items)
+    _raise(_STRUCTURE_FAULTS, fault, forest)
+    _raise(_STRUCTURE_FAULTS, _structure_fault(forest, last), forest)
+
+
+def check_rules(operators: ObservableOperators, forest: Forest) -> None:
+    """Check that a forest is one, and that its items and edges have symbols and rules of the operators.
+
+    Raises ValueError that names item and edge.
+    """
+    check_forest(forest)
+    rules = operators.rules
+    fault = _rule_fault(forest, operators.n_symbols, rules.leaf, rules.unary, rules.binary)
+    _raise(_RULE_FAULTS, fault, forest)
+
+
+def check_weights(forest: Forest, weights: FloatArray) -> None:
+    """Check that a forest is one of at most one component, and that weights (E,) are those of its edges.
+
+    Raises ValueError that names item and edge.
+    """
+    check_forest(forest)
+    if forest.n_components > 1:
+        raise ValueError(f"the forest has {forest.n_components} components, and derivations are those of one")
+    check_column("the edges' weights", weights, (forest.n_edges,), np.float64)

@@ -1,0 +1,457 @@
+"""The boundary of the compiled passes: whatever a forest or operators hold, a ValueError or what plain Python finds.
+
+Valid forests are spoilt at one or two places, with indices near and far outside.  The oracle below looks at every index
+with Python's own lists; where it finds the forest to be one, every function must give its numbers, and else refuse.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from spectral_latent.inference import (
+    Derivation,
+    ScaledVectors,
+    best_derivation,
+    check_forest,
+    edge_marginals,
+    inside,
+    k_best_derivations,
+    marginals,
+    outside,
+    total_weight,
+    tree_weights,
+)
+from spectral_latent.operators import ObservableOperators, Tensor
+from spectral_latent.trees import Forest, Rules
+from tests.oracles import cky_forest, random_numbers, unscaled
+
+FAR = [-(2**62), -(10**9), -7, -2, -1, 0, 1, 2, 3, 4, 5, 7, 11, 19, 10**6, 10**9, 2**62]
+RULES: dict[str, list[tuple[int, ...]]] = {
+    "leaf": list(itertools.product(range(3), range(2))),
+    "unary": [(0, 1), (2, 0)],
+    "binary": [(0, 0, 1), (0, 1, 2), (1, 0, 2), (1, 1, 1), (2, 2, 1)],
+}
+
+
+class NotAForest(Exception):
+    """The oracle's verdict."""
+
+
+def require(condition: bool) -> None:
+    if not condition:
+        raise NotAForest
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The oracle: lists, no NumPy but for small vectors
+
+
+class Edge(NamedTuple):
+    rule: int
+    left: int
+    right: int
+
+
+class Checked:
+    """A forest as lists of lists; NotAForest if it is none."""
+
+    def __init__(self, forest: Forest) -> None:
+        for column in forest:
+            require(isinstance(column, np.ndarray) and column.dtype == np.int64 and column.ndim == 1)
+        symbol, start, rule, left, right, root, component = (column.tolist() for column in forest)
+        require(len(start) == len(symbol) + 1 and len(rule) == len(left) == len(right))
+        require(len(root) == len(component))
+        require(start[0] == 0 and start[-1] == len(rule) and start == sorted(start))
+        require(component == sorted(component) and all(k >= 0 for k in component))
+        require(all(0 <= at < len(symbol) for at in root))
+        edges = [Edge(*row) for row in zip(rule, left, right, strict=True)]
+        self.symbol: list[int] = symbol
+        self.edges = [edges[begin:end] for begin, end in itertools.pairwise(start)]
+        self.roots = list(zip(root, component, strict=True))
+        # Items up to the last root of a component, and after the one before, are the component's.
+        last = {k: max(at for at, of in self.roots if of == k) for k in component}
+        self.component = [min((k for k, at in last.items() if item <= at), default=-1) for item in range(len(symbol))]
+        require(not root or -1 not in self.component)
+        require(all(self.component[at] == k for at, k in self.roots))
+        for item, mine in enumerate(self.edges):
+            for edge in mine:
+                require(edge.right == -1 or edge.left >= 0)
+                for child in (edge.left, edge.right):
+                    require(child == -1 or (0 <= child < item and self.component[child] == self.component[item]))
+
+    def children(self, edge: Edge) -> list[int]:
+        return [child for child in (edge.left, edge.right) if child >= 0]
+
+    def derivations(self, item: int, weights: Iterator[float] | list[list[float]]) -> Iterator[float]:
+        """The sums of weights of all derivations of an item."""
+        for edge, weight in zip(self.edges[item], weights[item], strict=True):  # type: ignore[index]
+            if edge.rule >= 0:
+                below = [list(self.derivations(child, weights)) for child in self.children(edge)]
+                yield from (weight + sum(choice) for choice in itertools.product(*below))
+
+
+class Passes:
+    """Inside and outside vectors, marginals of items and edges, and weights of components, by the definitions."""
+
+    def __init__(self, operators: ObservableOperators, forest: Forest) -> None:
+        checked = Checked(forest)
+        n_symbols = len(operators.states)
+        for item, mine in enumerate(checked.edges):
+            require(-1 <= checked.symbol[item] < n_symbols)
+            for edge in mine:
+                table = (operators.rules.leaf, operators.rules.unary, operators.rules.binary)
+                rows = table[len(checked.children(edge))].tolist()
+                require(-1 <= edge.rule < len(rows))
+                symbols = [checked.symbol[at] for at in (item, *checked.children(edge))]
+                require(edge.rule == -1 or rows[edge.rule][: len(symbols)] == symbols)
+        m = operators.root.shape[1]
+        arrays = [padded(operators, edge, checked, m) for mine in checked.edges for edge in mine]
+        self.inside = np.zeros((len(checked.symbol), m))
+        self.outside = np.zeros_like(self.inside)
+        at = 0
+        per_item = []
+        for item, mine in enumerate(checked.edges):
+            per_item.append(arrays[at : at + len(mine)])
+            for edge, array in zip(mine, per_item[item], strict=True):
+                self.inside[item] += contracted(array, [self.inside[child] for child in checked.children(edge)])
+            at += len(mine)
+        for root, _ in checked.roots:
+            if checked.symbol[root] >= 0:
+                self.outside[root] += operators.root[checked.symbol[root]]
+        for item in reversed(range(len(checked.symbol))):
+            for edge, array in zip(checked.edges[item], per_item[item], strict=True):
+                below = checked.children(edge)
+                if len(below) == 1:
+                    self.outside[below[0]] += self.outside[item] @ array
+                elif below:
+                    y, z = (self.inside[child] for child in below)
+                    self.outside[below[0]] += np.einsum("i,ijk,k->j", self.outside[item], array, z)
+                    self.outside[below[1]] += np.einsum("i,ijk,j->k", self.outside[item], array, y)
+        n_components = max((k for _, k in checked.roots), default=-1) + 1
+        self.weights = np.zeros(n_components)
+        for root, k in checked.roots:
+            if checked.symbol[root] >= 0:
+                self.weights[k] += operators.root[checked.symbol[root]] @ self.inside[root]
+        total = np.array([self.weights[k] if k >= 0 else 0.0 for k in checked.component])
+        mu = (self.inside * self.outside).sum(axis=1)
+        self.marginals = np.divide(mu, total, out=np.zeros_like(mu), where=total != 0)
+        by_edge = []
+        for item, mine in enumerate(checked.edges):
+            for edge, array in zip(mine, per_item[item], strict=True):
+                part = contracted(array, [self.inside[child] for child in checked.children(edge)])
+                by_edge.append(self.outside[item] @ part / total[item] if total[item] else 0.0)
+        self.edge_marginals = np.array(by_edge)
+
+
+def padded(operators: ObservableOperators, edge: Edge, checked: Checked, m: int) -> np.ndarray:
+    """The operator of an edge, padded to M states on every leg; zeros for rule -1."""
+    n_legs = 1 + len(checked.children(edge))
+    array = np.zeros((m,) * n_legs)
+    if edge.rule < 0:
+        return array
+    if n_legs == 3:
+        dense = operators.binary[edge.rule].multiplied_out()
+        array[tuple(slice(size) for size in dense.shape)] = dense
+        return array
+    return (operators.leaf, operators.unary)[n_legs - 1][edge.rule]
+
+
+def contracted(array: np.ndarray, below: list[np.ndarray]) -> np.ndarray:
+    return np.einsum(("i->i", "ij,j->i", "ijk,j,k->i")[len(below)], array, *below)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Forests that are spoilt
+
+
+@st.composite
+def operators_and_forest(draw: st.DrawFn) -> tuple[ObservableOperators, Forest]:
+    """Random operators, and the forest of one or two sentences with some edges of rule -1."""
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    model = random_numbers(rng, [2, 3, 1], RULES)
+    sentences = draw(st.lists(st.lists(st.integers(0, 1), min_size=1, max_size=3), min_size=1, max_size=2))
+    return model.operators(), cky_forest(model, sentences, rng=rng if draw(st.booleans()) else None).forest
+
+
+@st.composite
+def spoilt(draw: st.DrawFn) -> tuple[ObservableOperators, Forest]:
+    """A forest with up to two numbers changed, or with a column cut, of another type, or empty."""
+    operators, forest = draw(operators_and_forest())
+    for _ in range(draw(st.integers(0, 2))):
+        name = draw(st.sampled_from(Forest._fields))
+        column = np.array(getattr(forest, name))
+        kind = draw(st.sampled_from(["number"] * 12 + ["shorter", "longer", "int32", "float", "matrix", "empty"]))
+        if kind == "number" and column.size:
+            values = FAR + column.tolist() if name != "component" else [-(2**62), -1, 0, 1, 2, 3]
+            column.flat[draw(st.integers(0, column.size - 1))] = draw(st.sampled_from(values))
+        change: dict[str, Callable[[], Any]] = {
+            "shorter": lambda column=column: column[:-1],
+            "longer": lambda column=column: np.append(column, 0),
+            "int32": lambda column=column: column.astype(np.int32),
+            "float": lambda column=column: column.astype(float),
+            "matrix": lambda column=column: column[None],
+            "empty": lambda column=column: column[:0],
+        }
+        forest = forest._replace(**{name: change[kind]() if kind in change else column})
+    return operators, forest
+
+
+def verdict(make: Callable[[], Any]) -> Any:
+    """What the oracle finds, or None where it finds no forest."""
+    try:
+        return make()
+    except NotAForest:
+        return None
+
+
+def close(found: np.ndarray, expected: np.ndarray) -> bool:
+    return np.allclose(found, expected, rtol=1e-9, atol=1e-9 * max(1.0, np.abs(expected).max(initial=0.0)))
+
+
+@given(spoilt())
+@settings(max_examples=300)
+def test_passes_refuse_a_forest_or_agree_with_plain_python(case: tuple[ObservableOperators, Forest]) -> None:
+    operators, forest = case
+    expected = verdict(lambda: Passes(operators, forest))
+    if expected is None:
+        n_items = len(np.atleast_1d(forest.symbol))
+        vectors = ScaledVectors(np.zeros((n_items, operators.root.shape[1])), np.zeros(n_items, dtype=np.int64))
+        for refused in (
+            lambda: inside(operators, forest),
+            lambda: outside(operators, forest, vectors),
+            lambda: total_weight(operators, forest, vectors),
+            lambda: tree_weights(operators, forest),
+            lambda: marginals(operators, forest, vectors, vectors),
+            lambda: edge_marginals(operators, forest, vectors, vectors),
+        ):
+            with pytest.raises(ValueError, match=r"forest|item"):
+                refused()
+        return
+    within = inside(operators, forest)
+    without = outside(operators, forest, within)
+    weight = total_weight(operators, forest, within)
+    assert close(unscaled(*within), expected.inside)
+    assert close(unscaled(*without), expected.outside)
+    assert close(weight.sign * np.exp(weight.log), expected.weights)
+    heavy = np.abs(expected.weights).min(initial=1.0) > 1e-6  # else quotients are those of rounding errors
+    if heavy:
+        assert close(marginals(operators, forest, within, without), expected.marginals)
+        assert close(edge_marginals(operators, forest, within, without), expected.edge_marginals)
+
+
+@given(spoilt(), st.integers(0, 2**32 - 1))
+@settings(max_examples=300)
+def test_decoders_refuse_a_forest_or_agree_with_plain_python(
+    case: tuple[ObservableOperators, Forest], seed: int
+) -> None:
+    operators, forest = case
+    weights = np.random.default_rng(seed).normal(size=np.size(forest.rule))
+    checked = verdict(lambda: Checked(forest))
+    if checked is None or len({k for _, k in checked.roots}) > 1 or (checked.roots and checked.roots[-1][1] > 0):
+        for refused in (best_derivation, lambda *both: k_best_derivations(*both, 3)):
+            with pytest.raises(ValueError, match=r"forest|item"):
+                refused(forest, weights)
+        return
+    check_forest(forest)
+    split = np.split(weights, forest.start[1:-1]) if forest.n_items else []
+    of_items = [part.tolist() for part in split]
+    scores = sorted((score for root, _ in checked.roots for score in checked.derivations(root, of_items)), reverse=True)
+    best = best_derivation(forest, weights)
+    ranked = k_best_derivations(forest, weights, 4)
+    assert [derivation.score for derivation in ranked] == pytest.approx(scores[:4])
+    assert (best is None) == (not scores)
+    for derivation in ranked if best is None else [best, *ranked]:
+        assert weights[derivation.edges].sum() == pytest.approx(derivation.score)
+        single = derivation.as_forest(forest)
+        check_forest(single)
+        if verdict(lambda: Passes(operators, forest)) is not None:  # rules may be anything to a decoder
+            assert derivation.tree(forest, operators.rules).n_nodes == len(derivation.edges)
+
+
+@given(operators_and_forest(), st.data())
+def test_a_derivation_is_a_tree_of_its_forest_or_refused(
+    case: tuple[ObservableOperators, Forest], data: st.DataObject
+) -> None:
+    operators, forest = case
+    roots = np.array([at for at, k in zip(forest.root, forest.component, strict=True) if k == 0])
+    forest = forest if forest.n_components == 1 else first_component(forest, roots)
+    best = best_derivation(forest, np.zeros(forest.n_edges))
+    assert best is not None
+    edges = best.edges.copy()
+    edges[data.draw(st.integers(0, len(edges) - 1))] = data.draw(st.sampled_from(FAR))
+    edges = edges[data.draw(st.integers(0, 1)) :]
+    try:
+        tree = Derivation(edges, 0.0).tree(forest, operators.rules)
+    except ValueError:
+        return
+    # What is not refused is a tree of the forest: its own forest is one, of the forest's items and rules.
+    single = Derivation(edges, 0.0).as_forest(forest)
+    Passes(operators, single)
+    assert tree.symbol.tolist() == forest.symbol[forest.item[edges]].tolist()
+
+
+def first_component(forest: Forest, roots: np.ndarray) -> Forest:
+    n_items = int(roots.max()) + 1
+    n_edges = forest.start[n_items]
+    return Forest(
+        forest.symbol[:n_items],
+        forest.start[: n_items + 1],
+        forest.rule[:n_edges],
+        forest.left[:n_edges],
+        forest.right[:n_edges],
+        roots,
+        np.zeros_like(roots),
+    )
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Messages, vectors, weights and operators
+
+
+def small() -> tuple[ObservableOperators, Forest]:
+    """S → A A over two words, and operators of one state."""
+    rules = Rules(np.array([[1, 0]]), np.array([[0, 1]]), np.array([[0, 1, 1]]))
+    arrays = (np.ones((2, 1)), np.ones((1, 1)), np.ones((1, 1, 1)))
+    operators = ObservableOperators(rules, np.array([1, 1]), *arrays, [Tensor.of_dense(np.ones((1, 1, 1)))])
+    columns = ([1, 1, 0], [0, 1, 2, 3], [0, 0, 0], [-1, -1, 0], [-1, -1, 1], [2], [0])
+    return operators, Forest(*map(np.array, columns))
+
+
+@pytest.mark.parametrize(
+    ("name", "at", "value", "message"),
+    [
+        ("rule", 0, 10**9, r"edge 0 of item 0 \(rule 1000000000, children -1 and -1\): its rule is neither -1 nor"),
+        ("rule", 2, -2, r"edge 2 of item 2 .*: its rule is neither"),
+        ("left", 2, 2, r"edge 2 of item 2 \(rule 0, children 2 and 1\): a child must be -1 or an earlier item"),
+        ("right", 2, -9, r"edge 2 of item 2 .*: a child must be -1 or an earlier item"),
+        ("left", 2, -1, r"edge 2 of item 2 .*: it has a right child but no left one"),
+        ("symbol", 1, 7, r"item 1 of the forest \(symbol 7\): its symbol is neither -1 nor one of the operators'"),
+        ("symbol", 1, 0, r"edge 1 of item 1 .*: its rule is one over other symbols"),
+        ("start", 1, 9, r"item 0 of the forest: `start` must begin with 0, never fall"),
+        ("root", 0, 3, r"item 3 of the forest: a root lies outside the items"),
+        ("root", 0, 1, r"item 2 of the forest: no root of a component is at or after it"),
+        ("component", 0, -1, r"item 2 of the forest: its component as a root is negative"),
+    ],
+)
+def test_the_message_names_item_and_edge(name: str, at: int, value: int, message: str) -> None:
+    operators, forest = small()
+    column = getattr(forest, name).copy()
+    column[at] = value
+    with pytest.raises(ValueError, match=message):
+        inside(operators, forest._replace(**{name: column}))
+
+
+def test_no_edge_leads_into_another_component() -> None:
+    operators, forest = small()
+    with pytest.raises(ValueError, match=r"edge 2 of item 2 .* item of its component"):
+        inside(operators, forest._replace(root=np.array([1, 2]), component=np.array([0, 1])))
+
+
+def test_an_unknown_symbol_weighs_nothing() -> None:
+    operators, forest = small()
+    unknown = forest._replace(symbol=np.array([1, -1, -1]), rule=np.array([0, -1, -1]))
+    assert tree_weights(operators, unknown).sign.tolist() == [0]
+    assert unscaled(*outside(operators, unknown, inside(operators, unknown))).tolist() == [[0.0]] * 3
+
+
+def test_a_forest_without_items_and_one_without_roots() -> None:
+    operators, forest = small()
+    nothing = Forest(*(np.zeros(size, dtype=np.int64) for size in (0, 1, 0, 0, 0, 0, 0)))
+    rootless = forest._replace(root=forest.root[:0], component=forest.component[:0])
+    for each, n_items in ((nothing, 0), (rootless, 3)):
+        within = inside(operators, each)
+        without = outside(operators, each, within)
+        assert total_weight(operators, each, within).log.shape == (0,)
+        assert marginals(operators, each, within, without).tolist() == [0.0] * n_items
+        assert edge_marginals(operators, each, within, without).tolist() == [0.0] * n_items
+        assert best_derivation(each, np.zeros(n_items)) is None
+        assert k_best_derivations(each, np.zeros(n_items), 2) == []
+
+
+@pytest.mark.parametrize(
+    "vectors",
+    [
+        ScaledVectors(np.zeros((2, 1)), np.zeros(2, dtype=np.int64)),
+        ScaledVectors(np.zeros((3, 2)), np.zeros(3, dtype=np.int64)),
+        ScaledVectors(np.zeros((3, 1)), np.zeros(2, dtype=np.int64)),
+        ScaledVectors(np.zeros((3, 1), dtype=np.float32), np.zeros(3, dtype=np.int64)),
+        ScaledVectors(np.zeros((3, 1)), np.zeros(3)),
+        ScaledVectors([[0.0]] * 3, np.zeros(3, dtype=np.int64)),  # type: ignore[arg-type]
+    ],
+)
+def test_vectors_of_another_forest_are_refused(vectors: ScaledVectors) -> None:
+    operators, forest = small()
+    right = inside(operators, forest)
+    for refused in (
+        lambda: outside(operators, forest, vectors),
+        lambda: total_weight(operators, forest, vectors),
+        lambda: marginals(operators, forest, right, vectors),
+        lambda: edge_marginals(operators, forest, vectors, right),
+    ):
+        with pytest.raises(ValueError, match="of the forest's items"):
+            refused()
+
+
+@pytest.mark.parametrize("weights", [np.zeros(2), np.zeros((3, 1)), np.zeros(3, dtype=int), [0.0] * 3])
+def test_weights_of_another_forest_are_refused(weights: Any) -> None:
+    with pytest.raises(ValueError, match="the edges' weights"):
+        best_derivation(small()[1], weights)
+    with pytest.raises(ValueError, match="the edges' weights"):
+        k_best_derivations(small()[1], weights, 2)
+
+
+@given(st.data())
+@settings(max_examples=200)
+def test_operators_refuse_their_parts_or_agree_with_plain_python(data: st.DataObject) -> None:
+    operators, forest = data.draw(operators_and_forest())
+    parts: dict[str, np.ndarray] = {
+        "states": operators.states,
+        "root": operators.root,
+        "leaf": operators.leaf,
+        "unary": operators.unary,
+        "leaf rules": operators.rules.leaf,
+        "unary rules": operators.rules.unary,
+        "binary rules": operators.rules.binary,
+    }
+    name = data.draw(st.sampled_from(list(parts)))
+    part = parts[name].copy()
+    if part.dtype == np.int64 and data.draw(st.booleans()):
+        part.flat[data.draw(st.integers(0, part.size - 1))] = data.draw(st.sampled_from(FAR))
+    else:
+        cut = data.draw(st.sampled_from([np.s_[:-1], np.s_[..., :-1], np.s_[None], np.s_[:0]]))
+        part = part[cut] if data.draw(st.booleans()) else part.astype(np.float32)
+    parts[name] = part
+    rules = Rules(parts["leaf rules"], parts["unary rules"], parts["binary rules"])
+    arrays = (parts["states"], parts["root"], parts["leaf"], parts["unary"])
+    try:
+        changed = ObservableOperators(rules, *arrays, operators.binary)
+        found = inside(changed, forest)
+    except ValueError:
+        return
+    assert close(unscaled(*found), Passes(changed, forest).inside)
+
+
+@pytest.mark.parametrize("leg", range(3))
+def test_a_tensor_of_another_shape_than_its_rule_is_refused(leg: int) -> None:
+    operators, _ = small()
+    factors = [np.ones((1, 1)) for _ in range(3)]
+    factors[leg] = np.ones((1, 2))
+    with pytest.raises(ValueError, match="the tensor of binary rule 0 has shape"):
+        replace(operators, binary=[Tensor(*factors)])
+    factors[leg] = np.ones((2, 1))
+    with pytest.raises(ValueError, match="a tensor has"):
+        Tensor(*factors)
+    shape = [1, 1, 1]
+    shape[leg] = 2
+    with pytest.raises(ValueError, match="a tensor of shape"):
+        replace(operators.binary[0], dense=np.ones(shape))
+    with pytest.raises(ValueError, match="0 tensors for 1 binary rules"):
+        replace(operators, binary=[])

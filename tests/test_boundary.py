@@ -1,0 +1,267 @@
+"""The boundary of compiled code above the passes: columns that are spoilt are refused with a ValueError.
+
+What is not refused must be a forest by `check_forest`, which `tests/inference/test_boundary.py` compares with plain
+Python.  With NUMBA_BOUNDSCHECK=1 (`make test-bounds`) an index outside an array is an IndexError here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import sparse
+
+from spectral_latent._compiled import check_starts
+from spectral_latent.constituency import Label, Phrase
+from spectral_latent.constituency.bracketings import Bracketings
+from spectral_latent.constituency.constituents import Constituents
+from spectral_latent.constituency.derivations import DerivationBuilder
+from spectral_latent.dependency import Attachment, DependencySentence
+from spectral_latent.dependency import Label as ArcLabel
+from spectral_latent.dependency.conversion import skeletal_trees
+from spectral_latent.dependency.forests import ArcForest, arc_marginals, headed, k_best_heads, maximum_heads, projective
+from spectral_latent.estimation import anchors, convex_weights
+from spectral_latent.inference import check_forest
+from spectral_latent.operators import ObservableOperators, Tensor
+from spectral_latent.reranking.tables import FeatureTable
+from spectral_latent.sequence import HiddenMarkov, Sequences
+from spectral_latent.sequence.brown import brown_clusters
+from spectral_latent.sequence.forests import Candidates, TrellisBuilder
+from spectral_latent.trees import Forest, Rules, Vocabulary
+
+FAR = [-(2**62), -(10**9), -7, -2, -1, 0, 1, 2, 3, 4, 5, 7, 11, 10**6, 10**9, 2**62]
+
+
+@st.composite
+def spoilt(draw: st.DrawFn, columns: dict[str, np.ndarray]) -> dict[str, Any]:
+    """Columns of which up to two have a number changed, or are cut, of another type, or have one more axis."""
+    found: dict[str, Any] = dict(columns)
+    for name in draw(st.lists(st.sampled_from(list(columns)), max_size=2)):
+        column = np.array(found[name])
+        kind = draw(st.sampled_from(["number"] * 6 + ["shorter", "longer", "int32", "float", "matrix", "empty"]))
+        if kind == "number" and column.size:
+            near = column.ravel().tolist()
+            value = draw(st.sampled_from(FAR + near if column.dtype == np.int64 else near))
+            column.flat[draw(st.integers(0, column.size - 1))] = value
+        change: dict[str, Callable[[np.ndarray], np.ndarray]] = {
+            "shorter": lambda column: column[:-1],
+            "longer": lambda column: np.append(column, 0),
+            "int32": lambda column: column.astype(np.int32),
+            "float": lambda column: column.astype(float),
+            "matrix": lambda column: column[None],
+            "empty": lambda column: column[:0],
+        }
+        found[name] = change[kind](column) if kind in change else column
+    return found
+
+
+def unless_refused(make: Callable[[], Any]) -> Any:
+    """What the call gives, or None where it raises ValueError; any other error is a failure."""
+    try:
+        return make()
+    except ValueError:
+        return None
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Trellises and clusters of types
+
+HMM = HiddenMarkov(
+    initial=np.array([0.5, 0.5]),
+    transition=np.full((2, 2), 0.5),
+    emission=np.full((2, 3), 1 / 3),
+    stop=np.array([0.5, 0.5]),
+)
+TRELLIS = {
+    "ends": np.array([0, 2, 3]),
+    "start": np.array([0, 2, 4, 6]),
+    "tag": np.array([0, 1, 0, 1, 0, 1]),
+    "rule": np.array([0, 3, 1, 4, 2, -1]),
+}
+
+
+@given(spoilt(TRELLIS))
+@settings(max_examples=150)
+def test_trellises(columns: dict[str, Any]) -> None:
+    ends, *candidates = columns.values()
+    builder = TrellisBuilder(HMM.with_states_as_tags().rules, n_tags=2)
+    trellis = unless_refused(lambda: builder.build(ends, Candidates(*candidates)))
+    if trellis is not None:
+        forest = trellis.forest
+        assert forest.n_items == 2 * len(candidates[1]) and forest.n_edges == forest.start[-1]
+        # Items of a last sequence that cannot begin have no root; else the columns are a forest.
+        if not forest.n_items or (len(forest.root) and forest.root[-1] == forest.n_items - 1):
+            check_forest(forest)
+
+
+@given(st.integers(-1, 4), st.sampled_from([HMM.with_states_as_tags(), HMM.operators()]))
+def test_trellises_need_the_rules_of_their_tags(n_tags: int, operators: ObservableOperators) -> None:
+    fits = n_tags == operators.n_symbols // 2
+    assert (unless_refused(lambda: TrellisBuilder(operators.rules, n_tags)) is not None) == fits
+
+
+@given(spoilt({"terminal": np.array([0, 1, 2, 3, 0, 1, 4])}), st.integers(0, 6), st.integers(0, 4))
+def test_clusters_of_types(columns: dict[str, Any], n_types: int, clusters: int) -> None:
+    terminal = columns["terminal"]
+    sequences = Sequences(terminal, np.zeros(7, dtype=np.int64), np.array([0, 3, 7]))
+    if np.shape(terminal) == (7,):
+        found = unless_refused(lambda: brown_clusters(sequences, n_types, clusters))
+        assert found is None or len(found) == n_types
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Dependency trees
+
+ARCS = Forest(*map(np.array, ([1, 1, 0], [0, 1, 2, 4], [0, 0, 0, 1], [-1, -1, 0, 0], [-1, -1, 1, 1], [2], [0])))
+ARC_RULES = Rules(np.array([[1, 0]]), np.empty((0, 2), dtype=np.int64), np.array([[0, 1, 1], [0, 1, 1]]))
+
+
+def arc_operators() -> ObservableOperators:
+    one = Tensor.of_dense(np.ones((1, 1, 1)))
+    arrays = (np.ones((2, 1)), np.ones((1, 1)), np.empty((0, 1, 1)))
+    return ObservableOperators(ARC_RULES, np.array([1, 1]), *arrays, [one, one])
+
+
+@given(
+    spoilt(ARCS._asdict() | {"head_is_right": np.array([True, False]), "position": np.array([0, 1, 0])}),
+    st.integers(0, 3),
+)
+@settings(max_examples=300)
+def test_forests_by_head_words(columns: dict[str, Any], n: int) -> None:
+    *forest, head_is_right, position = columns.values()
+    found = unless_refused(lambda: headed(Forest(*forest), head_is_right, position, n))
+    if found is not None:
+        check_forest(found.forest)
+        assert found.governor.max(initial=0) <= n >= found.dependant.max(initial=0)
+
+
+@given(
+    spoilt(ARCS._asdict() | dict(zip(ArcForest._fields[1:], np.array([[-1, -1, 2, 1], [-1, -1, 1, 2]]), strict=False))),
+    spoilt({"head": np.array([1, 2, 2])}),
+    st.integers(0, 3),
+)
+@settings(max_examples=200)
+def test_marginals_of_arcs(columns: dict[str, Any], head: dict[str, Any], n: int) -> None:
+    *forest, governor, dependant = columns.values()
+    arcs = ArcForest(Forest(*forest), governor, dependant, head["head"])
+    found = unless_refused(lambda: arc_marginals(arc_operators(), arcs, n))
+    assert found is None or found.arcs.shape == (n + 1, n)
+
+
+@given(spoilt({"weights": np.array([[0.9, 0.1, 0.1], [0.0, 0.9, 0.2], [0.1, 0.0, 0.3], [0.2, 0.3, 0.0]])}))
+def test_trees_of_arcs(columns: dict[str, Any]) -> None:
+    weights = columns["weights"]
+    fits = np.ndim(weights) == 2 and weights.shape[0] == weights.shape[1] + 1
+    for find in (lambda: k_best_heads(weights, 2), lambda: projective(weights > 0)):
+        assert (unless_refused(find) is not None) == fits
+    if not fits:
+        with pytest.raises(ValueError, match="weights of arcs"):
+            maximum_heads(weights)
+
+
+def test_no_words_have_no_trees_of_arcs() -> None:
+    nothing = np.zeros((1, 0))
+    assert k_best_heads(nothing, 3) == []
+    assert projective(nothing > 0).forest.n_edges == 0
+
+
+@given(st.lists(st.sampled_from(FAR), min_size=0, max_size=4), st.integers(0, 5), st.integers(0, 2))
+@settings(max_examples=200)
+def test_s_trees_of_dependency_trees(heads: list[int], n_words: int, n_tags: int) -> None:
+    sentence = DependencySentence.of("w" * n_words)._replace(heads=tuple(heads))
+    tags = [["t"] * (n_words + n_tags - 1)]
+    converted = unless_refused(lambda: skeletal_trees([sentence], tags, Attachment(), Vocabulary[ArcLabel]()))
+    assert converted is None or converted.trees.n_nodes == 2 * n_words - 1
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Phrases
+
+CONSTITUENTS = {
+    "first": np.array([0, 1, 2, 0, 0]),
+    "end": np.array([1, 2, 3, 2, 3]),
+    "chain": np.array([0, 0, 0, 1, 2]),
+    "gain": np.array([0.0, 0.0, 0.0, 0.5, 0.9]),
+}
+
+
+@given(spoilt(CONSTITUENTS), st.integers(0, 4))
+@settings(max_examples=300)
+def test_trees_of_constituents(columns: dict[str, Any], n: int) -> None:
+    first, end, chain, gain = columns.values()
+    trees = unless_refused(lambda: Bracketings.of(Constituents(first, end, chain, np.ones(5)), gain, n))
+    if trees is not None:
+        check_forest(trees.forest)
+
+
+TREES = {
+    "chain": np.array([0, 0, 1, 0, 1]),
+    "label": np.array([0, 0, 1, 0, 1]),
+    "children": np.array([0, 0, 2, 0, 2]),
+    "root": np.array([4]),
+}
+
+
+class Case(NamedTuple):
+    builder: DerivationBuilder
+    labels: list[Label]
+
+
+def derivation_case() -> Case:
+    labels = [Label(("A",)), Label(("S",)), Label(("S",), bar=True)]
+    rules = Rules(np.array([[0, 0]]), np.empty((0, 2), dtype=np.int64), np.array([[1, 0, 0], [1, 1, 0], [1, 2, 0]]))
+    return Case(DerivationBuilder(labels, rules, [("A",), ("S",)]), labels)
+
+
+@given(spoilt(TREES))
+@settings(max_examples=300)
+def test_derivations_of_trees(columns: dict[str, Any]) -> None:
+    builder = derivation_case().builder
+    given_trees = builder.columns([Phrase("S", (Phrase("A", ("a",)),) * 2)])._replace(**columns)
+    forest = unless_refused(lambda: builder.forest(given_trees, np.zeros(2, dtype=np.int64), np.array([[0, 0]])))
+    if forest is not None:
+        check_forest(forest)
+        assert forest.n_components == len(columns["root"])
+
+
+def test_derivations_need_labels_of_all_symbols() -> None:
+    labels = derivation_case().labels
+    rules = Rules(np.array([[3, 0]]), np.empty((0, 2), dtype=np.int64), np.array([[1, 0, 9]]))
+    with pytest.raises(ValueError, match=r"symbols of rules must lie in 0 ... 2, and number 2 is 9"):
+        DerivationBuilder(labels, rules, [("A",), ("S",)])
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Mixtures, lists of candidates
+
+
+@given(spoilt({"points": np.eye(3), "corners": np.array([[0.0, 0.0, 0.0], [1.0, 0.0, 0.0]])}))
+def test_mixtures_of_corners(columns: dict[str, Any]) -> None:
+    points, corners = columns["points"], columns["corners"]
+    found = unless_refused(lambda: convex_weights(points, corners))
+    if found is not None:
+        assert found.weights.shape == (len(points), len(corners))
+        np.testing.assert_allclose(found.weights.sum(axis=1), 1.0)
+
+
+@given(spoilt({"rows": np.eye(3), "frequency": np.array([3.0, 2.0, 1.0])}), st.integers(0, 5))
+def test_rows_as_anchors(columns: dict[str, Any], count: int) -> None:
+    found = unless_refused(lambda: anchors(columns["rows"], columns["frequency"], count))
+    assert found is None or set(found.tolist()) <= {0, 1, 2}
+
+
+def test_features_outside_their_matrix_are_refused() -> None:
+    values = sparse.csr_array((np.ones(2), np.array([0, 9]), np.array([0, 1, 2])), shape=(2, 1))
+    with pytest.raises(ValueError, match="indices"):
+        FeatureTable(("a",), values, np.array([0, 2]), ("s",), np.ones(1, dtype=bool))
+
+
+def test_starts_begin_with_zero_and_never_fall() -> None:
+    check_starts("starts", np.array([0, 0, 2]), 2)
+    for wrong in ([], [1, 2], [0, 2, 1], [0, 3], [0, 3, 2]):
+        with pytest.raises(ValueError, match=r"starts must begin with 0|starts have shape"):
+            check_starts("starts", np.array(wrong, dtype=np.int64), 2)
