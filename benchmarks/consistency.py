@@ -5,6 +5,9 @@
 
 Trees are sampled from a known L-PCFG that satisfies conditions 1 and 2; the model is estimated from all nodes, and from
 one node of each tree, as the theorem assumes; the error is Σ |p̂(τ) - p(τ)| over all trees τ.
+
+The library counts every node once.  For nodes that count otherwise, such as those drawn, Figure 7 of the paper is
+written out here.
 """
 
 from __future__ import annotations
@@ -12,26 +15,27 @@ from __future__ import annotations
 import argparse
 import time
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
 from itertools import product
 from pathlib import Path
 
 import numpy as np
+from scipy import sparse
 
 from spectral_latent.estimation import (
     EstimatorOptions,
     FeatureColumns,
-    TrainingData,
-    draw_one_node_per_tree,
+    Moments,
+    Shard,
+    Treebank,
     estimate,
     inside_templates,
+    operators_from_moments,
     outside_templates,
-    project_trees,
-    spectral,
+    states_for,
 )
 from spectral_latent.inference import sample_trees, tree_weights
 from spectral_latent.operators import ObservableOperators, Tensor
-from spectral_latent.trees import FloatArray, Forest, Rules, SkeletalTrees
+from spectral_latent.trees import FloatArray, Forest, IntArray, Rules, SkeletalTrees
 
 PLOT = Path(__file__).resolve().parents[1] / "docs" / "consistency.png"
 HELD_OUT = 5_000  # trees that the error is a mean over
@@ -74,23 +78,114 @@ def error(estimated: ObservableOperators, truth: ObservableOperators, trees: Ske
     return float(np.abs(ours.sign * np.exp(ours.log - theirs.log) - 1.0).mean())
 
 
-def all_nodes(data: TrainingData, seed: int) -> ObservableOperators:
+def draw_one_node_per_tree(trees: SkeletalTrees, rng: np.random.Generator) -> FloatArray:
+    """Weights (N,) that leave one node of each tree, drawn uniformly, and count it once for every node of its tree.
+
+    So weighted, sums over draws have the expectation of sums over all nodes.  The long paper (sections 7.1 and 8) draws
+    the same way but counts every draw once; with N the nodes of a tree, that learns p(tree) / N instead of p(tree).
+    """
+    first = np.concatenate([[0], trees.root[:-1] + 1])[: len(trees.root)]
+    size = trees.root + 1 - first
+    weights = np.zeros(trees.n_nodes)
+    weights[rng.integers(first, trees.root + 1)] = size
+    return weights
+
+
+def indicators(columns: IntArray) -> sparse.csr_array:
+    """Indicator vectors (n, d) of templates (n, k): one 1 for each template's value."""
+    starts = np.zeros(columns.shape[1] + 1, dtype=np.int64)
+    places = np.zeros_like(columns)
+    for template, column in enumerate(columns.T):
+        values, places[:, template] = np.unique(column, return_inverse=True)
+        starts[template + 1] = starts[template] + len(values)
+    n, k = columns.shape
+    ends = np.arange(n + 1) * k
+    return sparse.csr_array((np.ones(n * k), (places + starts[:-1]).ravel(), ends), shape=(n, int(starts[-1])))
+
+
+def weighted_projections(
+    trees: SkeletalTrees, features: FeatureColumns, weights: FloatArray, options: EstimatorOptions
+) -> tuple[IntArray, FloatArray, FloatArray]:
+    """Figure 7, step 1: states (S,), y (N, M) and z (N, M) from Ω̂, a mean in which nodes have weights (N,)."""
+    groups = trees.nodes_by_symbol()
+    states = np.ones(len(groups), dtype=np.int64)
+    y, z = np.zeros((2, trees.n_nodes, options.states))
+    for a, nodes in enumerate(groups):
+        inside, outside = indicators(features.inside[nodes]), indicators(features.outside[nodes])
+        of_node = weights[nodes] / weights[nodes].sum()
+        u, sigma, vt = np.linalg.svd((inside.T @ (sparse.diags_array(of_node) @ outside)).toarray())
+        most = states_for(np.count_nonzero(of_node), options.states)
+        states[a] = m = max(1, np.count_nonzero(sigma[:most] > options.cutoff * sigma[0]))
+        y[nodes, :m] = inside @ u[:, :m]
+        z[nodes, :m] = outside @ (vt[:m].T / sigma[:m])
+    largest = int(states.max())
+    return states, y[:, :largest], z[:, :largest]
+
+
+def weighted_moments(
+    trees: SkeletalTrees, rules: Rules, states: IntArray, y: FloatArray, z: FloatArray, weights: FloatArray
+) -> Moments:
+    """Figure 7, step 2: the sums of `Moments` over nodes that have weights (N,)."""
+    rule = trees.rule_in(rules)
+    inside = np.concatenate([y, np.ones((len(y), 1))], axis=1)
+    outside = np.concatenate([z, np.ones((len(z), 1))], axis=1)
+    own = outside * weights[:, None]
+
+    def of_rules(kind: str) -> list[IntArray]:
+        """The nodes with each rule of a kind."""
+        is_kind = getattr(trees, f"is_{kind}")
+        return [np.flatnonzero(is_kind & (rule == r)) for r in range(len(getattr(rules, kind)))]
+
+    def by_symbol(rows: FloatArray, nodes: IntArray) -> FloatArray:
+        """The sums of the rows of nodes that share a symbol."""
+        return np.array([rows[nodes[trees.symbol[nodes] == a]].sum(axis=0) for a in range(len(states))])
+
+    binary = []
+    for (a, b, c), nodes in zip(rules.binary.tolist(), of_rules("binary"), strict=True):
+        legs = [own[nodes], inside[trees.left[nodes]], inside[trees.right[nodes]]]
+        x1, y2, y3 = (np.delete(leg, np.s_[states[s] : -1], axis=1) for leg, s in zip(legs, (a, b, c), strict=True))
+        pairs = (y2[:, :, None] * y3[:, None, :]).reshape(len(nodes), -1)
+        binary.append(Tensor.of_dense((x1.T @ pairs).reshape(states[[a, b, c]] + 1)))
+    size = inside.shape[1]
+    every = np.arange(trees.n_nodes)
+    leaf = [own[nodes].sum(axis=0) for nodes in of_rules("leaf")]
+    unary = [own[nodes].T @ inside[trees.left[nodes]] for nodes in of_rules("unary")]
+    return Moments(
+        rules,
+        states,
+        root=by_symbol(inside * weights[:, None], trees.root),
+        leaf=np.array(leaf).reshape(-1, size),
+        unary=np.array(unary).reshape(-1, size, size),
+        binary=binary,
+        outside=by_symbol(own, every),
+        inside=by_symbol(inside * weights[:, None], every),
+    )
+
+
+def weighted_estimate(shard: Shard, weights: FloatArray, options: EstimatorOptions) -> ObservableOperators:
+    """Figure 7 on nodes that have weights (N,); features are not scaled."""
+    trees = shard.trees
+    states, y, z = weighted_projections(trees, shard.features, weights, options)
+    return operators_from_moments(weighted_moments(trees, trees.rules, states, y, z, weights), options.smoothing)
+
+
+def all_nodes(shard: Shard, seed: int) -> ObservableOperators:
     """The estimator as it is used."""
-    return estimate(data, OPTIONS)
+    return estimate(Treebank.of([shard]), OPTIONS).operators
 
 
-def one_node_per_tree(data: TrainingData, seed: int) -> ObservableOperators:
+def one_node_per_tree(shard: Shard, seed: int) -> ObservableOperators:
     """I.i.d. examples, each counted once for every node of its tree."""
-    return estimate(data, replace(OPTIONS, seed=seed, one_node_per_tree=True))
+    return weighted_estimate(shard, draw_one_node_per_tree(shard.trees, np.random.default_rng(seed)), OPTIONS)
 
 
-def one_node_counted_once(data: TrainingData, seed: int) -> ObservableOperators:
+def one_node_counted_once(shard: Shard, seed: int) -> ObservableOperators:
     """The examples as the long paper (section 8) prints them."""
-    drawn = draw_one_node_per_tree(data.trees, np.random.default_rng(seed)) > 0
-    return spectral(data, project_trees(data.trees, data.features, OPTIONS, weights=drawn.astype(float)), OPTIONS)
+    drawn = draw_one_node_per_tree(shard.trees, np.random.default_rng(seed)) > 0
+    return weighted_estimate(shard, drawn.astype(float), OPTIONS)
 
 
-VARIANTS: dict[str, Callable[[TrainingData, int], ObservableOperators]] = {
+VARIANTS: dict[str, Callable[[Shard, int], ObservableOperators]] = {
     "all nodes": all_nodes,
     "one node per tree": one_node_per_tree,
     "one node, counted once": one_node_counted_once,
@@ -104,9 +199,9 @@ def errors(sizes: Sequence[int], seeds: int, variants: Iterable[str] = VARIANTS)
     found = {name: np.zeros((len(sizes), seeds)) for name in variants}
     for (i, n_trees), seed in product(enumerate(sizes), range(seeds)):
         trees = sample_trees(truth, n_trees, np.random.default_rng([1 + seed, n_trees])).trees
-        data = TrainingData(trees, features_of(trees))
+        shard = Shard.of(trees, features_of(trees))
         for name, table in found.items():
-            table[i, seed] = error(VARIANTS[name](data, seed), truth, unseen)
+            table[i, seed] = error(VARIANTS[name](shard, seed), truth, unseen)
     return found
 
 

@@ -6,19 +6,29 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from benchmarks.consistency import (
+    OPTIONS,
     VARIANTS,
+    all_nodes,
+    draw_one_node_per_tree,
     errors,
     features_of,
     fitted,
     one_node_counted_once,
+    one_node_per_tree,
     plot,
     report,
     true_model,
+    weighted_estimate,
+    weighted_moments,
 )
-from spectral_latent.estimation import EstimatorOptions, project_trees
-from spectral_latent.inference import sample_trees
+from spectral_latent.estimation import EstimatorOptions, Projection, Shard
+from spectral_latent.inference import sample_trees, tree_weights
+from spectral_latent.trees import Forest, SkeletalTrees
+from tests.oracles import columns, moments_by_loops, random_projections, same_moments, tree_strategy
 
 SIZES = [1_000, 4_000, 16_000, 64_000]
 
@@ -44,11 +54,15 @@ def test_draws_counted_once_each_do_not_converge_to_the_truth(found: dict[str, n
     assert (found["one node, counted once"] > 0.2).all()
 
 
+def sample(n_trees: int) -> Shard:
+    trees = sample_trees(true_model(), n_trees, np.random.default_rng(0)).trees
+    return Shard.of(trees, features_of(trees))
+
+
 def test_the_model_satisfies_the_conditions() -> None:
-    trees = sample_trees(true_model(), 20_000, np.random.default_rng(0)).trees
     options = EstimatorOptions(states=4, scaling=None, cutoff=0.0)
-    sigma = project_trees(trees, features_of(trees), options).sigma
-    assert (sigma[:, 1] > 3 * sigma[:, 2]).all()  # two states, and noise
+    for maps in Projection.learn([sample(20_000)], options).maps:
+        assert maps.sigma[1] > 3 * maps.sigma[2]  # two states, and noise
 
 
 def test_the_table_and_the_figure(
@@ -59,3 +73,67 @@ def test_the_table_and_the_figure(
     plot(SIZES, found, tmp_path / "figure.png")
     assert capsys.readouterr().out.count("\n|") == 1 + len(SIZES) + 1
     assert 5_000 < (tmp_path / "figure.png").stat().st_size < 60_000
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Weights of nodes
+
+
+treebanks = st.lists(st.tuples(tree_strategy(max_leaves=6), st.integers(0, 3)), min_size=1, max_size=6)
+seeds = st.integers(0, 2**32 - 1)
+STATES = [2, 1, 3]
+
+
+@given(treebanks, seeds)
+def test_weighted_moments_are_sums_over_nodes(treebank: list[tuple[tuple, int]], seed: int) -> None:
+    trees = columns([tree for tree, _ in treebank])
+    rng = np.random.default_rng(seed)
+    y, z = random_projections(trees, STATES, rng)
+    weights = rng.uniform(0.0, 3.0, trees.n_nodes)
+    found = weighted_moments(trees, trees.rules, np.array(STATES), y, z, weights)
+    same_moments(found, moments_by_loops(trees, trees.rules, STATES, y, z, weights), rtol=1e-9, atol=1e-9)
+
+
+@given(treebanks, seeds)
+def test_a_tree_of_weight_k_is_k_trees(treebank: list[tuple[tuple, int]], seed: int) -> None:
+    once = columns([tree for tree, _ in treebank])
+    repeated = columns([tree for tree, k in treebank for _ in range(k)])
+    y, z = random_projections(once, STATES, np.random.default_rng(seed))
+    groups = [np.flatnonzero(once.tree == i) for i, (_, k) in enumerate(treebank) for _ in range(k)]
+    at = np.concatenate([np.zeros(0, dtype=np.int64), *groups])
+    weights = np.array([k for _, k in treebank], dtype=float)[once.tree]
+    found = weighted_moments(once, once.rules, np.array(STATES), y, z, weights)
+    same_moments(found, moments_by_loops(repeated, once.rules, STATES, y[at], z[at]), rtol=1e-9, atol=1e-9)
+
+
+def test_where_all_weights_are_one_the_library_estimates_the_same() -> None:
+    shard = sample(500)
+    trees = shard.trees
+    found = weighted_estimate(shard, np.ones(trees.n_nodes), OPTIONS)
+    ours, theirs = (
+        tree_weights(operators, Forest.of_trees(trees, operators.rules)) for operators in (found, all_nodes(shard, 0))
+    )
+    assert ours.log == pytest.approx(theirs.log, rel=1e-9)
+    assert (ours.sign == theirs.sign).all()
+
+
+def test_draws_are_one_node_of_each_tree_and_unbiased() -> None:
+    trees, n = sample(60).trees, 4000
+    size = np.bincount(trees.tree)
+    draws = np.array([draw_one_node_per_tree(trees, np.random.default_rng(seed)) for seed in range(n)])
+    assert {tuple(np.bincount(trees.tree[weights > 0])) for weights in draws} == {(1,) * len(size)}
+    assert ((draws == 0) | (draws == size[trees.tree])).all()
+    error = np.sqrt((size[trees.tree] - 1) / n)  # a weight is N with probability 1 / N
+    assert (np.abs(draws.mean(axis=0) - 1.0) <= 5 * error).all()
+
+
+def test_no_trees_have_no_draws() -> None:
+    empty = SkeletalTrees.of([], left=[], right=[], terminal=[], root=[])
+    assert draw_one_node_per_tree(empty, np.random.default_rng(0)).shape == (0,)
+
+
+def test_one_node_per_tree_depends_on_the_seed_alone() -> None:
+    shard = sample(1000)
+    first, again, other = (one_node_per_tree(shard, seed).packed.data for seed in (0, 0, 1))
+    assert np.array_equal(first, again)
+    assert not np.array_equal(first, other)

@@ -13,28 +13,25 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from benchmarks.consistency import indicators
 from spectral_latent.estimation import (
-    EstimationError,
     EstimatorOptions,
     FeatureColumns,
-    LoweredStates,
-    Moments,
     Progress,
-    ProjectedTrees,
-    TrainingData,
-    Unseen,
-    draw_one_node_per_tree,
+    Projection,
+    Shard,
+    Treebank,
     estimate,
     inside_templates,
+    operators_from_moments,
     outside_templates,
-    project_trees,
-    spectral,
     truncated_svd,
 )
+from spectral_latent.estimation._options import LoweredStates
 from spectral_latent.inference import collapse, inside, marginals, outside, sample_trees, total_weight, tree_weights
 from spectral_latent.operators import ObservableOperators
 from spectral_latent.trees import Forest, SkeletalTrees
-from tests.oracles import Lpcfg, cky_forest, columns, figure_2
+from tests.oracles import Lpcfg, cky_forest, figure_2
 from tests.theorems.populations import STRUCTURES, Population, random_model, with_twin
 
 EXACT = EstimatorOptions(states=5, scaling=None, smoothing=None, cutoff=1e-7)
@@ -82,11 +79,10 @@ def check(operators: ObservableOperators, population: Population) -> None:
         assert found * p == pytest.approx(expected[number][item], rel=TOLERANCE, abs=TOLERANCE * p)
 
 
-def estimated(population: Population, options: EstimatorOptions = EXACT) -> tuple[ProjectedTrees, ObservableOperators]:
+def estimated(population: Population, options: EstimatorOptions = EXACT) -> tuple[Projection, ObservableOperators]:
     """Projections and operators from the exact moments of a population."""
-    data = TrainingData(population.skeletal, population.features)
-    projected = project_trees(data.trees, data.features, options, weights=population.weights)
-    return projected, spectral(data, projected, options)
+    projection = population.projection(options)
+    return projection, operators_from_moments(population.moments(projection), options.smoothing)
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -120,22 +116,22 @@ def means(rows: np.ndarray, weights: np.ndarray) -> np.ndarray:
 def test_lemma_1_singular_vectors_satisfy_condition_2(population: Population) -> None:
     """Ω = I diag(γ) Jᵀ, whose singular vectors make G = Uᵀ I and K = Vᵀ J invertible, and Σ = G diag(γ) Kᵀ."""
     for m, nodes in zip(population.model.states, population.skeletal.nodes_by_symbol(), strict=True):
-        phi, psi = population.features.views(nodes, scaling=None)
+        phi, psi = (indicators(side[nodes]) for side in (population.features.inside, population.features.outside))
         states = population.states[nodes, :m]
         of_node, gamma = states.sum(axis=1) / states.sum(), states.sum(axis=0) / states.sum()
         i, j = means(phi.toarray(), states), means(psi.toarray(), states)
         assert np.linalg.matrix_rank(i) == np.linalg.matrix_rank(j) == m and (gamma > 0).all()  # condition 1
         omega = phi.T @ (of_node[:, None] * psi.toarray())
-        assert omega == pytest.approx(i * gamma @ j.T, rel=TOLERANCE, abs=1e-14)  # equation 21
-        u, sigma, v = truncated_svd(phi, sparse.diags_array(of_node * len(nodes)) @ psi, m)
+        np.testing.assert_allclose(omega, i * gamma @ j.T, rtol=TOLERANCE, atol=1e-14)  # equation 21
+        u, sigma, v = truncated_svd(sparse.csr_array(omega), m)
         g, k = u.T @ i, v.T @ j
         assert max(np.linalg.cond(g), np.linalg.cond(k)) < 1e5  # condition 2
         assert g * gamma @ k.T == pytest.approx(np.diag(sigma), rel=1e-8, abs=1e-12)  # equation 19
 
 
 def test_theorem_2_exact_moments_give_exact_probabilities(population: Population) -> None:
-    projected, operators = estimated(population)
-    assert projected.states.tolist() == population.model.states
+    projection, operators = estimated(population)
+    assert projection.states.tolist() == population.model.states
     check(operators, population)
 
 
@@ -147,7 +143,8 @@ def bases_of(population: Population, rows: np.ndarray) -> list[np.ndarray]:
 
 def test_theorem_2_the_operators_are_the_model_in_the_basis_of_the_projections(population: Population) -> None:
     """The theorem's three claims: C = T(·G^b, ·G^c) (G^a)⁻¹, c∞ = q (G^a)⁻¹ and c¹ = G^a π with G^a = (U^a)ᵀ I^a."""
-    projected, operators = estimated(population)
+    projection, operators = estimated(population)
+    projected = population.projected(projection)
     expected = population.model.operators().change_basis(bases_of(population, projected.y))
     for name in ("root", "leaf", "unary"):
         array = getattr(expected, name)
@@ -159,11 +156,11 @@ def test_theorem_2_the_operators_are_the_model_in_the_basis_of_the_projections(p
 
 def test_equations_17_to_20_moments_are_the_model_seen_through_the_projections(population: Population) -> None:
     """With z = Z Σ⁻¹, so that K here is Σ⁻ᵀ K of the paper, and E[y zᵀ] the identity."""
-    model, (projected, _) = population.model, estimated(population)
+    model = population.model
+    projection = population.projection(EXACT)
+    projected = population.projected(projection)
     g, k = bases_of(population, projected.y), bases_of(population, projected.z)
-    moments = Moments.of(
-        population.skeletal, model.rules(), projected.states, projected.y, projected.z, population.weights
-    )
+    moments = population.moments(projection)
     gamma = [
         population.states[nodes, :m].sum(axis=0) / population.states[nodes].sum()
         for m, nodes in zip(model.states, population.skeletal.nodes_by_symbol(), strict=True)
@@ -192,8 +189,8 @@ def test_states_that_are_alike_or_never_reached_are_dropped_without_loss(branchi
     twins = Population.of(with_twin(branching.model, 0, 1, share))
     assert twins.trees == branching.trees and twins.p == pytest.approx(branching.p)
     assert twins.model.states == [5, 3]
-    projected, operators = estimated(twins)
-    assert projected.lowered == (LoweredStates(0, 5, 4), LoweredStates(1, 5, 3))
+    projection, operators = estimated(twins)
+    assert projection.lowered == (LoweredStates(0, 5, 4), LoweredStates(1, 5, 3))
     check(operators, branching)
 
 
@@ -206,8 +203,8 @@ def without_features(trees: SkeletalTrees) -> FeatureColumns:
 def test_features_that_tell_no_states_apart_leave_the_plain_grammar(population: Population) -> None:
     """Condition 2 fails: Ω has rank one, and what is learnt is the plain PCFG with the same expected rule counts."""
     blind = replace(population, features=without_features(population.skeletal))
-    projected, operators = estimated(blind)
-    assert projected.lowered == tuple(LoweredStates(a, m, 1) for a, m in enumerate(projected.supported))
+    projection, operators = estimated(blind)
+    assert projection.lowered == tuple(LoweredStates(a, m, 1) for a, m in enumerate(projection.supported))
     plain = collapse(truth(population.model))
     assert probabilities(operators, population) == pytest.approx(probabilities(plain, population), rel=1e-9)
     assert distance(operators, population) > 0.05
@@ -218,86 +215,39 @@ def truth(model: Lpcfg) -> ObservableOperators:
     return replace(model.operators(), probabilities=True)
 
 
-def sample(model: Lpcfg, n_trees: int, seed: int = 0) -> TrainingData:
-    trees = sample_trees(truth(model), n_trees, np.random.default_rng(seed)).trees
-    return TrainingData(trees, FeatureColumns.of(inside_templates(trees), outside_templates(trees)))
+def sample(model: Lpcfg, n_trees: int, seed: int = 0) -> SkeletalTrees:
+    return sample_trees(truth(model), n_trees, np.random.default_rng(seed)).trees
 
 
-@pytest.mark.parametrize("estimator", ["spectral", "clustering", "hybrid"])
+def treebank_of(trees: SkeletalTrees, features: FeatureColumns) -> Treebank:
+    return Treebank.of([Shard.of(trees, features)])
+
+
+@pytest.mark.parametrize("estimator", ["spectral", "clustering", "hybrid", "pivots", "pivots-em"])
 def test_lost_states_are_told_to_the_listener_and_the_log(
     branching: Population, estimator: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    data, told = sample(branching.model, 300), list[Progress]()
-    blind = replace(data, features=without_features(data.trees))
+    trees, told = sample(branching.model, 300), list[Progress]()
+    features = FeatureColumns.of(inside_templates(trees), outside_templates(trees))
     options = EstimatorOptions(estimator=estimator, states=2, iterations=1)  # type: ignore[arg-type]
     with caplog.at_level(logging.INFO, "spectral_latent"):
-        estimate(blind, options, listener=told.append)
-        estimate(data, options)
-    assert told[0].lowered == (LoweredStates(0, 2, 1), LoweredStates(1, 2, 1))
+        estimate(treebank_of(trees, without_features(trees)), options, listener=told.append)
+        estimate(treebank_of(trees, features), options)
+    (lowered,) = [progress.lowered for progress in told if progress.stage == "projections"]
+    assert lowered == (LoweredStates(0, 2, 1), LoweredStates(1, 2, 1))
     (record,) = caplog.records
     assert record.getMessage().endswith("states lowered of symbols 0 (2 to 1), 1 (2 to 1)")
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# One node per tree, as Theorem 3 assumes
-
-
-def test_draws_are_one_node_of_each_tree_and_unbiased(branching: Population) -> None:
-    trees, n = branching.skeletal, 4000
-    size = np.bincount(trees.tree)
-    draws = np.array([draw_one_node_per_tree(trees, np.random.default_rng(seed)) for seed in range(n)])
-    assert {tuple(np.bincount(trees.tree[weights > 0])) for weights in draws} == {(1,) * len(size)}
-    assert ((draws == 0) | (draws == size[trees.tree])).all()
-    error = np.sqrt((size[trees.tree] - 1) / n)  # a weight is N with probability 1 / N
-    assert (np.abs(draws.mean(axis=0) - 1.0) <= 5 * error).all()
-
-
-def test_no_trees_have_no_draws() -> None:
-    empty = SkeletalTrees.of([], left=[], right=[], terminal=[], root=[])
-    assert draw_one_node_per_tree(empty, np.random.default_rng(0)).shape == (0,)
+# One node per tree, as Theorem 3 assumes; see also test_consistency.py
 
 
 def test_draws_counted_once_each_would_learn_another_distribution(population: Population) -> None:
     """Drawn as in sections 7.1 and 8 of the long paper, a node has weight p(τ) / N(τ), and that is what is learnt."""
-    trees, options = population.skeletal, replace(EXACT, states=8, cutoff=1e-10)
-    size = np.bincount(trees.tree)
-    weights = population.weights * (size.max() / size)[trees.tree]
-    data = TrainingData(trees, population.features)
-    operators = spectral(data, project_trees(trees, data.features, options, weights=weights), options)
-    learnt = population.p / size / (population.p / size).sum()
+    size = np.bincount(population.skeletal.tree)
+    shared = replace(population, p=population.p / size)
+    _, operators = estimated(shared, replace(EXACT, states=8, cutoff=1e-10))
+    learnt = shared.p / shared.p.sum()
     assert probabilities(operators, population) == pytest.approx(learnt, rel=1e-8)
     assert distance(operators, population) > 0.2
-
-
-def test_one_node_per_tree_depends_on_the_seed_alone(branching: Population) -> None:
-    data = sample(branching.model, 1000)
-    options = EstimatorOptions(states=2, one_node_per_tree=True)
-    first, again, other = (estimate(data, replace(options, seed=seed)).packed.data for seed in (0, 0, 1))
-    assert np.array_equal(first, again)
-    assert not np.array_equal(first, other)
-
-
-def test_a_symbol_that_was_never_drawn_has_no_weight() -> None:
-    """Trees 0 → 1 → x of which only roots were drawn."""
-    trees = columns([(0, (1, 0))] * 30)
-    same = np.zeros((trees.n_nodes, 1), dtype=np.int64)
-    data = TrainingData(trees, FeatureColumns(same, same))
-    projected = project_trees(trees, data.features, EXACT, weights=2.0 * (trees.symbol == 0))
-    operators = spectral(data, projected, EXACT)
-    assert operators.leaf.tolist() == [[0.0]]
-    assert operators.root.tolist()[1] == [0.0]
-    assert tree_weights(operators, Forest.of_trees(trees, trees.rules)).sign.tolist() == [0] * 30
-
-
-def test_draws_without_a_root_are_an_error() -> None:
-    trees = columns([(0, (0, 5), (0, 6))])
-    data = TrainingData(trees, FeatureColumns.of(inside_templates(trees), outside_templates(trees)))
-    seed = next(seed for seed in range(9) if draw_one_node_per_tree(trees, np.random.default_rng(seed))[2] == 0)
-    with pytest.raises(EstimationError, match="root"):
-        estimate(data, EstimatorOptions(seed=seed, one_node_per_tree=True))
-
-
-def test_one_node_per_tree_has_no_lexicon(branching: Population) -> None:
-    data = replace(sample(branching.model, 10), unseen=Unseen(lambda moments: (moments.rules, moments.total)))
-    with pytest.raises(EstimationError, match="one_node_per_tree"):
-        estimate(data, EstimatorOptions(one_node_per_tree=True))
