@@ -61,7 +61,7 @@ def trained(trees: list[Phrase], step: str, states: int) -> ConstituencyModel:
     if step != "plain":
         return model
     (grammar,) = model.members
-    return ConstituencyModel((grammar.with_operators(grammar.grammar.plain),))
+    return ConstituencyModel((grammar.with_operators(grammar.grammar.coarse),))
 
 
 def words_of(tree: Phrase) -> list[str]:

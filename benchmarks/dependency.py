@@ -106,7 +106,7 @@ def scoring(train: Sentences, dev: Sentences, column: str) -> None:
         of_tags = DependencyOptions(words="xpos", tags="xpos")
     start = time.process_time()
     bank = DependencyBank.of(train, of_tags)
-    bigrams = bank.model(bank.grammar.plain)
+    bigrams = bank.model(bank.grammar.coarse)
     row("tree bigrams with stops: symbols with tags", 1, bigrams.score(dev), time.process_time() - start)
     for states in (10, 16):
         for u_name in ("bigrams", "CCA"):
@@ -137,7 +137,7 @@ def parsing(train: Sentences, dev: Sentences, options: DependencyOptions) -> Non
     lengths = np.array([len(sentence.forms) for sentence in dev])
     bank = DependencyBank.of(train, options)
     rows: list[tuple[str, int, Callable[[], DependencyModel]]] = [
-        ("one state", 1, lambda: bank.model(bank.grammar.plain)),
+        ("one state", 1, lambda: bank.model(bank.grammar.coarse)),
     ]
     for name, states in (("spectral", 10), ("spectral", 16), ("clustering", 16), ("EM", 16), ("hybrid", 16)):
         own = replace(options, estimator=replace(ESTIMATORS[name], states=states))

@@ -70,7 +70,7 @@ def measure(name: str, train: str, held_out: str) -> dict[str, float]:
     seconds = time.process_time() - start
     if name == "plain PCFG":
         grammar = model.members[0]
-        model = ConstituencyModel((grammar.with_operators(grammar.grammar.plain),))
+        model = ConstituencyModel((grammar.with_operators(grammar.grammar.coarse),))
     cleaned = [tree for tree in map(clean, gold) if tree is not None]
     pairs = [(tree, model.parse(list(words.words())).tree) for tree, words in zip(gold, cleaned, strict=True)]
     weight = model.score(gold)
@@ -97,7 +97,7 @@ def curve(start: ObservableOperators, treebank: Treebank, held_out: HeldOut, at:
     operators = start
     for iteration in range(1, max(at) + 1):
         counts = expectation(operators, data.trees)
-        operators = maximisation(counts, operators.rules, operators.states, options.substates)
+        operators = maximisation(counts, operators.rules, operators.states, options.state_smoothing)
         if iteration in at:
             counts = expectation(operators, data.trees)
             moments = moments_of(counts, operators.states, data.tally)
@@ -109,7 +109,7 @@ def curves(split: str, at: Sequence[int] = (1, 2, 3, 5, 10, 20, 40, 80)) -> None
     treebank = Treebank.of(constituency_trees("nltk:treebank:train"), ConstituencyOptions())
     data, options = treebank.grammar.data, treebank.options.estimator
     projected = project_trees(data.trees, data.features, options)
-    held_out = HeldOut(treebank.with_operators(treebank.grammar.plain), constituency_trees(f"nltk:treebank:{split}"))
+    held_out = HeldOut(treebank.with_operators(treebank.grammar.coarse), constituency_trees(f"nltk:treebank:{split}"))
     starts = {
         "clusters": from_states(data.trees, cluster_states(data.trees, projected, options.seed), options.smoothing),
         "random": random_start(data.tally, projected.supported, options.seed),

@@ -246,8 +246,9 @@ def weighing(model: ConstituencyModel, several: Sequence[list[str]]) -> dict[str
     model.parse(several[0])
     spent = np.zeros(2)
     for words in several:
-        if (chart := member.chart(words)) is not None:
-            operators, forest = member.grammar.on(chart.read, chart.spans.forest)
+        sentence, spans = member.grammar.chart(words)
+        if spans is not None:
+            operators, forest = sentence.latent, spans.forest
             start = time.process_time()
             inside_vectors = inside(operators, forest)
             marginals(operators, forest, inside_vectors, outside(operators, forest, inside_vectors))

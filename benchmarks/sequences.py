@@ -124,7 +124,7 @@ def rows(truth: Truth, n: int, seed: int, with_em: bool) -> Iterator[Row]:
 def baum_welch_rows(train: Strings, test: Strings, exact: FloatArray, truth: Truth) -> Iterator[Row]:
     """Every start, then the one with the highest likelihood, for the seconds of all."""
     columns = Sequences.of(train)
-    options = EstimatorOptions(iterations=1_000, tolerance=1e-4, substates=0.0)
+    options = EstimatorOptions(iterations=1_000, tolerance=1e-4, state_smoothing=0.0)
     found = []
     for seed in range(STARTS):
         start = time.process_time()

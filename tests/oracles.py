@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 
-from spectral_latent.operators import ObservableOperators, Tensor
+from spectral_latent.operators import ObservableOperators, RuleTable, Tensor
 from spectral_latent.trees import Forest, Rules, SkeletalTrees
 
 Tree = tuple[Any, ...]
@@ -129,7 +129,7 @@ class Lpcfg:
     def of(self, kind: str) -> dict[Rule, np.ndarray]:
         return {"leaf": self.q, "unary": self.u, "binary": self.t}[kind]
 
-    def operators(self) -> ObservableOperators:
+    def operators(self, *, probabilities: bool = False) -> ObservableOperators:
         """The same numbers as the library keeps them; rules that have factors are given as factors."""
         m = max(self.states)
         root, leaf = np.zeros((len(self.states), m)), np.zeros((len(self.q), m))
@@ -148,13 +148,35 @@ class Lpcfg:
             else:
                 empty = (np.empty((0, size)) for size in self.t[rule].shape)
                 binary.append(Tensor(*empty, dense=self.t[rule]))
-        return ObservableOperators(self.rules(), np.array(self.states), root, leaf, unary, binary)
+        return ObservableOperators(self.rules(), np.array(self.states), root, leaf, unary, binary, probabilities)
 
     def rules(self) -> Rules:
         return Rules(*(np.array(sorted(self.of(kind)), dtype=np.int64).reshape(-1, width) for kind, width in KINDS))
 
 
 KINDS = (("leaf", 2), ("unary", 2), ("binary", 3))
+Numbers = dict[tuple[str, Rule], np.ndarray]
+
+
+def numbers_of(table: RuleTable) -> Numbers:
+    """The numbers of a table by root symbol or rule, padded as in the table; tensors multiplied out."""
+    kinds = {
+        "leaf": table.leaf,
+        "unary": table.unary,
+        "binary": [tensor.multiplied_out() for tensor in table.binary],
+    }
+    found: Numbers = {("root", (a,)): row for a, row in enumerate(table.root)}
+    for kind, arrays in kinds.items():
+        rules = map(tuple, getattr(table.rules, kind).tolist())
+        found |= {(kind, rule): array for rule, array in zip(rules, arrays, strict=True)}
+    return found
+
+
+def same_numbers(found: Numbers, wanted: Numbers, **tolerance: float) -> None:
+    """Assert that two tables hold the same rules with the same numbers."""
+    assert found.keys() == wanted.keys()
+    for key, array in wanted.items():
+        np.testing.assert_allclose(found[key], array, err_msg=str(key), **tolerance)
 
 
 def random_numbers(
@@ -218,6 +240,34 @@ def by_enumeration(model: Lpcfg, tree: Tree) -> float:
             float(array[tuple(h[i] for i in at)]) for array, at in factors
         )
     return total
+
+
+def counts_by_enumeration(model: Lpcfg, trees: Iterable[Tree]) -> tuple[Numbers, float]:
+    """Expected counts of roots and rules with their states, and Σ log p(tree), by listing assignments of states."""
+    counts: Numbers = {("root", (a,)): np.zeros(m) for a, m in enumerate(model.states)}
+    for kind, _ in KINDS:
+        counts |= {(kind, rule): np.zeros(array.shape) for rule, array in model.of(kind).items()}
+    log_likelihood = 0.0
+    for tree in nested(columns(trees)):
+        nodes = list(post_order(tree))
+        number = {id(node): i for i, node in enumerate(nodes)}
+        joint: list[tuple[float, tuple[int, ...]]] = []
+        used = [
+            (*kind_and_rule(node), [number[id(node)], *(number[id(child)] for child in children(node))])
+            for node in nodes
+        ]
+        for h in itertools.product(*(range(model.states[node[0]]) for node in nodes)):
+            p = float(model.pi[tree[0]][h[-1]])
+            for kind, rule, at in used:
+                p *= float(model.of(kind)[rule][tuple(h[i] for i in at)])
+            joint.append((p, h))
+        total = sum(p for p, _ in joint)
+        log_likelihood += math.log(total)
+        for p, h in joint:
+            counts["root", (tree[0],)][h[-1]] += p / total
+            for kind, rule, at in used:
+                counts[kind, rule][tuple(h[i] for i in at)] += p / total
+    return counts, log_likelihood
 
 
 def figure_2(model: Lpcfg, tree: Tree) -> float:

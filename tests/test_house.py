@@ -14,6 +14,7 @@ ROOT = Path(__file__).resolve().parents[1]
 PACKAGES = {"spectral_latent": ROOT / "spectral_latent", "spectral_latent_nltk": ROOT / "adapters/spectral_latent_nltk"}
 ROOMS = (
     "_compiled",
+    "_options",
     "trees",
     "operators",
     "inference",
@@ -29,8 +30,8 @@ ROOMS = (
     "corpora",
     "cli",
 )  # each may import only from those before it
-CORE = ("_compiled", "trees", "operators", "inference", "estimation")
-READABLE = ("_compiled", "trees", "inference", "model")  # rooms whose docstrings follow the rules; the list grows
+CORE = ("_compiled", "_options", "trees", "operators", "inference", "estimation")
+READABLE = ("_compiled", "_options", "trees", "inference", "model")  # rooms that follow the rules; the list grows
 RIDDLES = ("What", "How", "Where", "Of", "The same", "Those", "Both", "That")  # no verb, and a noun that is elsewhere
 LANGUAGE = {"sentence", "word", "tag", "corpus", "lexicon", "parser", "noun", "phrase"}  # with their plurals
 UNSAFE_MODULES = {"pickle", "cPickle", "_pickle", "cloudpickle", "dill", "marshal", "shelve"}

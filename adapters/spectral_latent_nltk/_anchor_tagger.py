@@ -54,8 +54,6 @@ class AnchorTagger(BatchTagger):
         """
         options = options or AnchorOptions()
         if n_tags is not None:
-            if n_tags < 1:
-                raise ValueError(f"n_tags must be at least 1, not {n_tags}")
             options = replace(options, states=n_tags)
         return cls(AnchorHMM.fit(each(unlabeled_sequences, tokens_of), options))
 

@@ -34,13 +34,13 @@ def plain_pcfg(model: ConstituencyModel) -> PCFG:
 def _weighted(model: ConstituencyModel) -> Iterator[_Rule]:
     """All rules; none is unary below the root, because chains are collapsed."""
     labels, grammar = model.members[0].labels, model.members[0].grammar
-    plain, words = grammar.plain, grammar.lexicon.words
+    coarse, words = grammar.coarse, grammar.lexicon.words
     names = [Nonterminal(_name(label)) for label in labels]
-    for name, weight in zip(names, plain.root[:, 0].tolist(), strict=True):
+    for name, weight in zip(names, coarse.root[:, 0].tolist(), strict=True):
         yield Nonterminal("ROOT"), (name,), weight
-    for (a, b, c), tensor in zip(plain.rules.binary.tolist(), plain.binary, strict=True):
+    for (a, b, c), tensor in zip(coarse.rules.binary.tolist(), coarse.binary, strict=True):
         yield names[a], (names[b], names[c]), tensor.multiplied_out().item()
-    for (a, x), weight in zip(plain.rules.leaf.tolist(), plain.leaf[:, 0].tolist(), strict=True):
+    for (a, x), weight in zip(coarse.rules.leaf.tolist(), coarse.leaf[:, 0].tolist(), strict=True):
         if x < len(words):
             yield names[a], (words[x],), weight
 

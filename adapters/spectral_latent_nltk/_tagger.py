@@ -153,8 +153,4 @@ class LatentHMMTagger(BatchTagger):
 
 
 def _with_states(options: SequenceOptions, n_states: int | None) -> SequenceOptions:
-    if n_states is None:
-        return options
-    if n_states < 1:
-        raise ValueError(f"n_states must be at least 1, not {n_states}")
-    return replace(options, states=n_states)
+    return options if n_states is None else replace(options, states=n_states)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from spectral_latent.cli.models import load_anchors
+from spectral_latent.cli.models import load
 from spectral_latent.cli.notes import Notes, quiet_option
 from spectral_latent.cli.outputs import can_be_written
 
@@ -59,7 +59,7 @@ def anchors(
 
     if (output is None) != (not labels):
         raise click.UsageError("--label and --output go together: give both, or neither")
-    loaded = load_anchors(model)
+    loaded = load(model).anchors()
     if labels:
         old = {} if loaded.labels is None else dict(zip(loaded.anchors, loaded.labels, strict=True))
         try:

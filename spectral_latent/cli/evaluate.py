@@ -11,16 +11,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from spectral_latent.cli.inputs import SOURCES, TAGGED_SOURCES, column_of, column_option, gold_trees, tagged, universal
-from spectral_latent.cli.models import (
-    Tagger,
-    is_dependency_parser,
-    is_parser,
-    load_dependency_parser,
-    load_parser,
-    load_states,
-    load_tagger,
-)
+from spectral_latent.cli.inputs import SOURCES, TAGGED_SOURCES, column_option, gold_trees, tagged, universal
+from spectral_latent.cli.models import Tagger, load
 from spectral_latent.cli.notes import Notes, quiet_option
 from spectral_latent.cli.outputs import Figures, figures_table
 from spectral_latent.cli.parse import jobs_option, non_projective_option
@@ -86,26 +78,27 @@ def evaluate(
     words.  Models are those of `train anchor`, and hidden Markov models without tags.
     """
     notes = Notes(quiet)
-    if non_projective and not is_dependency_parser(model):
+    loaded = load(model)
+    if non_projective and not loaded.is_dependency_parser:
         raise click.UsageError(f"--non-projective is for dependency parsers, and {model} is none")
-    if jobs > 1 and not is_parser(model):
+    if jobs > 1 and not loaded.is_parser:
         raise click.UsageError(f"--jobs is for parsers, and {model} is none")
     if column is not None and is_universal:
         raise click.UsageError("--universal chooses the column; leave out --column")
     read = partial(_tagged, gold, column, is_universal, max_length, notes)
     if unsupervised:
-        figures = _of_states(load_states(model), read(), notes)
-    elif not is_parser(model):
-        figures = _of_tagger(load_tagger(model), read(column_of(model)), notes)
+        figures = _of_states(loaded.states(), read(), notes)
+    elif not loaded.is_parser:
+        figures = _of_tagger(loaded.tagger(), read(loaded.column), notes)
     elif column is not None or is_universal:
         raise click.UsageError(
             f"{'--universal' if is_universal else '--column'} is for taggers, and {model} is a parser"
         )
-    elif is_dependency_parser(model):
+    elif loaded.is_dependency_parser:
         trees: Trees = "any" if non_projective else "projective"
-        figures = _of_dependency_parser(load_dependency_parser(model), gold, max_length, trees, jobs, notes)
+        figures = _of_dependency_parser(loaded.dependency_parser(), gold, max_length, trees, jobs, notes)
     else:
-        figures = _of_parser(load_parser(model), gold, max_length, jobs, notes)
+        figures = _of_parser(loaded.phrase_parser(), gold, max_length, jobs, notes)
     click.echo(json.dumps(figures) if as_json else figures_table(figures))
 
 

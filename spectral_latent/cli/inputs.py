@@ -19,7 +19,6 @@ __all__ = [
     "TAGGED_SOURCES",
     "TEXT_SOURCES",
     "Piece",
-    "column_of",
     "column_option",
     "gold_trees",
     "numbered_lines",
@@ -64,25 +63,8 @@ def column_option(command: _Command) -> _Command:
     )(command)
 
 
-def column_of(model: str) -> str | None:
-    """The column that a model's tags are from, if it was named for training.  Raises ModelFileError for no model.
-
-    >>> import dataclasses, pathlib, tempfile
-    >>> from spectral_latent.sequence import LatentHMM
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     file = str(pathlib.Path(folder, "model"))
-    ...     dataclasses.replace(LatentHMM.fit_tagged([[("dogs", "NNS")]]), column="xpos").save(file)
-    ...     column_of(file)
-    'xpos'
-    """
-    from spectral_latent.operators import load_settings
-
-    column: str | None = load_settings(model).get("column")
-    return column
-
-
 def treebank(sources: Iterable[str]) -> Iterator[Phrase]:
-    """The trees of the sources, one after the other.  Raises CorpusError at what is not a tree with words.
+    """Read the trees of the sources, one after the other.  Raises CorpusError at what is not a tree with words.
 
     >>> import pathlib, tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -91,15 +73,17 @@ def treebank(sources: Iterable[str]) -> Iterator[Phrase]:
     ...     [tree.bracketed() for tree in treebank([str(file), folder])]
     ['(NNS dogs)', '(NNS cats)', '(NNS dogs)', '(NNS cats)']
     """
-    return (gold.tree for gold in gold_trees(sources))
-
-
-def gold_trees(sources: Iterable[str]) -> Iterator[GoldTree]:
-    """The trees of the sources with their words; errors as for `treebank`."""
     from spectral_latent.corpora import constituency_trees
 
     for source in sources:
-        yield from _with_words(constituency_trees(source), source)
+        yield from constituency_trees(source)
+
+
+def gold_trees(sources: Iterable[str]) -> Iterator[GoldTree]:
+    """Read the trees of the sources, with their words without traces; errors as for `treebank`."""
+    from spectral_latent.evaluation import GoldTree
+
+    yield from filter(None, map(GoldTree.of, treebank(sources)))
 
 
 def tagged(sources: Iterable[str], column: str | None, default: str | None = None) -> Iterator[list[tuple[str, str]]]:
@@ -166,8 +150,7 @@ def trees_of(file: str) -> Iterator[Phrase]:
     """
     from spectral_latent.corpora import parse_brackets
 
-    text, source = text_of(file)
-    return (gold.tree for gold in _with_words(parse_brackets(text, source), source))
+    return parse_brackets(*text_of(file))
 
 
 def text_of(file: str) -> tuple[str, str]:
@@ -273,14 +256,3 @@ def _cut(stream: IO[bytes], source: str, end: re.Pattern[bytes]) -> Iterator[Pie
 
 def _name(file: str) -> str:
     return "standard input" if file == "-" else file
-
-
-def _with_words(trees: Iterable[Phrase], source: str) -> Iterator[GoldTree]:
-    from spectral_latent.corpora import CorpusError
-    from spectral_latent.evaluation import GoldTree
-
-    for number, tree in enumerate(trees, start=1):
-        gold = GoldTree.of(tree)
-        if gold is None:
-            raise CorpusError(f"{source}, tree {number}: no words in {tree.bracketed():.80}; remove the tree")
-        yield gold

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 import click
 
 from spectral_latent.cli.inputs import gold_trees, text_of
-from spectral_latent.cli.models import is_dependency_parser, load_dependency_parser, load_parser
+from spectral_latent.cli.models import load
 from spectral_latent.cli.tables import dependency_entries
 
 if TYPE_CHECKING:
@@ -134,5 +134,5 @@ def load_models(given: Iterable[str]) -> LatentModels:
         name, file = (named[1], named[2]) if named else (LATENT, each)
         if name in models:
             raise click.UsageError(f"--model {each}: there is a model named {name} already; give NAME=FILE")
-        models[name] = load_dependency_parser(file) if is_dependency_parser(file) else load_parser(file)
+        models[name] = load(file).parser()
     return models

@@ -1,4 +1,4 @@
-"""Models from files, each for the commands that it is made for."""
+"""A model from a file, for the commands that it is made for."""
 
 from __future__ import annotations
 
@@ -8,18 +8,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 if TYPE_CHECKING:
     from spectral_latent.constituency import ConstituencyModel
     from spectral_latent.dependency import DependencyModel
-    from spectral_latent.sequence import AnchorHMM
+    from spectral_latent.sequence import AnchorHMM, LatentHMM
 
-__all__ = [
-    "Tagger",
-    "is_dependency_parser",
-    "is_parser",
-    "load_anchors",
-    "load_dependency_parser",
-    "load_parser",
-    "load_states",
-    "load_tagger",
-]
+__all__ = ["LoadedModel", "Tagger", "load"]
 
 
 class Tagger(NamedTuple):
@@ -48,100 +39,137 @@ _UNTAGGED = _Kind(
     "a model of sequences without tags", "use it in Python, with LatentHMM.load, or with `evaluate --unsupervised`"
 )
 _RERANKER = _Kind("a reranker", "use it with `spectral-latent rerank`, or with `parse --rerank`")
-_KINDS = {
-    ("constituency", False): _PARSER,
-    ("dependency", False): _DEPENDENCY_PARSER,
-    ("sequence", True): _TAGGER,
-    ("sequence", False): _UNTAGGED,
-    ("anchors", True): _LABELLED,
-    ("anchors", False): _ANCHORS,
-    ("reranker", False): _RERANKER,
-}
+_GRAPHS = _Kind("a model of trees given as graphs", "use it in Python, with LatentTreeModel.load")
 
 
-def is_parser(file: str) -> bool:
-    """Whether a model is a parser, of whatever trees.  Raises ModelFileError for what is no model."""
-    return _kind(file) in (_PARSER, _DEPENDENCY_PARSER)
+class LoadedModel(NamedTuple):
+    """A model, what it is, and the file that it is from; all else raises ModelFileError where it is of another kind.
 
-
-def is_dependency_parser(file: str) -> bool:
-    """Whether a model is a parser of dependency trees.  Raises ModelFileError for what is no model."""
-    return _kind(file) is _DEPENDENCY_PARSER
-
-
-def load_parser(file: str) -> ConstituencyModel:
-    """A parser.  Raises ModelFileError, which tells what the file is and where it is of use, if it is none."""
-    from spectral_latent.constituency import ConstituencyModel
-
-    _require(file, _PARSER)
-    return ConstituencyModel.load(file)
-
-
-def load_dependency_parser(file: str) -> DependencyModel:
-    """A dependency parser.  Raises ModelFileError as `load_parser` does."""
-    from spectral_latent.dependency import DependencyModel
-
-    _require(file, _DEPENDENCY_PARSER)
-    return DependencyModel.load(file)
-
-
-def load_anchors(file: str) -> AnchorHMM:
-    """An anchor model.  Raises ModelFileError as `load_parser` does."""
-    from spectral_latent.sequence import AnchorHMM
-
-    _require(file, _ANCHORS, _LABELLED)
-    return AnchorHMM.load(file)
-
-
-def load_tagger(file: str, with_names: bool = False) -> Tagger:
-    """A tagger, the tags of which are strings.  Raises ModelFileError as `load_parser` does.
-
-    with_names: whether the names of states will do, if anchors are not labelled.
-
-    >>> import pathlib, tempfile
-    >>> from spectral_latent.sequence import LatentHMM
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     file = str(pathlib.Path(folder, "model"))
-    ...     LatentHMM.fit_tagged([[("dogs", "N"), ("bark", "V")]]).save(file)
-    ...     load_tagger(file).tags
-    ['N', 'V']
+    Such an error tells what the model is and where it is of use.
     """
-    from spectral_latent.operators import ModelFileError
-    from spectral_latent.sequence import LatentHMM
 
-    kind = _kind(file)
-    if kind is _LABELLED or (kind is _ANCHORS and with_names):
-        tagger = _of_anchors(load_anchors(file))
-    else:
-        _require(file, _TAGGER)
-        model = LatentHMM.load(file)
-        tags: list[Any] = model.tags
-        tagger = Tagger(tags, model.tag, frozenset(model.observations.known).__contains__)
-    if wrong := [tag for tag in tagger.tags if not isinstance(tag, str)]:
-        raise ModelFileError(f"{file}: the tag {wrong[0]!r} is no string; use the model in Python, with {_class(kind)}")
-    return tagger
+    file: str
+    kind: _Kind
+    model: Any
+
+    @property
+    def is_parser(self) -> bool:
+        """Whether the model is a parser, of whatever trees."""
+        return self.kind in (_PARSER, _DEPENDENCY_PARSER)
+
+    @property
+    def is_dependency_parser(self) -> bool:
+        """Whether the model is a parser of dependency trees."""
+        return self.kind is _DEPENDENCY_PARSER
+
+    @property
+    def column(self) -> str | None:
+        """The column that a tagger's tags are from, if it was named for training."""
+        column: str | None = getattr(self.model, "column", None)
+        return column
+
+    def _require(self, *needed: _Kind) -> Any:
+        """The model, if it is of one of these kinds."""
+        if self.kind in needed:
+            return self.model
+        from spectral_latent.operators import ModelFileError
+
+        raise ModelFileError(f"{self.file}: {self.kind.name}, where {needed[0].name} is needed; {self.kind.use}")
+
+    def parser(self) -> ConstituencyModel | DependencyModel:
+        """Give a parser, of whatever trees."""
+        parser: ConstituencyModel | DependencyModel = self._require(_PARSER, _DEPENDENCY_PARSER)
+        return parser
+
+    def phrase_parser(self) -> ConstituencyModel:
+        """Give a parser of phrases."""
+        parser: ConstituencyModel = self._require(_PARSER)
+        return parser
+
+    def dependency_parser(self) -> DependencyModel:
+        """Give a parser of dependency trees."""
+        parser: DependencyModel = self._require(_DEPENDENCY_PARSER)
+        return parser
+
+    def anchors(self) -> AnchorHMM:
+        """Give an anchor model, with labels or without."""
+        model: AnchorHMM = self._require(_ANCHORS, _LABELLED)
+        return model
+
+    def tagger(self, with_names: bool = False) -> Tagger:
+        """Give a tagger, the tags of which are strings.
+
+        with_names: whether the names of states will do, if anchors are not labelled.
+
+        >>> import pathlib, tempfile
+        >>> from spectral_latent.sequence import LatentHMM
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     file = str(pathlib.Path(folder, "model"))
+        ...     LatentHMM.fit_tagged([[("dogs", "N"), ("bark", "V")]]).save(file)
+        ...     load(file).tagger().tags
+        ['N', 'V']
+        """
+        from spectral_latent.operators import ModelFileError
+
+        if self.kind is _LABELLED or (self.kind is _ANCHORS and with_names):
+            tagger, python = _of_anchors(self.model), "AnchorHMM.load"
+        else:
+            model: LatentHMM = self._require(_TAGGER)
+            known = frozenset(model.observations.known)
+            tagger, python = Tagger(model.tags, model.tag, known.__contains__), "LatentHMM.load"  # type: ignore[arg-type]
+        if wrong := [tag for tag in tagger.tags if not isinstance(tag, str)]:
+            raise ModelFileError(
+                f"{self.file}: the tag {wrong[0]!r} is no string; use the model in Python, with {python}"
+            )
+        return tagger
+
+    def states(self) -> Tagger:
+        """Give a model as a tagger by its states, which go by their numbers, also where anchors are labelled."""
+        from spectral_latent.operators import ModelFileError
+
+        if self.kind in (_ANCHORS, _LABELLED):
+            anchors = self.anchors()
+            numbers = [str(state) for state in range(anchors.n_states)]
+            return Tagger(numbers, lambda rows: [list(map(str, row)) for row in anchors.states(rows)], _known(anchors))
+        model: LatentHMM = self._require(_UNTAGGED)
+        try:
+            numbers = [str(state) for state in range(model.hidden.n_states)]
+        except ValueError as error:
+            raise ModelFileError(f"{self.file}: {error}") from None
+        known = frozenset(model.observations.known)
+        return Tagger(numbers, lambda rows: [list(map(str, row)) for row in model.tag(rows)], known.__contains__)
 
 
-def load_states(file: str) -> Tagger:
-    """A model with states that have no names of their own.  Raises ModelFileError as `load_parser` does.
+def load(file: str) -> LoadedModel:
+    """Read a model of any kind, once.  Raises ModelFileError for what is no whole model."""
+    from spectral_latent.operators import opened_model
 
-    States of anchor models go by their numbers, whether they are labelled or not.
-    """
-    from spectral_latent.operators import ModelFileError
-    from spectral_latent.sequence import LatentHMM
+    with opened_model(file) as (arrays, settings):
+        match settings.get("kind"):
+            case "constituency":
+                from spectral_latent.constituency import ConstituencyModel
 
-    if _kind(file) in (_ANCHORS, _LABELLED):
-        anchors = load_anchors(file)
-        numbers = [str(state) for state in range(anchors.n_states)]
-        return Tagger(numbers, lambda rows: [list(map(str, row)) for row in anchors.states(rows)], _known(anchors))
-    _require(file, _UNTAGGED)
-    model = LatentHMM.load(file)
-    try:
-        numbers = [str(state) for state in range(model.hidden.n_states)]
-    except ValueError as error:
-        raise ModelFileError(f"{file}: {error}") from None
-    known = frozenset(model.observations.known)
-    return Tagger(numbers, lambda rows: [list(map(str, row)) for row in model.tag(rows)], known.__contains__)
+                return LoadedModel(file, _PARSER, ConstituencyModel.from_arrays(arrays, settings))
+            case "dependency":
+                from spectral_latent.dependency import DependencyModel
+
+                return LoadedModel(file, _DEPENDENCY_PARSER, DependencyModel.from_arrays(arrays, settings))
+            case "sequence":
+                from spectral_latent.sequence import LatentHMM
+
+                tagger = LatentHMM.from_arrays(arrays, settings)
+                return LoadedModel(file, _TAGGER if tagger.is_tagged else _UNTAGGED, tagger)
+            case "anchors":
+                from spectral_latent.sequence import AnchorHMM
+
+                model = AnchorHMM.from_arrays(arrays, settings)
+                return LoadedModel(file, _ANCHORS if model.labels is None else _LABELLED, model)
+            case "reranker":
+                return LoadedModel(file, _RERANKER, None)
+            case "tree":
+                return LoadedModel(file, _GRAPHS, None)
+            case kind:
+                return LoadedModel(file, _Kind(f"a {kind} model", "train it again"), None)
 
 
 def _of_anchors(model: AnchorHMM) -> Tagger:
@@ -155,26 +183,3 @@ def _known(model: AnchorHMM) -> Callable[[str], bool]:
     """Words are known in any capitals."""
     words = frozenset(model.words)
     return lambda word: word.lower() in words
-
-
-def _class(kind: _Kind | None) -> str:
-    return "AnchorHMM.load" if kind is _LABELLED else "LatentHMM.load"
-
-
-def _kind(file: str) -> _Kind | None:
-    """None for what this version does not know."""
-    from spectral_latent.operators import load_settings
-
-    settings = load_settings(file)
-    kind = settings.get("kind")
-    has_tags = settings.get("tagged") is True or (kind == "anchors" and settings.get("labels") is not None)
-    return _KINDS.get((kind, has_tags)) if isinstance(kind, str) else None
-
-
-def _require(file: str, *needed: _Kind) -> None:
-    """Raise ModelFileError for a model of another kind than the first, or the others."""
-    from spectral_latent.operators import ModelFileError
-
-    kind = _kind(file)
-    if kind is not None and kind not in needed:
-        raise ModelFileError(f"{file}: {kind.name}, where {needed[0].name} is needed; {kind.use}")

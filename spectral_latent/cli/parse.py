@@ -11,12 +11,13 @@ import click
 
 from spectral_latent.cli.inputs import sentences
 from spectral_latent.cli.lists import CANDIDATES, load_models, models_option, users_errors
-from spectral_latent.cli.models import is_dependency_parser, load_dependency_parser, load_parser
+from spectral_latent.cli.models import load
 from spectral_latent.cli.notes import Notes, quiet_option
 from spectral_latent.cli.tables import FORMATS, Format, tables
 
 if TYPE_CHECKING:
-    from spectral_latent.constituency import Parse
+    from spectral_latent.constituency import ConstituencyModel, Parse
+    from spectral_latent.dependency import DependencyModel
 
 __all__ = ["jobs_option", "non_projective_option", "parse"]
 
@@ -106,13 +107,14 @@ def parse(
     if rerank is not None and non_projective:
         raise click.UsageError("--non-projective finds one tree; leave out --rerank")
     search = _Search(nbest, nbest_of or CANDIDATES, rerank, models, jobs)
-    if is_dependency_parser(model):
-        _dependencies(model, file, search, form, non_projective, notes)
+    loaded = load(model)
+    if loaded.is_dependency_parser:
+        _dependencies(loaded.dependency_parser(), file, search, form, non_projective, notes)
     elif form or non_projective:
         given = "--format" if form else "--non-projective"
         raise click.UsageError(f"{given} is for dependency parsers, and {model} is none")
     else:
-        _phrases(model, file, search, notes)
+        _phrases(loaded.phrase_parser(), file, search, notes)
 
 
 class _Search(NamedTuple):
@@ -136,8 +138,7 @@ class _Search(NamedTuple):
             yield from found
 
 
-def _phrases(model: str, file: str, search: _Search, notes: Notes) -> None:
-    parser = load_parser(model)
+def _phrases(parser: ConstituencyModel, file: str, search: _Search, notes: Notes) -> None:
     lines = sentences(file) if file == "-" else list(sentences(file))
     fallbacks: list[int] = []
     try:
@@ -156,11 +157,10 @@ def _written(parses: Sequence[Parse], nbest: int) -> str:
 
 
 def _dependencies(
-    model: str, file: str, search: _Search, form: Format | None, non_projective: bool, notes: Notes
+    parser: DependencyModel, file: str, search: _Search, form: Format | None, non_projective: bool, notes: Notes
 ) -> None:
     if non_projective and search.nbest > 1:
         raise click.UsageError("--non-projective finds one tree; leave out --nbest")
-    parser = load_dependency_parser(model)
     given = tables(file, form) if file == "-" else list(tables(file, form))
     found, read = tee(given)
     words = (table.sentence for table in read)

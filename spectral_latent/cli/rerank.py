@@ -21,7 +21,7 @@ from spectral_latent.cli.lists import (
     sentences_option,
     users_errors,
 )
-from spectral_latent.cli.models import is_dependency_parser, load_dependency_parser, load_parser
+from spectral_latent.cli.models import load
 from spectral_latent.cli.notes import Notes, quiet_option
 from spectral_latent.cli.outputs import can_be_written, figures_table
 from spectral_latent.cli.parse import jobs_option
@@ -250,8 +250,8 @@ def lists(model: str, sources: tuple[str, ...], nbest: int, folds: int | None, j
     from spectral_latent.corpora.nbest_output import write_nbest
     from spectral_latent.reranking import jackknifed_lists, own_lists
 
-    is_dependency = is_dependency_parser(model)
-    parser: Any = load_dependency_parser(model) if is_dependency else load_parser(model)
+    loaded = load(model)
+    parser, is_dependency = loaded.parser(), loaded.is_dependency_parser
     trees = _trees(sources, is_dependency, folds is not None)
     if folds is None:
         found = Notes(quiet).progress(own_lists(parser, trees, nbest, jobs=jobs), "Parsing", len(trees))

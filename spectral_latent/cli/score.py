@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from spectral_latent.cli.inputs import trees_of
-from spectral_latent.cli.models import is_dependency_parser, load_dependency_parser, load_parser
+from spectral_latent.cli.models import load
 from spectral_latent.cli.notes import Notes, quiet_option
 from spectral_latent.cli.tables import dependency_trees_of
 
@@ -28,9 +28,9 @@ def score(model: str, file: str, quiet: bool) -> None:
     An estimate may be negative; it is zero, with logarithm -inf, if the tree has a rule that was never seen.  Trees
     in brackets are cleaned as for training.  Dependency trees have one root each, and may be non-projective.
     """
-    is_dependency = is_dependency_parser(model)
-    scorer: Any = load_dependency_parser(model) if is_dependency else load_parser(model)
-    trees: list[Any] = list(dependency_trees_of(file) if is_dependency else trees_of(file))
+    loaded = load(model)
+    scorer: Any = loaded.parser()
+    trees: list[Any] = list(dependency_trees_of(file) if loaded.is_dependency_parser else trees_of(file))
     for first in Notes(quiet or sys.stdout.isatty()).progress(range(0, len(trees), _BATCH), "Scoring"):
         weight = scorer.score(trees[first : first + _BATCH])
         for log, sign in zip(weight.log, weight.sign, strict=True):

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Literal
 
 import click
 
-from spectral_latent.cli.inputs import Piece, column_of, pieces
-from spectral_latent.cli.models import load_tagger
+from spectral_latent.cli.inputs import Piece, pieces
+from spectral_latent.cli.models import load
 from spectral_latent.cli.notes import Notes, quiet_option
 
 if TYPE_CHECKING:
@@ -65,11 +65,12 @@ def tag(
     is_conllu = form == "conllu" or (form is None and Path(file).suffix.lower() in CONLLU)
     if column and not is_conllu:
         raise click.UsageError("--column goes with CoNLL-U; give --format conllu")
-    tagger, notes = load_tagger(model, with_names=True), Notes(quiet)
+    loaded, notes = load(model), Notes(quiet)
+    tagger = loaded.tagger(with_names=True)
     strange = [name for name in tagger.tags if _BETWEEN.search(str(name))]
     if strange and not is_conllu:
         notes.say(f"The tag {strange[0]!r} has a slash or a space within; words and tags stay apart in CoNLL-U only")
-    place = _PLACES.get(column or column_of(model) or "upos", _PLACES["upos"])
+    place = _PLACES.get(column or loaded.column or "upos", _PLACES["upos"])
     write: _Write = partial(_conllu, column=place) if is_conllu else _text
     parts = pieces(file, _EMPTY_LINE, _sentences) if is_conllu else pieces(file, _LINE)
     for part in Notes(quiet or sys.stdout.isatty()).progress(parts, "Tagging"):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from functools import wraps
 from pathlib import Path
@@ -55,11 +55,13 @@ class _Training(NamedTuple):
 
         return EstimatorOptions(estimator=self.estimator, states=self.states, seed=self.seed)
 
-    def read(self, examples: Iterable[_T], kind: str) -> list[_T]:
-        """All examples."""
-        found = list(self.notes.progress(examples, f"Reading {kind}"))
-        self.notes.say(f"Training on {len(found)} {kind}")
-        return found
+    def stream(self, examples: Iterable[_T], kind: str) -> Iterator[_T]:
+        """Give examples on as they are read, and tell their number after the last."""
+        number = 0
+        for example in self.notes.progress(examples, f"Reading {kind}"):
+            number += 1
+            yield example
+        self.notes.say(f"Training on {number} {kind}")
 
     def save(self, model: _Model, contents: str) -> None:
         """Write the model, whole or not at all."""
@@ -72,10 +74,12 @@ def train() -> None:
     """Train a model."""
 
 
-def _number(name: str, metavar: str, default: int, least: int, help: str) -> Callable[..., Any]:
+def _number(
+    name: str, metavar: str, default: int, least: int, help: str, most: int | None = None
+) -> Callable[..., Any]:
     """An option for an integer."""
     return click.option(
-        name, metavar=metavar, default=default, show_default=True, type=click.IntRange(min=least), help=help
+        name, metavar=metavar, default=default, show_default=True, type=click.IntRange(least, most), help=help
     )
 
 
@@ -165,7 +169,7 @@ def constituency(
     given = [name for name in ("estimator", "states") if context.get_parameter_source(name) is not _DEFAULT]
     if preset_name and (held_out or given):
         raise click.UsageError("--preset settles the estimator and the states; leave out what else does")
-    trees = training.read(treebank(training.sources), "trees")
+    trees = training.stream(treebank(training.sources), "trees")
     options = ConstituencyOptions(estimator=training.options)
     jobs, listener = training.jobs, training.notes.tell
     if held_out:
@@ -205,14 +209,13 @@ def dependency(training: _Training, tags: Literal["upos", "xpos"], first: Litera
     Each tree has one root; it may be non-projective.  MODEL is written when training has succeeded, whole or not at
     all.
     """
-    from spectral_latent.corpora.dependencies import require_tags
+    from spectral_latent.corpora.dependencies import with_tags
     from spectral_latent.dependency import Attachment, DependencyModel, DependencyOptions
 
-    entries = training.read((entry.rooted() for entry in dependency_entries(training.sources)), "trees")
-    if not require_tags(entries, tags):
-        require_tags(entries, "upos" if tags == "xpos" else "xpos")
+    rooted = (entry.rooted() for entry in dependency_entries(training.sources))
+    entries = training.stream(with_tags(rooted, tags), "trees")
     options = DependencyOptions(estimator=training.options, tags=tags, attachment=Attachment(first))
-    trees = [entry.sentence for entry in entries]
+    trees = (entry.sentence for entry in entries)
     model = DependencyModel.train(trees, options, jobs=training.jobs, listener=training.notes.tell)
     names, states = model.grammar.tags, model.grammar.operators.states.max()
     training.save(model, f"{len(names)} tags of up to {states} states, {len(model.grammar.lexicon.words)} words")
@@ -230,7 +233,7 @@ def tagger(training: _Training, column: str | None) -> None:
     """
     from spectral_latent.sequence import LatentHMM, SequenceOptions
 
-    sentences = training.read(tagged(training.sources, column), "sentences")
+    sentences = training.stream(tagged(training.sources, column), "sentences")
     options = SequenceOptions(states=training.states, estimator=training.options)
     model = LatentHMM.fit_tagged(sentences, options, jobs=training.jobs, listener=training.notes.tell)
     states, words = model.latent.states.max(), len(model.observations.known)
@@ -252,7 +255,7 @@ def tagger(training: _Training, column: str | None) -> None:
     help="How words become points; see docs/guide.md.",
 )
 @click.option("--no-spelling", is_flag=True, help="Look at contexts only, not at how words are spelt.")
-@_number("--window", "W", 1, 1, "How many words on each side are context.")
+@_number("--window", "W", 1, 1, "How many words on each side are context.", most=100)
 def anchor(training: _Training, hull: HullName, no_spelling: bool, window: int) -> None:
     """Find parts of speech in sentences without tags: an anchor hidden Markov model.
 
@@ -261,7 +264,7 @@ def anchor(training: _Training, hull: HullName, no_spelling: bool, window: int) 
     """
     from spectral_latent.sequence import AnchorHMM, AnchorOptions, HullOptions
 
-    sentences = training.read(untagged(training.sources), "sentences")
+    sentences = training.stream(untagged(training.sources), "sentences")
     options = HullOptions(hull, window, spelling=not no_spelling, seed=training.seed)
     model = AnchorHMM.fit(sentences, AnchorOptions(training.states, hull=options))
     fewer = "" if model.n_states == training.states else f" (the words have room for no more than {model.n_states})"

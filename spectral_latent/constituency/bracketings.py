@@ -16,11 +16,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from spectral_latent._compiled import check_column, check_range
+from spectral_latent._compiled import check_column, check_range, compiled, with_room
 from spectral_latent.constituency.constituents import Constituents
 from spectral_latent.constituency.phrase import Phrase
-from spectral_latent.grammar.charts import compiled
-from spectral_latent.grammar.extraction import appended
 from spectral_latent.inference import Derivation, best_derivation, k_best_derivations
 from spectral_latent.trees import FloatArray, Forest, IntArray
 
@@ -40,6 +38,14 @@ def _last_ends(n: int, first: IntArray, end: IntArray) -> IntArray:
 
 
 @compiled
+def _with_edge(edges: IntArray, n_edges: int, left: int, right: int) -> tuple[IntArray, int]:
+    """The edges (E, 2) and one more, and how many there are then."""
+    edges = with_room(edges, n_edges)
+    edges[n_edges] = (left, right)
+    return edges, n_edges + 1
+
+
+@compiled
 def _extended(row: IntArray, phrase: IntArray, i: int, j: int, edges: IntArray, n_edges: int) -> tuple[IntArray, int]:
     """Append the ways to make (i, j) of a row from i and any phrase after it.
 
@@ -48,48 +54,53 @@ def _extended(row: IntArray, phrase: IntArray, i: int, j: int, edges: IntArray, 
     """
     for k in range(i + 1, j):
         if row[i, k] >= 0 and phrase[k, j] >= 0:
-            edges = appended(edges, n_edges, 0, row[i, k], phrase[k, j])
-            n_edges += 1
+            edges, n_edges = _with_edge(edges, n_edges, row[i, k], phrase[k, j])
     return edges, n_edges
 
 
 @compiled
 def _build(n: int, first: IntArray, end: IntArray) -> tuple[IntArray, IntArray, IntArray, int]:
-    """Items (I,): numbers of constituents, _ANY or _ROW; where the edges of each begin (I,); rule (always 0),
-    left and right child of the edges (E, 3); and how many of the last items are over the whole sentence.
+    """Items (I,): numbers of constituents, _ANY or _ROW; where the edges of each begin (I,); the edges (E, 2): left
+    and right child; and how many of the last items are over the whole sentence.
 
     Constituents are in order of length, then of their first word.
     """
-    phrase, row = np.full((n + 1, n + 1), -1, dtype=np.int64), np.full((n + 1, n + 1), -1, dtype=np.int64)
+    # The item of any phrase, and of any row of phrases, over the words i ... j-1; -1 where there is none.
+    phrase = np.full((n + 1, n + 1), -1, dtype=np.int64)
+    row = np.full((n + 1, n + 1), -1, dtype=np.int64)
     items, starts = np.empty((2, len(first) + n * (n + 1)), dtype=np.int64)
-    edges, last = np.empty((1024, 3), dtype=np.int64), _last_ends(n, first, end)
+    edges = np.empty((1024, 2), dtype=np.int64)
+    last = _last_ends(n, first, end)
     n_items, n_edges, at, n_tops = 0, 0, 0, 0
     for length in range(1, n + 1):
         for i in range(n - length + 1):
-            j, before = i + length, n_items
-            # The constituents over i ... j - 1: a word, or a row and what follows it.
+            j = i + length
+            before = n_items
+            # Every constituent over these words: a word, or a row and a phrase after it.
             while at < len(first) and end[at] - first[at] == length and first[at] == i:
-                items[n_items], starts[n_items] = at, n_edges
+                items[n_items] = at
+                starts[n_items] = n_edges
                 if length == 1:
-                    edges = appended(edges, n_edges, 0, -1, -1)
-                    n_edges += 1
+                    edges, n_edges = _with_edge(edges, n_edges, -1, -1)
                 edges, n_edges = _extended(row, phrase, i, j, edges, n_edges)
-                n_items, at = n_items + 1, at + 1
-            # Any of them, as what may stand in a row; those over the sentence are its tops.
+                n_items += 1
+                at += 1
+            # Any of them, as the child of another.
             if length == n:
                 n_tops = n_items - before
             elif n_items > before:
-                items[n_items], starts[n_items], phrase[i, j] = _ANY, n_edges, n_items
+                phrase[i, j] = n_items
+                items[n_items] = _ANY
+                starts[n_items] = n_edges
                 for item in range(before, n_items):
-                    edges = appended(edges, n_edges, 0, item, -1)
-                    n_edges += 1
+                    edges, n_edges = _with_edge(edges, n_edges, item, -1)
                 n_items += 1
-            # A row from i that a longer constituent may begin with.
+            # A row, if something longer begins here: one phrase, or a row and a phrase after it.
             if j < last[i]:
-                items[n_items], starts[n_items] = _ROW, n_edges
+                items[n_items] = _ROW
+                starts[n_items] = n_edges
                 if phrase[i, j] >= 0:
-                    edges = appended(edges, n_edges, 0, phrase[i, j], -1)
-                    n_edges += 1
+                    edges, n_edges = _with_edge(edges, n_edges, phrase[i, j], -1)
                 edges, n_edges = _extended(row, phrase, i, j, edges, n_edges)
                 if n_edges > starts[n_items]:
                     row[i, j] = n_items
@@ -132,13 +143,14 @@ class Bracketings(NamedTuple):
             raise ValueError(f"constituent {at} is over the words {found.first[at]} ... {found.end[at] - 1}")
         order = np.lexsort((found.first, found.end - found.first))
         items, starts, edges, n_tops = _build(n, found.first[order], found.end[order])
-        n_items, is_part = len(items), items < 0
-        starts, which = np.append(starts, len(edges)), order[np.maximum(items, 0)]
-        rule, left, right = np.ascontiguousarray(edges.T)
+        n_items, n_edges = len(items), len(edges)
+        starts = np.append(starts, n_edges)
+        which, is_part = order[np.maximum(items, 0)], items < 0
+        left, right = np.ascontiguousarray(edges.T)
         forest = Forest(
             symbol=np.where(is_part, items, found.chain[which]),
             start=starts,
-            rule=rule,
+            rule=np.zeros(n_edges, dtype=np.int64),
             left=left,
             right=right,
             root=np.arange(n_items - n_tops, n_items),

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from spectral_latent.constituency.phrase import Phrase
 
-__all__ = ["EMPTY_TAG", "base_label", "clean", "is_empty"]
+__all__ = ["EMPTY_TAG", "base_label", "clean", "has_words", "is_empty"]
 
 EMPTY_TAG = "-NONE-"
 _STARRED = re.compile(r"\*([A-Z0-9?]+|pro)\*(-\d+)?")
@@ -25,6 +25,20 @@ def is_empty(tag: str, word: str) -> bool:
     (True, True, True, False)
     """
     return tag == EMPTY_TAG or _STARRED.fullmatch(word) is not None
+
+
+def has_words(phrase: Phrase) -> bool:
+    """Tell whether a phrase has a word that is no empty element, so that something is left of it when it is cleaned.
+
+    >>> has_words(Phrase("NP", (Phrase("-NONE-", ("*",)),)))
+    False
+    """
+    return any(
+        isinstance(child, str) and not is_empty(node.label, child)
+        for node in phrase.nodes()
+        if isinstance(node, Phrase)
+        for child in node.children
+    )
 
 
 def base_label(label: str) -> str:

@@ -12,10 +12,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Literal, NamedTuple
+from typing import Annotated, Literal, NamedTuple
 
 import numpy as np
 
+from spectral_latent._options import AtLeast, Options
 from spectral_latent.constituency.heads import head_child
 from spectral_latent.constituency.phrase import Phrase
 from spectral_latent.trees import IntArray, SkeletalTrees, TreeBuilder
@@ -37,7 +38,7 @@ class Label(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Binarisation:
+class Binarisation(Options):
     """How phrases become binary.
 
     outward_from: the head (Collins' table and a fallback), or always the first or the last child.
@@ -46,12 +47,8 @@ class Binarisation:
     """
 
     outward_from: Literal["head", "first", "last"] = "head"
-    siblings: int = 0
-    parents: int = 0
-
-    def __post_init__(self) -> None:
-        if self.outward_from not in ("head", "first", "last") or min(self.siblings, self.parents) < 0:
-            raise ValueError(f"{self} is not a binarisation: from head, first or last; memories of 0 or more labels")
+    siblings: Annotated[int, AtLeast(0)] = 0
+    parents: Annotated[int, AtLeast(0)] = 0
 
     def centre(self, label: str, children: Sequence[str]) -> int:
         """The child that binarisation starts from."""

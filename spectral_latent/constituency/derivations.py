@@ -11,19 +11,17 @@ where the head is.  Its probability is the sum over them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
-from spectral_latent._compiled import check_column, check_range, compiled
+from spectral_latent._compiled import check_column, check_range, compiled, with_room
 from spectral_latent.constituency.conversion import Label
 from spectral_latent.constituency.phrase import Phrase
 from spectral_latent.trees import BoolArray, Forest, IntArray, Rules, ranges
 
 __all__ = ["DerivationBuilder", "PhraseColumns"]
-
-LeafRules = Callable[[IntArray, IntArray], IntArray]
 
 
 class PhraseColumns(NamedTuple):
@@ -40,41 +38,19 @@ class PhraseColumns(NamedTuple):
     words: list[str]
 
 
-class _Symbols(NamedTuple):
-    """Which symbols a chain, and the bars of a label, may be: those of number k are symbol[start[k] ... start[k+1]]."""
-
-    start: IntArray
-    symbol: IntArray
-
-    @staticmethod
-    def of(number: IntArray, size: int) -> _Symbols:
-        """From the number of each symbol, -1 for those to leave out."""
-        order = np.argsort(number, kind="stable")
-        return _Symbols(np.searchsorted(number[order], np.arange(size + 1)), order)
-
-
 class _Grammar(NamedTuple):
-    """Symbols and binary rules: those with left child b are rows start[b] ... start[b+1] of parent, right and rule."""
+    """Symbols, and binary rules by left child: those of b are rows start[b] ... start[b+1] of the last three."""
 
-    is_bar: IntArray
-    start: IntArray
-    parent: IntArray
-    right: IntArray
-    rule: IntArray
-
-
-@compiled
-def _room(rows: IntArray, size: int) -> IntArray:
-    """The rows, moved to twice the room if they are full."""
-    if size < len(rows):
-        return rows
-    larger = np.empty((2 * len(rows), rows.shape[1]), dtype=np.int64)
-    larger[:size] = rows
-    return larger
+    chain: IntArray  # (S,) the number of a phrase's chain of labels; -1 for a bar
+    bar: IntArray  # (S,) the number of a bar's label; -1 for a phrase
+    start: IntArray  # (S + 1,)
+    parent: IntArray  # (R,)
+    right: IntArray  # (R,)
+    rule: IntArray  # (R,)
 
 
 @compiled
-def _sorted_rows(found: IntArray, size: int) -> None:
+def _sort_rows(found: IntArray, size: int) -> None:
     """Sort the first rows by parent and rule, in place; they are few."""
     for k in range(1, size):
         row = found[k].copy()
@@ -86,18 +62,48 @@ def _sorted_rows(found: IntArray, size: int) -> None:
 
 
 @compiled
-def _all_derivations(
-    columns: tuple[IntArray, IntArray, IntArray, BoolArray],
-    of_chain: _Symbols,
-    bars: _Symbols,
+def _joined(
     grammar: _Grammar,
-    leaf_start: IntArray,
-    leaves: IntArray,
+    kind: IntArray,
+    number: int,
+    items: IntArray,
+    span: IntArray,
+    a: int,
+    z: int,
+    found: IntArray,
+) -> tuple[IntArray, int]:
+    """Fill rows of `found` with the ways to make a symbol of this number over the range a ... z-1; how many there are.
+
+    kind: (S,) the numbers of symbols.  span: (m, m + 1, 2) the items of each range.
+    found: (n, 4) parent, rule, left item, right item.
+    """
+    size = 0
+    if number < 0:
+        return found, size
+    # Every rule over an item on the left of each split and one on the right.
+    for q in range(a + 1, z):
+        for x in range(span[a, q, 0], span[a, q, 1]):
+            b = items[x, 0]
+            for y in range(span[q, z, 0], span[q, z, 1]):
+                c = items[y, 0]
+                for r in range(grammar.start[b], grammar.start[b + 1]):
+                    if grammar.right[r] == c and kind[grammar.parent[r]] == number:
+                        found = with_room(found, size)
+                        found[size] = (grammar.parent[r], grammar.rule[r], x, y)
+                        size += 1
+    _sort_rows(found, size)
+    return found, size
+
+
+@compiled
+def _all_derivations(
+    columns: tuple[IntArray, IntArray, IntArray, BoolArray], grammar: _Grammar, leaf_start: IntArray, leaves: IntArray
 ) -> tuple[IntArray, IntArray, IntArray]:
     """List all items and edges of trees of N nodes.
 
-    columns: chain, label, children of each node, and whether it is a root, (N,) each.
-    leaves: (L, 2) symbol and rule of each leaf rule of the words, those of leaf k in rows leaf_start[k] ...
+    columns: (N,) chain, label, number of children, and whether a node is a root; nodes are in post-order.
+    leaf_start: (n + 1,) where the rules of each of n words begin among the leaves.
+    leaves: (L, 2) symbol and rule of each leaf rule over the words.
     Returns items (I, 2): symbol and end of its edges; edges (E, 3): rule, left, right; and the first item of each
     node and the one after its last (N, 2).
     """
@@ -105,73 +111,54 @@ def _all_derivations(
     n = len(chain)
     items, edges = np.empty((4 * n + 16, 2), dtype=np.int64), np.empty((4 * n + 16, 3), dtype=np.int64)
     found = np.empty((64, 4), dtype=np.int64)
-    span = np.zeros((n, 2), dtype=np.int64)  # of items
-    stack = np.empty(n, dtype=np.int64)
+    span_of = np.zeros((n, 2), dtype=np.int64)  # the items of each node
+    stack = np.empty(n, dtype=np.int64)  # nodes whose parent is yet to come
     n_items, n_edges, depth, leaf = 0, 0, 0, 0
     for node in range(n):
         m = children[node]
         first = n_items
         # A word: an item for each of its leaf rules.
         if m == 0:
+            # A word: one item for every symbol that has a rule for it.
             for k in range(leaf_start[leaf], leaf_start[leaf + 1]):
-                items, edges = _room(items, n_items), _room(edges, n_edges)
+                items = with_room(items, n_items)
+                edges = with_room(edges, n_edges)
                 edges[n_edges] = (leaves[k, 1], -1, -1)
                 n_edges += 1
                 items[n_items] = (leaves[k, 0], n_edges)
                 n_items += 1
             leaf += 1
         else:
-            # A phrase: table[a, z] has the first item over the children a ... z - 1, and the one after the last.
+            # A phrase: take its children from the stack, and fill the chart of their ranges.
             depth -= m
-            table = np.zeros((m, m + 1, 2), dtype=np.int64)
+            span = np.zeros((m, m + 1, 2), dtype=np.int64)
             for c in range(m):
-                table[c, c + 1] = span[stack[depth + c]]
+                span[c, c + 1] = span_of[stack[depth + c]]
             for width in range(2, m + 1):
+                kind, number = (grammar.chain, chain[node]) if width == m else (grammar.bar, label[node])
                 for a in range(m - width + 1):
-                    z = a + width
-                    # Rules whose children are items on both sides of a split, and whose parent is allowed there:
-                    # a symbol of the node's chain over all children, a bar of its label over some.
-                    size = 0
-                    for q in range(a + 1, z):
-                        for x in range(table[a, q, 0], table[a, q, 1]):
-                            b = items[x, 0]
-                            for y in range(table[q, z, 0], table[q, z, 1]):
-                                c = items[y, 0]
-                                for r in range(grammar.start[b], grammar.start[b + 1]):
-                                    if grammar.right[r] != c:
-                                        continue
-                                    p = grammar.parent[r]
-                                    symbols, number = (of_chain, chain[node]) if width == m else (bars, label[node])
-                                    if number < 0 or (width == m) == grammar.is_bar[p]:
-                                        continue
-                                    allowed = False
-                                    for s in range(symbols.start[number], symbols.start[number + 1]):
-                                        allowed |= symbols.symbol[s] == p
-                                    if allowed:
-                                        found = _room(found, size)
-                                        found[size] = (p, grammar.rule[r], x, y)
-                                        size += 1
-                    # Edges of one parent make one item.
-                    _sorted_rows(found, size)
-                    table[a, z] = (n_items, n_items)
+                    found, size = _joined(grammar, kind, number, items, span, a, a + width, found)
+                    # Ways to make one symbol stand together: they are the edges of one item.
+                    span[a, a + width] = (n_items, n_items)
                     for k in range(size):
-                        edges = _room(edges, n_edges)
+                        edges = with_room(edges, n_edges)
                         edges[n_edges] = found[k, 1:]
                         n_edges += 1
                         if k + 1 == size or found[k + 1, 0] != found[k, 0]:
-                            items = _room(items, n_items)
+                            items = with_room(items, n_items)
                             items[n_items] = (found[k, 0], n_edges)
                             n_items += 1
-                    table[a, z, 1] = n_items
-            first = table[0, m, 0]
+                    span[a, a + width, 1] = n_items
+            first = span[0, m, 0]
+        # A tree without a derivation still has a root, which has no edge.
         if is_root[node] and first == n_items:
-            items = _room(items, n_items)
+            items = with_room(items, n_items)
             items[n_items] = (0, n_edges)
             n_items += 1
-        span[node] = (first, n_items)
+        span_of[node] = (first, n_items)
         stack[depth] = node
         depth += 1
-    return items[:n_items], edges[:n_edges], span
+    return items[:n_items], edges[:n_edges], span_of
 
 
 class DerivationBuilder:
@@ -179,30 +166,33 @@ class DerivationBuilder:
 
     Raises ValueError if a rule has a symbol without a label.
 
-    labels: what each symbol stands for.  rules: of the grammar.  chains: how chains of labels are numbered.
+    labels: (S,) what each symbol stands for.
+    rules: of the grammar.
+    chains: how chains of labels are numbered.
     """
 
     def __init__(self, labels: Sequence[Label], rules: Rules, chains: Sequence[tuple[str, ...]]) -> None:
         check_range("symbols of rules", np.append(rules.binary, rules.leaf[:, 0]), 0, len(labels))
         self.chains = {chain: number for number, chain in enumerate(chains)}
-        of_chain = [-1 if label.bar else self.chains[label.chain] for label in labels]
         names = sorted({label.chain[-1] for label in labels})
         self.names = {name: number for number, name in enumerate(names)}
-        bar_of = [self.names[label.chain[-1]] if label.bar else -1 for label in labels]
-        self.of_chain = _Symbols.of(np.array(of_chain, dtype=np.int64), len(chains))
-        self.bars = _Symbols.of(np.array(bar_of, dtype=np.int64), len(names))
+        chain = np.array([-1 if label.bar else self.chains[label.chain] for label in labels], dtype=np.int64)
+        bar = np.array([self.names[label.chain[-1]] if label.bar else -1 for label in labels], dtype=np.int64)
+        # The symbols of chain k are symbols[start[k] ... start[k+1]].
+        self._symbols = np.argsort(chain, kind="stable")
+        self._start = np.searchsorted(chain[self._symbols], np.arange(len(chains) + 1))
         order = np.argsort(rules.binary[:, 1], kind="stable")
         parent, left, right = np.ascontiguousarray(rules.binary[order].T)
-        is_bar = np.array([label.bar for label in labels], dtype=np.int64)
-        self.grammar = _Grammar(is_bar, np.searchsorted(left, np.arange(len(labels) + 1)), parent, right, order)
+        self._grammar = _Grammar(chain, bar, np.searchsorted(left, np.arange(len(labels) + 1)), parent, right, order)
 
     def columns(self, phrases: Iterable[Phrase]) -> PhraseColumns:
-        """Cleaned phrases as columns."""
+        """Number the nodes of cleaned phrases."""
         nodes: list[tuple[int, int, int]] = []
         words: list[str] = []
         root: list[int] = []
         for phrase in phrases:
-            n_nodes, n_words = len(nodes), len(words)
+            n_nodes = len(nodes)
+            n_words = len(words)
             stack: list[Phrase] = [phrase]
             while stack:  # parents before children, right to left: post-order backwards
                 node = stack.pop()
@@ -214,7 +204,8 @@ class DerivationBuilder:
                 words += [child for child in node.children if isinstance(child, str)]
                 nodes.append((self.chains.get(tuple(names), -1), self.names.get(node.label, -1), len(below)))
                 stack += below
-            nodes[n_nodes:], words[n_words:] = nodes[n_nodes:][::-1], words[n_words:][::-1]
+            nodes[n_nodes:] = nodes[n_nodes:][::-1]
+            words[n_words:] = words[n_words:][::-1]
             root.append(len(nodes) - 1)
         chain, label, children = np.array(nodes, dtype=np.int64).reshape(-1, 3).T
         return PhraseColumns(chain, label, children, np.array(root, dtype=np.int64), words)
@@ -241,25 +232,28 @@ class DerivationBuilder:
         if (waiting <= finished).any() or (waiting[root] != np.arange(1, len(root) + 1)).any():
             raise ValueError("nodes of trees must come in post-order, each after as many subtrees as it has children")
 
-    def forest(self, columns: PhraseColumns, leaf_rules: LeafRules) -> Forest:
-        """Build a component for each tree; of a tree that the grammar does not derive, an item without edges.
+    def forest(self, columns: PhraseColumns, word: IntArray, leaf_rules: IntArray) -> Forest:
+        """Build a forest with a component for each tree; one that the grammar does not derive is an item without edges.
 
-        leaf_rules: the row of the leaf rule, or -1, of symbols (n,) over words (n,), numbered as in `columns`.
+        word: (n,) the number of each word of the columns.
+        leaf_rules: (R, 2) the grammar's table of symbols and numbers of words, in lexicographic order.
         Raises ValueError if the columns are not those of trees.
         """
         self._check(columns)
+        check_column("words of trees", word, (int((columns.children == 0).sum()),), np.int64)
+        check_column("leaf rules", leaf_rules, (len(leaf_rules), 2), np.int64)
+        # Every symbol that has the chain of labels above a word, and its rule for that word.
         chain = columns.chain[columns.children == 0]
-        start, symbol = self.of_chain
-        at, word = ranges(start[chain], np.where(chain < 0, start[chain], start[chain + 1]))
-        of_word = symbol[at]
-        rule = leaf_rules(of_word, word)
-        known = rule >= 0
-        leaf_start = np.searchsorted(word[known], np.arange(len(chain) + 1))
-        leaves = np.stack([of_word[known], rule[known]], axis=1)
+        at, place = ranges(self._start[chain], np.where(chain < 0, self._start[chain], self._start[chain + 1]))
+        symbol = self._symbols[at]
+        rule = Rules.find(leaf_rules, np.stack([symbol, word[place]], axis=1))
+        known = np.flatnonzero(rule >= 0)
+        leaf_start = np.searchsorted(place[known], np.arange(len(chain) + 1))
+        leaves = np.stack([symbol[known], rule[known]], axis=1)
         is_root = np.zeros(len(columns.chain), dtype=np.bool_)
         is_root[columns.root] = True
         nodes = (columns.chain, columns.label, columns.children, is_root)
-        items, edges, span = _all_derivations(nodes, self.of_chain, self.bars, self.grammar, leaf_start, leaves)
+        items, edges, span = _all_derivations(nodes, self._grammar, leaf_start, leaves)
         root, tree = ranges(*span[columns.root].T)
         rules, left, right = np.ascontiguousarray(edges.T)
         item_start = np.concatenate([[0], items[:, 1]])

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from spectral_latent.constituency.bracketings import Bracketings
 from spectral_latent.constituency.constituents import Constituents, Gains
 from spectral_latent.constituency.phrase import Phrase
-from spectral_latent.constituency.phrase_grammar import Chart, ConstituencyOptions, PhraseGrammar
+from spectral_latent.constituency.phrase_grammar import ConstituencyOptions, PhraseGrammar
 from spectral_latent.constituency.treebank import cleaned, read_treebank
 from spectral_latent.estimation import Listener, silent
+from spectral_latent.grammar import SentenceChart
 from spectral_latent.grammar.batches import answers
 from spectral_latent.inference import Weight
 from spectral_latent.operators import opened_model, save_model
@@ -31,7 +33,7 @@ class Parse(NamedTuple):
     """A tree for a sentence, and what the model says of it.
 
     sign, log: of the tree's estimated probability p̂, as `score` gives it; an estimate may be negative.  Of a fallback,
-    and of a tree that several grammars make up and none derives, 0 and -inf.
+    and of a tree that no grammar derives over these words, 0 and -inf.
     """
 
     tree: Phrase
@@ -103,16 +105,16 @@ class ConstituencyModel:
     def _gains(self) -> Gains:
         return Gains(self._chains[0], self.options.cost)
 
-    def charts(self, words: Sequence[str]) -> list[Chart | None]:
-        """Each grammar's pruned chart of a sentence; None of one that does not derive it."""
-        return [member.chart(words) for member in self.members]
+    def charts(self, words: Sequence[str]) -> list[SentenceChart]:
+        """Build each grammar's pruned chart of a sentence.  Raises ValueError if the sentence is empty."""
+        return [member.grammar.chart(words) for member in self.members]
 
-    def constituents(self, charts: Sequence[Chart | None]) -> Constituents | None:
-        """The mean of the posteriors of those grammars that derive the sentence; None if none does."""
+    def constituents(self, charts: Sequence[SentenceChart]) -> Constituents | None:
+        """Average the posteriors of those grammars that derive the sentence; None if none does."""
         parts = []
         for member, chart, number in zip(self.members, charts, self._chains[1], strict=True):
-            if chart is not None:
-                found = member.constituents(chart)
+            found = member.constituents(chart)
+            if found is not None:
                 parts.append(found._replace(chain=number[found.chain]))
         return Constituents.mean(parts) if parts else None
 
@@ -127,12 +129,10 @@ class ConstituencyModel:
         return self.parse_nbest(words, 1)[0]
 
     def parse_nbest(self, words: Sequence[str], k: int) -> list[Parse]:
-        """Up to k different trees of a sentence, a marked fallback at worst; see `parses`.
+        """Find up to k different trees of a sentence, a marked fallback at worst; see `parses`.
 
         Raises ValueError if the sentence is empty or k < 1.
         """
-        if not words:
-            raise ValueError("an empty sentence has no parse")
         _check(k)
         return self.parses(self.charts(words), words, k) or [self.fallback(words)]
 
@@ -147,29 +147,30 @@ class ConstituencyModel:
         _check(k)
         return answers(_parses_of, self, sentences, jobs, k)
 
-    def parses(self, charts: Sequence[Chart | None], words: Sequence[str], k: int) -> list[Parse]:
-        """Up to k different trees of a sentence, by falling gain; those that no grammar derives, p̂ = 0, come last.
+    def parses(self, charts: Sequence[SentenceChart], words: Sequence[str], k: int) -> list[Parse]:
+        """Find up to k different trees of a sentence, by falling gain; those that no grammar derives, p̂ = 0, come last.
 
-        Where a single grammar derives none of them, the best that it does derive comes first.  Several grammars put
-        constituents together that none of them may have together, and so their best tree may be derived by none.
+        Constituents are put together freely, also those that no grammar may have together.  Where a single grammar
+        derives none of the trees, the best that it does derive comes first.
         """
         found = self.constituents(charts)
         if found is None:
             return []
         gain = self._gains.of(found)
-        parses = self._scored(self._best(found, gain, words, k))
+        parses = self._scored(self._put_together(found, gain, words, k), charts)
         if len(self.members) == 1 and not any(parse.sign for parse in parses):
-            assert charts[0] is not None  # or nothing would have been found
-            derived = self.members[0].best(charts[0], found, gain, words)
-            parses += [parse for parse in self._scored([derived] if derived else []) if parse.sign]
+            best = self.members[0].best(charts[0], found, gain, words)
+            parses += [parse for parse in self._scored([] if best is None else [best], charts) if parse.sign]
         return sorted(parses, key=lambda parse: parse.sign == 0)[:k]
 
-    def _scored(self, trees: Sequence[Phrase]) -> list[Parse]:
-        weight = self._weights(trees)
+    def _scored(self, trees: Sequence[Phrase], charts: Sequence[SentenceChart]) -> list[Parse]:
+        """The trees with their estimated probabilities."""
+        pairs = zip(self.members, charts, strict=True)
+        weight = Weight.mean([member.score(trees, chart.grammar) for member, chart in pairs])
         return [Parse(*parse) for parse in zip(trees, weight.sign.tolist(), weight.log.tolist(), strict=True)]
 
-    def _best(self, found: Constituents, gain: FloatArray, words: Sequence[str], k: int) -> list[Phrase]:
-        """Up to k trees made of constituents with these gains, whatever grammars they are from."""
+    def _put_together(self, found: Constituents, gain: FloatArray, words: Sequence[str], k: int) -> list[Phrase]:
+        """Up to k trees made of K constituents with these gains (K,), whatever grammars they are from."""
         if k == 1:  # others are in no best tree, unless it needs them
             keep = (gain > 0.0) | (found.end - found.first == len(words)) | (found.end - found.first == 1)
             found, gain = Constituents(*(column[keep] for column in found)), gain[keep]
@@ -186,9 +187,7 @@ class ConstituencyModel:
         Of a rule never seen, zero.  In the place of a word never seen stands its signature, under tags as likely as
         its spelling makes them.  The trees are cleaned as for training.  Raises EstimationError if one holds no word.
         """
-        return self._weights(list(cleaned(phrases)))
-
-    def _weights(self, trees: Sequence[Phrase]) -> Weight:
+        trees = list(cleaned(phrases))
         return Weight.mean([member.score(trees) for member in self.members])
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -204,12 +203,17 @@ class ConstituencyModel:
     def load(path: str | os.PathLike[str]) -> ConstituencyModel:
         """Read a model.  Raises ModelFileError if the file is not a whole model of this kind and version."""
         with opened_model(path, _KIND) as (arrays, settings):
-            members = []
-            for at, own in enumerate(settings["members"]):
-                prefix = f"{at}."
-                named = {name.removeprefix(prefix): x for name, x in arrays.items() if name.startswith(prefix)}
-                members.append(PhraseGrammar.from_arrays(named, own))
-            return ConstituencyModel(tuple(members))
+            return ConstituencyModel.from_arrays(arrays, settings)
+
+    @staticmethod
+    def from_arrays(arrays: Mapping[str, NDArray[Any]], settings: Mapping[str, Any]) -> ConstituencyModel:
+        """Make a model of what its file holds, which `opened_model` gives; that explains what goes wrong."""
+        members = []
+        for at, of_member in enumerate(settings["members"]):
+            prefix = f"{at}."
+            named = {name.removeprefix(prefix): x for name, x in arrays.items() if name.startswith(prefix)}
+            members.append(PhraseGrammar.from_arrays(named, of_member))
+        return ConstituencyModel(tuple(members))
 
 
 def _parses_of(model: ConstituencyModel, words: Sequence[str], k: int) -> list[Parse]:

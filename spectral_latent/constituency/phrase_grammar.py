@@ -5,17 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from spectral_latent._options import AtLeast, Below
 from spectral_latent.constituency.constituents import Constituents
 from spectral_latent.constituency.conversion import Binarisation, Label, phrase_of, tag_numbers
 from spectral_latent.constituency.derivations import DerivationBuilder
 from spectral_latent.constituency.features import FeatureSet
 from spectral_latent.constituency.phrase import Phrase
-from spectral_latent.grammar import GrammarOptions, LatentGrammar, ReadWords, SpanForest
+from spectral_latent.grammar import GrammarOptions, LatentGrammar, SentenceChart, SentenceGrammar, SpanForest
 from spectral_latent.inference import (
     Weight,
     best_derivation,
@@ -27,7 +28,7 @@ from spectral_latent.inference import (
 from spectral_latent.operators import ObservableOperators, options_from
 from spectral_latent.trees import BoolArray, FloatArray, IntArray, Rules
 
-__all__ = ["Chart", "ConstituencyOptions", "PhraseGrammar"]
+__all__ = ["ConstituencyOptions", "PhraseGrammar"]
 
 _LEAST = 1e-6  # constituents of smaller posteriors are in no tree
 
@@ -43,14 +44,7 @@ class ConstituencyOptions(GrammarOptions):
 
     binarisation: Binarisation = field(default_factory=Binarisation)
     features: FeatureSet = "all"
-    cost: float = 0.4
-
-
-class Chart(NamedTuple):
-    """The words of a sentence, and the forest over them."""
-
-    read: ReadWords
-    spans: SpanForest
+    cost: Annotated[float, AtLeast(0.0), Below(1.0)] = 0.4
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,53 +74,60 @@ class PhraseGrammar:
     def _is_bar(self) -> BoolArray:
         return np.array([label.bar for label in self.labels])
 
-    def chart(self, words: Sequence[str]) -> Chart | None:
-        """The pruned chart of a sentence; None if the grammar does not derive it, whatever the words' tags."""
-        read = self.grammar.read(words)
-        spans = self.grammar.forest(read)
-        return None if spans is None else Chart(read, spans)
-
-    def constituents(self, chart: Chart) -> Constituents:
-        """The posteriors of a sentence's constituents, by absolute value unless the options say otherwise.
+    def constituents(self, chart: SentenceChart) -> Constituents | None:
+        """Compute the posteriors of a sentence's constituents, by absolute value unless the options say otherwise.
 
         A bar @X over all words stands for its phrase X; a chain may come twice, for `Constituents.mean` to add up.
+        None if the grammar does not derive the sentence.
         """
-        spans, (operators, forest) = chart.spans, self.grammar.on(chart.read, chart.spans.forest)
-        inner = inside(operators, forest)
-        mu = marginals(operators, forest, inner, outside(operators, forest, inner))
+        if chart.spans is None:
+            return None
+        operators, (forest, first, end) = chart.grammar.latent, chart.spans
+        inside_vectors = inside(operators, forest)
+        mu = marginals(operators, forest, inside_vectors, outside(operators, forest, inside_vectors))
         posterior = np.abs(mu) if self.options.absolute else mu
-        is_part = self._is_bar[forest.symbol] & (spans.end - spans.first < len(chart.read.terminals))
-        kept = np.flatnonzero(~is_part & (posterior > _LEAST))
-        first, end, chain = spans.first[kept], spans.end[kept], self._chain_of[forest.symbol[kept]]
-        return Constituents(first, end, chain, posterior[kept])
+        kept = np.flatnonzero(~self._is_part(chart.spans) & (posterior > _LEAST))
+        return Constituents(first[kept], end[kept], self._chain_of[forest.symbol[kept]], posterior[kept])
 
-    def best(self, chart: Chart, found: Constituents, gain: FloatArray, words: Sequence[str]) -> Phrase | None:
-        """The tree of the grammar whose constituents have the most gain (K,) in all; None if there is none.
+    def _is_part(self, spans: SpanForest) -> BoolArray:
+        """Whether each item (I,) is a bar that is not over the whole sentence."""
+        is_part: BoolArray = self._is_bar[spans.forest.symbol] & (spans.end - spans.first < spans.end.max())
+        return is_part
 
-        found: K different ones, in order.
+    def best(self, chart: SentenceChart, found: Constituents, gain: FloatArray, words: Sequence[str]) -> Phrase | None:
+        """Find the tree of the grammar whose constituents have the most gain in all; None if there is none.
+
+        found: K different constituents, in order.
+        gain: (K,).
         """
-        operators, forest = self.grammar.on(chart.read, chart.spans.forest)
-        first, end, chain = chart.spans.first, chart.spans.end, self._chain_of[forest.symbol]
-        at = Rules.find(np.stack(found[:3], axis=1), np.stack([first, end, chain], axis=1))
-        is_part = self._is_bar[forest.symbol] & (end - first < len(words))
-        weights = np.where(is_part, 0.0, np.append(gain, -self.options.cost)[at])
+        if chart.spans is None:
+            return None
+        forest, first, end = chart.spans
+        at = Rules.find(np.stack(found[:3], axis=1), np.stack([first, end, self._chain_of[forest.symbol]], axis=1))
+        weights = np.where(self._is_part(chart.spans), 0.0, np.append(gain, -self.options.cost)[at])
         best = best_derivation(forest, weights[forest.item])
-        return None if best is None else phrase_of(best.tree(forest, operators.rules), self.labels, words)
+        return None if best is None else phrase_of(best.tree(forest, chart.grammar.latent.rules), self.labels, words)
 
     def tags(self, words: Sequence[str]) -> list[str]:
-        """The most frequent tag of each word."""
-        return [self.labels[symbol].chain[-1] for symbol in self.grammar.likeliest(self.grammar.read(words))]
+        """Find the most frequent tag of each word."""
+        return [self.labels[symbol].chain[-1] for symbol in self.grammar.most_frequent_symbols(words).tolist()]
 
     @cached_property
     def _derivations(self) -> DerivationBuilder:
-        return DerivationBuilder(self.labels, self.grammar.plain.rules, self.chains)
+        return DerivationBuilder(self.labels, self.grammar.coarse.rules, self.chains)
 
-    def score(self, phrases: Sequence[Phrase]) -> Weight:
-        """Estimated probabilities of cleaned phrases, summed over derivations; see `ConstituencyModel.score`."""
+    def score(self, phrases: Sequence[Phrase], sentence: SentenceGrammar | None = None) -> Weight:
+        """Estimate the probabilities of T cleaned phrases, summed over derivations; see `ConstituencyModel.score`.
+
+        sentence: where all phrases are over the words of one sentence, its grammar, which saves looking them up.
+        """
+        if sentence is None:
+            grammar = self.grammar.for_sentences([list(phrase.words()) for phrase in phrases])
+        else:
+            grammar = sentence.repeated(len(phrases))
         columns = self._derivations.columns(phrases)
-        read = self.grammar.read_all([list(phrase.words()) for phrase in phrases])
-        forest = self._derivations.forest(columns, lambda symbol, word: self.grammar.leaf_rules(read, symbol, word))
-        return tree_weights(*self.grammar.on(read, forest))
+        forest = self._derivations.forest(columns, grammar.words.word, grammar.latent.rules.leaf)
+        return tree_weights(grammar.latent, forest)
 
     def settings(self) -> dict[str, Any]:
         """What a file needs besides the arrays of the grammar."""
@@ -139,5 +140,5 @@ class PhraseGrammar:
         if not all(label.chain for label in labels):
             raise ValueError("labels are missing")
         options = options_from(ConstituencyOptions, settings["options"])
-        family = tag_numbers(labels, settings["tags"])
-        return PhraseGrammar(options, labels, LatentGrammar.from_arrays(arrays, settings, family, options))
+        tag_of_symbol = tag_numbers(labels, settings["tags"])
+        return PhraseGrammar(options, labels, LatentGrammar.from_arrays(arrays, settings, tag_of_symbol, options))

@@ -16,7 +16,7 @@ from spectral_latent.corpora.tagged import sentences, tagged_sentences
 from spectral_latent.corpora.text import CorpusError, read_text
 from spectral_latent.dependency import DependencySentence
 
-__all__ = ["Entry", "annotated_sentences", "dependency_trees", "entries_of_text", "require_tags", "tree_entries"]
+__all__ = ["Entry", "annotated_sentences", "dependency_trees", "entries_of_text", "tree_entries", "with_tags"]
 
 _T = TypeVar("_T")
 _TABLES = (*CONLLU, *MALT_TAB)
@@ -122,26 +122,46 @@ class Entry(NamedTuple):
         return self
 
 
-def require_tags(entries: Iterable[Entry], column: Literal["upos", "xpos"]) -> bool:
-    """Whether words have tags in a column.  Raises CorpusError if some have, but one has not.
+def with_tags(entries: Iterable[Entry], column: Literal["upos", "xpos"]) -> Iterator[Entry]:
+    """Give entries on as long as all their words have tags in a column.
 
-    >>> entries = list(entries_of_text("Dogs\\tNNS\\t2\\nbark\\tVBP\\t0\\n", "two words"))
-    >>> require_tags(entries, "xpos")
-    True
+    Where the first entry has none in it, the tags are those of the other column, if it has some there.
+    Raises CorpusError, which names file, line and word, at the first word without a tag.
+
+    >>> entries = entries_of_text("Dogs\\tNNS\\t2\\nbark\\tVBP\\t0\\n", "two words")
+    >>> [entry.sentence.xpos for entry in with_tags(entries, "xpos")]
+    [('NNS', 'VBP')]
     """
-    has_tags, gap = False, None
+    other: Literal["upos", "xpos"] = "upos" if column == "xpos" else "xpos"
+    used = column
+    first: Entry | None = None
     for entry in entries:
-        tags: tuple[str, ...] = getattr(entry.sentence, column)
-        has_tags = has_tags or any(tag != "_" for tag in tags)
-        gap = gap or (entry if "_" in tags else None)
-    if has_tags and gap:
-        word = getattr(gap.sentence, column).index("_") + 1
-        raise gap.error(
-            f"no {column} tag for the word {gap.sentence.forms[word - 1]!r}; add the tag, or take the column "
-            f"{'upos' if column == 'xpos' else 'xpos'}",
-            word,
-        )
-    return has_tags
+        if first is None:
+            first = entry
+            if not _has_tags(entry, column):
+                if not _has_tags(entry, other):
+                    raise _missing_tag(entry, column)
+                used = other
+        if used == other and _has_tags(entry, column):
+            raise _missing_tag(first, column)
+        if "_" in getattr(entry.sentence, used):
+            raise _missing_tag(entry, used)
+        yield entry
+
+
+def _has_tags(entry: Entry, column: str) -> bool:
+    """Tell whether a word of an entry has a tag in a column."""
+    return any(tag != "_" for tag in getattr(entry.sentence, column))
+
+
+def _missing_tag(entry: Entry, column: str) -> CorpusError:
+    """Make the error of an entry with a word that has no tag in a column."""
+    word = getattr(entry.sentence, column).index("_") + 1
+    other = "upos" if column == "xpos" else "xpos"
+    return entry.error(
+        f"no {column} tag for the word {entry.sentence.forms[word - 1]!r}; add the tag, or take the column {other}",
+        word,
+    )
 
 
 def _entries(name: str) -> Iterator[Entry]:

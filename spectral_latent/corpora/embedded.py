@@ -167,7 +167,7 @@ VB[tell.#] : tells/tell reminds/remind warns/warn persuades/persuade
 def embedded_truth() -> PhraseGrammar:
     """The model that the treebank is sampled from; it knows the words of its grammar and no others.
 
-    Its grammar's `operators` are true probabilities, and `plain` is the PCFG that treebanks of growing size tend to.
+    Its grammar's `operators` are true probabilities, and `coarse` is the PCFG that treebanks of growing size tend to.
 
     >>> from spectral_latent.constituency import ConstituencyModel
     >>> for verb in ("sings", "sing"):
@@ -189,11 +189,11 @@ def embedded_truth() -> PhraseGrammar:
         LatentGrammar(
             options,
             tags=[],
-            family=np.full(len(grammar.labels), -1),
+            tag_of_symbol=np.full(len(grammar.labels), -1),
             lexicon=Lexicon(grammar.words),
             seen=np.ones(len(grammar.operators.rules.binary), dtype=bool),
             prior=counts.sum(axis=1) / counts.sum(),
-            plain=collapse(grammar.operators),
+            coarse=collapse(grammar.operators),
             operators=grammar.operators,
         ),
     )

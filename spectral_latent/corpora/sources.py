@@ -11,6 +11,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
+from spectral_latent.constituency.cleaning import has_words
 from spectral_latent.constituency.phrase import Phrase
 from spectral_latent.corpora._folders import files_beneath
 from spectral_latent.corpora._nltk import items_of_corpus
@@ -106,7 +107,10 @@ def _from_nltk(reader: Any, file: str, where: str) -> Iterator[Phrase]:
     number = 1
     try:
         for tree in reader.parsed_sents(file):
-            yield phrase_from_nltk(tree)
+            phrase = phrase_from_nltk(tree)
+            if not has_words(phrase):
+                raise ValueError("the tree has no words; remove it")
+            yield phrase
             number += 1
     except (TypeError, ValueError) as error:
         raise CorpusError(f"{where}, sentence {number}: {error}") from error

@@ -19,6 +19,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from spectral_latent._compiled import compiled
+from spectral_latent._options import Options
 from spectral_latent.dependency.sentence import DependencySentence
 from spectral_latent.estimation import EstimationError
 from spectral_latent.trees import BoolArray, IntArray, SkeletalTrees, Vocabulary
@@ -37,7 +38,7 @@ class Label(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Attachment:
+class Attachment(Options):
     """How dependency trees become binary.
 
     first: the side whose children are attached first.

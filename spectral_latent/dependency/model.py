@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Annotated, Any, Literal, NamedTuple, get_args
 
 import numpy as np
+from numpy.typing import NDArray
 
+from spectral_latent._options import Above, AtLeast, Below
 from spectral_latent.dependency.arc_features import TaggedTree
 from spectral_latent.dependency.conversion import (
     Attachment,
@@ -21,6 +23,7 @@ from spectral_latent.dependency.conversion import (
     skeletal_trees,
 )
 from spectral_latent.dependency.features import dependency_features
+from spectral_latent.dependency.floors import floored_weights, mean_inside_vectors
 from spectral_latent.dependency.forests import ArcMarginals, arc_marginals, headed, k_best_heads, maximum_heads
 from spectral_latent.dependency.relations import RelationModel
 from spectral_latent.dependency.sentence import DependencySentence
@@ -34,9 +37,9 @@ from spectral_latent.estimation import (
     TreebankCounts,
     silent,
 )
-from spectral_latent.grammar import GrammarOptions, GrammarTraining, LatentGrammar, spelling_of
+from spectral_latent.grammar import GrammarOptions, GrammarTraining, LatentGrammar, SentenceGrammar, spelling_of
 from spectral_latent.grammar.batches import answers
-from spectral_latent.inference import Weight
+from spectral_latent.inference import Weight, tree_weights
 from spectral_latent.lexicon import Lexicon, LexiconOptions, WordCounts
 from spectral_latent.operators import RuleTable, opened_model, options_from, save_model
 from spectral_latent.trees import BoolArray, FloatArray, IntArray, Rules, Vocabulary
@@ -59,14 +62,16 @@ class DependencyOptions(GrammarOptions):
     words: which column has the observations.
     lexicon: with leaf rules for less likely pairs than phrases need: a word may have any role under its tag.
     unseen: how many arcs never seen are counted for each symbol, by how frequent their dependant's tag is on its side.
+    floor: where the estimated weight of a part of a tree is less than this share of the coarse PCFG's, that one stands
+    in for it when trees are scored, so that no weight is negative; None for estimates as they are.  See `floors`.
     """
 
     attachment: Attachment = field(default_factory=Attachment)
     tags: Literal["upos", "xpos"] = "xpos"
     words: Column = "forms"
-    lexicon: LexiconOptions = field(default_factory=lambda: LexiconOptions(least=3e-5))
-    unseen: float = 0.5
-    floor: float | None = 0.01
+    lexicon: LexiconOptions = field(default_factory=lambda: LexiconOptions(min_expected=3e-5))
+    unseen: Annotated[float, AtLeast(0.0)] = 0.5
+    floor: Annotated[float, Above(0.0), Below(1.0)] | None = 0.01
 
 
 class DependencyParse(NamedTuple):
@@ -155,7 +160,7 @@ class DependencyTraining:
         options = reading.options
         labels = reading.labels.names
         names = sorted({label.tag for label in labels})
-        tag_of_symbol = _family(labels, names)
+        tag_of_symbol = _tags_of_symbols(labels, names)
         shards = [Shard(columns) for columns in reading.store]
         counts = TreebankCounts.of_shards(shards, jobs)
         spelling = spelling_of(reading.forms.names, WordCounts.total(reading.words), tag_of_symbol, len(names))
@@ -208,28 +213,30 @@ class DependencyModel:
 
     @cached_property
     def _head_is_right(self) -> BoolArray:
-        return heads_are_right(self.labels, self.grammar.plain.rules.binary)
+        return heads_are_right(self.labels, self.grammar.coarse.rules.binary)
+
+    @cached_property
+    def _stand_in(self) -> FloatArray:
+        return mean_inside_vectors(self.grammar.operators, self.grammar.coarse)
 
     @cached_property
     def _tag_numbers(self) -> dict[str, int]:
         return {tag: number for number, tag in enumerate(self.grammar.tags)}
 
-    def _families(self, sentence: DependencySentence) -> IntArray:
-        """The number of each word's tag; -1 for a tag that is missing or was never seen."""
+    def _tags_of_words(self, sentence: DependencySentence) -> IntArray:
+        """The number of each word's tag (n,); -1 for a tag that is missing or was never seen."""
         if not self.options.attachment.refined:
             return np.zeros(len(sentence.forms), dtype=np.int64)
         return np.array([self._tag_numbers.get(tag, -1) for tag in _tags(sentence, self.options)], dtype=np.int64)
 
-    def _marginals(self, sentence: DependencySentence) -> ArcMarginals | None:
+    def _chart(self, sentence: DependencySentence) -> tuple[SentenceGrammar, ArcMarginals | None]:
+        """The grammar over a sentence's words, and its arcs' posteriors; None if it does not derive the sentence."""
         words = getattr(sentence, self.options.words)
-        if not words:
-            raise ValueError("an empty sentence has no parse")
-        read = self.grammar.read(words, self._families(sentence))
-        spans = self.grammar.forest(read)
+        grammar, spans = self.grammar.chart(words, self._tags_of_words(sentence))
         if spans is None:
-            return None
-        operators, forest = self.grammar.on(read, spans.forest)
-        return arc_marginals(operators, headed(forest, self._head_is_right, spans.first, len(words)), len(words))
+            return grammar, None
+        arcs = headed(spans.forest, self._head_is_right, spans.first, len(words))
+        return grammar, arc_marginals(grammar.latent, arcs, len(words))
 
     def arc_marginals(self, sentence: DependencySentence) -> FloatArray | None:
         """μ(g, m), the posterior of the arc from word g to word m + 1, g = 0 the root: (n + 1, n).
@@ -237,7 +244,7 @@ class DependencyModel:
         Words without a tag, or with one never seen, may have any.  Heads are not looked at.
         None if the grammar does not derive the sentence.  Raises ValueError if it is empty.
         """
-        found = self._marginals(sentence)
+        _, found = self._chart(sentence)
         return None if found is None else found.arcs
 
     def _tagged(self, sentence: DependencySentence, symbols: FloatArray) -> DependencySentence:
@@ -246,7 +253,7 @@ class DependencyModel:
         if _BLANK not in tags or not self.options.attachment.refined:
             return sentence
         by_tag = np.zeros((len(tags), len(self.grammar.tags)))
-        np.add.at(by_tag.T, self.grammar.family, np.abs(symbols).T)
+        np.add.at(by_tag.T, self.grammar.tag_of_symbol, np.abs(symbols).T)
         likeliest = [self.grammar.tags[tag] for tag in by_tag.argmax(axis=1).tolist()]
         filled = tuple(new if tag == _BLANK else tag for tag, new in zip(tags, likeliest, strict=True))
         if self.options.tags == "xpos":
@@ -273,14 +280,11 @@ class DependencyModel:
         Words without a tag get the likeliest one.
         Raises ValueError if the sentence is empty.
         """
-        found = self._marginals(sentence)
-        if found is None:
-            return self._fallback(sentence)
-        weights = self._weights(found.arcs)
-        heads = maximum_heads(weights) if trees == "any" else next(iter(k_best_heads(weights, 1)), None)
-        if heads is None:
-            return self._fallback(sentence)
-        return self._parses(self._tagged(sentence, found.symbols), [heads])[0]
+        if trees == "projective":
+            return self.parse_nbest(sentence, 1)[0]
+        grammar, found = self._chart(sentence)
+        heads = None if found is None else maximum_heads(self._weights(found.arcs))
+        return self._parses(sentence, grammar, found, [] if heads is None else [heads])[0]
 
     def parse_nbest(self, sentence: DependencySentence, k: int) -> list[DependencyParse]:
         """Up to k projective trees, by falling sum of their arcs' posteriors; words without a tag get one.
@@ -289,11 +293,9 @@ class DependencyModel:
         """
         if k < 1:
             raise ValueError(f"k must be at least 1, not {k}")
-        found = self._marginals(sentence)
-        trees = [] if found is None else k_best_heads(self._weights(found.arcs), k)
-        if found is None or not trees:
-            return [self._fallback(sentence)]
-        return self._parses(self._tagged(sentence, found.symbols), trees)
+        grammar, found = self._chart(sentence)
+        heads = [] if found is None else k_best_heads(self._weights(found.arcs), k)
+        return self._parses(sentence, grammar, found, heads)
 
     def parse_all(
         self, sentences: Iterable[DependencySentence], k: int = 1, *, trees: Trees = "projective", jobs: int | None = 1
@@ -317,9 +319,20 @@ class DependencyModel:
         """Marginals by absolute value, unless the options say otherwise."""
         return np.abs(mu) if self.options.absolute else mu
 
-    def _parses(self, sentence: DependencySentence, found: Sequence[tuple[int, ...]]) -> list[DependencyParse]:
-        trees = self._labelled([sentence._replace(heads=heads) for heads in found])
-        weight = self.score(trees)
+    def _parses(
+        self,
+        sentence: DependencySentence,
+        grammar: SentenceGrammar,
+        found: ArcMarginals | None,
+        heads: Sequence[tuple[int, ...]],
+    ) -> list[DependencyParse]:
+        """The parses with these heads, relations and missing tags filled in; a fallback if there are none."""
+        if found is None or not heads:
+            return [self._fallback(sentence)]
+        tagged = self._tagged(sentence, found.symbols)
+        trees = self._labelled([tagged._replace(heads=each) for each in heads])
+        # With tags filled in, words are others to the grammar than before.
+        weight = self._score(trees, grammar.repeated(len(trees)) if tagged is sentence else None)
         return [
             DependencyParse(tree, int(sign), float(log))
             for tree, sign, log in zip(trees, weight.sign, weight.log, strict=True)
@@ -343,12 +356,22 @@ class DependencyModel:
         In the place of a word never seen stands its signature.  A tree with a tag never seen has weight zero.
         Raises EstimationError if a sentence is no tree with one root.
         """
-        sentences = list(sentences)
+        return self._score(list(sentences), None)
+
+    def _score(self, sentences: Sequence[DependencySentence], grammar: SentenceGrammar | None) -> Weight:
+        """The weights of trees, by the grammar over all their words if that is known."""
         tags = [_tags(sentence, self.options) for sentence in sentences]
         converted = skeletal_trees(sentences, tags, self.options.attachment, Vocabulary(self.labels))
-        words = [getattr(sentence, self.options.words) for sentence in sentences]
-        family = np.concatenate([np.zeros(0, dtype=np.int64), *map(self._families, sentences)])
-        return self.grammar.weights(converted.trees, self.grammar.read_all(words, family))
+        if grammar is None:
+            words = [getattr(sentence, self.options.words) for sentence in sentences]
+            tag = np.concatenate([np.zeros(0, dtype=np.int64), *map(self._tags_of_words, sentences)])
+            grammar = self.grammar.for_sentences(words, tag)
+        forest = grammar.forest_of(converted.trees)
+        if self.options.floor is None or grammar.latent.probabilities:
+            return tree_weights(grammar.latent, forest)
+        return floored_weights(
+            grammar.latent, grammar.coarse, converted.trees, forest, self._stand_in, self.options.floor
+        )
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the model to one file, whole or not at all."""
@@ -363,17 +386,22 @@ class DependencyModel:
     def load(path: str | os.PathLike[str]) -> DependencyModel:
         """Read a model.  Raises ModelFileError if the file is not a whole model of this kind and version."""
         with opened_model(path, _KIND) as (arrays, settings):
-            labels = [Label(tag, role) for tag, role in settings["labels"]]
-            if not all(isinstance(tag, str) and role in get_args(Role) for tag, role in labels):
-                raise ValueError("labels are missing")
-            if len(set(labels)) < len(labels):
-                raise ValueError("a label stands twice")
-            options = options_from(DependencyOptions, settings["options"])
-            family = _family(labels, settings["tags"])
-            grammar = LatentGrammar.from_arrays(arrays, settings, family, options)
-            about = settings["relations"]
-            relations = None if about is None else RelationModel.from_arrays(arrays, about)
-            return DependencyModel(options, labels, grammar, relations)
+            return DependencyModel.from_arrays(arrays, settings)
+
+    @staticmethod
+    def from_arrays(arrays: Mapping[str, NDArray[Any]], settings: Mapping[str, Any]) -> DependencyModel:
+        """Make a model of what its file holds, which `opened_model` gives; that explains what goes wrong."""
+        labels = [Label(tag, role) for tag, role in settings["labels"]]
+        if not all(isinstance(tag, str) and role in get_args(Role) for tag, role in labels):
+            raise ValueError("labels are missing")
+        if len(set(labels)) < len(labels):
+            raise ValueError("a label stands twice")
+        options = options_from(DependencyOptions, settings["options"])
+        tag_of_symbol = _tags_of_symbols(labels, settings["tags"])
+        grammar = LatentGrammar.from_arrays(arrays, settings, tag_of_symbol, options)
+        about = settings["relations"]
+        relations = None if about is None else RelationModel.from_arrays(arrays, about)
+        return DependencyModel(options, labels, grammar, relations)
 
 
 def _parses_of(model: DependencyModel, sentence: DependencySentence, k: int, trees: Trees) -> list[DependencyParse]:
@@ -442,7 +470,7 @@ def _unseen_rules(counts: TreebankCounts, labels: Sequence[Label], options: Depe
     )
 
 
-def _family(labels: Sequence[Label], tags: Sequence[str]) -> IntArray:
+def _tags_of_symbols(labels: Sequence[Label], tags: Sequence[str]) -> IntArray:
     """The number of each symbol's tag (S,); -1 if it is not among them."""
     number = {tag: t for t, tag in enumerate(tags)}
     return np.array([number.get(label.tag, -1) for label in labels])

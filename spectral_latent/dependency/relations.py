@@ -19,12 +19,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, islice
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from spectral_latent._options import Above, AtLeast, AtMost, Options
 from spectral_latent.dependency.arc_features import ArcFeatures, TaggedTree
 from spectral_latent.lexicon.log_linear import log_linear_weights, log_softmax
 from spectral_latent.trees import BoolArray, FloatArray, IntArray, matches
@@ -36,17 +37,17 @@ _PREFIX = "relations."
 
 
 @dataclass(frozen=True)
-class RelationOptions:
+class RelationOptions(Options):
     """How the classifier is trained.
 
     penalty: λ.
     iterations: of L-BFGS at most.
-    least: features that fewer arcs have are left out.
+    min_count: features that fewer arcs have are left out.
     """
 
-    penalty: float = 0.1
-    iterations: int = 15
-    least: int = 2
+    penalty: Annotated[float, Above(0.0), AtMost(1e9)] = 0.1
+    iterations: Annotated[int, AtLeast(1)] = 15
+    min_count: Annotated[int, AtLeast(1)] = 2
 
 
 class _Weights(NamedTuple):
@@ -163,7 +164,7 @@ def _from_root(trees: Sequence[TaggedTree]) -> IntArray:
 def _fit(features: IntArray, target: FloatArray, options: RelationOptions) -> _Weights:
     """From features (n, T) and relations (n, K) of arcs."""
     kept, count = np.unique(features, return_counts=True)
-    frequent = count >= options.least
+    frequent = count >= options.min_count
     kept, value = kept[frequent], count[frequent] ** -0.25
     column, which = matches(kept, features.ravel())
     phi = sparse.csr_array((value[column], (which // features.shape[1], column)), shape=(len(features), len(kept)))

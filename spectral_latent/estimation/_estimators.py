@@ -6,7 +6,6 @@ a random start.  It either makes probabilities of these counts, or climbs from t
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable
 from dataclasses import replace
 from functools import reduce
@@ -17,7 +16,7 @@ import numpy as np
 from spectral_latent.estimation._clustering import Clusters, cluster_counts
 from spectral_latent.estimation._em import drawn_to, random_start, run_em, state_prior
 from spectral_latent.estimation._moments import Moments, moments_from_counts
-from spectral_latent.estimation._options import EstimationError, EstimatorOptions, Listener, Progress, silent
+from spectral_latent.estimation._options import EstimationError, EstimatorOptions, Listener, silent
 from spectral_latent.estimation._parallel import parallel_map
 from spectral_latent.estimation._pivots import pivot_counts
 from spectral_latent.estimation._projections import Projection, states_for
@@ -30,7 +29,6 @@ __all__ = ["ESTIMATORS", "Estimate", "Estimator", "estimate", "relative_frequenc
 
 _LARGEST = 1e12  # no sound estimate comes near; beyond it a singular value was divided by that should not have been
 _START = 0.01  # the least share of the mean over states where EM starts, so that no tree has probability zero
-_log = logging.getLogger(__name__)
 
 
 class _Task(NamedTuple):
@@ -95,17 +93,6 @@ def _moments_of(shard: TreebankShard, projection: Projection, rules: Rules) -> M
     return Moments.of_trees(projected.trees, rules, projection.states, projected.y, projected.z)
 
 
-def _projection(task: _Task) -> Projection:
-    """Learn the projections, and tell which symbols lost states: the listener and, at level INFO, the log."""
-    treebank, options, jobs, listener = task
-    projection = Projection.learn(treebank.shards, options, jobs, listener)
-    if projection.lowered:
-        told = ", ".join(f"{a} ({supported} to {kept})" for a, supported, kept in projection.lowered)
-        _log.info("too few singular values above %g of the first: states lowered of symbols %s", options.cutoff, told)
-    listener(Progress("projections", 1, 1, lowered=projection.lowered))
-    return projection
-
-
 def spectral_moments(treebank: Treebank, projection: Projection, jobs: int | None = 1) -> Moments:
     """Sum the moments of all nodes of a treebank (long paper, Figure 7, step 2)."""
     found = parallel_map(_moments_of, treebank.shards, jobs, projection, treebank.counts.rules)
@@ -114,8 +101,9 @@ def spectral_moments(treebank: Treebank, projection: Projection, jobs: int | Non
 
 def _spectral(task: _Task) -> ObservableOperators:
     """Solve the moments of singular value decompositions for operators (long paper, Figure 7)."""
-    treebank, options, jobs, _ = task
-    moments = spectral_moments(treebank, _projection(task), jobs)
+    treebank, options, jobs, listener = task
+    projection = Projection.learn(treebank.shards, options, jobs, listener)
+    moments = spectral_moments(treebank, projection, jobs)
     operators = operators_from_moments(moments, options.smoothing, treebank.priors)
     packed = operators.packed
     sizes = [np.abs(array).max(initial=0.0) for array in (packed.root, packed.leaf, packed.unary, packed.data)]
@@ -126,15 +114,17 @@ def _spectral(task: _Task) -> ObservableOperators:
 
 def _counts_of_clusters(task: _Task) -> RuleTable:
     """Count rules with clusters of nodes as states."""
-    treebank, options, jobs, _ = task
-    clusters = Clusters.learn(treebank, _projection(task), options.seed, jobs)
+    treebank, options, jobs, listener = task
+    projection = Projection.learn(treebank.shards, options, jobs, listener)
+    clusters = Clusters.learn(treebank, projection, options.seed, jobs)
     return cluster_counts(treebank, clusters, options.rank, jobs)
 
 
 def _counts_of_pivots(task: _Task) -> RuleTable:
     """Estimate counts of rules with the states that pivots show."""
-    projection = _projection(task)
-    return pivot_counts(spectral_moments(task.treebank, projection, task.jobs), projection, task.options)
+    treebank, options, jobs, listener = task
+    projection = Projection.learn(treebank.shards, options, jobs, listener)
+    return pivot_counts(spectral_moments(treebank, projection, jobs), projection, options)
 
 
 def _counts_of_random_start(task: _Task) -> RuleTable:

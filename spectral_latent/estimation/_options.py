@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import Annotated, Literal, NamedTuple
+
+from spectral_latent._options import AtLeast, Below, Options
 
 __all__ = [
     "EstimationError",
@@ -24,7 +26,7 @@ class EstimationError(ValueError):
 
 
 @dataclass(frozen=True)
-class EstimatorOptions:
+class EstimatorOptions(Options):
     """Settings of the estimators; those of another estimator than the one named have no effect.
 
     estimator: see `ESTIMATORS`.
@@ -37,26 +39,25 @@ class EstimatorOptions:
     state_smoothing: the share that the mean over a symbol's states has in the probabilities of a state of average
     frequency; see `em.state_prior`.
     rank: the most terms of a binary rule's tensor, which is then smaller and faster but less exact; None for tensors as
-    they are estimated.  See `operators.low_rank`.
+    they are estimated.  Only estimators of probabilities have it.  See `operators.low_rank`.
     seed: of where singular value decompositions, clusters and random states start.
     """
 
     estimator: EstimatorName = "spectral"
-    states: int = 16
-    scaling: float | None = 1.0
-    smoothing: float | None = 15.0
-    cutoff: float = 0.01
-    iterations: int = 5
-    tolerance: float = 1e-3
-    state_smoothing: float = 0.01
-    rank: int | None = None
-    seed: int = 0
+    states: Annotated[int, AtLeast(1)] = 16
+    scaling: Annotated[float, AtLeast(0.0)] | None = 1.0
+    smoothing: Annotated[float, AtLeast(0.0)] | None = 15.0
+    cutoff: Annotated[float, AtLeast(0.0), Below(1.0)] = 0.01
+    iterations: Annotated[int, AtLeast(0)] = 5
+    tolerance: Annotated[float, AtLeast(0.0)] = 1e-3
+    state_smoothing: Annotated[float, AtLeast(0.0), Below(1.0)] = 0.01
+    rank: Annotated[int, AtLeast(1)] | None = None
+    seed: Annotated[int, AtLeast(0)] = 0
 
     def __post_init__(self) -> None:
-        if self.states < 1:
-            raise ValueError(f"states must be at least 1, not {self.states}")
-        if not 0.0 <= self.state_smoothing < 1.0:
-            raise ValueError(f"state_smoothing must be at least 0 and below 1, not {self.state_smoothing}")
+        super().__post_init__()
+        if self.rank is not None and self.estimator == "spectral":
+            raise ValueError("only an estimator of probabilities, such as hybrid, may have a rank; spectral gives none")
 
 
 class LoweredStates(NamedTuple):

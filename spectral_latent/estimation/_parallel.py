@@ -6,7 +6,6 @@ every engine.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import CancelledError
 from concurrent.futures.process import BrokenProcessPool
@@ -14,7 +13,7 @@ from functools import cache
 from itertools import islice
 from typing import TypeVar, TypeVarTuple, Unpack
 
-from joblib import Parallel, delayed
+from joblib import Parallel, delayed, effective_n_jobs
 from threadpoolctl import threadpool_limits
 
 from spectral_latent.estimation._options import EstimationError
@@ -35,10 +34,9 @@ def _limit_threads_of_worker() -> None:
     threadpool_limits(1)
 
 
-def _call(caller: int, function: Callable[[Unpack[Rest]], Result], *args: *Rest) -> Result:
-    """Call the function in the process `caller`, or in a worker of it."""
-    if os.getpid() != caller:
-        _limit_threads_of_worker()
+def _call(function: Callable[[Unpack[Rest]], Result], *args: *Rest) -> Result:
+    """Call the function in a worker process."""
+    _limit_threads_of_worker()
     return function(*args)
 
 
@@ -62,8 +60,11 @@ def parallel_map(
     done = 0
     failures = 0
     with threadpool_limits(1):
+        if effective_n_jobs(jobs) == 1:
+            yield from (function(item, *args) for item in items)
+            return
         while failures < _ATTEMPTS:
-            tasks = (delayed(_call)(os.getpid(), function, item, *args) for item in islice(items, done, None))
+            tasks = (delayed(_call)(function, item, *args) for item in islice(items, done, None))
             try:
                 for result in Parallel(n_jobs=jobs, return_as="generator")(tasks):
                     yield result

@@ -257,6 +257,8 @@ class Projection(NamedTuple):
     ) -> Projection:
         """Read the shards twice, and decompose Ω̂ of every symbol.
 
+        Which symbols get fewer states than their nodes support is told to the listener and, at level INFO, to the log.
+
         shards: every symbol 0, 1, ... occurs.
         """
         found = _merged(parallel_map(_evidence_of, shards, jobs))
@@ -272,7 +274,12 @@ class Projection(NamedTuple):
         listener(Progress("features", 3, 3))
         states = np.array([len(one.sigma) for one in maps], dtype=np.int64)
         supported = np.array([states_for(one.n, options.states) for one in evidence], dtype=np.int64)
-        return Projection(evidence, maps, states, supported)
+        projection = Projection(evidence, maps, states, supported)
+        listener(Progress("projections", 1, 1, lowered=projection.lowered))
+        if projection.lowered:
+            told = ", ".join(f"{a} ({most} to {kept})" for a, most, kept in projection.lowered)
+            _log.info("singular values below %g of the first: states lowered of symbols %s", options.cutoff, told)
+        return projection
 
     def project(self, shard: TreebankShard) -> ProjectedTrees:
         """Project the nodes of a shard.  A feature that was not seen in training counts as absent."""

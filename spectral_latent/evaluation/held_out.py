@@ -21,7 +21,7 @@ __all__ = ["HeldOut", "with_chosen_states"]
 
 
 class HeldOut:
-    """Gold trees, and the forests of their sentences under one plain grammar.
+    """Gold trees, and the forests of their sentences under one coarse grammar.
 
     >>> tree = Phrase("S", (Phrase("A", ("a",)), Phrase("B", ("b",))))
     >>> model = ConstituencyModel.train([tree])
@@ -33,7 +33,7 @@ class HeldOut:
         self.grammar = grammar
         cleaned = [tree for tree in map(clean, gold) if tree is not None]
         sentences = [(tree, list(tree.words())) for tree in cleaned]
-        self.items = [(tree, words, grammar.chart(words)) for tree, words in sentences]
+        self.items = [(tree, words, grammar.grammar.chart(words)) for tree, words in sentences]
 
     def f1(self, operators: ObservableOperators) -> float:
         """F1 of the trees found under other operators over the grammar's rules.
@@ -42,7 +42,8 @@ class HeldOut:
         """
         grammar = self.grammar.with_operators(operators)
         model, pairs = ConstituencyModel((grammar,)), []
-        for gold, words, chart in self.items:
+        for gold, words, built in self.items:
+            chart = built._replace(grammar=built.grammar.with_latent(operators))
             (parse,) = model.parses([chart], words, 1) or [model.fallback(words)]
             pairs.append((gold, parse.tree))
         return score_brackets(pairs).f1

@@ -1,7 +1,17 @@
 """Latent PCFGs over words: what the formalisms that parse sentences share."""
 
 from spectral_latent.grammar.forests import SpanForest
-from spectral_latent.grammar.grammar import GrammarOptions, LatentGrammar, ReadWords
+from spectral_latent.grammar.latent_grammar import LatentGrammar
+from spectral_latent.grammar.options import GrammarOptions
+from spectral_latent.grammar.sentence import SentenceChart, SentenceGrammar
 from spectral_latent.grammar.training import GrammarTraining, spelling_of
 
-__all__ = ["GrammarOptions", "GrammarTraining", "LatentGrammar", "ReadWords", "SpanForest", "spelling_of"]
+__all__ = [
+    "GrammarOptions",
+    "GrammarTraining",
+    "LatentGrammar",
+    "SentenceChart",
+    "SentenceGrammar",
+    "SpanForest",
+    "spelling_of",
+]

@@ -16,7 +16,8 @@ from spectral_latent.estimation import (
     relative_frequencies,
     silent,
 )
-from spectral_latent.grammar.grammar import GrammarOptions, LatentGrammar
+from spectral_latent.grammar.latent_grammar import LatentGrammar
+from spectral_latent.grammar.options import GrammarOptions
 from spectral_latent.lexicon import Lexicon, SpellingModel, WordCounts, smooth_emissions
 from spectral_latent.operators import RuleTable
 from spectral_latent.trees import FloatArray, IntArray, Rules
@@ -31,6 +32,7 @@ def spelling_of(words: Sequence[str], counts: WordCounts, tag_of_symbol: IntArra
     counts: how often each symbol stands over each word.
     tag_of_symbol: (S,) the number of the tag of each symbol over words.
 
+    >>> import numpy as np
     >>> seen = WordCounts.of(np.array([0, 1]), np.array([0, 1]), np.array([True, False]))
     >>> model = spelling_of(["dogs", "barked"], seen, np.array([0, 1, -1]), n_tags=2)
     >>> model.posterior(["cats", "barks"]).shape
@@ -76,10 +78,10 @@ class GrammarTraining:
 
         treebank = Treebank(shards, counts, Priors(smooth, options.fragments, unseen_rules))
         prior = counts.symbol / counts.symbol.sum()
-        plain = relative_frequencies(counts, treebank.priors)
-        seen = Rules.find(counts.rules.binary, plain.rules.binary) >= 0
+        coarse = relative_frequencies(counts, treebank.priors)
+        seen = Rules.find(counts.rules.binary, coarse.rules.binary) >= 0
         return GrammarTraining(
-            LatentGrammar(options, tags, tag_of_symbol, lexicon, seen, prior, plain, plain), treebank
+            LatentGrammar(options, tags, tag_of_symbol, lexicon, seen, prior, coarse, coarse), treebank
         )
 
     def estimate(self, *, jobs: int | None = 1, listener: Listener = silent) -> LatentGrammar:

@@ -25,19 +25,19 @@ from spectral_latent._compiled import EMPTY
 from spectral_latent.operators import PackedOperators
 from spectral_latent.trees import FloatArray, Forest, IntArray
 
-__all__ = ["edge_pass", "inside_pass", "outside_pass"]
+__all__ = ["block", "compiled_pass", "dot", "edge_pass", "inside_pass", "outside_pass"]
 
 # Sums may be taken in any order, so that the processor adds several numbers at once.
-_compiled = njit(cache=True, nogil=True, fastmath={"contract", "reassoc"})
+compiled_pass = njit(cache=True, nogil=True, fastmath={"contract", "reassoc"})
 
 
-@_compiled
+@compiled_pass
 def _power(exponent: int) -> float:
     """Raise 2 to an exponent <= 0; zero where it underflows."""
     return math.ldexp(1.0, exponent) if exponent > -1070 else 0.0
 
 
-@_compiled
+@compiled_pass
 def _normalise(vector: FloatArray, exponent: int) -> int:
     """Scale a vector in place to a largest entry in [1/2, 1); return the exponent that makes up for it."""
     largest = 0.0
@@ -56,7 +56,7 @@ def _normalise(vector: FloatArray, exponent: int) -> int:
     return exponent + shift
 
 
-@_compiled
+@compiled_pass
 def _add(total: FloatArray, exponents: IntArray, item: int, vector: FloatArray, exponent: int) -> None:
     """Add: total[item] 2^exponents[item] += vector 2^exponent.  The vector (m,) is normalised in place.
 
@@ -76,7 +76,7 @@ def _add(total: FloatArray, exponents: IntArray, item: int, vector: FloatArray, 
             total[item, i] += vector[i] * scale
 
 
-@_compiled
+@compiled_pass
 def _run_end(forest: Forest, edge: int, stop: int) -> int:
     """Find the end of the run of edges that apply the same binary rule as `edge`; other edges stand alone."""
     end = edge + 1
@@ -86,8 +86,8 @@ def _run_end(forest: Forest, edge: int, stop: int) -> int:
     return end
 
 
-@_compiled
-def _block(
+@compiled_pass
+def block(
     operators: PackedOperators, r: int, m_a: int, m_b: int, m_c: int
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Find the (m_a, Q) matrix of a binary rule and its two (Q, m) factors, which are empty if multiplied out."""
@@ -103,8 +103,8 @@ def _block(
     return matrix, second, third
 
 
-@_compiled
-def _dot(row: FloatArray, vector: FloatArray) -> float:
+@compiled_pass
+def dot(row: FloatArray, vector: FloatArray) -> float:
     """Multiply row (n,) and vector (n,) and add up."""
     total = 0.0
     for i in range(len(row)):
@@ -112,13 +112,13 @@ def _dot(row: FloatArray, vector: FloatArray) -> float:
     return total
 
 
-@_compiled
+@compiled_pass
 def _pair(second: FloatArray, third: FloatArray, y: FloatArray, z: FloatArray, scale: float, pair: FloatArray) -> None:
     """Add to pair (Q,) `scale` times the image of children y (m_b,), z (m_c,) in the rule's pair space."""
     if len(second):
         # In factors: coordinate n is (second[n] · y) (third[n] · z).
         for n in range(len(second)):
-            pair[n] += scale * _dot(second[n], y) * _dot(third[n], z)
+            pair[n] += scale * dot(second[n], y) * dot(third[n], z)
     else:
         # Multiplied out: the outer product of y and z, row by row.
         at = 0
@@ -129,7 +129,7 @@ def _pair(second: FloatArray, third: FloatArray, y: FloatArray, z: FloatArray, s
             at += len(z)
 
 
-@_compiled
+@compiled_pass
 def _unpair(
     second: FloatArray,
     third: FloatArray,
@@ -145,8 +145,8 @@ def _unpair(
     if len(second):
         # In factors: the derivative of weights[n] (second[n] · y) (third[n] · z) by y is along second[n].
         for n in range(len(second)):
-            by_y = weights[n] * _dot(third[n], z)
-            by_z = weights[n] * _dot(second[n], y)
+            by_y = weights[n] * dot(third[n], z)
+            by_z = weights[n] * dot(second[n], y)
             for j in range(len(y)):
                 to_y[j] += by_y * second[n, j]
             for k in range(len(z)):
@@ -156,13 +156,13 @@ def _unpair(
         at = 0
         for j in range(len(y)):
             row = weights[at : at + len(z)]
-            to_y[j] = _dot(row, z)
+            to_y[j] = dot(row, z)
             for k in range(len(z)):
                 to_z[k] += row[k] * y[j]
             at += len(z)
 
 
-@_compiled
+@compiled_pass
 def _sizes(operators: PackedOperators) -> tuple[int, int]:
     """Count the most numbers that a state vector and a pair need."""
     m_max = operators.leaf.shape[1]
@@ -172,7 +172,7 @@ def _sizes(operators: PackedOperators) -> tuple[int, int]:
     return m_max, size
 
 
-@_compiled
+@compiled_pass
 def _run(
     operators: PackedOperators,
     forest: Forest,
@@ -195,10 +195,10 @@ def _run(
     if right < 0:
         child = inside[left, : operators.states[forest.symbol[left]]]
         for i in range(len(out)):
-            out[i] = _dot(operators.unary[r, i, : len(child)], child)
+            out[i] = dot(operators.unary[r, i, : len(child)], child)
         return int(inside_exponents[left])
     m_b, m_c = operators.states[forest.symbol[left]], operators.states[forest.symbol[right]]
-    matrix, second, third = _block(operators, r, len(out), m_b, m_c)
+    matrix, second, third = block(operators, r, len(out), m_b, m_c)
     pair = scratch[: matrix.shape[1]]
     pair[:] = 0.0
     # A binary rule: sum its pairs of children in pair space, at the largest of their exponents.
@@ -212,11 +212,11 @@ def _run(
             _pair(second, third, inside[b, :m_b], inside[c, :m_c], scale, pair)
     # Then one matrix from there to the parent.
     for i in range(len(out)):
-        out[i] = _dot(matrix[i], pair)
+        out[i] = dot(matrix[i], pair)
     return top
 
 
-@_compiled
+@compiled_pass
 def inside_pass(operators: PackedOperators, forest: Forest) -> tuple[FloatArray, IntArray]:
     """Compute inside vectors (I, M) and their exponents (I,)."""
     n_items = len(forest.symbol)
@@ -241,7 +241,7 @@ def inside_pass(operators: PackedOperators, forest: Forest) -> tuple[FloatArray,
     return inside, exponents
 
 
-@_compiled
+@compiled_pass
 def _outside_item(
     operators: PackedOperators,
     forest: Forest,
@@ -274,7 +274,7 @@ def _outside_item(
         elif r >= 0 and left >= 0:
             # A binary rule: the transpose of its matrix leads into pair space, once for all edges of the run.
             m_b, m_c = operators.states[forest.symbol[left]], operators.states[forest.symbol[right]]
-            matrix, second, third = _block(operators, r, len(above), m_b, m_c)
+            matrix, second, third = block(operators, r, len(above), m_b, m_c)
             weights = scratch[2, : matrix.shape[1]]
             weights[:] = 0.0
             for i in range(len(above)):
@@ -289,7 +289,7 @@ def _outside_item(
         edge = end
 
 
-@_compiled
+@compiled_pass
 def outside_pass(
     operators: PackedOperators, forest: Forest, inside: FloatArray, inside_exponents: IntArray
 ) -> tuple[FloatArray, IntArray]:
@@ -312,7 +312,7 @@ def outside_pass(
     return outside, exponents
 
 
-@_compiled
+@compiled_pass
 def edge_pass(
     operators: PackedOperators,
     forest: Forest,
@@ -339,6 +339,6 @@ def edge_pass(
         for e in range(forest.start[item], forest.start[item + 1]):
             exponent = _run(operators, forest, inside, inside_exponents, e, e + 1, out, scratch)
             if exponent > EMPTY // 2:
-                products[e] = _dot(outside[item, : len(out)], out)
+                products[e] = dot(outside[item, : len(out)], out)
                 exponents[e] = outside_exponents[item] + exponent
     return products, exponents

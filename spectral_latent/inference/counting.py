@@ -17,8 +17,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from spectral_latent.inference._kernels import _block, _compiled, _dot
-from spectral_latent.inference.inside_outside import _component, _root_sums, inside, outside
+from spectral_latent.inference._kernels import block, compiled_pass, dot
+from spectral_latent.inference.inside_outside import inside, item_component, outside, root_sums
 from spectral_latent.operators import ObservableOperators, PackedOperators, RuleTable
 from spectral_latent.trees import FloatArray, Forest, IntArray
 
@@ -43,7 +43,7 @@ class ExpectedCounts:
         return ExpectedCounts(table, self.log_likelihood + other.log_likelihood)
 
 
-@_compiled
+@compiled_pass
 def _derivatives(
     operators: PackedOperators,
     forest: Forest,
@@ -93,7 +93,7 @@ def _derivatives(
                         unary[r, h, j] += scale * above[h] * y[j]
                 continue
             z = alpha[right, : operators.states[forest.symbol[right]]]
-            matrix, second, third = _block(operators, r, len(above), len(y), len(z))
+            matrix, second, third = block(operators, r, len(above), len(y), len(z))
             at = operators.offset[r]
             width = matrix.shape[1]
             if len(second) == 0:
@@ -106,8 +106,8 @@ def _derivatives(
                         at += len(z)
                 continue
             for q in range(width):
-                in_left[q] = _dot(second[q], y)
-                in_right[q] = _dot(third[q], z)
+                in_left[q] = dot(second[q], y)
+                in_right[q] = dot(third[q], z)
                 in_above[q] = 0.0
             # first factor (m_a, Q): the parent's outside vector times what both children have in the term
             for h in range(len(above)):
@@ -148,10 +148,10 @@ def expected_counts(operators: ObservableOperators, forest: Forest) -> ExpectedC
         raise ValueError("a forest without roots has no derivations to count in")
     below = inside(operators, forest)
     above = outside(operators, forest, below)
-    total, exponent = _root_sums(operators, forest, below)
+    total, exponent = root_sums(operators, forest, below)
     if (total <= 0.0).any():
         raise ValueError(f"component {int(np.argmax(total <= 0.0)) + 1} has no derivation of positive probability")
-    component = _component(forest)
+    component = item_component(forest)
     leaf = np.zeros_like(operators.leaf)
     unary = np.zeros_like(operators.unary)
     data = np.zeros_like(operators.binary.data)

@@ -120,7 +120,7 @@ def _scaled(mantissa: FloatArray, exponent: IntArray) -> FloatArray:
     return scaled
 
 
-def _root_sums(
+def root_sums(
     operators: ObservableOperators, forest: Forest, inside_vectors: ScaledVectors
 ) -> tuple[FloatArray, IntArray]:
     """Σ_roots c¹ · α of each component as mantissa (C,) and exponent (C,)."""
@@ -143,7 +143,7 @@ def total_weight(operators: ObservableOperators, forest: Forest, inside_vectors:
     """
     check_rules(operators, forest)
     _check_vectors(operators, forest, inside_vectors)
-    return Weight.from_scaled(*_root_sums(operators, forest, inside_vectors))
+    return Weight.from_scaled(*root_sums(operators, forest, inside_vectors))
 
 
 def tree_weights(operators: ObservableOperators, forest: Forest) -> Weight:
@@ -156,10 +156,10 @@ def tree_weights(operators: ObservableOperators, forest: Forest) -> Weight:
     >>> np.exp(tree_weights(operators, Forest.of_trees(tree, tree.rules)).log).round(3)
     array([0.4])
     """
-    return Weight.from_scaled(*_root_sums(operators, forest, inside(operators, forest)))
+    return Weight.from_scaled(*root_sums(operators, forest, inside(operators, forest)))
 
 
-def _component(forest: Forest) -> IntArray:
+def item_component(forest: Forest) -> IntArray:
     """Find the component of each item (I,); C for all items of a forest without roots."""
     last_item = np.full(forest.n_components, -1)
     np.maximum.at(last_item, forest.component, forest.root)
@@ -176,7 +176,7 @@ def _posteriors(
     exponent: IntArray,
 ) -> FloatArray:
     """Divide product · 2^exponent (n,) by the weights of the components (n,); zero where these are zero."""
-    total, total_exponent = _root_sums(operators, forest, inside_vectors)
+    total, total_exponent = root_sums(operators, forest, inside_vectors)
     # One more component, of weight zero, holds the items of a forest without roots.
     total, total_exponent = np.append(total, 0.0), np.append(total_exponent, EMPTY)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -197,7 +197,7 @@ def marginals(
     _check_vectors(operators, forest, inside_vectors, outside_vectors)
     product = np.einsum("im,im->i", inside_vectors.vectors, outside_vectors.vectors)
     exponent = inside_vectors.exponents + outside_vectors.exponents
-    return _posteriors(operators, forest, inside_vectors, _component(forest), product, exponent)
+    return _posteriors(operators, forest, inside_vectors, item_component(forest), product, exponent)
 
 
 def edge_marginals(
@@ -220,4 +220,4 @@ def edge_marginals(
     check_rules(operators, forest)
     _check_vectors(operators, forest, inside_vectors, outside_vectors)
     product, exponent = edge_pass(operators.packed, forest, *inside_vectors, *outside_vectors)
-    return _posteriors(operators, forest, inside_vectors, _component(forest)[forest.item], product, exponent)
+    return _posteriors(operators, forest, inside_vectors, item_component(forest)[forest.item], product, exponent)

@@ -1,21 +1,21 @@
-"""Terminals of language: known words, signatures for unseen ones, and their emissions."""
+"""Terminals of language: known words, signatures for unseen ones, their emissions, and the leaf rules of sentences."""
 
 from spectral_latent.lexicon.counts import WordCounts
 from spectral_latent.lexicon.lexicon import Lexicon, LexiconOptions
 from spectral_latent.lexicon.signatures import Signature, signatures
 from spectral_latent.lexicon.smoothing import smooth_emissions
 from spectral_latent.lexicon.spelling import SpellingModel, SpellingOptions
-from spectral_latent.lexicon.unseen import UnseenLeaves, UnseenWords
+from spectral_latent.lexicon.words import EncodedWords, WordEncoder
 
 __all__ = [
+    "EncodedWords",
     "Lexicon",
     "LexiconOptions",
     "Signature",
     "SpellingModel",
     "SpellingOptions",
-    "UnseenLeaves",
-    "UnseenWords",
     "WordCounts",
+    "WordEncoder",
     "signatures",
     "smooth_emissions",
 ]

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from spectral_latent._options import AtLeast, AtMost, Options
 from spectral_latent.lexicon.signatures import DEPTH, Signature, signatures
 from spectral_latent.lexicon.spelling import SpellingModel
 from spectral_latent.trees import IntArray, Vocabulary
@@ -22,23 +23,23 @@ _SPELLINGS |= {escape: bracket for bracket, escape in _SPELLINGS.items()}  # bra
 
 
 @dataclass(frozen=True)
-class LexiconOptions:
+class LexiconOptions(Options):
     """Strengths of the lexicon's back-offs, in tokens.
 
-    rare: words seen at most so often lend their statistics to their signatures, and borrow from them.
-    back_off: weight of a coarser signature in a finer one.
-    borrow: weight of its signature in a rare word.
-    share: weight of the family's emission distribution in a symbol's.
-    own: a rule's mean z counts √n / (own + √n) against its symbol's mean.
-    least: pairs of symbol and word, or signature, expected fewer times than this are left out.
+    rare_count: words seen at most so often are rare: they lend statistics to their signatures, and borrow from them.
+    back_off_strength: K, of a coarser signature in a finer one.
+    signature_strength: B, of a signature in a rare word that has it.
+    tag_strength: C, of a tag's distribution over words in that of each symbol over the tag.
+    mean_strength: of a symbol's mean z in the mean z of a rule, which counts √n / (mean_strength + √n).
+    min_expected: pairs of a symbol and a word, or a signature, that are expected fewer times are left out.
     """
 
-    rare: int = 10
-    back_off: float = 2.0
-    borrow: float = 1.0
-    share: float = 100.0
-    own: float = 1.0
-    least: float = 3e-4
+    rare_count: Annotated[int, AtLeast(0)] = 10
+    back_off_strength: Annotated[float, AtLeast(0.0), AtMost(1e9)] = 2.0
+    signature_strength: Annotated[float, AtLeast(0.0), AtMost(1e9)] = 1.0
+    tag_strength: Annotated[float, AtLeast(0.0), AtMost(1e9)] = 100.0
+    mean_strength: Annotated[float, AtLeast(0.0), AtMost(1e9)] = 1.0
+    min_expected: Annotated[float, AtLeast(0.0)] = 3e-4
 
 
 class Lexicon:

@@ -5,6 +5,7 @@
 | v(a, x) = [Σ z, n] | sum of z over the nodes with rule a → x, and their count; for a plain PCFG both are the count |
 | D(a, s) | Σ v(a, x) over rare words x with signature s |
 | Q(a, s) = (D(a, s) + K Q(a, s')) / (n(s) + K) | a word of signature s seen once; s' is the next coarser signature |
+| K, B, C | `back_off_strength`, `signature_strength`, `tag_strength` of `LexiconOptions` |
 | family | symbols over the same tag: `NN`, `NP\\|NN`, ... share one distribution over words |
 
 Where the lexicon has learnt spellings, Q(a, x) = Q(a, s(x)) P(f | x) / Q(f, s(x)) for the family f of a takes the place
@@ -75,26 +76,26 @@ def _leaf_means(moments: LeafMoments) -> tuple[FloatArray, FloatArray]:
     return count, (total + average) / (count + 1.0)[:, None]
 
 
-def _observed(moments: LeafMoments, own: float) -> _Emissions:
-    """v(a, x), each rule's mean z drawn to its symbol's: it counts √n / (own + √n)."""
+def _observed(moments: LeafMoments, mean_strength: float) -> _Emissions:
+    """v(a, x), each rule's mean z drawn to its symbol's: it counts √n / (mean_strength + √n)."""
     symbol, terminal = moments.rules.T
-    trust = (np.sqrt(moments.count) / (own + np.sqrt(moments.count)))[:, None]
+    trust = (np.sqrt(moments.count) / (mean_strength + np.sqrt(moments.count)))[:, None]
     mean = _leaf_means(moments)[1][symbol]
     total = trust * moments.total + (1 - trust) * moments.count[:, None] * mean
     return _Emissions(symbol, terminal, np.concatenate([total, moments.count[:, None]], axis=1))
 
 
-def _worth_keeping(emissions: _Emissions, least: float) -> BoolArray:
-    """Pairs expected at least `least` times, and the likeliest one of each terminal."""
-    most = np.zeros(int(emissions.terminal.max(initial=-1)) + 1)
-    np.maximum.at(most, emissions.terminal, emissions.tokens)
-    return emissions.tokens >= np.minimum(least, most[emissions.terminal])
+def _worth_keeping(terminal: IntArray, tokens: FloatArray, min_expected: float) -> BoolArray:
+    """Choose the pairs expected at least `min_expected` times, and the likeliest one of each terminal; all (n,)."""
+    most = np.zeros(int(terminal.max(initial=-1)) + 1)
+    np.maximum.at(most, terminal, tokens)
+    return np.asarray(tokens >= np.minimum(min_expected, most[terminal]))
 
 
 def _posteriors(rare: _Emissions, ladders: IntArray, options: LexiconOptions) -> _Emissions:
-    """Q(a, s) for every signature s, from the coarsest on; of each, shares below `least` are left out."""
+    """Q(a, s) for every signature s, from the coarsest on; of each, shares below `min_expected` are left out."""
     rungs: list[_Emissions] = []
-    back_off = max(options.back_off, 1e-9)  # a signature without rare words always backs off
+    back_off = max(options.back_off_strength, 1e-9)  # a signature without rare words always backs off
     for level in range(DEPTH):
         evidence = rare._replace(terminal=ladders[rare.terminal, level])
         evidence = evidence.where(evidence.terminal >= 0).plus()
@@ -103,23 +104,45 @@ def _posteriors(rare: _Emissions, ladders: IntArray, options: LexiconOptions) ->
             evidence = evidence.plus(rungs[-1].lent(ladders[here, level - 1], here).times(back_off))
         total = np.bincount(evidence.terminal, evidence.tokens, minlength=len(ladders))  # n(s) + K
         posterior = evidence.times(1.0 / total[evidence.terminal])
-        rungs.append(posterior.where(_worth_keeping(posterior, options.least)))
+        keep = _worth_keeping(posterior.terminal, posterior.tokens, options.min_expected)
+        rungs.append(posterior.where(keep))
     return rungs[0].plus(*rungs[1:])
 
 
-def _shared(emissions: _Emissions, moments: LeafMoments, family: IntArray, share: float) -> _Emissions:
-    """Each symbol's emissions mixed with C p(x | family) z̄_a."""
+def _shared(emissions: _Emissions, moments: LeafMoments, family: IntArray, options: LexiconOptions) -> _Emissions:
+    """Mix each symbol's emissions with C p(x | family) z̄_a, and keep the pairs that are worth it.
+
+    Every symbol is paired with every word of its family, which makes far more pairs than are kept.  Their vectors are
+    therefore computed only once it is known, from the counts, which pairs these are.
+    """
+    strength = options.tag_strength
     pooled = emissions._replace(symbol=family[emissions.symbol], vectors=emissions.vectors[:, -1:]).plus()
     totals = np.bincount(pooled.symbol, pooled.tokens)
     symbols = np.unique(emissions.symbol)
     rows, which = matches(pooled.symbol, family[symbols])
-    amount = share * pooled.tokens[rows] / totals[pooled.symbol[rows]]
+    lent = strength * pooled.tokens[rows] / totals[pooled.symbol[rows]]
     count, means = _leaf_means(moments)
-    mean = np.concatenate([means[symbols], np.ones((len(symbols), 1))], axis=1)
-    lent = _Emissions(symbols[which], pooled.terminal[rows], amount[:, None] * mean[which])
-    mixed = emissions.plus(lent)
-    n = count[mixed.symbol]
-    return mixed.times(n / (n + share))
+    # the pairs of both, their tokens, and where each pair's own vector and share of the family are
+    own_pairs = np.stack([emissions.symbol, emissions.terminal], axis=1)
+    lent_pairs = np.stack([symbols[which], pooled.terminal[rows]], axis=1)
+    pairs, place = Rules.distinct(np.concatenate([own_pairs, lent_pairs]))
+    own, shared = np.split(place, [len(own_pairs)])
+    amount = np.zeros(len(pairs))
+    amount[shared] = lent
+    tokens = amount.copy()
+    tokens[own] += emissions.tokens
+    weight = count[pairs[:, 0]] / (count[pairs[:, 0]] + strength)
+    keep = np.flatnonzero(_worth_keeping(pairs[:, 1], tokens * weight, options.min_expected))
+    source = np.full(len(pairs), -1, dtype=np.int64)
+    source[own] = np.arange(len(own))
+    source = source[keep]
+    symbol = pairs[keep, 0]
+    vectors = np.concatenate([means[symbol], np.ones((len(keep), 1))], axis=1)
+    vectors *= amount[keep, None]
+    has_own = source >= 0
+    vectors[has_own] += emissions.vectors[source[has_own]]
+    vectors *= weight[keep, None]
+    return _Emissions(symbol, pairs[keep, 1], vectors)
 
 
 def _spelled(lent: _Emissions, lexicon: Lexicon, family: IntArray) -> _Emissions:
@@ -149,19 +172,18 @@ def smooth_emissions(lexicon: Lexicon, moments: LeafMoments, family: IntArray) -
     array([[ True]])
     """
     options, ladders = lexicon.options, lexicon.ladders()
-    observed = _observed(moments, options.own)
+    observed = _observed(moments, options.mean_strength)
     tokens = np.bincount(observed.terminal, observed.tokens, minlength=len(ladders))
-    is_rare = (tokens > 0) & (tokens <= max(options.rare, tokens[tokens > 0].min()))
+    is_rare = (tokens > 0) & (tokens <= max(options.rare_count, tokens[tokens > 0].min()))
     posterior = _posteriors(observed.where(is_rare[observed.terminal]), ladders, options)
     finest = ladders[np.arange(len(ladders)), (ladders >= 0).sum(axis=1) - 1]
     rare, absent = np.flatnonzero(is_rare), np.flatnonzero(tokens[: len(lexicon.words)] == 0)
     borrowed = _spelled(posterior.lent(finest[rare], rare), lexicon, family)
-    known = observed.plus(borrowed.times(options.borrow))
+    known = observed.plus(borrowed.times(options.signature_strength))
     trust = np.ones(len(tokens))
-    trust[rare] = tokens[rare] / (tokens[rare] + options.borrow)
+    trust[rare] = tokens[rare] / (tokens[rare] + options.signature_strength)
     emissions = known.times(trust[known.terminal]).plus(
         posterior, _spelled(posterior.lent(finest[absent], absent), lexicon, family)
     )
-    mixed = _shared(emissions, moments, family, options.share)
-    mixed = mixed.where(_worth_keeping(mixed, options.least))
+    mixed = _shared(emissions, moments, family, options)
     return np.stack([mixed.symbol, mixed.terminal], axis=1), mixed.vectors[:, :-1]

@@ -24,12 +24,13 @@ import itertools
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from spectral_latent._options import Above, AtLeast, AtMost, Options
 from spectral_latent.lexicon.log_linear import Float32Array, log_linear_weights, log_softmax
 from spectral_latent.lexicon.signatures import character_class
 from spectral_latent.trees import BoolArray, FloatArray, IntArray, Vocabulary, ranges
@@ -44,17 +45,17 @@ _TINY = 1e-9  # of a share: less is a difference of equal numbers
 
 
 @dataclass(frozen=True)
-class SpellingOptions:
+class SpellingOptions(Options):
     """How the model is trained.
 
     penalty: λ.
     iterations: of L-BFGS at most.
-    least: features that fewer words x have, opening a sentence and not counted apart, are left out.
+    min_count: features that fewer words x have, opening a sentence and not counted apart, are left out.
     """
 
-    penalty: float = 2.0
-    iterations: int = 50
-    least: int = 2
+    penalty: Annotated[float, Above(0.0), AtMost(1e9)] = 2.0
+    iterations: Annotated[int, AtLeast(1)] = 50
+    min_count: Annotated[int, AtLeast(1)] = 2
 
 
 class _Classes(dict[int, str]):
@@ -225,7 +226,7 @@ class SpellingModel:
             found.name * (size + 1) + found.symbol + 1, return_inverse=True, return_counts=True
         )
         features = sparse.csr_array((found.value, (found.row, column)), shape=(len(places), len(keys)))
-        keep = np.flatnonzero(having >= options.least)
+        keep = np.flatnonzero(having >= options.min_count)
         weights = log_linear_weights(sparse.csr_array(features[:, keep]), target, options.penalty, options.iterations)
         used, number = np.unique(keys[keep] // (size + 1), return_inverse=True)
         return SpellingModel(

@@ -42,6 +42,14 @@ def low_rank_operators(operators: ObservableOperators, rank: int) -> ObservableO
     """The operators with every tensor as `low_rank_tensor` gives it; probabilities still sum to one.
 
     Raises ValueError for a rank below 1 and for negative numbers, such as spectral operators have.
+
+    >>> from spectral_latent.trees import Rules
+    >>> rules = Rules(np.array([[0, 0]]), np.empty((0, 2), int), np.array([[0, 0, 0]]))
+    >>> full = ObservableOperators(
+    ...     rules, np.array([4]), np.full((1, 4), 0.25), np.full((1, 4), 0.36), np.empty((0, 4, 4)),
+    ...     [Tensor.of_dense(np.full((4, 4, 4), 0.04))])
+    >>> low_rank_operators(full, 1).binary[0].n_terms
+    1
     """
     with threadpool_limits(1):
         return replace(operators, binary=Tensors.of(low_rank_tensor(tensor, rank) for tensor in operators.binary))

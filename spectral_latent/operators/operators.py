@@ -103,15 +103,19 @@ class ObservableOperators(RuleTable):
         """Multiply out all tensors that are kept in factors."""
         return replace(self, binary=Tensors.of(Tensor.of_dense(tensor.multiplied_out()) for tensor in self.binary))
 
-    def with_leaves(self, rules: IntArray, leaf: FloatArray, *, alone: bool = False) -> ObservableOperators:
-        """The same operators and further leaf rules (R, 2) after the others, with their vectors (R, M).
+    def with_leaf_rules(self, rules: IntArray, leaf: FloatArray) -> ObservableOperators:
+        """Replace all leaf rules, such as by those of the terminals of one forest; all else is shared.
 
-        For terminals beyond those known, which one tree may have; the table of leaf rules is then no longer
-        in lexicographic order.  alone: instead of the others, not after them.
+        rules: (R, 2) symbol and terminal.
+        leaf: (R, M) the rules' vectors.
+
+        >>> rules = Rules(np.array([[0, 7]]), np.empty((0, 2), int), np.empty((0, 3), int))
+        >>> operators = ObservableOperators(
+        ...     rules, np.array([1]), np.array([[0.5]]), np.array([[0.25]]), np.empty((0, 1, 1)), [])
+        >>> operators.with_leaf_rules(np.array([[0, 0], [0, 1]]), np.array([[0.5], [0.75]])).leaf.ravel()
+        array([0.5 , 0.75])
         """
-        if not alone:
-            rules, leaf = np.concatenate([self.rules.leaf, rules]), np.concatenate([self.leaf, leaf])
-        return replace(self, rules=Rules(rules, self.rules.unary, self.rules.binary), leaf=leaf)
+        return replace(self, rules=replace(self.rules, leaf=rules), leaf=leaf)
 
     def change_basis(self, bases: Sequence[FloatArray]) -> ObservableOperators:
         """The same model in the basis G^a, an invertible (m_a, m_a) matrix per symbol (Theorem 1).

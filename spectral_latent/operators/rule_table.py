@@ -138,13 +138,18 @@ class RuleTable:
     def __add__(self: Table, other: Table) -> Table:
         """Add two tables; a rule that one of them lacks counts as zero there, and so does a symbol.
 
-        Symbols that both tables have must have the same states.
+        Raises ValueError if a symbol that both tables have differs in its states, or the tables in their largest
+        state count.
         """
+        common = min(self.n_symbols, other.n_symbols)
+        width = self.root.shape[1]
+        if width != other.root.shape[1] or not np.array_equal(self.states[:common], other.states[:common]):
+            raise ValueError(f"tables of {self.states.tolist()} and {other.states.tolist()} states cannot be added")
         states = self.states if self.n_symbols >= other.n_symbols else other.states
         leaf_rules, leaf = _union(self.rules.leaf, self.leaf, other.rules.leaf, other.leaf)
         unary_rules, unary = _union(self.rules.unary, self.unary, other.rules.unary, other.unary)
         binary_rules, binary = _union_of_tensors(self.rules.binary, self.binary, other.rules.binary, other.binary)
-        root = np.zeros((len(states), max(self.root.shape[1], other.root.shape[1])))
+        root = np.zeros((len(states), width))
         root[: self.n_symbols] += self.root
         root[: other.n_symbols] += other.root
         rules = Rules(leaf_rules, unary_rules, binary_rules)

@@ -6,14 +6,12 @@ an out-of-bounds access.  The same model gives the same bytes.
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import os
-import tempfile
-import types
-import typing
+import secrets
+import stat
 from collections.abc import Hashable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -22,6 +20,7 @@ from numpy.typing import NDArray
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save
 
+from spectral_latent._options import Options, field_types
 from spectral_latent.operators.operators import ObservableOperators, PackedOperators
 from spectral_latent.trees import FloatArray
 
@@ -30,7 +29,6 @@ __all__ = [
     "arrays_of",
     "column_from",
     "load_model",
-    "load_settings",
     "name_of",
     "opened_model",
     "operators_from",
@@ -40,10 +38,10 @@ __all__ = [
 ]
 
 FORMAT = "spectral_latent"
-VERSION = 2
+VERSION = 3
 _KEY = "model"
 
-Options = TypeVar("Options")
+AnyOptions = TypeVar("AnyOptions", bound=Options)
 
 
 class ModelFileError(ValueError):
@@ -51,50 +49,69 @@ class ModelFileError(ValueError):
 
 
 def save_model(path: str | os.PathLike[str], arrays: Mapping[str, NDArray[Any]], settings: Mapping[str, Any]) -> None:
-    """Write arrays and JSON-able settings; the file appears complete or the old one stays."""
+    """Write arrays and JSON-able settings to a file, which appears complete or not at all.
+
+    A file that was there stays until then, and its permissions are kept.
+    """
     header = {"format": FORMAT, "version": VERSION, **settings}
     text = json.dumps(header, sort_keys=True, separators=(",", ":"))
     content = save({name: np.ascontiguousarray(array) for name, array in arrays.items()}, {_KEY: text})
     target = Path(path)
     if target.exists() and not target.is_file():
         raise ModelFileError(f"{target}: a folder or a device; name a file")
+    part = target.with_name(f".{target.name}.{secrets.token_hex(4)}")
     try:
-        handle, name = tempfile.mkstemp(dir=target.parent or Path(), prefix=f".{target.name}.")
+        with part.open("xb") as file:  # a new file, which gets the permissions that the process gives to all its files
+            file.write(content)
+        if target.exists():
+            part.chmod(stat.S_IMODE(target.stat().st_mode))
+        part.replace(target)
     except FileNotFoundError:
         raise ModelFileError(f"{target}: the folder does not exist; create it first") from None
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(content)
-        umask = os.umask(0)
-        os.umask(umask)
-        os.chmod(name, 0o666 & ~umask)
-        os.replace(name, target)
     except OSError as error:
-        os.unlink(name)
         error.filename = str(target)
         raise
-    except BaseException:
-        os.unlink(name)
-        raise
+    finally:
+        with suppress(OSError):
+            part.unlink()
 
 
-def load_model(path: str | os.PathLike[str], kind: str) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
-    """Arrays and settings of a model of the given kind.
+def load_model(path: str | os.PathLike[str], kind: str | None = None) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+    """Read the arrays and settings of a model of the given kind, or of any.
 
     Raises ModelFileError, naming the file and what to do, if the file is missing, cut short, not a model, of another
     kind or of another version.
     """
-    arrays, settings = _read(path, with_arrays=True)
-    if settings.get("kind") != kind:
+    try:
+        with safe_open(path, framework="np") as file:
+            settings = json.loads((file.metadata() or {})[_KEY])
+            names = file.keys()
+            arrays = {name: file.get_tensor(name) for name in names}
+    except FileNotFoundError:
+        raise ModelFileError(f"{path}: no such file") from None
+    except OSError as error:
+        raise ModelFileError(f"{path}: cannot be read ({error})") from None
+    except (SafetensorError, KeyError, ValueError, TypeError, AttributeError, RecursionError) as error:
+        raise ModelFileError(f"{path}: not a model, or cut short ({error}); train it again") from None
+    if not isinstance(settings, dict) or settings.get("format") != FORMAT:
+        raise ModelFileError(f"{path}: not a model of this library")
+    if settings.get("version") != VERSION:
+        raise ModelFileError(
+            f"{path}: format version {settings.get('version')}, but this library reads {VERSION}; train it again"
+        )
+    if kind is not None and settings.get("kind") != kind:
         raise ModelFileError(f"{path}: a {settings.get('kind')} model, where a {kind} model is needed")
     return arrays, settings
 
 
 @contextmanager
-def opened_model(path: str | os.PathLike[str], kind: str) -> Iterator[tuple[dict[str, NDArray[Any]], dict[str, Any]]]:
+def opened_model(
+    path: str | os.PathLike[str], kind: str | None = None
+) -> Iterator[tuple[dict[str, NDArray[Any]], dict[str, Any]]]:
     """What `load_model` gives, to make a model of; what goes wrong on the way is a ModelFileError that names the file.
 
-    >>> with tempfile.TemporaryDirectory() as folder:
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
     ...     file = Path(folder, "toy")
     ...     save_model(file, {}, {"kind": "toy", "names": ["a"]})
     ...     with opened_model(file, "toy") as (arrays, settings):
@@ -108,34 +125,6 @@ def opened_model(path: str | os.PathLike[str], kind: str) -> Iterator[tuple[dict
         raise ModelFileError(f"{path}: {error}") from None
     except (KeyError, IndexError, TypeError, ValueError, AttributeError, OverflowError) as error:
         raise ModelFileError(f"{path}: the model is damaged ({error}); train it again") from None
-
-
-def load_settings(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """Settings, among them the `kind`, of a model of any kind, without reading its arrays.
-
-    Raises ModelFileError as `load_model` does.
-    """
-    return _read(path, with_arrays=False)[1]
-
-
-def _read(path: str | os.PathLike[str], *, with_arrays: bool) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
-    try:
-        with safe_open(path, framework="np") as file:
-            settings = json.loads((file.metadata() or {})[_KEY])
-            arrays = {name: file.get_tensor(name) for name in (file.keys() if with_arrays else ())}
-    except FileNotFoundError:
-        raise ModelFileError(f"{path}: no such file") from None
-    except OSError as error:
-        raise ModelFileError(f"{path}: cannot be read ({error})") from None
-    except (SafetensorError, KeyError, ValueError, TypeError, AttributeError, RecursionError) as error:
-        raise ModelFileError(f"{path}: not a model, or cut short ({error}); train it again") from None
-    if not isinstance(settings, dict) or settings.get("format") != FORMAT:
-        raise ModelFileError(f"{path}: not a model of this library")
-    if settings.get("version") != VERSION:
-        raise ModelFileError(
-            f"{path}: format version {settings.get('version')}, but this library reads {VERSION}; train it again"
-        )
-    return arrays, settings
 
 
 def arrays_of(prefix: str, operators: ObservableOperators) -> dict[str, NDArray[Any]]:
@@ -179,41 +168,37 @@ def _is_finite(array: NDArray[Any]) -> bool:
     return array.dtype == np.float64 and bool(np.isfinite(array).all())
 
 
-def options_from(cls: type[Options], values: Any) -> Options:
-    """A dataclass of settings from what `dataclasses.asdict` and JSON made of it.
+def options_from(cls: type[AnyOptions], values: Any) -> AnyOptions:
+    """Make options of what `dataclasses.asdict` and JSON made of them.
 
-    Raises ModelFileError if fields are missing, unknown, or of another type.
+    values: the fields by name; a field that is options itself is a dict, too.
 
-    >>> @dataclasses.dataclass
-    ... class Settings:
+    Raises ModelFileError if fields are missing or unknown, or if the options refuse a value.
+
+    >>> from dataclasses import dataclass
+    >>> @dataclass(frozen=True)
+    ... class Settings(Options):
     ...     states: int = 1
     ...     smoothing: float | None = None
     >>> options_from(Settings, {"states": 16, "smoothing": 30.0})
     Settings(states=16, smoothing=30.0)
     """
-    hints = typing.get_type_hints(cls)
-    if not isinstance(values, dict) or set(values) != set(hints):
-        raise ModelFileError(f"the model's settings do not fit {cls.__name__}; train it again")
+    declared = field_types(cls)
+    if not isinstance(values, dict):
+        raise ModelFileError(f"{cls.__name__} must be a table of settings, not {values!r}; train the model again")
+    if wrong := sorted(set(values) ^ set(declared)):
+        raise ModelFileError(
+            f"settings of {cls.__name__} are missing or unknown: {', '.join(wrong)}; train the model again"
+        )
+    parts = {
+        name: options_from(kind, values[name])
+        for name, kind in declared.items()
+        if isinstance(kind, type) and issubclass(kind, Options)
+    }
     try:
-        return cls(**{name: _option(hints[name], values[name], name) for name in hints})
-    except (ValueError, OverflowError) as error:
-        raise ModelFileError(f"the model's settings are out of range ({error}); train it again") from None
-
-
-def _option(hint: Any, value: Any, name: str) -> Any:
-    """One setting, checked against its type."""
-    if dataclasses.is_dataclass(hint) and isinstance(hint, type):
-        return options_from(hint, value)
-    if typing.get_origin(hint) is typing.Literal:
-        allowed = value in typing.get_args(hint)
-    else:
-        kinds = typing.get_args(hint) if isinstance(hint, types.UnionType) else (hint,)
-        if float in kinds and type(value) is int:
-            value = float(value)
-        allowed = type(value) in kinds
-    if not allowed:
-        raise ModelFileError(f"the model's setting {name} is {value!r}; train it again")
-    return value
+        return cls(**(values | parts))
+    except ValueError as error:
+        raise ModelFileError(f"{error}; train the model again") from None
 
 
 def plain_name(name: Hashable) -> Any:

@@ -97,13 +97,6 @@ class Tensor:
             return Tensor.of_dense(b @ np.tensordot(a, self.dense, axes=1) @ c.T)
         return Tensor(self.first @ a.T, self.second @ b.T, self.third @ c.T)
 
-    def selected(self, keep: tuple[IntArray, IntArray, IntArray]) -> Tensor:
-        """Take the part of the tensor at some indices of each leg."""
-        a, b, c = keep
-        if self.dense is not None:
-            return Tensor.of_dense(self.dense[np.ix_(a, b, c)])
-        return Tensor(self.first[:, a], self.second[:, b], self.third[:, c])
-
     def scale(self, factor: float) -> Tensor:
         """Multiply the tensor by a number."""
         if self.dense is not None:
@@ -131,12 +124,6 @@ class Tensor:
         if self.dense is not None:
             return np.asarray(np.einsum("abc,c->ab", self.dense, right))
         return np.asarray((self.first.T * (self.third @ right)) @ self.second)
-
-    def weighted(self, weights: FloatArray) -> Tensor:
-        """Multiply index i of the first leg by weights[i], (m_a,)."""
-        if self.dense is not None:
-            return Tensor.of_dense(self.dense * weights[:, None, None])
-        return Tensor(self.first * weights, self.second, self.third)
 
     def __add__(self, other: Tensor) -> Tensor:
         """Add two tensors of one shape; the sum is in factors where both are."""
@@ -173,6 +160,7 @@ class Tensors(Sequence[Tensor]):
     def __post_init__(self) -> None:
         n = len(self.terms)
         check_column("shapes of tensors", self.shapes, (n, 3), np.int64)
+        check_range("shapes of tensors", self.shapes.ravel(), 0, np.iinfo(np.int64).max)
         check_column("numbers of terms of tensors", self.terms, (n,), np.int64)
         check_column("numbers of tensors", self.data, (np.size(self.data),), np.float64)
         check_range("numbers of terms of tensors", self.terms, 0, len(self.data) + 1)

@@ -20,11 +20,13 @@ from __future__ import annotations
 
 import os
 from dataclasses import asdict, dataclass, replace
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
 
+from spectral_latent._options import Above, AtLeast, AtMost, Options
 from spectral_latent.estimation import EstimationError
 from spectral_latent.operators import ModelFileError, load_model, options_from, save_model
 from spectral_latent.reranking._kernels import Rows, visit
@@ -40,7 +42,7 @@ _ORDER = "base:log-rank"  # the feature by which candidates are in the base pars
 
 
 @dataclass(frozen=True)
-class PerceptronOptions:
+class PerceptronOptions(Options):
     """Settings of training.
 
     epochs: at most so many; how many, cross-validation says.
@@ -51,18 +53,12 @@ class PerceptronOptions:
     seed: of the order in which lists are visited.
     """
 
-    epochs: int = 20
-    folds: int = 5
-    start: float = 1.0
-    greed: float = 3.0
-    step: float = 0.05
-    seed: int = 0
-
-    def __post_init__(self) -> None:
-        if self.epochs < 1 or self.folds < 2 or self.seed < 0:
-            raise ValueError("epochs must be at least 1, folds at least 2, and the seed not negative")
-        if not (0 <= self.start < np.inf and 0 < self.greed < np.inf and 0 < self.step < np.inf):
-            raise ValueError("start must not be negative, greed and step must be positive; all finite")
+    epochs: Annotated[int, AtLeast(1)] = 20
+    folds: Annotated[int, AtLeast(2)] = 5
+    start: Annotated[float, AtLeast(0.0), AtMost(1e9)] = 1.0
+    greed: Annotated[float, Above(0.0)] = 3.0
+    step: Annotated[float, Above(0.0)] = 0.05
+    seed: Annotated[int, AtLeast(0)] = 0
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,10 +6,12 @@ import os
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from spectral_latent._options import Above, AtLeast, Options
 from spectral_latent.estimation import EstimationError
 from spectral_latent.operators import (
     ObservableOperators,
@@ -34,7 +36,7 @@ _ROUNDING = 1e-6
 
 
 @dataclass(frozen=True)
-class AnchorOptions:
+class AnchorOptions(Options):
     """Settings of training; the same for every language.
 
     states: m; fewer if the words' points have fewer dimensions.
@@ -43,17 +45,11 @@ class AnchorOptions:
     steps: of EM for the transitions; see `likeliest`.
     """
 
-    states: int = 12
-    candidates: int = 300
+    states: Annotated[int, AtLeast(1)] = 12
+    candidates: Annotated[int, AtLeast(1)] = 300
     hull: HullOptions = field(default_factory=HullOptions)
-    sharpness: float = 4.0
-    steps: int = 10
-
-    def __post_init__(self) -> None:
-        numbers = (self.states, self.candidates, self.steps)
-        at_least_one = all(isinstance(number, int) and number >= 1 for number in numbers)
-        if not (at_least_one and 0 < self.sharpness < np.inf):
-            raise ValueError("states, candidates and steps must be at least 1, and sharpness positive; all finite")
+    sharpness: Annotated[float, Above(0.0)] = 4.0
+    steps: Annotated[int, AtLeast(1)] = 10
 
 
 def _sentences(sentences: Iterable[Sequence[str]]) -> Iterator[Sequence[str]]:
@@ -173,11 +169,15 @@ class AnchorHMM:
             return known if known >= 0 else n + unseen.add(word)
 
         sequences = Sequences.of([terminal(word) for word in words] for words in sentences)
-        if not len(unseen):
-            return state_marginals(sequences, self._operators)
-        emission = self.mixtures(unseen.names) / (self.tokens * np.maximum(self.share, np.finfo(float).tiny))
-        rules = np.stack([np.zeros(len(unseen), dtype=np.int64), n + np.arange(len(unseen))], axis=1)
-        return state_marginals(sequences, self._operators.with_leaves(rules, emission))
+        # The leaf rules of these words alone: those of the model, and one for each word never seen.
+        distinct, word = np.unique(sequences.terminal, return_inverse=True)
+        emission = self._operators.leaf[distinct[distinct < n]]
+        if len(unseen):
+            share = self.tokens * np.maximum(self.share, np.finfo(float).tiny)
+            emission = np.concatenate([emission, self.mixtures(unseen.names) / share])
+        rules = np.stack([np.zeros(len(distinct), dtype=np.int64), np.arange(len(distinct))], axis=1)
+        operators = self._operators.with_leaf_rules(rules, emission)
+        return state_marginals(replace(sequences, terminal=word), operators)
 
     def states(self, sentences: Iterable[Sequence[str]]) -> list[list[int]]:
         """The state with the largest marginal at every position; an empty sentence has none."""
@@ -228,21 +228,26 @@ class AnchorHMM:
     def load(path: str | os.PathLike[str]) -> AnchorHMM:
         """Read a model.  Raises ModelFileError if the file is not a whole model of this kind and version."""
         with opened_model(path, _KIND) as (arrays, settings):
-            options = options_from(AnchorOptions, settings["options"])
-            words, names, labels = (settings[name] for name in ("words", "features", "labels"))
-            _check_settings(words, names, labels, settings["tokens"])
-            features = None if names is None else SpellingFeatures(names)
-            model = AnchorHMM(
-                options,
-                words,
-                hidden=HiddenMarkov(*(arrays[name] for name in _HIDDEN)),
-                spelling=Spelling(features, arrays["mean"], arrays["weights"]),
-                tokens=float(settings["tokens"]),
-                labels=None if labels is None else tuple(name_of(label) for label in labels),
-                **{name: arrays[name] for name in _ARRAYS},
-            )
-            model._check()
-            return model
+            return AnchorHMM.from_arrays(arrays, settings)
+
+    @staticmethod
+    def from_arrays(arrays: Mapping[str, NDArray[Any]], settings: Mapping[str, Any]) -> AnchorHMM:
+        """Make a model of what its file holds, which `opened_model` gives; that explains what goes wrong."""
+        options = options_from(AnchorOptions, settings["options"])
+        words, names, labels = (settings[name] for name in ("words", "features", "labels"))
+        _check_settings(words, names, labels, settings["tokens"])
+        features = None if names is None else SpellingFeatures(names)
+        model = AnchorHMM(
+            options,
+            words,
+            hidden=HiddenMarkov(*(arrays[name] for name in _HIDDEN)),
+            spelling=Spelling(features, arrays["mean"], arrays["weights"]),
+            tokens=float(settings["tokens"]),
+            labels=None if labels is None else tuple(name_of(label) for label in labels),
+            **{name: arrays[name] for name in _ARRAYS},
+        )
+        model._check()
+        return model
 
     def _check(self) -> None:
         """Raises ValueError if the parts do not fit together."""

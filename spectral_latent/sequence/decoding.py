@@ -1,4 +1,4 @@
-"""Tags of sequences: a trellis pruned by the plain model, and what its marginals say.
+"""Tags of sequences: a trellis pruned by the coarse model, and what its marginals say.
 
 | here | meaning |
 | --- | --- |
@@ -14,7 +14,8 @@ The chain is exact where tags have one state.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import cached_property
 from itertools import chain, islice
 from typing import NamedTuple, TypeVar
 
@@ -22,13 +23,12 @@ import numpy as np
 
 from spectral_latent._compiled import TINY
 from spectral_latent.inference import edge_marginals, inside, k_best_derivations, marginals, outside
-from spectral_latent.lexicon import UnseenLeaves
 from spectral_latent.operators import ObservableOperators
 from spectral_latent.sequence.conversion import Sequences
 from spectral_latent.sequence.forests import Candidates, Trellis, TrellisBuilder
 from spectral_latent.trees import BoolArray, FloatArray, Forest, IntArray
 
-__all__ = ["Decoder", "Path", "TagMarginals", "batches", "in_batches", "state_marginals"]
+__all__ = ["Decoder", "Path", "TagMarginals", "batches", "in_batches", "likely_rules", "state_marginals"]
 
 _BATCH = 4096  # positions whose forests are built together
 _Row = TypeVar("_Row", bound=Sized)
@@ -106,38 +106,40 @@ class Path(NamedTuple):
     log: float
 
 
+def likely_rules(operators: ObservableOperators, prior: FloatArray, beam: float) -> BoolArray:
+    """Tell which leaf rules (R0,) are worth a candidate: not those of tags far less likely than the likeliest.
+
+    operators: of one state per tag.
+    prior: (K,) how frequent tags are.
+    beam: the least share of the likeliest tag's probability.
+    """
+    tag, terminal = operators.rules.leaf.T
+    joint = operators.leaf[:, 0] * prior[tag]
+    most = np.zeros(int(terminal.max(initial=0)) + 1)
+    np.maximum.at(most, terminal, joint)
+    likely: BoolArray = joint >= beam * most[terminal]
+    return likely
+
+
 @dataclass(frozen=True, eq=False)
 class Decoder:
-    """Decoding under `latent` operators; `plain` ones with the same rules prune.
+    """Decoding under `latent` operators; `coarse` ones with the same rules prune.
 
-    worth: (R0,) whether a leaf rule is worth a candidate.
+    n_tags: K.
+    likely: (R0,) whether a leaf rule is worth a candidate.
+    threshold: candidates whose coarse marginal is less than this share of the best one's are left out.
     """
 
-    plain: ObservableOperators
+    coarse: ObservableOperators
     latent: ObservableOperators
-    builder: TrellisBuilder
-    worth: BoolArray
+    n_tags: int
+    likely: BoolArray
     threshold: float
 
-    @staticmethod
-    def of(
-        plain: ObservableOperators, latent: ObservableOperators, prior: FloatArray, beam: float, threshold: float
-    ) -> Decoder:
-        """prior: (K,) how frequent tags are.  For beam and threshold see `SequenceOptions`."""
-        tag, terminal = latent.rules.leaf.T
-        joint = plain.leaf[:, 0] * prior[tag]
-        most = np.zeros(int(terminal.max(initial=0)) + 1)
-        np.maximum.at(most, terminal, joint)
-        return Decoder(
-            plain, latent, TrellisBuilder(latent.rules, len(prior)), joint >= beam * most[terminal], threshold
-        )
-
-    def with_leaves(self, leaves: UnseenLeaves) -> Decoder:
-        """The same with leaf rules for unseen words."""
-        plain, latent = leaves.added_to(self.plain), leaves.added_to(self.latent)
-        builder = self.builder.with_leaves(leaves.symbol, leaves.terminal)
-        worth = np.concatenate([self.worth, np.ones(len(leaves.symbol), dtype=bool)])
-        return replace(self, plain=plain, latent=latent, builder=builder, worth=worth)
+    @cached_property
+    def builder(self) -> TrellisBuilder:
+        """Trellises that number the rules of these operators."""
+        return TrellisBuilder(self.latent.rules, self.n_tags)
 
     def _marginals(self, operators: ObservableOperators, trellis: Trellis) -> FloatArray:
         """|μ| (C,) of candidates."""
@@ -146,26 +148,26 @@ class Decoder:
         return np.abs(mu[trellis.spine])
 
     def trellis(self, terminal: IntArray, start: IntArray) -> tuple[Trellis, FloatArray]:
-        """The pruned trellis of sequences, and the plain marginals of its candidates."""
+        """The pruned trellis of sequences, and the coarse marginals of its candidates."""
         candidates = self.builder.candidates(terminal)
-        trellis = self.builder.build(start, candidates.where(self.worth[candidates.rule]))
-        mu = self._marginals(self.plain, trellis)
+        trellis = self.builder.build(start, candidates.where(self.likely[candidates.rule]))
+        mu = self._marginals(self.coarse, trellis)
         best = np.maximum.reduceat(mu, trellis.candidates.start[:-1])[trellis.candidates.position]
         keep = mu >= self.threshold * best
         return self.builder.build(start, trellis.candidates.where(keep)), mu[keep]
 
     def marginals(self, terminal: IntArray, start: IntArray) -> TagMarginals:
-        """Of all positions (N,) of sequences; where the latent marginals are all zero, those of the plain model."""
-        trellis, plain = self.trellis(terminal, start)
-        mu = plain if self.latent is self.plain else self._marginals(self.latent, trellis)
+        """Of all positions (N,) of sequences; where the latent marginals are all zero, those of the coarse model."""
+        trellis, coarse = self.trellis(terminal, start)
+        mu = coarse if self.latent is self.coarse else self._marginals(self.latent, trellis)
         lost = np.maximum.reduceat(mu, trellis.candidates.start[:-1]) <= TINY
-        return TagMarginals(trellis.candidates, np.where(lost[trellis.candidates.position], plain, mu))
+        return TagMarginals(trellis.candidates, np.where(lost[trellis.candidates.position], coarse, mu))
 
     def _chain(self, terminal: IntArray) -> tuple[Forest, FloatArray]:
         """The forest of one sequence, and the logarithm of every edge's factor in a path's probability (E,)."""
         trellis, _ = self.trellis(terminal, np.array([0, len(terminal)]))
         forest = trellis.forest
-        for operators in (self.latent, self.plain):  # the second where estimates are all zero
+        for operators in (self.latent, self.coarse):  # the second where estimates are all zero
             inner = inside(operators, forest)
             outer = outside(operators, forest, inner)
             by_edge = np.abs(edge_marginals(operators, forest, inner, outer))

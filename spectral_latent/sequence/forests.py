@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from copy import copy
 from typing import NamedTuple
 
 import numpy as np
@@ -138,15 +137,6 @@ class TrellisBuilder:
         self.last[rules.unary[:, 1]] = np.arange(len(rules.unary))
         self.following = np.full((n_tags, n_tags), -1)
         self.following[rules.binary[:, 1], rules.binary[:, 2] - n_tags] = np.arange(len(rules.binary))
-
-    def with_leaves(self, tag: IntArray, terminal: IntArray) -> TrellisBuilder:
-        """The same with further leaf rules (R,) after the others, of terminals beyond the others."""
-        extended = copy(self)
-        extended.leaf_tag = np.concatenate([self.leaf_tag, tag])
-        order = np.argsort(terminal, kind="stable")
-        extended.by_terminal = np.concatenate([self.by_terminal, len(self.leaf_tag) + order])
-        extended.terminals = np.concatenate([self.terminals, terminal[order]])
-        return extended
 
     def candidates(self, terminal: IntArray) -> Candidates:
         """All tags that may emit the terminals (N,); at an `OPEN` position, all tags."""

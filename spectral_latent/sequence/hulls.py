@@ -15,13 +15,14 @@ instead; drawn together, the row of a word never seen is known as well.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, NamedTuple, get_args
+from typing import Annotated, Literal, NamedTuple
 
 import numpy as np
 from scipy import sparse
 from scipy.sparse.linalg import cg
 
 from spectral_latent._compiled import TINY
+from spectral_latent._options import Above, AtLeast, AtMost, Options
 from spectral_latent.estimation import truncated_svd
 from spectral_latent.sequence.conversion import Sequences
 from spectral_latent.sequence.vocabulary import SpellingFeatures, Types
@@ -33,7 +34,7 @@ HullName = Literal["brown", "cca", "best-fit", "random"]
 
 
 @dataclass(frozen=True)
-class HullOptions:
+class HullOptions(Options):
     """How points are made.
 
     construction: see this module.
@@ -46,20 +47,12 @@ class HullOptions:
     """
 
     construction: HullName = "brown"
-    window: int = 1
-    smoothing: float = 50.0
+    window: Annotated[int, AtLeast(1), AtMost(100)] = 1
+    smoothing: Annotated[float, AtLeast(0.0)] = 50.0
     spelling: bool = True
-    prior: float = 30.0
-    penalty: float = 10.0
-    seed: int = 0
-
-    def __post_init__(self) -> None:
-        if self.construction not in get_args(HullName):
-            raise ValueError(f"construction is {self.construction!r}, not one of {', '.join(get_args(HullName))}")
-        at_least_zero = all(0 <= number < np.inf for number in (self.smoothing, self.prior, self.penalty))
-        if not (1 <= self.window < np.inf and at_least_zero and self.penalty > 0):
-            message = "window must be at least 1, penalty positive, smoothing and prior not negative; all finite"
-            raise ValueError(message)
+    prior: Annotated[float, AtLeast(0.0)] = 30.0
+    penalty: Annotated[float, Above(0.0), AtMost(1e9)] = 10.0
+    seed: Annotated[int, AtLeast(0)] = 0
 
 
 class Spelling(NamedTuple):

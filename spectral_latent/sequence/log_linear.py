@@ -16,7 +16,7 @@ L-BFGS climbs the likelihood itself.  All types have a word feature unless `cuto
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -24,6 +24,7 @@ from scipy.optimize import minimize
 from scipy.special import log_softmax, softmax
 from threadpoolctl import threadpool_limits
 
+from spectral_latent._options import Above, AtLeast, AtMost, Options
 from spectral_latent.estimation import EstimationError, Listener, Progress, silent
 from spectral_latent.inference import expected_counts
 from spectral_latent.sequence.hidden_markov import HiddenMarkov
@@ -34,7 +35,7 @@ __all__ = ["LogLinear", "LogLinearOptions", "log_linear", "word_features"]
 
 
 @dataclass(frozen=True)
-class LogLinearOptions:
+class LogLinearOptions(Options):
     """Settings of training.
 
     states: m.
@@ -45,16 +46,12 @@ class LogLinearOptions:
     seed: of these weights.
     """
 
-    states: int = 12
-    cutoff: int = 1
-    penalty: float = 0.1
-    iterations: int = 100
-    spread: float = 0.1
-    seed: int = 0
-
-    def __post_init__(self) -> None:
-        if min(self.states, self.cutoff, self.iterations) < 1 or self.penalty < 0 or self.spread <= 0:
-            raise ValueError("states, cutoff and iterations must be at least 1, penalty not negative, spread positive")
+    states: Annotated[int, AtLeast(1)] = 12
+    cutoff: Annotated[int, AtLeast(1)] = 1
+    penalty: Annotated[float, AtLeast(0.0), AtMost(1e9)] = 0.1
+    iterations: Annotated[int, AtLeast(1)] = 100
+    spread: Annotated[float, Above(0.0), AtMost(1e9)] = 0.1
+    seed: Annotated[int, AtLeast(0)] = 0
 
 
 def word_features(types: Types, cutoff: int) -> sparse.csr_array:

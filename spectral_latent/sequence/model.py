@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from spectral_latent.estimation import Listener, silent
 from spectral_latent.inference import Weight, inside, total_weight, tree_weights
-from spectral_latent.lexicon import Lexicon, UnseenWords
+from spectral_latent.lexicon import Lexicon, WordEncoder
 from spectral_latent.operators import (
     ObservableOperators,
     arrays_of,
@@ -27,7 +28,7 @@ from spectral_latent.operators import (
 from spectral_latent.sequence.alphabet import Alphabet
 from spectral_latent.sequence.checks import Tag, numbers_of, pairs_of, strings_of
 from spectral_latent.sequence.conversion import Sequences
-from spectral_latent.sequence.decoding import Decoder, in_batches, state_marginals
+from spectral_latent.sequence.decoding import Decoder, in_batches, likely_rules, state_marginals
 from spectral_latent.sequence.forests import OPEN, TrellisBuilder
 from spectral_latent.sequence.hidden_markov import HiddenMarkov
 from spectral_latent.sequence.prediction import Predictor
@@ -46,7 +47,9 @@ class LatentHMM:
 
     tags: what the K tags stand for; a single None where sequences have no tags.
     observations: a lexicon of words where sequences have tags, an alphabet of any hashable objects where they do not.
-    prior: (K,) how frequent the tags are.  plain, latent: operators with the same rules.  floor: ε of `prediction`.
+    prior: (K,) how frequent the tags are.
+    coarse, latent: operators with the same rules, the former of one state for each tag.
+    floor: ε of `prediction`.
     column: of a corpus, from which the tags are; None if that is not known.
 
     >>> tagger = LatentHMM.fit_tagged([[("dogs", "N"), ("bark", "V")], [("cats", "N"), ("sleep", "V")]])
@@ -61,15 +64,15 @@ class LatentHMM:
     tags: list[Tag]
     observations: Lexicon | Alphabet
     prior: FloatArray
-    plain: ObservableOperators
+    coarse: ObservableOperators
     latent: ObservableOperators
     floor: float
     column: str | None = None
 
     def __post_init__(self) -> None:
-        if not self.plain.rules.equals(self.latent.rules):
-            raise ValueError("the plain and the latent model must number the same rules")
-        if not len(self.tags) * 2 == len(self.prior) * 2 == self.latent.n_symbols == self.plain.n_symbols:
+        if not self.coarse.rules.equals(self.latent.rules):
+            raise ValueError("the coarse and the latent model must number the same rules")
+        if not len(self.tags) * 2 == len(self.prior) * 2 == self.latent.n_symbols == self.coarse.n_symbols:
             raise ValueError("a tag has two symbols")
         if isinstance(self.observations, Lexicon) and self.observations.spelling is None:
             raise ValueError("the lexicon has learnt no spellings")
@@ -144,50 +147,52 @@ class LatentHMM:
         return HiddenMarkov.of_operators(self._state_operators)
 
     @cached_property
-    def _decoder(self) -> Decoder:
-        if self.is_tagged:
-            return Decoder.of(self.plain, self.latent, self.prior, self.options.beam, self.options.threshold)
+    def _state_decoder(self) -> Decoder:
+        """The decoder of a model without tags, whose states take their place."""
         states = self.hidden.with_states_as_tags()
-        return Decoder.of(states, states, np.ones(self.hidden.n_states), beam=0.0, threshold=0.0)
+        return Decoder(states, states, self.hidden.n_states, np.ones(len(states.leaf), dtype=bool), threshold=0.0)
 
     @cached_property
-    def _unseen(self) -> UnseenWords:
+    def _encoder(self) -> WordEncoder:
+        """Leaf rules of words; tags of a word that are much less likely than its likeliest are unlikely."""
         assert isinstance(self.observations, Lexicon)
-        leaf, n_tags = self.latent.rules.leaf, len(self.tags)
-        return UnseenWords(self.observations, leaf, self.plain.leaf[:, 0], self.prior, np.arange(n_tags))
+        beam, n_tags = self.options.beam, len(self.tags)
+        likely = likely_rules(self.coarse, self.prior, beam)
+        return WordEncoder(self.observations, self.coarse, self.prior, np.arange(n_tags), beam, likely)
 
-    def _read(self, sequences: Sequence[Sequence[Any]]) -> tuple[Decoder, IntArray, IntArray]:
-        """Terminals of all positions, where sequences begin, and a decoder that knows the words among them."""
+    def _decoder_of(self, sequences: Sequence[Sequence[Any]]) -> tuple[Decoder, IntArray, IntArray]:
+        """A decoder for the observations of sequences, the terminal of each position, and where sequences begin."""
         start = np.concatenate([[0], np.cumsum([len(sequence) for sequence in sequences])])
         if not self.is_tagged:
             terminal = np.concatenate([self.observations.terminals_of(sequence) for sequence in sequences])
-            return self._decoder, terminal, start
-        terminal, leaves = self._unseen.read(sequences, self.options.beam)
-        return self._decoder.with_leaves(leaves), terminal, start
+            return self._state_decoder, terminal, start
+        words = self._encoder.encode(sequences)
+        coarse, latent = words.restrict(self.coarse), words.restrict(self.latent)
+        return Decoder(coarse, latent, len(self.tags), words.likely, self.options.threshold), words.word, start
 
     @cached_property
     def _predictor(self) -> Predictor:
         n_terminals = self.observations.n_terminals
-        plain, latent = self._proper
-        return Predictor.of(latent, plain, n_terminals, self.floor)
+        coarse, latent = self._proper
+        return Predictor.of(latent, coarse, n_terminals, self.floor)
 
     @cached_property
     def _proper(self) -> tuple[ObservableOperators, ObservableOperators]:
-        """Plain and latent operators, scaled so that plain beginnings, and emissions of a tag, sum to one.
+        """Coarse and latent operators, scaled so that coarse beginnings, and emissions of a tag, sum to one.
 
         The lexicon adds to words what is kept for unseen ones, and some trees that begin anywhere are no sequences.
         Emissions that are probabilities sum to one as they are.
         """
-        n_tags, tag = len(self.tags), self.plain.rules.leaf[:, 0]
-        total = np.bincount(tag, self.plain.leaf[:, 0], minlength=n_tags).astype(float)[tag, None]
+        n_tags, tag = len(self.tags), self.coarse.rules.leaf[:, 0]
+        total = np.bincount(tag, self.coarse.leaf[:, 0], minlength=n_tags).astype(float)[tag, None]
 
         def scaled(operators: ObservableOperators, totals: FloatArray, begin: float) -> ObservableOperators:
             return replace(operators, leaf=operators.leaf / totals, root=operators.root / begin)
 
-        plain = scaled(self.plain, total, self.plain.root[n_tags:].sum())
+        coarse = scaled(self.coarse, total, self.coarse.root[n_tags:].sum())
         if self.latent.probabilities:
-            return plain, scaled(self.latent, np.ones_like(total), self.latent.root[n_tags:].sum())
-        return plain, scaled(self.latent, total, self.plain.root[n_tags:].sum())
+            return coarse, scaled(self.latent, np.ones_like(total), self.latent.root[n_tags:].sum())
+        return coarse, scaled(self.latent, total, self.coarse.root[n_tags:].sum())
 
     def _names(self, found: IntArray) -> list[Any]:
         """Tags by their names; states by their numbers."""
@@ -207,7 +212,7 @@ class LatentHMM:
     def _best(self, sequences: Sequence[Sequence[Any]]) -> IntArray:
         """The best tag or state at all positions."""
         if self.is_tagged:
-            decoder, terminal, start = self._read(sequences)
+            decoder, terminal, start = self._decoder_of(sequences)
             return decoder.marginals(terminal, start).best()
         return np.asarray(self._state_marginals(sequences).argmax(axis=1))
 
@@ -223,8 +228,8 @@ class LatentHMM:
             return np.zeros((0, len(self.tags) if self.is_tagged else self.hidden.n_states))
         if not self.is_tagged:
             return self._state_marginals([sequence])
-        decoder, terminal, start = self._read([sequence])
-        return decoder.marginals(terminal, start).dense(decoder.builder.n_tags)
+        decoder, terminal, start = self._decoder_of([sequence])
+        return decoder.marginals(terminal, start).dense(decoder.n_tags)
 
     def paths(self, sequence: Sequence[Any], k: int = 1) -> list[tuple[list[Any], float]]:
         """The k likeliest sequences of tags (Viterbi), each with the logarithm of its probability given the words.
@@ -238,7 +243,7 @@ class LatentHMM:
             raise ValueError(f"k must be at least 1, not {k}")
         if not len(sequence):
             return [([], 0.0)]
-        decoder, terminal, _ = self._read([sequence])
+        decoder, terminal, _ = self._decoder_of([sequence])
         return [(self._names(tags), log) for tags, log in decoder.paths(terminal, k)]
 
     def weights(self, sequences: Iterable[Sequence[Any]]) -> Weight:
@@ -268,7 +273,7 @@ class LatentHMM:
         """Natural logarithms (T,) of the probabilities of words together with their tags; -inf for an unknown tag.
 
         Without tags, of observations together with their states.
-        Estimates are no smaller than `floor` times the probability in the plain model, and no larger than the
+        Estimates are no smaller than `floor` times the probability in the coarse model, and no larger than the
         probability of the words alone.
         Raises ValueError if the model has neither tags nor states, or a sentence is empty.
         """
@@ -276,12 +281,12 @@ class LatentHMM:
             raise ValueError("a model without tags or states has no joint probabilities")
         columns, forest = self._labelled(sentences)
         if not self.is_tagged:
-            return tree_weights(self._decoder.latent, forest).log
-        plain, latent = (tree_weights(operators, forest) for operators in self._proper)
+            return tree_weights(self._state_decoder.latent, forest).log
+        coarse, latent = (tree_weights(operators, forest) for operators in self._proper)
         if self.latent.probabilities:
             return latent.log
         estimate = np.where(latent.sign > 0, latent.log, -np.inf)
-        least = plain.log + (np.log(self.floor) if self.floor else -np.inf)
+        least = coarse.log + (np.log(self.floor) if self.floor else -np.inf)
         return np.asarray(np.minimum(np.maximum(estimate, least), self._predictor.log_probabilities(columns)))
 
     def _labelled(self, sequences: Iterable[Iterable[tuple[Any, Tag]]]) -> tuple[Sequences, Forest]:
@@ -291,7 +296,9 @@ class LatentHMM:
         known = {tag: t for t, tag in enumerate(tags)}
         terminals = (self.observations.terminals_of([x for x, _ in row]) for row in rows)
         columns = Sequences.of(terminals, ([known.get(tag, -1) for _, tag in row] for row in rows))
-        return columns, Forest.of_trees(columns.trees(len(tags)), self._decoder.latent.rules)
+        rules = self.latent.rules if self.is_tagged else self._state_decoder.latent.rules
+        forest = Forest.of_trees(columns.trees(len(tags)), rules)
+        return columns, forest._replace(symbol=np.maximum(forest.symbol, 0))
 
     def following(self, prefix: Sequence[Any]) -> dict[Hashable, float]:
         """The probability of each observation after a prefix, and of `END`; likeliest first.
@@ -324,8 +331,7 @@ class LatentHMM:
         names = [[known[x] for x in row] for row in drawn]
         if not self.is_tagged:
             return names
-        tags = (self._names(self._decoder.draw(np.array(row), rng)) for row in drawn)
-        return [list(zip(row, found, strict=True)) for row, found in zip(names, tags, strict=True)]
+        return [list(zip(row, self.draw(row, rng), strict=True)) for row in names]
 
     def draw(self, sequence: Sequence[Any], rng: np.random.Generator) -> list[Any]:
         """The tags of a sequence, drawn from the chain that scores `paths`; without tags, its states.
@@ -334,7 +340,7 @@ class LatentHMM:
         """
         if not len(sequence):
             return []
-        decoder, terminal, _ = self._read([sequence])
+        decoder, terminal, _ = self._decoder_of([sequence])
         return self._names(decoder.draw(terminal, rng))
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -352,7 +358,7 @@ class LatentHMM:
             "floor": float(self.floor),
             "column": self.column,
         }
-        arrays = {"prior": self.prior, **arrays_of("plain", self.plain), **arrays_of("latent", self.latent)}
+        arrays = {"prior": self.prior, **arrays_of("coarse", self.coarse), **arrays_of("latent", self.latent)}
         if isinstance(self.observations, Lexicon):
             arrays |= self.observations.arrays()
         save_model(path, arrays, settings)
@@ -361,18 +367,24 @@ class LatentHMM:
     def load(path: str | os.PathLike[str]) -> LatentHMM:
         """Read a model.  Raises ModelFileError if the file is not a whole model of this kind and version."""
         with opened_model(path, _KIND) as (arrays, settings):
-            options = options_from(SequenceOptions, settings["options"])
-            tags, known = ([name_of(name) for name in settings[part]] for part in ("tags", "known"))
-            if len(set(tags)) < len(tags) or len(set(known)) < len(known):
-                raise ValueError("a name stands twice")
-            observations: Lexicon | Alphabet = Alphabet(known)
-            if settings["tagged"] is True:
-                observations = Lexicon.from_arrays(strings_of(known), options.lexicon, arrays)
-            prior = column_from("prior", arrays)
-            latent = operators_from("latent", arrays, probabilities=settings["probabilities"] is True)
-            plain, floor, column = operators_from("plain", arrays), settings["floor"], settings.get("column")
-            if type(floor) is not float or not 0.0 <= floor < 1.0:
-                raise ValueError(f"floor is {floor!r}")
-            if not isinstance(column, str | None):
-                raise ValueError(f"column is {column!r}")
-            return LatentHMM(options, tags, observations, prior, plain, latent, floor, column)
+            return LatentHMM.from_arrays(arrays, settings)
+
+    @staticmethod
+    def from_arrays(arrays: Mapping[str, NDArray[Any]], settings: Mapping[str, Any]) -> LatentHMM:
+        """Make a model of what its file holds, which `opened_model` gives; that explains what goes wrong."""
+        options = options_from(SequenceOptions, settings["options"])
+        tags, known = ([name_of(name) for name in settings[part]] for part in ("tags", "known"))
+        if len(set(tags)) < len(tags) or len(set(known)) < len(known):
+            raise ValueError("a name stands twice")
+        observations: Lexicon | Alphabet = Alphabet(known)
+        if settings["tagged"] is True:
+            observations = Lexicon.from_arrays(strings_of(known), options.lexicon, arrays)
+        prior = column_from("prior", arrays)
+        latent = operators_from("latent", arrays, probabilities=settings["probabilities"] is True)
+        coarse = operators_from("coarse", arrays)
+        floor, column = settings["floor"], settings.get("column")
+        if type(floor) is not float or not 0.0 <= floor < 1.0:
+            raise ValueError(f"floor is {floor!r}")
+        if not isinstance(column, str | None):
+            raise ValueError(f"column is {column!r}")
+        return LatentHMM(options, tags, observations, prior, coarse, latent, floor, column)

@@ -10,7 +10,7 @@
 | f̄ | the sum of f over all positions of an average sequence: f̄ = f_1 + Aᵀ f̄ |
 
 An estimate p̂ may be negative or far too small.  Probabilities are therefore taken of events in turn: each is raised to
-at least ε q(e), with q its probability in the plain model, and all are divided by their sum.  Where an event that
+at least ε q(e), with q its probability in the coarse model, and all are divided by their sum.  Where an event that
 happens had to be raised, the state behind it is worthless, and the model goes on as from f̄ before that event: it
 forgets what came earlier.  So every sequence has a positive probability, and all of them add up to one.
 """
@@ -110,7 +110,7 @@ class _Stretches(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Predictor:
-    """Probabilities of events, never below ε times those of a plain model; in the notation of this module.
+    """Probabilities of events, never below ε times those of a coarse model; in the notation of this module.
 
     least: (2n,) ε q, first of events that are not the last, then of those that are.
     """
@@ -121,9 +121,9 @@ class Predictor:
     least: FloatArray
 
     @staticmethod
-    def of(operators: ObservableOperators, plain: ObservableOperators, n_terminals: int, floor: float) -> Predictor:
+    def of(operators: ObservableOperators, coarse: ObservableOperators, n_terminals: int, floor: float) -> Predictor:
         """A predictor with ε = floor.  Raises ValueError if sequences are infinitely long on average."""
-        _, events, average = _Sums.of(plain, n_terminals)
+        _, events, average = _Sums.of(coarse, n_terminals)
         q = average @ events
         builder = TrellisBuilder(operators.rules, operators.n_symbols // 2)
         return Predictor(operators, builder, _Sums.of(operators, n_terminals), floor * q / q.sum())

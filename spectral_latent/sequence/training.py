@@ -10,10 +10,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial, reduce
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
+from spectral_latent._options import Above, AtLeast, AtMost, Below, Options
 from spectral_latent.estimation import (
     Clusters,
     Columns,
@@ -59,7 +60,7 @@ _FLOOR = 0.01
 
 
 @dataclass(frozen=True)
-class SequenceOptions:
+class SequenceOptions(Options):
     """Settings of training and tagging.
 
     states: m, latent states of each tag; None for 8 where sequences are tagged, and for the number that makes held-out
@@ -73,19 +74,13 @@ class SequenceOptions:
     threshold: tags whose posterior in the plain model is less than this are left out.
     """
 
-    states: int | None = None
+    states: Annotated[int, AtLeast(1)] | None = None
     estimator: EstimatorOptions = field(default_factory=EstimatorOptions)
     lexicon: LexiconOptions = field(default_factory=LexiconOptions)
-    back_off: float = 1.0
-    floor: float | None = None
-    beam: float = 1e-3
-    threshold: float = 1e-3
-
-    def __post_init__(self) -> None:
-        if self.states is not None and not (isinstance(self.states, int) and self.states >= 1):
-            raise ValueError(f"states must be a number of at least 1, not {self.states}")
-        if self.back_off <= 0 or not 0.0 <= (self.floor or 0.0) < 1.0:
-            raise ValueError("back_off must be positive, and floor at least 0 and less than 1")
+    back_off: Annotated[float, Above(0.0), AtMost(1e9)] = 1.0
+    floor: Annotated[float, AtLeast(0.0), Below(1.0)] | None = None
+    beam: Annotated[float, AtLeast(0.0), Below(1.0)] = 1e-3
+    threshold: Annotated[float, AtLeast(0.0), Below(1.0)] = 1e-3
 
 
 class Learnt(NamedTuple):

@@ -144,7 +144,7 @@ def test_settings() -> None:
     assert changed == SequenceOptions(states=3, back_off=2.0)
     for n_states in (0, -1):
         for train in (LatentHMMTagger.train, LatentHMMTagger.train_unsupervised):
-            with pytest.raises(ValueError, match="n_states must be at least 1"):
+            with pytest.raises(ValueError, match=r"SequenceOptions\.states must be an integer of at least 1"):
                 train([], n_states)
 
 
@@ -274,7 +274,7 @@ def test_random_sentences(tagger: LatentHMMTagger) -> None:
 def test_random_states_are_those_of_their_words() -> None:
     """A word that has one state only is drawn with it."""
     sentences = [["a", "b"], ["a", "b", "b"]] * 50
-    options = SequenceOptions(estimator=EstimatorOptions("em", iterations=200, tolerance=0.0, substates=0.0))
+    options = SequenceOptions(estimator=EstimatorOptions("em", iterations=200, tolerance=0.0, state_smoothing=0.0))
     tagger = LatentHMMTagger.train_unsupervised(sentences, 2, options=options)
     state = dict(tagger.tag(["a", "b"]))
     assert state["a"] != state["b"]

@@ -5,9 +5,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from safetensors import safe_open
 
-from spectral_latent.constituency import ConstituencyModel, clean
+from spectral_latent.constituency import ConstituencyModel, Phrase, clean
 from spectral_latent.corpora import parse_brackets, read_brackets
+from spectral_latent.operators import storage
 
 Run = Callable[..., Any]
 
@@ -139,7 +141,7 @@ def test_models_that_cannot_be_used(run: Run, model: Path, treebank: Path, tmp_p
         "header": (whole[:30], "not a model, or cut short"),
         "empty": (b"", "not a model, or cut short"),
         "text": (b"not a model\n" * 100, "not a model, or cut short"),
-        "version": (whole.replace(b'\\"version\\":2', b'\\"version\\":9', 1), "format version 9"),
+        "version": (whole.replace(b'\\"version\\":3', b'\\"version\\":9', 1), "format version 9"),
         "kind": (whole.replace(b'"constituency\\"', b'"konstituency\\"', 1), "a konstituency model, where"),
     }
     for name, (content, message) in contents.items():
@@ -163,3 +165,37 @@ def test_files_that_do_not_exist(run: Run, model: Path, tmp_path: Path, command:
 def test_wrong_command_lines(run: Run, model: Path) -> None:
     for arguments in ([], ["parse", model, "--nbest", "0"], ["parse"], ["score"], ["tag"], ["tags", model]):
         assert run(*arguments).exit_code == 2
+
+
+@pytest.mark.parametrize("command", ["parse", "score", "evaluate"])
+def test_a_model_is_read_once(
+    run: Run, model: Path, treebank: Path, command: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened: list[str] = []
+
+    def spy(path: str, **options: Any) -> Any:
+        opened.append(str(path))
+        return safe_open(path, **options)
+
+    monkeypatch.setattr(storage, "safe_open", spy)
+    assert run(command, model, treebank, "-q").exit_code == 0
+    assert opened == [str(model)]
+
+
+def test_trees_are_cleaned_once(
+    run: Run, model: Path, treebank: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """To train and to score; `clean` is known by its name in two modules."""
+    cleaned: list[Phrase] = []
+
+    def spy(tree: Phrase) -> Phrase | None:
+        cleaned.append(tree)
+        return clean(tree)
+
+    monkeypatch.setattr("spectral_latent.constituency.treebank.clean", spy)
+    monkeypatch.setattr("spectral_latent.evaluation.models.clean", spy)
+    n = len(treebank.read_text().splitlines())
+    assert run("train", "constituency", treebank, "-o", tmp_path / "again", "--states", "2", "-q").exit_code == 0
+    assert len(cleaned) == n
+    assert run("score", model, treebank, "-q").exit_code == 0
+    assert len(cleaned) == 2 * n

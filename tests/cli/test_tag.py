@@ -159,10 +159,10 @@ def test_models_that_cannot_be_used(run: Run, tagger: Path, tmp_path: Path) -> N
     contents = {
         "short": (whole[:-100], "not a model, or cut short"),
         "empty": (b"", "not a model, or cut short"),
-        "version": (whole.replace(b'\\"version\\":2', b'\\"version\\":9', 1), "format version 9"),
+        "version": (whole.replace(b'\\"version\\":3', b'\\"version\\":9', 1), "format version 9"),
         "kind": (
             whole.replace(b'"sequence\\"', b'"sequense\\"', 1),
-            "a sequense model, where a sequence model is needed",
+            "a sequense model, where a tagger is needed; train it again",
         ),
         "tags": (whole.replace(b'\\"PRP\\"', b'\\"NNS\\"', 1), "the model is damaged"),
     }

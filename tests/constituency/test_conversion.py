@@ -153,11 +153,6 @@ def test_words_beside_phrases_are_refused() -> None:
             encoded([Phrase("S", children)], Binarisation())
 
 
-def test_settings_that_mean_nothing_are_refused() -> None:
-    with pytest.raises(ValueError, match="not a binarisation"):
-        Binarisation("head", siblings=-1)
-
-
 @given(PHRASES)
 def test_cleaning_twice_is_cleaning_once(phrase: Phrase) -> None:
     once = clean(phrase)

@@ -38,9 +38,9 @@ def options(binarisation: Binarisation, estimator: str = "hybrid") -> Constituen
 
 def derived(member: PhraseGrammar, words: list[str]) -> dict[Phrase, float]:
     """Every tree of a sentence, with the summed weight of its derivations."""
-    chart = member.chart(words)
-    assert chart is not None
-    operators, forest = member.grammar.on(chart.read, chart.spans.forest)
+    sentence, spans = member.grammar.chart(words)
+    assert spans is not None
+    operators, forest = sentence.latent, spans.forest
     total: dict[Phrase, float] = defaultdict(float)
     for derivation in k_best_derivations(forest, np.zeros(forest.n_edges), 100_000):
         weight = tree_weights(operators, derivation.as_forest(forest))

@@ -19,11 +19,15 @@ from spectral_latent.constituency import (
     Phrase,
     clean,
     preset,
+    treebank,
 )
+from spectral_latent.constituency.features import FeatureSet
+from spectral_latent.constituency.treebank import read_treebank
 from spectral_latent.corpora import constituency_trees, parse_brackets
 from spectral_latent.estimation import EstimationError, EstimatorOptions
 from spectral_latent.evaluation import score_brackets
 from spectral_latent.operators import ModelFileError
+from tests.streams import Watch, make_shards
 
 SENTENCES = """
 (S (NP (DT the) (NN dog)) (VP (VBZ sees) (NP (DT a) (NN cat))) (. .))
@@ -100,7 +104,7 @@ def test_one_state_scores_are_the_plain_grammars(trees: list[Phrase]) -> None:
     options = ConstituencyOptions(estimator=EstimatorOptions(states=1, smoothing=None))
     model = ConstituencyModel.train(trees, options)
     (grammar,) = model.members
-    plain = ConstituencyModel((grammar.with_operators(grammar.grammar.plain),))
+    plain = ConstituencyModel((grammar.with_operators(grammar.grammar.coarse),))
     for tree in trees[:7]:
         assert plain.score([tree]).sign[0] == 1
 
@@ -124,19 +128,21 @@ def test_training_twice_gives_the_same_bytes_for_any_number_of_jobs(trees: list[
 
 
 MEMBERS = [
-    ConstituencyOptions(estimator=EstimatorOptions("hybrid", states=3, iterations=2), rank=2),
+    ConstituencyOptions(estimator=EstimatorOptions("hybrid", states=3, iterations=2, rank=2)),
     ConstituencyOptions(estimator=EstimatorOptions("clustering", states=3), binarisation=Binarisation("last")),
     ConstituencyOptions(estimator=EstimatorOptions("em", states=2, iterations=2)),
     ConstituencyOptions(estimator=EstimatorOptions("spectral", states=3), features="simple"),
 ]
 
 
-def test_trees_in_shards_are_learnt_as_those_in_memory_are(trees: list[Phrase]) -> None:
-    whole, shards = (ConstituencyModel.train(iter(trees), MEMBERS, shard_nodes=nodes) for nodes in (1 << 21, 40))
+def test_shards_are_learnt_as_the_whole_is(trees: list[Phrase], monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = ConstituencyModel.train(iter(trees), MEMBERS)
+    make_shards(monkeypatch, treebank, 40, in_files=True)
+    shards = ConstituencyModel.train(iter(trees), MEMBERS)
     for ours, theirs in zip(shards.members, whole.members, strict=True):
         assert ours.labels == theirs.labels and ours.grammar.tags == theirs.grammar.tags
         np.testing.assert_array_equal(ours.grammar.operators.states, theirs.grammar.operators.states)
-        np.testing.assert_array_equal(ours.grammar.plain.leaf, theirs.grammar.plain.leaf)
+        np.testing.assert_array_equal(ours.grammar.coarse.leaf, theirs.grammar.coarse.leaf)
         np.testing.assert_array_equal(ours.grammar.seen, theirs.grammar.seen)
         np.testing.assert_array_equal(ours.grammar.prior, theirs.grammar.prior)
     np.testing.assert_allclose(shards.score(trees[:7]).log, whole.score(trees[:7]).log, rtol=1e-6)
@@ -153,21 +159,56 @@ def test_a_treebank_is_read_once_and_what_members_have_in_common_is_learnt_once(
             yield tree
 
     model = ConstituencyModel.train(stream(), MEMBERS)
-    assert read == trees
+    assert read == trees and model.members[0].options is MEMBERS[0]
     assert len({id(member.grammar.lexicon) for member in model.members}) == 1
     assert model.members[0].labels is model.members[2].labels is not model.members[1].labels
 
 
-def test_shards_are_learnt_alike_on_processes_and_on_a_cluster(
-    trees: list[Phrase], cluster: Client, tmp_path: Path
-) -> None:
-    def train(name: str, jobs: int | None = 1) -> bytes:
-        ConstituencyModel.train(trees, MEMBERS, jobs=jobs, shard_nodes=150).save(tmp_path / name)
-        return (tmp_path / name).read_bytes()
+def test_a_treebank_that_is_read_is_not_held(trees: list[Phrase], monkeypatch: pytest.MonkeyPatch) -> None:
+    """A phrase is made binary as it is read, for all grammars, and then let go."""
+    watch = Watch()
+    model = ConstituencyModel.train(watch.stream(trees * 4), MEMBERS[:2])
+    assert watch.read == 4 * len(trees) and watch.most <= 2
+    assert model.members[0].grammar.prior.sum() == pytest.approx(1.0)
 
-    one, two = train("one"), train("two", jobs=2)
+
+def test_shards_are_learnt_alike_in_memory_in_files_on_processes_and_on_a_cluster(
+    trees: list[Phrase], cluster: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def train(*, in_files: bool = True, jobs: int | None = 1) -> bytes:
+        make_shards(monkeypatch, treebank, 150, in_files=in_files)
+        ConstituencyModel.train(iter(trees), MEMBERS, jobs=jobs).save(tmp_path / "model")
+        return (tmp_path / "model").read_bytes()
+
+    in_memory = train(in_files=False)
+    assert train() == in_memory
+    assert train(jobs=2) == in_memory
+    assert train(in_files=False, jobs=2) == in_memory
     with joblib.parallel_config(backend="dask"):
-        assert one == two == train("cluster", jobs=None)
+        assert train(jobs=None) == in_memory
+
+
+@pytest.mark.parametrize("features", ["simple", "all"])
+def test_features_and_counts_do_not_depend_on_shards(
+    trees: list[Phrase], features: FeatureSet, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What a shard numbers means the same in all: put together, shards are the columns of the whole."""
+    options = ConstituencyOptions(features=features)
+    (whole,) = read_treebank(trees, [options])
+    make_shards(monkeypatch, treebank, 40, in_files=True)
+    (parts,) = read_treebank(trees, [options])
+    shards, (shard,) = parts.treebank.shards, whole.treebank.shards
+    assert len(shards) > 5
+    for name in ("symbol", "terminal"):
+        joined = np.concatenate([getattr(part.trees, name) for part in shards])
+        np.testing.assert_array_equal(joined, getattr(shard.trees, name))
+    for side in ("inside", "outside"):
+        joined = np.concatenate([getattr(part.features, side) for part in shards])
+        np.testing.assert_array_equal(joined, getattr(shard.features, side))
+    assert parts.treebank.counts.rules.equals(whole.treebank.counts.rules)
+    np.testing.assert_array_equal(parts.treebank.counts.binary.data, whole.treebank.counts.binary.data)
+    np.testing.assert_array_equal(parts.treebank.counts.leaf, whole.treebank.counts.leaf)
+    np.testing.assert_array_equal(parts.treebank.counts.root, whole.treebank.counts.root)
 
 
 def test_all_sentences_are_parsed_as_each_one(model: ConstituencyModel, trees: list[Phrase]) -> None:
@@ -224,17 +265,20 @@ def test_the_spelling_of_unseen_words_decides_between_tags() -> None:
         assert model.parse([word, "."]).tree.bracketed() == f"(X (A ({tag} {word})) (. .))"
 
 
+def test_floors_are_for_dependencies_alone() -> None:
+    """Phrases are weighed as they are estimated, and have no option that says otherwise."""
+    with pytest.raises(TypeError, match="floor"):
+        ConstituencyOptions(floor=0.01)  # type: ignore[call-arg]
+
+
 def test_charts_are_those_of_operators_for_the_sentence(model: ConstituencyModel) -> None:
     (member,) = model.members
     for words in (AMBIGUOUS, UNSEEN):
-        chart = member.chart(words)
-        assert chart is not None
-        operators, forest = member.grammar.on(chart.read, chart.spans.forest)
-        assert forest.rule[forest.left < 0].max() < len(operators.leaf)
+        chart = member.grammar.chart(words)
+        operators, (forest, _, _) = chart.grammar.latent, chart.spans or pytest.fail("no derivation")
         leaf = operators.rules.leaf[forest.rule[forest.left < 0]]
         np.testing.assert_array_equal(leaf[:, 0], forest.symbol[forest.item[forest.left < 0]])
-        assert len(operators.rules.leaf) == len(np.unique(leaf, axis=0))
-        assert set(leaf[:, 1]) == set(chart.read.terminals)
+        assert set(leaf[:, 1]) == set(chart.grammar.words.word)
         assert model.parses([chart], words, 1) == [model.parse(words)]
 
 

@@ -51,7 +51,7 @@ def _weights_in(table: Rules, rules: Rules, weights: FloatArray, kind: str) -> F
 def test_the_plain_grammar_is_what_relative_frequencies_tend_to() -> None:
     truth = embedded_truth()
     trees = sample_trees(truth.grammar.operators, 20_000, np.random.default_rng(9)).trees
-    counted, exact = relative_frequencies(trees), truth.grammar.plain
+    counted, exact = relative_frequencies(trees), truth.grammar.coarse
     assert exact.rules.equals(truth.grammar.operators.rules)
     count = np.bincount(trees.symbol, minlength=len(truth.labels))
     for kind in ("leaf", "binary"):
@@ -106,7 +106,7 @@ def test_truth_above_spectral_above_plain(learnt: ConstituencyModel) -> None:
 
     (grammar,) = learnt.members
     truth, plain = (
-        ConstituencyModel((member,)) for member in (embedded_truth(), grammar.with_operators(grammar.grammar.plain))
+        ConstituencyModel((member,)) for member in (embedded_truth(), grammar.with_operators(grammar.grammar.coarse))
     )
     assert f1(plain) < 87 < 93 < f1(learnt) < f1(truth)
     assert f1(truth) > 95.5

@@ -102,6 +102,12 @@ def test_brackets_that_do_not_match_are_mended_with_a_warning(install: Install) 
     assert brackets(trees) == ["(S (A a))", "(S (B b))", "( (S (C c)) (D d))", "(S (E e))"]
 
 
+def test_trees_without_words_are_refused(install: Install) -> None:
+    install({"a.mrg": "(S (NN a))\n(S (NP (-NONE- *)))\n"})
+    with pytest.raises(CorpusError, match=r"nltk:toy, file a\.mrg, sentence 2: the tree has no words; remove it"):
+        list(constituency_trees("nltk:toy"))
+
+
 def test_errors_in_nltk_corpora_name_the_sentence(install: Install, capsys: pytest.CaptureFixture[str]) -> None:
     install({"a.mrg": "(S (NN a))\n(S (NN a) b)\n"})
     with pytest.raises(CorpusError, match=r"nltk:toy, file a\.mrg, sentence 2: the constituent S has several words"):

@@ -22,7 +22,8 @@ from spectral_latent.dependency.forests import (
     maximum_heads,
     projective,
 )
-from spectral_latent.grammar.forests import ForestBuilder
+from spectral_latent.grammar.coarse import CoarseGrammar, CoarseLeaves
+from spectral_latent.grammar.forests import pruned_forest
 from spectral_latent.inference import inside, k_best_derivations, total_weight, tree_weights
 from spectral_latent.operators import ObservableOperators
 from spectral_latent.trees import Forest, Vocabulary
@@ -53,7 +54,7 @@ class Grammar(NamedTuple):
 
     attachment: Attachment
     labels: Vocabulary[Label]
-    plain: ObservableOperators
+    coarse: ObservableOperators
     latent: ObservableOperators
 
     @staticmethod
@@ -73,10 +74,10 @@ class Grammar(NamedTuple):
 
     def forest(self, terminals: np.ndarray) -> ArcForest:
         """Unpruned."""
-        builder = ForestBuilder(self.plain, np.ones(len(self.labels)), 0.0)
-        spans = builder.build(terminals, 0.0)
+        grammar = CoarseGrammar.of(self.coarse, np.ones(len(self.labels)))
+        spans = pruned_forest(grammar, CoarseLeaves.of(self.coarse, terminals), beam=0.0, threshold=0.0)
         assert spans is not None
-        is_right = heads_are_right(self.labels.names, self.plain.rules.binary)
+        is_right = heads_are_right(self.labels.names, self.coarse.rules.binary)
         return headed(spans.forest, is_right, spans.first, len(terminals))
 
     def weights(self, terminals: np.ndarray) -> tuple[list[Heads], np.ndarray]:

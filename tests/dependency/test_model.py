@@ -137,11 +137,9 @@ def test_arc_marginals_and_totals_are_sums_of_scores(unpruned: DependencyModel) 
         assert np.abs(found * weights.sum() - marginals_of(every, weights, n)).max() < 1e-10 * size
         grammar = unpruned.grammar
         tags = {tag: number for number, tag in enumerate(grammar.tags)}
-        given_tags = grammar.read(sentence.forms, np.array([tags.get(tag, 0) for tag in sentence.xpos]))
-        spans = grammar.forest(given_tags)
+        over_words, spans = grammar.chart(sentence.forms, np.array([tags.get(tag, 0) for tag in sentence.xpos]))
         assert spans is not None
-        operators, forest = grammar.on(given_tags, spans.forest)
-        total = total_weight(operators, forest, inside(operators, forest))
+        total = total_weight(over_words.latent, spans.forest, inside(over_words.latent, spans.forest))
         assert numbers(total)[0] == pytest.approx(weights.sum(), abs=1e-10 * size)
 
 
@@ -278,10 +276,10 @@ def test_arcs_never_seen_have_some_weight_unless_none_are_counted(trees: list[De
 def test_arcs_never_seen_count_by_how_frequent_their_dependants_are_on_that_side() -> None:
     """Half an arc for every symbol, spread over all dependants; the plain grammar shows it."""
     bank = DependencyBank.of(read("a/A/3 b/B/3 v/V/0 c/A/3\nb/B/2 v/V/0"), DependencyOptions(unseen=0.5))
-    plain_grammar, labels = bank.grammar.plain, bank.labels
+    coarse_grammar, labels = bank.grammar.coarse, bank.labels
     p = {
         tuple(labels[symbol] for symbol in rule): float(tensor.multiplied_out()[0, 0, 0])
-        for rule, tensor in zip(plain_grammar.rules.binary.tolist(), plain_grammar.binary, strict=True)
+        for rule, tensor in zip(coarse_grammar.rules.binary.tolist(), coarse_grammar.binary, strict=True)
     }
     left, right, complete = Label("V", "left"), Label("V", "right"), Label("V", "complete")
     dependant = {tag: Label(tag, "complete") for tag in "ABV"}
@@ -308,14 +306,14 @@ def test_no_sentences_have_no_scores(model: DependencyModel) -> None:
     assert model.score([]).log.shape == (0,)
 
 
-def test_floored_scores_are_positive_where_the_plain_grammar_has_the_tree() -> None:
+def test_floored_scores_are_positive_where_the_coarse_grammar_has_the_tree() -> None:
     """Of random trees, some of which have negative estimates."""
     every, signs = random_treebank(1), []
     for floor in (0.01, None):
         options = DependencyOptions(estimator=EstimatorOptions(states=8, smoothing=None), floor=floor)
         bank = DependencyBank.of(random_treebank(0), options)
         signs.append(bank.model(bank.grammar.estimate().operators).score(every).sign)
-    np.testing.assert_array_equal(signs[0], bank.model(bank.grammar.plain).score(every).sign)
+    np.testing.assert_array_equal(signs[0], bank.model(bank.grammar.coarse).score(every).sign)
     assert (signs[0] >= 0).all() and (signs[1] < 0).any()
 
 
@@ -550,7 +548,7 @@ DAMAGE: list[Change] = [
     lambda arrays, _: arrays.update(seen=arrays["seen"].astype(np.int64)),
     lambda arrays, _: arrays.update(prior=arrays["prior"] * np.nan),
     lambda arrays, _: arrays.update({"latent.leaf": arrays["latent.leaf"] * np.inf}),
-    lambda arrays, _: arrays.update({"plain.leaf_rules": arrays["plain.leaf_rules"] + 1}),
+    lambda arrays, _: arrays.update({"coarse.leaf_rules": arrays["coarse.leaf_rules"] + 1}),
     lambda _, settings: settings.pop("labels"),
     lambda _, settings: settings.update(labels=None),
     lambda _, settings: settings.update(labels=[["NN"]]),
@@ -617,7 +615,7 @@ def test_treebank_sample_dev_floor(sample: tuple[DependencyBank, list[Dependency
     bank, dev = sample
     for states in (10, 16):
         model = bank.model(estimate(bank.grammar.data, EstimatorOptions(states=states)))
-        weight, least = model.score(dev), bank.model(bank.grammar.plain).score(dev)
+        weight, least = model.score(dev), bank.model(bank.grammar.coarse).score(dev)
         assert np.mean(weight.sign <= 0) <= 0.01
         both = (weight.sign > 0) & (least.sign > 0)
         assert weight.log[both].sum() > least.log[both].sum()

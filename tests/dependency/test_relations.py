@@ -206,7 +206,7 @@ def test_at_the_optimum_the_model_expects_what_the_data_show_less_the_penalty(le
     for name in sorted({name for row in relations for name in row}):  # each at the root and elsewhere
         trees.append(TaggedTree(["dogs", "eats"], ["X", "Y"], (2, 0)))
         relations.append([name, name])
-    model = RelationModel.train(trees, relations, RelationOptions(penalty=0.5, iterations=1000, least=least))
+    model = RelationModel.train(trees, relations, RelationOptions(penalty=0.5, iterations=1000, min_count=least))
     assert model is not None
     label = [model.names.index(name) for row in relations for name in row]
     arcs = ArcFeatures(model.settings()["tags"], model.settings()["words"]).of(trees).tolist()
@@ -248,7 +248,7 @@ def test_any_trees_have_relations(
 ) -> None:
     rng = np.random.default_rng(len(trees))
     relations = [rng.choice(labels, len(tree.words)).tolist() for tree in trees]
-    model = RelationModel.train(trees, relations, RelationOptions(iterations=3, least=least))
+    model = RelationModel.train(trees, relations, RelationOptions(iterations=3, min_count=least))
     seen = {name for row in relations for name in row} - {"_"}
     if model is None:
         assert not seen

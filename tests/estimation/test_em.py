@@ -130,21 +130,21 @@ def sums(operators: ObservableOperators) -> np.ndarray:
     return total
 
 
-@pytest.mark.parametrize("substates", [0.0, 0.1, 1.0])
-def test_an_m_step_gives_probabilities(substates: float) -> None:
+@pytest.mark.parametrize("state_smoothing", [0.0, 0.1, 1.0])
+def test_an_m_step_gives_probabilities(state_smoothing: float) -> None:
     trees = sampled()
     start = random_start(Tally.of(trees), np.array([3, 2]), 0)
-    operators = maximisation(expectation(start, trees), start.rules, start.states, substates)
+    operators = maximisation(expectation(start, trees), start.rules, start.states, state_smoothing)
     valid = np.arange(3) < operators.states[:, None]
     np.testing.assert_allclose(sums(operators), valid, atol=1e-12)
     assert operators.root.sum() == pytest.approx(1.0)
     assert operators.probabilities
 
 
-def test_full_mixing_of_substates_is_the_plain_grammar() -> None:
+def test_full_smoothing_of_states_is_the_plain_grammar() -> None:
     trees = sampled()
     start = random_start(Tally.of(trees), np.array([2, 2]), 0)
-    mixed = maximisation(expectation(start, trees), start.rules, start.states, substates=1.0)
+    mixed = maximisation(expectation(start, trees), start.rules, start.states, state_smoothing=1.0)
     np.testing.assert_allclose(mixed.leaf[:, 0], mixed.leaf[:, 1])
 
 
@@ -166,7 +166,7 @@ def log_likelihood(operators: ObservableOperators, trees: SkeletalTrees) -> floa
 @pytest.mark.parametrize("estimator", ["clustering", "em", "hybrid"])
 def test_estimators_of_probabilities_beat_the_plain_grammar_on_their_trees(estimator: str) -> None:
     trees = sampled(1, 1000)
-    options = EstimatorOptions(estimator=estimator, states=3, smoothing=None, substates=0.0, iterations=30)
+    options = EstimatorOptions(estimator=estimator, states=3, smoothing=None, state_smoothing=0.0, iterations=30)
     operators = estimate(data_of(trees), options)
     plain = from_states(trees, np.zeros(trees.n_nodes, dtype=np.int64))
     assert operators.probabilities
@@ -175,7 +175,7 @@ def test_estimators_of_probabilities_beat_the_plain_grammar_on_their_trees(estim
 
 def test_listeners_hear_rising_likelihoods() -> None:
     heard: list[Progress] = []
-    options = EstimatorOptions(estimator="em", states=2, iterations=6, tolerance=-np.inf, substates=0.0)
+    options = EstimatorOptions(estimator="em", states=2, iterations=6, tolerance=0.0, state_smoothing=0.0)
     estimate(data_of(sampled()), options, listener=heard.append)
     assert [progress.done for progress in heard] == [1, 2, 3, 4, 5, 6]
     assert np.diff([progress.log_likelihood for progress in heard]).min() >= 0

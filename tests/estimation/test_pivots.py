@@ -187,7 +187,7 @@ def test_em_from_pivots_starts_high_and_ends_above_the_truth() -> None:
     """The maximum of the likelihood lies above that of the true parameters, and above where EM starts."""
     trees = sampled(1, 2_000)
     data = data_of(trees)
-    options = replace(OPTIONS, estimator="pivots-em", iterations=30, substates=0.0, tolerance=0.0)
+    options = replace(OPTIONS, estimator="pivots-em", iterations=30, state_smoothing=0.0, tolerance=0.0)
     start = pivot_start(data, project_trees(trees, data.features, options), options)
     unguided = random_start(Tally.of(trees), start.states)
     truth = log_likelihood(true_model(1).operators(), trees)
@@ -250,7 +250,9 @@ def test_any_trees(trees: list, times: int, estimator: str) -> None:
 @pytest.mark.parametrize("scaling", [None, 1.0])
 def test_em_starts_from_pivots_without_any_smoothing(scaling: float | None) -> None:
     trees = sampled(3, 150)
-    options = EstimatorOptions("pivots-em", states=30, scaling=scaling, smoothing=None, substates=0.0, cutoff=1e-9)
+    options = EstimatorOptions(
+        "pivots-em", states=30, scaling=scaling, smoothing=None, state_smoothing=0.0, cutoff=1e-9
+    )
     check(estimate(data_of(trees), options), trees)
 
 

@@ -276,12 +276,6 @@ def test_a_symbol_without_nodes_is_named() -> None:
         spectral(trees, features)
 
 
-@pytest.mark.parametrize("states", [0, -3])
-def test_less_than_one_state_is_an_error(states: int) -> None:
-    with pytest.raises(ValueError, match="at least 1"):
-        EstimatorOptions(states=states)
-
-
 def redundant(arity: int) -> tuple[SkeletalTrees, FeatureColumns]:
     """Chains S → A (…), A → B (B) whose nodes of A have the same template twice: Ω has singular values of zero."""
     rng = np.random.default_rng(1)

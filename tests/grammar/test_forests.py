@@ -1,14 +1,15 @@
 """The pruned chart against the full forest and the one engine."""
 
 from collections import Counter
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from spectral_latent.grammar.charts import PlainGrammar
-from spectral_latent.grammar.forests import ForestBuilder
+from spectral_latent.grammar import SpanForest
+from spectral_latent.grammar.coarse import CoarseGrammar, CoarseLeaves, inside_chart
+from spectral_latent.grammar.forests import pruned_forest
 from spectral_latent.inference import inside, marginals, outside, total_weight
-from spectral_latent.lexicon import UnseenLeaves
 from spectral_latent.operators import ObservableOperators, Tensor
 from spectral_latent.trees import Forest, IntArray, Rules
 
@@ -73,9 +74,14 @@ def posteriors(operators: ObservableOperators, forest: Forest) -> tuple[np.ndarr
     return mu, float(total_weight(operators, forest, inner).log[0])
 
 
-def built(builder: ForestBuilder, terminals: IntArray, beam: float) -> Forest | None:
+def spans_of(operators: ObservableOperators, terminals: IntArray, beam: float, threshold: float) -> SpanForest | None:
+    grammar = CoarseGrammar.of(operators, np.ones(N_SYMBOLS))
+    return pruned_forest(grammar, CoarseLeaves.of(operators, terminals), beam, threshold)
+
+
+def built(operators: ObservableOperators, terminals: IntArray, beam: float, threshold: float) -> Forest | None:
     """The forest without its spans."""
-    spans = builder.build(terminals, beam)
+    spans = spans_of(operators, terminals, beam, threshold)
     return None if spans is None else spans.forest
 
 
@@ -85,7 +91,7 @@ def test_unpruned_chart_is_the_full_forest(seed: int) -> None:
     operators = random_grammar(rng)
     terminals = rng.integers(0, N_TERMINALS, 7)
     full, names = full_forest(operators, terminals)
-    chart = built(ForestBuilder(operators, np.ones(N_SYMBOLS), threshold=0.0), terminals, beam=0.0)
+    chart = built(operators, terminals, beam=0.0, threshold=0.0)
     assert chart is not None
     expected, log = posteriors(operators, full)
     found, same_log = posteriors(operators, chart)
@@ -104,7 +110,7 @@ def test_pruning_keeps_every_edge_of_sufficient_posterior(seed: int) -> None:
     operators, threshold = random_grammar(rng), 0.01
     terminals = rng.integers(0, N_TERMINALS, 8)
     full, _ = full_forest(operators, terminals)
-    pruned = built(ForestBuilder(operators, np.ones(N_SYMBOLS), threshold), terminals, beam=0.0)
+    pruned = built(operators, terminals, beam=0.0, threshold=threshold)
     assert pruned is not None
     inner = inside(operators, full)
     outer = outside(operators, full, inner)
@@ -125,33 +131,10 @@ def test_pruning_keeps_every_edge_of_sufficient_posterior(seed: int) -> None:
     assert found.total() < full.n_edges / 2
 
 
-@pytest.mark.parametrize("seed", range(4))
-def test_charts_with_unseen_words_are_those_of_operators_with_unseen_words(seed: int) -> None:
-    rng = np.random.default_rng(200 + seed)
-    operators = random_grammar(rng)
-    source = np.sort(rng.choice(len(operators.rules.leaf), 5, replace=False))
-    symbol, terminal = operators.rules.leaf[source, 0], N_TERMINALS + np.array([0, 0, 0, 1, 1])
-    leaves = UnseenLeaves(symbol, terminal, source, rng.uniform(0.1, 3, 5))
-    extended = leaves.added_to(operators)
-    sentence = np.array([0, N_TERMINALS, 1, N_TERMINALS + 1, N_TERMINALS, 2])
-    charts = ForestBuilder(operators, np.ones(N_SYMBOLS), 1e-6)
-    forest = built(charts.with_leaves(leaves), sentence, 0.0)
-    same = built(ForestBuilder(extended, np.ones(N_SYMBOLS), 1e-6), sentence, 0.0)
-    assert forest is not None and same is not None
-    for column, expected in zip(forest, same, strict=True):
-        np.testing.assert_array_equal(column, expected)
-    used = forest.rule[forest.left < 0]
-    assert (used >= len(operators.rules.leaf)).any()
-    _, log = posteriors(extended, forest)
-    full, _ = full_forest(extended, sentence)
-    assert log == pytest.approx(posteriors(extended, full)[1], abs=1e-3)
-    assert charts.with_leaves(UnseenLeaves.none()) is charts
-
-
 def test_items_are_listed_bottom_up_and_end_in_the_roots() -> None:
     rng = np.random.default_rng(3)
     operators = random_grammar(rng)
-    forest = built(ForestBuilder(operators, np.ones(N_SYMBOLS), 1e-6), rng.integers(0, N_TERMINALS, 9), 1e-9)
+    forest = built(operators, rng.integers(0, N_TERMINALS, 9), beam=1e-9, threshold=1e-6)
     assert forest is not None
     owner = np.repeat(np.arange(forest.n_items), np.diff(forest.start))
     assert (forest.left < owner).all() and (forest.right < owner).all()
@@ -164,7 +147,7 @@ def test_items_are_listed_bottom_up_and_end_in_the_roots() -> None:
 def test_spans_are_those_of_the_words_below() -> None:
     rng = np.random.default_rng(4)
     operators = random_grammar(rng)
-    spans = ForestBuilder(operators, np.ones(N_SYMBOLS), 1e-6).build(rng.integers(0, N_TERMINALS, 9), 1e-9)
+    spans = spans_of(operators, rng.integers(0, N_TERMINALS, 9), beam=1e-9, threshold=1e-6)
     assert spans is not None
     forest, first, end = spans
     assert (first[forest.root] == 0).all() and (end[forest.root] == 9).all()
@@ -176,39 +159,76 @@ def test_spans_are_those_of_the_words_below() -> None:
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_words_whose_family_is_given_have_symbols_of_that_family(seed: int) -> None:
+def test_leaf_rules_that_are_not_used_are_as_if_they_were_not_there(seed: int) -> None:
     rng = np.random.default_rng(300 + seed)
-    operators, family = random_grammar(rng), np.arange(N_SYMBOLS) % 2
-    terminals, given = rng.integers(0, N_TERMINALS, 5), rng.integers(-1, 2, 5)
-    builder = ForestBuilder(operators, np.ones(N_SYMBOLS), 0.0, family)
-    spans = builder.build(terminals, 0.0, given)
-    assert spans is not None
-    forest, first, _ = spans
-    leaves = np.flatnonzero(forest.left < 0)
-    item = forest.item[leaves]
-    wanted = given[first[item]]
-    assert ((wanted < 0) | (family[forest.symbol[item]] == wanted)).all()
+    operators, terminals = random_grammar(rng), rng.integers(0, N_TERMINALS, 5)
+    used = rng.random(len(operators.leaf)) < 0.8
+    grammar = CoarseGrammar.of(operators, np.ones(N_SYMBOLS))
+    fewer = operators.with_leaf_rules(operators.rules.leaf[used], operators.leaf[used])
+    one = pruned_forest(grammar, CoarseLeaves.of(operators, terminals, used), 0.0, 0.0)
+    other = spans_of(fewer, terminals, beam=0.0, threshold=0.0)
+    assert one is not None and other is not None
+    rule = other.forest.rule.copy()
+    is_leaf = other.forest.left < 0
+    rule[is_leaf] = np.flatnonzero(used)[rule[is_leaf]]
+    for column, expected in zip(one.forest, other.forest._replace(rule=rule), strict=True):
+        np.testing.assert_array_equal(column, expected)
 
 
 def test_a_sentence_without_a_derivation_has_no_forest() -> None:
     operators = random_grammar(np.random.default_rng(0))
     nothing = Rules(operators.rules.leaf, operators.rules.unary, operators.rules.binary[:0])
     bare = ObservableOperators(nothing, operators.states, operators.root, operators.leaf, operators.unary, [])
-    assert built(ForestBuilder(bare, np.ones(N_SYMBOLS), 0.0), np.array([0, 1]), 0.0) is None
+    assert built(bare, np.array([0, 1]), beam=0.0, threshold=0.0) is None
 
 
 def test_long_sentences_neither_under_nor_overflow() -> None:
     operators = random_grammar(np.random.default_rng(5))
     terminals = np.random.default_rng(6).integers(0, N_TERMINALS, 300)
-    forest = built(ForestBuilder(operators, np.ones(N_SYMBOLS), 1e-3), terminals, 1e-6)
+    forest = built(operators, terminals, beam=1e-6, threshold=1e-3)
     assert forest is not None
     _, log = posteriors(operators, forest)
     assert np.isfinite(log) and log < -700
 
 
+def test_a_chart_holds_what_has_a_score_and_nothing_else() -> None:
+    """A hundred symbols that no word and no rule has take no memory."""
+    operators = random_grammar(np.random.default_rng(7))
+    terminals = np.random.default_rng(8).integers(0, N_TERMINALS, 40)
+    more = 100
+    wide = replace(
+        operators,
+        states=np.ones(N_SYMBOLS + more, dtype=np.int64),
+        root=np.concatenate([operators.root, np.zeros((more, 1))]),
+    )
+    grammar = CoarseGrammar.of(wide, np.ones(N_SYMBOLS + more))
+    chart, is_whole = inside_chart(grammar, CoarseLeaves.of(wide, terminals), 0.0, 1 << 20)
+    assert is_whole
+    assert len(chart.symbol) == len(chart.inside) <= N_SYMBOLS * len(chart.first)
+    assert (chart.inside > 0).all()
+    np.testing.assert_array_equal(np.sort(chart.end)[-1], len(chart.symbol))
+
+
+def test_a_chart_that_would_be_too_large_is_given_up_with_a_warning() -> None:
+    operators = random_grammar(np.random.default_rng(7))
+    terminals = np.random.default_rng(8).integers(0, N_TERMINALS, 40)
+    grammar, leaves = CoarseGrammar.of(operators, np.ones(N_SYMBOLS)), CoarseLeaves.of(operators, terminals)
+    size = len(inside_chart(grammar, leaves, 0.0, 1 << 20)[0].symbol)
+    with pytest.warns(RuntimeWarning, match=rf"40 words under 5 symbols .* {size // 2} items at beam 0 .* larger beam"):
+        assert pruned_forest(grammar, leaves, 0.0, 1e-3, most=size // 2) is None
+    assert pruned_forest(grammar, leaves, 0.0, 1e-3, most=size) is not None
+
+
+def test_unary_rules_are_refused() -> None:
+    operators = random_grammar(np.random.default_rng(0))
+    chained = replace(operators, rules=replace(operators.rules, unary=np.array([[2, 3]])), unary=np.ones((1, 1, 1)))
+    with pytest.raises(ValueError, match=r"charts know no unary rules, and the grammar has 1, .* symbol 2 → symbol 3"):
+        CoarseGrammar.of(chained, np.ones(N_SYMBOLS))
+
+
 def test_rules_by_pair_of_children_are_the_rules() -> None:
     operators = random_grammar(np.random.default_rng(1))
-    grammar = PlainGrammar.of(operators, np.ones(N_SYMBOLS))
+    grammar = CoarseGrammar.of(operators, np.ones(N_SYMBOLS))
     by_pair = {
         (int(grammar.pair_parent[r]), b, c): grammar.pair_weight[r]
         for (b, c), pair in np.ndenumerate(grammar.pair)

@@ -1,4 +1,4 @@
-"""Latent grammars over words: which rules a sentence's forest may use, and the weights of trees over its words."""
+"""Latent grammars over words: the grammar of a sentence, which rules its forest may use, and the weights of trees."""
 
 from __future__ import annotations
 
@@ -12,20 +12,21 @@ import pytest
 from spectral_latent.estimation import (
     EstimatorOptions,
     FeatureColumns,
-    RuleCounts,
+    Shard,
+    TreebankCounts,
     inside_templates,
     outside_templates,
     relative_frequencies,
 )
-from spectral_latent.grammar import GrammarData, GrammarOptions, LatentGrammar
-from spectral_latent.grammar.floors import floored_weights, whatever
+from spectral_latent.grammar import GrammarOptions, GrammarTraining, LatentGrammar, SentenceGrammar, spelling_of
 from spectral_latent.inference import Weight, inside, k_best_derivations, total_weight, tree_weights
-from spectral_latent.lexicon import Lexicon, LexiconOptions
-from spectral_latent.trees import Forest, SkeletalTrees
+from spectral_latent.lexicon import Lexicon, LexiconOptions, WordCounts
+from spectral_latent.operators import ObservableOperators, RuleTable
+from spectral_latent.trees import Forest, Rules, SkeletalTrees
 from tests.oracles import Tree, columns, leaves, nested
 
 S, A, B = 0, 1, 2  # a sentence, and two tags
-FAMILY = np.array([-1, 0, 1])
+TAG_OF_SYMBOL = np.array([-1, 0, 1])
 WORDS = ["ant", "ape", "bat", "bee", "both"]
 SENTENCES: list[Tree] = [
     (S, (A, 0), (B, 2)),
@@ -37,30 +38,108 @@ SENTENCES: list[Tree] = [
 ]
 UNSEEN = np.array([[S, B, A], [S, S, S]])  # besides S → A B and S → A S
 OPTIONS = GrammarOptions(
-    EstimatorOptions(states=3), LexiconOptions(rare=100, borrow=0.0)
+    EstimatorOptions(states=3), LexiconOptions(rare_count=100, signature_strength=0.0)
 )  # known words keep their tags
 
 
-def data(options: GrammarOptions = OPTIONS, *, unseen: bool = True) -> GrammarData:
+def shards_of(trees: list[Tree], n_shards: int = 1) -> list[Shard]:
+    """Trees with the features of the core, dealt out in order."""
+    parts = [columns(trees[part[0] : part[-1] + 1]) for part in np.array_split(np.arange(len(trees)), n_shards)]
+    return [Shard.of(part, FeatureColumns.of(inside_templates(part), outside_templates(part))) for part in parts]
+
+
+def training(options: GrammarOptions = OPTIONS, *, unseen: bool = True) -> GrammarTraining:
     trees = columns(SENTENCES * 10)
-    features = FeatureColumns.of(inside_templates(trees), outside_templates(trees))
-    opens = trees.first_leaf[trees.is_leaf] == 0
-    rules = RuleCounts(binary=UNSEEN, binary_count=np.array([0.5, 0.5])) if unseen else None
-    return GrammarData.of(trees, features, WORDS, opens, ["A", "B"], FAMILY, options, rules)
+    leaf = trees.is_leaf
+    seen = WordCounts.of(trees.symbol[leaf], trees.terminal[leaf], trees.first_leaf[leaf] == 0)
+    lexicon = Lexicon(WORDS, options.lexicon, spelling_of(WORDS, seen, TAG_OF_SYMBOL, n_tags=2))
+    none = np.empty((0, 2), dtype=np.int64)
+    rules = RuleTable.of_counts(
+        Rules(none, none, UNSEEN), root=np.zeros(3), leaf=np.zeros(0), unary=np.zeros(0), binary=np.array([0.5, 0.5])
+    )
+    shards = shards_of(SENTENCES * 10)
+    counts = TreebankCounts.of_shards(shards)
+    return GrammarTraining.of(shards, counts, lexicon, ["A", "B"], TAG_OF_SYMBOL, options, rules if unseen else None)
 
 
 @pytest.fixture(scope="module")
 def grammar() -> LatentGrammar:
-    return data().estimate()
+    return training().estimate()
 
 
-def used(grammar: LatentGrammar, words: str, family: list[int] | None = None) -> set[tuple[int, ...]] | None:
+def used(grammar: LatentGrammar, words: str, tags: list[int] | None = None) -> set[tuple[int, ...]] | None:
     """The binary rules of a sentence's forest; None if it has none."""
-    spans = grammar.forest(grammar.read(words.split(), None if family is None else np.array(family)))
+    _, spans = grammar.chart(words.split(), None if tags is None else np.array(tags))
     if spans is None:
         return None
     forest = spans.forest
-    return {tuple(rule) for rule in grammar.plain.rules.binary[forest.rule[forest.left >= 0]].tolist()}
+    return {tuple(rule) for rule in grammar.coarse.rules.binary[forest.rule[forest.left >= 0]].tolist()}
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Grammars of sentences
+
+
+def test_leaf_rules_of_a_sentence_are_those_of_its_words(grammar: LatentGrammar) -> None:
+    """With their vectors; besides there are those of any word, of which nothing is known."""
+    sentence = grammar.for_sentences([["ant", "both"], ["ant"]])
+    ant, both, again = sentence.words.word.tolist()
+    assert ant == again != both and sentence.words.any_word not in (ant, both)
+    for operators, whole in ((sentence.coarse, grammar.coarse), (sentence.latent, grammar.operators)):
+        assert operators.rules is not whole.rules and operators.binary is whole.binary
+        assert np.unique(operators.rules.leaf[:, 1]).tolist() == sorted((ant, both, sentence.words.any_word))
+        for word, terminal in ((ant, 0), (both, 4), (sentence.words.any_word, grammar.lexicon.unknown)):
+            here, there = (rules.leaf[:, 1] == x for rules, x in ((operators.rules, word), (whole.rules, terminal)))
+            np.testing.assert_array_equal(operators.rules.leaf[here, 0], whole.rules.leaf[there, 0])
+            np.testing.assert_array_equal(operators.leaf[here], whole.leaf[there])
+
+
+def test_a_sentence_has_one_table_of_leaf_rules(grammar: LatentGrammar) -> None:
+    sentence = grammar.for_sentences([["new", "ant", "unheard"]])
+    assert sentence.coarse.rules.equals(sentence.latent.rules)
+    leaf = sentence.latent.rules.leaf
+    np.testing.assert_array_equal(leaf, leaf[np.lexsort(leaf.T[::-1])])
+    other = replace(grammar.operators, leaf=2.0 * grammar.operators.leaf)
+    np.testing.assert_array_equal(sentence.with_latent(other).latent.leaf, 2.0 * sentence.latent.leaf)
+
+
+def test_a_forest_is_weighed_by_the_operators_of_its_sentence() -> None:
+    """Against the sum over trees whose leaves are looked up in the whole grammar; all words are known."""
+    grammar = training(replace(OPTIONS, threshold=0.0, beam=0.0)).estimate()
+    grammar = replace(grammar, seen=np.ones_like(grammar.seen))
+    names = ["both", "ant", "both", "both"]
+    sentence, spans = grammar.chart(names)
+    assert spans is not None
+    total = total_weight(sentence.latent, spans.forest, inside(sentence.latent, spans.forest))
+    rules = sentence.latent.rules
+    found = k_best_derivations(spans.forest, np.zeros(spans.forest.n_edges), 1000)
+    weights = 0.0
+    for derivation in found:
+        tree = derivation.tree(spans.forest, rules)
+        terminal = np.full(tree.n_nodes, -1)
+        terminal[tree.is_leaf] = [WORDS.index(name) for name in names]
+        tree = SkeletalTrees(tree.symbol, tree.left, tree.right, terminal, tree.root)
+        weight = tree_weights(grammar.operators, Forest.of_trees(tree, grammar.operators.rules))
+        weights += float(weight.sign[0] * np.exp(weight.log[0]))
+    assert len(found) > 2
+    assert total.sign[0] * np.exp(total.log[0]) == pytest.approx(weights, rel=1e-10)
+
+
+def test_an_empty_sentence_is_refused(grammar: LatentGrammar) -> None:
+    with pytest.raises(ValueError, match="an empty sentence has no parse"):
+        grammar.chart([])
+    assert grammar.for_sentences([]).words.word.tolist() == grammar.for_sentences([[]]).words.word.tolist() == []
+
+
+def test_a_grammar_with_unary_rules_has_no_charts(grammar: LatentGrammar) -> None:
+    def with_a_chain(operators: ObservableOperators) -> ObservableOperators:
+        m = operators.root.shape[1]
+        rules = replace(operators.rules, unary=np.array([[S, A]]))
+        return replace(operators, rules=rules, unary=np.zeros((1, m, m)))
+
+    chained = replace(grammar, coarse=with_a_chain(grammar.coarse), operators=with_a_chain(grammar.operators))
+    with pytest.raises(ValueError, match=r"charts know no unary rules, and the grammar has 1, .* symbol 0 → symbol 1"):
+        chained.chart(["ant", "bat"])
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -68,15 +147,15 @@ def used(grammar: LatentGrammar, words: str, family: list[int] | None = None) ->
 
 
 def test_rules_of_the_treebank_are_told_apart() -> None:
-    found = data()
-    rules = [tuple(rule) for rule in found.plain.rules.binary.tolist()]
+    found = training().coarse
+    rules = [tuple(rule) for rule in found.coarse.rules.binary.tolist()]
     assert dict(zip(rules, found.seen.tolist(), strict=True)) == {
         (S, A, B): True,
         (S, A, S): True,
         (S, B, A): False,
         (S, S, S): False,
     }
-    assert data(unseen=False).seen.all()
+    assert training(unseen=False).coarse.seen.all()
     np.testing.assert_allclose(found.prior, np.bincount(columns(SENTENCES).symbol) / columns(SENTENCES).n_nodes)
 
 
@@ -87,7 +166,7 @@ def test_rules_never_seen_are_tried_only_where_the_others_fail(grammar: LatentGr
     assert used(grammar, "ant bat ape") == {(S, A, S), (S, B, A)}
 
 
-def test_families_decide_which_rules_are_used(grammar: LatentGrammar) -> None:
+def test_tags_decide_which_rules_are_used(grammar: LatentGrammar) -> None:
     """Also those of words that never had them."""
     assert used(grammar, "both both", [0, 1]) == {(S, A, B)}
     assert used(grammar, "both both", [1, 0]) == {(S, B, A)}
@@ -96,8 +175,8 @@ def test_families_decide_which_rules_are_used(grammar: LatentGrammar) -> None:
     assert used(grammar, "unheard new", [1, 0]) == {(S, B, A)}
 
 
-def test_families_and_words_are_given_up_where_nothing_derives_them() -> None:
-    alone = data(unseen=False).estimate()
+def test_tags_and_words_are_given_up_where_nothing_derives_them() -> None:
+    alone = training(unseen=False).estimate()
     assert used(alone, "both both", [1, 0]) == {(S, A, B)}
     assert used(alone, "bat ant") == {(S, A, B)}
     one_word = replace(alone, **without_binary_rules(alone))
@@ -106,43 +185,35 @@ def test_families_and_words_are_given_up_where_nothing_derives_them() -> None:
 
 def without_binary_rules(grammar: LatentGrammar) -> dict[str, Any]:
     """The parts of a grammar that derives one word at most."""
-    rules = replace(grammar.plain.rules, binary=grammar.plain.rules.binary[:0])
-    plain, operators = (replace(part, rules=rules, binary=[]) for part in (grammar.plain, grammar.operators))
-    return {"plain": plain, "operators": operators, "seen": grammar.seen[:0]}
+    rules = replace(grammar.coarse.rules, binary=grammar.coarse.rules.binary[:0])
+    coarse, operators = (replace(part, rules=rules, binary=[]) for part in (grammar.coarse, grammar.operators))
+    return {"coarse": coarse, "operators": operators, "seen": grammar.seen[:0]}
 
 
-def test_leaves_of_a_forest_are_over_the_words_with_their_families(grammar: LatentGrammar) -> None:
-    words, family = ["ant", "unheard", "both", "bat"], np.array([0, 0, -1, 1])
-    read = grammar.read(words, family)
-    spans = grammar.forest(read)
+def test_leaves_of_a_forest_are_over_the_words_with_their_tags(grammar: LatentGrammar) -> None:
+    words, tags = ["ant", "unheard", "both", "bat"], np.array([0, 0, -1, 1])
+    sentence, spans = grammar.chart(words, tags)
     assert spans is not None
     forest = spans.forest
-    operators = read.leaves.added_to(grammar.operators)
     at = np.flatnonzero(forest.left < 0)
-    symbol, terminal = operators.rules.leaf[forest.rule[at]].T
+    symbol, terminal = sentence.latent.rules.leaf[forest.rule[at]].T
     place = spans.first[forest.item[at]]
     np.testing.assert_array_equal(symbol, forest.symbol[forest.item[at]])
-    np.testing.assert_array_equal(terminal, read.terminals[place])
-    assert ((family[place] < 0) | (FAMILY[symbol] == family[place])).all()
-    np.testing.assert_array_equal(forest.rule[at], grammar.leaf_rules(read, symbol, place))
+    np.testing.assert_array_equal(terminal, sentence.words.word[place])
+    assert ((tags[place] < 0) | (TAG_OF_SYMBOL[symbol] == tags[place])).all()
 
 
-def test_operators_on_a_forest_are_those_with_all_leaf_rules(grammar: LatentGrammar) -> None:
-    read = grammar.read(["ant", "unheard", "both", "new", "bat"])
-    spans = grammar.forest(read)
-    assert spans is not None
-    operators, forest = grammar.on(read, spans.forest)
-    whole = read.leaves.added_to(grammar.operators)
-    one, other = (
-        total_weight(model, chart, inside(model, chart))
-        for model, chart in ((operators, forest), (whole, spans.forest))
-    )
-    assert one.log[0] == pytest.approx(other.log[0], rel=1e-12)
-    assert len(operators.rules.leaf) == len(np.unique(forest.rule[forest.left < 0])) < len(whole.rules.leaf)
+def test_the_most_frequent_symbols_of_words(grammar: LatentGrammar) -> None:
+    assert grammar.most_frequent_symbols(["ant", "bat", "ape", "bee"]).tolist() == [A, B, A, B]
 
 
-def test_the_likeliest_symbols_of_words(grammar: LatentGrammar) -> None:
-    assert grammar.likeliest(grammar.read(["ant", "bat", "ape", "bee"])) == [A, B, A, B]
+def test_a_word_without_rules_has_the_most_frequent_symbol_of_all(grammar: LatentGrammar) -> None:
+    bare = replace(grammar, lexicon=Lexicon(WORDS))
+    of_ant = grammar.coarse.rules.leaf[:, 1] == 0
+    leaf = {"rules": replace(grammar.coarse.rules, leaf=grammar.coarse.rules.leaf[~of_ant])}
+    coarse, latent = (replace(part, leaf=part.leaf[~of_ant], **leaf) for part in (bare.coarse, bare.operators))
+    bare = replace(bare, coarse=coarse, operators=latent, prior=np.array([0.5, 0.2, 0.3]))
+    assert bare.most_frequent_symbols(["ant"]).tolist() == [B]
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -165,9 +236,13 @@ def same(found: Weight, expected: Weight) -> None:
     np.testing.assert_allclose(found.log, expected.log, rtol=1e-12)
 
 
+def weights_of(sentence: SentenceGrammar, trees: SkeletalTrees) -> Weight:
+    return tree_weights(sentence.latent, sentence.forest_of(trees))
+
+
 def test_weights_of_known_words_are_those_of_the_trees(grammar: LatentGrammar) -> None:
     expected = tree_weights(grammar.operators, Forest.of_trees(columns(SENTENCES), grammar.operators.rules))
-    same(grammar.weights(placed(SENTENCES), grammar.read_all(words_of(SENTENCES))), expected)
+    same(weights_of(grammar.for_sentences(words_of(SENTENCES)), placed(SENTENCES)), expected)
 
 
 def test_words_may_stand_in_another_order_than_leaves(grammar: LatentGrammar) -> None:
@@ -180,76 +255,61 @@ def test_words_may_stand_in_another_order_than_leaves(grammar: LatentGrammar) ->
     )
     shuffled = [words[at] for at in np.argsort(order)]
     same(
-        grammar.weights(moved, grammar.read_all([shuffled])),
-        grammar.weights(trees, grammar.read_all(words_of(SENTENCES))),
+        weights_of(grammar.for_sentences([shuffled]), moved),
+        weights_of(grammar.for_sentences(words_of(SENTENCES)), trees),
     )
 
 
 def test_the_weight_of_an_unseen_word_is_that_of_its_leaf_rule(grammar: LatentGrammar) -> None:
-    read = grammar.read_all([["unheard", "bat"]])
-    operators = read.leaves.added_to(grammar.operators)
-    tree = columns([(S, (A, int(read.terminals[0])), (B, 2))])
-    rule = read.leaves.find(np.array([A]), read.terminals[:1])
-    forest = Forest.of_trees(tree, grammar.operators.rules)
-    forest.rule[0] = len(grammar.operators.rules.leaf) + rule[0]
-    same(grammar.weights(placed([(S, (A, 0), (B, 0))]), read), tree_weights(operators, forest))
+    sentence = grammar.for_sentences([["unheard", "bat"]])
+    tree = columns([(S, (A, int(sentence.words.word[0])), (B, int(sentence.words.word[1])))])
+    expected = tree_weights(sentence.latent, Forest.of_trees(tree, sentence.latent.rules))
+    assert expected.sign[0] == 1
+    same(weights_of(sentence, placed([(S, (A, 0), (B, 0))])), expected)
+
+
+def test_one_grammar_weighs_several_trees_over_its_sentence(grammar: LatentGrammar) -> None:
+    trees: list[Tree] = [(S, (A, 0), (B, 0)), (S, (B, 0), (A, 0)), (S, (A, 0), (B, 0))]
+    words = ["unheard", "both"]
+    once = grammar.for_sentences([words]).repeated(3)
+    same(weights_of(once, placed(trees)), weights_of(grammar.for_sentences([words] * 3), placed(trees)))
 
 
 def test_weights_of_all_trees_of_a_forest_add_up_to_its_own() -> None:
     """Unpruned: of all derivations, scored one by one."""
-    grammar = data(replace(OPTIONS, threshold=0.0, beam=0.0)).estimate()
+    grammar = training(replace(OPTIONS, threshold=0.0, beam=0.0)).estimate()
     grammar = replace(grammar, seen=np.ones_like(grammar.seen))
     words = ["both"] * 4
-    read = grammar.read(words)
-    spans = grammar.forest(read)
+    sentence, spans = grammar.chart(words)
     assert spans is not None
-    operators, forest = grammar.on(read, spans.forest)
-    total = total_weight(operators, forest, inside(operators, forest))
-    derivations = k_best_derivations(forest, np.zeros(forest.n_edges), 1000)
-    trees = [nested(derivation.tree(forest, operators.rules))[0] for derivation in derivations]
+    total = total_weight(sentence.latent, spans.forest, inside(sentence.latent, spans.forest))
+    derivations = k_best_derivations(spans.forest, np.zeros(spans.forest.n_edges), 1000)
+    trees = [nested(derivation.tree(spans.forest, sentence.latent.rules))[0] for derivation in derivations]
     assert len(set(map(str, trees))) == len(trees) == 6
-    weight = grammar.weights(placed(trees), grammar.read_all([words] * len(trees)))
+    weight = weights_of(grammar.for_sentences([words] * len(trees)), placed(trees))
     assert (weight.sign * np.exp(weight.log)).sum() == pytest.approx(total.sign[0] * np.exp(total.log[0]))
 
 
 def test_what_is_unknown_has_weight_zero(grammar: LatentGrammar) -> None:
     trees: list[Tree] = [(S, (B, 2), (B, 2)), (S, (A, 0), (7, 2)), (7, (A, 0), (B, 2)), (S, (A, 0), (B, 2)), (S, 0)]
-    weight = grammar.weights(placed(trees), grammar.read_all(words_of(trees)))
+    weight = weights_of(grammar.for_sentences(words_of(trees)), placed(trees))
     assert weight.sign.tolist() == [0, 0, 0, 1, 0]
     assert np.isneginf(weight.log[[0, 1, 2, 4]]).all()
 
 
 def test_no_trees_have_no_weights(grammar: LatentGrammar) -> None:
-    for floor in (None, 0.01):
-        scored = replace(grammar, options=replace(grammar.options, floor=floor))
-        assert scored.weights(placed([]), scored.read_all([])).log.shape == (0,)
+    assert weights_of(grammar.for_sentences([]), placed([])).log.shape == (0,)
 
 
-def test_floors_are_those_of_the_plain_grammar(grammar: LatentGrammar) -> None:
-    """A floor so high that it cuts; the weights of probabilities stay as they are."""
-    floor = 0.9
-    scored = replace(grammar, options=replace(grammar.options, floor=floor))
-    trees = columns(SENTENCES)
-    forest = Forest.of_trees(trees, grammar.operators.rules)
-    stand_in = whatever(grammar.operators, grammar.plain)
-    expected = floored_weights(grammar.operators, grammar.plain, trees, forest, stand_in, floor)
-    found = scored.weights(placed(SENTENCES), scored.read_all(words_of(SENTENCES)))
-    same(found, expected)
-    bare = tree_weights(grammar.operators, forest)
-    assert (found.log != bare.log).any()
-    proper = data(replace(scored.options, estimator=EstimatorOptions("hybrid", states=2))).estimate()
-    assert proper.operators.probabilities
-    same(
-        proper.weights(placed(SENTENCES), proper.read_all(words_of(SENTENCES))), tree_weights(proper.operators, forest)
-    )
-
-
-def test_fewer_leaf_rules_are_read_to_parse_than_to_score(grammar: LatentGrammar) -> None:
+def test_charts_have_fewer_leaf_rules_than_scores(grammar: LatentGrammar) -> None:
     """Unlikely tags of unseen words are left out of charts, never of scores."""
     lexicon = grammar.lexicon
-    picky = replace(grammar, lexicon=Lexicon(lexicon.words, replace(lexicon.options, least=1.0), lexicon.spelling))
-    assert len(picky.read(["unheard"]).leaves.symbol) == 1
-    assert picky.read_all([["unheard"]]).leaves.symbol.tolist() == [A, B]
+    options = replace(lexicon.options, min_expected=1.0)
+    picky = replace(grammar, lexicon=Lexicon(lexicon.words, options, lexicon.spelling))
+    sentence = picky.for_sentences([["unheard"]])
+    of_word = sentence.latent.rules.leaf[:, 1] == sentence.words.word[0]
+    assert sentence.latent.rules.leaf[of_word, 0].tolist() == [A, B]
+    assert len(sentence.likely_leaves().symbol) == 1
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -257,14 +317,14 @@ def test_fewer_leaf_rules_are_read_to_parse_than_to_score(grammar: LatentGrammar
 
 
 def test_arrays_and_settings_hold_everything(grammar: LatentGrammar) -> None:
-    again = LatentGrammar.from_arrays(grammar.arrays(), grammar.settings(), FAMILY, grammar.options)
+    again = LatentGrammar.from_arrays(grammar.arrays(), grammar.settings(), TAG_OF_SYMBOL, grammar.options)
     arrays = grammar.arrays()
     assert again.settings() == grammar.settings() and again.arrays().keys() == arrays.keys()
     for name, array in again.arrays().items():
         np.testing.assert_array_equal(array, arrays[name])
-    read = [model.read_all(words_of(SENTENCES)) for model in (grammar, again)]
-    trees = placed(SENTENCES)
-    np.testing.assert_array_equal(again.weights(trees, read[1]).log, grammar.weights(trees, read[0]).log)
+    sentences = [model.for_sentences(words_of(SENTENCES)) for model in (grammar, again)]
+    one, other = (weights_of(sentence, placed(SENTENCES)).log for sentence in sentences)
+    np.testing.assert_array_equal(one, other)
 
 
 Change = Callable[[dict[str, Any], dict[str, Any]], None]
@@ -287,11 +347,11 @@ def test_arrays_and_settings_that_are_no_grammar(grammar: LatentGrammar, change:
     arrays, settings = grammar.arrays(), grammar.settings()
     change(arrays, settings)
     with pytest.raises(ValueError, match=message):
-        LatentGrammar.from_arrays(arrays, settings, FAMILY, grammar.options)
+        LatentGrammar.from_arrays(arrays, settings, TAG_OF_SYMBOL, grammar.options)
 
 
 def test_parts_that_number_rules_otherwise_are_refused(grammar: LatentGrammar) -> None:
     with pytest.raises(ValueError, match="must number the same rules"):
-        replace(grammar, plain=relative_frequencies(columns(SENTENCES)))
+        replace(grammar, coarse=relative_frequencies(TreebankCounts.of_trees(columns(SENTENCES))))
     with pytest.raises(ValueError, match="do not fit together"):
-        LatentGrammar.from_arrays(grammar.arrays(), grammar.settings(), FAMILY[:-1], grammar.options)
+        LatentGrammar.from_arrays(grammar.arrays(), grammar.settings(), TAG_OF_SYMBOL[:-1], grammar.options)

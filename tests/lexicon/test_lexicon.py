@@ -153,7 +153,7 @@ def test_no_words_make_an_empty_sentence() -> None:
 
 
 def test_options_are_kept() -> None:
-    options = LexiconOptions(rare=3)
+    options = LexiconOptions(rare_count=3)
     assert Lexicon(["a"], options).options is options
     assert Lexicon(["a"]).options == LexiconOptions()
 
@@ -163,8 +163,8 @@ def test_spellings_are_kept_as_arrays() -> None:
     spelling = SpellingModel.train(words, np.arange(3), np.array([0, 1, 0]))
     arrays = Lexicon(words, spelling=spelling).arrays()
     assert all(name.startswith("spelling.") for name in arrays)
-    again = Lexicon.from_arrays(words, LexiconOptions(rare=3), arrays | {"prior": np.ones(2)})
-    assert again.words == words and again.options.rare == 3
+    again = Lexicon.from_arrays(words, LexiconOptions(rare_count=3), arrays | {"prior": np.ones(2)})
+    assert again.words == words and again.options.rare_count == 3
     assert again.spelling is not None
     np.testing.assert_array_equal(again.spelling.posterior(["baking"]), spelling.posterior(["baking"]))
 

@@ -54,10 +54,10 @@ def by_dictionaries(lexicon: Lexicon, moments: LeafMoments, family: Sequence[int
     v: Vectors = {}
     tokens: dict[str, float] = defaultdict(float)
     for (a, x), n, total in zip(moments.rules.tolist(), moments.count, moments.total, strict=True):
-        trust = np.sqrt(n) / (options.own + np.sqrt(n))
+        trust = np.sqrt(n) / (options.mean_strength + np.sqrt(n))
         v[a, lexicon.words[x]] = np.array([*(trust * total + (1 - trust) * n * mean[a]), n])
         tokens[lexicon.words[x]] += n
-    most = max(options.rare, min(tokens.values()))
+    most = max(options.rare_count, min(tokens.values()))
     rare = [word for word in lexicon.words if 0 < tokens[word] <= most]
 
     posterior: dict[tuple, dict[int, np.ndarray]] = {}
@@ -70,10 +70,10 @@ def by_dictionaries(lexicon: Lexicon, moments: LeafMoments, family: Sequence[int
                 evidence[a] = evidence[a] + vector
         if s:
             for a, vector in posterior[coarser[s]].items():
-                evidence[a] = evidence[a] + options.back_off * vector
+                evidence[a] = evidence[a] + options.back_off_strength * vector
         size = sum(vector[-1] for vector in evidence.values())  # n(s) + K
         row = {a: vector / size for a, vector in evidence.items()}
-        least = min(options.least, max(vector[-1] for vector in row.values()))
+        least = min(options.min_expected, max(vector[-1] for vector in row.values()))
         posterior[s] = {a: vector for a, vector in row.items() if vector[-1] >= least}
     kept = {(a, s): q for s, row in posterior.items() for a, q in row.items()}
 
@@ -84,8 +84,8 @@ def by_dictionaries(lexicon: Lexicon, moments: LeafMoments, family: Sequence[int
             own, lent = v.get((a, word)), kept.get((a, finest)) if word in rare else None
             if own is None and lent is None:
                 continue
-            value = (0.0 if own is None else own) + (0.0 if lent is None else options.borrow * lent)
-            emissions[a, word] = value * (n / (n + options.borrow) if word in rare else 1.0)
+            value = (0.0 if own is None else own) + (0.0 if lent is None else options.signature_strength * lent)
+            emissions[a, word] = value * (n / (n + options.signature_strength) if word in rare else 1.0)
 
     of_family: dict[int, dict[Any, float]] = defaultdict(lambda: defaultdict(float))
     for (a, x), vector in emissions.items():
@@ -94,13 +94,13 @@ def by_dictionaries(lexicon: Lexicon, moments: LeafMoments, family: Sequence[int
     for a in {a for a, _ in emissions}:
         n, shared = n_leaves[a], of_family[family[a]]
         for x, amount in shared.items():
-            lent = options.share * amount / sum(shared.values()) * np.array([*mean[a], 1.0])
+            lent = options.tag_strength * amount / sum(shared.values()) * np.array([*mean[a], 1.0])
             own = emissions.get((a, x), np.zeros_like(lent))
-            mixed[a, lexicon.terminals[x]] = (own + lent) * n / (n + options.share)
+            mixed[a, lexicon.terminals[x]] = (own + lent) * n / (n + options.tag_strength)
     likeliest: dict[int, float] = defaultdict(float)
     for (_, x), vector in mixed.items():
         likeliest[x] = max(likeliest[x], vector[-1])
-    return {(a, x): q[:-1] for (a, x), q in mixed.items() if q[-1] >= min(options.least, likeliest[x])}
+    return {(a, x): q[:-1] for (a, x), q in mixed.items() if q[-1] >= min(options.min_expected, likeliest[x])}
 
 
 counts = st.dictionaries(
@@ -111,12 +111,12 @@ counts = st.dictionaries(
 )
 option_sets = st.builds(
     LexiconOptions,
-    rare=st.integers(0, 12),
-    back_off=st.floats(0.1, 5),
-    borrow=st.floats(0.1, 5),
-    share=st.sampled_from([0.0, 1.0, 100.0]),
-    own=st.floats(0, 3),
-    least=st.sampled_from([0.0, 1e-3, 0.05]),
+    rare_count=st.integers(0, 12),
+    back_off_strength=st.floats(0.1, 5),
+    signature_strength=st.floats(0.1, 5),
+    tag_strength=st.sampled_from([0.0, 1.0, 100.0]),
+    mean_strength=st.floats(0, 3),
+    min_expected=st.sampled_from([0.0, 1e-3, 0.05]),
 )
 families = st.lists(st.integers(0, N_SYMBOLS - 1), min_size=N_SYMBOLS, max_size=N_SYMBOLS)
 
@@ -139,7 +139,7 @@ def test_emissions_are_those_of_the_formulas(
     expected = by_dictionaries(lexicon, moments, family)
     found = {tuple(rule): vector for rule, vector in zip(rules.tolist(), total, strict=True)}
     near = {pair for pair in expected.keys() ^ found.keys()}  # at the very threshold rounding decides
-    assert not near or options.least > 0
+    assert not near or options.min_expected > 0
     assert len(near) <= 1
     for pair in expected.keys() & found.keys():
         assert found[pair] == pytest.approx(expected[pair], rel=1e-9, abs=1e-11)
@@ -165,7 +165,7 @@ def test_a_known_word_keeps_its_tokens_and_a_signature_has_one(
 ) -> None:
     """Before sharing: Σ_a v(a, x) = n(x) of a known word, and Σ_a Q(a, s) = 1."""
     words, count = relabelled(count)
-    lexicon = Lexicon(words, LexiconOptions(share=0.0, least=0.0))
+    lexicon = Lexicon(words, LexiconOptions(tag_strength=0.0, min_expected=0.0))
     rules, total = smooth_emissions(lexicon, moments_of(count, 0, 0), np.array(family))
     sums = np.bincount(rules[:, 1], total[:, 0], minlength=len(lexicon.terminals))
     n = np.zeros(len(words))
@@ -182,8 +182,8 @@ def test_sharing_moves_a_symbol_towards_its_familys_distribution(count: dict[tup
     words, count = relabelled(count)
     moments, together = moments_of(count, 0, 0), np.zeros(N_SYMBOLS, dtype=int)
     tables = []
-    for share in (0.0, 1e12):
-        lexicon = Lexicon(words, LexiconOptions(share=share, least=0.0))
+    for share in (0.0, 1e9):
+        lexicon = Lexicon(words, LexiconOptions(tag_strength=share, min_expected=0.0))
         rules, total = smooth_emissions(lexicon, moments, together)
         table = np.zeros((N_SYMBOLS, len(lexicon.terminals)))
         table[rules[:, 0], rules[:, 1]] = total[:, 0]
@@ -207,7 +207,7 @@ def test_every_word_has_a_terminal_with_a_rule(word: str, count: dict[tuple[int,
 
 
 def test_frequent_words_keep_what_was_seen() -> None:
-    lexicon = Lexicon(["the", "cat"], LexiconOptions(share=0.0, own=0.0))
+    lexicon = Lexicon(["the", "cat"], LexiconOptions(tag_strength=0.0, mean_strength=0.0))
     moments = moments_of({(0, 0): 100, (1, 1): 2}, 2, 0)
     rules, total = smooth_emissions(lexicon, moments, np.arange(N_SYMBOLS))
     (row,) = np.flatnonzero(rules[:, 1] == 0)
@@ -217,7 +217,7 @@ def test_frequent_words_keep_what_was_seen() -> None:
 
 def test_shares_are_added_up_over_words_before_small_ones_are_left_out() -> None:
     """A word seen ten times and ninety seen once, of one symbol: together they are all the evidence there is."""
-    lexicon = Lexicon([f"w{i}x" for i in range(91)], LexiconOptions(share=0.0, least=0.05))
+    lexicon = Lexicon([f"w{i}x" for i in range(91)], LexiconOptions(tag_strength=0.0, min_expected=0.05))
     moments = moments_of({(0, x): 1 if x else 10 for x in range(91)}, 0, 0)
     rules, total = smooth_emissions(lexicon, moments, np.arange(N_SYMBOLS))
     assert total[rules[:, 1] == lexicon.unknown] == pytest.approx(np.ones((1, 1)))
@@ -242,7 +242,7 @@ def test_a_word_of_the_lexicon_that_the_moments_lack_has_a_rule() -> None:
     assert lexicon.terminal("unseen") in rules[:, 1]
 
 
-@pytest.mark.parametrize("options", [LexiconOptions(borrow=0.0), LexiconOptions(back_off=0.0)])
+@pytest.mark.parametrize("options", [LexiconOptions(signature_strength=0.0), LexiconOptions(back_off_strength=0.0)])
 def test_back_offs_can_be_switched_off(options: LexiconOptions) -> None:
     count = {(0, 0): 100, (1, 1): 1}
     total = smooth_emissions(Lexicon(["the", "CAT"], options), moments_of(count, 0, 0), np.arange(N_SYMBOLS))[1]
@@ -265,7 +265,7 @@ def test_where_spellings_are_learnt_rare_words_borrow_from_families_by_them() ->
     pairs = np.array(sorted(count))
     n = np.array([count[pair] for pair in sorted(count)], dtype=float)
     spelling = SpellingModel.train(words, pairs[:, 1], family[pairs[:, 0]], n)
-    options = LexiconOptions(borrow=2.0, share=0.0, own=0.0, least=0.0)
+    options = LexiconOptions(signature_strength=2.0, tag_strength=0.0, mean_strength=0.0, min_expected=0.0)
     moments, n_words = moments_of(count, 0, 0), len(words)
     tables = []
     for known in (None, spelling):

@@ -87,7 +87,7 @@ def test_pieces_and_relations_of_a_word() -> None:
     vocabulary = ["walk", "walks", "Walk", "walked", "walker", "Anna"]
     word, symbol = np.array([0, 0, 1, 2, 3, 4, 5]), np.array([0, 1, 0, 2, 1, 2, 2])
     count = np.array([3.0, 1, 5, 2, 7, 1, 1])
-    model = SpellingModel.train(vocabulary, word, symbol, count, options=SpellingOptions(least=1))
+    model = SpellingModel.train(vocabulary, word, symbol, count, options=SpellingOptions(min_count=1))
     found = feature_names(model, "walky")
     pieces = {name for name, at in found if at < 0}
     assert pieces == {"b", "l5", "sx", "fx", "cx", "^w", "^wa", "^wal", "^walk"}
@@ -125,7 +125,8 @@ def test_any_words_have_a_distribution(
     n = len(vocabulary)
     pairs = data.draw(st.lists(st.tuples(st.integers(0, max(n - 1, 0)), st.integers(0, 2)), max_size=12 if n else 0))
     word, symbol = np.array(pairs, dtype=np.int64).reshape(-1, 2).T
-    model = SpellingModel.train(vocabulary, word, symbol, n_symbols=3, options=SpellingOptions(least=1, iterations=5))
+    options = SpellingOptions(min_count=1, iterations=5)
+    model = SpellingModel.train(vocabulary, word, symbol, n_symbols=3, options=options)
     asked, opens = [*vocabulary, *(w for w, _ in probes)], [*[False] * n, *(o for _, o in probes)]
     p = model.posterior(asked, opens)
     assert p.shape == (len(asked), 3)
@@ -189,7 +190,7 @@ def test_shares_that_round_to_more_than_one_are_read_again() -> None:
 
 
 def test_features_of_few_words_are_left_out() -> None:
-    assert set(feature_names(train(0), "ab")) < set(feature_names(train(0, SpellingOptions(least=1)), "ab"))
+    assert set(feature_names(train(0), "ab")) < set(feature_names(train(0, SpellingOptions(min_count=1)), "ab"))
 
 
 def test_words_without_observations_are_not_known() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
+from dataclasses import fields, replace
 
 import numpy as np
 import pytest
@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from spectral_latent.operators import ObservableOperators
 from spectral_latent.trees import Rules
-from tests.oracles import Lpcfg, random_numbers, rules_of, tree_strategy
+from tests.oracles import Lpcfg, columns, numbers_of, random_numbers, rules_of, same_numbers, tree_strategy
 
 seeds = st.integers(0, 2**32 - 1)
 treebanks = st.lists(tree_strategy(max_leaves=8), min_size=1, max_size=5)
@@ -55,6 +55,32 @@ def test_packed_blocks_hold_the_arrays_that_the_table_describes(trees: list[tupl
         else:
             found = block.reshape(m_a, m_b, m_c)
         assert found == pytest.approx(model.t[rule], rel=1e-12, abs=1e-12)
+
+
+@given(treebanks, seeds)
+def test_numbers_made_probabilities_sum_to_one_for_every_state(trees: list[tuple], seed: int) -> None:
+    operators = random_model(trees, seed).operators()
+    squares = replace(
+        operators,
+        root=operators.root**2,
+        leaf=operators.leaf**2,
+        unary=operators.unary**2,
+        binary=operators.multiplied_out().binary.with_data(operators.multiplied_out().binary.data ** 2),
+    )
+    found = ObservableOperators.probabilities_of(squares)
+    assert found.probabilities
+    assert found.root.sum() == pytest.approx(1.0)
+    has_rules = np.isin(np.arange(3), columns(trees).symbol)
+    wanted = has_rules[:, None] * (np.arange(5) < np.array(STATES)[:, None])
+    assert found.sums() == pytest.approx(wanted.astype(float))
+
+
+@given(treebanks, seeds)
+def test_multiplied_out_operators_have_no_factors_and_the_same_numbers(trees: list[tuple], seed: int) -> None:
+    operators = random_model(trees, seed).operators()
+    dense = operators.multiplied_out()
+    assert not dense.binary.terms.any()
+    same_numbers(numbers_of(dense), numbers_of(operators), atol=1e-12)
 
 
 @given(treebanks, seeds)
@@ -108,4 +134,17 @@ def test_a_model_without_rules_packs() -> None:
     rules = Rules(np.empty((0, 2), int), np.empty((0, 2), int), np.empty((0, 3), int))
     operators = ObservableOperators(rules, np.array([1]), np.ones((1, 1)), np.empty((0, 1)), np.empty((0, 1, 1)), [])
     assert (operators.packed.offset.tolist(), len(operators.packed.data)) == ([0], 0)
-    assert ObservableOperators.unpacked(operators.packed, probabilities=True).binary == []
+    assert list(ObservableOperators.unpacked(operators.packed, probabilities=True).binary) == []
+
+
+@given(treebanks, seeds)
+def test_other_leaf_rules_leave_all_else_as_it_is(trees: list[tuple], seed: int) -> None:
+    """The tensors are not packed again."""
+    operators = random_model(trees, seed).operators()
+    rules, leaf = np.array([[0, 7], [2, 9]]), np.random.default_rng(seed).normal(size=(2, max(STATES)))
+    changed = operators.with_leaf_rules(rules, leaf)
+    assert changed.packed.data is operators.packed.data
+    for name, array in changed.packed._asdict().items():
+        expected = {"leaf": leaf, "leaf_rules": rules}.get(name, getattr(operators.packed, name))
+        np.testing.assert_array_equal(array, expected)
+    assert operators.rules.leaf is not changed.rules.leaf and len(operators.leaf) == len(operators.rules.leaf)

@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from spectral_latent._options import Options
 from spectral_latent.estimation import EstimatorOptions
 from spectral_latent.inference import inside, marginals, outside, tree_weights
 from spectral_latent.operators import (
@@ -134,7 +135,7 @@ def test_a_write_that_fails_leaves_the_old_file_and_nothing_else(
     if step == "replace":
         monkeypatch.setattr(os, "replace", fail)
     else:
-        opened = os.fdopen
+        opened = Path.open
 
         def full(*args: Any) -> Any:
             file = opened(*args, buffering=0)
@@ -151,9 +152,11 @@ def test_a_write_that_fails_leaves_the_old_file_and_nothing_else(
 
             return Full()
 
-        monkeypatch.setattr(os, "fdopen", full)
-    with pytest.raises(_FullDisk):
+        monkeypatch.setattr(Path, "open", full)
+    with pytest.raises(_FullDisk) as raised:
         save_model(tmp_path / "m", {"x": np.arange(3)}, {"kind": "new"})
+    monkeypatch.undo()
+    assert raised.value.filename == str(tmp_path / "m")
     assert (tmp_path / "m").read_bytes() == before
     assert [path.name for path in tmp_path.iterdir()] == ["m"]
 
@@ -167,6 +170,22 @@ def test_settings_that_json_cannot_hold_are_refused_before_anything_is_written(t
 def test_a_folder_that_does_not_exist_is_named(tmp_path: Path) -> None:
     with pytest.raises(ModelFileError, match="folder does not exist"):
         save_model(tmp_path / "nowhere" / "m", {}, {"kind": "k"})
+
+
+def test_permissions_are_those_of_any_new_file_or_of_the_old_one(tmp_path: Path) -> None:
+    (tmp_path / "other").touch()
+    new = saved(tmp_path / "m")
+    assert new.stat().st_mode == (tmp_path / "other").stat().st_mode
+    new.chmod(0o640)
+    assert saved(new).stat().st_mode & 0o777 == 0o640
+
+
+def test_the_permissions_of_other_files_are_left_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Changing the process's umask, even for a moment, changes the files that other threads create."""
+    masks: list[int] = []
+    monkeypatch.setattr(os, "umask", masks.append)
+    saved(tmp_path / "m")
+    assert masks == []
 
 
 def test_words_of_broken_text_come_back(tmp_path: Path) -> None:
@@ -323,7 +342,7 @@ def raw(path: Path, settings: str, tensors: dict[str, Any], body: bytes = b"") -
     return path
 
 
-GOOD = json.dumps({"format": "spectral_latent", "version": 2, "kind": "toy"})
+GOOD = json.dumps({"format": "spectral_latent", "version": 3, "kind": "toy"})
 
 
 def test_a_file_written_by_hand_loads(tmp_path: Path) -> None:
@@ -342,10 +361,10 @@ def test_a_file_written_by_hand_loads(tmp_path: Path) -> None:
         '"text"',
         "{}",
         '{"format":"spectral_latent"}',
-        '{"format":"spectral_latent","version":3,"kind":"toy"}',
-        '{"format":"spectral_latent","version":2,"kind":"other"}',
-        '{"format":"other","version":2,"kind":"toy"}',
-        '{"format":"spectral_latent","version":"2","kind":"toy"}',
+        '{"format":"spectral_latent","version":2,"kind":"toy"}',
+        '{"format":"spectral_latent","version":3,"kind":"other"}',
+        '{"format":"other","version":3,"kind":"toy"}',
+        '{"format":"spectral_latent","version":"3","kind":"toy"}',
     ],
 )
 def test_settings_of_another_kind_are_refused(text: str, tmp_path: Path) -> None:
@@ -413,12 +432,12 @@ def test_what_is_no_column_of_finite_numbers_is_refused(wrong: Any) -> None:
 
 
 @dataclass(frozen=True)
-class Inner:
+class Inner(Options):
     depth: int = 1
 
 
 @dataclass(frozen=True)
-class Settings:
+class Settings(Options):
     states: int = 16
     smoothing: float | None = 30.0
     which: Literal["all", "simple"] = "all"
@@ -431,7 +450,7 @@ class Settings:
     st.builds(
         Settings,
         states=st.integers(),
-        smoothing=st.none() | st.floats(allow_nan=False),
+        smoothing=st.none() | st.floats(allow_nan=False, allow_infinity=False),
         which=st.sampled_from(["all", "simple"]),
         on=st.booleans(),
         name=st.text(),
@@ -479,6 +498,22 @@ def test_options_that_are_missing_are_refused(values: Any) -> None:
         options_from(Settings, values)
 
 
-def test_options_that_their_class_refuses_are_refused() -> None:
-    with pytest.raises(ModelFileError):
-        options_from(EstimatorOptions, asdict(EstimatorOptions()) | {"states": 0})
+@pytest.mark.parametrize("states", [0, 4.0, None])
+def test_a_refused_setting_is_named_once_with_the_remedy(states: Any) -> None:
+    with pytest.raises(ModelFileError) as raised:
+        options_from(EstimatorOptions, asdict(EstimatorOptions()) | {"states": states})
+    wanted = "EstimatorOptions.states must be an integer of at least 1"
+    assert str(raised.value) == f"{wanted}, not {states!r}; train the model again"
+
+
+def test_a_refused_setting_of_inner_options_is_named_once() -> None:
+    with pytest.raises(ModelFileError) as raised:
+        options_from(Settings, asdict(Settings()) | {"inner": {"depth": "1"}})
+    assert str(raised.value) == "Inner.depth must be an integer, not '1'; train the model again"
+
+
+def test_missing_and_unknown_settings_are_named() -> None:
+    values = asdict(Settings())
+    del values["which"]
+    with pytest.raises(ModelFileError, match="Settings are missing or unknown: which, wich"):
+        options_from(Settings, values | {"wich": "all"})

@@ -1,4 +1,4 @@
-"""Tensor algebra against einsum over all indices."""
+"""Tensor algebra against einsum over all indices, and tensors packed in one array."""
 
 from __future__ import annotations
 
@@ -7,33 +7,45 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spectral_latent.operators import Tensor
+from spectral_latent.operators import Tensor, Tensors
 
 seeds = st.integers(0, 2**32 - 1)
 shapes = st.tuples(*[st.integers(1, 6)] * 3)
 terms = st.integers(0, 40)
+CLOSE = {"rel": 1e-9, "abs": 1e-9}
 
 
 def random_tensor(rng: np.random.Generator, shape: tuple[int, ...], n: int, dense: bool) -> tuple[Tensor, np.ndarray]:
-    """A tensor and its dense form."""
+    """A tensor, multiplied out or of n terms, and all its numbers."""
+    if dense:
+        full = rng.normal(size=shape)
+        return Tensor.of_dense(full), full.copy()
     factors = [rng.normal(size=(n, m)) for m in shape]
-    rest = rng.normal(size=shape) if dense else None
-    full = np.einsum("na,nb,nc->abc", *factors) + (0.0 if rest is None else rest)
-    return Tensor(factors[0], factors[1], factors[2], rest), full
+    return Tensor(*factors), np.einsum("na,nb,nc->abc", *factors)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# One tensor
 
 
 @given(seeds, shapes, terms, st.booleans())
-def test_multiplied_out_is_the_sum_of_the_rank_one_terms_and_the_rest(
+def test_multiplied_out_is_the_sum_of_the_rank_one_terms(
     seed: int, shape: tuple[int, int, int], n: int, dense: bool
 ) -> None:
     tensor, full = random_tensor(np.random.default_rng(seed), shape, n, dense)
     assert tensor.shape == shape
-    assert tensor.n_terms == n
+    assert tensor.n_terms == (0 if dense else n)
     assert tensor.multiplied_out() == pytest.approx(full)
+    assert tensor.sums() == pytest.approx(full.sum(axis=(1, 2)), **CLOSE)
+
+
+def test_a_tensor_has_one_form() -> None:
+    with pytest.raises(ValueError, match="as factors or multiplied out, not both"):
+        Tensor(np.ones((1, 2)), np.ones((1, 2)), np.ones((1, 2)), np.ones((2, 2, 2)))
 
 
 @given(seeds, shapes, terms, st.booleans())
-def test_compact_is_the_same_tensor_in_one_of_its_two_forms(
+def test_compact_is_the_same_tensor_in_the_cheaper_form(
     seed: int, shape: tuple[int, int, int], n: int, dense: bool
 ) -> None:
     tensor, full = random_tensor(np.random.default_rng(seed), shape, n, dense)
@@ -42,7 +54,7 @@ def test_compact_is_the_same_tensor_in_one_of_its_two_forms(
     assert (compact.dense is None) != (compact.n_terms == 0)
     cheaper_as_factors = 0 < n * sum(shape) <= shape[0] * shape[1] * shape[2]
     assert (compact.dense is None) == (cheaper_as_factors and not dense)
-    assert compact.compact().n_terms == compact.n_terms
+    assert compact.compact() is compact
 
 
 @given(seeds, shapes, shapes, terms, st.booleans())
@@ -55,8 +67,8 @@ def test_transform_maps_each_leg(
     expected = np.einsum("pa,qb,rc,abc->pqr", a, b, c, full)
     seen = tensor.transform((a, b, c))
     assert seen.shape == onto
-    assert seen.multiplied_out() == pytest.approx(expected, rel=1e-9, abs=1e-9)
-    assert seen.n_terms == n  # what was kept as factors still is
+    assert seen.multiplied_out() == pytest.approx(expected, **CLOSE)
+    assert seen.n_terms == tensor.n_terms  # what was kept as factors still is
 
 
 @given(seeds, shapes, terms, terms, st.booleans(), st.booleans(), st.floats(-4, 4))
@@ -66,23 +78,27 @@ def test_tensors_are_a_vector_space(
     rng = np.random.default_rng(seed)
     one, full = random_tensor(rng, shape, n, dense)
     two, other_full = random_tensor(rng, shape, k, other_dense)
-    before = one.multiplied_out(), two.multiplied_out()
     total = one.scale(factor) + two
-    assert total.multiplied_out() == pytest.approx(factor * full + other_full, rel=1e-9, abs=1e-9)
-    assert (one.multiplied_out() == before[0]).all()  # the operands are as they were
-    assert (two.multiplied_out() == before[1]).all()
+    assert total.multiplied_out() == pytest.approx(factor * full + other_full, **CLOSE)
+    assert total.n_terms == (0 if dense or other_dense else n + k)
+    assert one.multiplied_out() == pytest.approx(full)  # the operands are as they were
+    assert two.multiplied_out() == pytest.approx(other_full)
+
+
+@given(seeds, shapes, terms, st.booleans())
+def test_filling_in_a_child_leaves_a_matrix(seed: int, shape: tuple[int, int, int], n: int, dense: bool) -> None:
+    rng = np.random.default_rng(seed)
+    tensor, full = random_tensor(rng, shape, n, dense)
+    left = rng.normal(size=shape[1])
+    right = rng.normal(size=shape[2])
+    assert tensor.applied_left(left) == pytest.approx(np.einsum("abc,b->ac", full, left), **CLOSE)
+    assert tensor.applied_right(right) == pytest.approx(np.einsum("abc,c->ab", full, right), **CLOSE)
 
 
 def test_a_tensor_of_many_terms_is_multiplied_out_in_blocks() -> None:
     rng = np.random.default_rng(0)
     tensor, full = random_tensor(rng, (3, 2, 4), 4096 * 2 + 17, False)
     assert tensor.multiplied_out() == pytest.approx(full, rel=1e-9)
-
-
-def test_the_dense_form_is_not_shared_with_its_source() -> None:
-    tensor = Tensor.of_dense(np.ones((2, 2, 2)))
-    tensor.multiplied_out()[:] = 0.0
-    assert (tensor.multiplied_out() == 1.0).all()
 
 
 def test_no_terms_are_zero() -> None:
@@ -94,58 +110,88 @@ def test_no_terms_are_zero() -> None:
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# One leg filled in, and expected counts
+# Many tensors
 
 
-@given(seeds, shapes, terms, st.booleans())
-def test_filling_in_a_child_leaves_a_matrix(seed: int, shape: tuple[int, int, int], n: int, dense: bool) -> None:
+def random_tensors(rng: np.random.Generator, size: int) -> tuple[list[Tensor], list[np.ndarray]]:
+    """Tensors of random shapes in both forms, and all their numbers."""
+    drawn = [
+        random_tensor(rng, tuple(rng.integers(1, 7, size=3)), int(rng.integers(6)), bool(rng.integers(2)))
+        for _ in range(size)
+    ]
+    return [tensor for tensor, _ in drawn], [full for _, full in drawn]
+
+
+@given(seeds, st.integers(0, 8))
+def test_packing_loses_nothing(seed: int, size: int) -> None:
+    given_tensors, full = random_tensors(np.random.default_rng(seed), size)
+    packed = Tensors.of(given_tensors)
+    assert len(packed) == len(list(packed)) == size
+    for tensor, found, numbers in zip(given_tensors, packed, full, strict=True):
+        assert found.shape == tensor.shape
+        assert found.n_terms == tensor.compact().n_terms
+        assert found.multiplied_out() == pytest.approx(numbers, abs=1e-12)
+    again = Tensors.of(packed)
+    for name in ("shapes", "terms", "data", "offset", "widths"):
+        np.testing.assert_array_equal(getattr(again, name), getattr(packed, name))
+
+
+@given(seeds, st.integers(1, 6))
+def test_tensors_are_a_sequence(seed: int, size: int) -> None:
+    given_tensors, _ = random_tensors(np.random.default_rng(seed), size)
+    packed = Tensors.of(given_tensors)
+    for r in range(-size, size):
+        np.testing.assert_array_equal(packed[r].multiplied_out(), packed[r % size].multiplied_out())
+    for found, wanted in zip(packed[1::2], list(packed)[1::2], strict=True):
+        np.testing.assert_array_equal(found.multiplied_out(), wanted.multiplied_out())
+    for r in (size, -size - 1):
+        with pytest.raises(IndexError, match=f"no tensor {r} among {size}"):
+            packed[r]
+
+
+@given(seeds, st.integers(1, 6))
+def test_the_matrix_of_a_tensor_maps_its_pair_space_to_the_parent(seed: int, size: int) -> None:
     rng = np.random.default_rng(seed)
-    tensor, full = random_tensor(rng, shape, n, dense)
-    left, right, weights = (rng.normal(size=m) for m in (shape[1], shape[2], shape[0]))
-    close = {"rel": 1e-9, "abs": 1e-9}
-    assert tensor.applied_left(left) == pytest.approx(np.einsum("abc,b->ac", full, left), **close)
-    assert tensor.applied_right(right) == pytest.approx(np.einsum("abc,c->ab", full, right), **close)
-    assert tensor.sums() == pytest.approx(full.sum(axis=(1, 2)), **close)
-    weighted = tensor.weighted(weights)
-    assert weighted.multiplied_out() == pytest.approx(full * weights[:, None, None], **close)
-    assert weighted.n_terms == n
+    packed = Tensors.of(random_tensors(rng, size)[0])
+    for r, tensor in enumerate(packed):
+        y, z = rng.normal(size=tensor.shape[1]), rng.normal(size=tensor.shape[2])
+        pair = np.outer(y, z).ravel() if tensor.dense is not None else (tensor.second @ y) * (tensor.third @ z)
+        assert len(pair) == packed.widths[r]
+        expected = np.einsum("abc,b,c->a", tensor.multiplied_out(), y, z)
+        assert packed.matrix(r) @ pair == pytest.approx(expected, **CLOSE)
 
 
-@given(seeds, shapes, st.integers(1, 6), st.integers(0, 12))
-def test_expected_counts_of_a_dense_tensor_are_entry_by_entry(
-    seed: int, shape: tuple[int, int, int], n: int, rows: int
-) -> None:
-    rng = np.random.default_rng(seed)
-    tensor, full = random_tensor(rng, shape, n, True)
-    outer, left, right = (rng.normal(size=(rows, m)) for m in shape)
-    found = tensor.expected_counts(outer, left, right).multiplied_out()
-    assert found == pytest.approx(full * np.einsum("na,nb,nc->abc", outer, left, right), rel=1e-9, abs=1e-9)
+@given(seeds, st.integers(1, 6))
+def test_a_factor_on_the_matrix_is_a_factor_on_the_tensor(seed: int, size: int) -> None:
+    packed = Tensors.of(random_tensors(np.random.default_rng(seed), size)[0])
+    changed = packed.with_data(packed.data.copy())
+    changed.matrix(size - 1)[:] *= 3.0
+    for r, (before, after) in enumerate(zip(packed, changed, strict=True)):
+        factor = 3.0 if r == size - 1 else 1.0
+        assert after.multiplied_out() == pytest.approx(factor * before.multiplied_out(), **CLOSE)
 
 
-@given(seeds, shapes, st.integers(1, 6), st.integers(1, 12))
-def test_expected_counts_in_factors_count_every_component(
-    seed: int, shape: tuple[int, int, int], n: int, rows: int
-) -> None:
-    """With q the component: first holds the counts of (i, q), and second and third the shares of j and k given q.
-
-    The totals of each leg, and of every component, are those of the dense counts Σ_n outer left right p(j, k, q | i).
-    """
-    rng = np.random.default_rng(seed)
-    first, second, third = (rng.exponential(size=(n, m)) for m in shape)
-    second, third = (part / part.sum(axis=1, keepdims=True) for part in (second, third))
-    outer, left, right = (rng.exponential(size=(rows, m)) for m in shape)
-    counts = np.einsum("qi,qj,qk,ni,nj,nk->qijk", first, second, third, outer, left, right)
-    found = Tensor(first, second, third).expected_counts(outer, left, right)
-    assert found.n_terms == n and found.dense is None
-    assert found.first == pytest.approx(counts.sum(axis=(2, 3)), rel=1e-9)
-    assert found.second == pytest.approx(counts.sum(axis=(1, 3)) / counts.sum(axis=(1, 2, 3))[:, None], rel=1e-9)
-    assert found.third == pytest.approx(counts.sum(axis=(1, 2)) / counts.sum(axis=(1, 2, 3))[:, None], rel=1e-9)
-    assert found.sums() == pytest.approx(counts.sum(axis=(0, 2, 3)), rel=1e-9)
+def test_scalars_are_tensors_of_one_number() -> None:
+    packed = Tensors.scalars(np.array([0.5, 2.0]))
+    assert [tensor.multiplied_out().tolist() for tensor in packed] == [[[[0.5]]], [[[2.0]]]]
 
 
-def test_expected_counts_of_what_never_happens_are_zero() -> None:
-    tensor = Tensor(np.eye(2), np.eye(2), np.eye(2))
-    nothing = np.array([[1.0, 0.0]])
-    found = tensor.expected_counts(nothing, np.ones((1, 2)), np.ones((1, 2)))
-    assert found.sums().tolist() == [1.0, 0.0]
-    assert np.isfinite(found.multiplied_out()).all()
+def test_no_tensors_are_an_empty_sequence() -> None:
+    for empty in (Tensors.of([]), Tensors.scalars(np.zeros(0))):
+        assert list(empty) == []
+        assert (empty.offset.tolist(), len(empty.data), len(empty.widths)) == ([0], 0, 0)
+
+
+@pytest.mark.parametrize(
+    ("shapes", "terms", "size", "message"),
+    [
+        ([[2, 2, 2]], [0], 7, "tensors of 8 numbers do not fill an array of 7"),
+        ([[2, 2, 2]], [1], 8, "tensors of 6 numbers do not fill an array of 8"),
+        ([[2, 2, 2]], [-1], 8, r"numbers of terms of tensors must lie in 0"),
+        ([[2, 2, 2]], [0, 0], 16, r"shapes of tensors have shape"),
+        ([[2, 2]], [0], 4, r"shapes of tensors have shape"),
+    ],
+)
+def test_sizes_that_do_not_add_up_are_refused(shapes: list, terms: list, size: int, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        Tensors(np.array(shapes), np.array(terms), np.zeros(size))

@@ -182,9 +182,6 @@ def test_refused() -> None:
     long = np.flatnonzero(np.diff(table.start) > 1)[:1]
     with pytest.raises(EstimationError, match="in 1 of the lists"):
         PerceptronReranker.fit(table.of_lists(long), gains[table.rows_of(long)])
-    for bad in ({"epochs": 0}, {"folds": 1}, {"seed": -1}, {"step": 0.0}, {"greed": np.inf}, {"start": -1.0}):
-        with pytest.raises(ValueError, match="must"):
-            PerceptronOptions(**bad)  # type: ignore[arg-type]
 
 
 def test_saved_and_loaded(tmp_path: Path) -> None:
@@ -223,7 +220,7 @@ def test_damaged_files(tmp_path: Path, arrays: dict[str, Any], settings: dict[st
     PerceptronReranker.fit(table, gains).save(tmp_path / "reranker")
     whole, header = load_model(tmp_path / "reranker", "reranker")
     save_model(tmp_path / "damaged", whole | arrays, header | settings)
-    with pytest.raises(ModelFileError, match=r"damaged: .*; train it again"):
+    with pytest.raises(ModelFileError, match=r"damaged: .*; train (it|the model) again"):
         PerceptronReranker.load(tmp_path / "damaged")
 
 

@@ -122,18 +122,6 @@ def test_strings_are_no_sentences(wrong: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    "wrong",
-    [
-        *({name: number} for name in ("states", "candidates", "steps") for number in (0, np.nan, np.inf)),
-        *({"sharpness": number} for number in (-1.0, 0.0, np.nan, np.inf)),
-    ],
-)
-def test_settings_that_make_no_sense(wrong: dict[str, Any]) -> None:
-    with pytest.raises(ValueError, match="states, candidates and steps must be at least 1, and sharpness positive"):
-        AnchorOptions(**wrong)
-
-
-@pytest.mark.parametrize(
     ("rows", "states"),
     [
         ([["a"]], 1),

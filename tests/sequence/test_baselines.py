@@ -235,12 +235,6 @@ def test_seeds_of_log_linear_models() -> None:
     assert seen == sorted(seen) and len(seen) > 3
 
 
-@pytest.mark.parametrize("wrong", [{"states": 0}, {"cutoff": 0}, {"penalty": -1.0}, {"spread": 0.0}])
-def test_log_linear_options_are_checked(wrong: dict[str, float]) -> None:
-    with pytest.raises(ValueError, match="at least 1"):
-        LogLinearOptions(**wrong)  # type: ignore[arg-type]
-
-
 # ---------------------------------------------------------------------------------------------------------------------
 # Baum-Welch and decoding
 

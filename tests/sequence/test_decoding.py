@@ -10,7 +10,8 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from spectral_latent.sequence.decoding import Decoder, batches, in_batches
+from spectral_latent.operators import ObservableOperators
+from spectral_latent.sequence.decoding import Decoder, batches, in_batches, likely_rules
 from tests.sequence.hmms import (
     TaggedModel,
     chi_square,
@@ -28,9 +29,14 @@ seeds = st.integers(0, 2**32 - 1)
 strings = st.lists(st.integers(0, N - 1), min_size=1, max_size=5)
 
 
-def unpruned(model: TaggedModel, plain: TaggedModel | None = None) -> Decoder:
+def unpruned(model: TaggedModel, coarse: TaggedModel | None = None) -> Decoder:
     latent = model.operators()
-    return Decoder.of(latent if plain is None else plain.operators(), latent, np.full(K, 1 / K), 0.0, 0.0)
+    return of_operators(latent if coarse is None else coarse.operators(), latent)
+
+
+def of_operators(coarse: ObservableOperators, latent: ObservableOperators) -> Decoder:
+    """Of K tags, unpruned."""
+    return Decoder(coarse, latent, K, np.ones(len(latent.leaf), dtype=bool), threshold=0.0)
 
 
 def whole(x: list[int]) -> np.ndarray:
@@ -58,7 +64,7 @@ def test_batches_do_not_show(lengths: list[int]) -> None:
 def test_posteriors_and_best_paths_of_states(seed: int, x: list[int]) -> None:
     model = random_hmm(np.random.default_rng(seed), K, N)
     operators = model.with_states_as_tags()
-    decoder = Decoder.of(operators, operators, np.ones(K), 0.0, 0.0)
+    decoder = of_operators(operators, operators)
     found, expected = decoder.marginals(np.array(x), whole(x)), forward_backward(model, x)
     np.testing.assert_allclose(found.dense(K), expected.gamma, atol=1e-12)
     margin = np.sort(expected.gamma, axis=1)
@@ -80,7 +86,7 @@ def test_the_best_path_of_a_long_sequence_is_viterbis() -> None:
     model = random_hmm(np.random.default_rng(0), K, N, stop=(1e-3, 2e-3))
     x = np.random.default_rng(1).integers(0, N, 2_000).tolist()
     operators = model.with_states_as_tags()
-    (found,) = Decoder.of(operators, operators, np.ones(K), 0.0, 0.0).paths(np.array(x), 1)
+    (found,) = of_operators(operators, operators).paths(np.array(x), 1)
     _, log = viterbi(model, x)
     assert found.log == pytest.approx(log - forward_backward(model, x).log, rel=1e-9)
     step, tags = np.log((1.0 - model.stop)[:, None] * model.transition), found.tags
@@ -163,12 +169,12 @@ def test_the_chains_probabilities_add_up_to_one() -> None:
         assert sum(np.exp(path.log) for path in found) == pytest.approx(1.0)
 
 
-def test_where_the_latent_model_sees_nothing_the_plain_one_decides() -> None:
-    plain = random_tagged(np.random.default_rng(0), K, 1, N)
+def test_where_the_latent_model_sees_nothing_the_coarse_one_decides() -> None:
+    coarse = random_tagged(np.random.default_rng(0), K, 1, N)
     nothing = random_tagged(np.random.default_rng(0), K, 2, N)
     nothing = nothing._replace(emission=np.zeros_like(nothing.emission))
-    found = unpruned(nothing, plain).marginals(np.array([0, 1]), np.array([0, 2]))
-    np.testing.assert_allclose(found.dense(K), tag_marginals(plain.paths([0, 1]), K), rtol=1e-9)
+    found = unpruned(nothing, coarse).marginals(np.array([0, 1]), np.array([0, 2]))
+    np.testing.assert_allclose(found.dense(K), tag_marginals(coarse.paths([0, 1]), K), rtol=1e-9)
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -177,16 +183,17 @@ def test_where_the_latent_model_sees_nothing_the_plain_one_decides() -> None:
 
 @settings(max_examples=30)
 @given(seeds, strings, st.sampled_from([0.0, 1e-3, 0.2, 1.0]), st.sampled_from([0.0, 1e-3, 0.2, 1.0]))
-def test_pruning_leaves_what_the_plain_model_holds_likely(
+def test_pruning_leaves_what_the_coarse_model_holds_likely(
     seed: int, x: list[int], beam: float, threshold: float
 ) -> None:
-    plain = random_tagged(np.random.default_rng(seed), K, 1, N)
+    coarse = random_tagged(np.random.default_rng(seed), K, 1, N)
     latent = random_tagged(np.random.default_rng(seed + 1), K, 2, N)
     prior = np.random.default_rng(seed).dirichlet(np.ones(K))
-    decoder = Decoder.of(plain.operators(), latent.operators(), prior, beam, threshold)
-    joint = prior[:, None] * plain.emission[:, :, 0]  # of tag and observation
+    likely = likely_rules(coarse.operators(), prior, beam)
+    decoder = Decoder(coarse.operators(), latent.operators(), K, likely, threshold)
+    joint = prior[:, None] * coarse.emission[:, :, 0]  # of tag and observation
     worth = joint >= beam * joint.max(axis=0)
-    left = {tags: p for tags, p in plain.paths(x).items() if all(worth[t, s] for t, s in zip(tags, x, strict=True))}
+    left = {tags: p for tags, p in coarse.paths(x).items() if all(worth[t, s] for t, s in zip(tags, x, strict=True))}
     mu = tag_marginals(left, K)
     keep = (mu >= threshold * mu.max(axis=1, keepdims=True)) & worth[:, x].T
     margin = np.abs(mu - threshold * mu.max(axis=1, keepdims=True))
@@ -207,7 +214,7 @@ def test_pruning_leaves_what_the_plain_model_holds_likely(
 def test_drawn_paths_have_their_posterior(seed: int) -> None:
     model = random_hmm(np.random.default_rng(seed), K, N)
     operators = model.with_states_as_tags()
-    decoder = Decoder.of(operators, operators, np.ones(K), 0.0, 0.0)
+    decoder = of_operators(operators, operators)
     x, rng, n = [0, 3, 1], np.random.default_rng(seed), 1_500
     drawn = Counter(tuple(decoder.draw(np.array(x), rng).tolist()) for _ in range(n))
     joint = paths(model, x)

@@ -17,7 +17,7 @@ from tests.sequence.hmms import by_the_book, draw_strings, forward_backward, pat
 
 seeds = st.integers(0, 2**32 - 1)
 ARRAYS = ("initial", "transition", "stop", "emission")
-UNTIL_IT_STANDS = EstimatorOptions(iterations=30, tolerance=-np.inf, substates=0.0)
+UNTIL_IT_STANDS = EstimatorOptions(iterations=30, tolerance=0.0, state_smoothing=0.0)
 
 
 def strings_for(seed: int, n: int = 60) -> list[list[int]]:
@@ -165,7 +165,7 @@ def test_no_iteration_lowers_the_likelihood(seed: int, m: int) -> None:
     start = HiddenMarkov.random(Sequences.of(strings), m, 4, seed)
     model, log = baum_welch(Sequences.of(strings), start, UNTIL_IT_STANDS, told.append)
     likelihoods = [progress.log_likelihood for progress in told if progress.log_likelihood is not None]
-    assert len(likelihoods) == UNTIL_IT_STANDS.iterations
+    assert 2 <= len(likelihoods) <= UNTIL_IT_STANDS.iterations  # rounding ends it early where the likelihood stands
     assert (np.diff([*likelihoods, log]) >= -1e-9 * abs(log)).all()
     assert_probabilities(model)
 
@@ -223,7 +223,7 @@ def test_long_strings_are_learnt_from() -> None:
     strings = draw_strings(random_hmm(rng, 3, 4, stop=(2e-4, 4e-4)), 4, rng)
     assert max(map(len, strings)) > 1_000
     start = random_hmm(np.random.default_rng(1), 3, 4, stop=(1e-4, 1e-3))
-    found, _ = baum_welch(Sequences.of(strings), start, EstimatorOptions(iterations=1, tolerance=-np.inf))
+    found, _ = baum_welch(Sequences.of(strings), start, EstimatorOptions(iterations=1, tolerance=0.0))
     expected, _ = by_the_book(start, strings)
     del found
     trees = Sequences.of(strings).trees(1)

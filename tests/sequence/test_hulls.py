@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -262,22 +260,3 @@ def test_one_type_or_sentences_of_one_word(construction: HullName, sentences: li
     rows = Hull.of(Types.of(sentences), 2, plain(construction)).rows
     assert abs(rows).max() > 0
     assert rows == pytest.approx(np.tile(rows[0], (len(rows), 1)), abs=1e-7)
-
-
-@pytest.mark.parametrize(
-    "wrong",
-    [
-        *({"window": number} for number in (0, np.nan, np.inf)),
-        *({"penalty": number} for number in (-1.0, 0.0, np.nan, np.inf)),
-        *({name: number} for name in ("smoothing", "prior") for number in (-1.0, np.nan, np.inf)),
-    ],
-)
-def test_settings_that_make_no_sense(wrong: dict[str, float]) -> None:
-    with pytest.raises(ValueError, match="window must be at least 1"):
-        HullOptions(**wrong)  # type: ignore[arg-type]
-
-
-@pytest.mark.parametrize("construction", ["Brown", "", None])
-def test_constructions_that_do_not_exist(construction: Any) -> None:
-    with pytest.raises(ValueError, match=f"construction is {construction!r}, not one of brown, cca, best-fit, random"):
-        HullOptions(construction=construction)

@@ -526,7 +526,7 @@ def test_settings_that_make_no_sense_are_refused(file: Path, tmp_path: Path, wro
         {"prior": np.full((5, 1), 0.2)},
         {"prior": np.arange(5)},
         {"latent.leaf": np.zeros((2, 2))},
-        {"plain.leaf_rules": np.zeros((3, 2), dtype=np.int64)},
+        {"coarse.leaf_rules": np.zeros((3, 2), dtype=np.int64)},
     ],
     ids=lambda wrong: f"{next(iter(wrong))} {next(iter(wrong.values())).shape}",
 )
@@ -542,7 +542,7 @@ def test_rules_of_another_formalism_are_refused(file: Path, tmp_path: Path) -> N
         binary, unary = opened.get_tensor("latent.binary_rules"), opened.get_tensor("latent.unary_rules")
     binary[0] = [0, 1, 2]
     for wrong in ({"binary_rules": binary}, {"unary_rules": unary[:, ::-1].copy()}):
-        both = {f"{part}.{name}": array for part in ("plain", "latent") for name, array in wrong.items()}
+        both = {f"{part}.{name}": array for part in ("coarse", "latent") for name, array in wrong.items()}
         rewritten(file, tmp_path / "wrong", {}, both)
         with pytest.raises(ModelFileError):
             LatentHMM.load(tmp_path / "wrong")

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from spectral_latent.sequence.shards import SequenceShards
 
 from spectral_latent.estimation import EstimatorName, EstimatorOptions, Progress
 from spectral_latent.inference import tree_weights
 from spectral_latent.sequence import Alphabet, LatentHMM, SequenceOptions, Sequences
-from spectral_latent.sequence.shards import SequenceShards
 from spectral_latent.sequence.training import learn_untagged
 from spectral_latent.trees import Forest
 from tests.sequence.hmms import draw_strings, probability, random_hmm
@@ -31,7 +31,7 @@ def test_the_plain_model_has_relative_frequencies_and_a_little_of_all_else() -> 
     corpus = [[(f"w{t}{rng.integers(3)}", t) for t in rng.integers(0, 3, size).tolist()] for size in [1, 2, 5, 9] * 8]
     back_off = 0.5
     model = LatentHMM.fit_tagged(corpus, SequenceOptions(back_off=back_off))
-    rules, plain = model.plain.rules, model.plain
+    rules, plain = model.coarse.rules, model.coarse
     k, n = len(model.tags), np.zeros(3)
     pairs, last = np.zeros((k, k)), np.zeros(k)
     for row in corpus:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spectral_latent.grammar.floors import floored_weights, whatever
+from spectral_latent.dependency.floors import floored_weights, mean_inside_vectors
 from spectral_latent.inference import Weight, collapse, tree_weights
 from spectral_latent.operators import ObservableOperators
 from spectral_latent.trees import FloatArray, Forest, SkeletalTrees
@@ -37,7 +37,7 @@ def numbers(weight: Weight) -> np.ndarray:
 
 
 def finite(rng: np.random.Generator) -> tuple[ObservableOperators, ObservableOperators]:
-    """A grammar that ends soon, for few states branch often; and the plain one of its expected counts."""
+    """A grammar that ends soon, for few states branch often; and the coarse one of its expected counts."""
     model = random_lpcfg(rng, STATES, RULES)
     for a, m in enumerate(STATES):
         stop = rng.uniform(0.6, 0.95, m)
@@ -51,70 +51,70 @@ def finite(rng: np.random.Generator) -> tuple[ObservableOperators, ObservableOpe
 
 
 def floored(
-    model: Lpcfg, plain: Lpcfg, trees: list[Tree], floor: float = FLOOR, stand_in: FloatArray | None = None
+    model: Lpcfg, coarse: Lpcfg, trees: list[Tree], floor: float = FLOOR, stand_in: FloatArray | None = None
 ) -> Weight:
-    operators, one_state = model.operators(), plain.operators()
-    zeta = whatever(operators, one_state) if stand_in is None else stand_in
+    operators, one_state = model.operators(), coarse.operators()
+    zeta = mean_inside_vectors(operators, one_state) if stand_in is None else stand_in
     skeletal = columns(trees)
     forest = Forest.of_trees(skeletal, operators.rules)
     return floored_weights(operators, one_state, skeletal, forest, zeta, floor)
 
 
-def by_definition(model: Lpcfg, plain: Lpcfg, tree: Tree, floor: float, zeta: FloatArray) -> float:
-    """The recursion from the leaves up: a node below the floor is ζ times its plain weight."""
+def by_definition(model: Lpcfg, coarse: Lpcfg, tree: Tree, floor: float, zeta: FloatArray) -> float:
+    """The recursion from the leaves up: a node below the floor is ζ times its coarse weight."""
 
     def below(node: Tree) -> tuple[np.ndarray, float, bool]:
-        """Inside vector, plain inside weight, whether the node failed."""
+        """Inside vector, coarse inside weight, whether the node failed."""
         kind, rule = kind_and_rule(node)
         parts = [below(child) for child in children(node)]
-        vector, p = model.of(kind)[rule], float(plain.of(kind)[rule].ravel()[0])
+        vector, p = model.of(kind)[rule], float(coarse.of(kind)[rule].ravel()[0])
         if parts:
             vector = np.einsum("ijk,j,k->i", vector, *(part[0] for part in parts))
             p *= parts[0][1] * parts[1][1]
         a = node[0]
-        fails = float(model.pi[a] @ vector) < floor * float(plain.pi[a][0]) * p
+        fails = float(model.pi[a] @ vector) < floor * float(coarse.pi[a][0]) * p
         return (zeta[a, : len(vector)] * p if fails else vector), p, fails
 
     vector, p, fails = below(tree)
-    return float(plain.pi[tree[0]][0]) * p if fails else float(model.pi[tree[0]] @ vector)
+    return float(coarse.pi[tree[0]][0]) * p if fails else float(model.pi[tree[0]] @ vector)
 
 
 @given(seeds, st.sampled_from([1e-3, 0.01, 0.3]), st.booleans())
 def test_weights_are_those_of_the_definition(seed: int, floor: float, proper: bool) -> None:
     """Of models whose estimates are often negative, or often too small."""
     rng = np.random.default_rng(seed)
-    plain = random_lpcfg(rng, [1, 1], RULES)
+    coarse = random_lpcfg(rng, [1, 1], RULES)
     model = (random_lpcfg if proper else random_numbers)(rng, STATES, RULES)
     trees = random_trees(rng, 12)
-    zeta = whatever(model.operators(), plain.operators())
-    wanted = [by_definition(model, plain, tree, floor, zeta) for tree in trees]
-    found = floored(model, plain, trees, floor)
+    zeta = mean_inside_vectors(model.operators(), coarse.operators())
+    wanted = [by_definition(model, coarse, tree, floor, zeta) for tree in trees]
+    found = floored(model, coarse, trees, floor)
     assert numbers(found) == pytest.approx(np.array(wanted), rel=1e-9)
     assert (found.sign == 1).all()
 
 
 @given(seeds, st.sampled_from([1e-6, 0.01, 0.3]))
-def test_no_weight_is_below_its_share_of_the_plain_one(seed: int, floor: float) -> None:
+def test_no_weight_is_below_its_share_of_the_coarse_one(seed: int, floor: float) -> None:
     rng = np.random.default_rng(seed)
-    plain, model = random_lpcfg(rng, [1, 1], RULES), random_numbers(rng, STATES, RULES)
+    coarse, model = random_lpcfg(rng, [1, 1], RULES), random_numbers(rng, STATES, RULES)
     trees = random_trees(rng, 20)
-    found = floored(model, plain, trees, floor)
-    least = tree_weights(plain.operators(), Forest.of_trees(columns(trees), plain.rules()))
+    found = floored(model, coarse, trees, floor)
+    least = tree_weights(coarse.operators(), Forest.of_trees(columns(trees), coarse.rules()))
     assert (found.sign == 1).all()
     assert (found.log >= least.log + np.log(floor) - 1e-9).all()
 
 
 @pytest.mark.parametrize("factor", [-1.0, 0.0])
-def test_where_everything_fails_weights_are_the_plain_ones(factor: float) -> None:
+def test_where_everything_fails_weights_are_the_coarse_ones(factor: float) -> None:
     """Operators of which every part of every tree is negative, or zero."""
     rng = np.random.default_rng(0)
-    plain, model = random_lpcfg(rng, [1, 1], RULES), random_lpcfg(rng, STATES, RULES)
+    coarse, model = random_lpcfg(rng, [1, 1], RULES), random_lpcfg(rng, STATES, RULES)
     wrong = replace(
         model, q={rule: factor * abs(q) for rule, q in model.q.items()}, t={rule: 0 * t for rule, t in model.t.items()}
     )
     trees = random_trees(rng, 30)
-    found = floored(wrong, plain, trees)
-    expected = tree_weights(plain.operators(), Forest.of_trees(columns(trees), plain.rules()))
+    found = floored(wrong, coarse, trees)
+    expected = tree_weights(coarse.operators(), Forest.of_trees(columns(trees), coarse.rules()))
     np.testing.assert_array_equal(found.sign, expected.sign)
     np.testing.assert_allclose(found.log, expected.log, rtol=1e-14)
 
@@ -123,50 +123,50 @@ def test_where_everything_fails_weights_are_the_plain_ones(factor: float) -> Non
 def test_where_nothing_fails_weights_are_the_estimates(seed: int) -> None:
     """Exactly: of a true model, also in another basis, under a floor that nothing reaches."""
     rng = np.random.default_rng(seed)
-    model, plain = finite(rng)
+    model, coarse = finite(rng)
     operators = model.change_basis([np.linalg.qr(rng.normal(size=(m, m)))[0] for m in STATES])
     skeletal = columns(random_trees(rng, 20))
     forest = Forest.of_trees(skeletal, operators.rules)
-    found = floored_weights(operators, plain, skeletal, forest, whatever(operators, plain), 1e-9)
+    found = floored_weights(operators, coarse, skeletal, forest, mean_inside_vectors(operators, coarse), 1e-9)
     expected = tree_weights(operators, forest)
     np.testing.assert_array_equal(found.sign, expected.sign)
     np.testing.assert_array_equal(found.log, expected.log)
 
 
 def test_one_bad_leaf() -> None:
-    """S → A B, where A → x has a negative estimate: ζ_A times the plain weight stands in for it."""
-    plain = Lpcfg([1] * 3, [np.array([x]) for x in (0.6, 0.2, 0.2)], {}, {}, {})
-    plain.q.update({(1, 0): np.array([0.5]), (1, 1): np.array([0.5]), (2, 0): np.array([1.0])})
-    plain.t.update({(0, 1, 2): np.array([[[1.0]]])})
+    """S → A B, where A → x has a negative estimate: ζ_A times the coarse weight stands in for it."""
+    coarse = Lpcfg([1] * 3, [np.array([x]) for x in (0.6, 0.2, 0.2)], {}, {}, {})
+    coarse.q.update({(1, 0): np.array([0.5]), (1, 1): np.array([0.5]), (2, 0): np.array([1.0])})
+    coarse.t.update({(0, 1, 2): np.array([[[1.0]]])})
     latent = Lpcfg([1, 2, 2], [np.array([0.6]), np.array([0.1, 0.1]), np.array([0.1, 0.1])], {}, {}, {})
     latent.q.update({(1, 0): np.array([-0.5, 0.2]), (1, 1): np.array([0.9, 0.3]), (2, 0): np.array([1.0, 1.0])})
     latent.t.update({(0, 1, 2): np.array([[[0.25, 0.25], [0.5, 0.0]]])})
     bad, good = (0, (1, 0), (2, 0)), (0, (1, 1), (2, 0))
     # ζ_A is in proportion to the sum of both leaves, (0.4, 0.5), with (0.1, 0.1) · ζ_A = 0.2
     zeta = np.array([0.4, 0.5]) * 2 / 0.9
-    np.testing.assert_allclose(whatever(latent.operators(), plain.operators())[1], zeta)
+    np.testing.assert_allclose(mean_inside_vectors(latent.operators(), coarse.operators())[1], zeta)
     expected = [0.6 * 0.5 * (zeta[0] * 0.5 + zeta[1] * 0.5), 0.6 * (0.9 * 0.5 + 0.3 * 0.5)]
-    assert numbers(floored(latent, plain, [bad, good])) == pytest.approx(np.array(expected), rel=1e-12)
+    assert numbers(floored(latent, coarse, [bad, good])) == pytest.approx(np.array(expected), rel=1e-12)
 
 
 def test_rules_that_are_unknown_give_weight_zero() -> None:
     rng = np.random.default_rng(1)
     rules = {**RULES, "leaf": [rule for rule in RULES["leaf"] if rule != (0, 2)]}
-    plain, model = random_lpcfg(rng, [1, 1], rules), random_numbers(rng, STATES, rules)
-    found = floored(model, plain, [(0, 2), (1, (0, 0), (0, 2)), (1, (0, 0), (0, 1))])
+    coarse, model = random_lpcfg(rng, [1, 1], rules), random_numbers(rng, STATES, rules)
+    found = floored(model, coarse, [(0, 2), (1, (0, 0), (0, 2)), (1, (0, 0), (0, 1))])
     np.testing.assert_array_equal(found.sign, [0, 0, 1])
     assert np.isneginf(found.log[:2]).all()
 
 
 def test_the_weight_of_a_tree_does_not_depend_on_the_others() -> None:
     rng = np.random.default_rng(2)
-    plain, model = random_lpcfg(rng, [1, 1], RULES), random_numbers(rng, STATES, RULES)
+    coarse, model = random_lpcfg(rng, [1, 1], RULES), random_numbers(rng, STATES, RULES)
     trees = random_trees(rng, 30)
-    zeta = whatever(model.operators(), plain.operators())
-    together = floored(model, plain, trees, stand_in=zeta)
-    alone = np.array([floored(model, plain, [tree], stand_in=zeta).log[0] for tree in trees])
+    zeta = mean_inside_vectors(model.operators(), coarse.operators())
+    together = floored(model, coarse, trees, stand_in=zeta)
+    alone = np.array([floored(model, coarse, [tree], stand_in=zeta).log[0] for tree in trees])
     assert together.log == pytest.approx(alone, rel=1e-12)
-    again = floored(model, plain, trees)
+    again = floored(model, coarse, trees)
     np.testing.assert_array_equal(together.log, again.log)
 
 
@@ -178,11 +178,11 @@ def test_no_trees_have_no_weights() -> None:
 
 def test_long_trees_neither_under_nor_overflow() -> None:
     rng = np.random.default_rng(4)
-    plain, model = random_lpcfg(rng, [1, 1], RULES), random_numbers(rng, STATES, RULES)
+    coarse, model = random_lpcfg(rng, [1, 1], RULES), random_numbers(rng, STATES, RULES)
     tree: Tree = (0, 0)
     for number in range(400):
         tree = (number % 2, tree, (0, number % 3))
-    found = floored(model, plain, [tree])
+    found = floored(model, coarse, [tree])
     assert found.sign[0] == 1 and np.isfinite(found.log[0])
 
 
@@ -191,46 +191,46 @@ def test_long_trees_neither_under_nor_overflow() -> None:
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_whatever_a_state_has_below_it_has_probability_one(seed: int) -> None:
-    operators, plain = finite(np.random.default_rng(seed))
+def test_all_that_a_state_may_have_below_it_has_probability_one(seed: int) -> None:
+    operators, coarse = finite(np.random.default_rng(seed))
     inside_states = np.arange(max(STATES)) < np.array(STATES)[:, None]
-    np.testing.assert_allclose(whatever(operators, plain), inside_states, atol=1e-6)
+    np.testing.assert_allclose(mean_inside_vectors(operators, coarse), inside_states, atol=1e-6)
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_whatever_in_another_basis_is_that_of_the_states(seed: int) -> None:
+def test_mean_inside_vectors_in_another_basis_are_that_of_the_states(seed: int) -> None:
     """ζ → ζ G⁻¹, as leaves do."""
     rng = np.random.default_rng(seed)
-    operators, plain = finite(rng)
+    operators, coarse = finite(rng)
     bases = [np.linalg.qr(rng.normal(size=(m, m)))[0] * rng.uniform(0.5, 2.0, m) for m in STATES]
-    found = whatever(operators.change_basis(bases), plain)
+    found = mean_inside_vectors(operators.change_basis(bases), coarse)
     for a, m in enumerate(STATES):
         np.testing.assert_allclose(found[a, :m] @ bases[a], 1.0, atol=1e-6)
 
 
-def test_whatever_of_unary_rules() -> None:
+def test_mean_inside_vectors_of_unary_rules() -> None:
     """A → B alone: ζ_A is what the rule makes of ζ_B."""
     unary = np.array([[0.3, 0.7], [0.6, 0.4]])
     model = Lpcfg([2, 2], [np.array([0.2, 0.3]), np.array([0.4, 0.1])], {(1, 0): np.ones(2)}, {(0, 1): unary}, {})
     operators = replace(model.operators(), probabilities=True)
-    np.testing.assert_allclose(whatever(operators, collapse(operators)), 1.0)
+    np.testing.assert_allclose(mean_inside_vectors(operators, collapse(operators)), 1.0)
 
 
 @given(seeds)
-def test_whatever_alone_has_the_plain_probability_of_the_symbol_or_none(seed: int) -> None:
+def test_mean_inside_vectors_alone_have_the_coarse_probability_of_the_symbol_or_none(seed: int) -> None:
     rng = np.random.default_rng(seed)
-    plain, model = random_lpcfg(rng, [1, 1], RULES).operators(), random_numbers(rng, STATES, RULES).operators()
-    found = whatever(model, plain)
+    coarse, model = random_lpcfg(rng, [1, 1], RULES).operators(), random_numbers(rng, STATES, RULES).operators()
+    found = mean_inside_vectors(model, coarse)
     own = (model.root * found).sum(axis=1)
-    assert all(p == pytest.approx(plain.root[a, 0]) or not found[a].any() for a, p in enumerate(own))
+    assert all(p == pytest.approx(coarse.root[a, 0]) or not found[a].any() for a, p in enumerate(own))
 
 
 def test_a_symbol_that_never_stands_at_a_root_has_nothing() -> None:
-    operators, plain = finite(np.random.default_rng(0))
+    operators, coarse = finite(np.random.default_rng(0))
     root = operators.root * np.array([[1.0], [0.0]])
     bare = replace(operators, root=root / root.sum())
-    assert not whatever(bare, collapse(bare))[1].any()
+    assert not mean_inside_vectors(bare, collapse(bare))[1].any()
     skeletal: SkeletalTrees = columns([(0, (1, 0), (1, 2))])
-    forest = Forest.of_trees(skeletal, plain.rules)
-    found = floored_weights(bare, collapse(bare), skeletal, forest, whatever(bare, collapse(bare)), 1e-9)
+    forest = Forest.of_trees(skeletal, coarse.rules)
+    found = floored_weights(bare, collapse(bare), skeletal, forest, mean_inside_vectors(bare, collapse(bare)), 1e-9)
     assert numbers(found) == pytest.approx(numbers(tree_weights(bare, forest)), rel=1e-12)

@@ -1,0 +1,140 @@
+"""What training costs: CPU seconds and peak memory of every estimator, by trees, symbols and states.
+
+    python benchmarks/training.py                                  # NLTK's treebank sample; a quarter of an hour
+    python benchmarks/training.py --treebank craft/train           # another treebank
+    python benchmarks/training.py --presets --treebank craft/train # the presets alone
+    python benchmarks/training.py --jobs 2 --presets --treebank craft/train   # and wall time, one process against two
+
+Trees are read as they are learnt from, and reading them is part of the time.  Every row is a process of its own, which
+compiles on a few trees first, so that its peak memory is its own and compilation is no part of it.  More trees are the
+same trees again; more symbols are the same trees with each label split into several at random.
+"""
+
+from __future__ import annotations
+
+import argparse
+import multiprocessing
+import resource
+import time
+import zlib
+from collections.abc import Iterable, Iterator
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import replace
+from itertools import chain, islice
+from typing import NamedTuple
+
+from spectral_latent.constituency import ConstituencyModel, ConstituencyOptions, Phrase, preset
+from spectral_latent.corpora import constituency_trees
+from spectral_latent.estimation import ESTIMATORS, EstimatorOptions
+
+SAMPLE = "nltk:treebank:train"
+
+
+class Setting(NamedTuple):
+    """What is learnt, and from what."""
+
+    name: str
+    options: tuple[ConstituencyOptions, ...]
+    copies: float = 1.0
+    splits: int = 1
+
+
+class Cost(NamedTuple):
+    """What a setting costs; grammar sizes are those of its first grammar."""
+
+    trees: int
+    symbols: int
+    rules: int
+    states: int
+    cpu: float
+    wall: float
+    megabytes: float
+
+
+def split(phrase: Phrase, splits: int, path: str = "") -> Phrase:
+    """Split every label into `splits` ones, chosen by a checksum of where the phrase stands in its tree."""
+    label = f"{phrase.label}.{zlib.crc32(path.encode()) % splits}" if splits > 1 else phrase.label
+    children = (
+        split(child, splits, f"{path}/{place}{phrase.label}") if isinstance(child, Phrase) else child
+        for place, child in enumerate(phrase.children)
+    )
+    return Phrase(label, tuple(children))
+
+
+def trees(source: str, setting: Setting) -> Iterator[Phrase]:
+    """Read the trees of a setting; a share of a copy is its first trees."""
+    whole, rest = divmod(setting.copies, 1)
+    copies: Iterable[Phrase] = chain.from_iterable(constituency_trees(source) for _ in range(int(whole)))
+    if rest:
+        size = sum(1 for _ in constituency_trees(source))
+        copies = chain(copies, islice(constituency_trees(source), round(rest * size)))
+    return (split(tree, setting.splits) for tree in copies)
+
+
+def cost(source: str, setting: Setting, jobs: int) -> Cost:
+    """Train in this process."""
+    ConstituencyModel.train(islice(trees(source, setting), 60), setting.options)
+    counted = 0
+
+    def counting() -> Iterator[Phrase]:
+        """Count the trees that are read."""
+        nonlocal counted
+        for tree in trees(source, setting):
+            counted += 1
+            yield tree
+
+    wall, cpu = time.perf_counter(), time.process_time()
+    model = ConstituencyModel.train(counting(), setting.options, jobs=jobs)
+    wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
+    operators = model.members[0].grammar.operators
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3
+    rules = len(operators.rules.binary)
+    return Cost(counted, operators.n_symbols, rules, int(operators.states.max()), cpu, wall, peak)
+
+
+def settings() -> Iterator[Setting]:
+    """List the rows of the table: every estimator, then trees, symbols and states of each."""
+    for name in ESTIMATORS:
+        options = ConstituencyOptions(estimator=EstimatorOptions(name))
+        yield Setting(name, (options,))
+        yield Setting(name, (options,), copies=0.25)
+        yield Setting(name, (options,), copies=4.0)
+        yield Setting(name, (options,), splits=6)
+        for states in (8, 32):
+            yield Setting(name, (replace(options, estimator=replace(options.estimator, states=states)),))
+
+
+def presets() -> Iterator[Setting]:
+    """List the rows of the presets: as they are, and with many symbols."""
+    for name in ("fast", "accurate"):
+        yield Setting(name, preset(name))
+        yield Setting(name, preset(name), splits=6)
+
+
+def alone(source: str, setting: Setting, jobs: int) -> Cost:
+    """Train in a process of its own."""
+    with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as pool:
+        return pool.submit(cost, source, setting, jobs).result()
+
+
+def main() -> None:
+    """Print a row for each setting."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--treebank", default=SAMPLE)
+    parser.add_argument("--presets", action="store_true", help="the presets, instead of the estimators")
+    parser.add_argument("--only", help="the rows of one estimator or preset")
+    parser.add_argument("--jobs", type=int, default=1, help="also with so many processes")
+    arguments = parser.parse_args()
+    print("| | trees | symbols | rules | states | jobs | CPU s | wall s | peak MB |")
+    print("| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |")
+    for setting in presets() if arguments.presets else settings():
+        if arguments.only not in (None, setting.name):
+            continue
+        for jobs in sorted({1, arguments.jobs}):
+            row = alone(arguments.treebank, setting, jobs)
+            sizes = f"{row.trees:,} | {row.symbols:,} | {row.rules:,} | {row.states} | {jobs}"
+            print(f"| {setting.name} | {sizes} | {row.cpu:.1f} | {row.wall:.1f} | {row.megabytes:,.0f} |", flush=True)
+
+
+if __name__ == "__main__":
+    main()

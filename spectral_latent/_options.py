@@ -1,0 +1,161 @@
+"""Options: frozen dataclasses whose fields declare what they accept, and are checked where an object is made."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from numbers import Integral, Real
+from types import NoneType, UnionType
+from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
+
+import numpy as np
+
+__all__ = ["Above", "AtLeast", "AtMost", "Below", "Options", "field_types"]
+
+_KINDS = {int: "an integer", float: "a finite number", bool: "True or False", NoneType: "None"}
+
+
+@dataclass(frozen=True)
+class AtLeast:
+    """Accept numbers from a bound upwards."""
+
+    bound: float
+
+    def accepts(self, number: float) -> bool:
+        """Tell whether a number is in the range."""
+        return number >= self.bound
+
+    def __str__(self) -> str:
+        return f"of at least {self.bound:g}"
+
+
+@dataclass(frozen=True)
+class AtMost:
+    """Accept numbers up to a bound."""
+
+    bound: float
+
+    def accepts(self, number: float) -> bool:
+        """Tell whether a number is in the range."""
+        return number <= self.bound
+
+    def __str__(self) -> str:
+        return f"of at most {self.bound:g}"
+
+
+@dataclass(frozen=True)
+class Above:
+    """Accept numbers greater than a bound."""
+
+    bound: float
+
+    def accepts(self, number: float) -> bool:
+        """Tell whether a number is in the range."""
+        return number > self.bound
+
+    def __str__(self) -> str:
+        return f"above {self.bound:g}"
+
+
+@dataclass(frozen=True)
+class Below:
+    """Accept numbers less than a bound."""
+
+    bound: float
+
+    def accepts(self, number: float) -> bool:
+        """Tell whether a number is in the range."""
+        return number < self.bound
+
+    def __str__(self) -> str:
+        return f"below {self.bound:g}"
+
+
+@dataclass(frozen=True)
+class Options:
+    """Base of all options: a field accepts what its type declares, and stores it as a plain Python object.
+
+    A type is bool, int, float, another class of options, a `Literal` of names, or one of these `| None`.  Limits of a
+    number stand beside it, as in `Annotated[int, AtLeast(1)]`.  NumPy's numbers are accepted, and integers for floats;
+    a bool is no number, and NaN and infinities are refused.  Conditions on several fields belong into a class's own
+    `__post_init__`, after that of this class.
+
+    Raises ValueError, which names the field, the value and what is allowed.
+
+    >>> @dataclass(frozen=True)
+    ... class Cooking(Options):
+    ...     minutes: Annotated[float, Above(0.0), AtMost(90.0)] = 10.0
+    ...     heat: Literal["low", "high"] = "low"
+    >>> Cooking(np.int64(8))
+    Cooking(minutes=8.0, heat='low')
+    >>> Cooking(heat="hihg")
+    Traceback (most recent call last):
+        ...
+    ValueError: Cooking.heat must be one of 'low', 'high', not 'hihg'
+    """
+
+    def __post_init__(self) -> None:
+        for name, declared in field_types(type(self)).items():
+            value = getattr(self, name)
+            try:
+                plain = _accepted(value, declared)
+            except (ValueError, OverflowError):
+                message = f"{type(self).__name__}.{name} must be {_described(declared)}, not {value!r}"
+                raise ValueError(message) from None
+            object.__setattr__(self, name, plain)
+
+
+def field_types(options: type[Options]) -> dict[str, Any]:
+    """Return the declared type of each field, with its limits.
+
+    >>> @dataclass(frozen=True)
+    ... class Cooking(Options):
+    ...     minutes: Annotated[float, Above(0.0)] = 10.0
+    >>> field_types(Cooking)
+    {'minutes': typing.Annotated[float, Above(bound=0.0)]}
+    """
+    return get_type_hints(options, include_extras=True)
+
+
+def _accepted(value: Any, declared: Any) -> Any:
+    """Return a value as a plain Python object of the declared type.  Raises ValueError if the type does not accept it.
+
+    Raises OverflowError for an integer too large for a float.
+    """
+    kind = get_origin(declared) or declared
+    parts = get_args(declared)
+    if kind is Annotated:
+        number = _accepted(value, parts[0])
+        if all(limit.accepts(number) for limit in parts[1:]):
+            return number
+    elif kind in (Union, UnionType):
+        some = next(part for part in parts if part is not NoneType)
+        return None if value is None else _accepted(value, some)
+    elif kind is Literal:
+        if isinstance(value, str) and value in parts:
+            return str(value)
+    elif kind is bool:
+        if isinstance(value, bool | np.bool_):
+            return bool(value)
+    elif kind is int:
+        if isinstance(value, Integral) and not isinstance(value, bool):
+            return int(value)
+    elif kind is float:
+        if isinstance(value, Real) and not isinstance(value, bool) and math.isfinite(value):
+            return float(value)
+    elif isinstance(value, kind):
+        return value
+    raise ValueError
+
+
+def _described(declared: Any) -> str:
+    """Describe the values that a declared type accepts, for messages."""
+    kind = get_origin(declared) or declared
+    parts = get_args(declared)
+    if kind is Annotated:
+        return f"{_described(parts[0])} {' and '.join(str(limit) for limit in parts[1:])}"
+    if kind in (Union, UnionType):
+        return " or ".join(_described(part) for part in parts)
+    if kind is Literal:
+        return f"one of {', '.join(repr(name) for name in parts)}"
+    return _KINDS.get(kind, f"an object of {kind.__name__}")

@@ -1,0 +1,135 @@
+"""Weights of trees that are never negative: where the latent estimate of a subtree fails, the coarse one stands in.
+
+An estimate from singular vectors may be negative, and then so is that of all trees with that part.  Every node i of
+symbol a, with its words, is therefore compared with what the coarse grammar says of it:
+
+| here | meaning |
+| --- | --- |
+| c¹_a · α_i | the estimate of the subtree as a tree of its own; see `GrammarOptions.fragments` |
+| p_i | the same in the coarse grammar |
+| ζ_a = Σ_x c∞_{a→x} + Σ C^{a→b c}(ζ_b, ζ_c) | the sum of a symbol's inside vectors; scaled to c¹_a · ζ_a = p(a) |
+
+From the leaves up, a node whose estimate is below a share of p_i gets the inside vector ζ_a times the coarse grammar's
+inside weight: what is above it sees the symbol, and the coarse grammar's probability.  A whole tree that fails has the
+coarse grammar's weight.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from spectral_latent.inference import ScaledVectors, Weight, inside, total_weight
+from spectral_latent.operators import ObservableOperators
+from spectral_latent.trees import BoolArray, FloatArray, Forest, IntArray, SkeletalTrees
+
+__all__ = ["floored_weights", "mean_inside_vectors"]
+
+_ROUNDS = 20
+
+
+def mean_inside_vectors(operators: ObservableOperators, coarse: ObservableOperators) -> FloatArray:
+    """Compute ζ (S, M) of grammars over the same rules; zero where c¹ · ζ ≤ 0.
+
+    By iteration from the sums of the leaves' vectors.
+
+    coarse: operators of one state a symbol, whose root weights are p(a).
+
+    >>> from spectral_latent.operators import Tensor
+    >>> from spectral_latent.trees import Rules
+    >>> rules = Rules(np.array([[0, 0], [0, 1]]), np.empty((0, 2), int), np.empty((0, 3), int))
+    >>> operators = ObservableOperators(
+    ...     rules, np.array([1]), np.array([[0.5]]), np.array([[0.2], [0.3]]), np.empty((0, 1, 1)), [])
+    >>> mean_inside_vectors(operators, operators)
+    array([[1.]])
+    """
+    leaves = np.zeros_like(operators.root)
+    np.add.at(leaves, operators.rules.leaf[:, 0], operators.leaf)
+
+    def scaled(vectors: FloatArray) -> FloatArray:
+        weight = (operators.root * vectors).sum(axis=1)
+        scale = np.divide(coarse.root[:, 0], weight, out=np.zeros(len(weight)), where=weight > 0)
+        rows: FloatArray = vectors * scale[:, None]
+        return rows
+
+    m = operators.states
+    found = scaled(leaves)
+    for _ in range(_ROUNDS):
+        sums = leaves.copy()
+        for tensor, (a, b, c) in zip(operators.binary, operators.rules.binary, strict=True):
+            sums[a, : m[a]] += tensor.applied_left(found[b, : m[b]]) @ found[c, : m[c]]
+        for matrix, (a, b) in zip(operators.unary, operators.rules.unary, strict=True):
+            sums[a] += matrix @ found[b]
+        found = scaled(sums)
+    return found
+
+
+def _subtree_weights(operators: ObservableOperators, forest: Forest, inside_vectors: ScaledVectors) -> Weight:
+    """c¹ · α of every item (I,): its weight as a tree of its own."""
+    product = (operators.root[forest.symbol] * inside_vectors.vectors).sum(axis=1)
+    return Weight.from_scaled(product, inside_vectors.exponents)
+
+
+def _subtree_sums(values: BoolArray | FloatArray, size: IntArray) -> FloatArray:
+    """Sums of values (N,) of nodes in post-order over the nodes at or below each; size: (N,) how many these are."""
+    total = np.concatenate([[0.0], np.cumsum(values)])
+    sums: FloatArray = total[1:] - total[np.arange(1, len(total)) - size]
+    return sums
+
+
+def _strictly_below(cut: BoolArray, size: IntArray) -> BoolArray:
+    """Whether each node in post-order (N,) is below one that is cut, and is not that one; size: (N,) of subtrees."""
+    nodes = np.flatnonzero(cut)
+    change = np.zeros(len(cut) + 1, dtype=np.int64)
+    np.add.at(change, nodes + 1 - size[nodes], 1)
+    np.add.at(change, nodes, -1)
+    below: BoolArray = np.cumsum(change[:-1]) > 0
+    return below
+
+
+def floored_weights(
+    operators: ObservableOperators,
+    coarse: ObservableOperators,
+    trees: SkeletalTrees,
+    forest: Forest,
+    stand_in: FloatArray,
+    floor: float,
+) -> Weight:
+    """Compute the weights of T trees, no subtree of which weighs less than its share of the coarse grammar's weight.
+
+    operators, coarse: over the same rules.
+    trees, forest: the same trees twice, once as a forest of these rules.
+    stand_in: (S, M) ζ of `mean_inside_vectors`.
+    floor: the share.
+    """
+    # In post-order a subtree is all from its first leaf to its top.
+    size = np.arange(trees.n_nodes) - trees.follow(trees.left) + 1
+    by_coarse = inside(coarse, forest)
+    least = _subtree_weights(coarse, forest, by_coarse)
+    below_by_coarse = Weight.from_scaled(by_coarse.vectors[:, 0], by_coarse.exponents).log
+    # A subtree is cut by making its top a leaf, with one of S further rules that emit ζ.
+    n_rules, symbols = len(operators.rules.leaf), np.arange(len(stand_in))
+    cuts = np.stack([symbols, np.full(len(symbols), -1)], axis=1)
+    extended = operators.with_leaf_rules(
+        np.concatenate([operators.rules.leaf, cuts]), np.concatenate([operators.leaf, stand_in])
+    )
+    cut = np.zeros(trees.n_nodes, dtype=bool)
+    while True:
+        inside_vectors = inside(extended, forest)
+        weight = _subtree_weights(extended, forest, inside_vectors)
+        factors = np.where(cut, below_by_coarse, 0.0)
+        fails = (weight.sign <= 0) | (weight.log + _subtree_sums(factors, size) < least.log + np.log(floor))
+        fails &= (least.sign > 0) & ~cut & ~_strictly_below(cut, size)
+        # Cut the lowest that fail: those above may be right then.
+        nodes = np.flatnonzero(fails & (_subtree_sums(fails, size) == 1))
+        if not len(nodes):
+            break
+        cut[nodes] = True
+        cut &= ~_strictly_below(cut, size)
+        rule, left, right = forest.rule.copy(), forest.left.copy(), forest.right.copy()
+        rule[nodes] = n_rules + forest.symbol[nodes]
+        left[nodes] = -1
+        right[nodes] = -1
+        forest = forest._replace(rule=rule, left=left, right=right)
+    total, top = total_weight(extended, forest, inside_vectors), trees.root
+    log = total.log + np.bincount(trees.tree, factors, minlength=len(top))
+    return Weight(np.where(cut[top], least.sign[top], total.sign), np.where(cut[top], least.log[top], log))

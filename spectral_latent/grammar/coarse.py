@@ -1,0 +1,423 @@
+"""Compiled CKY for a binary PCFG of one state per symbol: what is worth a look at by the latent grammar.
+
+The unpruned forest of a sentence has millions of edges, of which thousands matter.  It is therefore never built.
+`inside_chart` computes inside scores bottom up.  `likely_edges` walks down from the top, computes outside scores of the
+items that it keeps, and lists the edges whose posterior is above a threshold.
+
+| here | meaning |
+| --- | --- |
+| cell of (i, j) | words i ... j-1; numbered j (j-1) / 2 + i |
+| item | a symbol over a cell; those of a cell are items first[cell] ... end[cell] - 1, by symbol |
+| inside[item] · 2^exponent[cell] | inside score of the item |
+| outside[item] | outside score, in units that make inside · outside the posterior of the item |
+
+Only items that have a score take memory, however many symbols there are.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from spectral_latent._compiled import EMPTY, check_column, check_range, compiled, with_room
+from spectral_latent.operators import ObservableOperators
+from spectral_latent.trees import BoolArray, FloatArray, IntArray, matches
+
+__all__ = ["CoarseGrammar", "CoarseLeaves", "InsideChart", "inside_chart", "likely_edges"]
+
+
+class CoarseGrammar(NamedTuple):
+    """A grammar of S symbols with one state each, its R binary rules sorted by parent and by pair of children."""
+
+    rules: IntArray  # (R, 3) sorted by parent, left, right
+    number: IntArray  # (R,) row of `Rules.binary`
+    weight: FloatArray  # (R,)
+    of_parent: IntArray  # (S + 1,) rules of parent a: of_parent[a] ... of_parent[a+1] - 1
+    pair: NDArray[np.int32]  # (S, S) number of the pair of a left and a right child; -1 where there is no rule
+    of_pair: IntArray  # (P + 1,) in the two columns below, rules of pair p: of_pair[p] ... of_pair[p+1] - 1
+    pair_parent: IntArray  # (R,)
+    pair_weight: FloatArray  # (R,)
+    root: FloatArray  # (S,)
+    prior: FloatArray  # (S,) share of each symbol among the nodes of a treebank
+
+    @staticmethod
+    def of(operators: ObservableOperators, prior: FloatArray, used: BoolArray | None = None) -> CoarseGrammar:
+        """Index the binary rules of operators with one state per symbol.
+
+        prior: (S,) share of each symbol among the nodes of a treebank.
+        used: (R2,) whether charts use each of the binary rules; all if not given.
+        Raises ValueError if there are unary rules, which charts do not know, or if the shapes do not fit.
+        """
+        check_column("shares of symbols", prior, (operators.n_symbols,), np.float64)
+        check_range("states of a coarse grammar", operators.states, 1, 2)
+        if used is not None:
+            check_column("marks of binary rules", used, (len(operators.rules.binary),), np.bool_)
+        if len(operators.rules.unary):
+            a, b = operators.rules.unary[0].tolist()
+            raise ValueError(
+                f"charts know no unary rules, and the grammar has {len(operators.rules.unary)}, the first of which is "
+                f"symbol {a} → symbol {b}; collapse chains into symbols of their own before training"
+            )
+        packed = operators.packed
+        number = np.arange(len(packed.binary_rules)) if used is None else np.flatnonzero(used)
+        rules, weight = packed.binary_rules[number], packed.data[number]
+        # The same rules again, sorted by their children: rules of the same two stand together.
+        order = np.lexsort(rules[:, 1:].T[::-1])
+        parent, left, right = rules[order].T
+        starts = np.flatnonzero((np.diff(left, prepend=-1) != 0) | (np.diff(right, prepend=-1) != 0))
+        pair = np.full((operators.n_symbols, operators.n_symbols), -1, dtype=np.int32)
+        pair[left[starts], right[starts]] = np.arange(len(starts))
+        return CoarseGrammar(
+            rules,
+            number,
+            weight,
+            np.searchsorted(rules[:, 0], np.arange(operators.n_symbols + 1)),
+            pair,
+            np.append(starts, len(rules)),
+            np.ascontiguousarray(parent),
+            weight[order],
+            operators.root[:, 0].copy(),
+            prior,
+        )
+
+
+class CoarseLeaves(NamedTuple):
+    """The leaf rules over each of n words: word i's are start[i] ... start[i+1] - 1."""
+
+    start: IntArray  # (n + 1,)
+    rule: IntArray  # row of `Rules.leaf`
+    symbol: IntArray
+    weight: FloatArray
+
+    @staticmethod
+    def of(operators: ObservableOperators, terminal: IntArray, used: BoolArray | None = None) -> CoarseLeaves:
+        """Look up the leaf rules of operators with one state per symbol.
+
+        terminal: (n,) the terminal of each word.
+        used: (R0,) whether charts use each of the leaf rules; all if not given.
+        """
+        rules = operators.rules.leaf
+        number = np.arange(len(rules)) if used is None else np.flatnonzero(used)
+        by_terminal = number[np.argsort(rules[number, 1], kind="stable")]
+        at, word = matches(rules[by_terminal, 1], terminal)
+        rule = by_terminal[at]
+        start = np.searchsorted(word, np.arange(len(terminal) + 1))
+        return CoarseLeaves(start, rule, rules[rule, 0], operators.leaf[rule, 0])
+
+
+class InsideChart(NamedTuple):
+    """The items of a sentence that have an inside score, cell by cell; see this module."""
+
+    first: IntArray  # (cells,)
+    end: IntArray  # (cells,)
+    exponent: IntArray  # (cells,)
+    symbol: NDArray[np.int32]  # (N,)
+    inside: FloatArray  # (N,)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Inside scores
+
+
+@compiled
+def _with_items(chart: InsideChart, size: int, more: int) -> InsideChart:
+    """The chart with room for more items after the first `size`."""
+    if size + more <= len(chart.symbol):
+        return chart
+    symbol = np.empty(2 * size + more, dtype=np.int32)
+    inside = np.empty(2 * size + more)
+    symbol[:size] = chart.symbol[:size]
+    inside[:size] = chart.inside[:size]
+    return InsideChart(chart.first, chart.end, chart.exponent, symbol, inside)
+
+
+@compiled
+def _close(grammar: CoarseGrammar, chart: InsideChart, cell: int, scores: FloatArray, size: int, beam: float) -> int:
+    """Append a cell's items but those far below its best; empty its scores (S,); return how many items there are."""
+    largest, promising = 0.0, 0.0
+    for a in range(len(scores)):
+        if scores[a] > 0.0:
+            largest = max(largest, scores[a])
+            promising = max(promising, scores[a] * grammar.prior[a])
+    chart.first[cell] = size
+    if largest > 0.0:
+        # Scale by a power of two, which rounds nothing, to a largest score in [1/2, 1).
+        shift = math.frexp(largest)[1]
+        scale = math.ldexp(1.0, -shift)
+        chart.exponent[cell] += shift
+        for a in range(len(scores)):
+            if scores[a] * grammar.prior[a] > promising * beam:
+                chart.symbol[size] = a
+                chart.inside[size] = scores[a] * scale
+                size += 1
+            scores[a] = 0.0
+    chart.end[cell] = size
+    return size
+
+
+class _Splits(NamedTuple):
+    """Cells on both sides of each split of a cell where both have items, and 2^(their exponents - the largest)."""
+
+    left: IntArray
+    right: IntArray
+    scale: FloatArray
+
+
+@compiled
+def _splits(chart: InsideChart, i: int, j: int, room: _Splits) -> tuple[_Splits, int]:
+    """The splits of (i, j), and the largest exponent; room: for as many as a cell may have."""
+    count, top = 0, EMPTY
+    for k in range(i + 1, j):
+        b, c = k * (k - 1) // 2 + i, j * (j - 1) // 2 + k
+        if chart.first[b] < chart.end[b] and chart.first[c] < chart.end[c]:
+            room.left[count] = b
+            room.right[count] = c
+            top = max(top, chart.exponent[b] + chart.exponent[c])
+            count += 1
+    for at in range(count):
+        exponent = chart.exponent[room.left[at]] + chart.exponent[room.right[at]]
+        room.scale[at] = math.ldexp(1.0, max(exponent - top, -1100))
+    return _Splits(room.left[:count], room.right[:count], room.scale[:count]), top
+
+
+@compiled
+def _join(grammar: CoarseGrammar, chart: InsideChart, splits: _Splits, scores: FloatArray) -> None:
+    """Add to scores (S,) all that the cells on both sides of each split derive together."""
+    symbol, inside, pairs = chart.symbol, chart.inside, grammar.pair
+    of_pair, parent, weights = grammar.of_pair, grammar.pair_parent, grammar.pair_weight
+    for at in range(len(splits.left)):
+        left, right = splits.left[at], splits.right[at]
+        for x in range(chart.first[left], chart.end[left]):
+            b = symbol[x]
+            score = splits.scale[at] * inside[x]
+            # Look up the rules of every pair of items that meet.
+            for y in range(chart.first[right], chart.end[right]):
+                pair = pairs[b, symbol[y]]
+                if pair >= 0:
+                    weight = score * inside[y]
+                    for r in range(of_pair[pair], of_pair[pair + 1]):
+                        scores[parent[r]] += weights[r] * weight
+
+
+@compiled
+def inside_chart(grammar: CoarseGrammar, leaves: CoarseLeaves, beam: float, most: int) -> tuple[InsideChart, bool]:
+    """Compute the inside scores of a sentence of n words; also tell whether all cells are done.
+
+    beam: an item is dropped when its score times its symbol's prior is at most so many times the cell's best.
+    most: items; a chart that would have more is left off.
+    """
+    n = len(leaves.start) - 1
+    n_symbols = len(grammar.root)
+    n_cells = n * (n + 1) // 2
+    first, end, exponent = np.zeros((3, n_cells), dtype=np.int64)
+    room = 4 * n_symbols + 16 * n_cells
+    chart = InsideChart(first, end, exponent, np.empty(room, dtype=np.int32), np.empty(room))
+    size = 0
+    scores = np.zeros(n_symbols)
+    # Cells of one word hold the symbols of its leaf rules.
+    for i in range(n):
+        for at in range(leaves.start[i], leaves.start[i + 1]):
+            scores[leaves.symbol[at]] += leaves.weight[at]
+        chart = _with_items(chart, size, n_symbols)
+        size = _close(grammar, chart, (i + 1) * i // 2 + i, scores, size, beam)
+    # Longer ones are made of two shorter ones, at every split.
+    place = _Splits(np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int64), np.empty(n))
+    for length in range(2, n + 1):
+        for i in range(n - length + 1):
+            if size > most:
+                return chart, False
+            j = i + length
+            cell = j * (j - 1) // 2 + i
+            splits, chart.exponent[cell] = _splits(chart, i, j, place)
+            _join(grammar, chart, splits, scores)
+            chart = _with_items(chart, size, n_symbols)
+            size = _close(grammar, chart, cell, scores, size, beam)
+    return InsideChart(first, end, exponent, chart.symbol[:size], chart.inside[:size]), True
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Outside scores, and the edges to keep
+
+
+class _Extents(NamedTuple):
+    """Where a sentence has items of each symbol, (n + 1, S): the least and the largest end of those that begin at a
+    place, and the least and the largest beginning of those that end there; none where least > largest."""
+
+    first_end: NDArray[np.int32]
+    last_end: NDArray[np.int32]
+    first_begin: NDArray[np.int32]
+    last_begin: NDArray[np.int32]
+
+
+@compiled
+def _extents(chart: InsideChart, n: int, n_symbols: int) -> _Extents:
+    shape = (n + 1, n_symbols)
+    found = _Extents(
+        np.full(shape, n + 1, dtype=np.int32),
+        np.full(shape, -1, dtype=np.int32),
+        np.full(shape, n + 1, dtype=np.int32),
+        np.full(shape, -1, dtype=np.int32),
+    )
+    # By rising ends, and rising beginnings within: the last of each that is seen is the largest.
+    for j in range(1, n + 1):
+        for i in range(j):
+            cell = j * (j - 1) // 2 + i
+            for item in range(chart.first[cell], chart.end[cell]):
+                a = chart.symbol[item]
+                found.first_end[i, a] = min(found.first_end[i, a], j)
+                found.last_end[i, a] = j
+                found.first_begin[j, a] = min(found.first_begin[j, a], i)
+                found.last_begin[j, a] = i
+    return found
+
+
+class _Outside(NamedTuple):
+    """The state of the walk down.
+
+    outside: (N,).  wanted: (N,) whether a kept edge has the item as a child.
+    left, right: (n + 1, S) in a span (i, j), the items over (i, k) and over (k, j), by k and symbol; else -1.
+    scale: (n + 1,) 2^(exponents of the cells on both sides of split k - that of their whole).
+    """
+
+    outside: FloatArray
+    wanted: BoolArray
+    extents: _Extents
+    left: IntArray
+    right: IntArray
+    scale: FloatArray
+    threshold: float
+
+
+@compiled
+def _enter(chart: InsideChart, walk: _Outside, i: int, j: int) -> None:
+    """Prepare the walk for the splits of (i, j)."""
+    whole = chart.exponent[j * (j - 1) // 2 + i]
+    for k in range(i + 1, j):
+        b, c = k * (k - 1) // 2 + i, j * (j - 1) // 2 + k
+        walk.scale[k] = math.ldexp(1.0, min(max(chart.exponent[b] + chart.exponent[c] - whole, -1100), 1000))
+        for item in range(chart.first[b], chart.end[b]):
+            walk.left[k, chart.symbol[item]] = item
+        for item in range(chart.first[c], chart.end[c]):
+            walk.right[k, chart.symbol[item]] = item
+
+
+@compiled
+def _leave(chart: InsideChart, walk: _Outside, i: int, j: int) -> None:
+    """Undo what `_enter` wrote into the tables of items."""
+    for k in range(i + 1, j):
+        b, c = k * (k - 1) // 2 + i, j * (j - 1) // 2 + k
+        for item in range(chart.first[b], chart.end[b]):
+            walk.left[k, chart.symbol[item]] = -1
+        for item in range(chart.first[c], chart.end[c]):
+            walk.right[k, chart.symbol[item]] = -1
+
+
+@compiled
+def _expand(
+    grammar: CoarseGrammar,
+    chart: InsideChart,
+    walk: _Outside,
+    item: int,
+    i: int,
+    j: int,
+    edges: IntArray,
+    n_edges: int,
+) -> tuple[IntArray, int]:
+    """Push an item's outside score to its children; append the edges above the threshold, or the best one."""
+    a, above, extents = chart.symbol[item], walk.outside[item], walk.extents
+    before = n_edges
+    best, best_rule, best_left, best_right = 0.0, -1, -1, -1
+    for r in range(grammar.of_parent[a], grammar.of_parent[a + 1]):
+        b, c = grammar.rules[r, 1], grammar.rules[r, 2]
+        # Only between these splits are there items of both children.
+        first = max(extents.first_end[i, b], extents.first_begin[j, c])
+        last = min(extents.last_end[i, b], extents.last_begin[j, c])
+        for k in range(first, last + 1):
+            left, right = walk.left[k, b], walk.right[k, c]
+            if left < 0 or right < 0:
+                continue
+            weight = above * grammar.weight[r] * walk.scale[k]
+            walk.outside[left] += weight * chart.inside[right]
+            walk.outside[right] += weight * chart.inside[left]
+            posterior = weight * chart.inside[left] * chart.inside[right]
+            if posterior > walk.threshold:
+                edges = with_room(edges, n_edges)
+                edges[n_edges] = (grammar.number[r], left, right)
+                n_edges += 1
+            elif posterior > best:
+                best, best_rule, best_left, best_right = posterior, grammar.number[r], left, right
+    # An item whose edges are all unlikely keeps the best, so that every item that is kept has a derivation.
+    if n_edges == before and best > 0.0:
+        edges = with_room(edges, n_edges)
+        edges[n_edges] = (best_rule, best_left, best_right)
+        n_edges += 1
+    return edges, n_edges
+
+
+@compiled
+def likely_edges(
+    grammar: CoarseGrammar, chart: InsideChart, leaves: CoarseLeaves, threshold: float
+) -> tuple[IntArray, IntArray]:
+    """List the items and edges whose posterior is above `threshold`, from the widest span down.
+
+    Of an item all of whose edges are less likely, the best edge is kept.
+
+    Returns items (I, 4): number in the chart, first word, next word and number of edges; and edges (E, 3): rule, left
+    item, right item, both -1 for a leaf rule.
+    """
+    n, n_symbols, n_chart = len(leaves.start) - 1, len(grammar.root), len(chart.symbol)
+    walk = _Outside(
+        np.zeros(n_chart),
+        np.zeros(n_chart, dtype=np.bool_),
+        _extents(chart, n, n_symbols),
+        np.full((n + 1, n_symbols), -1, dtype=np.int64),
+        np.full((n + 1, n_symbols), -1, dtype=np.int64),
+        np.empty(n + 1),
+        threshold,
+    )
+    items, edges = np.empty((256, 4), dtype=np.int64), np.empty((1024, 3), dtype=np.int64)
+    n_items, n_edges = 0, 0
+    # Over the whole sentence, the outside score is the root's share of the sentence's probability.
+    top = n * (n - 1) // 2
+    total, best, best_item = 0.0, 0.0, -1
+    for item in range(chart.first[top], chart.end[top]):
+        total += chart.inside[item] * grammar.root[chart.symbol[item]]
+    if total > 0.0:
+        for item in range(chart.first[top], chart.end[top]):
+            walk.outside[item] = grammar.root[chart.symbol[item]] / total
+            if walk.outside[item] * chart.inside[item] > best:
+                best, best_item = walk.outside[item] * chart.inside[item], item
+        walk.wanted[best_item] = True
+    for length in range(n, 0, -1):
+        for i in range(n - length + 1):
+            j = i + length
+            cell = j * (j - 1) // 2 + i
+            is_entered = False
+            for item in range(chart.first[cell], chart.end[cell]):
+                # Keep what is likely by itself, and what a kept edge needs.
+                if not walk.wanted[item] and walk.outside[item] * chart.inside[item] <= threshold:
+                    continue
+                before = n_edges
+                if length == 1:
+                    for at in range(leaves.start[i], leaves.start[i + 1]):
+                        if leaves.symbol[at] == chart.symbol[item]:
+                            edges = with_room(edges, n_edges)
+                            edges[n_edges] = (leaves.rule[at], -1, -1)
+                            n_edges += 1
+                else:
+                    if not is_entered:
+                        _enter(chart, walk, i, j)
+                        is_entered = True
+                    edges, n_edges = _expand(grammar, chart, walk, item, i, j, edges, n_edges)
+                    for e in range(before, n_edges):
+                        walk.wanted[edges[e, 1]] = True
+                        walk.wanted[edges[e, 2]] = True
+                items = with_room(items, n_items)
+                items[n_items] = (item, i, j, n_edges - before)
+                n_items += 1
+            if is_entered:
+                _leave(chart, walk, i, j)
+    return items[:n_items], edges[:n_edges]

@@ -1,0 +1,143 @@
+"""A latent PCFG over words, with the coarse PCFG over the same rules that prunes its charts.
+
+What a formalism adds is what its symbols stand for, and how its trees become s-trees and back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from spectral_latent.grammar.coarse import CoarseGrammar
+from spectral_latent.grammar.forests import pruned_forest
+from spectral_latent.grammar.options import GrammarOptions
+from spectral_latent.grammar.sentence import SentenceChart, SentenceGrammar
+from spectral_latent.lexicon import Lexicon, WordEncoder
+from spectral_latent.operators import ObservableOperators, arrays_of, column_from, operators_from
+from spectral_latent.trees import BoolArray, FloatArray, IntArray
+
+__all__ = ["LatentGrammar"]
+
+
+@dataclass(frozen=True, eq=False)
+class LatentGrammar:
+    """Latent and coarse operators over the same rules, with a lexicon.
+
+    tags: names of the tags of words.
+    tag_of_symbol: (S,) the number of the tag of each symbol over words, such as `NN` and `NP\\|NN`; -1 of others.
+    seen: (R2,) the binary rules that the treebank has; charts try these alone first.
+    prior: (S,) share of each symbol among the nodes of the treebank.
+    coarse: operators of one state a symbol, such as relative frequencies.
+    operators: the latent ones.
+    """
+
+    options: GrammarOptions
+    tags: list[str]
+    tag_of_symbol: IntArray
+    lexicon: Lexicon
+    seen: BoolArray
+    prior: FloatArray
+    coarse: ObservableOperators
+    operators: ObservableOperators
+
+    def __post_init__(self) -> None:
+        if not self.coarse.rules.equals(self.operators.rules):
+            raise ValueError("the coarse and the latent grammar must number the same rules")
+
+    @cached_property
+    def _encoder(self) -> WordEncoder:
+        least = self.lexicon.options.min_expected
+        return WordEncoder(self.lexicon, self.coarse, self.prior, self.tag_of_symbol, least)
+
+    @cached_property
+    def _seen_rules(self) -> CoarseGrammar:
+        return CoarseGrammar.of(self.coarse, self.prior, self.seen)
+
+    @cached_property
+    def _all_rules(self) -> CoarseGrammar:
+        return self._seen_rules if self.seen.all() else CoarseGrammar.of(self.coarse, self.prior)
+
+    def for_sentences(self, sentences: Sequence[Sequence[str]], tags: IntArray | None = None) -> SentenceGrammar:
+        """Look up the words of sentences, and make the grammar that has their leaf rules alone.
+
+        In the place of a word never seen stands its signature, under tags as likely as its spelling makes them.
+
+        sentences: of n words in all.
+        tags: (n,) the number of the only tag that each word may have, or -1.
+        """
+        words = self._encoder.encode(sentences, tags)
+        return SentenceGrammar(words, words.restrict(self.coarse), words.restrict(self.operators))
+
+    def chart(self, words: Sequence[str], tags: IntArray | None = None) -> SentenceChart:
+        """Build the pruned chart of a sentence, which has no forest if nothing derives it, whatever the words' tags.
+
+        words: n words.
+        tags: (n,) the number of the only tag that each word may have, or -1.
+        Raises ValueError if there is no word.
+        """
+        if not len(words):
+            raise ValueError("an empty sentence has no parse")
+        grammar = self.for_sentences([words], tags)
+        leaves, beam, threshold = grammar.likely_leaves(), self.options.beam, self.options.threshold
+        # Ever more is tried until something derives the sentence: rules never seen, items however unlikely, any tag.
+        spans = pruned_forest(self._seen_rules, leaves, beam, threshold)
+        if spans is None and self._all_rules is not self._seen_rules:
+            spans = pruned_forest(self._all_rules, leaves, beam, threshold)
+        if spans is None:
+            spans = pruned_forest(self._all_rules, leaves, 0.0, threshold)
+        if spans is None:
+            spans = pruned_forest(self._all_rules, grammar.leaves_of_any_word(), 0.0, threshold)
+        return SentenceChart(grammar, spans)
+
+    def most_frequent_symbols(self, words: Sequence[str]) -> IntArray:
+        """Find the symbol over each word (n,) that has the largest share of the word's nodes in the treebank."""
+        return self.for_sentences([words]).most_frequent_symbols(self.prior)
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """Collect the numbers of the grammar, for a file."""
+        columns = {"prior": self.prior, "seen": self.seen}
+        return columns | arrays_of("coarse", self.coarse) | arrays_of("latent", self.operators) | self.lexicon.arrays()
+
+    def settings(self) -> dict[str, Any]:
+        """Collect what else a file needs; the tags of the symbols follow from what they stand for."""
+        return {
+            "options": asdict(self.options),
+            "tags": self.tags,
+            "words": self.lexicon.words,
+            "probabilities": self.operators.probabilities,
+        }
+
+    @staticmethod
+    def from_arrays(
+        arrays: Mapping[str, NDArray[Any]],
+        settings: Mapping[str, Any],
+        tag_of_symbol: IntArray,
+        options: GrammarOptions,
+    ) -> LatentGrammar:
+        """Invert `arrays` and `settings`.
+
+        tag_of_symbol: (S,) the number of the tag of each symbol over words, -1 of others.
+        Raises ValueError, KeyError or TypeError if they are no grammar.
+        """
+        words, tags, prior = settings["words"], settings["tags"], column_from("prior", arrays)
+        lexicon = Lexicon.from_arrays(words, options.lexicon, arrays)
+        coarse = operators_from("coarse", dict(arrays), probabilities=True)
+        latent = operators_from("latent", dict(arrays), probabilities=settings["probabilities"] is True)
+        if not isinstance(words, list) or not all(isinstance(tag, str) for tag in tags):
+            raise ValueError("words or tags are missing")
+        seen = arrays["seen"]
+        if seen.dtype != np.bool_ or seen.shape != (len(coarse.rules.binary),):
+            raise ValueError("seen does not fit the rules")
+        # Every part has the same symbols; with spellings, every symbol over words has a tag.
+        fits = len(tag_of_symbol) == len(prior) == coarse.n_symbols == latent.n_symbols and (coarse.states == 1).all()
+        if fits and lexicon.spelling is not None:
+            over_words = tag_of_symbol[coarse.rules.leaf[:, 0]]
+            fits = lexicon.spelling.n_symbols == len(tags) and bool((over_words >= 0).all())
+        if not fits or not coarse.rules.equals(latent.rules):
+            raise ValueError("the model's parts do not fit together")
+        return LatentGrammar(options, tags, tag_of_symbol, lexicon, seen, prior, coarse, latent)

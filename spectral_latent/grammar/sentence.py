@@ -1,0 +1,81 @@
+"""A latent grammar over the words of a sentence: one small table of leaf rules, which its forests number."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import numpy as np
+
+from spectral_latent.grammar.coarse import CoarseLeaves
+from spectral_latent.grammar.forests import SpanForest
+from spectral_latent.lexicon import EncodedWords
+from spectral_latent.operators import ObservableOperators
+from spectral_latent.trees import FloatArray, Forest, IntArray, SkeletalTrees
+
+__all__ = ["SentenceChart", "SentenceGrammar"]
+
+
+@dataclass(frozen=True, eq=False)
+class SentenceGrammar:
+    """A coarse and a latent grammar whose leaf rules are those of the words of one or more sentences.
+
+    Forests over these words, be they charts or trees, number its rules and no others, so that every pass over them is
+    one with these operators.
+
+    words: the numbers of the words, which are the terminals of the leaf rules.
+    coarse, latent: operators over the same rules.
+    """
+
+    words: EncodedWords
+    coarse: ObservableOperators
+    latent: ObservableOperators
+
+    def with_latent(self, operators: ObservableOperators) -> SentenceGrammar:
+        """Replace the latent operators by others of the whole grammar, over the same rules."""
+        return replace(self, latent=self.words.restrict(operators))
+
+    def repeated(self, k: int) -> SentenceGrammar:
+        """Make the grammar of k times the same sentences, one after another, to score k trees over them."""
+        return replace(self, words=self.words._replace(word=np.tile(self.words.word, k)))
+
+    def likely_leaves(self) -> CoarseLeaves:
+        """List the likely leaf rules over each word."""
+        return CoarseLeaves.of(self.coarse, self.words.word, self.words.likely)
+
+    def leaves_of_any_word(self) -> CoarseLeaves:
+        """List, over each word, the leaf rules of a word of which nothing is known."""
+        return CoarseLeaves.of(self.coarse, np.full_like(self.words.word, self.words.any_word))
+
+    def most_frequent_symbols(self, prior: FloatArray) -> IntArray:
+        """Find the symbol over each word (n,) that has the largest share of the words' nodes in a treebank.
+
+        prior: (S,) share of each symbol among the nodes of a treebank.
+        A word without a rule has the most frequent of all symbols over words.
+        """
+        leaves = self.likely_leaves()
+        joint = leaves.weight * prior[leaves.symbol]
+        of_any = self.words.rules[:, 0]
+        found = np.full(len(self.words.word), of_any[np.argmax(prior[of_any])], dtype=np.int64)
+        for at, (first, end) in enumerate(zip(leaves.start[:-1].tolist(), leaves.start[1:].tolist(), strict=True)):
+            if first < end:
+                found[at] = leaves.symbol[first + np.argmax(joint[first:end])]
+        return found
+
+    def forest_of(self, trees: SkeletalTrees) -> Forest:
+        """Make a forest of s-trees, one component each.
+
+        trees: their terminals are the places of words among those of all sentences.
+        Symbols beyond the grammar's are unknown, as are rules: their edges have weight zero.
+        """
+        terminal = np.where(trees.is_leaf, np.append(self.words.word, -1)[trees.terminal], -1)
+        over_words = SkeletalTrees(trees.symbol, trees.left, trees.right, terminal, trees.root)
+        forest = Forest.of_trees(over_words, self.latent.rules)
+        return forest._replace(symbol=np.where(trees.symbol < self.latent.n_symbols, trees.symbol, 0))
+
+
+class SentenceChart(NamedTuple):
+    """A sentence's grammar, and the pruned forest over its words; None if the grammar does not derive them."""
+
+    grammar: SentenceGrammar
+    spans: SpanForest | None

@@ -1,0 +1,197 @@
+"""The leaf rules of the words of a sentence, be they frequent, rare, or missing from the training data.
+
+A word that was never seen gets rules from its signature and its spelling:
+
+| here | meaning |
+| --- | --- |
+| p(a, s) | probability of a leaf rule a → s, s a signature: p(s \\| a) p(a) in the coarse grammar |
+| tag f of a | symbols over words share tags, such as `NN` and `NP\\|NN` |
+| p(f, s) / p(s) | `_share`: how likely s finds the tag f |
+| P(f \\| x) | how likely the spelling of a word x makes the tag f |
+| c∞(a, s) P(f \\| x) / (p(f, s) / p(s)) | the vector of a → x, for an unseen word x whose finest known signature is s |
+
+If no symbol of tag f emits s, the signature that all words share takes the place of s.  If none emits that either, f
+emits no unseen word, unless the word is known to have the tag f: then the commonest word of f takes the place of s.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from spectral_latent.lexicon.lexicon import Lexicon
+from spectral_latent.operators import ObservableOperators
+from spectral_latent.trees import BoolArray, FloatArray, IntArray, Vocabulary, ranges
+
+__all__ = ["EncodedWords", "WordEncoder"]
+
+_REMEMBERED = 50_000  # words whose spelling is weighed once
+_FLOOR = 1e-12  # least P(f | x) of the tag that a word is known to have
+_Unseen = tuple[str, bool, int]  # a word, whether it opens a sentence, and its only tag or -1
+
+
+class EncodedWords(NamedTuple):
+    """The words of sentences as numbers, and the leaf rules of these words alone.
+
+    Equal words have one number, unless they are given different tags, or are unseen and one opens a sentence.  One more
+    number, `any_word`, is that of the signature that all words share, and may stand for any of them.
+
+    word: (n,) the number of each word, one sentence after another.
+    any_word: the last number.
+    rules: (R, 2) symbol and number of a word, in lexicographic order.
+    source: (R,) the leaf rule of the grammar whose vector each takes.
+    factor: (R,) what that vector is multiplied with.
+    likely: (R,) whether the rule is likely enough for a chart.
+    """
+
+    word: IntArray
+    any_word: int
+    rules: IntArray
+    source: IntArray
+    factor: FloatArray
+    likely: BoolArray
+
+    def restrict(self, operators: ObservableOperators) -> ObservableOperators:
+        """Make operators whose leaf rules are those of these words."""
+        return operators.with_leaf_rules(self.rules, operators.leaf[self.source] * self.factor[:, None])
+
+
+class _Rows(NamedTuple):
+    """Columns of `EncodedWords`, but in any order."""
+
+    word: IntArray
+    source: IntArray
+    factor: FloatArray
+    likely: BoolArray
+
+
+class WordEncoder:
+    """Leaf rules for the words of sentences, under one grammar.
+
+    lexicon: one that has learnt spellings; without them, unseen words are their signatures.
+    coarse: operators of one state per symbol.
+    prior: (S,) share of each symbol among the nodes of a treebank.
+    tag_of_symbol: (S,) the tag of each symbol over words.
+    least: tags of an unseen word that are less likely than this are unlikely, but never its likeliest tag.
+    likely: (R0,) whether the rules of known words are likely enough for a chart; all are if not given.
+
+    >>> from spectral_latent.trees import Rules
+    >>> rules = Rules(np.array([[0, 0], [0, 1], [1, 1]]), np.empty((0, 2), int), np.empty((0, 3), int))
+    >>> coarse = ObservableOperators(
+    ...     rules, np.ones(2, int), np.ones((2, 1)), np.array([[0.5], [0.25], [1.0]]), np.empty((0, 1, 1)), [])
+    >>> encoder = WordEncoder(Lexicon(["the", "a"]), coarse, np.ones(2) / 2, np.array([0, 1]), least=0.0)
+    >>> found = encoder.encode([["a", "the", "a"]])
+    >>> found.word, found.rules.tolist(), found.restrict(coarse).leaf.ravel()
+    (array([1, 0, 1]), [[0, 0], [0, 1], [1, 1]], array([0.5 , 0.25, 1.  ]))
+    """
+
+    def __init__(
+        self,
+        lexicon: Lexicon,
+        coarse: ObservableOperators,
+        prior: FloatArray,
+        tag_of_symbol: IntArray,
+        least: float,
+        likely: BoolArray | None = None,
+    ) -> None:
+        self.lexicon, self.spelling, self.least = lexicon, lexicon.spelling, least
+        self._symbol, terminal = coarse.rules.leaf.T
+        self._likely = np.ones(len(terminal), dtype=np.bool_) if likely is None else likely
+        tag = tag_of_symbol[self._symbol]
+        # A key for each terminal and tag, 0 for no tag: rules in order of their keys are found by bisection.
+        self._n_tags = int(tag_of_symbol.max(initial=-1)) + 1 if self.spelling is None else self.spelling.n_symbols
+        key = self._key(terminal, tag)
+        self._order = np.argsort(key, kind="stable")
+        self._keys = key[self._order]
+        self._posteriors: dict[tuple[str, bool], FloatArray] = {}
+        if self.spelling is not None:
+            joint = coarse.leaf[:, 0] * prior[self._symbol]
+            self._share = np.bincount(key, joint)[key] / np.bincount(terminal, joint)[terminal]
+            order = np.lexsort((-joint, tag))
+            self._commonest = terminal[order[np.searchsorted(tag[order], np.arange(self._n_tags))]]
+
+    def _key(self, terminal: IntArray, tag: IntArray | int) -> IntArray:
+        """The key of terminals and tags, -1 for no tag."""
+        key: IntArray = terminal * (self._n_tags + 1) + tag + 1
+        return key
+
+    def _rows_with(self, terminal: IntArray, tag: IntArray) -> tuple[IntArray, IntArray]:
+        """Where the rules of terminals and tags begin and end among the sorted ones; both of the shape of the keys."""
+        key = self._key(terminal, tag)
+        return np.searchsorted(self._keys, key, "left"), np.searchsorted(self._keys, key, "right")
+
+    def encode(self, sentences: Iterable[Sequence[str]], tags: IntArray | None = None) -> EncodedWords:
+        """Number the words of sentences, and find their leaf rules.
+
+        tags: (n,) the number of the only tag that each word may have, or -1; a word that was never seen with its tag
+        counts as unseen.
+        """
+        places = [(word, at == 0) for sentence in sentences for at, word in enumerate(sentence)]
+        terminal = np.array([self.lexicon.terminal(word, opens=opens) for word, opens in places], dtype=np.int64)
+        tag = np.full(len(terminal), -1) if tags is None else tags
+        is_unseen = np.zeros(len(terminal), dtype=np.bool_)
+        if self.spelling is not None:
+            first, end = self._rows_with(terminal, tag)
+            is_unseen = (terminal >= len(self.lexicon.known)) | ((tag >= 0) & (first == end))
+        # Known words are one if they have the same terminal and tag; unseen ones if all that is known of them agrees.
+        keys, number = np.unique(self._key(terminal, tag)[~is_unseen], return_inverse=True)
+        unseen: Vocabulary[_Unseen] = Vocabulary()
+        word = np.empty(len(terminal), dtype=np.int64)
+        word[~is_unseen] = number
+        word[is_unseen] = [
+            len(keys) + unseen.add((*places[at], int(tag[at]))) for at in np.flatnonzero(is_unseen).tolist()
+        ]
+        any_word = len(keys) + len(unseen)
+        known = np.append(np.arange(len(keys)), any_word)
+        parts = [self._rules_of_known(np.append(keys, self._key(np.array(self.lexicon.unknown), -1)), known)]
+        if len(unseen):
+            parts.append(self._rules_of_unseen(unseen.names, len(keys)))
+        rows = _Rows(*(np.concatenate(column) for column in zip(*parts, strict=True)))
+        symbol = self._symbol[rows.source]
+        order = np.lexsort((rows.word, symbol))
+        rules = np.stack([symbol, rows.word], axis=1)[order]
+        return EncodedWords(word, any_word, rules, rows.source[order], rows.factor[order], rows.likely[order])
+
+    def _rules_of_known(self, keys: IntArray, number: IntArray) -> _Rows:
+        """The rules of words by their keys (k,), as they are; number: (k,)."""
+        # Without a tag, a terminal has the rules of all tags.
+        width = np.where(keys % (self._n_tags + 1) == 0, self._n_tags + 1, 1)
+        first, end = np.searchsorted(self._keys, keys), np.searchsorted(self._keys, keys + width)
+        row, which = ranges(first, end)
+        source = self._order[row]
+        return _Rows(number[which], source, np.ones(len(source)), self._likely[source])
+
+    def _rules_of_unseen(self, words: Sequence[_Unseen], number: int) -> _Rows:
+        """The rules of unseen words; number: of the first of them."""
+        every_tag = np.arange(self._n_tags)
+        given = np.array([tag for _, _, tag in words], dtype=np.int64)
+        signature = np.array([self.lexicon.signature(name) for name, _, _ in words], dtype=np.int64)
+        # The rules of each word's signature, or else of the signature of all words, by tag: (words, tags).
+        first, end = self._rows_with(signature[:, None], every_tag)
+        first, end = np.where(first < end, [first, end], self._rows_with(np.array([[self.lexicon.unknown]]), every_tag))
+        p = self._posterior([(name, opens) for name, opens, _ in words])
+        # Of a given tag no other is possible, and it is never impossible.
+        only = (given[:, None] == every_tag) & (given[:, None] >= 0)
+        p = np.where(only, np.maximum(p, _FLOOR), np.where(given[:, None] < 0, p, 0.0))
+        first, end = np.where((first < end) | ~only, [first, end], self._rows_with(self._commonest[None, :], every_tag))
+        p = np.where(first < end, p, 0.0)
+        is_likely = p >= np.minimum(self.least, p.max(axis=1, keepdims=True))
+        # Every symbol of a tag has its share of what spelling gives the tag.
+        word, tag = np.nonzero(p > 0.0)
+        row, pair = ranges(first[word, tag], end[word, tag])
+        source = self._order[row]
+        factor = p[word, tag][pair] / self._share[source]
+        return _Rows(number + word[pair], source, factor, is_likely[word, tag][pair])
+
+    def _posterior(self, places: Sequence[tuple[str, bool]]) -> FloatArray:
+        """P(f | x) (n, K) of words, each opening a sentence or not; the first _REMEMBERED are weighed once."""
+        assert self.spelling is not None
+        known = {place: self._posteriors.get(place) for place in places}
+        if new := [place for place, row in known.items() if row is None]:
+            found = dict(zip(new, self.spelling.posterior(*zip(*new, strict=True)), strict=True))
+            known |= found
+            if len(self._posteriors) < _REMEMBERED:
+                self._posteriors |= found
+        return np.stack([row for place in places if (row := known[place]) is not None])

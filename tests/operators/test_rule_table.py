@@ -1,0 +1,196 @@
+"""Tables of rules against dictionaries from rules to dense arrays."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from spectral_latent.operators import RuleTable, Tensor, Tensors, row_sums
+from spectral_latent.trees import Rules
+from tests.oracles import Numbers, columns, numbers_of, random_numbers, rules_of, same_numbers, tree_strategy
+
+seeds = st.integers(0, 2**32 - 1)
+treebanks = st.lists(tree_strategy(max_leaves=8), min_size=1, max_size=5)
+STATES = [4, 1, 5]
+
+
+def random_table(trees: list[tuple], seed: int, *, positive: bool = False) -> RuleTable:
+    """A table over the rules of trees; every second tensor is in factors where that is cheaper."""
+    operators = random_numbers(np.random.default_rng(seed), STATES, rules_of(trees)).operators()
+    table = RuleTable(
+        operators.rules, operators.states, operators.root, operators.leaf, operators.unary, operators.binary
+    )
+    if not positive:
+        return table
+    binary = table.binary.with_data(np.abs(table.binary.data))
+    return replace(table, root=np.abs(table.root), leaf=np.abs(table.leaf), unary=np.abs(table.unary), binary=binary)
+
+
+def sums_of(numbers: Numbers) -> np.ndarray:
+    """What the rules of each symbol and state sum to, (S, M), rule by rule."""
+    total = np.zeros((3, 5))
+    for (kind, rule), array in numbers.items():
+        if kind != "root":
+            total[rule[0], : len(array)] += array.reshape(len(array), -1).sum(axis=1)
+    return total
+
+
+@given(st.lists(st.tuples(st.integers(0, 3), st.integers(-9, 9)), max_size=20))
+def test_row_sums_are_sums_of_rows(rows: list[tuple[int, int]]) -> None:
+    which = np.array([a for a, _ in rows], dtype=np.int64)
+    values = np.array([[float(x), 2.0 * x] for _, x in rows]).reshape(-1, 2)
+    expected = [[sum(x for b, x in rows if b == a) * factor for factor in (1, 2)] for a in range(5)]
+    assert row_sums(which, values, 5).tolist() == expected
+
+
+@given(treebanks, seeds)
+def test_sums_are_over_rules_and_states_of_children(trees: list[tuple], seed: int) -> None:
+    table = random_table(trees, seed)
+    np.testing.assert_allclose(table.sums(), sums_of(numbers_of(table)), atol=1e-12)
+
+
+@given(treebanks, seeds)
+def test_scaling_multiplies_every_rule_by_the_factor_of_its_parents_state(trees: list[tuple], seed: int) -> None:
+    table = random_table(trees, seed)
+    before = numbers_of(table)
+    factors = np.random.default_rng(seed).normal(size=(3, 5))
+    expected = {
+        (kind, rule): array
+        if kind == "root"
+        else array * factors[rule[0], : len(array)].reshape(-1, *([1] * (array.ndim - 1)))
+        for (kind, rule), array in before.items()
+    }
+    scaled = table.scaled(factors)
+    same_numbers(numbers_of(scaled), expected, atol=1e-12)
+    assert scaled.binary.terms.tolist() == table.binary.terms.tolist()
+    same_numbers(numbers_of(table), before)
+
+
+@given(treebanks, seeds)
+def test_normalised_numbers_are_probabilities_in_the_same_proportions(trees: list[tuple], seed: int) -> None:
+    table = random_table(trees, seed, positive=True)
+    before = numbers_of(table)
+    total = sums_of(before)
+    found = numbers_of(table.normalised())
+    for (kind, rule), array in before.items():
+        whole = table.root.sum() if kind == "root" else total[rule[0], : len(array)]
+        shape = np.shape(whole) + (1,) * (array.ndim - np.ndim(whole))
+        expected = np.divide(array, np.reshape(whole, shape), out=np.zeros_like(array), where=array > 0)
+        np.testing.assert_allclose(found[kind, rule], expected, atol=1e-12)
+    sums = sums_of(found)
+    assert sums == pytest.approx((total > 0).astype(float))  # a symbol without rules has no probabilities
+    assert sum(array.sum() for (kind, _), array in found.items() if kind == "root") == pytest.approx(1.0)
+
+
+@given(treebanks, seeds)
+def test_a_mixture_keeps_the_first_factors_and_the_proportions_of_the_others(trees: list[tuple], seed: int) -> None:
+    table = random_table(trees, seed, positive=True)
+    mixture = table.mixture()
+    for before, after in zip(table.binary, mixture.binary, strict=True):
+        if before.dense is not None:
+            np.testing.assert_array_equal(after.multiplied_out(), before.multiplied_out())
+            continue
+        shares = [factor / factor.sum(axis=1, keepdims=True) for factor in (before.second, before.third)]
+        expected = np.einsum("qi,qj,qk->ijk", before.first, *shares)
+        assert after.n_terms == before.n_terms
+        np.testing.assert_allclose(after.multiplied_out(), expected, atol=1e-12)
+    for name in ("root", "leaf", "unary"):
+        np.testing.assert_array_equal(getattr(mixture, name), getattr(table, name))
+
+
+def test_terms_of_a_mixture_that_count_nothing_stay_zero() -> None:
+    rules = Rules(np.empty((0, 2), int), np.empty((0, 2), int), np.array([[0, 0, 0]]))
+    states = np.array([4])
+    rows = (np.ones((1, 4)), np.empty((0, 4)), np.empty((0, 4, 4)))
+    tensor = Tensor(*(np.array([[1.0, 2.0, 0.0, 1.0], [0.0] * 4]) for _ in range(3)))
+    found = RuleTable(rules, states, *rows, Tensors.of([tensor])).mixture().binary[0]
+    assert found.second.tolist() == found.third.tolist() == [[0.25, 0.5, 0.0, 0.25], [0.0] * 4]
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Sums of tables
+
+
+@given(treebanks, treebanks, seeds)
+def test_sums_of_tables_have_the_rules_of_both(some: list[tuple], others: list[tuple], seed: int) -> None:
+    ours, theirs = random_table(some, seed), random_table(others, seed + 1)
+    first, second = numbers_of(ours), numbers_of(theirs)
+    expected = {
+        key: np.sum([table[key] for table in (first, second) if key in table], axis=0) for key in first | second
+    }
+    total = ours + theirs
+    same_numbers(numbers_of(total), expected, atol=1e-12)
+    for kind in ("leaf", "unary", "binary"):
+        rows = getattr(total.rules, kind).tolist()
+        assert rows == sorted(rows)
+    for tensor in total.binary:
+        assert tensor.n_terms == tensor.compact().n_terms
+    same_numbers(numbers_of(ours), first)
+    same_numbers(numbers_of(theirs), second)
+
+
+@given(treebanks, treebanks, seeds)
+def test_a_symbol_that_one_table_lacks_counts_as_zero_there(some: list[tuple], others: list[tuple], seed: int) -> None:
+    """Of one state a symbol, as counts of a treebank are."""
+    rng = np.random.default_rng(seed)
+
+    def counts(trees: list[tuple]) -> RuleTable:
+        """Random counts of the rules of trees."""
+        skeletal = columns(trees)
+        rules = skeletal.rules
+        drawn = (rng.uniform(size=len(rows)) for rows in (rules.leaf, rules.unary, rules.binary))
+        return RuleTable.of_counts(rules, rng.uniform(size=skeletal.symbol.max() + 1), *drawn)
+
+    ours, theirs = counts(some), counts(others)
+    first, second = numbers_of(ours), numbers_of(theirs)
+    expected = {
+        key: np.sum([table[key] for table in (first, second) if key in table], axis=0) for key in first | second
+    }
+    for total in (ours + theirs, theirs + ours):
+        assert total.states.tolist() == [1] * max(ours.n_symbols, theirs.n_symbols)
+        same_numbers(numbers_of(total), expected)
+
+
+@pytest.mark.parametrize("states", [[4, 2, 5], [4, 1, 3], [4, 1, 6]])
+def test_tables_of_other_states_cannot_be_added(states: list[int]) -> None:
+    trees = [(0, (1, 0), (2, 0))]
+    table = random_table(trees, 0)
+    other = random_numbers(np.random.default_rng(0), states, rules_of(trees)).operators()
+    for one, two in ((table, other), (other, table)):
+        with pytest.raises(ValueError, match=r"states cannot be added"):
+            one + two
+
+
+@given(treebanks, seeds)
+def test_numbers_of_one_layout_are_added_factor_by_factor(trees: list[tuple], seed: int) -> None:
+    table = random_table(trees, seed)
+    doubled = table.add_numbers(table)
+    for name in ("root", "leaf", "unary"):
+        np.testing.assert_array_equal(getattr(doubled, name), 2 * getattr(table, name))
+    for one, two in zip(table.binary, doubled.binary, strict=True):
+        assert two.n_terms == one.n_terms
+        for name in ("first", "second", "third"):
+            np.testing.assert_array_equal(getattr(two, name), 2 * getattr(one, name))
+        if one.dense is not None:
+            np.testing.assert_array_equal(two.multiplied_out(), 2 * one.multiplied_out())
+
+
+def test_a_table_without_rules() -> None:
+    rules = Rules(np.empty((0, 2), int), np.empty((0, 2), int), np.empty((0, 3), int))
+    empty = RuleTable.of_counts(rules, np.array([2.0, 6.0]), np.zeros(0), np.zeros(0), np.zeros(0))
+    assert empty.sums().tolist() == [[0.0], [0.0]]
+    assert empty.normalised().root.ravel().tolist() == [0.25, 0.75]
+    assert (empty + empty).root.ravel().tolist() == [4.0, 12.0]
+    assert list(empty.mixture().binary) == []
+
+
+def test_tensors_may_be_given_one_by_one() -> None:
+    rules = Rules(np.empty((0, 2), int), np.empty((0, 2), int), np.array([[0, 0, 0]]))
+    tensor = Tensor.of_dense(np.ones((2, 2, 2)))
+    table = RuleTable(rules, np.array([2]), np.ones((1, 2)), np.empty((0, 2)), np.empty((0, 2, 2)), [tensor])
+    assert isinstance(table.binary, Tensors)
+    assert table.binary[0].multiplied_out().tolist() == np.ones((2, 2, 2)).tolist()

@@ -1,0 +1,50 @@
+"""Treebanks as streams: shards made small, in memory or in files, and how many items of a stream are in use."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from functools import partial
+from types import ModuleType
+from typing import TypeVar
+
+import pytest
+
+from spectral_latent.estimation import ColumnStore
+
+Item = TypeVar("Item", bound=tuple)  # type: ignore[type-arg] # of whatever
+
+
+def make_shards(monkeypatch: pytest.MonkeyPatch, module: ModuleType, size: int, *, in_files: bool) -> None:
+    """Make the module that reads a treebank begin a new shard after so many nodes, and keep shards in files or not."""
+    name = "SHARD_NODES" if hasattr(module, "SHARD_NODES") else "_SHARD_POSITIONS"
+    monkeypatch.setattr(module, name, size)
+    monkeypatch.setattr(module, "ColumnStore", partial(ColumnStore, memory=0 if in_files else 1 << 40))
+
+
+class Watch:
+    """Count the items of a stream that are in use.
+
+    read: how many were given out.
+    most: how many of these were in use at once, at most.
+    """
+
+    def __init__(self) -> None:
+        self.read = 0
+        self.most = 0
+        self._in_use: set[int] = set()
+
+    def stream(self, items: Iterable[Item]) -> Iterator[Item]:
+        """Give out copies of tuples, which can be read once."""
+        in_use = self._in_use
+
+        def forget(item: object) -> None:
+            in_use.discard(id(item))
+
+        for item in items:
+            watched = type("Watched", (type(item),), {"__del__": forget})
+            copy = tuple.__new__(watched, item)
+            in_use.add(id(copy))
+            self.read += 1
+            self.most = max(self.most, len(in_use))
+            yield copy
+            del copy

@@ -1,0 +1,520 @@
+"""Options: every field of every class accepts what it declares and no more, and survives a model file."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import json
+import math
+import pkgutil
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import asdict, dataclass, replace
+from types import NoneType
+from typing import Annotated, Any, Literal, NamedTuple, get_args, get_origin
+
+import click
+import numpy as np
+import pytest
+from hypothesis import given, reject
+from hypothesis import strategies as st
+
+import spectral_latent
+from spectral_latent._options import Above, AtLeast, AtMost, Below, Options, field_types
+from spectral_latent.cli import main
+from spectral_latent.constituency import Binarisation, ConstituencyModel, ConstituencyOptions, Phrase
+from spectral_latent.dependency import (
+    Attachment,
+    DependencyModel,
+    DependencyOptions,
+    DependencySentence,
+    RelationModel,
+    RelationOptions,
+)
+from spectral_latent.dependency.arc_features import TaggedTree
+from spectral_latent.estimation import EstimationError, EstimatorName, EstimatorOptions
+from spectral_latent.grammar import GrammarOptions
+from spectral_latent.lexicon import LexiconOptions, SpellingModel, SpellingOptions
+from spectral_latent.operators import options_from
+from spectral_latent.reranking import PerceptronOptions
+from spectral_latent.reranking.perceptron import PerceptronReranker
+from spectral_latent.reranking.tables import FeatureTable
+from spectral_latent.sequence import (
+    AnchorHMM,
+    AnchorOptions,
+    HullOptions,
+    LatentHMM,
+    LogLinearOptions,
+    SequenceOptions,
+    Types,
+    log_linear,
+)
+from spectral_latent.sequence.hulls import HullName
+
+NUMBERS = (int, float)
+ESTIMATED = ("constituency", "dependency", "tagger")  # what the command trains with a choice of estimators
+MANY = 40  # stands for an integer without an upper limit
+
+
+def modules() -> Iterator[Any]:
+    """All modules of the library."""
+    for module in pkgutil.walk_packages(spectral_latent.__path__, "spectral_latent."):
+        if not module.name.endswith("__main__"):
+            yield importlib.import_module(module.name)
+
+
+def subclasses(options: type[Options]) -> Iterator[type[Options]]:
+    for known in options.__subclasses__():
+        yield known
+        yield from subclasses(known)
+
+
+MODULES = list(modules())
+CLASSES = sorted(
+    {known for known in subclasses(Options) if known.__module__.startswith("spectral_latent.")},
+    key=lambda known: known.__name__,
+)
+
+
+class Field(NamedTuple):
+    """A field of options as it is declared.
+
+    kind: the type without limits and without None.
+    """
+
+    name: str
+    kind: Any
+    limits: tuple[Any, ...] = ()
+    optional: bool = False
+
+    @staticmethod
+    def of(name: str, declared: Any) -> Field:
+        """Take a declared type apart."""
+        if NoneType in get_args(declared):
+            some = next(part for part in get_args(declared) if part is not NoneType)
+            return Field.of(name, some)._replace(optional=True)
+        if get_origin(declared) is Annotated:
+            kind, *limits = get_args(declared)
+            return Field(name, kind, tuple(limits))
+        return Field(name, declared)
+
+    @property
+    def is_options(self) -> bool:
+        return inspect.isclass(self.kind) and issubclass(self.kind, Options)
+
+
+def fields_of(options: type[Options]) -> list[Field]:
+    return [Field.of(name, declared) for name, declared in field_types(options).items()]
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# What is declared
+
+
+def test_all_classes_of_settings_are_options() -> None:
+    named = {
+        value
+        for module in MODULES
+        for name, value in inspect.getmembers(module, inspect.isclass)
+        if value.__module__.startswith("spectral_latent.") and name.endswith("Options")
+    }
+    assert named - {Options} <= set(CLASSES)
+    assert {Binarisation, Attachment, EstimatorOptions} <= set(CLASSES)
+    assert len(CLASSES) == 14
+
+
+@pytest.mark.parametrize("kind", CLASSES)
+def test_every_field_declares_what_it_accepts(kind: type[Options]) -> None:
+    for field in fields_of(kind):
+        if field.kind in NUMBERS:
+            assert field.limits, f"{kind.__name__}.{field.name} is a number without a range"
+        else:
+            assert field.kind is bool or get_origin(field.kind) is Literal or field.is_options, field
+        assert all(isinstance(limit, AtLeast | AtMost | Above | Below) for limit in field.limits)
+
+
+@pytest.mark.parametrize("kind", CLASSES)
+def test_every_setting_of_a_class_s_own_is_described(kind: type[Options]) -> None:
+    beginnings = [line.partition(":")[0] for line in (inspect.getdoc(kind) or "").splitlines()]
+    described = {name.strip() for names in beginnings for name in names.split(",")}
+    described |= {name for base in kind.__bases__ for name in field_types(base)}
+    assert [field.name for field in fields_of(kind) if field.name not in described and not field.is_options] == []
+
+
+def test_limits_of_different_kinds_differ() -> None:
+    """`typing` takes equal annotations for the same, so that one class would get the limits of another."""
+    limits = [AtLeast(0.0), AtMost(0.0), Above(0.0), Below(0.0)]
+    assert len(set(limits)) == 4
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# What is accepted
+
+
+def accepted(field: Field) -> st.SearchStrategy[Any]:
+    """Values that a field accepts, whatever the others are."""
+    if field.optional:
+        return st.none() | accepted(field._replace(optional=False))
+    if get_origin(field.kind) is Literal:
+        return st.sampled_from(get_args(field.kind))
+    if field.is_options:
+        return objects(field.kind)
+    if field.kind is bool:
+        return st.booleans()
+    least = next((limit for limit in field.limits if isinstance(limit, AtLeast | Above)), None)
+    most = next((limit for limit in field.limits if isinstance(limit, AtMost | Below)), None)
+    low = None if least is None else least.bound
+    high = None if most is None else most.bound
+    if field.kind is int:
+        return st.integers(low, high)
+    excluded = {"exclude_min": isinstance(least, Above), "exclude_max": isinstance(most, Below)}
+    return st.floats(low, high, allow_nan=False, allow_infinity=False, **excluded)
+
+
+@st.composite
+def objects(draw: st.DrawFn, kind: type[Options]) -> Options:
+    """Options of a class with any values that its fields accept, where the class accepts them together."""
+    values = {field.name: draw(accepted(field)) for field in fields_of(kind)}
+    try:
+        return kind(**values)
+    except ValueError:
+        reject()
+
+
+@pytest.mark.parametrize("kind", CLASSES)
+@given(data=st.data())
+def test_what_is_accepted_comes_back_from_a_model_file(kind: type[Options], data: st.DataObject) -> None:
+    options = data.draw(objects(kind))
+    again = options_from(kind, json.loads(json.dumps(asdict(options))))
+    assert again == options
+    for field in fields_of(kind):
+        value = getattr(again, field.name)
+        if value is not None and field.kind in (int, float, bool):
+            assert type(value) is field.kind
+
+
+@pytest.mark.parametrize("number", [np.int64(4), np.int32(4), np.uint8(4), 4])
+def test_integers_of_numpy_are_stored_as_plain_ones(number: Any) -> None:
+    options = EstimatorOptions(states=number, smoothing=number)
+    assert (type(options.states), options.states) == (int, 4)
+    assert (type(options.smoothing), options.smoothing) == (float, 4.0)
+    assert hash(options) == hash(EstimatorOptions(states=4, smoothing=4.0))
+
+
+@pytest.mark.parametrize("number", [np.float64(0.5), np.float32(0.5), np.float16(0.5)])
+def test_floats_of_numpy_are_stored_as_plain_ones(number: Any) -> None:
+    options = EstimatorOptions(cutoff=number)
+    assert (type(options.cutoff), options.cutoff) == (float, 0.5)
+
+
+def test_truth_values_and_names_of_numpy_are_stored_as_plain_ones() -> None:
+    assert GrammarOptions(absolute=np.False_).absolute is False  # type: ignore[arg-type]
+    assert type(EstimatorOptions(np.str_("em")).estimator) is str  # type: ignore[arg-type]
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# What is refused
+
+
+def neighbours(number: float) -> tuple[float, float]:
+    """The next smaller and the next larger float."""
+    return math.nextafter(number, -math.inf), math.nextafter(number, math.inf)
+
+
+def refused(field: Field) -> list[Any]:
+    """Values of a wrong type, then those out of range."""
+    wrong: list[Any] = ["", "1", [1], (1,), {}, 1j, object(), int, np.zeros(2), np.zeros((), dtype=int)]
+    wrong += [] if field.optional else [None]
+    wrong += [0, 1, 1.0, np.int64(1)] if field.kind is bool else [True, False, np.True_]
+    if field.kind not in NUMBERS:
+        return [*wrong, 0, 0.5, math.nan]
+    wrong += [math.nan, math.inf, -math.inf, np.float64("nan"), np.float32("inf")]
+    wrong += [4.0, 0.5, np.float64(4.0)] if field.kind is int else [10**400]
+    for limit in field.limits:
+        less, more = (limit.bound - 1, limit.bound + 1) if field.kind is int else neighbours(limit.bound)
+        match limit:
+            case AtLeast():
+                wrong += [less, -(10**12)]
+            case Above():
+                wrong += [limit.bound, less]
+            case AtMost():
+                wrong += [more, 10**12]
+            case Below():
+                wrong += [limit.bound, more]
+    return wrong
+
+
+@pytest.mark.parametrize("kind", CLASSES)
+def test_what_is_refused_is_named(kind: type[Options]) -> None:
+    for field in fields_of(kind):
+        choices = get_args(field.kind) if get_origin(field.kind) is Literal else ()
+        for value in refused(field):
+            with pytest.raises(ValueError) as raised:
+                kind(**{field.name: value})
+            message = str(raised.value)
+            assert message.startswith(f"{kind.__name__}.{field.name} must be "), message
+            assert message.endswith(f", not {value!r}"), message
+            assert all(f"{limit.bound:g}" in message for limit in field.limits), message
+            assert all(repr(choice) in message for choice in choices), message
+
+
+@pytest.mark.parametrize("kind", CLASSES)
+@given(data=st.data())
+def test_what_is_refused_is_refused_beside_accepted_values(kind: type[Options], data: st.DataObject) -> None:
+    options = data.draw(objects(kind))
+    field = data.draw(st.sampled_from(fields_of(kind)))
+    value = data.draw(st.sampled_from(refused(field)))
+    with pytest.raises(ValueError, match=rf"^{kind.__name__}\.{field.name} must be"):
+        replace(options, **{field.name: value})
+
+
+@pytest.mark.parametrize(
+    ("kind", "values", "message"),
+    [
+        (
+            EstimatorOptions,
+            {"estimator": "pivot"},
+            "EstimatorOptions.estimator must be one of "
+            "'spectral', 'clustering', 'em', 'hybrid', 'pivots', 'pivots-em', not 'pivot'",
+        ),
+        (
+            EstimatorOptions,
+            {"states": 4.0},
+            "EstimatorOptions.states must be an integer of at least 1, not 4.0",
+        ),
+        (
+            EstimatorOptions,
+            {"smoothing": -1},
+            "EstimatorOptions.smoothing must be a finite number of at least 0 or None, not -1",
+        ),
+        (
+            EstimatorOptions,
+            {"cutoff": math.nan},
+            "EstimatorOptions.cutoff must be a finite number of at least 0 and below 1, not nan",
+        ),
+        (
+            SequenceOptions,
+            {"back_off": 0},
+            "SequenceOptions.back_off must be a finite number above 0 and of at most 1e+09, not 0",
+        ),
+        (
+            GrammarOptions,
+            {"absolute": "no"},
+            "GrammarOptions.absolute must be True or False, not 'no'",
+        ),
+        (
+            AnchorOptions,
+            {"hull": "brown"},
+            "AnchorOptions.hull must be an object of HullOptions, not 'brown'",
+        ),
+    ],
+)
+def test_messages(kind: type[Options], values: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError) as raised:
+        kind(**values)
+    assert str(raised.value) == message
+
+
+@pytest.mark.parametrize(
+    ("command", "option", "kind", "name"),
+    [
+        *((("train", kind), "estimator", EstimatorOptions, "estimator") for kind in ESTIMATED),
+        *((("train", kind), "states", EstimatorOptions, "states") for kind in ESTIMATED),
+        *((("train", kind), "seed", EstimatorOptions, "seed") for kind in ESTIMATED),
+        (("train", "dependency"), "tags", DependencyOptions, "tags"),
+        (("train", "dependency"), "first", Attachment, "first"),
+        (("train", "anchor"), "states", AnchorOptions, "states"),
+        (("train", "anchor"), "seed", HullOptions, "seed"),
+        (("train", "anchor"), "hull", HullOptions, "construction"),
+        (("train", "anchor"), "window", HullOptions, "window"),
+        (("rerank", "train"), "seed", PerceptronOptions, "seed"),
+    ],
+)
+def test_the_command_accepts_what_options_accept(
+    command: tuple[str, str], option: str, kind: type[Options], name: str
+) -> None:
+    """The ranges of the command line are spelt out there, so that its help need not import the options."""
+    group = main.commands[command[0]]
+    assert isinstance(group, click.Group)
+    given = next(known.type for known in group.commands[command[1]].params if known.name == option)
+    field = Field.of(name, field_types(kind)[name])
+    if isinstance(given, click.Choice):
+        assert tuple(given.choices) == get_args(field.kind)
+    else:
+        assert isinstance(given, click.IntRange)
+        least = [limit.bound for limit in field.limits if isinstance(limit, AtLeast)]
+        most = [limit.bound for limit in field.limits if isinstance(limit, AtMost)]
+        assert (least, most or [None]) == ([given.min], [given.max])
+
+
+def test_conditions_on_several_fields_see_plain_values() -> None:
+    @dataclass(frozen=True)
+    class Span(Options):
+        first: Annotated[int, AtLeast(0)] = 0
+        end: Annotated[int, AtLeast(0)] = 1
+
+        def __post_init__(self) -> None:
+            super().__post_init__()
+            if self.end < self.first:
+                raise ValueError(f"Span.end must be at least first, {self.first!r}, not {self.end!r}")
+
+    assert Span(np.int64(2), 2) == Span(2, 2)
+    with pytest.raises(ValueError, match="must be at least first, 3, not 2"):
+        Span(np.int64(3), 2)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# What is accepted can be trained with
+
+
+def ends_of(field: Field) -> list[Any]:
+    """The values at the ends of what a number accepts, and next to an end that is left out."""
+    if field.kind not in NUMBERS:
+        return []
+    ends: list[Any] = [None] if field.optional else []
+    for limit in field.limits:
+        match limit:
+            case AtLeast() | AtMost():
+                ends.append(field.kind(limit.bound))
+            case Above():
+                ends.append(neighbours(limit.bound)[1])
+            case Below():
+                ends.append(neighbours(limit.bound)[0])
+    if not any(isinstance(limit, AtMost | Below) for limit in field.limits):
+        many = 2**70 if field.name == "seed" else MANY
+        ends.append(many if field.kind is int else sys.float_info.max)
+    return ends
+
+
+NAMES = ("D", "N", "V")
+RELATIONS = ("det", "nsubj", "root")
+WORDS = [
+    (determiner, noun + plural, verb + ending)
+    for determiner in ("the", "some")
+    for noun in ("cat", "dog", "Bird")
+    for verb in ("sleep", "bark")
+    for plural, ending in (("", "s"), ("s", ""))
+] * 2
+PHRASES = [
+    Phrase("S", (Phrase("NP", (Phrase("D", (d,)), Phrase("N", (n,)))), Phrase("VP", (Phrase("V", (v,)),))))
+    for d, n, v in WORDS
+]
+DEPENDENCIES = [DependencySentence.of(words, NAMES)._replace(heads=(2, 3, 0), relations=RELATIONS) for words in WORDS]
+TAGGED = [list(zip(words, NAMES, strict=True)) for words in WORDS]
+QUESTION = ("the", "cow", "barks")
+
+
+def train_phrases(options: ConstituencyOptions) -> None:
+    model = ConstituencyModel.train(PHRASES, options)
+    parses = model.parse_nbest(QUESTION, 3)
+    assert not any(math.isnan(parse.log) for parse in parses)
+
+
+def train_dependencies(options: DependencyOptions) -> None:
+    model = DependencyModel.train(DEPENDENCIES, options)
+    assert not math.isnan(model.parse(DependencySentence.of(QUESTION)).log)
+
+
+def train_tagger(options: SequenceOptions) -> None:
+    model = LatentHMM.fit_tagged(TAGGED, options)
+    assert len(model.tag([list(QUESTION)])[0]) == 3
+    assert not np.isnan(model.joint_log_probabilities(TAGGED)).any()
+
+
+def train_states(options: SequenceOptions) -> None:
+    model = LatentHMM.fit(WORDS, options)
+    assert not np.isnan(model.log_probabilities(WORDS)).any()
+
+
+def train_estimator(options: EstimatorOptions) -> None:
+    """All estimators, on trees and on sequences without tags."""
+    for name in get_args(EstimatorName):
+        with suppress(EstimationError):
+            train_phrases(ConstituencyOptions(estimator=replace(options, estimator=name)))
+        with suppress(EstimationError):
+            train_states(SequenceOptions(estimator=replace(options, estimator=name)))
+
+
+def train_lexicon(options: LexiconOptions) -> None:
+    train_phrases(ConstituencyOptions(lexicon=options))
+    train_tagger(SequenceOptions(lexicon=options))
+
+
+def train_spelling(options: SpellingOptions) -> None:
+    words = sorted({word for words in WORDS for word in words})
+    tag = np.array([next(row.index(word) for row in WORDS if word in row) for word in words])
+    model = SpellingModel.train(words, np.arange(len(words)), tag, options=options)
+    assert model.posterior(["cows", "walks"]).sum(axis=1) == pytest.approx(1.0)
+
+
+def train_relations(options: RelationOptions) -> None:
+    trees = [TaggedTree(list(words), list(NAMES), (2, 3, 0)) for words in WORDS]
+    model = RelationModel.train(trees, [RELATIONS] * len(trees), options)
+    assert model is not None
+    assert len(model.relations(trees[:1])[0]) == 3
+
+
+def train_sequences(options: SequenceOptions) -> None:
+    train_tagger(options)
+    train_states(options)
+
+
+def train_anchors(options: AnchorOptions) -> None:
+    assert len(AnchorHMM.fit(WORDS, options).states([QUESTION])[0]) == 3
+
+
+def train_hull(options: HullOptions) -> None:
+    for construction in get_args(HullName):
+        train_anchors(AnchorOptions(hull=replace(options, construction=construction)))
+
+
+def train_log_linear(options: LogLinearOptions) -> None:
+    assert log_linear(Types.of(WORDS), options).emission.sum(axis=1) == pytest.approx(1.0)
+
+
+def train_reranker(options: PerceptronOptions) -> None:
+    columns = {"base:log-rank": np.log1p([0, 1, 2] * 8), "latent:log-p": [-5.0, -3.0, -4.0] * 8}
+    table = FeatureTable.measures(columns, sizes=[3] * 8, ids=list("abcdefgh"))
+    reranker = PerceptronReranker.fit(table, [0, 1, 2] * 4 + [1, 0, 2] * 4, options)
+    assert np.isfinite(reranker.scores(table)).all()
+
+
+def train_binarisation(options: Binarisation) -> None:
+    train_phrases(ConstituencyOptions(binarisation=options))
+
+
+def train_grammar(options: GrammarOptions) -> None:
+    """Through the options of phrases, which inherit those of grammars."""
+    train_phrases(ConstituencyOptions(**{name: getattr(options, name) for name in field_types(GrammarOptions)}))
+
+
+TRAIN: dict[type[Options], Callable[[Any], None]] = {
+    AnchorOptions: train_anchors,
+    Binarisation: train_binarisation,
+    ConstituencyOptions: train_phrases,
+    DependencyOptions: train_dependencies,
+    EstimatorOptions: train_estimator,
+    GrammarOptions: train_grammar,
+    HullOptions: train_hull,
+    LexiconOptions: train_lexicon,
+    LogLinearOptions: train_log_linear,
+    PerceptronOptions: train_reranker,
+    RelationOptions: train_relations,
+    SequenceOptions: train_sequences,
+    SpellingOptions: train_spelling,
+}
+ENDS = [(kind, field.name, end) for kind in TRAIN for field in fields_of(kind) for end in ends_of(field)]
+
+
+def test_every_class_with_numbers_is_trained() -> None:
+    with_numbers = {kind for kind in CLASSES if any(field.kind in NUMBERS for field in fields_of(kind))}
+    assert with_numbers == set(TRAIN)
+
+
+@pytest.mark.parametrize(("kind", "name", "end"), ENDS)
+def test_the_ends_of_every_range_can_be_trained_with(kind: type[Options], name: str, end: float | None) -> None:
+    """Without a warning, which would be an error here, or else with an EstimationError."""
+    options = kind(**{name: end}) if name != "rank" else kind(rank=end, estimator=EstimatorOptions("hybrid"))
+    with suppress(EstimationError):
+        TRAIN[kind](options)
