@@ -23,10 +23,10 @@ import numpy as np
 from spectral_latent.corpora import dependency_trees, sentence_from_nltk, sentence_to_nltk
 from spectral_latent.dependency import (
     Attachment,
-    DependencyBank,
     DependencyModel,
     DependencyOptions,
     DependencySentence,
+    DependencyTraining,
     Label,
     Observations,
     cca_embeddings,
@@ -105,8 +105,7 @@ def scoring(train: Sentences, dev: Sentences, column: str) -> None:
     if column == "xpos":
         of_tags = DependencyOptions(words="xpos", tags="xpos")
     start = time.process_time()
-    bank = DependencyBank.of(train, of_tags)
-    bigrams = bank.model(bank.grammar.coarse)
+    bigrams = DependencyTraining.of(train, of_tags).coarse
     row("tree bigrams with stops: symbols with tags", 1, bigrams.score(dev), time.process_time() - start)
     for states in (10, 16):
         for u_name in ("bigrams", "CCA"):
@@ -135,9 +134,8 @@ def parsing(train: Sentences, dev: Sentences, options: DependencyOptions) -> Non
     print(f"\n| parser | states | {columns} |")
     print("| --- | ---: " + "| ---: " * 8 + "|")
     lengths = np.array([len(sentence.forms) for sentence in dev])
-    bank = DependencyBank.of(train, options)
     rows: list[tuple[str, int, Callable[[], DependencyModel]]] = [
-        ("one state", 1, lambda: bank.model(bank.grammar.coarse)),
+        ("one state", 1, lambda: DependencyTraining.of(train, options).coarse),
     ]
     for name, states in (("spectral", 10), ("spectral", 16), ("clustering", 16), ("EM", 16), ("hybrid", 16)):
         own = replace(options, estimator=replace(ESTIMATORS[name], states=states))

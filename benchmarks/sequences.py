@@ -19,9 +19,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from spectral_latent.estimation import EstimatorOptions
+from spectral_latent.estimation import EstimatorOptions, TreebankCounts
 from spectral_latent.inference import sample_trees, tree_weights
-from spectral_latent.sequence import HiddenMarkov, LatentHMM, SequenceOptions, Sequences, baum_welch
+from spectral_latent.sequence import HiddenMarkov, LatentHMM, SequenceOptions, Sequences, UntaggedShard, baum_welch
 from spectral_latent.trees import FloatArray, Forest
 
 Strings = list[list[int]]
@@ -123,13 +123,14 @@ def rows(truth: Truth, n: int, seed: int, with_em: bool) -> Iterator[Row]:
 
 def baum_welch_rows(train: Strings, test: Strings, exact: FloatArray, truth: Truth) -> Iterator[Row]:
     """Every start, then the one with the highest likelihood, for the seconds of all."""
-    columns = Sequences.of(train)
+    shards = [UntaggedShard(Sequences.of(train))]
+    counts = TreebankCounts.of_shards(shards)
     options = EstimatorOptions(iterations=1_000, tolerance=1e-4, state_smoothing=0.0)
     found = []
     for seed in range(STARTS):
         start = time.process_time()
-        random = HiddenMarkov.random(columns, truth.n_states, truth.n_symbols, seed)
-        learnt, log_likelihood = baum_welch(columns, random, options)
+        random = HiddenMarkov.random(counts, truth.n_states, truth.n_symbols, seed)
+        learnt, log_likelihood = baum_welch(shards, random, options)
         seconds = time.process_time() - start
         kl = float((exact - log_probabilities(learnt, test)).mean())
         found.append((log_likelihood, kl, seconds))

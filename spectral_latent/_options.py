@@ -149,7 +149,7 @@ def _accepted(value: Any, declared: Any) -> Any:
 
 
 def _described(declared: Any) -> str:
-    """Return what a declared type accepts, in words."""
+    """Describe the values that a declared type accepts, for messages."""
     kind = get_origin(declared) or declared
     parts = get_args(declared)
     if kind is Annotated:

@@ -25,6 +25,8 @@ from spectral_latent.dependency import Label as ArcLabel
 from spectral_latent.dependency.conversion import skeletal_trees
 from spectral_latent.dependency.forests import ArcForest, arc_marginals, headed, k_best_heads, maximum_heads, projective
 from spectral_latent.estimation import anchors, convex_weights
+from spectral_latent.grammar.coarse import CoarseGrammar, CoarseLeaves
+from spectral_latent.grammar.forests import pruned_forest
 from spectral_latent.inference import check_forest
 from spectral_latent.operators import ObservableOperators, Tensor
 from spectral_latent.reranking.tables import FeatureTable
@@ -233,6 +235,45 @@ def test_derivations_need_labels_of_all_symbols() -> None:
     rules = Rules(np.array([[3, 0]]), np.empty((0, 2), dtype=np.int64), np.array([[1, 0, 9]]))
     with pytest.raises(ValueError, match=r"symbols of rules must lie in 0 ... 2, and number 2 is 9"):
         DerivationBuilder(labels, rules, [("A",), ("S",)])
+
+
+LEAVES = {
+    "start": np.array([0, 1, 3]),
+    "rule": np.array([0, 0, 1]),
+    "symbol": np.array([0, 0, 1]),
+    "weight": np.array([0.5, 0.5, 0.25]),
+}
+
+
+def coarse_operators() -> ObservableOperators:
+    """S → A A and A → a, S → b, of one state."""
+    rules = Rules(np.array([[0, 0], [1, 1]]), np.empty((0, 2), dtype=np.int64), np.array([[1, 0, 0]]))
+    arrays = (np.ones((2, 1)), np.ones((2, 1)), np.empty((0, 1, 1)))
+    return ObservableOperators(rules, np.array([1, 1]), *arrays, [Tensor.of_dense(np.ones((1, 1, 1)))])
+
+
+@given(spoilt(LEAVES))
+@settings(max_examples=200)
+def test_charts_of_leaves(columns: dict[str, Any]) -> None:
+    grammar = CoarseGrammar.of(coarse_operators(), np.ones(2))
+    spans = unless_refused(lambda: pruned_forest(grammar, CoarseLeaves(**columns), 0.0, 0.0))
+    if spans is not None:
+        check_forest(spans.forest)
+
+
+@given(spoilt({"prior": np.ones(2), "used": np.array([True])}))
+def test_coarse_grammars(columns: dict[str, Any]) -> None:
+    prior, used = columns["prior"], columns["used"]
+    found = unless_refused(lambda: CoarseGrammar.of(coarse_operators(), prior, used))
+    fits = (prior.shape, prior.dtype, used.shape, used.dtype) == ((2,), np.float64, (1,), np.bool_)
+    assert (found is not None) == fits
+
+
+def test_a_grammar_of_several_states_is_not_coarse_and_no_words_have_no_chart() -> None:
+    with pytest.raises(ValueError, match="states of a coarse grammar"):
+        CoarseGrammar.of(HMM.operators(), np.ones(2))
+    nothing = CoarseLeaves(np.zeros(1, dtype=np.int64), *np.zeros((2, 0), dtype=np.int64), np.zeros(0))
+    assert pruned_forest(CoarseGrammar.of(coarse_operators(), np.ones(2)), nothing, 0.0, 0.0) is None
 
 
 # ---------------------------------------------------------------------------------------------------------------------

@@ -19,10 +19,11 @@ import pytest
 from spectral_latent.estimation import (
     EstimatorOptions,
     FeatureColumns,
-    TrainingData,
+    Shard,
+    Treebank,
     estimate,
+    hash_columns,
     inside_templates,
-    joint,
     outside_templates,
 )
 from spectral_latent.inference import Derivation, best_derivation, inside, marginals, outside, total_weight
@@ -86,7 +87,7 @@ class Arithmetic:
         above = trees.parent
         while (inner := (above >= 0) & (operator[above] < 0)).any():  # a rest is no operator's own node
             above = np.where(inner, trees.parent[above], above)
-        outer = joint(np.where(above < 0, -1, operator[above]), trees.is_right_child.astype(int))
+        outer = hash_columns(np.where(above < 0, -1, operator[above]), trees.is_right_child.astype(int))
         return FeatureColumns.of(inside_templates(trees) | {"op": operator}, outside_templates(trees) | {"op": outer})
 
     # Which forest has a bare input?
@@ -153,8 +154,8 @@ class Model:
     @staticmethod
     def train(formalism: Arithmetic, expressions: Sequence[Expression], states: int) -> Model:
         trees = formalism.trees(expressions)
-        data = TrainingData(trees, formalism.features(trees))
-        return Model(formalism, estimate(data, EstimatorOptions("hybrid", states=states)))
+        treebank = Treebank.of([Shard.of(trees, formalism.features(trees))])
+        return Model(formalism, estimate(treebank, EstimatorOptions("hybrid", states=states)).operators)
 
     def parse(self, tokens: Sequence[str]) -> Expression:
         rules = self.operators.rules

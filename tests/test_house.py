@@ -31,7 +31,7 @@ ROOMS = (
     "cli",
 )  # each may import only from those before it
 CORE = ("_compiled", "_options", "trees", "operators", "inference", "estimation")
-READABLE = ("_compiled", "trees", "inference", "model")  # rooms whose docstrings follow the rules; the list grows
+READABLE = (*CORE, "model", "lexicon", "grammar")  # rooms whose docstrings follow the rules; the list grows
 RIDDLES = ("What", "How", "Where", "Of", "The same", "Those", "Both", "That")  # no verb, and a noun that is elsewhere
 LANGUAGE = {"sentence", "word", "tag", "corpus", "lexicon", "parser", "noun", "phrase"}  # with their plurals
 UNSAFE_MODULES = {"pickle", "cPickle", "_pickle", "cloudpickle", "dill", "marshal", "shelve"}
@@ -138,7 +138,7 @@ def test_long_compiled_functions_have_comments(module: str) -> None:
     for function in _functions(module):
         decorators = {ast.unparse(decorator).split("(")[0] for decorator in function.decorator_list}
         body = lines[function.body[0].lineno - 1 : function.end_lineno]
-        is_long = len(body) > 15 and not decorators.isdisjoint({"compiled", "_compiled", "njit"})
+        is_long = len(body) > 15 and not decorators.isdisjoint({"compiled", "compiled_pass", "njit"})
         if is_long and not any(line.lstrip().startswith("#") for line in body):
             bare.append(function.name)
     assert bare == [], "say before the hard lines what they achieve"

@@ -80,6 +80,7 @@ def _joined(
     size = 0
     if number < 0:
         return found, size
+    # Every rule over an item on the left of each split and one on the right.
     for q in range(a + 1, z):
         for x in range(span[a, q, 0], span[a, q, 1]):
             b = items[x, 0]

@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal, NamedTuple, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from spectral_latent._options import Above, AtLeast, Below
+from spectral_latent._options import Above, AtLeast, AtMost, Below
 from spectral_latent.dependency.arc_features import TaggedTree
 from spectral_latent.dependency.conversion import (
     Attachment,
@@ -70,7 +70,7 @@ class DependencyOptions(GrammarOptions):
     tags: Literal["upos", "xpos"] = "xpos"
     words: Column = "forms"
     lexicon: LexiconOptions = field(default_factory=lambda: LexiconOptions(min_expected=3e-5))
-    unseen: Annotated[float, AtLeast(0.0)] = 0.5
+    unseen: Annotated[float, AtLeast(0.0), AtMost(1e9)] = 0.5
     floor: Annotated[float, Above(0.0), Below(1.0)] | None = 0.01
 
 

@@ -19,6 +19,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.cluster.vq import kmeans2, vq
 
+from spectral_latent._compiled import TINY
 from spectral_latent.estimation._parallel import parallel_map
 from spectral_latent.estimation._projections import ProjectedTrees, Projection, by_symbol
 from spectral_latent.estimation._treebank import Treebank, TreebankShard
@@ -29,7 +30,6 @@ __all__ = ["Clusters", "cluster_counts", "state_counts"]
 
 _ITERATIONS = 9  # of k-means; the assignment to the nearest centre makes ten
 _POINTS = 1 << 15  # of a symbol, about
-_TINY = 1e-300
 
 
 class _Sample(NamedTuple):
@@ -114,7 +114,7 @@ def _centres(counted: tuple[_Sample, float], seed: int) -> _Centres:
     (parts, square), count = counted
     halves = np.concatenate(parts, axis=1)
     m = halves.shape[2]
-    scale = np.maximum(np.sqrt(square / (count * m)), _TINY)
+    scale = np.maximum(np.sqrt(square / (count * m)), TINY)
     points = _points(halves, scale)
     k = min(m, len(np.unique(points, axis=0)))
     with warnings.catch_warnings():
@@ -149,7 +149,7 @@ class _Choices(NamedTuple):
 
 
 class _HardCounts(NamedTuple):
-    """How often rules occur with each choice of states, where the states of nodes are known."""
+    """Counts of rules with each choice of states, where the states of nodes are known."""
 
     table: RuleTable  # without binary rules
     choices: _Choices

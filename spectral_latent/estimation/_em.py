@@ -31,7 +31,7 @@ __all__ = ["EMResult", "drawn_to", "maximised", "random_start", "run_em", "state
 
 
 class EMResult(NamedTuple):
-    """Where expectation maximisation ended.
+    """The result of expectation maximisation.
 
     operators: probabilities.
     counts: the expected counts under these operators.

@@ -32,7 +32,7 @@ _START = 0.01  # the least share of the mean over states where EM starts, so tha
 
 
 class _Task(NamedTuple):
-    """What an estimator works on."""
+    """The arguments of an estimator."""
 
     treebank: Treebank
     options: EstimatorOptions
@@ -41,7 +41,7 @@ class _Task(NamedTuple):
 
 
 class Estimate(NamedTuple):
-    """What an estimator found.
+    """The result of an estimator.
 
     operators: the model.
     objective: of an estimator that climbs, its objective at the start and after each iteration; see `_em`.

@@ -72,7 +72,7 @@ class LoweredStates(NamedTuple):
 
 
 class Progress(NamedTuple):
-    """Where an estimator is."""
+    """A report of how far an estimator is."""
 
     stage: str
     done: int

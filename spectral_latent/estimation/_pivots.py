@@ -28,6 +28,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from spectral_latent._compiled import TINY
 from spectral_latent.estimation._moments import Moments
 from spectral_latent.estimation._options import EstimatorOptions
 from spectral_latent.estimation._projections import Projection
@@ -36,8 +37,6 @@ from spectral_latent.operators import RuleTable, Tensor, Tensors
 from spectral_latent.trees import FloatArray
 
 __all__ = ["StateMaps", "feature_rows", "pivot_counts", "state_maps"]
-
-_TINY = 1e-300
 
 
 class StateMaps(NamedTuple):
@@ -74,7 +73,7 @@ def state_maps(projection: Projection, a: int, options: EstimatorOptions) -> Sta
     corners = np.linalg.lstsq(root * mixtures, root * rows)[0]  # arg min of Σ_i count_i ‖rows_i - mixtures_i corners‖²
     gamma = count @ mixtures
     gamma = gamma / gamma.sum()
-    inside = gamma[:, None] * corners / np.maximum(sigma, _TINY)
+    inside = gamma[:, None] * corners / np.maximum(sigma, TINY)
     return StateMaps(gamma, inside, np.linalg.pinv(corners).T * sigma)
 
 
@@ -82,7 +81,7 @@ def _counts(estimates: FloatArray, totals: FloatArray, independent: FloatArray) 
     """Clip estimated counts (R, ...) at zero and scale them to totals (R,); where none is left, take γ⊗γ⊗γ."""
     positive = np.maximum(estimates, 0.0)
     axes = tuple(range(1, positive.ndim))
-    lost = positive.sum(axis=axes, keepdims=True) <= _TINY
+    lost = positive.sum(axis=axes, keepdims=True) <= TINY
     positive = np.where(lost, independent, positive)
     return np.asarray(positive * (totals.reshape(lost.shape) / positive.sum(axis=axes, keepdims=True)))
 

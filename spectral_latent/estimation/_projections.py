@@ -167,7 +167,7 @@ class SymbolEvidence(NamedTuple):
 
     @property
     def inside_count(self) -> FloatArray:
-        """How many nodes have each inside feature, (d,)."""
+        """Count the nodes with each inside feature, (d,)."""
         return np.concatenate([table.nodes for table in self.inside]).astype(float)
 
     def scales(self, scaling: float | None) -> tuple[FloatArray, FloatArray]:

@@ -225,7 +225,7 @@ class TreebankCounts(RuleTable):
 
     @cached_property
     def symbol(self) -> FloatArray:
-        """How many nodes each symbol has, (S,)."""
+        """Count the nodes of each symbol, (S,)."""
         binary = np.bincount(self.rules.binary[:, 0], self.binary.data, minlength=self.n_symbols)
         unary = np.bincount(self.rules.unary[:, 0], self.unary[:, 0, 0], minlength=self.n_symbols)
         leaf = np.bincount(self.rules.leaf[:, 0], self.leaf[:, 0], minlength=self.n_symbols)
@@ -243,7 +243,7 @@ def _counts_of(shard: SkeletalShard) -> TreebankCounts:
 
 
 class Priors(NamedTuple):
-    """What a formalism adds to the moments for the sake of trees that the treebank lacks.
+    """Additions of a formalism to the moments, for the sake of trees that the treebank lacks.
 
     leaves: maps the leaf moments to the leaf rules (R0, 2) and sums (R0, M) to use, which may be more rules than were
     seen; None for the moments as they are.

@@ -22,7 +22,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from spectral_latent._compiled import EMPTY, compiled, with_room
+from spectral_latent._compiled import EMPTY, check_column, check_range, compiled, with_room
 from spectral_latent.operators import ObservableOperators
 from spectral_latent.trees import BoolArray, FloatArray, IntArray, matches
 
@@ -49,8 +49,12 @@ class CoarseGrammar(NamedTuple):
 
         prior: (S,) share of each symbol among the nodes of a treebank.
         used: (R2,) whether charts use each of the binary rules; all if not given.
-        Raises ValueError if there are unary rules, which charts do not know.
+        Raises ValueError if there are unary rules, which charts do not know, or if the shapes do not fit.
         """
+        check_column("shares of symbols", prior, (operators.n_symbols,), np.float64)
+        check_range("states of a coarse grammar", operators.states, 1, 2)
+        if used is not None:
+            check_column("marks of binary rules", used, (len(operators.rules.binary),), np.bool_)
         if len(operators.rules.unary):
             a, b = operators.rules.unary[0].tolist()
             raise ValueError(
@@ -239,8 +243,11 @@ def inside_chart(grammar: CoarseGrammar, leaves: CoarseLeaves, beam: float, most
 
 
 class _Extents(NamedTuple):
-    """Where a sentence has items of each symbol, (n + 1, S): the least and the largest end of those that begin at a
-    place, and the least and the largest beginning of those that end there; none where least > largest."""
+    """The places where a sentence has items of each symbol, (n + 1, S); none where least > largest.
+
+    For each place: the least and the largest end of the items that begin there, and the least and the largest beginning
+    of those that end there.
+    """
 
     first_end: NDArray[np.int32]
     last_end: NDArray[np.int32]
@@ -257,6 +264,7 @@ def _extents(chart: InsideChart, n: int, n_symbols: int) -> _Extents:
         np.full(shape, n + 1, dtype=np.int32),
         np.full(shape, -1, dtype=np.int32),
     )
+    # By rising ends, and rising beginnings within: the last of each that is seen is the largest.
     for j in range(1, n + 1):
         for i in range(j):
             cell = j * (j - 1) // 2 + i

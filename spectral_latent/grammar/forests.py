@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from spectral_latent._compiled import check_column, check_range, check_starts
 from spectral_latent.grammar.coarse import CoarseGrammar, CoarseLeaves, inside_chart, likely_edges
 from spectral_latent.trees import Forest, IntArray
 
@@ -35,7 +36,16 @@ def pruned_forest(
     beam: items of the chart that are less likely than this times the best over the same words are dropped.
     threshold: least posterior of an edge.
     most: a chart of more items derives nothing, and a warning says so.
+    Raises ValueError if the leaves are not those of words under this grammar.
     """
+    n_leaves = np.size(leaves.symbol)
+    check_starts("starts of leaf rules", leaves.start, n_leaves)
+    check_column("leaf rules", leaves.rule, (n_leaves,), np.int64)
+    check_column("symbols of leaf rules", leaves.symbol, (n_leaves,), np.int64)
+    check_range("symbols of leaf rules", leaves.symbol, 0, len(grammar.root))
+    check_column("weights of leaf rules", leaves.weight, (n_leaves,), np.float64)
+    if len(leaves.start) == 1:
+        return None
     chart, is_whole = inside_chart(grammar, leaves, beam, most)
     if not is_whole:
         warnings.warn(

@@ -1,4 +1,4 @@
-"""How often words stand under which symbols, and whether they open a sentence: what spelling is learnt from."""
+"""Counts of words under symbols, which tell the words that open a sentence: spelling is learnt from them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the spelling of a word tells of it, in any script."""
+"""Signatures: classes of words by their spelling, in any script."""
 
 from __future__ import annotations
 

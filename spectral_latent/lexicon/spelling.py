@@ -1,4 +1,4 @@
-"""What a word's spelling tells of its symbol: a log-linear model of P(a | x), trained on the words of a treebank.
+"""A log-linear model of the symbol of a word given its spelling, P(a | x), trained on the words of a treebank.
 
 | here | meaning |
 | --- | --- |
@@ -46,16 +46,18 @@ _TINY = 1e-9  # of a share: less is a difference of equal numbers
 
 @dataclass(frozen=True)
 class SpellingOptions(Options):
-    """How the model is trained.
+    """Settings of training.
 
     penalty: λ.
     iterations: of L-BFGS at most.
     min_count: features that fewer words x have, opening a sentence and not counted apart, are left out.
+    frequent: features of smaller values in all have weights for those symbols only that they were seen with.
     """
 
     penalty: Annotated[float, Above(0.0), AtMost(1e9)] = 2.0
     iterations: Annotated[int, AtLeast(1)] = 50
     min_count: Annotated[int, AtLeast(1)] = 2
+    frequent: Annotated[float, AtLeast(0.0)] = 20.0
 
 
 class _Classes(dict[int, str]):
@@ -227,7 +229,9 @@ class SpellingModel:
         )
         features = sparse.csr_array((found.value, (found.row, column)), shape=(len(places), len(keys)))
         keep = np.flatnonzero(having >= options.min_count)
-        weights = log_linear_weights(sparse.csr_array(features[:, keep]), target, options.penalty, options.iterations)
+        weights = log_linear_weights(
+            sparse.csr_array(features[:, keep]), target, options.penalty, options.iterations, options.frequent
+        )
         used, number = np.unique(keys[keep] // (size + 1), return_inverse=True)
         return SpellingModel(
             known, [names.names[name] for name in used], number * (size + 1) + keys[keep] % (size + 1), weights

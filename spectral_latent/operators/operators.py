@@ -80,7 +80,7 @@ class ObservableOperators(RuleTable):
 
     @cached_property
     def packed(self) -> PackedOperators:
-        """The same operators as flat arrays; nothing is copied."""
+        """View the operators as flat arrays; nothing is copied."""
         tables = (self.rules.binary, self.rules.unary, self.rules.leaf)
         tensors = (self.binary.offset, self.binary.terms, self.binary.data)
         return PackedOperators(self.states, self.root, self.leaf, self.unary, *tables, *tensors)
@@ -118,7 +118,7 @@ class ObservableOperators(RuleTable):
         return replace(self, rules=replace(self.rules, leaf=rules), leaf=leaf)
 
     def change_basis(self, bases: Sequence[FloatArray]) -> ObservableOperators:
-        """The same model in the basis G^a, an invertible (m_a, m_a) matrix per symbol (Theorem 1).
+        """Express the model in the basis G^a, an invertible (m_a, m_a) matrix per symbol (Theorem 1).
 
         c¹ → G c¹, c∞ → c∞ G⁻¹, C^{a→b c}(y, z) → C(y G^b, z G^c) (G^a)⁻¹.
         Raises numpy.linalg.LinAlgError if a matrix is singular.

@@ -108,7 +108,7 @@ def load_model(path: str | os.PathLike[str], kind: str | None = None) -> tuple[d
 def opened_model(
     path: str | os.PathLike[str], kind: str | None = None
 ) -> Iterator[tuple[dict[str, NDArray[Any]], dict[str, Any]]]:
-    """What `load_model` gives, to make a model of; what goes wrong on the way is a ModelFileError that names the file.
+    """Load arrays and settings to make a model of; what goes wrong on the way is a ModelFileError that names the file.
 
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder:

@@ -191,7 +191,7 @@ class Tensors(Sequence[Tensor]):
 
     @cached_property
     def offset(self) -> IntArray:
-        """Where the numbers of each tensor begin, and their number in all, (R + 1,)."""
+        """List where the numbers of each tensor begin, and their number in all, (R + 1,)."""
         sizes = np.where(self.terms > 0, self.terms * self.shapes.sum(axis=1), self.shapes.prod(axis=1))
         return np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(sizes)])
 

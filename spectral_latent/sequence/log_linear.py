@@ -127,7 +127,7 @@ class LogLinear(NamedTuple):
 def log_linear(types: Types, options: LogLinearOptions | None = None, listener: Listener = silent) -> HiddenMarkov:
     """Where L-BFGS ends from random weights; the same seed gives the same model.
 
-    Raises EstimationError if there are no types.
+    Raises EstimationError if there are no types, or the weights become so large that a sequence has probability zero.
 
     >>> types = Types.of([["the", "cat", "sleeps"], ["a", "dog", "barks"]] * 3)
     >>> log_linear(types, LogLinearOptions(states=2, iterations=5)).emission.sum(axis=1)
@@ -143,7 +143,10 @@ def log_linear(types: Types, options: LogLinearOptions | None = None, listener: 
     done = 0
 
     def negative(vector: FloatArray) -> tuple[float, FloatArray]:
-        value, gradient = LogLinear.of_vector(vector, m).value_and_gradient(phi, trees, options.penalty)
+        try:
+            value, gradient = LogLinear.of_vector(vector, m).value_and_gradient(phi, trees, options.penalty)
+        except ValueError as error:
+            raise EstimationError(f"the weights are too large ({error}); lower `spread` or raise `penalty`") from None
         return -value / n_tokens, -gradient.vector / n_tokens
 
     def told(intermediate_result: object) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from collections import defaultdict
 from collections.abc import Sequence
 from typing import Any
@@ -252,6 +253,25 @@ def test_back_offs_can_be_switched_off(options: LexiconOptions) -> None:
 def test_a_lexicon_of_no_words_still_has_the_empty_signature() -> None:
     lexicon = Lexicon([])
     assert lexicon.terminal("word") == lexicon.unknown
+
+
+def test_memory_is_for_the_pairs_that_are_kept() -> None:
+    """Every symbol is paired with every word of its tag; their vectors all together would be the dense table."""
+    n_symbols, n_words, m = 100, 2000, 32
+    rng = np.random.default_rng(0)
+    lexicon = Lexicon([f"w{x}" for x in range(n_words)], LexiconOptions(min_expected=0.5))
+    pairs = np.unique(np.stack([rng.integers(0, n_symbols, n_words), np.arange(n_words)], axis=1), axis=0)
+    n = rng.integers(1, 60, n_words).astype(float)
+    total = rng.normal(size=(n_words, m)) * n[:, None]
+    symbol_count = np.bincount(pairs[:, 0], n, minlength=n_symbols)
+    moments = LeafMoments(pairs, n, total, symbol_count, np.ones((n_symbols, m)))
+    tracemalloc.start()
+    rules, _ = smooth_emissions(lexicon, moments, np.zeros(n_symbols, dtype=np.int64))
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    n_pairs = n_symbols * len(lexicon.terminals)
+    assert len(rules) < n_pairs / 20
+    assert peak < 0.75 * n_pairs * (m + 1) * 8
 
 
 # ---------------------------------------------------------------------------------------------------------------------
