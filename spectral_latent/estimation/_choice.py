@@ -26,10 +26,17 @@ def search_states(
     symbols: int | None = None,
     listener: Listener = silent,
 ) -> IntArray:
-    """States (S,) of each symbol that score best, found symbol by symbol.
+    """Find the numbers of states (S,) that score best, symbol by symbol.
 
-    score: of truncated moments, higher is better.  candidates: numbers of states to try; those above what a symbol
-    has are not.  symbols: how many of the most frequent symbols to visit; all if None.
+    score: of truncated moments; higher is better.
+    candidates: numbers of states to try; those above what a symbol has are left out.
+    symbols: how many of the most frequent symbols to visit; all if None.
+
+    >>> from spectral_latent.trees import SkeletalTrees
+    >>> trees = SkeletalTrees.of([0], left=[-1], right=[-1], terminal=[5], root=[0])
+    >>> moments = Moments.of_trees(trees, trees.rules, np.array([3]), y=np.ones((1, 3)), z=np.ones((1, 3)))
+    >>> search_states(moments, lambda trial: -abs(trial.states[0] - 2.0), candidates=[1, 2])
+    array([2])
     """
     states = moments.states.copy()
     order = np.argsort(-moments.count, kind="stable")[:symbols]

@@ -94,7 +94,17 @@ def _moments_of(shard: TreebankShard, projection: Projection, rules: Rules) -> M
 
 
 def spectral_moments(treebank: Treebank, projection: Projection, jobs: int | None = 1) -> Moments:
-    """Sum the moments of all nodes of a treebank (long paper, Figure 7, step 2)."""
+    """Sum the moments of all nodes of a treebank (long paper, Figure 7, step 2).
+
+    >>> from spectral_latent.estimation import FeatureColumns, Shard
+    >>> from spectral_latent.trees import SkeletalTrees
+    >>> trees = SkeletalTrees.of([0, 0], left=[-1, -1], right=[-1, -1], terminal=[5, 6], root=[0, 1])
+    >>> same = np.zeros((2, 1), dtype=int)
+    >>> treebank = Treebank.of([Shard.of(trees, FeatureColumns(same, same))])
+    >>> projection = Projection.learn(treebank.shards, EstimatorOptions(scaling=None))
+    >>> spectral_moments(treebank, projection).inside
+    array([[2., 2.]])
+    """
     found = parallel_map(_moments_of, treebank.shards, jobs, projection, treebank.counts.rules)
     return reduce(Moments.__add__, found)
 
@@ -165,6 +175,15 @@ def estimate(
 
     They are the same for any number of `jobs` (processes), and on the engine that `joblib.parallel_config` names.
     Raises EstimationError if the data do not support the estimate.
+
+    >>> from spectral_latent.estimation import FeatureColumns, Shard
+    >>> from spectral_latent.trees import SkeletalTrees
+    >>> trees = SkeletalTrees.of([0, 0, 0], left=[-1] * 3, right=[-1] * 3, terminal=[5, 5, 6], root=[0, 1, 2])
+    >>> same = np.zeros((3, 1), dtype=int)
+    >>> treebank = Treebank.of([Shard.of(trees, FeatureColumns(same, same))])
+    >>> estimate(treebank, EstimatorOptions(scaling=None)).operators.leaf.round(3)
+    array([[0.667],
+           [0.333]])
     """
     options = options or EstimatorOptions()
     task = _Task(treebank, options, jobs, listener)

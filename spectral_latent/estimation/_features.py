@@ -48,7 +48,13 @@ def _at(column: IntArray, nodes: IntArray) -> IntArray:
 
 
 def rule_names(trees: SkeletalTrees) -> IntArray:
-    """Name each node's rule, (N,), as `hash_columns` does."""
+    """Name each node's rule, (N,), as `hash_columns` does.
+
+    >>> tree = SkeletalTrees.of([0, 0, 2], left=[-1, -1, 0], right=[-1, -1, 1], terminal=[5, 5, -1], root=[2])
+    >>> names = rule_names(tree)
+    >>> names == names[0]
+    array([ True,  True, False])
+    """
     symbol = trees.symbol
     return hash_columns(symbol, _at(symbol, trees.left), _at(symbol, trees.right), trees.terminal)
 
@@ -81,7 +87,13 @@ def inside_templates(trees: SkeletalTrees) -> dict[str, IntArray]:
 
 
 def parent_rule(trees: SkeletalTrees) -> IntArray:
-    """Name the rule above each node, with the side of the node in it, (N,); -1 at a root."""
+    """Name the rule above each node, with the side of the node in it, (N,); -1 at a root.
+
+    >>> tree = SkeletalTrees.of([0, 0, 2], left=[-1, -1, 0], right=[-1, -1, 1], terminal=[5, 5, -1], root=[2])
+    >>> left, right, root = parent_rule(tree).tolist()
+    >>> left == right, root
+    (False, -1)
+    """
     return np.where(trees.parent < 0, -1, hash_columns(_at(rule_names(trees), trees.parent), trees.is_right_child))
 
 

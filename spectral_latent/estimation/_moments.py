@@ -227,6 +227,13 @@ def moments_from_counts(counts: RuleTable, observed: TreebankCounts) -> Moments:
 
     counts: a table over the rules of `observed`; the second and third factors of its tensors sum to one.
     observed: how often the rules occur, which is exact where sums over states are rounded.
+
+    >>> trees = SkeletalTrees.of([0], left=[-1], right=[-1], terminal=[5], root=[0])
+    >>> rows = np.array([[0.25, 0.75]])
+    >>> counts = RuleTable(trees.rules, np.array([2]), rows, rows, np.empty((0, 2, 2)), Tensors.of([]))
+    >>> moments = moments_from_counts(counts, TreebankCounts.of_trees(trees))
+    >>> moments.inside, moments.outside
+    (array([[0.25, 0.75, 1.  ]]), array([[1., 1., 1.]]))
     """
     of_states = counts.sums()
     scale = np.divide(observed.symbol[:, None], of_states, out=np.zeros_like(of_states), where=of_states > 0)

@@ -13,7 +13,8 @@ from functools import cache
 from itertools import islice
 from typing import TypeVar, TypeVarTuple, Unpack
 
-from joblib import Parallel, delayed, effective_n_jobs
+from joblib import Parallel, delayed
+from joblib.parallel import get_active_backend
 from threadpoolctl import threadpool_limits
 
 from spectral_latent.estimation._options import EstimationError
@@ -40,6 +41,12 @@ def _call(function: Callable[[Unpack[Rest]], Result], *args: *Rest) -> Result:
     return function(*args)
 
 
+def _n_workers(jobs: int | None) -> int:
+    """Ask the engine how many workers it has for a number of jobs; a cluster has all of its own for one job, too."""
+    engine, configured = get_active_backend()
+    return int(engine.effective_n_jobs(configured if jobs is None else jobs))
+
+
 def parallel_map(
     function: Callable[[Item, Unpack[Rest]], Result], items: Iterable[Item], jobs: int | None, *args: *Rest
 ) -> Iterator[Result]:
@@ -60,7 +67,7 @@ def parallel_map(
     done = 0
     failures = 0
     with threadpool_limits(1):
-        if effective_n_jobs(jobs) == 1:
+        if _n_workers(jobs) == 1:
             yield from (function(item, *args) for item in items)
             return
         while failures < _ATTEMPTS:

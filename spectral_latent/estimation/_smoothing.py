@@ -91,6 +91,14 @@ def operators_from_moments(
 
     smoothing: C of slide 25; None for the moments as they are.
     priors: what to add for the sake of trees that the treebank lacks.
+
+    >>> from spectral_latent.trees import SkeletalTrees
+    >>> trees = SkeletalTrees.of([0, 0], left=[-1, -1], right=[-1, -1], terminal=[5, 6], root=[0, 1])
+    >>> y = np.array([[2.0], [1.0]])
+    >>> operators = operators_from_moments(Moments.of_trees(trees, trees.rules, np.array([1]), y, z=1.0 / y))
+    >>> operators.root, operators.leaf
+    (array([[1.5]]), array([[0.25],
+           [0.5 ]]))
     """
     priors = priors or Priors()
     rules = moments.rules

@@ -10,30 +10,35 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from threadpoolctl import threadpool_limits
 
 from spectral_latent.estimation import (
     EstimatorOptions,
     FeatureColumns,
-    ProjectedTrees,
-    Tally,
-    TrainingData,
+    Projection,
+    Shard,
+    Treebank,
+    TreebankCounts,
     estimate,
-    expectation,
     inside_templates,
-    maximisation,
     outside_templates,
-    pivot_counts,
-    pivot_start,
-    project_trees,
-    random_start,
     relative_frequencies,
-    state_views,
+    spectral_moments,
 )
+from spectral_latent.estimation._em import maximised, random_start
+from spectral_latent.estimation._pivots import feature_rows, pivot_counts, state_maps
 from spectral_latent.inference import sample_trees, tree_weights
-from spectral_latent.operators import ObservableOperators
+from spectral_latent.operators import ObservableOperators, RuleTable
 from spectral_latent.trees import Forest, SkeletalTrees
-from tests.oracles import Lpcfg, columns, random_lpcfg, tree_strategy
+from tests.oracles import (
+    Lpcfg,
+    columns,
+    moments_by_loops,
+    nested,
+    numbers_of,
+    random_lpcfg,
+    same_numbers,
+    tree_strategy,
+)
 from tests.theorems.populations import STRUCTURES, Population, random_model
 
 PIVOT = 100  # terminals from here on are pivots: 100 + h occurs in state h alone
@@ -86,36 +91,37 @@ def differences(found: Lpcfg, true: Lpcfg) -> dict[str, float]:
 
 
 @cache
-def population(structure: str) -> tuple[Population, ProjectedTrees]:
+def population(structure: str) -> tuple[Population, Projection, EstimatorOptions]:
     model = with_pivots(random_model(STRUCTURES[structure], np.random.default_rng(1)), share=0.3)
     whole = Population.of(model)
-    options = EstimatorOptions(states=max(model.states), scaling=None, cutoff=1e-6)
-    return whole, project_trees(whole.skeletal, whole.features, options, weights=whole.weights)
+    options = EstimatorOptions("pivots", states=max(model.states), scaling=None, cutoff=1e-6)
+    return whole, whole.projection(options), options
 
 
 @pytest.mark.parametrize("structure", STRUCTURES)
 def test_the_parameters_of_a_population_are_recovered(structure: str) -> None:
-    whole, projected = population(structure)
-    counts, states = pivot_counts(TrainingData(whole.skeletal, whole.features), projected, cutoff=1e-6)
-    assert states.tolist() == whole.model.states
-    found = by_pivots(maximisation(counts, whole.skeletal.rules, states))
-    assert max(differences(found, whole.model).values()) < 1e-6
+    whole, projection, options = population(structure)
+    counts = pivot_counts(whole.moments(projection), projection, options)
+    assert counts.states.tolist() == whole.model.states
+    assert max(differences(by_pivots(maximised(counts)), whole.model).values()) < 1e-6
 
 
 @pytest.mark.parametrize("structure", STRUCTURES)
 def test_inside_and_outside_trees_show_states_without_bias(structure: str) -> None:
     """E[x | h] = E[w | h] = e_h, up to the order of states, and γ_h = p(h | a)."""
-    whole, projected = population(structure)
-    views = state_views(TrainingData(whole.skeletal, whole.features), projected, cutoff=1e-6)
+    whole, projection, options = population(structure)
+    _, y, z = whole.projected(projection)
     for a, nodes in enumerate(whole.skeletal.nodes_by_symbol()):
         m = whole.model.states[a]
+        maps = state_maps(projection, a, options)
         joint = whole.states[nodes, :m]
         shares = joint.sum(axis=0)
-        x, w = (joint.T @ view[nodes, :m] / shares[:, None] for view in (views.x, views.w))
+        views = (y[nodes, :m] @ maps.inside.T, z[nodes, :m] @ maps.outside.T)
+        x, w = (joint.T @ view / shares[:, None] for view in views)
         order = x.argmax(axis=1)
         assert x == pytest.approx(np.eye(m)[order], abs=1e-6)
         assert w == pytest.approx(np.eye(m)[order], abs=1e-6)
-        assert views.gamma[a, order] == pytest.approx(shares / shares.sum(), abs=1e-8)
+        assert maps.gamma[order] == pytest.approx(shares / shares.sum(), abs=1e-8)
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -148,12 +154,15 @@ def true_model(seed: int) -> Lpcfg:
 
 
 def sampled(seed: int, n: int) -> SkeletalTrees:
-    operators = replace(true_model(seed).operators(), probabilities=True)
-    return sample_trees(operators, n, np.random.default_rng(seed)).trees
+    return sample_trees(true_model(seed).operators(probabilities=True), n, np.random.default_rng(seed)).trees
 
 
-def data_of(trees: SkeletalTrees) -> TrainingData:
-    return TrainingData(trees, FeatureColumns.of(inside_templates(trees), outside_templates(trees)))
+def shard_of(trees: SkeletalTrees) -> Shard:
+    return Shard.of(trees, FeatureColumns.of(inside_templates(trees), outside_templates(trees)))
+
+
+def treebank_of(trees: SkeletalTrees) -> Treebank:
+    return Treebank.of([shard_of(trees)])
 
 
 def log_likelihood(operators: ObservableOperators, trees: SkeletalTrees) -> float:
@@ -164,45 +173,92 @@ def test_errors_fall_with_the_root_of_the_sample() -> None:
     sizes, seeds = [2_000, 12_000, 72_000], range(3)
     errors = np.zeros((len(sizes), 4))
     for i, seed in itertools.product(range(len(sizes)), seeds):
-        found = by_pivots(estimate(data_of(sampled(seed, sizes[i])), OPTIONS))
+        found = by_pivots(estimate(treebank_of(sampled(seed, sizes[i])), OPTIONS).operators)
         errors[i] += list(differences(found, true_model(seed)).values())
     slopes = np.polyfit(np.log(sizes), np.log(errors), 1)[0]
     assert slopes == pytest.approx(np.full(4, -0.5), abs=0.15)
     assert (errors[-1] / len(seeds) < 0.03).all()
 
 
+@pytest.mark.parametrize("scaling", [None, 1.0, 7.0])
+def test_rows_of_features_are_means_over_the_nodes_that_have_them(scaling: float | None) -> None:
+    """E[Vᵀψ | inside feature i], from the projections of all nodes of three shards."""
+    trees = [sampled(seed, 200) for seed in range(3)]
+    shards = [shard_of(part) for part in trees]
+    projection = Projection.learn(shards, EstimatorOptions(states=4, scaling=scaling))
+    for a in range(2):
+        sigma = projection.maps[a].sigma
+        nodes = [np.flatnonzero(shard.trees.symbol == a) for shard in shards]
+        pairs = list(zip(shards, nodes, strict=True))
+        seen = np.concatenate([shard.features.inside[of_symbol] for shard, of_symbol in pairs])
+        outside = np.concatenate([projection.project(shard).z[of_symbol, : len(sigma)] for shard, of_symbol in pairs])
+        wanted = [
+            (outside * sigma)[column == value].mean(axis=0) for column in seen.T for value in np.unique(column).tolist()
+        ]
+        np.testing.assert_allclose(feature_rows(projection, a, scaling), wanted, atol=1e-9)
+
+
+def counts_of(shards: list[Shard], options: EstimatorOptions) -> RuleTable:
+    projection = Projection.learn(shards, options)
+    return pivot_counts(spectral_moments(Treebank.of(shards), projection), projection, options)
+
+
+def test_expected_counts_are_clipped_sums_over_nodes() -> None:
+    """Σ w ⊗ x₂ ⊗ x₃ of all nodes, without negative numbers, scaled to how often the rule occurs."""
+    trees = sampled(0, 500)
+    shard = shard_of(trees)
+    options = EstimatorOptions("pivots", states=3)
+    projection = Projection.learn([shard], options)
+    counts = counts_of([shard], options)
+    maps = [state_maps(projection, a, options) for a in range(2)]
+    _, y, z = projection.project(shard)
+    states = [len(one.gamma) for one in maps]
+    x, w = np.zeros((2, trees.n_nodes, max(states)))
+    for a, one in enumerate(maps):
+        nodes, m = np.flatnonzero(trees.symbol == a), projection.states[a]
+        x[nodes, : states[a]] = y[nodes, :m] @ one.inside.T
+        w[nodes, : states[a]] = z[nodes, :m] @ one.outside.T
+    sums = numbers_of(moments_by_loops(trees, trees.rules, states, x, w))
+    occurs = numbers_of(TreebankCounts.of_trees(trees))
+    for key, found in numbers_of(counts).items():
+        estimates = np.maximum(sums[key][(slice(-1),) * found.ndim], 0.0)
+        np.testing.assert_allclose(found, estimates * occurs[key].sum() / estimates.sum(), rtol=1e-7, atol=1e-7)
+
+
 def test_expected_counts_are_never_negative_and_sum_to_the_counts_of_rules() -> None:
     trees = sampled(0, 500)
-    data = data_of(trees)
-    counts, _ = pivot_counts(data, project_trees(trees, data.features, EstimatorOptions(states=5)), cutoff=0.01)
-    binary = [tensor.multiplied_out() for tensor in counts.binary]
-    kinds = ((trees.is_leaf, counts.leaf), (trees.is_unary, counts.unary), (trees.is_binary, binary))
-    for kind, table in kinds:
-        assert [array.sum() for array in table] == pytest.approx(np.bincount(trees.rule[kind]))
-        assert min(array.min() for array in table) >= 0
-    assert counts.root.sum(axis=1) == pytest.approx(np.bincount(trees.symbol[trees.root]))
+    counts = counts_of([shard_of(trees)], EstimatorOptions("pivots", states=5))
+    occurs = numbers_of(TreebankCounts.of_trees(trees))
+    for key, found in numbers_of(counts).items():
+        assert found.min() >= 0
+        assert found.sum() == pytest.approx(occurs[key].sum())
+
+
+@pytest.mark.parametrize("shards", [2, 9])
+def test_counts_of_shards_are_those_of_the_whole(shards: int) -> None:
+    parts = [sampled(seed, 900 // shards) for seed in range(shards)]
+    whole = columns([tree for part in parts for tree in nested(part)])
+    added = counts_of([shard_of(part) for part in parts], OPTIONS)
+    same_numbers(numbers_of(added), numbers_of(counts_of([shard_of(whole)], OPTIONS)), atol=1e-6)
 
 
 def test_em_from_pivots_starts_high_and_ends_above_the_truth() -> None:
     """The maximum of the likelihood lies above that of the true parameters, and above where EM starts."""
     trees = sampled(1, 2_000)
-    data = data_of(trees)
     options = replace(OPTIONS, estimator="pivots-em", iterations=30, state_smoothing=0.0, tolerance=0.0)
-    start = pivot_start(data, project_trees(trees, data.features, options), options)
-    unguided = random_start(Tally.of(trees), start.states)
+    found = estimate(treebank_of(trees), options)
+    observed = TreebankCounts.of_trees(trees)
+    unguided = random_start(observed, np.array([2, 2]))
     truth = log_likelihood(true_model(1).operators(), trees)
-    assert expectation(start, trees).log_likelihood > expectation(unguided, trees).log_likelihood
-    assert log_likelihood(estimate(data, options), trees) > truth
+    assert found.log_likelihood[0] > log_likelihood(unguided, trees)
+    assert log_likelihood(found.operators, trees) > truth
 
 
 def test_one_state_is_the_plain_grammar() -> None:
     trees = sampled(2, 200)
-    found, plain = estimate(data_of(trees), replace(OPTIONS, states=1)), relative_frequencies(trees)
-    np.testing.assert_allclose(found.leaf, plain.leaf, rtol=1e-9)
-    np.testing.assert_allclose(found.unary, plain.unary, rtol=1e-9)
-    np.testing.assert_allclose(found.root, plain.root, rtol=1e-9)
-    for ours, theirs in zip(found.binary, plain.binary, strict=True):
-        np.testing.assert_allclose(ours.multiplied_out(), theirs.multiplied_out(), rtol=1e-9)
+    found = estimate(treebank_of(trees), replace(OPTIONS, states=1)).operators
+    plain = relative_frequencies(TreebankCounts.of_trees(trees))
+    same_numbers(numbers_of(found), numbers_of(plain), rtol=1e-9)
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -237,14 +293,15 @@ LITTLE = {
 @pytest.mark.parametrize("trees", LITTLE.values(), ids=LITTLE)
 def test_little_data(estimator: str, trees: list) -> None:
     treebank = columns(trees)
-    check(estimate(data_of(treebank), EstimatorOptions(estimator, states=40)), treebank)
+    check(estimate(treebank_of(treebank), EstimatorOptions(estimator, states=40)).operators, treebank)
 
 
 @given(st.lists(tree_strategy(), min_size=1, max_size=6), st.integers(1, 40), st.sampled_from(["pivots", "pivots-em"]))
 def test_any_trees(trees: list, times: int, estimator: str) -> None:
     treebank = columns(trees * times)
     treebank = replace(treebank, symbol=np.unique(treebank.symbol, return_inverse=True)[1])
-    check(estimate(data_of(treebank), EstimatorOptions(estimator, states=4, iterations=2)), treebank)
+    options = EstimatorOptions(estimator, states=4, iterations=2)
+    check(estimate(treebank_of(treebank), options).operators, treebank)
 
 
 @pytest.mark.parametrize("scaling", [None, 1.0])
@@ -253,14 +310,4 @@ def test_em_starts_from_pivots_without_any_smoothing(scaling: float | None) -> N
     options = EstimatorOptions(
         "pivots-em", states=30, scaling=scaling, smoothing=None, state_smoothing=0.0, cutoff=1e-9
     )
-    check(estimate(data_of(trees), options), trees)
-
-
-@pytest.mark.parametrize("estimator", ["pivots", "pivots-em"])
-def test_the_same_data_give_the_same_bits(estimator: str) -> None:
-    data = data_of(sampled(2, 300))
-    options = EstimatorOptions(estimator, states=4)
-    first = estimate(data, options).packed.data
-    assert first.tobytes() == estimate(data, options, jobs=2).packed.data.tobytes()
-    with threadpool_limits(1):
-        assert first.tobytes() == estimate(data, options).packed.data.tobytes()
+    check(estimate(treebank_of(trees), options).operators, trees)

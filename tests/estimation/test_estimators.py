@@ -1,0 +1,430 @@
+"""All estimators by one body of tests: the table, shards, engines, little data, and what they promise."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import signal
+import weakref
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from typing import Any, get_args
+
+import joblib
+import numpy as np
+import pytest
+from dask.distributed import Client
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from threadpoolctl import threadpool_limits
+
+from spectral_latent.estimation import (
+    ESTIMATORS,
+    ColumnStore,
+    Estimate,
+    EstimationError,
+    EstimatorName,
+    EstimatorOptions,
+    FeatureColumns,
+    Priors,
+    Progress,
+    Projection,
+    Shard,
+    Treebank,
+    TreebankCounts,
+    estimate,
+    inside_templates,
+    outside_templates,
+    relative_frequencies,
+    spectral_moments,
+)
+from spectral_latent.inference import tree_weights
+from spectral_latent.operators import ObservableOperators, RuleTable
+from spectral_latent.trees import Forest, Rules, SkeletalTrees
+from tests.oracles import columns, moments_by_loops, numbers_of, same_moments, same_numbers
+
+OPTIONS = EstimatorOptions(states=3, iterations=3, smoothing=5.0)
+every_estimator = pytest.mark.parametrize("name", ESTIMATORS)
+probabilistic = pytest.mark.parametrize("name", [name for name in ESTIMATORS if name != "spectral"])
+climbing = pytest.mark.parametrize("name", ["em", "hybrid", "pivots-em"])
+
+
+def options_of(name: str, **changes: Any) -> EstimatorOptions:
+    return replace(OPTIONS, estimator=name, **changes)
+
+
+def grown(rng: np.random.Generator, symbol: int, state: int) -> tuple:
+    """A random tree whose children tend to have their parent's state, which shows in its leaves."""
+    draw, below = rng.random(), state if rng.random() < 0.8 else 1 - state
+    if draw < 0.6:
+        return symbol, int(rng.integers(0, 3) if rng.random() < 0.4 else state + symbol)
+    if draw < 0.7 and symbol:
+        return symbol, grown(rng, 0, below)
+    return symbol, grown(rng, 1 - state, below), grown(rng, int(rng.integers(0, 2)), state)
+
+
+@cache
+def sample() -> list[tuple]:
+    """Trees of two symbols with two states each."""
+    rng = np.random.default_rng(0)
+    return [grown(rng, int(rng.integers(0, 2)), int(rng.integers(0, 2))) for _ in range(300)]
+
+
+def shard_of(trees: list[tuple]) -> Shard:
+    skeletal = columns(trees)
+    return Shard.of(skeletal, FeatureColumns.of(inside_templates(skeletal), outside_templates(skeletal)))
+
+
+def treebank_of(trees: list[tuple]) -> Treebank:
+    return Treebank.of([shard_of(trees)])
+
+
+def cut(trees: list[tuple], at: Sequence[int], memory: int = 1 << 28) -> Treebank:
+    """Shards that end after so many trees, in files where they take more bytes than `memory`."""
+    ends = sorted({*(end % len(trees) for end in at), len(trees)} - {0})
+    store = ColumnStore(memory)
+    for first, end in itertools.pairwise([0, *ends]):
+        store.append(shard_of(trees[first:end]).columns)
+    return Treebank.of([Shard(columns) for columns in store])
+
+
+def bits(found: Estimate) -> list[bytes]:
+    traces = [np.array(trace).tobytes() for trace in (found.objective, found.log_likelihood)]
+    return [array.tobytes() for array in found.operators.packed] + traces
+
+
+def weights(operators: ObservableOperators, trees: SkeletalTrees) -> np.ndarray:
+    weight = tree_weights(operators, Forest.of_trees(trees, operators.rules))
+    return weight.sign * np.exp(weight.log)
+
+
+def log_likelihood(operators: ObservableOperators, trees: SkeletalTrees) -> float:
+    return float(tree_weights(operators, Forest.of_trees(trees, operators.rules)).log.sum())
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The table
+
+
+def test_the_table_has_the_estimators_that_options_name() -> None:
+    assert set(ESTIMATORS) == set(get_args(EstimatorName))
+
+
+@every_estimator
+def test_the_table_tells_which_operators_are_probabilities(name: str) -> None:
+    operators = estimate(treebank_of(sample()), options_of(name)).operators
+    assert operators.probabilities == ESTIMATORS[name].probabilities == (name != "spectral")
+    assert operators.states.tolist() == [3, 3]
+    if operators.probabilities:
+        assert min(array.min() for array in numbers_of(operators).values()) >= 0
+        np.testing.assert_allclose(operators.sums(), np.ones((2, 3)), rtol=1e-9)
+        assert operators.root.sum() == pytest.approx(1.0)
+
+
+@every_estimator
+def test_the_table_tells_which_estimators_climb(name: str) -> None:
+    found = estimate(treebank_of(sample()), options_of(name, tolerance=0.0))
+    assert ESTIMATORS[name].climbs == (name in ("em", "hybrid", "pivots-em"))
+    assert len(found.objective) == len(found.log_likelihood) == (4 if ESTIMATORS[name].climbs else 0)
+
+
+def test_estimators_have_different_results() -> None:
+    found = {name: weights(estimate(treebank_of(sample()), options_of(name)).operators, columns(sample())) for name in
+             ESTIMATORS}  # fmt: skip
+    for one, other in itertools.combinations(found, 2):
+        assert np.abs(found[one] - found[other]).max() > 1e-6, (one, other)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Shards
+
+
+@pytest.mark.parametrize("rank", [None, 1])
+@every_estimator
+@settings(max_examples=6)
+@given(at=st.lists(st.integers(1, 299), max_size=4), memory=st.sampled_from([0, 1 << 28]))
+def test_shards_are_learnt_as_the_whole_is(name: str, rank: int | None, at: list[int], memory: int) -> None:
+    if name == "spectral":
+        rank = None
+    options = options_of(name, rank=rank)
+    found, wanted = (estimate(treebank, options) for treebank in (cut(sample(), at, memory), treebank_of(sample())))
+    assert found.operators.states.tolist() == wanted.operators.states.tolist() == [3, 3]
+    trees = columns(sample())
+    np.testing.assert_allclose(weights(found.operators, trees), weights(wanted.operators, trees), rtol=1e-6)
+    np.testing.assert_allclose(found.objective, wanted.objective, rtol=1e-9)
+    if name != "spectral":
+        same_numbers(numbers_of(found.operators), numbers_of(wanted.operators), atol=1e-7)
+
+
+@pytest.mark.parametrize("at", [[], [100], [1, 2, 3, 150, 299]], ids=["one", "two", "six"])
+def test_moments_of_shards_are_those_of_all_nodes(at: list[int]) -> None:
+    """By loops over the nodes of the whole."""
+    treebank = cut(sample(), at)
+    projection = Projection.learn(treebank.shards, OPTIONS)
+    parts = [projection.project(shard) for shard in treebank.shards]
+    y, z = (np.concatenate([getattr(part, name) for part in parts]) for name in "yz")
+    trees = columns(sample())
+    wanted = moments_by_loops(trees, trees.rules, projection.states.tolist(), y, z)
+    same_moments(spectral_moments(treebank, projection), wanted, rtol=1e-9, atol=1e-9)
+
+
+class Stream(Sequence[Shard]):
+    """Shards that are made when they are asked for; counts those that are alive together."""
+
+    def __init__(self) -> None:
+        self.alive: weakref.WeakSet[SkeletalTrees] = weakref.WeakSet()
+        self.most = 0
+
+    def __len__(self) -> int:
+        return 15
+
+    def __getitem__(self, number: Any) -> Any:
+        if not 0 <= number < len(self):
+            raise IndexError(number)
+        return _Made(self, number)
+
+
+class _Made:
+    """A shard of a stream."""
+
+    def __init__(self, stream: Stream, number: int) -> None:
+        self.stream = stream
+        self.shard = shard_of(sample()[20 * number : 20 * (number + 1)])
+
+    @property
+    def trees(self) -> SkeletalTrees:
+        trees = self.shard.trees
+        self.stream.alive.add(trees)
+        self.stream.most = max(self.stream.most, len(self.stream.alive))
+        return trees
+
+    @property
+    def features(self) -> FeatureColumns:
+        return self.shard.features
+
+
+@every_estimator
+def test_few_shards_are_in_memory_together(name: str) -> None:
+    stream = Stream()
+    estimate(Treebank.of(stream), options_of(name))
+    assert 1 <= stream.most <= 3
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Engines
+
+
+def wide_sample() -> Treebank:
+    """Features of one symbol number more than 400 on both sides, so that the decomposition is iterative."""
+    rng = np.random.default_rng(0)
+
+    def branch(depth: int) -> tuple:
+        if depth == 0 or rng.random() < 0.3:
+            return 1, int(rng.zipf(1.3) % 600)
+        return 0, branch(depth - 1), branch(depth - 1)
+
+    trees = [(0, branch(4), branch(4)) for _ in range(300)]
+    shards = []
+    for first in range(0, 300, 100):
+        skeletal = columns(trees[first : first + 100])
+        inside = inside_templates(skeletal) | {"word": np.where(skeletal.is_leaf, skeletal.terminal, -1)}
+        after = outside_templates(skeletal) | {"next": np.roll(skeletal.terminal, -1)}
+        shards.append(Shard.of(skeletal, FeatureColumns.of(inside, after)))
+    return Treebank.of(shards)
+
+
+@every_estimator
+def test_the_result_is_the_same_bit_for_bit_for_any_number_of_jobs_and_threads(name: str) -> None:
+    treebank = wide_sample()
+    options = options_of(name, states=8)
+    largest = max(Projection.learn(treebank.shards, options).evidence, key=lambda one: len(one.inside_count))
+    assert min(sum(len(one.values) for one in side) for side in (largest.inside, largest.outside)) > 400
+    expected = bits(estimate(treebank, options))
+    assert bits(estimate(treebank, options)) == expected
+    assert bits(estimate(treebank, options, jobs=2)) == expected
+    with threadpool_limits(2):
+        assert bits(estimate(treebank, options)) == expected
+
+
+@pytest.mark.parametrize("rank", [None, 1])
+@every_estimator
+def test_engines_agree_to_the_bit(name: str, rank: int | None, cluster: Client) -> None:
+    options = options_of(name, rank=None if name == "spectral" else rank)
+    treebank = cut(sample(), [70, 140, 210], memory=0)
+    one, two = (bits(estimate(treebank, options, jobs=jobs)) for jobs in (1, 2))
+    cluster.wait_for_workers(2)
+    with joblib.parallel_config(backend="dask"):
+        distributed = bits(estimate(treebank, options))
+    assert one == two == distributed
+
+
+class _Fragile:
+    """A shard; the worker that is first to read its trees in the third pass over it or later is killed."""
+
+    def __init__(self, shard: Shard, folder: Path, parent: int) -> None:
+        self.shard, self.folder, self.parent = shard, folder, parent
+
+    @property
+    def trees(self) -> SkeletalTrees:
+        number = len(list(self.folder.iterdir()))
+        if os.getpid() != self.parent and number < 3:
+            (self.folder / str(number)).touch()
+            if number == 2:
+                os.kill(os.getpid(), signal.SIGKILL)
+        return self.shard.trees
+
+    @property
+    def features(self) -> FeatureColumns:
+        return self.shard.features
+
+
+@every_estimator
+def test_a_killed_worker_changes_no_estimate(name: str, tmp_path: Path) -> None:
+    whole = cut(sample(), [100, 200])
+    fragile = Treebank([_Fragile(shard, tmp_path, os.getpid()) for shard in whole.shards], whole.counts)
+    expected = bits(estimate(whole, options_of(name)))
+    assert bits(estimate(fragile, options_of(name), jobs=2)) == expected
+    assert len(list(tmp_path.iterdir())) == 3
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# What estimators promise
+
+
+@probabilistic
+@pytest.mark.parametrize("smoothing", [None, 5.0])
+def test_estimators_of_probabilities_beat_the_plain_grammar_on_their_trees(name: str, smoothing: float | None) -> None:
+    options = options_of(name, smoothing=smoothing, state_smoothing=0.0, iterations=30)
+    operators = estimate(treebank_of(sample()), options).operators
+    plain = relative_frequencies(TreebankCounts.of_trees(columns(sample())))
+    assert log_likelihood(operators, columns(sample())) > log_likelihood(plain, columns(sample()))
+
+
+@pytest.mark.parametrize("state_smoothing", [0.0, 0.1, 0.5])
+@pytest.mark.parametrize("rank", [None, 2])
+@climbing
+def test_the_objective_never_falls(name: str, rank: int | None, state_smoothing: float) -> None:
+    options = options_of(
+        name, states=6, rank=rank, state_smoothing=state_smoothing, iterations=10, tolerance=0.0, cutoff=1e-4
+    )
+    heard: list[Progress] = []
+    found = estimate(treebank_of(sample()), options, listener=heard.append)
+    rounding = 1e-9 * abs(found.objective[0])
+    assert (np.diff(found.objective) >= -rounding).all()
+    assert found.objective[-1] > found.objective[0]
+    assert tuple(progress.score for progress in heard if progress.stage == "EM") == found.objective
+    if state_smoothing == 0.0:
+        assert found.objective == found.log_likelihood
+    if rank is not None:
+        assert found.operators.binary.terms.max() == rank
+        assert np.median(found.operators.binary.terms) == rank
+
+
+@climbing
+def test_em_ends_above_where_it_starts(name: str) -> None:
+    """After smoothing too."""
+    treebank = treebank_of(sample())
+    options = options_of(name, smoothing=None)
+    start, end = (estimate(treebank, replace(options, iterations=n)) for n in (0, 20))
+    trees = columns(sample())
+    assert log_likelihood(end.operators, trees) > log_likelihood(start.operators, trees)
+
+
+@probabilistic
+def test_one_state_without_smoothing_is_the_plain_grammar(name: str) -> None:
+    treebank = cut(sample(), [50])
+    found = estimate(treebank, options_of(name, states=1, smoothing=None)).operators
+    plain = relative_frequencies(treebank.counts)
+    trees = columns(sample())
+    np.testing.assert_allclose(weights(found, trees), weights(plain, trees), rtol=1e-7)
+
+
+@every_estimator
+def test_priors_reach_every_estimator(name: str) -> None:
+    """Trees that begin anywhere, leaf rules with a further terminal, and a rule that no tree has."""
+    unseen = Rules(np.empty((0, 2), dtype=np.int64), np.array([[0, 1]]), np.empty((0, 3), dtype=np.int64))
+    counts = RuleTable.of_counts(unseen, np.zeros(2), np.zeros(0), np.array([40.0]), np.zeros(0))
+    priors = Priors(
+        leaves=lambda moments: (
+            np.concatenate([moments.rules, [[1, 9]]]),
+            np.concatenate([moments.total, moments.symbol_total[1:] / 50]),
+        ),
+        fragments=30.0,
+        rules=counts,
+    )
+    whole = shard_of(sample())
+    operators = estimate(Treebank.of([whole], priors), options_of(name)).operators
+    assert (1, 9) in map(tuple, operators.rules.leaf.tolist())
+    assert (0, 1) in map(tuple, operators.rules.unary.tolist())
+    trees = columns([(0, (1, 9)), (1, 9)])
+    found = weights(operators, trees)
+    assert (found > 0).all()
+
+
+LITTLE = {
+    "one leaf": [(0, 0)],
+    "duplicates": [(0, (1, 0), (1, 0))] * 30,
+    "symbols seen once": [(0, (1, 0), (2, 1)), (0, (1, 1), (3, 0))],
+    "unary rules": [
+        (0, (1, (0, 1), (2, 3)), (1, 2)),
+        (1, (0, 0), (2, (0, 1))),
+        (2, (1, 0), (0, (1, 2), (1, 0))),
+        (0, 1),
+    ]
+    * 3,
+}
+
+
+@every_estimator
+@pytest.mark.parametrize("trees", LITTLE.values(), ids=LITTLE)
+def test_all_estimators_stay_finite_on_little_data(name: str, trees: list) -> None:
+    operators = estimate(treebank_of(trees), EstimatorOptions(name, states=40)).operators
+    for array in (operators.root, operators.leaf, operators.unary, operators.packed.data):
+        assert np.isfinite(array).all()
+    assert (weights(operators, columns(trees)) > 0).all()
+
+
+@every_estimator
+def test_the_same_seed_gives_the_same_bits(name: str) -> None:
+    first, second = (bits(estimate(treebank_of(sample()), options_of(name, seed=5))) for _ in range(2))
+    assert first == second
+
+
+def test_another_seed_is_another_random_start() -> None:
+    first, second = (bits(estimate(treebank_of(sample()), options_of("em", seed=seed))) for seed in (0, 1))
+    assert first != second
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# What they tell
+
+
+@every_estimator
+def test_listeners_hear_of_every_stage_in_order(name: str) -> None:
+    heard: list[Progress] = []
+    estimate(cut(sample(), [50]), options_of(name, tolerance=0.0), listener=heard.append)
+    projected = [("features", 1, 3), ("features", 2, 3), ("features", 3, 3), ("projections", 1, 1)]
+    climbed = [("EM", done, 3) for done in range(4)]
+    expected = ([] if name == "em" else projected) + (climbed if ESTIMATORS[name].climbs else [])
+    assert [(progress.stage, progress.done, progress.total) for progress in heard] == expected
+
+
+@pytest.mark.parametrize("name", [name for name in ESTIMATORS if name != "em"])
+def test_listeners_hear_of_states_that_are_lowered(name: str) -> None:
+    heard: list[Progress] = []
+    trees = [(0, (1, 0), (1, 0)), (0, (1, 1), (1, 1))] * 60  # the templates do not see what depends on what
+    options = options_of(name, states=5)
+    assert estimate(cut(trees, [50]), options, listener=heard.append).operators.states.tolist() == [1, 1]
+    (lowered,) = [progress.lowered for progress in heard if progress.stage == "projections"]
+    assert [tuple(own) for own in lowered] == [(0, 5, 1), (1, 5, 1)]
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Errors
+
+
+def test_no_trees_have_no_relative_frequencies() -> None:
+    with pytest.raises(EstimationError, match="no trees"):
+        relative_frequencies(TreebankCounts.of_trees(columns([])))

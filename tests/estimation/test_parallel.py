@@ -1,0 +1,101 @@
+"""Maps over processes and over a Dask cluster, whose workers may be killed."""
+
+from __future__ import annotations
+
+import os
+import signal
+import weakref
+from collections.abc import Iterator
+from pathlib import Path
+
+import joblib
+import numpy as np
+import pytest
+from dask.distributed import Client
+
+from spectral_latent.estimation import EstimationError, parallel_map
+
+
+def process(_number: int) -> int:
+    return os.getpid()
+
+
+def shifted(number: int, shift: int, factor: float) -> float:
+    return (number + shift) * factor
+
+
+@pytest.mark.parametrize("jobs", [1, 2, None])
+def test_results_come_in_the_order_of_the_items(jobs: int | None) -> None:
+    assert list(parallel_map(shifted, range(50), jobs, 3, 0.5)) == [(number + 3) * 0.5 for number in range(50)]
+    assert list(parallel_map(shifted, [], jobs, 3, 0.5)) == []
+
+
+def test_one_job_is_this_process_and_two_are_others() -> None:
+    assert set(parallel_map(process, range(4), 1)) == {os.getpid()}
+    assert os.getpid() not in parallel_map(process, range(4), 2)
+
+
+def test_a_cluster_takes_part_whatever_the_number_of_jobs(cluster: Client) -> None:
+    cluster.wait_for_workers(2)
+    with joblib.parallel_config(backend="dask"):
+        assert os.getpid() not in parallel_map(process, range(4), 1)
+
+
+class Item:
+    """Something that can be watched."""
+
+
+def size(_item: Item) -> int:
+    return 1
+
+
+def test_one_process_holds_one_item_at_a_time() -> None:
+    alive: weakref.WeakSet[Item] = weakref.WeakSet()
+    most = 0
+
+    def items() -> Iterator[Item]:
+        nonlocal most
+        for _ in range(20):
+            item = Item()
+            alive.add(item)
+            most = max(most, len(alive))
+            yield item
+
+    assert sum(parallel_map(size, items(), 1)) == 20
+    assert most <= 2
+
+
+def test_errors_are_those_of_the_function() -> None:
+    for jobs in (1, 2):
+        with pytest.raises(ZeroDivisionError):
+            list(parallel_map(divmod, [1, 2], jobs, 0))
+
+
+def fragile(number: int, marker: Path, parent: int, table: np.ndarray) -> float:
+    """A sum; the worker that is first to be given the number 3 is killed."""
+    if number == 3 and os.getpid() != parent and not marker.exists():
+        marker.touch()
+        os.kill(os.getpid(), signal.SIGKILL)
+    return number + float(table.sum())
+
+
+@pytest.mark.parametrize("engine", ["loky", "dask"])
+@pytest.mark.parametrize("size", [10, 300_000])
+def test_a_killed_worker_changes_nothing(engine: str, size: int, cluster: Client, tmp_path: Path) -> None:
+    cluster.wait_for_workers(2)
+    table, marker = np.linspace(0.0, 1.0, size), tmp_path / "killed"
+    with joblib.parallel_config(backend=engine):
+        found = list(parallel_map(fragile, range(8), 2, marker, os.getpid(), table))
+    assert marker.exists()
+    assert found == [number + float(table.sum()) for number in range(8)]
+
+
+def hopeless(number: int, parent: int) -> int:
+    if number == 1 and os.getpid() != parent:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return number
+
+
+def test_workers_that_are_always_killed_are_told_of() -> None:
+    with pytest.raises(EstimationError, match="killed 3 times in a row, at part"):
+        list(parallel_map(hopeless, range(4), 2, os.getpid()))
