@@ -17,6 +17,7 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from itertools import product
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -31,7 +32,6 @@ from spectral_latent.estimation import (
     inside_templates,
     operators_from_moments,
     outside_templates,
-    states_for,
 )
 from spectral_latent.inference import sample_trees, tree_weights
 from spectral_latent.operators import ObservableOperators, Tensor
@@ -103,10 +103,18 @@ def indicators(columns: IntArray) -> sparse.csr_array:
     return sparse.csr_array((np.ones(n * k), (places + starts[:-1]).ravel(), ends), shape=(n, int(starts[-1])))
 
 
+class Projected(NamedTuple):
+    """Projected inside and outside trees of N nodes, zero beyond the states of a node's symbol."""
+
+    states: IntArray  # (S,)
+    y: FloatArray  # (N, M)
+    z: FloatArray  # (N, M)
+
+
 def weighted_projections(
     trees: SkeletalTrees, features: FeatureColumns, weights: FloatArray, options: EstimatorOptions
-) -> tuple[IntArray, FloatArray, FloatArray]:
-    """Figure 7, step 1: states (S,), y (N, M) and z (N, M) from Ω̂, a mean in which nodes have weights (N,)."""
+) -> Projected:
+    """Figure 7, step 1: projections by Ω̂ of indicators, a mean in which nodes have weights (N,)."""
     groups = trees.nodes_by_symbol()
     states = np.ones(len(groups), dtype=np.int64)
     y, z = np.zeros((2, trees.n_nodes, options.states))
@@ -114,12 +122,11 @@ def weighted_projections(
         inside, outside = indicators(features.inside[nodes]), indicators(features.outside[nodes])
         of_node = weights[nodes] / weights[nodes].sum()
         u, sigma, vt = np.linalg.svd((inside.T @ (sparse.diags_array(of_node) @ outside)).toarray())
-        most = states_for(np.count_nonzero(of_node), options.states)
-        states[a] = m = max(1, np.count_nonzero(sigma[:most] > options.cutoff * sigma[0]))
+        states[a] = m = np.count_nonzero(sigma[: options.states] > options.cutoff * sigma[0])
         y[nodes, :m] = inside @ u[:, :m]
         z[nodes, :m] = outside @ (vt[:m].T / sigma[:m])
     largest = int(states.max())
-    return states, y[:, :largest], z[:, :largest]
+    return Projected(states, y[:, :largest], z[:, :largest])
 
 
 def weighted_moments(
@@ -165,8 +172,8 @@ def weighted_moments(
 def weighted_estimate(shard: Shard, weights: FloatArray, options: EstimatorOptions) -> ObservableOperators:
     """Figure 7 on nodes that have weights (N,); features are not scaled."""
     trees = shard.trees
-    states, y, z = weighted_projections(trees, shard.features, weights, options)
-    return operators_from_moments(weighted_moments(trees, trees.rules, states, y, z, weights), options.smoothing)
+    projected = weighted_projections(trees, shard.features, weights, options)
+    return operators_from_moments(weighted_moments(trees, trees.rules, *projected, weights), options.smoothing)
 
 
 def all_nodes(shard: Shard, seed: int) -> ObservableOperators:

@@ -168,6 +168,6 @@ def _fit(features: IntArray, target: FloatArray, options: RelationOptions) -> _W
     kept, value = kept[frequent], count[frequent] ** -0.25
     column, which = matches(kept, features.ravel())
     phi = sparse.csr_array((value[column], (which // features.shape[1], column)), shape=(len(features), len(kept)))
-    weights = log_linear_weights(phi, target, options.penalty, options.iterations, supported=True)
+    weights = log_linear_weights(phi, target, options.penalty, options.iterations, frequent=np.inf)
     feature, relation = np.nonzero(weights)
     return _Weights(kept[feature], relation, weights[feature, relation] * value[feature])

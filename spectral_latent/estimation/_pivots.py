@@ -36,7 +36,7 @@ from spectral_latent.estimation._simplex import anchors, convex_weights
 from spectral_latent.operators import RuleTable, Tensor, Tensors
 from spectral_latent.trees import FloatArray
 
-__all__ = ["StateMaps", "pivot_counts", "state_maps"]
+__all__ = ["StateMaps", "feature_rows", "pivot_counts", "state_maps"]
 
 
 class StateMaps(NamedTuple):
@@ -47,6 +47,15 @@ class StateMaps(NamedTuple):
     outside: FloatArray  # (k, m) w = outside · z
 
 
+def feature_rows(projection: Projection, a: int, scaling: float | None) -> FloatArray:
+    """Compute E[Vᵀψ | inside feature i] of every feature of symbol a, (d, m)."""
+    evidence = projection.evidence[a]
+    maps = projection.maps[a]
+    scale, _ = evidence.scales(scaling)
+    to_rows = evidence.n / (evidence.inside_count * scale**2)
+    return np.asarray(maps.to_y * maps.sigma * to_rows[:, None])  # to_y holds s_i U_i
+
+
 def state_maps(projection: Projection, a: int, options: EstimatorOptions) -> StateMaps:
     """Find the pivots of symbol a, and by them the basis of its states.
 
@@ -55,11 +64,9 @@ def state_maps(projection: Projection, a: int, options: EstimatorOptions) -> Sta
     these are ever rarer, and yet the errors of their rows vanish.
     """
     evidence = projection.evidence[a]
-    maps = projection.maps[a]
-    sigma = maps.sigma
+    sigma = projection.maps[a].sigma
     count = evidence.inside_count
-    scale, _ = evidence.scales(options.scaling)
-    rows = maps.to_y * sigma * (evidence.n / (count * scale**2))[:, None]  # (d, m); to_y holds s_i U_i
+    rows = feature_rows(projection, a, options.scaling)
     found = anchors(rows, count, len(sigma), least=np.sqrt(evidence.n) / 2, cutoff=options.cutoff)
     mixtures = convex_weights(rows, rows[found]).weights
     root = np.sqrt(count)[:, None]

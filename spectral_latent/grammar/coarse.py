@@ -243,8 +243,11 @@ def inside_chart(grammar: CoarseGrammar, leaves: CoarseLeaves, beam: float, most
 
 
 class _Extents(NamedTuple):
-    """The places where a sentence has items of each symbol, (n + 1, S): the least and the largest end of those that begin at a
-    place, and the least and the largest beginning of those that end there; none where least > largest."""
+    """The places where a sentence has items of each symbol, (n + 1, S); none where least > largest.
+
+    For each place: the least and the largest end of the items that begin there, and the least and the largest beginning
+    of those that end there.
+    """
 
     first_end: NDArray[np.int32]
     last_end: NDArray[np.int32]

@@ -51,11 +51,13 @@ class SpellingOptions(Options):
     penalty: λ.
     iterations: of L-BFGS at most.
     min_count: features that fewer words x have, opening a sentence and not counted apart, are left out.
+    frequent: features of smaller values in all have weights for those symbols only that they were seen with.
     """
 
     penalty: Annotated[float, Above(0.0), AtMost(1e9)] = 2.0
     iterations: Annotated[int, AtLeast(1)] = 50
     min_count: Annotated[int, AtLeast(1)] = 2
+    frequent: Annotated[float, AtLeast(0.0)] = 20.0
 
 
 class _Classes(dict[int, str]):
@@ -227,7 +229,9 @@ class SpellingModel:
         )
         features = sparse.csr_array((found.value, (found.row, column)), shape=(len(places), len(keys)))
         keep = np.flatnonzero(having >= options.min_count)
-        weights = log_linear_weights(sparse.csr_array(features[:, keep]), target, options.penalty, options.iterations)
+        weights = log_linear_weights(
+            sparse.csr_array(features[:, keep]), target, options.penalty, options.iterations, options.frequent
+        )
         used, number = np.unique(keys[keep] // (size + 1), return_inverse=True)
         return SpellingModel(
             known, [names.names[name] for name in used], number * (size + 1) + keys[keep] % (size + 1), weights

@@ -118,7 +118,7 @@ class WordEncoder:
         return key
 
     def _rows_with(self, terminal: IntArray, tag: IntArray) -> tuple[IntArray, IntArray]:
-        """Find where the rules of terminals and tags begin and end among the sorted ones; both in the shape of the keys."""
+        """Find where the rules of terminals and tags begin and end among the sorted ones, in the shape of the keys."""
         key = self._key(terminal, tag)
         return np.searchsorted(self._keys, key, "left"), np.searchsorted(self._keys, key, "right")
 

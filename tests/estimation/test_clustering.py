@@ -1,48 +1,245 @@
 """Counting with known states, and clusters that find them."""
 
+from __future__ import annotations
+
+import itertools
+import sys
 from collections import Counter
+from functools import cache
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from spectral_latent.estimation import ProjectedTrees, cluster_states, from_states
-from tests.oracles import columns
+from spectral_latent.estimation import (
+    Clusters,
+    EstimatorOptions,
+    FeatureColumns,
+    Projection,
+    Shard,
+    Treebank,
+    state_counts,
+)
+from spectral_latent.estimation._clustering import cluster_counts
+from spectral_latent.estimation._em import maximised
+from spectral_latent.trees import SkeletalTrees
+from tests.oracles import Numbers, columns, numbers_of, same_numbers, tree_strategy
 
-TREES = columns([(0, (1, 0), (1, 1)), (0, (1, 1), (0, (1, 0), (1, 0))), (0, 2)] * 4)
+treebanks = st.lists(tree_strategy(n_symbols=3, max_leaves=8), min_size=1, max_size=5)
+seeds = st.integers(0, 2**32 - 1)
+
+
+def counted(trees: SkeletalTrees, states: np.ndarray, state: np.ndarray) -> Numbers:
+    """How often roots and rules occur with each choice of states, node by node; padded as in a table."""
+    largest = int(states.max())
+    found: Numbers = {("root", (a,)): np.zeros(largest) for a in range(len(states))}
+    found |= {("leaf", rule): np.zeros(largest) for rule in map(tuple, trees.rules.leaf.tolist())}
+    found |= {("unary", rule): np.zeros((largest, largest)) for rule in map(tuple, trees.rules.unary.tolist())}
+    found |= {("binary", rule): np.zeros(states[list(rule)]) for rule in map(tuple, trees.rules.binary.tolist())}
+    for root in trees.root.tolist():
+        found["root", (int(trees.symbol[root]),)][state[root]] += 1
+    for node in range(trees.n_nodes):
+        a, left, right = (int(column[node]) for column in (trees.symbol, trees.left, trees.right))
+        if left < 0:
+            found["leaf", (a, int(trees.terminal[node]))][state[node]] += 1
+        else:
+            below = [child for child in (left, right) if child >= 0]
+            kind = ("unary", "binary")[len(below) - 1]
+            rule = (a, *(int(trees.symbol[child]) for child in below))
+            found[kind, rule][state[node], *(state[child] for child in below)] += 1
+    return found
+
+
+@given(treebanks, seeds)
+def test_known_states_are_counted_node_by_node(trees: list[tuple], seed: int) -> None:
+    skeletal = columns(trees)
+    states = np.array([2, 1, 3])
+    state = np.random.default_rng(seed).integers(states[skeletal.symbol])
+    found = state_counts(skeletal, skeletal.rules, states, state)
+    same_numbers(numbers_of(found), counted(skeletal, states, state))
 
 
 def test_relative_frequencies_of_known_states() -> None:
-    state = np.random.default_rng(0).integers(0, 2, TREES.n_nodes)
-    operators = from_states(TREES, state)
-    nodes = Counter(zip(TREES.symbol.tolist(), state.tolist(), strict=True))
-    for r, (a, b, c) in enumerate(TREES.rules.binary.tolist()):
-        table = operators.binary[r].multiplied_out()
-        uses = Counter(
-            (state[i], state[TREES.left[i]], state[TREES.right[i]])
-            for i in np.flatnonzero(TREES.is_binary & (TREES.rule == r))
-        )
-        for states, value in np.ndenumerate(table):
-            assert value == pytest.approx(uses[states] / nodes[a, states[0]])
-        assert table.shape == tuple(operators.states[[a, b, c]])
-    for r, (a, _) in enumerate(TREES.rules.leaf.tolist()):
-        uses = Counter(state[np.flatnonzero(TREES.is_leaf & (TREES.rule == r))].tolist())
-        assert operators.leaf[r].tolist() == pytest.approx([uses[h] / nodes[a, h] for h in range(2)])
-    roots = Counter(zip(TREES.symbol[TREES.root].tolist(), state[TREES.root].tolist(), strict=True))
-    assert operators.root[0].tolist() == pytest.approx([roots[0, h] / 12 for h in range(2)])
+    trees = columns([(0, (1, 0), (1, 1)), (0, (1, 1), (0, (1, 0), (1, 0))), (0, 2)] * 4)
+    state = np.random.default_rng(0).integers(0, 2, trees.n_nodes)
+    operators = maximised(state_counts(trees, trees.rules, np.array([2, 2]), state))
+    nodes = Counter(zip(trees.symbol.tolist(), state.tolist(), strict=True))
+    for (kind, rule), uses in counted(trees, np.array([2, 2]), state).items():
+        array = numbers_of(operators)[kind, rule]
+        for states, value in np.ndenumerate(array):
+            whole = len(trees.root) if kind == "root" else nodes[rule[0], states[0]]
+            assert value == pytest.approx(uses[states] / whole)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Clusters
+
+
+@cache
+def separated(n_trees: int = 150) -> tuple[Shard, np.ndarray]:
+    """Nodes of two symbols whose three states show in their features, with little noise; and the states."""
+    rng = np.random.default_rng(1)
+    trees = columns([(0, (1, 0), (1, 1)), (0, (1, 1), (0, (1, 0), (1, 0)))] * (n_trees // 2))
+    truth = rng.integers(0, 3, trees.n_nodes)
+    sides = []
+    for _ in range(2):
+        noise = rng.random((trees.n_nodes, 4)) < 0.02
+        sides.append(np.where(noise, rng.integers(0, 3, noise.shape), truth[:, None]))
+    return Shard.of(trees, FeatureColumns(*sides)), truth
+
+
+def parts(shard: Shard, *ends: int) -> list[Shard]:
+    """Shards that end after so many trees."""
+    trees, features = shard.trees, shard.features
+    found = []
+    for first, end in itertools.pairwise([0, *ends, len(trees.root)]):
+        a = int(trees.root[first - 1]) + 1 if first else 0
+        b = int(trees.root[end - 1]) + 1
+        left, right = (np.where(side < 0, -1, side - a)[a:b] for side in (trees.left, trees.right))
+        part = SkeletalTrees(trees.symbol[a:b], left, right, trees.terminal[a:b], trees.root[first:end] - a)
+        found.append(Shard.of(part, FeatureColumns(features.inside[a:b], features.outside[a:b])))
+    return found
+
+
+def learnt(shards: list[Shard], states: int = 3, jobs: int = 1, cutoff: float = 0.01) -> tuple[Treebank, Clusters]:
+    treebank = Treebank.of(shards)
+    projection = Projection.learn(shards, EstimatorOptions(states=states, cutoff=cutoff), jobs)
+    return treebank, Clusters.learn(treebank, projection, 0, jobs)
+
+
+def same_partition(some: np.ndarray, others: np.ndarray) -> bool:
+    """Whether two columns tell the same nodes apart."""
+    pairs = set(zip(some.tolist(), others.tolist(), strict=True))
+    return len(pairs) == len({a for a, _ in pairs}) == len({b for _, b in pairs})
 
 
 def test_clusters_find_states_that_lie_apart() -> None:
-    rng = np.random.default_rng(1)
-    truth = rng.integers(0, 3, TREES.n_nodes)
-    y = np.eye(3)[truth] + rng.normal(scale=0.02, size=(TREES.n_nodes, 3))
-    projected = ProjectedTrees(np.array([3, 3]), y, y.copy(), np.ones((2, 3)), np.array([3, 3]))
-    found = cluster_states(TREES, projected, seed=0)
+    shard, truth = separated()
+    _, clusters = learnt([shard])
+    found = clusters.of_nodes(shard)
+    assert clusters.states.tolist() == [3, 3]
     for a in range(2):
-        pairs = set(zip(truth[TREES.symbol == a].tolist(), found[TREES.symbol == a].tolist(), strict=True))
-        assert len(pairs) == len({h for h, _ in pairs}) == len({h for _, h in pairs})
+        of_symbol = shard.trees.symbol == a
+        agree = max(
+            float(np.mean(np.array(order)[found[of_symbol]] == truth[of_symbol]))
+            for order in itertools.permutations(range(3))
+        )
+        assert agree > 0.98
 
 
-def test_empty_clusters_are_no_states() -> None:
-    projected = ProjectedTrees(np.array([4, 4]), *np.ones((2, TREES.n_nodes, 4)), np.ones((2, 4)), np.array([4, 4]))
-    found = cluster_states(TREES, projected)
-    assert from_states(TREES, found).states.tolist() == [found[TREES.symbol == a].max() + 1 for a in range(2)]
+def test_every_node_has_the_state_of_the_nearest_centre() -> None:
+    """Among points of two halves, each of unit mean square; centres are means of their nodes."""
+    shard, _ = separated()
+    _, clusters = learnt([shard], states=5)
+    projection = clusters.projection
+    projected = projection.project(shard)
+    found = clusters.of_nodes(shard)
+    for a in range(2):
+        nodes = np.flatnonzero(shard.trees.symbol == a)
+        m = int(projection.states[a])
+        halves = [projected.y[nodes, :m], projected.z[nodes, :m] * projection.maps[a].sigma]
+        points = np.concatenate([half / np.sqrt((half**2).mean()) for half in halves], axis=1)
+        centres = clusters.centres[a].points
+        squares = ((points[:, None, :] - centres[None]) ** 2).sum(axis=2)
+        np.testing.assert_array_equal(found[nodes], squares.argmin(axis=1))
+        assert set(found[nodes].tolist()) == set(range(len(centres)))  # no state is empty
+
+
+def test_clusters_are_the_same_for_any_shards() -> None:
+    shard, _ = separated()
+    whole = learnt([shard])[1].of_nodes(shard)
+    for ends in [(75,), (1, 2, 50, 120)]:
+        shards = parts(shard, *ends)
+        _, clusters = learnt(shards)
+        found = np.concatenate([clusters.of_nodes(part) for part in shards])
+        for a in range(2):
+            of_symbol = shard.trees.symbol == a
+            assert same_partition(found[of_symbol], whole[of_symbol])
+
+
+def test_clusters_are_the_same_to_the_bit_for_any_number_of_processes() -> None:
+    shards = parts(separated()[0], 40, 90)
+    one, two = (learnt(shards, jobs=jobs)[1] for jobs in (1, 2))
+    assert one.centres.keys() == two.centres.keys() == {0, 1}
+    for a in one.centres:
+        for ours, theirs in zip(one.centres[a], two.centres[a], strict=True):
+            assert ours.tobytes() == theirs.tobytes()
+
+
+def test_many_nodes_are_clustered_by_a_part_of_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    shard, _ = separated()
+    whole = learnt([shard])[1]
+    monkeypatch.setattr(sys.modules["spectral_latent.estimation._clustering"], "_POINTS", 60)
+    part = learnt([shard])[1]
+    assert part.states.tolist() == whole.states.tolist()
+    assert (part.centres[1].points != whole.centres[1].points).any()
+    assert part.centres[1].scale == pytest.approx(whole.centres[1].scale)  # of all nodes
+    of_symbol = shard.trees.symbol == 1
+    assert same_partition(part.of_nodes(shard)[of_symbol], whole.of_nodes(shard)[of_symbol])
+
+
+def test_fewer_points_than_states_are_fewer_states() -> None:
+    """Features of two values that say little of each other: two dimensions, but no more points than four."""
+    trees = columns([(0, 0)] * 400)
+    rows = np.array(list(itertools.product(range(2), range(2))) * 100)
+    noise = np.arange(400) % 8 < 7
+    features = FeatureColumns(rows[:, :1], np.where(noise, rows[:, 0], rows[:, 1])[:, None])
+    shard = Shard.of(trees, features)
+    _, clusters = learnt([shard], states=40)
+    found = clusters.of_nodes(shard)
+    assert clusters.states.tolist() == [found.max() + 1]
+    assert clusters.states[0] <= 2
+
+
+def test_symbols_of_one_state_need_no_centres() -> None:
+    trees = columns([(0, (1, 0), (1, 0))] * 60)  # the templates do not see what depends on what
+    same = np.zeros((trees.n_nodes, 1), dtype=np.int64)
+    shard = Shard.of(trees, FeatureColumns(same, same))
+    _, clusters = learnt([shard], states=5)
+    assert clusters.states.tolist() == [1, 1]
+    assert not clusters.centres
+    assert not clusters.of_nodes(shard).any()
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Their counts
+
+
+@pytest.mark.parametrize("ends", [(), (75,), (1, 2, 50, 120)], ids=["one shard", "two", "five"])
+def test_counts_of_clusters_are_those_of_their_nodes(ends: tuple[int, ...]) -> None:
+    shard, _ = separated()
+    shards = parts(shard, *ends)
+    treebank, clusters = learnt(shards)
+    state = np.concatenate([clusters.of_nodes(part) for part in shards])
+    wanted = counted(shard.trees, clusters.states, state)
+    same_numbers(numbers_of(cluster_counts(treebank, clusters)), wanted)
+    same_numbers(numbers_of(cluster_counts(treebank, clusters, jobs=2)), wanted)
+
+
+def test_counts_of_a_rank_keep_the_counts_of_states_in_few_terms() -> None:
+    shard, _ = separated()
+    treebank, clusters = learnt(parts(shard, 75), states=9, cutoff=1e-6)
+    assert clusters.states.max() > 6
+    full = cluster_counts(treebank, clusters)
+    near = cluster_counts(treebank, clusters, rank=2)
+    assert near.binary.terms.max() == 2
+    np.testing.assert_allclose(near.sums(), full.sums(), rtol=1e-9)
+    for name in ("root", "leaf", "unary"):
+        np.testing.assert_array_equal(getattr(near, name), getattr(full, name))
+    for ours, theirs in zip(near.binary, full.binary, strict=True):
+        assert ours.multiplied_out().sum() == pytest.approx(theirs.multiplied_out().sum())
+        if ours.dense is None:
+            for factor in (ours.second, ours.third):
+                assert factor.sum(axis=1) == pytest.approx(np.ones(len(factor)))
+
+
+def test_a_rule_that_one_shard_lacks_is_counted_in_the_others() -> None:
+    trees = [(0, (1, 0), (1, 1)), (0, (1, (2, 0)), (0, 1))]
+    treebank = Treebank.of([
+        Shard.of(part, FeatureColumns(*np.zeros((2, part.n_nodes, 1), dtype=np.int64)))
+        for part in (columns([trees[0]] * 3), columns(trees), columns([trees[1]]))
+    ])  # fmt: skip
+    projection = Projection.learn(treebank.shards, EstimatorOptions(states=2))
+    found = cluster_counts(treebank, Clusters.learn(treebank, projection, 0))
+    same_numbers(numbers_of(found), numbers_of(treebank.counts))

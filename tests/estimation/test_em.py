@@ -226,7 +226,7 @@ def climbed(trees: SkeletalTrees, share: float, rank: int | None, seed: int, ite
     start = random_start(observed, states, seed)
     if rank is not None:
         start = low_rank_operators(start, rank)
-    options = EstimatorOptions(iterations=iterations, tolerance=-np.inf)
+    options = EstimatorOptions(iterations=iterations, tolerance=0.0)
     return run_em([shard_of(trees)], start, options, state_prior(start, observed, share))
 
 
@@ -297,7 +297,7 @@ def test_traces_begin_at_the_start_and_listeners_hear_of_every_point() -> None:
     heard: list[Progress] = []
     for iterations in (0, 1, 5):
         heard.clear()
-        options = EstimatorOptions(iterations=iterations, tolerance=-np.inf)
+        options = EstimatorOptions(iterations=iterations, tolerance=0.0)
         found = run_em(shards_of(TREES), start, options, listener=heard.append)
         assert len(found.objective) == len(found.log_likelihood) == iterations + 1
         assert found.log_likelihood[0] == pytest.approx(log_likelihood(start, columns(TREES)))
@@ -311,7 +311,7 @@ def test_traces_begin_at_the_start_and_listeners_hear_of_every_point() -> None:
 @pytest.mark.parametrize("tolerance", [0.001, 0.03, 0.3, 10.0])
 def test_em_stops_after_the_first_rise_that_is_too_small(tolerance: float) -> None:
     start = model_of(0, False).operators(probabilities=True)
-    all_points = run_em(shards_of(TREES), start, EstimatorOptions(iterations=60, tolerance=-np.inf)).objective
+    all_points = run_em(shards_of(TREES), start, EstimatorOptions(iterations=60, tolerance=0.0)).objective
     rises = np.diff(all_points) / len(TREES)
     expected = 1 + int(np.argmax(rises < tolerance))
     assert (rises < tolerance).any()

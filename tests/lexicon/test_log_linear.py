@@ -64,7 +64,7 @@ def test_supported_weights_alone_are_where_their_gradient_is_zero() -> None:
     target = np.eye(4)[rng.integers(0, 4, 25)]
     supported = (features.T @ target) > 0
     assert 0.3 < supported.mean() < 0.8
-    weights = log_linear_weights(features, target, 0.1, 300, supported=True)
+    weights = log_linear_weights(features, target, 0.1, 300, frequent=np.inf)
     np.testing.assert_array_equal(weights != 0, supported)
     gradient = penalised_loss(weights, features, target, 0.1)[1]
     assert np.abs(gradient[supported]).max() < 0.01 < np.abs(gradient[~supported]).max()

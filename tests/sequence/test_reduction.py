@@ -20,6 +20,7 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
+from benchmarks.consistency import Projected, weighted_moments, weighted_projections
 from spectral_latent.estimation import (
     EstimatorOptions,
     FeatureColumns,
@@ -34,7 +35,6 @@ from spectral_latent.inference import tree_weights
 from spectral_latent.operators import ObservableOperators
 from spectral_latent.sequence import HiddenMarkov, Sequences
 from spectral_latent.trees import Forest
-from tests import exact
 from tests.sequence.hmms import all_strings, begins, draw_strings, probability, random_hmm
 
 EXACT = EstimatorOptions(states=8, scaling=None, smoothing=None, cutoff=1e-7)
@@ -186,10 +186,11 @@ class Population(NamedTuple):
             weights[sequences.emission[at]] = weights[sequences.spine[at]] = counts
         return Population(sequences, weights)
 
-    def learn(self, chosen: FeatureColumns) -> tuple[exact.Projected, ObservableOperators]:
+    def learn(self, chosen: FeatureColumns) -> tuple[Projected, ObservableOperators]:
         trees = self.sequences.trees(1)
-        projected = exact.project(trees, chosen, EXACT, self.weights)
-        return projected, exact.operators(trees, projected, self.weights)
+        projected = weighted_projections(trees, chosen, self.weights, EXACT)
+        moments = weighted_moments(trees, trees.rules, *projected, self.weights)
+        return projected, operators_from_moments(moments)
 
 
 @pytest.fixture(params=[0, 1, 2])
