@@ -108,16 +108,13 @@ def drawn_to(operators: ObservableOperators, prior: RuleTable, observed: Treeban
 def random_counts(observed: TreebankCounts, states: IntArray, rank: int | None = None, seed: int = 0) -> RuleTable:
     """Split counts evenly among states, and multiply each number by 0.5 to 1.5 at random.
 
-        states: (S,) the number of states of each symbol.
-    <<<<<<< HEAD
-        rank: the most terms of a binary rule's counts, which are then approximate; None for counts as they are drawn.
-    =======
+    states: (S,) the number of states of each symbol.
+    rank: the most terms of a binary rule's counts, which are then approximate; None for counts as they are drawn.
 
-        >>> from spectral_latent.trees import SkeletalTrees
-        >>> trees = SkeletalTrees.of([0], left=[-1], right=[-1], terminal=[5], root=[0])
-        >>> random_start(TreebankCounts.of_trees(trees), np.array([2])).leaf
-        array([[1., 1.]])
-    >>>>>>> tests1
+    >>> from spectral_latent.trees import SkeletalTrees
+    >>> trees = SkeletalTrees.of([0], left=[-1], right=[-1], terminal=[5], root=[0])
+    >>> random_counts(TreebankCounts.of_trees(trees), np.array([1])).leaf.shape
+    (1, 1)
     """
     rng = np.random.default_rng(seed)
     rules = observed.rules
@@ -193,7 +190,8 @@ def run_em(
     >>> from spectral_latent.trees import SkeletalTrees
     >>> trees = SkeletalTrees.of([0, 0, 0], left=[-1] * 3, right=[-1] * 3, terminal=[5, 5, 6], root=[0, 1, 2])
     >>> shard = Shard.of(trees, FeatureColumns(*np.zeros((2, 3, 0), dtype=int)))
-    >>> start = random_start(TreebankCounts.of_trees(trees), np.array([1]))
+    >>> counts = random_counts(TreebankCounts.of_trees(trees), np.array([1]))
+    >>> start = ObservableOperators.probabilities_of(counts)
     >>> run_em([shard], start, EstimatorOptions()).operators.leaf.round(3)
     array([[0.667],
            [0.333]])
