@@ -14,7 +14,7 @@ the log-likelihood.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import reduce
 from typing import NamedTuple
 
@@ -24,10 +24,10 @@ from spectral_latent.estimation._options import EstimationError, EstimatorOption
 from spectral_latent.estimation._parallel import parallel_map
 from spectral_latent.estimation._treebank import SkeletalShard, TreebankCounts
 from spectral_latent.inference import ExpectedCounts, expected_counts
-from spectral_latent.operators import ObservableOperators, RuleTable, Tensor, Tensors
+from spectral_latent.operators import ObservableOperators, RuleTable, Tensor, Tensors, low_rank_tensor
 from spectral_latent.trees import FloatArray, Forest, IntArray
 
-__all__ = ["EMResult", "drawn_to", "maximised", "random_start", "run_em", "state_prior"]
+__all__ = ["EMResult", "drawn_to", "maximised", "random_counts", "run_em", "state_prior"]
 
 
 class EMResult(NamedTuple):
@@ -105,41 +105,40 @@ def drawn_to(operators: ObservableOperators, prior: RuleTable, observed: Treeban
     return maximised(counts.add_numbers(prior))
 
 
-def random_start(observed: TreebankCounts, states: IntArray, seed: int = 0) -> ObservableOperators:
-    """Spread relative frequencies evenly over states, and multiply each number by 0.5 to 1.5 at random.
+def random_counts(observed: TreebankCounts, states: IntArray, rank: int | None = None, seed: int = 0) -> RuleTable:
+    """Split counts evenly among states, and multiply each number by 0.5 to 1.5 at random.
 
     states: (S,) the number of states of each symbol.
+    rank: the most terms of a binary rule's counts, which are then approximate; None for counts as they are drawn.
 
     >>> from spectral_latent.trees import SkeletalTrees
     >>> trees = SkeletalTrees.of([0], left=[-1], right=[-1], terminal=[5], root=[0])
-    >>> random_start(TreebankCounts.of_trees(trees), np.array([2])).leaf
-    array([[1., 1.]])
+    >>> random_counts(TreebankCounts.of_trees(trees), np.array([1])).leaf.shape
+    (1, 1)
     """
     rng = np.random.default_rng(seed)
     rules = observed.rules
     largest = int(states.max())
-    has_state = (np.arange(largest) < states[:, None]).astype(float)
+    share = (np.arange(largest) < states[:, None]) / states[:, None]  # (S, M)
 
     def noise(*shape: int) -> FloatArray:
         """Draw numbers between 0.5 and 1.5."""
         return rng.uniform(0.5, 1.5, shape)
 
+    def tensors() -> Iterator[Tensor]:
+        """Split the count of each binary rule."""
+        for count, rule in zip(observed.binary.data.tolist(), rules.binary, strict=True):
+            drawn = Tensor.of_dense(count / states[rule].prod() * noise(*states[rule]))
+            yield drawn if rank is None else low_rank_tensor(drawn, rank)
+
     a, b = rules.unary.T
-    unary = (observed.unary[:, 0, 0] / states[b])[:, None, None] * (has_state[a, :, None] * has_state[b, None, :])
-    root = observed.root / states[:, None] * has_state * noise(*has_state.shape)
-    leaf = observed.leaf * has_state[rules.leaf[:, 0]] * noise(len(rules.leaf), largest)
-    return ObservableOperators.probabilities_of(
-        RuleTable(
-            rules,
-            states,
-            root,
-            leaf,
-            unary * noise(len(rules.unary), largest, largest),
-            Tensors.of(
-                Tensor.of_dense(count / states[rule[1:]].prod() * noise(*states[rule]))
-                for count, rule in zip(observed.binary.data, rules.binary, strict=True)
-            ),
-        )
+    return RuleTable(
+        rules,
+        states,
+        observed.root * share * noise(*share.shape),
+        observed.leaf * share[rules.leaf[:, 0]] * noise(len(rules.leaf), largest),
+        observed.unary * share[a][:, :, None] * share[b][:, None, :] * noise(len(rules.unary), largest, largest),
+        Tensors.of(tensors()),
     )
 
 
@@ -191,7 +190,8 @@ def run_em(
     >>> from spectral_latent.trees import SkeletalTrees
     >>> trees = SkeletalTrees.of([0, 0, 0], left=[-1] * 3, right=[-1] * 3, terminal=[5, 5, 6], root=[0, 1, 2])
     >>> shard = Shard.of(trees, FeatureColumns(*np.zeros((2, 3, 0), dtype=int)))
-    >>> start = random_start(TreebankCounts.of_trees(trees), np.array([1]))
+    >>> counts = random_counts(TreebankCounts.of_trees(trees), np.array([1]))
+    >>> start = ObservableOperators.probabilities_of(counts)
     >>> run_em([shard], start, EstimatorOptions()).operators.leaf.round(3)
     array([[0.667],
            [0.333]])

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from spectral_latent.estimation._clustering import Clusters, cluster_counts
-from spectral_latent.estimation._em import drawn_to, random_start, run_em, state_prior
+from spectral_latent.estimation._em import drawn_to, random_counts, run_em, state_prior
 from spectral_latent.estimation._moments import Moments, moments_from_counts
 from spectral_latent.estimation._options import EstimationError, EstimatorOptions, Listener, silent
 from spectral_latent.estimation._parallel import parallel_map
@@ -140,8 +140,9 @@ def _counts_of_pivots(task: _Task) -> RuleTable:
 def _counts_of_random_start(task: _Task) -> RuleTable:
     """Split the counts of rules among states at random."""
     observed = task.treebank.counts
-    states = np.array([states_for(int(count), task.options.states) for count in observed.symbol], dtype=np.int64)
-    return random_start(observed, states, task.options.seed)
+    options = task.options
+    states = np.array([states_for(int(count), options.states) for count in observed.symbol], dtype=np.int64)
+    return random_counts(observed, states, options.rank, options.seed)
 
 
 ESTIMATORS: dict[str, Estimator] = {

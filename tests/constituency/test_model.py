@@ -132,6 +132,8 @@ MEMBERS = [
     ConstituencyOptions(estimator=EstimatorOptions("clustering", states=3), binarisation=Binarisation("last")),
     ConstituencyOptions(estimator=EstimatorOptions("em", states=2, iterations=2)),
     ConstituencyOptions(estimator=EstimatorOptions("spectral", states=3), features="simple"),
+    ConstituencyOptions(estimator=EstimatorOptions("pivots", states=2)),
+    ConstituencyOptions(estimator=EstimatorOptions("pivots-em", states=2, iterations=1)),
 ]
 
 

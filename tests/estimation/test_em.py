@@ -22,7 +22,7 @@ from spectral_latent.estimation import (
     relative_frequencies,
     run_em,
 )
-from spectral_latent.estimation._em import drawn_to, maximised, random_start, state_prior
+from spectral_latent.estimation._em import drawn_to, maximised, random_counts, state_prior
 from spectral_latent.inference import expected_counts, sample_trees, tree_weights
 from spectral_latent.operators import ObservableOperators, RuleTable, low_rank_operators
 from spectral_latent.trees import Forest, SkeletalTrees
@@ -53,6 +53,13 @@ TREES = [
     (2, (1, 0), (0, (1, 2), (1, 0))),
     (0, 1),
 ]
+
+
+def random_start(observed: TreebankCounts, states: np.ndarray, seed: int = 0) -> ObservableOperators:
+    """The probabilities that counts split at random make."""
+    return ObservableOperators.probabilities_of(random_counts(observed, states, seed=seed))
+
+
 seeds = st.integers(0, 2**32 - 1)
 
 
