@@ -74,7 +74,7 @@ def log_linear_weights(
     """
     single, q = features.astype(np.float32), target.astype(np.float32)
     weights = np.zeros((features.shape[1], target.shape[1]), dtype=np.float32)
-    is_frequent = np.asarray(single.sum(axis=0)).ravel() >= frequent
+    is_frequent = np.asarray(single.sum(axis=0), dtype=np.float64).ravel() >= frequent
     free = np.flatnonzero((single.T @ q > 0.0) | is_frequent[:, None])
 
     def loss(flat: FloatArray) -> tuple[float, FloatArray]:
