@@ -24,7 +24,7 @@ from spectral_latent.estimation import (
     relative_frequencies,
     spectral_moments,
 )
-from spectral_latent.estimation._em import maximised, random_start
+from spectral_latent.estimation._em import maximised, random_counts
 from spectral_latent.estimation._pivots import feature_rows, pivot_counts, state_maps
 from spectral_latent.inference import sample_trees, tree_weights
 from spectral_latent.operators import ObservableOperators, RuleTable
@@ -248,7 +248,7 @@ def test_em_from_pivots_starts_high_and_ends_above_the_truth() -> None:
     options = replace(OPTIONS, estimator="pivots-em", iterations=30, state_smoothing=0.0, tolerance=0.0)
     found = estimate(treebank_of(trees), options)
     observed = TreebankCounts.of_trees(trees)
-    unguided = random_start(observed, np.array([2, 2]))
+    unguided = maximised(random_counts(observed, np.array([2, 2])))
     truth = log_likelihood(true_model(1).operators(), trees)
     assert found.log_likelihood[0] > log_likelihood(unguided, trees)
     assert log_likelihood(found.operators, trees) > truth
