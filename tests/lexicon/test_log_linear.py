@@ -73,5 +73,5 @@ def test_supported_weights_alone_are_where_their_gradient_is_zero() -> None:
 def test_where_everything_is_supported_it_makes_no_difference() -> None:
     rng = np.random.default_rng(3)
     features, target = sparse.csr_array(rng.random((20, 4))), rng.random((20, 3))
-    free, supported = (log_linear_weights(features, target, 0.5, 20, supported=flag) for flag in (False, True))
+    free, supported = (log_linear_weights(features, target, 0.5, 20, frequent=least) for least in (0.0, np.inf))
     np.testing.assert_array_equal(free, supported)
