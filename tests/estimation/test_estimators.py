@@ -108,6 +108,14 @@ def log_likelihood(operators: ObservableOperators, trees: SkeletalTrees) -> floa
 # The table
 
 
+def test_the_guide_lists_the_table() -> None:
+    guide = (Path(__file__).resolve().parents[2] / "docs/guide.md").read_text(encoding="utf-8")
+    for name, estimator in ESTIMATORS.items():
+        follows = "yes" if estimator.climbs else "no"
+        gives = "probabilities" if estimator.probabilities else "operators; estimates may be negative"
+        assert f"| `{name}` | {estimator.states_from} | {follows} | {gives} |" in guide
+
+
 def test_the_table_has_the_estimators_that_options_name() -> None:
     assert set(ESTIMATORS) == set(get_args(EstimatorName))
 
