@@ -142,7 +142,7 @@ def _operators(
     root = np.zeros((len(states), states.max()))
     root[numbers[next(iter(grammar))]] = 1.0
     return ObservableOperators(
-        Rules(np.array(leaf), np.empty((0, 2), dtype=np.int64), np.array(binary)),
+        Rules(np.array(leaf), np.empty((0, 2), dtype=np.int64), np.array(binary, dtype=np.int64).reshape(-1, 3)),
         states,
         root,
         leaf=np.array([emissions[rule] for rule in leaf]),

@@ -46,7 +46,7 @@ def train(seed: int, options: SpellingOptions | None = None) -> SpellingModel:
 @pytest.mark.parametrize("seed", range(4))
 def test_at_the_optimum_the_model_expects_what_the_data_show_less_the_penalty(seed: int) -> None:
     vocabulary, columns = random_training(seed)
-    options = SpellingOptions(penalty=0.5, iterations=500)
+    options = SpellingOptions(penalty=0.5, iterations=500, frequent=0.0)
     model = SpellingModel.train(vocabulary, *columns, n_symbols=4, options=options)
     total = Counter[int]()
     for word, _, count, _ in zip(*columns, strict=True):
