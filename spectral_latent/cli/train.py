@@ -87,7 +87,7 @@ def _training(
     sources: str,
     states: int,
     states_help: str = "The most latent states of a symbol.",
-    seed_help: str = "Where the singular value decompositions start from; hardly matters.",
+    seed_help: str = "Where singular value decompositions, clusters and random states start from.",
     has_estimators: bool = True,
 ) -> Callable[[Callable[..., None]], click.Command]:
     """Make a command of a function of a `_Training` and of options of its own.
@@ -150,7 +150,7 @@ def _training(
     "preset_name",
     type=click.Choice(PRESETS),
     help="Settings that go well together, in place of --estimator and --states: the best single grammar, or the mean "
-    "of two; see docs/accuracy.md.",
+    "of three; see docs/accuracy.md.",
 )
 @click.pass_context
 def constituency(

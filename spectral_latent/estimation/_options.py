@@ -37,7 +37,7 @@ class EstimatorOptions(Options):
     iterations: the most EM iterations.
     tolerance: EM stops when its objective per tree rises by less.
     state_smoothing: the share that the mean over a symbol's states has in the probabilities of a state of average
-    frequency; see `em.state_prior`.
+    frequency; see `_em.state_prior`.
     rank: the most terms of a binary rule's tensor, which is then smaller and faster but less exact; None for tensors as
     they are estimated.  Only estimators of probabilities have it.  See `operators.low_rank`.
     seed: of where singular value decompositions, clusters and random states start.

@@ -220,7 +220,7 @@ class TreebankCounts(RuleTable):
 
     @property
     def n_trees(self) -> int:
-        """T."""
+        """The number of trees, T."""
         return int(self.root.sum())
 
     @cached_property

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from spectral_latent._compiled import check_column, check_range
 from spectral_latent.grammar.coarse import CoarseGrammar, CoarseLeaves
 from spectral_latent.grammar.forests import pruned_forest
 from spectral_latent.grammar.options import GrammarOptions
@@ -69,7 +70,11 @@ class LatentGrammar:
 
         sentences: of n words in all.
         tags: (n,) the number of the only tag that each word may have, or -1.
+        Raises ValueError if there is not one tag a word, or a tag does not exist.
         """
+        if tags is not None:
+            check_column("tags of words", tags, (sum(map(len, sentences)),), np.int64)
+            check_range("tags of words", tags, -1, len(self.tags))
         words = self._encoder.encode(sentences, tags)
         return SentenceGrammar(words, words.restrict(self.coarse), words.restrict(self.operators))
 
@@ -83,12 +88,10 @@ class LatentGrammar:
         if not len(words):
             raise ValueError("an empty sentence has no parse")
         grammar = self.for_sentences([words], tags)
-        word, any_word, likely = grammar.words.word, grammar.words.any_word, grammar.words.likely
-        leaves, beam, threshold = (
-            CoarseLeaves.of(grammar.coarse, word, likely),
-            self.options.beam,
-            self.options.threshold,
-        )
+        leaves = CoarseLeaves.of(grammar.coarse, grammar.words.word, grammar.words.likely)
+        any_word = grammar.words.any_word
+        beam = self.options.beam
+        threshold = self.options.threshold
         # Ever more is tried until something derives the sentence: rules never seen, items however unlikely, any words.
         spans = pruned_forest(self._seen_rules, leaves, beam, threshold)
         if spans is None and self._all_rules is not self._seen_rules:
@@ -96,7 +99,7 @@ class LatentGrammar:
         if spans is None:
             spans = pruned_forest(self._all_rules, leaves, 0.0, threshold)
         if spans is None:
-            leaves = CoarseLeaves.of(grammar.coarse, np.full_like(word, any_word))
+            leaves = CoarseLeaves.of(grammar.coarse, np.full_like(grammar.words.word, any_word))
             spans = pruned_forest(self._all_rules, leaves, 0.0, threshold)
         return SentenceChart(grammar, spans)
 

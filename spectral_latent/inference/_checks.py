@@ -41,7 +41,7 @@ def _last_roots(root: IntArray, component: IntArray, n_items: int) -> tuple[_Fau
     last = np.empty(len(root), dtype=np.int64)
     n_found = 0
     for k in range(len(root)):
-        if component[k] < 0 or (k > 0 and component[k] < component[k - 1]):
+        if not 0 <= component[k] <= n_items or (k > 0 and component[k] < component[k - 1]):
             return (_BAD_COMPONENT, root[k], -1), last
         # Roots of one component come in any order, but all after the component before.
         before = -1

@@ -68,10 +68,10 @@ class SequenceOptions(Options):
     estimator: its own number of states has no effect; nor, where sequences are not tagged, its smoothing, for there all
     positions share a rule.
     back_off: how many tokens of every tag are to be followed by any tag, in proportion to its frequency.
-    floor: ε, what probabilities of events cannot fall below, times those of the plain model; see `prediction`.  None
+    floor: ε, what probabilities of events cannot fall below, times those of the coarse model; see `prediction`.  None
     for 0.01 where sequences are tagged, and for what makes held-out sequences likeliest where they are not.
     beam: tags of a word that are less likely than this times its likeliest tag are left out.
-    threshold: tags whose posterior in the plain model is less than this are left out.
+    threshold: tags whose posterior in the coarse model is less than this are left out.
     """
 
     states: Annotated[int, AtLeast(1)] | None = None
@@ -84,10 +84,10 @@ class SequenceOptions(Options):
 
 
 class Learnt(NamedTuple):
-    """The latent model, the plain one over the same rules, which has one state for each tag; their shares, and ε."""
+    """The latent model, the coarse one over the same rules, which has one state for each tag; their shares, and ε."""
 
     prior: FloatArray
-    plain: ObservableOperators
+    coarse: ObservableOperators
     latent: ObservableOperators
     floor: float
 

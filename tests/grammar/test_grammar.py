@@ -355,3 +355,16 @@ def test_parts_that_number_rules_otherwise_are_refused(grammar: LatentGrammar) -
         replace(grammar, coarse=relative_frequencies(TreebankCounts.of_trees(columns(SENTENCES))))
     with pytest.raises(ValueError, match="do not fit together"):
         LatentGrammar.from_arrays(grammar.arrays(), grammar.settings(), TAG_OF_SYMBOL[:-1], grammar.options)
+
+
+@pytest.mark.parametrize(
+    ("tags", "message"),
+    [
+        (np.array([10**6, 0]), "must lie in -1"),
+        (np.array([-5, 0]), "must lie in -1"),
+        (np.array([0]), r"have shape \(1,\)"),
+    ],
+)
+def test_tags_that_do_not_exist_are_refused(grammar: LatentGrammar, tags: np.ndarray, message: str) -> None:
+    with pytest.raises(ValueError, match=f"tags of words {message}"):
+        grammar.chart(["unheard", "of"], tags)
