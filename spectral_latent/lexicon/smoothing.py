@@ -24,7 +24,7 @@ import numpy as np
 from spectral_latent.estimation import LeafMoments
 from spectral_latent.lexicon.lexicon import Lexicon, LexiconOptions
 from spectral_latent.lexicon.signatures import DEPTH
-from spectral_latent.trees import BoolArray, FloatArray, IntArray, Rules, matches
+from spectral_latent.trees import BoolArray, FloatArray, IntArray, Rules, matches, ranges
 
 __all__ = ["smooth_emissions"]
 
@@ -112,37 +112,67 @@ def _posteriors(rare: _Emissions, ladders: IntArray, options: LexiconOptions) ->
 def _shared(emissions: _Emissions, moments: LeafMoments, family: IntArray, options: LexiconOptions) -> _Emissions:
     """Mix each symbol's emissions with C p(x | family) z̄_a, and keep the pairs that are worth it.
 
-    Every symbol is paired with every word of its family, which makes far more pairs than are kept.  Their vectors are
-    therefore computed only once it is known, from the counts, which pairs these are.
+    Every symbol could be paired with every word of its family.  Only pairs that are kept are listed: a symbol adds
+    n(a) / (n(a) + C) of the same number to a word as the others of its family, so that those of the largest share come
+    first.
     """
     strength = options.tag_strength
-    pooled = emissions._replace(symbol=family[emissions.symbol], vectors=emissions.vectors[:, -1:]).plus()
-    totals = np.bincount(pooled.symbol, pooled.tokens)
-    symbols = np.unique(emissions.symbol)
-    rows, which = matches(pooled.symbol, family[symbols])
-    lent = strength * pooled.tokens[rows] / totals[pooled.symbol[rows]]
     count, means = _leaf_means(moments)
-    # the pairs of both, their tokens, and where each pair's own vector and share of the family are
+    weight = np.divide(count, count + strength, out=np.zeros_like(count), where=count > 0)
+    pooled = emissions._replace(symbol=family[emissions.symbol], vectors=emissions.vectors[:, -1:]).plus()
+    lent = strength * pooled.tokens / np.bincount(pooled.symbol, pooled.tokens)[pooled.symbol]
+    # the symbols of each family in a row, the largest shares first
+    symbols = np.unique(emissions.symbol)
+    symbols = symbols[np.lexsort((-weight[symbols], family[symbols]))]
+    first, end = (np.searchsorted(family[symbols], pooled.symbol, side) for side in ("left", "right"))
+    # tokens of the pairs that were seen, and of each word's best pair
+    place = Rules.find(
+        np.stack([pooled.symbol, pooled.terminal], axis=1), np.stack([family[emissions.symbol], emissions.terminal], 1)
+    )
+    own_lent = lent[place]
+    own_tokens = (emissions.tokens + own_lent) * weight[emissions.symbol]
+    most = np.zeros(int(pooled.terminal.max(initial=-1)) + 1)
+    np.maximum.at(most, emissions.terminal, own_tokens)
+    np.maximum.at(most, pooled.terminal, lent * weight[symbols[first]])
+    least = np.minimum(options.min_expected, most)
+    # for each family and word, as many symbols as have a share that is large enough, but for rounding
+    asked = least[pooled.terminal]
+    wanted = np.divide(asked, lent, out=np.where(asked > 0, np.inf, 0.0), where=lent > 0) * (1.0 - 1e-9)
+    size = _count_at_least(weight[symbols], first, end, wanted)
+    at, row = ranges(first, first + size)
+    pairs = np.stack([symbols[at], pooled.terminal[row]], axis=1)
+    keep = lent[row] * weight[pairs[:, 0]] >= least[pairs[:, 1]]
     own_pairs = np.stack([emissions.symbol, emissions.terminal], axis=1)
-    lent_pairs = np.stack([symbols[which], pooled.terminal[rows]], axis=1)
-    pairs, place = Rules.distinct(np.concatenate([own_pairs, lent_pairs]))
-    own, shared = np.split(place, [len(own_pairs)])
-    amount = np.zeros(len(pairs))
-    amount[shared] = lent
-    tokens = amount.copy()
-    tokens[own] += emissions.tokens
-    weight = count[pairs[:, 0]] / (count[pairs[:, 0]] + strength)
-    keep = np.flatnonzero(_worth_keeping(pairs[:, 1], tokens * weight, options.min_expected))
-    source = np.full(len(pairs), -1, dtype=np.int64)
-    source[own] = np.arange(len(own))
-    source = source[keep]
-    symbol = pairs[keep, 0]
-    vectors = np.concatenate([means[symbol], np.ones((len(keep), 1))], axis=1)
-    vectors *= amount[keep, None]
-    has_own = source >= 0
-    vectors[has_own] += emissions.vectors[source[has_own]]
-    vectors *= weight[keep, None]
-    return _Emissions(symbol, pairs[keep, 1], vectors)
+    keep &= Rules.find(own_pairs, pairs) < 0
+    kept = np.flatnonzero(own_tokens >= least[emissions.terminal])
+    # vectors: of pairs that were seen their own and what is lent to them, of the others what is lent
+    symbol = np.concatenate([emissions.symbol[kept], pairs[keep, 0]])
+    amount = np.concatenate([own_lent[kept], lent[row[keep]]])
+    vectors = np.concatenate([means[symbol], np.ones((len(symbol), 1))], axis=1)
+    vectors *= amount[:, None]
+    vectors[: len(kept)] += emissions.vectors[kept]
+    vectors *= weight[symbol, None]
+    terminal = np.concatenate([emissions.terminal[kept], pairs[keep, 1]])
+    order = np.lexsort((terminal, symbol))
+    return _Emissions(symbol[order], terminal[order], vectors[order])
+
+
+def _count_at_least(falling: FloatArray, first: IntArray, end: IntArray, bound: FloatArray) -> IntArray:
+    """Count the numbers that are at least a bound in each of n parts of a column, whose numbers fall within a part.
+
+    first, end: (n,) part i is falling[first[i]:end[i]].
+    bound: (n,).
+    """
+    low = first.copy()
+    high = end.copy()
+    while (low < high).any():
+        # bisection of all parts at once
+        middle = (low + high) // 2
+        is_open = low < high
+        enough = is_open & (falling[np.minimum(middle, len(falling) - 1)] >= bound)
+        low = np.where(enough, middle + 1, low)
+        high = np.where(is_open & ~enough, middle, high)
+    return low - first
 
 
 def _spelled(lent: _Emissions, lexicon: Lexicon, family: IntArray) -> _Emissions:
