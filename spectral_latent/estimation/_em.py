@@ -198,7 +198,7 @@ def run_em(
     """
     operators = start
     counts = _expectation(shards, operators, jobs)
-    n_trees = sum(len(shard.trees.root) for shard in shards)
+    n_trees = float(counts.table.root.sum())  # every tree has one root
     objective: list[float] = []
     log_likelihood: list[float] = []
 

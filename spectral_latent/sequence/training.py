@@ -167,15 +167,11 @@ def _spelling(store: ColumnStore, words: list[str], n_tags: int) -> SpellingMode
 
 
 class _Prepared(NamedTuple):
-    """A treebank of sequences, and how frequent its tags are, (K,)."""
+    """A treebank of sequences, its shards, and how frequent its tags are, (K,)."""
 
     treebank: Treebank
+    shards: list[SequenceShard]
     prior: FloatArray
-
-    @property
-    def shards(self) -> list[SequenceShard]:
-        """The shards."""
-        return [shard for shard in self.treebank.shards if isinstance(shard, SequenceShard)]
 
     @staticmethod
     def of(
@@ -192,7 +188,7 @@ class _Prepared(NamedTuple):
         emissions = counts.symbol[:n_tags]
         prior = emissions / emissions.sum()
         rules = _transitions(prior, counts.n_trees / (emissions.sum() + 1), back_off)
-        return _Prepared(Treebank(shards, counts, priors._replace(rules=rules)), prior)
+        return _Prepared(Treebank(shards, counts, priors._replace(rules=rules)), shards, prior)
 
     def coarse(self) -> ObservableOperators:
         """Compute the operators with one state for each tag."""
