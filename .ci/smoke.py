@@ -22,7 +22,7 @@ with tempfile.TemporaryDirectory() as folder:
     file = Path(folder, "model")
 
     for name in ESTIMATORS:
-        estimator = EstimatorOptions(name, states=2)
+        estimator = EstimatorOptions(name, n_states=2)
         phrases = ConstituencyModel.train(trees, ConstituencyOptions(estimator=estimator))
         phrases.save(file)
         assert ConstituencyModel.load(file).parse(sentences[0]) == phrases.parse(sentences[0])
@@ -44,7 +44,7 @@ with tempfile.TemporaryDirectory() as folder:
     graphs = [nx.path_graph(3, create_using=nx.DiGraph) for _ in range(4)]
     for graph in graphs:
         nx.set_node_attributes(graph, "A", "label")
-    nodes = LatentTreeModel.fit(graphs, EstimatorOptions(states=1))
+    nodes = LatentTreeModel.train(graphs, EstimatorOptions(n_states=1))
     nodes.save(file)
     np.testing.assert_array_equal(LatentTreeModel.load(file).score(graphs).log, nodes.score(graphs).log)
 

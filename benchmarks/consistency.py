@@ -39,7 +39,7 @@ from spectral_latent.trees import FloatArray, Forest, IntArray, Rules, SkeletalT
 
 PLOT = Path(__file__).resolve().parents[1] / "docs" / "consistency.png"
 HELD_OUT = 5_000  # trees that the error is a mean over
-OPTIONS = EstimatorOptions(states=2, scaling=None, smoothing=None)
+OPTIONS = EstimatorOptions(n_states=2, scaling=None, smoothing=None)
 INSIDE, OUTSIDE = ("rule", "left-opened", "right-opened"), ("above", "above-2")
 STYLE = (("#0b5fa5", "o"), ("#c2571a", "s"), ("#777777", "^"))
 
@@ -117,12 +117,12 @@ def weighted_projections(
     """Figure 7, step 1: projections by Ω̂ of indicators, a mean in which nodes have weights (N,)."""
     groups = trees.nodes_by_symbol()
     states = np.ones(len(groups), dtype=np.int64)
-    y, z = np.zeros((2, trees.n_nodes, options.states))
+    y, z = np.zeros((2, trees.n_nodes, options.n_states))
     for a, nodes in enumerate(groups):
         inside, outside = indicators(features.inside[nodes]), indicators(features.outside[nodes])
         of_node = weights[nodes] / weights[nodes].sum()
         u, sigma, vt = np.linalg.svd((inside.T @ (sparse.diags_array(of_node) @ outside)).toarray())
-        states[a] = m = np.count_nonzero(sigma[: options.states] > options.cutoff * sigma[0])
+        states[a] = m = np.count_nonzero(sigma[: options.n_states] > options.cutoff * sigma[0])
         y[nodes, :m] = inside @ u[:, :m]
         z[nodes, :m] = outside @ (vt[:m].T / sigma[:m])
     largest = int(states.max())

@@ -2,7 +2,7 @@
 
     python benchmarks/constituency.py                      # tune: the dev split of NLTK's treebank sample
     python benchmarks/constituency.py --split test         # report
-    python benchmarks/constituency.py --train DIR --evaluate DIR --states 16 --steps plain "+ smoothing"
+    python benchmarks/constituency.py --train DIR --evaluate DIR --n-states 16 --steps plain "+ smoothing"
     python benchmarks/constituency.py --train nltk:alpino:train --evaluate nltk:alpino:dev --steps fast accurate
 
 Every row is a process of its own, so that its peak memory is its own.  Seconds are CPU seconds of that process after
@@ -47,7 +47,7 @@ def settings(step: str, states: int) -> ConstituencyOptions:
     at = STEPS.index(step)
     estimator = replace(
         default.estimator,
-        states=states,
+        n_states=states,
         scaling=default.estimator.scaling if at >= STEPS.index("+ scaling") else None,
         smoothing=default.estimator.smoothing if at >= STEPS.index("+ smoothing") else None,
     )
@@ -104,7 +104,7 @@ def apart(corpus: Corpus, step: str, states: int) -> dict[str, float]:
 
 def rows(steps: list[str], states: list[int]) -> Iterator[tuple[str, int]]:
     """The plain grammar and presets once, every other step for every number of states."""
-    own = {"plain": [1]} | {name: [options[0].estimator.states] for name, options in PRESETS.items()}
+    own = {"plain": [1]} | {name: [options[0].estimator.n_states] for name, options in PRESETS.items()}
     for step in steps:
         yield from ((step, m) for m in own.get(step, states))
 
@@ -157,14 +157,14 @@ def main() -> None:
     parser.add_argument("--split", choices=("dev", "test"), default="dev", help="of NLTK's treebank sample")
     parser.add_argument("--train", help="another treebank to learn from: a file, a folder or nltk:NAME")
     parser.add_argument("--evaluate", help="the trees to parse with --train")
-    parser.add_argument("--states", type=int, nargs="+", default=[1, 8, 16, 24, 32])
+    parser.add_argument("--n-states", type=int, nargs="+", default=[1, 8, 16, 24, 32])
     parser.add_argument("--steps", nargs="+", choices=(*STEPS, *PRESETS), default=list(STEPS))
     parser.add_argument("--nltk", action="store_true", help="also time NLTK's ViterbiParser")
     arguments = parser.parse_args()
     if (arguments.train is None) != (arguments.evaluate is None):
         parser.error("--train and --evaluate go together")
     corpus = Corpus(arguments.train or "nltk:treebank:train", arguments.evaluate or f"nltk:treebank:{arguments.split}")
-    steps_table(corpus, arguments.steps, arguments.states)
+    steps_table(corpus, arguments.steps, arguments.n_states)
     if arguments.nltk:
         nltk_table(corpus)
 

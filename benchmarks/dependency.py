@@ -28,17 +28,19 @@ from spectral_latent.dependency import (
     DependencySentence,
     DependencyTraining,
     Label,
-    Observations,
-    cca_embeddings,
-    corrected_operators,
-    dependency_bigrams,
-    paper_operators,
 )
 from spectral_latent.dependency.conversion import skeletal_trees
 from spectral_latent.estimation import EstimatorOptions
 from spectral_latent.evaluation import evaluate_dependency_parser, score_attachments
 from spectral_latent.inference import Weight, tree_weights
 from spectral_latent.operators import ObservableOperators
+from spectral_latent.papers import (
+    Observations,
+    cca_embeddings,
+    corrected_operators,
+    dependency_bigrams,
+    paper_operators,
+)
 from spectral_latent.trees import FloatArray, Forest, IntArray, Vocabulary
 
 Sentences = Sequence[DependencySentence]
@@ -122,7 +124,7 @@ def scoring(train: Sentences, dev: Sentences, column: str) -> None:
                 seconds = time.process_time() - start
                 row(f"{name}, U of {u_name}", states, of_the_paper(operators, dev, tags, column), seconds)
         for name, options in ESTIMATORS.items():
-            own = replace(of_tags, estimator=replace(options, states=states), attachment=Attachment(refined=False))
+            own = replace(of_tags, estimator=replace(options, n_states=states), attachment=Attachment(refined=False))
             start = time.process_time()
             model = DependencyModel.train(train, own)
             row(f"{name}, default views", states, model.score(dev), time.process_time() - start)
@@ -138,7 +140,7 @@ def parsing(train: Sentences, dev: Sentences, options: DependencyOptions) -> Non
         ("one state", 1, lambda: DependencyTraining.of(train, options).coarse),
     ]
     for name, states in (("spectral", 10), ("spectral", 16), ("clustering", 16), ("EM", 16), ("hybrid", 16)):
-        own = replace(options, estimator=replace(ESTIMATORS[name], states=states))
+        own = replace(options, estimator=replace(ESTIMATORS[name], n_states=states))
         rows.append((name, states, lambda own=own: DependencyModel.train(train, own)))
     left = replace(options, attachment=Attachment("left"), estimator=ESTIMATORS["hybrid"])
     rows.append(("hybrid, left children first", 16, lambda: DependencyModel.train(train, left)))

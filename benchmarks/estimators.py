@@ -31,7 +31,7 @@ from spectral_latent.evaluation import HeldOut, score_brackets
 COLUMNS = ("F1", "F1 ≤ 40", "log p̂", "≤ 0", "iterations", "training s", "peak MB")
 CONVERGED = {"iterations": 300, "tolerance": 0.01}
 ROWS = {
-    "plain PCFG": EstimatorOptions(states=1),
+    "plain PCFG": EstimatorOptions(n_states=1),
     "spectral": EstimatorOptions(),
     "clustering": EstimatorOptions(estimator="clustering"),
     "pivots": EstimatorOptions(estimator="pivots"),
@@ -45,7 +45,7 @@ ROWS = {
 def measure(name: str, train: str, held_out: str) -> dict[str, float]:
     """One row of the table."""
     warm = [Phrase("S", (Phrase("A", (a,)), Phrase("B", ("b",)))) for a in "ab"]
-    ConstituencyModel.train(warm, ConstituencyOptions(estimator=replace(ROWS[name], states=2))).parse(["a", "b"])
+    ConstituencyModel.train(warm, ConstituencyOptions(estimator=replace(ROWS[name], n_states=2))).parse(["a", "b"])
     trees = list(constituency_trees(train))
     gold = [tree for tree in constituency_trees(held_out) if clean(tree) is not None]
     iterations = 0

@@ -96,11 +96,11 @@ def choices(train: Part, test: Part | None, groups: tuple[str, ...]) -> IntArray
     """The candidates (L,) that a reranker with these groups of features chooses: of test lists, or held-out folds."""
     table = train.table.select(*groups)
     if test is not None:
-        return PerceptronReranker.fit(table, train.scores.gains).rerank(test.table.select(*groups))
+        return PerceptronReranker.train(table, train.scores.gains).rerank(test.table.select(*groups))
     chosen = []
     for fold in np.array_split(np.arange(table.n_lists), FOLDS):
         rest = np.setdiff1d(np.arange(table.n_lists), fold)
-        reranker = PerceptronReranker.fit(table.of_lists(rest), train.scores.gains[table.rows_of(rest)])
+        reranker = PerceptronReranker.train(table.of_lists(rest), train.scores.gains[table.rows_of(rest)])
         chosen.append(reranker.rerank(table.of_lists(fold)))
     return np.concatenate(chosen)
 
@@ -123,7 +123,7 @@ def part_of(name: str, split: str, first: int | None, model: Parser, dev: Part |
     scores = (score_dependency_lists if has_heads else score_phrase_lists)(lists, gold)
     if dev is None:
         return Part(lists, feature_table(lists, latent), scores)
-    likewise = Reranker(PerceptronReranker.fit(dev.table, dev.scores.gains), latent)
+    likewise = Reranker(PerceptronReranker.train(dev.table, dev.scores.gains), latent)
     return Part(lists, likewise.table(lists), scores)
 
 

@@ -110,8 +110,8 @@ def rows(truth: Truth, n: int, seed: int, with_em: bool) -> Iterator[Row]:
     known = EstimatorOptions("hybrid", iterations=100, tolerance=1e-4)
     for name, options in (
         ("spectral", SequenceOptions()),
-        ("spectral, true number", SequenceOptions(states=truth.n_states)),
-        ("hybrid, true number", SequenceOptions(states=truth.n_states, estimator=known)),
+        ("spectral, true number", SequenceOptions(n_states=truth.n_states)),
+        ("hybrid, true number", SequenceOptions(n_states=truth.n_states, estimator=known)),
     ):
         found, seconds = timed(lambda options=options: LatentHMM.fit(train, options))
         raw = 100.0 * float((found.weights(test).sign <= 0).mean())

@@ -40,7 +40,7 @@ class Corpus(NamedTuple):
 
 def latent(sentences: list[Sentence], states: int, estimator: str = "spectral") -> Tagger:
     """This library's tagger."""
-    options = SequenceOptions(states=states, estimator=EstimatorOptions(estimator))
+    options = SequenceOptions(n_states=states, estimator=EstimatorOptions(estimator))
     return LatentHMM.fit_tagged(sentences, options).tag
 
 

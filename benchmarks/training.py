@@ -101,7 +101,7 @@ def settings() -> Iterator[Setting]:
         yield Setting(name, (options,), copies=4.0)
         yield Setting(name, (options,), splits=6)
         for states in (8, 32):
-            yield Setting(name, (replace(options, estimator=replace(options.estimator, states=states)),))
+            yield Setting(name, (replace(options, estimator=replace(options.estimator, n_states=states)),))
 
 
 def presets() -> Iterator[Setting]:

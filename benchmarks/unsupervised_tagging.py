@@ -23,15 +23,11 @@ from typing import NamedTuple
 import numpy as np
 from threadpoolctl import threadpool_limits
 
+from spectral_latent.anchors import AnchorHMM, AnchorOptions, HullOptions, Types
 from spectral_latent.corpora import tagged_sentences, universal_tag
 from spectral_latent.evaluation import many_to_one, one_to_one, v_measure
-from spectral_latent.sequence import (
-    AnchorHMM,
-    AnchorOptions,
-    HiddenMarkov,
-    HullOptions,
+from spectral_latent.papers import (
     LogLinearOptions,
-    Types,
     baum_welch_of_seeds,
     check_assumptions,
     cluster_model,
@@ -39,6 +35,7 @@ from spectral_latent.sequence import (
     log_linear,
     max_marginal_states,
 )
+from spectral_latent.sequence import HiddenMarkov
 
 Words = list[list[str]]
 DEFAULTS = ("PTB sample=nltk:treebank", "Brown corpus=nltk:brown")
@@ -87,7 +84,7 @@ class Result(NamedTuple):
 
 
 def anchor(words: Words, setting: Setting, hull: HullOptions) -> AnchorHMM:
-    return AnchorHMM.fit(words, AnchorOptions(states=setting.states, hull=hull))
+    return AnchorHMM.train(words, AnchorOptions(n_states=setting.states, hull=hull))
 
 
 def baum_welch(words: Words, setting: Setting) -> HiddenMarkov:
@@ -95,7 +92,7 @@ def baum_welch(words: Words, setting: Setting) -> HiddenMarkov:
 
 
 def features(words: Words, setting: Setting) -> HiddenMarkov:
-    options = LogLinearOptions(states=setting.states, iterations=setting.iterations, seed=setting.seed)
+    options = LogLinearOptions(n_states=setting.states, iterations=setting.iterations, seed=setting.seed)
     return log_linear(Types.of(words), options)
 
 
@@ -168,7 +165,7 @@ def rows_of(corpus: Corpus, names: list[str], arguments: argparse.Namespace) -> 
     """The runs of each method."""
     for name in names:
         seeds = range(arguments.seeds if METHODS[name].seeded else 1)
-        yield name, [apart(corpus, name, Setting(arguments.states, arguments.iterations, seed)) for seed in seeds]
+        yield name, [apart(corpus, name, Setting(arguments.n_states, arguments.iterations, seed)) for seed in seeds]
 
 
 def print_methods(corpora: list[Corpus], names: list[str], arguments: argparse.Namespace) -> None:
@@ -227,7 +224,7 @@ def main() -> None:
     parser.add_argument("--likelihood", action="store_true", help="also log p per word in nats, as in Table 6")
     parser.add_argument("--assumptions", action="store_true", help="Table 5 instead: are there anchors?")
     parser.add_argument("--methods", nargs="+", choices=METHODS, help="these only")
-    parser.add_argument("--states", type=int, default=12)
+    parser.add_argument("--n-states", type=int, default=12)
     parser.add_argument("--seeds", type=int, default=3, help="of methods that start at random")
     parser.add_argument("--iterations", type=int, default=100, help="of Baum-Welch and of log-linear models")
     arguments = parser.parse_args()

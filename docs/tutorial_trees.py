@@ -81,11 +81,11 @@ nx.write_network_text(example, with_labels="text")
 # Three models of the same trees.  ``plain`` has one state per label: it knows how often what follows what.
 
 settings = {
-    "plain": EstimatorOptions("em", states=1),
-    "spectral": EstimatorOptions("spectral", states=3),
-    "hybrid": EstimatorOptions("hybrid", states=3),
+    "plain": EstimatorOptions("em", n_states=1),
+    "spectral": EstimatorOptions("spectral", n_states=3),
+    "hybrid": EstimatorOptions("hybrid", n_states=3),
 }
-models = {name: LatentTreeModel.fit(training, options) for name, options in settings.items()} | {"truth": truth}
+models = {name: LatentTreeModel.train(training, options) for name, options in settings.items()} | {"truth": truth}
 
 # %%
 # How probable are other trees?

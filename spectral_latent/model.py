@@ -113,7 +113,7 @@ class LatentTreeModel:
     ...     graph.add_node(1, label="one", observation=left)
     ...     graph.add_node(2, label="one", observation=right)
     ...     graphs.append(graph)
-    >>> model = LatentTreeModel.fit(graphs, EstimatorOptions("em", states=1))
+    >>> model = LatentTreeModel.train(graphs, EstimatorOptions("em", n_states=1))
     >>> np.exp(model.score(graphs[:2]).log).round(3)
     array([0.111, 0.444])
     >>> graph.nodes[2]["observation"] = MISSING
@@ -133,7 +133,7 @@ class LatentTreeModel:
             raise ValueError("a rule has a terminal without a name")
 
     @staticmethod
-    def fit(
+    def train(
         graphs: Iterable[nx.DiGraph],
         options: EstimatorOptions | None = None,
         *,

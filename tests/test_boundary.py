@@ -29,9 +29,9 @@ from spectral_latent.grammar.coarse import CoarseGrammar, CoarseLeaves
 from spectral_latent.grammar.forests import pruned_forest
 from spectral_latent.inference import check_forest
 from spectral_latent.operators import ObservableOperators, Tensor
+from spectral_latent.papers.brown import brown_clusters
 from spectral_latent.reranking.tables import FeatureTable
 from spectral_latent.sequence import HiddenMarkov, Sequences
-from spectral_latent.sequence.brown import brown_clusters
 from spectral_latent.sequence.forests import Candidates, TrellisBuilder
 from spectral_latent.trees import Forest, Rules, Vocabulary
 

@@ -155,7 +155,7 @@ class Model:
     def train(formalism: Arithmetic, expressions: Sequence[Expression], states: int) -> Model:
         trees = formalism.trees(expressions)
         treebank = Treebank.of([Shard.of(trees, formalism.features(trees))])
-        return Model(formalism, estimate(treebank, EstimatorOptions("hybrid", states=states)).operators)
+        return Model(formalism, estimate(treebank, EstimatorOptions("hybrid", n_states=states)).operators)
 
     def parse(self, tokens: Sequence[str]) -> Expression:
         rules = self.operators.rules

@@ -272,7 +272,7 @@ def sampled(n: int, seed: int) -> list[nx.DiGraph]:
 
 @functools.cache
 def learnt(estimator: Any) -> LatentTreeModel:
-    return LatentTreeModel.fit(sampled(1500, 0), EstimatorOptions(estimator, states=2, smoothing=None))
+    return LatentTreeModel.train(sampled(1500, 0), EstimatorOptions(estimator, n_states=2, smoothing=None))
 
 
 def test_samples_are_as_frequent_as_they_are_probable() -> None:
@@ -306,7 +306,7 @@ def test_sampled_states_are_those_of_the_marginals() -> None:
 def test_a_model_learnt_from_samples_is_close_to_the_truth(estimator: str, share: float) -> None:
     """How much of what the truth gains on a model without states is missing."""
     held_out = sampled(300, 2)
-    plain = LatentTreeModel.fit(sampled(1500, 0), EstimatorOptions("em", states=1))
+    plain = LatentTreeModel.train(sampled(1500, 0), EstimatorOptions("em", n_states=1))
     best, learnt_log, plain_log = (m.score(held_out).log.mean() for m in (truth(), learnt(estimator), plain))
     assert plain_log < best
     assert best - learnt_log < share * (best - plain_log)
@@ -335,23 +335,23 @@ def test_a_model_in_another_basis_has_no_states_and_no_samples() -> None:
 
 def test_graphs_may_be_read_once() -> None:
     graphs = sampled(200, 0)
-    options = EstimatorOptions(states=2)
-    once = LatentTreeModel.fit(iter(graphs), options, inside_features={"size": lambda graph, node: len(graph)})
-    again = LatentTreeModel.fit(graphs, options, inside_features={"size": lambda graph, node: len(graph)})
+    options = EstimatorOptions(n_states=2)
+    once = LatentTreeModel.train(iter(graphs), options, inside_features={"size": lambda graph, node: len(graph)})
+    again = LatentTreeModel.train(graphs, options, inside_features={"size": lambda graph, node: len(graph)})
     assert once.score(iter(graphs)).log.tolist() == again.score(graphs).log.tolist()
 
 
 def test_nothing_to_learn_from() -> None:
     with pytest.raises(EstimationError, match="no trees"):
-        LatentTreeModel.fit([])
+        LatentTreeModel.train([])
     with pytest.raises(GraphError, match="put it in a list"):
-        LatentTreeModel.fit(sampled(1, 0)[0])
+        LatentTreeModel.train(sampled(1, 0)[0])
 
 
 def test_missing_observations_are_no_training_data() -> None:
     graphs = [graph_of(("A", None, ("B", "x"))), graph_of(("A", None, ("B", "x"), ("B", MISSING)))]
     with pytest.raises(GraphError, match="graph 2, node 2: its observation is missing, and training needs them all"):
-        LatentTreeModel.fit(graphs)
+        LatentTreeModel.train(graphs)
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -370,7 +370,7 @@ def captured(monkeypatch: pytest.MonkeyPatch, **features: Any) -> Shard:
 
     original = model_module.estimate
     monkeypatch.setattr(model_module, "estimate", estimate)
-    LatentTreeModel.fit(map(graph_of, FOREST), EstimatorOptions(states=1), **features)
+    LatentTreeModel.train(map(graph_of, FOREST), EstimatorOptions(n_states=1), **features)
     return seen[0]
 
 
@@ -416,12 +416,12 @@ def test_given_features_are_those_of_their_node(monkeypatch: pytest.MonkeyPatch)
 def test_bad_values_of_features(side: str, value: Any, message: str) -> None:
     features = {"mine": lambda graph, node: value if node == 3 else 0}
     with pytest.raises(GraphError, match=message):
-        LatentTreeModel.fit(map(graph_of, FOREST), **{side: features})
+        LatentTreeModel.train(map(graph_of, FOREST), **{side: features})
 
 
 def test_errors_in_features_keep_their_type_and_name_the_node() -> None:
     with pytest.raises(KeyError) as caught:
-        LatentTreeModel.fit(
+        LatentTreeModel.train(
             map(graph_of, FOREST), outside_features={"weight": lambda graph, node: graph.nodes[node]["weight"]}
         )
     assert caught.value.__notes__ == ["in the feature 'weight' of graph 1, node 1"]
@@ -446,9 +446,9 @@ def test_given_features_can_show_states_that_observations_nearby_do_not() -> Non
         return graph.nodes[node]["weather"]
 
     graphs, held_out = ([draw() for _ in range(n)] for n in (400, 100))
-    options = EstimatorOptions(states=2, smoothing=None)
+    options = EstimatorOptions(n_states=2, smoothing=None)
     mine = {"inside_features": {"weather": weather}, "outside_features": {"weather": weather}}
-    with_features, without = (LatentTreeModel.fit(graphs, options, **f) for f in (mine, {}))
+    with_features, without = (LatentTreeModel.train(graphs, options, **f) for f in (mine, {}))
     gain = with_features.score(held_out).log.mean() - without.score(held_out).log.mean()
     assert gain == pytest.approx(np.log(2), abs=0.1)
 
@@ -540,7 +540,7 @@ def test_names_come_back_as_they_were(tmp_path: Path) -> None:
     graph = nx.path_graph(len(labels), create_using=nx.DiGraph)
     for node, label in enumerate(labels):
         graph.add_node(node, label=(label, node), observation=label)
-    model = LatentTreeModel.fit([graph], EstimatorOptions("em", states=1))
+    model = LatentTreeModel.train([graph], EstimatorOptions("em", n_states=1))
     model.save(tmp_path / "model")
     again = LatentTreeModel.load(tmp_path / "model")
     assert again.symbols == model.symbols
@@ -550,7 +550,7 @@ def test_names_come_back_as_they_were(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", [frozenset("a"), b"a", 1j, ("a", frozenset())])
 def test_names_that_cannot_be_saved(name: Hashable, tmp_path: Path) -> None:
-    model = LatentTreeModel.fit([graph_of(("A", name))], EstimatorOptions(states=1))
+    model = LatentTreeModel.train([graph_of(("A", name))], EstimatorOptions(n_states=1))
     assert model.score([graph_of(("A", name))]).sign.tolist() == [1]
     with pytest.raises(ValueError, match="cannot be saved"):
         model.save(tmp_path / "model")

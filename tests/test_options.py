@@ -22,6 +22,8 @@ from hypothesis import strategies as st
 
 import spectral_latent
 from spectral_latent._options import Above, AtLeast, AtMost, Below, Options, field_types
+from spectral_latent.anchors import AnchorHMM, AnchorOptions, HullOptions, Types
+from spectral_latent.anchors.hulls import HullName
 from spectral_latent.cli import main
 from spectral_latent.constituency import Binarisation, ConstituencyModel, ConstituencyOptions, Phrase
 from spectral_latent.dependency import (
@@ -37,20 +39,11 @@ from spectral_latent.estimation import EstimationError, EstimatorName, Estimator
 from spectral_latent.grammar import GrammarOptions
 from spectral_latent.lexicon import LexiconOptions, SpellingModel, SpellingOptions
 from spectral_latent.operators import options_from
+from spectral_latent.papers import LogLinearOptions, log_linear
 from spectral_latent.reranking import PerceptronOptions
 from spectral_latent.reranking.perceptron import PerceptronReranker
 from spectral_latent.reranking.tables import FeatureTable
-from spectral_latent.sequence import (
-    AnchorHMM,
-    AnchorOptions,
-    HullOptions,
-    LatentHMM,
-    LogLinearOptions,
-    SequenceOptions,
-    Types,
-    log_linear,
-)
-from spectral_latent.sequence.hulls import HullName
+from spectral_latent.sequence import LatentHMM, SequenceOptions
 
 NUMBERS = (int, float)
 ESTIMATED = ("constituency", "dependency", "tagger")  # what the command trains with a choice of estimators
@@ -196,10 +189,10 @@ def test_what_is_accepted_comes_back_from_a_model_file(kind: type[Options], data
 
 @pytest.mark.parametrize("number", [np.int64(4), np.int32(4), np.uint8(4), 4])
 def test_integers_of_numpy_are_stored_as_plain_ones(number: Any) -> None:
-    options = EstimatorOptions(states=number, smoothing=number)
-    assert (type(options.states), options.states) == (int, 4)
+    options = EstimatorOptions(n_states=number, smoothing=number)
+    assert (type(options.n_states), options.n_states) == (int, 4)
     assert (type(options.smoothing), options.smoothing) == (float, 4.0)
-    assert hash(options) == hash(EstimatorOptions(states=4, smoothing=4.0))
+    assert hash(options) == hash(EstimatorOptions(n_states=4, smoothing=4.0))
 
 
 @pytest.mark.parametrize("number", [np.float64(0.5), np.float32(0.5), np.float16(0.5)])
@@ -463,7 +456,7 @@ def train_sequences(options: SequenceOptions) -> None:
 
 
 def train_anchors(options: AnchorOptions) -> None:
-    assert len(AnchorHMM.fit(WORDS, options).states([QUESTION])[0]) == 3
+    assert len(AnchorHMM.train(WORDS, options).states([QUESTION])[0]) == 3
 
 
 def train_hull(options: HullOptions) -> None:
@@ -478,7 +471,7 @@ def train_log_linear(options: LogLinearOptions) -> None:
 def train_reranker(options: PerceptronOptions) -> None:
     columns = {"base:log-rank": np.log1p([0, 1, 2] * 8), "latent:log-p": [-5.0, -3.0, -4.0] * 8}
     table = FeatureTable.measures(columns, sizes=[3] * 8, ids=list("abcdefgh"))
-    reranker = PerceptronReranker.fit(table, [0, 1, 2] * 4 + [1, 0, 2] * 4, options)
+    reranker = PerceptronReranker.train(table, [0, 1, 2] * 4 + [1, 0, 2] * 4, options)
     assert np.isfinite(reranker.scores(table)).all()
 
 

@@ -7,8 +7,8 @@ from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from spectral_latent.sequence import AnchorHMM, AnchorOptions
-from spectral_latent.sequence.anchor_tables import anchor_names
+from spectral_latent.anchors import AnchorHMM, AnchorOptions
+from spectral_latent.anchors.tables import anchor_names
 from spectral_latent_nltk._tokens import BatchTagger, Tag, each, tokens_of
 
 __all__ = ["AnchorTagger"]
@@ -54,8 +54,8 @@ class AnchorTagger(BatchTagger):
         """
         options = options or AnchorOptions()
         if n_tags is not None:
-            options = replace(options, states=n_tags)
-        return cls(AnchorHMM.fit(each(unlabeled_sequences, tokens_of), options))
+            options = replace(options, n_states=n_tags)
+        return cls(AnchorHMM.train(each(unlabeled_sequences, tokens_of), options))
 
     @property
     def anchors(self) -> dict[str, Any]:

@@ -69,7 +69,7 @@ class SpectralDependencyParser(ParserI):
             raise TypeError("expected an iterable of graphs, got one graph; give [graph]")
         options = options or DependencyOptions()
         if n_states is not None:
-            options = replace(options, estimator=replace(options.estimator, states=n_states))
+            options = replace(options, estimator=replace(options.estimator, n_states=n_states))
         return cls(DependencyModel.train(_sentences(graphs), options, jobs=jobs))
 
     def parse(

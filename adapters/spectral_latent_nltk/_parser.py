@@ -60,7 +60,7 @@ class SpectralParser(ParserI):
             raise TypeError("expected an iterable of trees, got one tree; give [tree]")
         options = options or ConstituencyOptions()
         if n_states is not None:
-            options = replace(options, estimator=replace(options.estimator, states=n_states))
+            options = replace(options, estimator=replace(options.estimator, n_states=n_states))
         return cls(ConstituencyModel.train(_phrases(trees), options, jobs=jobs))
 
     def parse(self, sent: Iterable[str], n_best: int = 1, rerank: Reranker | None = None) -> Iterator[ParseTree]:

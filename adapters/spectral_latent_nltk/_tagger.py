@@ -153,4 +153,4 @@ class LatentHMMTagger(BatchTagger):
 
 
 def _with_states(options: SequenceOptions, n_states: int | None) -> SequenceOptions:
-    return options if n_states is None else replace(options, states=n_states)
+    return options if n_states is None else replace(options, n_states=n_states)

@@ -55,7 +55,7 @@ def anchors(
     likeliest words with their probabilities.  One label for each anchor makes the model a tagger.  A model that has
     labels keeps those that are not given again.
     """
-    from spectral_latent.sequence.anchor_tables import anchor_table, draw_anchors
+    from spectral_latent.anchors.tables import anchor_table, draw_anchors
 
     if (output is None) != (not labels):
         raise click.UsageError("--label and --output go together: give both, or neither")

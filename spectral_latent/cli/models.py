@@ -6,9 +6,10 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
+    from spectral_latent.anchors import AnchorHMM
     from spectral_latent.constituency import ConstituencyModel
     from spectral_latent.dependency import DependencyModel
-    from spectral_latent.sequence import AnchorHMM, LatentHMM
+    from spectral_latent.sequence import LatentHMM
 
 __all__ = ["LoadedModel", "Tagger", "load"]
 
@@ -160,7 +161,7 @@ def load(file: str) -> LoadedModel:
                 tagger = LatentHMM.from_arrays(arrays, settings)
                 return LoadedModel(file, _TAGGER if tagger.is_tagged else _UNTAGGED, tagger)
             case "anchors":
-                from spectral_latent.sequence import AnchorHMM
+                from spectral_latent.anchors import AnchorHMM
 
                 model = AnchorHMM.from_arrays(arrays, settings)
                 return LoadedModel(file, _ANCHORS if model.labels is None else _LABELLED, model)
@@ -173,7 +174,7 @@ def load(file: str) -> LoadedModel:
 
 
 def _of_anchors(model: AnchorHMM) -> Tagger:
-    from spectral_latent.sequence.anchor_tables import anchor_names
+    from spectral_latent.anchors.tables import anchor_names
 
     names: list[Any] = anchor_names(model) if model.labels is None else list(model.labels)
     return Tagger(names, lambda rows: [[names[h] for h in row] for row in model.states(rows)], _known(model))

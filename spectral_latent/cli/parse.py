@@ -40,7 +40,7 @@ jobs_option = click.option(
 @click.argument("model")
 @click.argument("file", default="-")
 @click.option(
-    "--nbest",
+    "--n-best",
     metavar="K",
     default=1,
     show_default=True,
@@ -56,7 +56,7 @@ jobs_option = click.option(
 @non_projective_option
 @click.option("--rerank", metavar="RERANKER", help="Choose among the parser's best trees by a reranker.")
 @click.option(
-    "--nbest-of",
+    "--candidates",
     metavar="K",
     type=click.IntRange(min=1),
     help=f"How many trees per sentence it chooses among, at most.  [default: {CANDIDATES}]",
@@ -67,11 +67,11 @@ jobs_option = click.option(
 def parse(
     model: str,
     file: str,
-    nbest: int,
+    n_best: int,
     form: Format | None,
     non_projective: bool,
     rerank: str | None,
-    nbest_of: int | None,
+    candidates: int | None,
     models: tuple[str, ...],
     jobs: int,
     quiet: bool,
@@ -81,7 +81,7 @@ def parse(
     Line by line, the output is one tree in brackets for each sentence, and an empty line for an empty one.  Brackets
     in sentences may be written ( ) or -LRB- -RRB-; in trees they are written -LRB- -RRB-.
 
-    With --nbest above 1, the output is one block for each sentence: a line `score TAB tree` for each tree, the best
+    With --n-best above 1, the output is one block for each sentence: a line `score TAB tree` for each tree, the best
     first, and an empty line that ends the block.  The score is log |p|, the natural logarithm of the tree's estimated
     probability; the best tree is the one with the most constituents that are expected to be right, so the scores
     need not fall.
@@ -92,8 +92,8 @@ def parse(
     Of a dependency parser, the output is CoNLL-U.  Sentences may have tags, as in the/DT dog/NN, or be in CoNLL-U,
     CoNLL-X or Malt-TAB.  Of the first two, HEAD, DEPREL and missing tags are filled, and all else stays as it is; heads
     that are there are not looked at.  Otherwise, sent_id is the number of the sentence's line, and empty lines have no
-    output.  Words without tags get the likeliest ones.  With --nbest above 1, each sentence has as many trees one after
-    the other, with a comment `# score` each: log |p| of the tree with words and tags.  A fallback has a comment
+    output.  Words without tags get the likeliest ones.  With --n-best above 1, each sentence has as many trees one
+    after the other, with a comment `# score` each: log |p| of the tree with words and tags.  A fallback has a comment
     `# FALLBACK`.
 
     With --rerank, trees are in the order of a reranker, made by `spectral-latent rerank train`.  The latent model that
@@ -102,11 +102,11 @@ def parse(
     With --jobs, sentences are read some hundreds ahead of what is written.  The start of processes takes seconds.
     """
     notes = Notes(quiet)
-    if rerank is None and (nbest_of or models):
-        raise click.UsageError(f"{'--nbest-of' if nbest_of else '--model'} goes with --rerank")
+    if rerank is None and (candidates or models):
+        raise click.UsageError(f"{'--candidates' if candidates else '--model'} goes with --rerank")
     if rerank is not None and non_projective:
         raise click.UsageError("--non-projective finds one tree; leave out --rerank")
-    search = _Search(nbest, nbest_of or CANDIDATES, rerank, models, jobs)
+    search = _Search(n_best, candidates or CANDIDATES, rerank, models, jobs)
     loaded = load(model)
     if loaded.is_dependency_parser:
         _dependencies(loaded.dependency_parser(), file, search, form, non_projective, notes)
@@ -120,7 +120,7 @@ def parse(
 class _Search(NamedTuple):
     """How many trees there are to be, how many are looked at for them, who chooses, and on how many processes."""
 
-    nbest: int
+    n_best: int
     candidates: int
     reranker: str | None
     models: tuple[str, ...]
@@ -129,12 +129,12 @@ class _Search(NamedTuple):
     def of(self, parser: Any, sentences: Iterable[Any]) -> Iterator[Sequence[Any]]:
         """The parses of each sentence."""
         if self.reranker is None:
-            found = parser.parse_all(sentences, self.nbest, jobs=self.jobs)
+            found = parser.parse_all(sentences, self.n_best, jobs=self.jobs)
         else:
             from spectral_latent.reranking import all_best_parses, load_reranker
 
             reranker = load_reranker(self.reranker, parser, load_models(self.models))
-            found = all_best_parses(parser, sentences, self.nbest, reranker, self.candidates, jobs=self.jobs)
+            found = all_best_parses(parser, sentences, self.n_best, reranker, self.candidates, jobs=self.jobs)
         with users_errors():
             yield from found
 
@@ -145,14 +145,14 @@ def _phrases(parser: ConstituencyModel, file: str, search: _Search, notes: Notes
     try:
         for number, parses in enumerate(_progress(search.of(parser, lines), lines, notes), start=1):
             fallbacks += [number for parse in parses if parse.is_fallback]
-            click.echo(_written(parses, search.nbest))
+            click.echo(_written(parses, search.n_best))
     finally:
         _tell(fallbacks, "labelled FALLBACK: line", notes)
 
 
-def _written(parses: Sequence[Parse], nbest: int) -> str:
+def _written(parses: Sequence[Parse], n_best: int) -> str:
     """The one tree, or a block of scored trees."""
-    if nbest == 1:
+    if n_best == 1:
         return "".join(parse.tree.bracketed() for parse in parses)
     return "".join(f"{parse.log:.6f}\t{parse.tree.bracketed()}\n" for parse in parses)
 
@@ -160,8 +160,8 @@ def _written(parses: Sequence[Parse], nbest: int) -> str:
 def _dependencies(
     parser: DependencyModel, file: str, search: _Search, form: Format | None, non_projective: bool, notes: Notes
 ) -> None:
-    if non_projective and search.nbest > 1:
-        raise click.UsageError("--non-projective finds one tree; leave out --nbest")
+    if non_projective and search.n_best > 1:
+        raise click.UsageError("--non-projective finds one tree; leave out --n-best")
     given = tables(file, form) if file == "-" else list(tables(file, form))
     found, read = tee(given)
     words = (table.sentence for table in read)
@@ -170,7 +170,7 @@ def _dependencies(
     try:
         for table, parses in zip(found, _progress(parses_of, given, notes), strict=True):
             fallbacks += [table.number for parse in parses if parse.is_fallback]
-            click.echo("".join(table.parsed(parse, with_score=search.nbest > 1) for parse in parses), nl=False)
+            click.echo("".join(table.parsed(parse, with_score=search.n_best > 1) for parse in parses), nl=False)
     finally:
         _tell(fallbacks, "marked FALLBACK: sentence", notes)
 

@@ -226,7 +226,7 @@ def features(
 @click.argument("model")
 @click.argument("sources", metavar="SOURCE...", nargs=-1, required=True)
 @click.option(
-    "--nbest",
+    "--n-best",
     metavar="K",
     default=CANDIDATES,
     show_default=True,
@@ -241,7 +241,7 @@ def features(
 )
 @jobs_option
 @quiet_option
-def lists(model: str, sources: tuple[str, ...], nbest: int, folds: int | None, jobs: int, quiet: bool) -> None:
+def lists(model: str, sources: tuple[str, ...], n_best: int, folds: int | None, jobs: int, quiet: bool) -> None:
     """Write the n-best lists of a parser of this library, for the sentences of gold trees.
 
     The output has lines `score TAB tree`, or is CoNLL-U; the scores are log |p|.  With --folds, the trees may be those
@@ -254,10 +254,10 @@ def lists(model: str, sources: tuple[str, ...], nbest: int, folds: int | None, j
     parser, is_dependency = loaded.parser(), loaded.is_dependency_parser
     trees = _trees(sources, is_dependency, folds is not None)
     if folds is None:
-        found = Notes(quiet).progress(own_lists(parser, trees, nbest, jobs=jobs), "Parsing", len(trees))
+        found = Notes(quiet).progress(own_lists(parser, trees, n_best, jobs=jobs), "Parsing", len(trees))
     else:
         with users_errors():
-            found = iter(jackknifed_lists(parser, trees, nbest, folds, jobs=jobs))
+            found = iter(jackknifed_lists(parser, trees, n_best, folds, jobs=jobs))
     _echo(write_nbest(found, "conllu" if is_dependency else "trees"))
 
 

@@ -17,9 +17,9 @@ from spectral_latent.cli.outputs import can_be_written
 from spectral_latent.cli.tables import DEPENDENCY_SOURCES, dependency_entries
 
 if TYPE_CHECKING:
+    from spectral_latent.anchors.hulls import HullName
     from spectral_latent.constituency.presets import PresetName
     from spectral_latent.estimation import EstimatorName, EstimatorOptions
-    from spectral_latent.sequence.hulls import HullName
 
 __all__ = ["ESTIMATORS", "HULLS", "train"]
 
@@ -41,7 +41,7 @@ class _Training(NamedTuple):
 
     sources: tuple[str, ...]
     output: Path
-    states: int
+    n_states: int
     seed: int
     notes: Notes
     begun: float
@@ -53,7 +53,7 @@ class _Training(NamedTuple):
         """Those of the estimator."""
         from spectral_latent.estimation import EstimatorOptions
 
-        return EstimatorOptions(estimator=self.estimator, states=self.states, seed=self.seed)
+        return EstimatorOptions(estimator=self.estimator, n_states=self.n_states, seed=self.seed)
 
     def stream(self, examples: Iterable[_T], kind: str) -> Iterator[_T]:
         """Give examples on as they are read, and tell their number after the last."""
@@ -85,15 +85,15 @@ def _number(
 
 def _training(
     sources: str,
-    states: int,
+    n_states: int,
     states_help: str = "The most latent states of a symbol.",
     seed_help: str = "Where singular value decompositions, clusters and random states start from.",
     has_estimators: bool = True,
 ) -> Callable[[Callable[..., None]], click.Command]:
     """Make a command of a function of a `_Training` and of options of its own.
 
-    sources: what the help says of them.  states: how many there are if nothing is said.  has_estimators: whether there
-    is a choice of them, and of processes.
+    sources: what the help says of them.  n_states: how many there are if nothing is said.  has_estimators: whether
+    there is a choice of them, and of processes.
     """
     of_estimators = (
         click.option(
@@ -117,7 +117,7 @@ def _training(
             callback=can_be_written,
             help="The model file to write.",
         ),
-        _number("--states", "M", states, 1, states_help),
+        _number("--n-states", "M", n_states, 1, states_help),
         _number("--seed", "N", 0, 0, seed_help),
         *(of_estimators if has_estimators else ()),
         quiet_option,
@@ -137,7 +137,7 @@ def _training(
     return decorate
 
 
-@_training(SOURCES, states=16)
+@_training(SOURCES, n_states=16)
 @click.option(
     "--choose-states",
     "held_out",
@@ -149,7 +149,7 @@ def _training(
     "--preset",
     "preset_name",
     type=click.Choice(PRESETS),
-    help="Settings that go well together, in place of --estimator and --states: the best single grammar, or the mean "
+    help="Settings that go well together, in place of --estimator and --n-states: the best single grammar, or the mean "
     "of three; see docs/accuracy.md.",
 )
 @click.pass_context
@@ -166,7 +166,7 @@ def constituency(
 
     if held_out and training.estimator != "spectral":
         raise click.UsageError("--choose-states goes with --estimator spectral")
-    given = [name for name in ("estimator", "states") if context.get_parameter_source(name) is not _DEFAULT]
+    given = [name for name in ("estimator", "n_states") if context.get_parameter_source(name) is not _DEFAULT]
     if preset_name and (held_out or given):
         raise click.UsageError("--preset settles the estimator and the states; leave out what else does")
     trees = training.stream(treebank(training.sources), "trees")
@@ -188,7 +188,7 @@ def constituency(
     training.save(model, f"{several}{len(grammar.labels)} symbols of up to {states} states, {len(words)} words")
 
 
-@_training(DEPENDENCY_SOURCES, states=16)
+@_training(DEPENDENCY_SOURCES, n_states=16)
 @click.option(
     "--tags",
     default="xpos",
@@ -221,7 +221,7 @@ def dependency(training: _Training, tags: Literal["upos", "xpos"], first: Litera
     training.save(model, f"{len(names)} tags of up to {states} states, {len(model.grammar.lexicon.words)} words")
 
 
-@_training(TAGGED_SOURCES, states=8)
+@_training(TAGGED_SOURCES, n_states=8)
 @column_option
 def tagger(training: _Training, column: str | None) -> None:
     """Train a tagger, a latent hidden Markov model, on tagged sentences.
@@ -234,7 +234,7 @@ def tagger(training: _Training, column: str | None) -> None:
     from spectral_latent.sequence import LatentHMM, SequenceOptions
 
     sentences = training.stream(tagged(training.sources, column), "sentences")
-    options = SequenceOptions(states=training.states, estimator=training.options)
+    options = SequenceOptions(n_states=training.n_states, estimator=training.options)
     model = LatentHMM.fit_tagged(sentences, options, jobs=training.jobs, listener=training.notes.tell)
     states, words = model.latent.states.max(), len(model.observations.known)
     training.save(replace(model, column=column), f"{len(model.tags)} tags of up to {states} states, {words} words")
@@ -242,7 +242,7 @@ def tagger(training: _Training, column: str | None) -> None:
 
 @_training(
     TEXT_SOURCES,
-    states=12,
+    n_states=12,
     states_help="The most parts of speech.",
     seed_help="Of --hull random.",
     has_estimators=False,
@@ -262,10 +262,10 @@ def anchor(training: _Training, hull: HullName, no_spelling: bool, window: int) 
     Each state has an anchor, a word that no other state emits; `spectral-latent anchors` shows them, and makes the
     model a tagger.  MODEL is written when training has succeeded, whole or not at all.
     """
-    from spectral_latent.sequence import AnchorHMM, AnchorOptions, HullOptions
+    from spectral_latent.anchors import AnchorHMM, AnchorOptions, HullOptions
 
     sentences = training.stream(untagged(training.sources), "sentences")
     options = HullOptions(hull, window, spelling=not no_spelling, seed=training.seed)
-    model = AnchorHMM.fit(sentences, AnchorOptions(training.states, hull=options))
-    fewer = "" if model.n_states == training.states else f" (the words have room for no more than {model.n_states})"
+    model = AnchorHMM.train(sentences, AnchorOptions(training.n_states, hull=options))
+    fewer = "" if model.n_states == training.n_states else f" (the words have room for no more than {model.n_states})"
     training.save(model, f"{model.n_states} states{fewer}, {len(model.words)} words")

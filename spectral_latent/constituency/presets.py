@@ -20,7 +20,7 @@ PresetName = Literal["fast", "accurate"]
 def _grammar(states: int, iterations: int, rank: int, binarisation: Binarisation) -> ConstituencyOptions:
     """Choose clusters on spectral projections, then a few iterations of EM; tensors have few terms."""
     estimator = EstimatorOptions(
-        "hybrid", states=states, smoothing=5.0, iterations=iterations, state_smoothing=0.2, rank=rank
+        "hybrid", n_states=states, smoothing=5.0, iterations=iterations, state_smoothing=0.2, rank=rank
     )
     return ConstituencyOptions(estimator=estimator, beam=1e-3, threshold=2e-4, binarisation=binarisation)
 
@@ -28,7 +28,7 @@ def _grammar(states: int, iterations: int, rank: int, binarisation: Binarisation
 def preset(name: PresetName) -> tuple[ConstituencyOptions, ...]:
     """The options of each grammar of a parser, for `ConstituencyModel.train`.  Raises ValueError for another name.
 
-    >>> [options.estimator.states for options in preset("accurate")]
+    >>> [options.estimator.n_states for options in preset("accurate")]
     [28, 28, 28]
     """
     if name == "fast":

@@ -141,7 +141,7 @@ def _counts_of_random_start(task: _Task) -> RuleTable:
     """Split the counts of rules among states at random."""
     observed = task.treebank.counts
     options = task.options
-    states = np.array([states_for(int(count), options.states) for count in observed.symbol], dtype=np.int64)
+    states = np.array([states_for(int(count), options.n_states) for count in observed.symbol], dtype=np.int64)
     return random_counts(observed, states, options.rank, options.seed)
 
 

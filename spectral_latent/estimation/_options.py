@@ -30,7 +30,7 @@ class EstimatorOptions(Options):
     """Settings of the estimators; those of another estimator than the one named have no effect.
 
     estimator: see `ESTIMATORS`.
-    states: m, the most states a symbol may have; symbols with little evidence get fewer.
+    n_states: m, the most states a symbol may have; symbols with little evidence get fewer.
     scaling: κ of slide 23, or None for raw indicator features.
     smoothing: C of slide 25, or None for the moments as they are.
     cutoff: directions with σ_i ≤ cutoff · σ_1 are dropped.
@@ -44,7 +44,7 @@ class EstimatorOptions(Options):
     """
 
     estimator: EstimatorName = "spectral"
-    states: Annotated[int, AtLeast(1)] = 16
+    n_states: Annotated[int, AtLeast(1)] = 16
     scaling: Annotated[float, AtLeast(0.0)] | None = 1.0
     smoothing: Annotated[float, AtLeast(0.0)] | None = 15.0
     cutoff: Annotated[float, AtLeast(0.0), Below(1.0)] = 0.01

@@ -223,7 +223,7 @@ def _maps(symbol: tuple[SymbolEvidence, sparse.csr_array], options: EstimatorOpt
     evidence, pairs = symbol
     inside, outside = evidence.scales(options.scaling)
     omega = (sparse.diags_array(inside) @ pairs @ sparse.diags_array(outside) / evidence.n).tocsr()
-    u, sigma, v = truncated_svd(omega, states_for(evidence.n, options.states), options.seed)
+    u, sigma, v = truncated_svd(omega, states_for(evidence.n, options.n_states), options.seed)
     # directions worth using, each turned so that its numbers sum to a positive one whatever the algorithm gave
     m = max(1, int(np.count_nonzero(sigma > options.cutoff * sigma[0])))
     sign = np.where(u.sum(axis=0) < 0, -1.0, 1.0)[:m]
@@ -275,7 +275,7 @@ class Projection(NamedTuple):
         maps = list(parallel_map(_maps, symbols, jobs, options))
         listener(Progress("features", 3, 3))
         states = np.array([len(one.sigma) for one in maps], dtype=np.int64)
-        supported = np.array([states_for(one.n, options.states) for one in evidence], dtype=np.int64)
+        supported = np.array([states_for(one.n, options.n_states) for one in evidence], dtype=np.int64)
         projection = Projection(evidence, maps, states, supported)
         listener(Progress("projections", 1, 1, lowered=projection.lowered))
         if projection.lowered:

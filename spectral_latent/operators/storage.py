@@ -38,7 +38,7 @@ __all__ = [
 ]
 
 FORMAT = "spectral_latent"
-VERSION = 3
+VERSION = 4
 _KEY = "model"
 
 AnyOptions = TypeVar("AnyOptions", bound=Options)

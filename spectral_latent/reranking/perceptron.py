@@ -70,7 +70,7 @@ class PerceptronReranker:
 
     >>> columns = {"base:log-rank": np.log1p([0, 1] * 8), "latent:log-p": [-5.0, -3.0] * 8}
     >>> table = FeatureTable.measures(columns, sizes=[2] * 8, ids=list("abcdefgh"))
-    >>> reranker = PerceptronReranker.fit(table, gains=[0, 1] * 8)
+    >>> reranker = PerceptronReranker.train(table, gains=[0, 1] * 8)
     >>> reranker.rerank(table), reranker.held_out[[0, -1]]
     (array([1, 1, 1, 1, 1, 1, 1, 1]), array([0., 1.]))
     """
@@ -83,7 +83,7 @@ class PerceptronReranker:
     damping: float
 
     @staticmethod
-    def fit(table: FeatureTable, gains: ArrayLike, options: PerceptronOptions | None = None) -> PerceptronReranker:
+    def train(table: FeatureTable, gains: ArrayLike, options: PerceptronOptions | None = None) -> PerceptronReranker:
         """Learn to choose candidates with large gains (n,); the same table and seed give the same weights.
 
         Epochs and damping are those with the largest gain on lists held out; no epochs, if that is not more than one

@@ -80,7 +80,7 @@ class Reranker:
         The models should not have learnt from the sentences of the lists; see `jackknifed` where they have.
         """
         table = feature_table(lists, models, templates=templates)
-        return Reranker(PerceptronReranker.fit(table, gains, options), dict(models))
+        return Reranker(PerceptronReranker.train(table, gains, options), dict(models))
 
     def table(self, lists: Sequence[NBest]) -> FeatureTable:
         """The features of lists.  Raises ValueError for other scores than training had, or another formalism."""

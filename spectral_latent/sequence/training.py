@@ -63,8 +63,8 @@ _FLOOR = 0.01
 class SequenceOptions(Options):
     """Settings of training and tagging.
 
-    states: m, latent states of each tag; None for 8 where sequences are tagged, and for the number that makes held-out
-    sequences likeliest where they are not.
+    n_states: m, latent states of each tag; None for 8 where sequences are tagged, and for the number that makes
+    held-out sequences likeliest where they are not.
     estimator: its own number of states has no effect; nor, where sequences are not tagged, its smoothing, for there all
     positions share a rule.
     back_off: how many tokens of every tag are to be followed by any tag, in proportion to its frequency.
@@ -74,7 +74,7 @@ class SequenceOptions(Options):
     threshold: tags whose posterior in the coarse model is less than this are left out.
     """
 
-    states: Annotated[int, AtLeast(1)] | None = None
+    n_states: Annotated[int, AtLeast(1)] | None = None
     estimator: EstimatorOptions = field(default_factory=EstimatorOptions)
     lexicon: LexiconOptions = field(default_factory=LexiconOptions)
     back_off: Annotated[float, Above(0.0), AtMost(1e9)] = 1.0
@@ -238,7 +238,7 @@ def learn_tagged(
     smooth = partial(_smooth_words, lexicon=lexicon, tag_of_symbol=np.arange(2 * n_tags) % n_tags)
     priors = Priors(smooth, fragments=options.back_off)
     prepared = _Prepared.of(store, n_tags, featurise, priors, options.back_off, jobs)
-    estimator = replace(options.estimator, states=_STATES if options.states is None else options.states)
+    estimator = replace(options.estimator, n_states=_STATES if options.n_states is None else options.n_states)
     latent = estimate(prepared.treebank, estimator, jobs=jobs, listener=listener).operators
     floor = 0.0 if latent.probabilities else _FLOOR if options.floor is None else options.floor
     return lexicon, Learnt(prepared.prior, prepared.coarse(), latent, floor)
@@ -311,13 +311,13 @@ def _choose(
     """
     floor = _FLOOR if options.floor is None else options.floor
     is_chosen = options.floor is not None or options.estimator.estimator != "spectral"
-    if sequences.n_sequences < 2 * _HELD_OUT or (options.states is not None and is_chosen):
-        return _Choice(options.states or 1, floor)
+    if sequences.n_sequences < 2 * _HELD_OUT or (options.n_states is not None and is_chosen):
+        return _Choice(options.n_states or 1, floor)
     n_folds = min(-(-_ENOUGH * _HELD_OUT // sequences.n_sequences), _HELD_OUT)
-    estimator = replace(options.estimator, states=options.states or _CANDIDATES[-1], smoothing=None)
+    estimator = replace(options.estimator, n_states=options.n_states or _CANDIDATES[-1], smoothing=None)
     folds = [_Fold.of(sequences, fold, alphabet, estimator, options.back_off, jobs) for fold in range(n_folds)]
     largest = min(int(fold.moments.states.max()) for fold in folds)
-    states = [m for m in _CANDIDATES if m <= largest] if options.states is None else [options.states]
+    states = [m for m in _CANDIDATES if m <= largest] if options.n_states is None else [options.n_states]
     scores = []
     for m in states:
         scores.append(sum(fold.score(m, floor) for fold in folds))
@@ -358,7 +358,7 @@ def _hidden_markov(
     """Learn a hidden Markov model proper from sequences without tags."""
     shards = prepared.shards
     if options.estimator == "em":
-        start = HiddenMarkov.random(prepared.treebank.counts, options.states, n_symbols, options.seed)
+        start = HiddenMarkov.random(prepared.treebank.counts, options.n_states, n_symbols, options.seed)
     elif options.estimator in ("clustering", "hybrid"):
         projection = Projection.learn(shards, options, jobs, listener)
         clusters = Clusters.learn(prepared.treebank, projection, options.seed, jobs)
@@ -404,7 +404,7 @@ def learn_untagged(
     states, floor = _choose(_first_positions(store), alphabet, options, jobs, listener)
     n_positions = sum(len(columns["terminal"]) for columns in store)
     prepared = _untagged(store, alphabet, options.back_off, n_positions, jobs)
-    estimator = replace(options.estimator, states=_asked_for(states, n_positions), smoothing=None)
+    estimator = replace(options.estimator, n_states=_asked_for(states, n_positions), smoothing=None)
     if estimator.estimator == "spectral":
         latent = estimate(prepared.treebank, estimator, jobs=jobs, listener=listener).operators
         return Learnt(prepared.prior, prepared.coarse(), latent, floor)

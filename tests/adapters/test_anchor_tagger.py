@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 from nltk.tag.util import untag
 
+from spectral_latent.anchors import AnchorHMM, AnchorOptions, HullOptions
 from spectral_latent.corpora import tagged_sentences
 from spectral_latent.estimation import EstimationError
 from spectral_latent.evaluation import many_to_one
-from spectral_latent.sequence import AnchorHMM, AnchorOptions, HullOptions
 from spectral_latent_nltk import AnchorTagger
 from tests.conformance.taggers import LearntTaggerConformance, Tagged
 
@@ -122,10 +122,10 @@ def test_top_words(tagger: AnchorTagger) -> None:
 
 
 def test_settings() -> None:
-    options = AnchorOptions(states=3, hull=HullOptions("cca", spelling=False))
+    options = AnchorOptions(n_states=3, hull=HullOptions("cca", spelling=False))
     assert AnchorTagger.train(words()).model.options == AnchorOptions()
     assert AnchorTagger.train(words(), options=options).model.options == options
-    assert AnchorTagger.train(words(), 2, options=options).model.options.states == 2
+    assert AnchorTagger.train(words(), 2, options=options).model.options.n_states == 2
     with pytest.raises(ValueError, match=r"AnchorOptions\.states must be an integer of at least 1"):
         AnchorTagger.train(words(), 0)
 

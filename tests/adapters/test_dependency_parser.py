@@ -83,7 +83,7 @@ def test_learns_the_trees(parser: SpectralDependencyParser) -> None:
 
 def test_is_the_model(parser: SpectralDependencyParser) -> None:
     model = DependencyModel.train(
-        map(sentence_from_nltk, treebank()), DependencyOptions(estimator=EstimatorOptions(states=4))
+        map(sentence_from_nltk, treebank()), DependencyOptions(estimator=EstimatorOptions(n_states=4))
     )
     for graph in treebank():
         parses = model.parse_nbest(sentence_from_nltk(graph).without_tree(), 4)
@@ -93,11 +93,11 @@ def test_is_the_model(parser: SpectralDependencyParser) -> None:
 
 
 def test_settings() -> None:
-    options = DependencyOptions(estimator=EstimatorOptions(states=3, smoothing=10.0), tags="upos")
+    options = DependencyOptions(estimator=EstimatorOptions(n_states=3, smoothing=10.0), tags="upos")
     assert SpectralDependencyParser.train(treebank()).model.options == DependencyOptions()
     assert SpectralDependencyParser.train(treebank(), options=options).model.options == options
     changed = SpectralDependencyParser.train(treebank(), 2, jobs=2, options=options).model.options.estimator
-    assert changed == EstimatorOptions(states=2, smoothing=10.0)
+    assert changed == EstimatorOptions(n_states=2, smoothing=10.0)
     with pytest.raises(ValueError, match=r"EstimatorOptions\.states must be an integer of at least 1, not 0"):
         SpectralDependencyParser.train(treebank(), 0)
 

@@ -141,7 +141,7 @@ def test_settings() -> None:
     assert LatentHMMTagger.train(corpus()).model.options == SequenceOptions()
     assert LatentHMMTagger.train(corpus(), options=options).model.options == options
     changed = LatentHMMTagger.train(corpus(), 3, jobs=2, options=options).model.options
-    assert changed == SequenceOptions(states=3, back_off=2.0)
+    assert changed == SequenceOptions(n_states=3, back_off=2.0)
     for n_states in (0, -1):
         for train in (LatentHMMTagger.train, LatentHMMTagger.train_unsupervised):
             with pytest.raises(ValueError, match=r"SequenceOptions\.states must be an integer of at least 1"):

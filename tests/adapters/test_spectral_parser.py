@@ -66,11 +66,11 @@ def test_learns_from_other_kinds_of_tree(parser: SpectralParser) -> None:
 
 
 def test_settings() -> None:
-    options = ConstituencyOptions(estimator=EstimatorOptions(states=3, smoothing=10.0))
+    options = ConstituencyOptions(estimator=EstimatorOptions(n_states=3, smoothing=10.0))
     assert SpectralParser.train(treebank()).model.options == ConstituencyOptions()
     assert SpectralParser.train(treebank(), options=options).model.options == options
     changed = SpectralParser.train(treebank(), 2, jobs=2, options=options).model.options.estimator
-    assert changed == EstimatorOptions(states=2, smoothing=10.0)
+    assert changed == EstimatorOptions(n_states=2, smoothing=10.0)
     with pytest.raises(ValueError, match=r"EstimatorOptions\.states must be an integer of at least 1, not 0"):
         SpectralParser.train(treebank(), 0)
 

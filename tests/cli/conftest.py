@@ -47,7 +47,7 @@ def treebank(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def model(run: Run, treebank: Path) -> Path:
     """A model trained on it."""
     path = treebank.parent / "model"
-    assert run("train", "constituency", treebank, "-o", path, "--states", "4", "-q").exit_code == 0
+    assert run("train", "constituency", treebank, "-o", path, "--n-states", "4", "-q").exit_code == 0
     return path
 
 
@@ -65,5 +65,5 @@ def taggings(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def tagger(run: Run, taggings: Path) -> Path:
     """A tagger trained on it."""
     path = taggings.parent / "tagger"
-    assert run("train", "tagger", taggings, "-o", path, "--states", "2", "-q").exit_code == 0
+    assert run("train", "tagger", taggings, "-o", path, "--n-states", "2", "-q").exit_code == 0
     return path

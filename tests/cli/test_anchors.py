@@ -10,11 +10,12 @@ from typing import Any, get_args
 
 import pytest
 
+from spectral_latent.anchors import AnchorHMM, AnchorOptions, HullOptions
+from spectral_latent.anchors.hulls import HullName
+from spectral_latent.anchors.tables import anchor_names, anchor_plane, anchor_rows, anchor_table, draw_anchors
 from spectral_latent.cli.train import HULLS
 from spectral_latent.estimation import EstimatorOptions
-from spectral_latent.sequence import AnchorHMM, AnchorOptions, HullOptions, LatentHMM, SequenceOptions
-from spectral_latent.sequence.anchor_tables import anchor_names, anchor_plane, anchor_rows, anchor_table, draw_anchors
-from spectral_latent.sequence.hulls import HullName
+from spectral_latent.sequence import LatentHMM, SequenceOptions
 
 Run = Callable[..., Any]
 PARTS = {"DET": ["the", "a", "this"], "NOUN": ["dog", "cat", "bird"], "VERB": ["sees", "hears", "likes"]}
@@ -41,7 +42,7 @@ def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def anchored(run: Run, source: Path) -> Path:
     path = source.parent / "anchored"
-    assert run("train", "anchor", source, "-o", path, "--states", "4", "-q").exit_code == 0
+    assert run("train", "anchor", source, "-o", path, "--n-states", "4", "-q").exit_code == 0
     return path
 
 
@@ -61,7 +62,7 @@ def labelled(run: Run, anchored: Path, labels: dict[str, str]) -> Path:
 
 
 def test_what_is_told(run: Run, source: Path, tmp_path: Path) -> None:
-    result = run("train", "anchor", source, "-o", tmp_path / "model", "--states", "4")
+    result = run("train", "anchor", source, "-o", tmp_path / "model", "--n-states", "4")
     assert (result.exit_code, result.stdout) == (0, "")
     first, last = result.stderr.splitlines()
     assert first == f"Training on {len(gold())} sentences"
@@ -73,14 +74,14 @@ def test_what_is_told(run: Run, source: Path, tmp_path: Path) -> None:
 def test_tags_do_not_matter(run: Run, source: Path, anchored: Path, tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("".join(" ".join(row) + "\n" for row in sentences()))
     for name, sources in (("a", [tmp_path / "a.txt"]), ("b", [tmp_path])):
-        assert run("train", "anchor", *sources, "-o", tmp_path / name, "--states", "4", "-q").output == ""
+        assert run("train", "anchor", *sources, "-o", tmp_path / name, "--n-states", "4", "-q").output == ""
         assert (tmp_path / name).read_bytes() == anchored.read_bytes()
 
 
 def test_settings(run: Run, source: Path, tmp_path: Path) -> None:
     assert get_args(HullName) == HULLS
     for hull in HULLS:
-        options = ["--hull", hull, "--no-spelling", "--window", "2", "--seed", "3", "--states", "3"]
+        options = ["--hull", hull, "--no-spelling", "--window", "2", "--seed", "3", "--n-states", "3"]
         assert run("train", "anchor", source, "-o", tmp_path / hull, *options, "-q").exit_code == 0
         found = AnchorHMM.load(tmp_path / hull).options
         assert found == AnchorOptions(3, hull=HullOptions(hull, 2, spelling=False, seed=3))
@@ -91,7 +92,7 @@ def test_settings(run: Run, source: Path, tmp_path: Path) -> None:
     [
         ["a.txt"],
         ["-o", "model"],
-        ["a.txt", "-o", "model", "--states", "0"],
+        ["a.txt", "-o", "model", "--n-states", "0"],
         ["a.txt", "-o", "model", "--hull", "square"],
         ["a.txt", "-o", "model", "--window", "0"],
         ["a.txt", "-o", "model", "--estimator", "em"],
@@ -146,7 +147,7 @@ def test_plane(anchored: Path) -> None:
     scatter = plane.corners.T @ plane.corners
     assert scatter[0, 1] == pytest.approx(0.0, abs=1e-9)
     assert scatter[0, 0] >= scatter[1, 1]
-    one = AnchorHMM.fit([["rain"]])
+    one = AnchorHMM.train([["rain"]])
     assert anchor_plane(one).points.tolist() == [[0.0, 0.0]]
 
 
@@ -182,7 +183,7 @@ def test_picture(run: Run, labelled: Path, tmp_path: Path, ending: str) -> None:
 
 def test_pictures_of_odd_words(tmp_path: Path) -> None:
     words = ["$x_1$", "日本", "\x00", "\ud800", "a\tb", "<b>", "\\frac"]
-    model = AnchorHMM.fit([[word, "."] for word in words] * 3)
+    model = AnchorHMM.train([[word, "."] for word in words] * 3)
     draw_anchors(model, tmp_path / "odd.svg")
     ET.fromstring((tmp_path / "odd.svg").read_bytes())
     anchor_table(model).encode()
@@ -264,7 +265,7 @@ def test_evaluate_universal_tags(run: Run, labelled: Path, model: Path, treebank
 
 
 def test_evaluate_states_of_other_models(run: Run, source: Path, tagger: Path, model: Path, tmp_path: Path) -> None:
-    options = SequenceOptions(states=4, estimator=EstimatorOptions("em", iterations=20))
+    options = SequenceOptions(n_states=4, estimator=EstimatorOptions("em", iterations=20))
     LatentHMM.fit(sentences(), options).save(tmp_path / "em")
     found = json.loads(run("evaluate", tmp_path / "em", source, "--unsupervised", "--json").stdout)
     assert (list(found), found["many_to_one"] > 40) == (KEYS, True)

@@ -72,7 +72,7 @@ def trees(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def parser(run: Run, trees: Path) -> Path:
     path = trees.parent / "parser"
-    assert run("train", "dependency", trees, "-o", path, "--states", "2", "-q").output == ""
+    assert run("train", "dependency", trees, "-o", path, "--n-states", "2", "-q").output == ""
     return path
 
 
@@ -90,7 +90,7 @@ def heads_of(output: str) -> list[tuple[int, ...] | None]:
 
 
 def test_what_is_told(run: Run, trees: Path, tmp_path: Path) -> None:
-    result = run("train", "dependency", trees, trees, "-o", tmp_path / "model", "--states", "1")
+    result = run("train", "dependency", trees, trees, "-o", tmp_path / "model", "--n-states", "1")
     assert (result.exit_code, result.stdout) == (0, "")
     first, last = result.stderr.splitlines()
     assert first == "Training on 16 trees"
@@ -98,15 +98,15 @@ def test_what_is_told(run: Run, trees: Path, tmp_path: Path) -> None:
 
 
 def test_settings(run: Run, trees: Path, parser: Path, tmp_path: Path) -> None:
-    extra = ["--states", "3", "--seed", "7", "--tags", "upos", "--first", "left", "--estimator", "clustering"]
+    extra = ["--n-states", "3", "--seed", "7", "--tags", "upos", "--first", "left", "--estimator", "clustering"]
     assert run("train", "dependency", trees, "-o", tmp_path / "model", *extra).exit_code == 0
     model = DependencyModel.load(tmp_path / "model")
     estimator = model.options.estimator
-    assert (estimator.states, estimator.seed, estimator.estimator) == (3, 7, "clustering")
+    assert (estimator.n_states, estimator.seed, estimator.estimator) == (3, 7, "clustering")
     assert (model.options.tags, model.options.attachment) == ("upos", Attachment("left"))
     assert model.grammar.tags == sorted(set(TAGS[1]))
     for jobs in ("1", "2"):
-        run("train", "dependency", trees, "-o", tmp_path / jobs, "--states", "2", "--jobs", jobs)
+        run("train", "dependency", trees, "-o", tmp_path / jobs, "--n-states", "2", "--jobs", jobs)
         assert (tmp_path / jobs).read_bytes() == parser.read_bytes()
 
 
@@ -123,7 +123,7 @@ def test_the_other_column_where_the_tags_are(run: Run, trees: Path, tmp_path: Pa
 @pytest.mark.parametrize("estimator", ESTIMATORS)
 def test_every_estimator_trains_a_parser(run: Run, trees: Path, tmp_path: Path, estimator: str) -> None:
     model = tmp_path / "model"
-    result = run("train", "dependency", trees, "-o", model, "--estimator", estimator, "--states", "2")
+    result = run("train", "dependency", trees, "-o", model, "--estimator", estimator, "--n-states", "2")
     assert result.exit_code == 0, result.stderr
     assert ("EM 0/5: -" in result.stderr) == (estimator in {"em", "hybrid", "pivots-em"})
     assert heads_of(run("parse", model, stdin=TAGGED).stdout) == [HEADS] * 8
@@ -207,7 +207,7 @@ def test_sources_that_do_not_exist(run: Run, tmp_path: Path) -> None:
     [
         ["a.conllu"],
         ["-o", "model"],
-        ["a.conllu", "-o", "model", "--states", "0"],
+        ["a.conllu", "-o", "model", "--n-states", "0"],
         ["a.conllu", "-o", "model", "--tags", "feats"],
         ["a.conllu", "-o", "model", "--first", "both"],
         ["a.conllu", "-o", "model", "--estimator", "magic"],
@@ -316,19 +316,19 @@ def torn(run: Run, tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_n_best(run: Run, torn: Path) -> None:
     model = DependencyModel.load(torn)
     parses = model.parse_nbest(DependencySentence.of("abc", "ABC"), 3)
-    found = list(parse_conllu(run("parse", torn, "--nbest", "3", stdin="a/A b/B c/C\n\na/A b/B c/C\n").stdout))
+    found = list(parse_conllu(run("parse", torn, "--n-best", "3", stdin="a/A b/B c/C\n\na/A b/B c/C\n").stdout))
     expected = [(parse.sentence.heads, f"score = {parse.log:.6f}") for parse in parses]
     assert len(expected) > 1
     assert [(tree.heads, tree.comments[1]) for tree in found] == expected * 2
     assert [tree.comments[0] for tree in found] == ["sent_id = 1"] * len(parses) + ["sent_id = 3"] * len(parses)
     table = "".join(ROW.format(n, x, "_", x.upper(), "_", "_") for n, x in enumerate("abc", start=1))
     for text, name in ((f"# sent_id = x\n{table}", "x"), (f"# text = a b c\n{table}", "1")):
-        found = list(parse_conllu(run("parse", torn, "--nbest", "3", stdin=text).stdout))
+        found = list(parse_conllu(run("parse", torn, "--n-best", "3", stdin=text).stdout))
         assert [(tree.heads, tree.comments[-1]) for tree in found] == expected
         assert all(f"sent_id = {name}" in tree.comments for tree in found)
 
 
-@pytest.mark.parametrize("options", [["--nbest", "2"], ["--non-projective"]])
+@pytest.mark.parametrize("options", [["--n-best", "2"], ["--non-projective"]])
 def test_several_processes_give_the_same(run: Run, parser: Path, trees: Path, options: list[str]) -> None:
     for file, stdin in ((trees, None), ("-", CONLLU + trees.read_text())):
         one, two = (run("parse", parser, file, *options, "--jobs", jobs, stdin=stdin) for jobs in ("1", "2"))
@@ -351,8 +351,8 @@ def test_non_projective(run: Run, parser: Path, loaded: DependencyModel) -> None
     parse = loaded.parse(DependencySentence.of(gold()[0].forms, gold()[0].xpos), "any")
     found = run("parse", parser, "--non-projective", stdin=TAGGED.splitlines()[0])
     assert heads_of(found.stdout) == [parse.sentence.heads]
-    result = run("parse", parser, "--non-projective", "--nbest", "2", stdin=TAGGED)
-    assert (result.exit_code, "leave out --nbest" in result.stderr) == (2, True)
+    result = run("parse", parser, "--non-projective", "--n-best", "2", stdin=TAGGED)
+    assert (result.exit_code, "leave out --n-best" in result.stderr) == (2, True)
 
 
 def test_fallbacks_are_told(run: Run, tmp_path: Path) -> None:
@@ -365,7 +365,7 @@ def test_fallbacks_are_told(run: Run, tmp_path: Path) -> None:
     assert (first.comments, second.comments) == (("sent_id = 1",), ("sent_id = 3", "FALLBACK"))
     assert second.heads == (0, 1, 1)
     assert run("parse", model, "-q", stdin="Yes Yes").stderr == ""
-    (found,) = parse_conllu(run("parse", model, "--nbest", "2", stdin="Yes Yes").stdout)
+    (found,) = parse_conllu(run("parse", model, "--n-best", "2", stdin="Yes Yes").stdout)
     assert found.comments == ("sent_id = 1", "score = -inf", "FALLBACK")
     (tmp_path / "b.dp").write_text("Yes\tUH\t0\n\nYes\tUH\t0\nYes\tUH\t1\n")
     figures = json.loads(run("evaluate", model, tmp_path / "b.dp", "--json").stdout)
@@ -475,7 +475,7 @@ def test_evaluate_longer_sentences_and_several_roots(run: Run, parser: Path, tre
 def test_a_treebank_of_nltk(run: Run, require_corpus: Callable[[str], Any], tmp_path: Path) -> None:
     require_corpus("dependency_treebank")
     model = tmp_path / "model"
-    result = run("train", "dependency", "nltk:dependency_treebank:train", "-o", model, "--states", "4", "-q")
+    result = run("train", "dependency", "nltk:dependency_treebank:train", "-o", model, "--n-states", "4", "-q")
     assert result.exit_code == 0, result.stderr
     options = ["--max-length", "10", "--json"]
     found = json.loads(run("evaluate", model, "nltk:dependency_treebank:dev", *options).stdout)

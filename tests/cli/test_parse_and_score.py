@@ -29,13 +29,13 @@ def test_empty_lines_stay(run: Run, model: Path) -> None:
     result = run("parse", model, stdin="\nThey see it .\n  \nThey left it .")
     assert [line.split(" ")[0] for line in result.stdout.splitlines()] == ["", "(S", "", "(S"]
     assert run("parse", model, stdin="").stdout == ""
-    assert run("parse", model, "--nbest", "2", stdin="\n\n").stdout == "\n\n"
+    assert run("parse", model, "--n-best", "2", stdin="\n\n").stdout == "\n\n"
 
 
 def test_n_best(run: Run, model: Path) -> None:
     parser = ConstituencyModel.load(model)
     lines = ["They see dogs ( pets ) .", "They left it ."]
-    result = run("parse", model, "--nbest", "3", stdin="\n".join(lines))
+    result = run("parse", model, "--n-best", "3", stdin="\n".join(lines))
     blocks = result.stdout.removesuffix("\n\n").split("\n\n")
     for line, block in zip(lines, blocks, strict=True):
         expected = [f"{parse.log:.6f}\t{parse.tree.bracketed()}" for parse in parser.parse_nbest(line.split(), 3)]
@@ -67,7 +67,7 @@ def test_a_long_sentence(run: Run, model: Path) -> None:
     assert list(tree.words()) == sentence
 
 
-@pytest.mark.parametrize("options", [[], ["--nbest", "3"]])
+@pytest.mark.parametrize("options", [[], ["--n-best", "3"]])
 def test_several_processes_give_the_same(run: Run, model: Path, tmp_path: Path, options: list[str]) -> None:
     text = "They see it .\n\nThey left dogs ( pets ) .\nit it it\n" * 10
     (tmp_path / "text").write_text(text)
@@ -91,7 +91,7 @@ def test_fallbacks_are_told(run: Run, tmp_path: Path) -> None:
     assert result.stdout.splitlines()[1] == "(FALLBACK (A a) (A a) (B b))"
     assert "FALLBACK: line 2, 4\n" in result.stderr
     assert run("parse", model, "--quiet", stdin="a b a").stderr == ""
-    assert run("parse", model, "--nbest", "2", stdin="a b a").stdout == "-inf\t(FALLBACK (A a) (B b) (A a))\n\n"
+    assert run("parse", model, "--n-best", "2", stdin="a b a").stdout == "-inf\t(FALLBACK (A a) (B b) (A a))\n\n"
     (tmp_path / "gold").write_text("(S (A a) (B b)) (S (A a) (B b) (A a))")
     assert '"fallbacks": 1' in run("evaluate", model, tmp_path / "gold", "--json").stdout
 
@@ -163,7 +163,7 @@ def test_files_that_do_not_exist(run: Run, model: Path, tmp_path: Path, command:
 
 
 def test_wrong_command_lines(run: Run, model: Path) -> None:
-    for arguments in ([], ["parse", model, "--nbest", "0"], ["parse"], ["score"], ["tag"], ["tags", model]):
+    for arguments in ([], ["parse", model, "--n-best", "0"], ["parse"], ["score"], ["tag"], ["tags", model]):
         assert run(*arguments).exit_code == 2
 
 
@@ -195,7 +195,7 @@ def test_trees_are_cleaned_once(
     monkeypatch.setattr("spectral_latent.constituency.treebank.clean", spy)
     monkeypatch.setattr("spectral_latent.evaluation.models.clean", spy)
     n = len(treebank.read_text().splitlines())
-    assert run("train", "constituency", treebank, "-o", tmp_path / "again", "--states", "2", "-q").exit_code == 0
+    assert run("train", "constituency", treebank, "-o", tmp_path / "again", "--n-states", "2", "-q").exit_code == 0
     assert len(cleaned) == n
     assert run("score", model, treebank, "-q").exit_code == 0
     assert len(cleaned) == 2 * n

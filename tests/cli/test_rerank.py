@@ -77,7 +77,7 @@ def dependencies(run: Run, tmp_path_factory: pytest.TempPathFactory) -> Files:
     gold.write_text("".join(map(to_conllu, trees)))
     rows = [f"{rank}\t{-rank}.0\t{' '.join(map(str, heads))}\n" for rank, heads in enumerate((WRONG, HEADS))]
     lists.write_text("\n".join(f"# sent_id = {number}\n{''.join(rows)}" for number in range(1, len(trees) + 1)))
-    assert run("train", "dependency", gold, "-o", model, "--states", "2", "-q").exit_code == 0
+    assert run("train", "dependency", gold, "-o", model, "--n-states", "2", "-q").exit_code == 0
     assert run("rerank", "train", lists, "--gold", gold, "--model", model, "-o", reranker, "-q").exit_code == 0
     return Files(gold, lists, model, reranker)
 
@@ -195,8 +195,8 @@ def trees_in(text: str, path: Path) -> list[list[Any]]:
 
 
 def test_own_lists_are_those_of_parse(run: Run, files: Files, tmp_path: Path) -> None:
-    own = trees_in(run("rerank", "lists", files.model, files.gold, "--nbest", "3", "-q").stdout, tmp_path / "own")
-    parses = run("parse", files.model, text_of(files, tmp_path), "--nbest", "3").stdout
+    own = trees_in(run("rerank", "lists", files.model, files.gold, "--n-best", "3", "-q").stdout, tmp_path / "own")
+    parses = run("parse", files.model, text_of(files, tmp_path), "--n-best", "3").stdout
     parsed = trees_in(parses, tmp_path / "parsed")
     assert max(map(len, own)) > 1
     if files.gold.suffix == ".mrg":
@@ -208,8 +208,8 @@ def test_own_lists_are_those_of_parse(run: Run, files: Files, tmp_path: Path) ->
 def test_several_processes_give_the_same(run: Run, files: Files, tmp_path: Path) -> None:
     text = text_of(files, tmp_path)
     for command in (
-        ("rerank", "lists", files.model, files.gold, "--nbest", "3"),
-        ("rerank", "lists", files.model, files.gold, "--nbest", "3", "--folds", "2"),
+        ("rerank", "lists", files.model, files.gold, "--n-best", "3"),
+        ("rerank", "lists", files.model, files.gold, "--n-best", "3", "--folds", "2"),
         ("parse", files.model, text, "--rerank", files.reranker),
     ):
         one, two = (run(*command, "--jobs", jobs) for jobs in ("1", "2"))
@@ -218,7 +218,7 @@ def test_several_processes_give_the_same(run: Run, files: Files, tmp_path: Path)
 
 def test_jackknifed_lists_are_of_the_same_sentences(run: Run, files: Files, tmp_path: Path) -> None:
     for name, more in (("own", ()), ("folds", ("--folds", "2"))):
-        found = run("rerank", "lists", files.model, files.gold, "--nbest", "3", "-q", *more)
+        found = run("rerank", "lists", files.model, files.gold, "--n-best", "3", "-q", *more)
         assert found.exit_code == 0, found.stderr
         (tmp_path / name).write_text(found.stdout)
     own, folds = (list(read_nbest(tmp_path / name)) for name in ("own", "folds"))
@@ -230,10 +230,10 @@ def test_parse_in_the_order_of_a_reranker(run: Run, files: Files, tmp_path: Path
     names, weights = ("base:rank", "base:score", "base:score-per-word"), np.array([1.0, 0.0, 0.0])
     PerceptronReranker(PerceptronOptions(), names, weights, np.zeros(21), 1, 1.0).save(tmp_path / "last_first")
     text = text_of(files, tmp_path)
-    command, of = ("parse", files.model, text), ("--rerank", tmp_path / "last_first", "--nbest-of", "3")
-    forwards = trees_in(run(*command, "--nbest", "3").stdout, tmp_path / "forwards")
-    backwards = trees_in(run(*command, *of, "--nbest", "3").stdout, tmp_path / "backwards")
-    two = trees_in(run(*command, *of, "--nbest", "2").stdout, tmp_path / "two")
+    command, of = ("parse", files.model, text), ("--rerank", tmp_path / "last_first", "--candidates", "3")
+    forwards = trees_in(run(*command, "--n-best", "3").stdout, tmp_path / "forwards")
+    backwards = trees_in(run(*command, *of, "--n-best", "3").stdout, tmp_path / "backwards")
+    two = trees_in(run(*command, *of, "--n-best", "2").stdout, tmp_path / "two")
     for there, back, first in zip(forwards, backwards, two, strict=True):
         assert [strip(tree) for tree in back] == [strip(tree) for tree in there[::-1]]
         assert first == back[:2]
@@ -306,6 +306,6 @@ def test_wrong_gold_and_models(run: Run, phrases: Files, dependencies: Files, tm
 
 
 def test_options_of_parse_that_need_a_reranker(run: Run, phrases: Files, dependencies: Files) -> None:
-    assert run("parse", phrases.model, "--nbest-of", "3").exit_code == 2
+    assert run("parse", phrases.model, "--candidates", "3").exit_code == 2
     assert run("parse", phrases.model, "--model", phrases.model).exit_code == 2
     assert run("parse", dependencies.model, "--non-projective", "--rerank", dependencies.reranker).exit_code == 2

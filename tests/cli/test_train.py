@@ -71,12 +71,12 @@ def test_a_symbol_seen_once(run: Run, treebank: Path, tmp_path: Path) -> None:
 
 
 def test_settings(run: Run, treebank: Path, tmp_path: Path) -> None:
-    for number, extra in enumerate((["--states", "2"], ["--states", "2", "--jobs", "2", "--seed", "7"])):
+    for number, extra in enumerate((["--n-states", "2"], ["--n-states", "2", "--jobs", "2", "--seed", "7"])):
         result = run("train", "constituency", treebank, "-o", tmp_path / str(number), *extra)
         assert result.exit_code == 0
         assert "Training on 18 trees" in result.stderr
     models = [ConstituencyModel.load(tmp_path / name) for name in "01"]
-    assert [model.options.estimator.states for model in models] == [2, 2]
+    assert [model.options.estimator.n_states for model in models] == [2, 2]
     assert (
         models[0].members[0].grammar.operators.packed.data == models[1].members[0].grammar.operators.packed.data
     ).all()
@@ -90,7 +90,7 @@ def test_a_folder(run: Run, treebank: Path, tmp_path: Path) -> None:
 
 def test_a_corpus_of_nltk(run: Run, require_corpus: Callable[[str], Any], tmp_path: Path) -> None:
     require_corpus("treebank")
-    result = run("train", "constituency", "nltk:treebank:dev", "-o", tmp_path / "model", "--states", "2")
+    result = run("train", "constituency", "nltk:treebank:dev", "-o", tmp_path / "model", "--n-states", "2")
     assert result.exit_code == 0, result.stderr
 
 
@@ -123,8 +123,8 @@ def test_where_no_file_can_be(run: Run, treebank: Path, tmp_path: Path, output: 
         [],
         ["-o", "model"],
         ["trees.mrg"],
-        ["trees.mrg", "-o", "model", "--states", "0"],
-        ["trees.mrg", "-o", "model", "--states", "many"],
+        ["trees.mrg", "-o", "model", "--n-states", "0"],
+        ["trees.mrg", "-o", "model", "--n-states", "many"],
         ["trees.mrg", "-o", "model", "--jobs", "0"],
         ["trees.mrg", "-o", "model", "--color"],
     ],
@@ -148,7 +148,7 @@ def test_sources_that_do_not_exist(run: Run, tmp_path: Path) -> None:
 @pytest.mark.parametrize("estimator", ESTIMATORS)
 def test_every_estimator_trains_a_parser(run: Run, treebank: Path, tmp_path: Path, estimator: str) -> None:
     model = tmp_path / "model"
-    result = run("train", "constituency", treebank, "-o", model, "--estimator", estimator, "--states", "2")
+    result = run("train", "constituency", treebank, "-o", model, "--estimator", estimator, "--n-states", "2")
     assert result.exit_code == 0
     assert ("EM 0/5: -" in result.stderr) == (estimator in {"em", "hybrid", "pivots-em"})
     assert (
@@ -162,7 +162,7 @@ def test_the_choice_of_estimators_is_the_librarys() -> None:
 
 def test_states_are_chosen_on_held_out_trees(run: Run, treebank: Path, tmp_path: Path) -> None:
     model = tmp_path / "model"
-    result = run("train", "constituency", treebank, "-o", model, "--states", "3", "--choose-states", treebank)
+    result = run("train", "constituency", treebank, "-o", model, "--n-states", "3", "--choose-states", treebank)
     assert result.exit_code == 0
     assert "states 1/" in result.stderr
     assert ConstituencyModel.load(model).members[0].grammar.operators.states.max() <= 3
@@ -175,6 +175,6 @@ def test_presets(run: Run, treebank: Path, tmp_path: Path) -> None:
     assert result.exit_code == 0, result.output
     assert "3 grammars, the first of" in result.stderr
     assert len(ConstituencyModel.load(tmp_path / "model").members) == 3
-    for extra in (["--states", "4"], ["--estimator", "em"], ["--choose-states", str(treebank)]):
+    for extra in (["--n-states", "4"], ["--estimator", "em"], ["--choose-states", str(treebank)]):
         refused = run("train", "constituency", treebank, "-o", tmp_path / "other", "--preset", "fast", *extra)
         assert refused.exit_code == 2 and "--preset settles" in refused.stderr

@@ -103,7 +103,7 @@ def test_where_no_file_can_be(run: Run, taggings: Path, tmp_path: Path, output: 
         [],
         ["a.tagged"],
         ["-o", "model"],
-        ["a.tagged", "-o", "model", "--states", "0"],
+        ["a.tagged", "-o", "model", "--n-states", "0"],
         ["a.tagged", "-o", "model", "--column", "lemma"],
         ["a.tagged", "-o", "model", "--estimator", "magic"],
         ["a.tagged", "-o", "model", "--choose-states", "a.tagged"],
@@ -116,14 +116,14 @@ def test_wrong_command_lines(run: Run, arguments: list[str]) -> None:
 @pytest.mark.parametrize("estimator", ESTIMATORS)
 def test_every_estimator_trains_a_tagger(run: Run, taggings: Path, tmp_path: Path, estimator: str) -> None:
     model = tmp_path / "model"
-    result = run("train", "tagger", taggings, "-o", model, "--estimator", estimator, "--states", "2")
+    result = run("train", "tagger", taggings, "-o", model, "--estimator", estimator, "--n-states", "2")
     assert result.exit_code == 0, result.stderr
     assert ("EM 0/5: -" in result.stderr) == (estimator in {"em", "hybrid", "pivots-em"})
     assert run("tag", model, stdin="They see it .").stdout == "They/PRP see/VBP it/PRP ./.\n"
 
 
 def test_what_is_told(run: Run, taggings: Path, tmp_path: Path) -> None:
-    result = run("train", "tagger", taggings, "-o", tmp_path / "model", "--states", "1")
+    result = run("train", "tagger", taggings, "-o", tmp_path / "model", "--n-states", "1")
     assert (result.exit_code, result.stdout) == (0, "")
     first, last = result.stderr.splitlines()
     assert first == "Training on 18 sentences"
@@ -132,11 +132,11 @@ def test_what_is_told(run: Run, taggings: Path, tmp_path: Path) -> None:
 
 
 def test_settings_and_the_same_bytes(run: Run, taggings: Path, tmp_path: Path) -> None:
-    for name, extra in (("a", []), ("b", ["--jobs", "2"]), ("c", ["--states", "3", "--seed", "7"])):
+    for name, extra in (("a", []), ("b", ["--jobs", "2"]), ("c", ["--n-states", "3", "--seed", "7"])):
         assert run("train", "tagger", taggings, "-o", tmp_path / name, *extra).exit_code == 0
     assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
     options = LatentHMM.load(tmp_path / "c").options
-    assert (options.states, options.estimator.seed, options.estimator.estimator) == (3, 7, "spectral")
+    assert (options.n_states, options.estimator.seed, options.estimator.estimator) == (3, 7, "spectral")
 
 
 def test_several_sources_and_kinds(run: Run, taggings: Path, tmp_path: Path) -> None:

@@ -32,7 +32,7 @@ def trees() -> list[Phrase]:
 
 
 def options(binarisation: Binarisation, estimator: str = "hybrid") -> ConstituencyOptions:
-    own = EstimatorOptions(estimator, states=3, smoothing=5.0)  # type: ignore[arg-type]
+    own = EstimatorOptions(estimator, n_states=3, smoothing=5.0)  # type: ignore[arg-type]
     return ConstituencyOptions(estimator=own, binarisation=binarisation, beam=0.0, threshold=0.0)
 
 

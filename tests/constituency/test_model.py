@@ -51,7 +51,7 @@ def trees() -> list[Phrase]:
 
 @pytest.fixture(scope="module")
 def model(trees: list[Phrase]) -> ConstituencyModel:
-    return ConstituencyModel.train(trees, ConstituencyOptions(estimator=EstimatorOptions(states=4)))
+    return ConstituencyModel.train(trees, ConstituencyOptions(estimator=EstimatorOptions(n_states=4)))
 
 
 def test_training_sentences_are_parsed_as_seen(model: ConstituencyModel, trees: list[Phrase]) -> None:
@@ -101,7 +101,7 @@ def test_a_tree_with_rules_never_seen_has_weight_zero(model: ConstituencyModel) 
 
 
 def test_one_state_scores_are_the_plain_grammars(trees: list[Phrase]) -> None:
-    options = ConstituencyOptions(estimator=EstimatorOptions(states=1, smoothing=None))
+    options = ConstituencyOptions(estimator=EstimatorOptions(n_states=1, smoothing=None))
     model = ConstituencyModel.train(trees, options)
     (grammar,) = model.members
     plain = ConstituencyModel((grammar.with_operators(grammar.grammar.coarse),))
@@ -128,12 +128,12 @@ def test_training_twice_gives_the_same_bytes_for_any_number_of_jobs(trees: list[
 
 
 MEMBERS = [
-    ConstituencyOptions(estimator=EstimatorOptions("hybrid", states=3, iterations=2, rank=2)),
-    ConstituencyOptions(estimator=EstimatorOptions("clustering", states=3), binarisation=Binarisation("last")),
-    ConstituencyOptions(estimator=EstimatorOptions("em", states=2, iterations=2)),
-    ConstituencyOptions(estimator=EstimatorOptions("spectral", states=3), features="simple"),
-    ConstituencyOptions(estimator=EstimatorOptions("pivots", states=2)),
-    ConstituencyOptions(estimator=EstimatorOptions("pivots-em", states=2, iterations=1)),
+    ConstituencyOptions(estimator=EstimatorOptions("hybrid", n_states=3, iterations=2, rank=2)),
+    ConstituencyOptions(estimator=EstimatorOptions("clustering", n_states=3), binarisation=Binarisation("last")),
+    ConstituencyOptions(estimator=EstimatorOptions("em", n_states=2, iterations=2)),
+    ConstituencyOptions(estimator=EstimatorOptions("spectral", n_states=3), features="simple"),
+    ConstituencyOptions(estimator=EstimatorOptions("pivots", n_states=2)),
+    ConstituencyOptions(estimator=EstimatorOptions("pivots-em", n_states=2, iterations=1)),
 ]
 
 

@@ -95,7 +95,7 @@ def test_probability_of_a_tree_by_hand() -> None:
 
 @pytest.fixture(scope="module")
 def learnt() -> ConstituencyModel:
-    return ConstituencyModel.train(embedded_treebank(1800), ConstituencyOptions(estimator=EstimatorOptions(states=8)))
+    return ConstituencyModel.train(embedded_treebank(1800), ConstituencyOptions(estimator=EstimatorOptions(n_states=8)))
 
 
 def test_truth_above_spectral_above_plain(learnt: ConstituencyModel) -> None:

@@ -180,7 +180,7 @@ def test_what_is_inside_and_what_is_outside_do_not_look_at_one_another(seed: int
 # children are still to come is latent too; that B is likelier close to A than far from it lets features tell.
 
 K, V = 2, 2
-EXACT = EstimatorOptions(states=16, scaling=None, smoothing=None, cutoff=1e-9)
+EXACT = EstimatorOptions(n_states=16, scaling=None, smoothing=None, cutoff=1e-9)
 
 
 class Shape(NamedTuple):
@@ -272,7 +272,7 @@ def test_exact_moments_give_exact_probabilities_of_every_shape(is_singular: bool
     assert population.estimates(operators) == pytest.approx(population.p, rel=1e-8)
     bases = [np.linalg.qr(rng.normal(size=(m, m)))[0] * rng.uniform(0.5, 2.0, m) for m in operators.states]
     assert population.estimates(operators.change_basis(bases)) == pytest.approx(population.p, rel=1e-8)
-    plain = population.estimated(EstimatorOptions(states=1, scaling=None, smoothing=None))
+    plain = population.estimated(EstimatorOptions(n_states=1, scaling=None, smoothing=None))
     assert np.abs(population.estimates(plain) - population.p).sum() > 0.02
 
 

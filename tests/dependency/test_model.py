@@ -71,7 +71,7 @@ def trees() -> list[DependencySentence]:
 
 @pytest.fixture(scope="module")
 def model(trees: list[DependencySentence]) -> DependencyModel:
-    return DependencyModel.train(trees, DependencyOptions(estimator=EstimatorOptions(states=4)))
+    return DependencyModel.train(trees, DependencyOptions(estimator=EstimatorOptions(n_states=4)))
 
 
 def test_training_sentences_are_parsed_as_seen(model: DependencyModel, trees: list[DependencySentence]) -> None:
@@ -100,12 +100,12 @@ def random_treebank(seed: int, n: int = 150) -> list[DependencySentence]:
     ]
 
 
-UNPRUNED = DependencyOptions(threshold=0.0, beam=0.0, fragments=0.0, floor=None, estimator=EstimatorOptions(states=4))
+UNPRUNED = DependencyOptions(threshold=0.0, beam=0.0, fragments=0.0, floor=None, estimator=EstimatorOptions(n_states=4))
 VARIANTS = {
     "refined, right first": UNPRUNED,
     "refined, left first": replace(UNPRUNED, attachment=Attachment("left")),
     "unrefined": replace(UNPRUNED, attachment=Attachment(refined=False)),
-    "probabilities": replace(UNPRUNED, estimator=EstimatorOptions("hybrid", states=3)),
+    "probabilities": replace(UNPRUNED, estimator=EstimatorOptions("hybrid", n_states=3)),
 }
 
 
@@ -212,7 +212,7 @@ def test_parses_are_the_trees_of_least_risk(unpruned: DependencyModel, given_tag
 @pytest.mark.parametrize("absolute", [True, False])
 def test_marginals_are_taken_by_absolute_value_unless_asked_otherwise(absolute: bool) -> None:
     """Where their signs count, arcs of negative marginals are in no tree."""
-    noisy = EstimatorOptions(states=8, smoothing=None, scaling=None, cutoff=1e-4)
+    noisy = EstimatorOptions(n_states=8, smoothing=None, scaling=None, cutoff=1e-4)
     model = DependencyModel.train(random_treebank(2), replace(UNPRUNED, absolute=absolute, estimator=noisy))
     rng, n_negative = np.random.default_rng(4), 0
     for _ in range(5):
@@ -271,7 +271,7 @@ def test_a_tree_with_a_tag_never_seen_has_weight_zero(model: DependencyModel) ->
 def test_arcs_never_seen_have_some_weight_unless_none_are_counted(trees: list[DependencySentence]) -> None:
     rare = read("Mary/NNP/2 sleeps/VBZ/0 Mary/NNP/2 ././2")
     for unseen, sign in ((0.5, 1), (0.0, 0)):
-        options = DependencyOptions(estimator=EstimatorOptions(states=2), unseen=unseen)
+        options = DependencyOptions(estimator=EstimatorOptions(n_states=2), unseen=unseen)
         assert DependencyModel.train(trees, options).score(rare).sign.tolist() == [sign]
 
 
@@ -341,7 +341,7 @@ def test_floored_scores_are_positive_where_the_coarse_grammar_has_the_tree() -> 
     """Of random trees, some of which have negative estimates."""
     every, signs = random_treebank(1), []
     for floor in (0.01, None):
-        options = DependencyOptions(estimator=EstimatorOptions(states=8, smoothing=None), floor=floor)
+        options = DependencyOptions(estimator=EstimatorOptions(n_states=8, smoothing=None), floor=floor)
         training = DependencyTraining.of(random_treebank(0), options)
         signs.append(training.estimate().score(every).sign)
     np.testing.assert_array_equal(signs[0], training.coarse.score(every).sign)
@@ -496,7 +496,7 @@ def test_one_tree_is_enough_to_train_on(text: str) -> None:
 
 @pytest.mark.parametrize("estimator", ["spectral", "hybrid"])
 def test_long_sentences_neither_under_nor_overflow(trees: list[DependencySentence], estimator: Any) -> None:
-    model = DependencyModel.train(trees, DependencyOptions(estimator=EstimatorOptions(estimator, states=3)))
+    model = DependencyModel.train(trees, DependencyOptions(estimator=EstimatorOptions(estimator, n_states=3)))
     long = plain("the/DT dog/NN sees/VBZ " + " ".join(f"a/DT new{i}/NN of/IN" for i in range(82)) + " Mary/NNP")
     assert len(long.forms) == 250
     parse = model.parse(long)
@@ -555,7 +555,7 @@ def test_bad_requests_are_refused(model: DependencyModel) -> None:
     [
         DependencyOptions(),
         DependencyOptions(attachment=Attachment("left", refined=False), words="xpos", floor=None, tags="upos"),
-        DependencyOptions(estimator=EstimatorOptions("hybrid", states=2)),
+        DependencyOptions(estimator=EstimatorOptions("hybrid", n_states=2)),
     ],
     ids=["default", "other settings", "probabilities"],
 )
@@ -594,7 +594,7 @@ def test_shards_are_learnt_alike_in_memory_in_files_and_on_processes(
     """To the byte; and but for rounding as the whole."""
     sentences = read(TREES) * 5
     rank = None if estimator == "spectral" else 2
-    options = DependencyOptions(estimator=EstimatorOptions(estimator, states=3, iterations=2, rank=rank))
+    options = DependencyOptions(estimator=EstimatorOptions(estimator, n_states=3, iterations=2, rank=rank))
 
     def train(nodes: int, *, in_files: bool, jobs: int = 1) -> bytes:
         make_shards(monkeypatch, dependency_model, nodes, in_files=in_files)
@@ -639,7 +639,7 @@ def test_a_treebank_that_is_read_is_not_held(trees: list[DependencySentence], mo
     """But for a shard of it, and the first sentence."""
     watch = Watch()
     make_shards(monkeypatch, dependency_model, 60, in_files=False)
-    model = DependencyModel.train(watch.stream(trees * 4), DependencyOptions(estimator=EstimatorOptions(states=2)))
+    model = DependencyModel.train(watch.stream(trees * 4), DependencyOptions(estimator=EstimatorOptions(n_states=2)))
     assert watch.read == 4 * len(trees) and watch.most <= 10
     assert model.score(trees[:1]).sign.tolist() == [1]
 
@@ -747,7 +747,7 @@ def test_treebank_sample_dev_floor(sample: tuple[DependencyTraining, list[Depend
     """
     training, dev = sample
     for states in (10, 16):
-        model = trained(training, EstimatorOptions(states=states))
+        model = trained(training, EstimatorOptions(n_states=states))
         weight, least = model.score(dev), training.coarse.score(dev)
         assert np.mean(weight.sign <= 0) <= 0.01
         both = (weight.sign > 0) & (least.sign > 0)

@@ -362,7 +362,7 @@ def test_settings_of_no_model_are_refused(change: dict[str, Any]) -> None:
 # ---------------------------------------------------------------------------------------------------------------------
 # In the parser
 
-OPTIONS = DependencyOptions(estimator=EstimatorOptions(states=2))
+OPTIONS = DependencyOptions(estimator=EstimatorOptions(n_states=2))
 
 
 def sentence(words: str, tags: str, heads: tuple[int, ...], relations: str) -> DependencySentence:
@@ -398,7 +398,7 @@ def test_parses_have_relations(parser: DependencyModel) -> None:
 def test_a_sentence_without_derivation_has_relations() -> None:
     seen = sentence("dogs chase mice", "N V N", (2, 0, 2), "nsubj root obj")
     parser = DependencyModel.train(
-        [seen] * 3, DependencyOptions(estimator=EstimatorOptions(states=1), fragments=0.0, unseen=0.0)
+        [seen] * 3, DependencyOptions(estimator=EstimatorOptions(n_states=1), fragments=0.0, unseen=0.0)
     )
     parse = parser.parse(DependencySentence.of(["dogs", "mice"], ["N", "N"]))
     assert parse.is_fallback and parse.sentence.relations[0] == "root" and parse.sentence.relations[1] != "root"

@@ -45,7 +45,7 @@ from spectral_latent.operators import ObservableOperators, RuleTable
 from spectral_latent.trees import Forest, Rules, SkeletalTrees
 from tests.oracles import columns, moments_by_loops, numbers_of, same_moments, same_numbers
 
-OPTIONS = EstimatorOptions(states=3, iterations=3, smoothing=5.0)
+OPTIONS = EstimatorOptions(n_states=3, iterations=3, smoothing=5.0)
 every_estimator = pytest.mark.parametrize("name", ESTIMATORS)
 probabilistic = pytest.mark.parametrize("name", [name for name in ESTIMATORS if name != "spectral"])
 climbing = pytest.mark.parametrize("name", ["em", "hybrid", "pivots-em"])
@@ -246,7 +246,7 @@ def wide_sample() -> Treebank:
 @every_estimator
 def test_the_result_is_the_same_bit_for_bit_for_any_number_of_jobs_and_threads(name: str) -> None:
     treebank = wide_sample()
-    options = options_of(name, states=8)
+    options = options_of(name, n_states=8)
     largest = max(Projection.learn(treebank.shards, options).evidence, key=lambda one: len(one.inside_count))
     assert min(sum(len(one.values) for one in side) for side in (largest.inside, largest.outside)) > 400
     expected = bits(estimate(treebank, options))
@@ -315,7 +315,7 @@ def test_estimators_of_probabilities_beat_the_plain_grammar_on_their_trees(name:
 @climbing
 def test_the_objective_never_falls(name: str, rank: int | None, state_smoothing: float) -> None:
     options = options_of(
-        name, states=6, rank=rank, state_smoothing=state_smoothing, iterations=10, tolerance=0.0, cutoff=1e-4
+        name, n_states=6, rank=rank, state_smoothing=state_smoothing, iterations=10, tolerance=0.0, cutoff=1e-4
     )
     heard: list[Progress] = []
     found = estimate(treebank_of(sample()), options, listener=heard.append)
@@ -343,7 +343,7 @@ def test_em_ends_above_where_it_starts(name: str) -> None:
 @probabilistic
 def test_one_state_without_smoothing_is_the_plain_grammar(name: str) -> None:
     treebank = cut(sample(), [50])
-    found = estimate(treebank, options_of(name, states=1, smoothing=None)).operators
+    found = estimate(treebank, options_of(name, n_states=1, smoothing=None)).operators
     plain = relative_frequencies(treebank.counts)
     trees = columns(sample())
     np.testing.assert_allclose(weights(found, trees), weights(plain, trees), rtol=1e-7)
@@ -388,7 +388,7 @@ LITTLE = {
 @every_estimator
 @pytest.mark.parametrize("trees", LITTLE.values(), ids=LITTLE)
 def test_all_estimators_stay_finite_on_little_data(name: str, trees: list) -> None:
-    operators = estimate(treebank_of(trees), EstimatorOptions(name, states=40)).operators
+    operators = estimate(treebank_of(trees), EstimatorOptions(name, n_states=40)).operators
     for array in (operators.root, operators.leaf, operators.unary, operators.packed.data):
         assert np.isfinite(array).all()
     assert (weights(operators, columns(trees)) > 0).all()
@@ -423,7 +423,7 @@ def test_listeners_hear_of_every_stage_in_order(name: str) -> None:
 def test_listeners_hear_of_states_that_are_lowered(name: str) -> None:
     heard: list[Progress] = []
     trees = [(0, (1, 0), (1, 0)), (0, (1, 1), (1, 1))] * 60  # the templates do not see what depends on what
-    options = options_of(name, states=5)
+    options = options_of(name, n_states=5)
     assert estimate(cut(trees, [50]), options, listener=heard.append).operators.states.tolist() == [1, 1]
     (lowered,) = [progress.lowered for progress in heard if progress.stage == "projections"]
     assert [tuple(own) for own in lowered] == [(0, 5, 1), (1, 5, 1)]

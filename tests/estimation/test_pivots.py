@@ -94,7 +94,7 @@ def differences(found: Lpcfg, true: Lpcfg) -> dict[str, float]:
 def population(structure: str) -> tuple[Population, Projection, EstimatorOptions]:
     model = with_pivots(random_model(STRUCTURES[structure], np.random.default_rng(1)), share=0.3)
     whole = Population.of(model)
-    options = EstimatorOptions("pivots", states=max(model.states), scaling=None, cutoff=1e-6)
+    options = EstimatorOptions("pivots", n_states=max(model.states), scaling=None, cutoff=1e-6)
     return whole, whole.projection(options), options
 
 
@@ -132,7 +132,7 @@ RULES = {
     "unary": [(0, 1), (1, 0)],
     "binary": list(itertools.product(range(2), repeat=3)),
 }
-OPTIONS = EstimatorOptions("pivots", states=2, scaling=1.0, smoothing=None)
+OPTIONS = EstimatorOptions("pivots", n_states=2, scaling=1.0, smoothing=None)
 
 
 SHARES = {"leaf": 0.4, "unary": 0.1, "binary": 0.5}
@@ -185,7 +185,7 @@ def test_rows_of_features_are_means_over_the_nodes_that_have_them(scaling: float
     """E[Vᵀψ | inside feature i], from the projections of all nodes of three shards."""
     trees = [sampled(seed, 200) for seed in range(3)]
     shards = [shard_of(part) for part in trees]
-    projection = Projection.learn(shards, EstimatorOptions(states=4, scaling=scaling))
+    projection = Projection.learn(shards, EstimatorOptions(n_states=4, scaling=scaling))
     for a in range(2):
         sigma = projection.maps[a].sigma
         nodes = [np.flatnonzero(shard.trees.symbol == a) for shard in shards]
@@ -207,7 +207,7 @@ def test_expected_counts_are_clipped_sums_over_nodes() -> None:
     """Σ w ⊗ x₂ ⊗ x₃ of all nodes, without negative numbers, scaled to how often the rule occurs."""
     trees = sampled(0, 500)
     shard = shard_of(trees)
-    options = EstimatorOptions("pivots", states=3)
+    options = EstimatorOptions("pivots", n_states=3)
     projection = Projection.learn([shard], options)
     counts = counts_of([shard], options)
     maps = [state_maps(projection, a, options) for a in range(2)]
@@ -227,7 +227,7 @@ def test_expected_counts_are_clipped_sums_over_nodes() -> None:
 
 def test_expected_counts_are_never_negative_and_sum_to_the_counts_of_rules() -> None:
     trees = sampled(0, 500)
-    counts = counts_of([shard_of(trees)], EstimatorOptions("pivots", states=5))
+    counts = counts_of([shard_of(trees)], EstimatorOptions("pivots", n_states=5))
     occurs = numbers_of(TreebankCounts.of_trees(trees))
     for key, found in numbers_of(counts).items():
         assert found.min() >= 0
@@ -256,7 +256,7 @@ def test_em_from_pivots_starts_high_and_ends_above_the_truth() -> None:
 
 def test_one_state_is_the_plain_grammar() -> None:
     trees = sampled(2, 200)
-    found = estimate(treebank_of(trees), replace(OPTIONS, states=1)).operators
+    found = estimate(treebank_of(trees), replace(OPTIONS, n_states=1)).operators
     plain = relative_frequencies(TreebankCounts.of_trees(trees))
     same_numbers(numbers_of(found), numbers_of(plain), rtol=1e-9)
 
@@ -293,14 +293,14 @@ LITTLE = {
 @pytest.mark.parametrize("trees", LITTLE.values(), ids=LITTLE)
 def test_little_data(estimator: str, trees: list) -> None:
     treebank = columns(trees)
-    check(estimate(treebank_of(treebank), EstimatorOptions(estimator, states=40)).operators, treebank)
+    check(estimate(treebank_of(treebank), EstimatorOptions(estimator, n_states=40)).operators, treebank)
 
 
 @given(st.lists(tree_strategy(), min_size=1, max_size=6), st.integers(1, 40), st.sampled_from(["pivots", "pivots-em"]))
 def test_any_trees(trees: list, times: int, estimator: str) -> None:
     treebank = columns(trees * times)
     treebank = replace(treebank, symbol=np.unique(treebank.symbol, return_inverse=True)[1])
-    options = EstimatorOptions(estimator, states=4, iterations=2)
+    options = EstimatorOptions(estimator, n_states=4, iterations=2)
     check(estimate(treebank_of(treebank), options).operators, treebank)
 
 
@@ -308,6 +308,6 @@ def test_any_trees(trees: list, times: int, estimator: str) -> None:
 def test_em_starts_from_pivots_without_any_smoothing(scaling: float | None) -> None:
     trees = sampled(3, 150)
     options = EstimatorOptions(
-        "pivots-em", states=30, scaling=scaling, smoothing=None, state_smoothing=0.0, cutoff=1e-9
+        "pivots-em", n_states=30, scaling=scaling, smoothing=None, state_smoothing=0.0, cutoff=1e-9
     )
     check(estimate(treebank_of(trees), options).operators, trees)

@@ -271,7 +271,7 @@ def projected(features: FeatureColumns, options: EstimatorOptions, shards: int =
 def test_projections_have_the_identity_for_their_covariance(
     seed: int, n: int, states: int, scaling: float | None, shards: int
 ) -> None:
-    options = EstimatorOptions(states=states, scaling=scaling, cutoff=0.01)
+    options = EstimatorOptions(n_states=states, scaling=scaling, cutoff=0.01)
     y, z, sigma = projected(latent_columns(seed, n, 7), options, shards)
     m = len(sigma)
     assert 1 <= m <= states
@@ -285,7 +285,7 @@ def test_projections_have_the_identity_for_their_covariance(
 def test_projections_are_those_of_the_dense_formulas(scaling: float | None, shards: int) -> None:
     """y zᵀ = φ U σ⁻¹ Vᵀ ψᵀ, whatever the signs of singular vectors."""
     features = latent_columns(3, 600, 12)
-    y, z, sigma = projected(features, EstimatorOptions(states=5, scaling=scaling), shards)
+    y, z, sigma = projected(features, EstimatorOptions(n_states=5, scaling=scaling), shards)
     u, expected, vt = np.linalg.svd(covariance(features, scaling))
     inside, outside = (by_definition(side, scaling) for side in (features.inside, features.outside))
     assert len(sigma) == 5
@@ -299,7 +299,7 @@ def test_projections_are_those_of_the_dense_formulas(scaling: float | None, shar
 def test_the_sign_of_a_projection_is_settled(size: int) -> None:
     """By dense and by iterative decompositions alike."""
     features = latent_columns(1, 2500, size)
-    y, _, _ = projected(features, EstimatorOptions(states=8))
+    y, _, _ = projected(features, EstimatorOptions(n_states=8))
     u = np.linalg.lstsq(by_definition(features.inside, 1.0), y, rcond=None)[0]  # y = φ U
     assert u.shape[1] == 8
     assert (u.sum(axis=0) >= -1e-8).all()
@@ -307,7 +307,7 @@ def test_the_sign_of_a_projection_is_settled(size: int) -> None:
 
 def test_the_seed_changes_bits_and_nothing_else() -> None:
     features = latent_columns(1, 2500, 250)
-    first, second = (projected(features, EstimatorOptions(states=6, seed=seed)) for seed in (0, 1))
+    first, second = (projected(features, EstimatorOptions(n_states=6, seed=seed)) for seed in (0, 1))
     for ours, theirs in zip(first, second, strict=True):
         np.testing.assert_allclose(ours, theirs, rtol=1e-6, atol=1e-6)
 
@@ -321,7 +321,7 @@ def test_directions_that_the_data_lack_are_dropped(true_states: int, templates: 
     maps = np.array([rng.permutation(true_states) for _ in range(2 * templates)])
     rows = maps[:, hidden].T
     y, z, sigma = projected(
-        FeatureColumns(rows[:, :templates], rows[:, templates:]), EstimatorOptions(states=16, cutoff=1e-6)
+        FeatureColumns(rows[:, :templates], rows[:, templates:]), EstimatorOptions(n_states=16, cutoff=1e-6)
     )
     assert len(sigma) == true_states
     assert z.T @ y / 2000 == pytest.approx(np.eye(true_states), abs=1e-8)
@@ -339,7 +339,7 @@ def test_views_of_one_value_have_one_state() -> None:
 def test_features_that_were_not_seen_in_training_are_absent(seed: int) -> None:
     rng = np.random.default_rng(seed)
     features = latent_columns(seed, 200, 6)
-    projection = Projection.learn([Shard.of(leaves(200), features)], EstimatorOptions(states=3))
+    projection = Projection.learn([Shard.of(leaves(200), features)], EstimatorOptions(n_states=3))
     unseen = rng.random((2, 200, 2)) < 0.3
     new = FeatureColumns(
         np.where(unseen[0], rng.choice([-9, 77]), features.inside),
@@ -362,12 +362,12 @@ def test_symbols_are_projected_each_by_its_own_maps() -> None:
     rng = np.random.default_rng(0)
     trees = columns([(0, (1, int(x)), (1, int(x) // 2)) for x in rng.integers(4, size=300)])
     columns_of = FeatureColumns(rng.integers(3, size=(900, 2)), rng.integers(3, size=(900, 2)))
-    whole = Projection.learn([Shard.of(trees, columns_of)], EstimatorOptions(states=4))
+    whole = Projection.learn([Shard.of(trees, columns_of)], EstimatorOptions(n_states=4))
     found = whole.project(Shard.of(trees, columns_of))
     for a in range(2):
         nodes = np.flatnonzero(trees.symbol == a)
         own = FeatureColumns(columns_of.inside[nodes], columns_of.outside[nodes])
-        y, z, sigma = projected(own, EstimatorOptions(states=4))
+        y, z, sigma = projected(own, EstimatorOptions(n_states=4))
         m = int(whole.states[a])
         assert m == len(sigma)
         np.testing.assert_allclose(found.y[nodes, :m], y, atol=1e-9)

@@ -137,7 +137,7 @@ def spectral(
     return estimate(Treebank.of([Shard.of(trees, features)], priors), options).operators
 
 
-EXACT = EstimatorOptions(states=6, scaling=None, smoothing=None, cutoff=1e-7)
+EXACT = EstimatorOptions(n_states=6, scaling=None, smoothing=None, cutoff=1e-7)
 
 
 def test_the_population_is_that_of_the_model() -> None:
@@ -151,7 +151,7 @@ def test_the_population_is_that_of_the_model() -> None:
 @pytest.mark.parametrize("scaling", [None, 1.0, 5.0])
 def test_theorem_2_exact_moments_give_exact_probabilities(scaling: float | None) -> None:
     """Scaling is an invertible map of the features, so it changes the basis only."""
-    options = EstimatorOptions(states=6, scaling=scaling, smoothing=None, cutoff=1e-7)
+    options = EstimatorOptions(n_states=6, scaling=scaling, smoothing=None, cutoff=1e-7)
     operators = spectral(*population_sample(), options)
     assert operators.states.tolist() == [1, 3, 2, 1]  # outside a root there is nothing: S collapses to one state
     found = weights(operators, list(population()))
@@ -194,7 +194,7 @@ def test_theorem_2_holds_in_more_dimensions_than_the_model_has() -> None:
     """Directions of singular value zero are dropped by the cutoff, whatever number of states is asked for."""
     for states in (3, 50):
         operators = spectral(
-            *population_sample(), EstimatorOptions(states=states, scaling=None, smoothing=None, cutoff=1e-7)
+            *population_sample(), EstimatorOptions(n_states=states, scaling=None, smoothing=None, cutoff=1e-7)
         )
         assert operators.states.tolist() == [1, 3, 2, 1]
 
@@ -207,7 +207,7 @@ def test_theorem_3_error_falls_as_the_sample_grows() -> None:
         for seed in range(4):
             count = np.random.default_rng(seed).multinomial(n, p)
             sample = replicated({tree: int(k) for tree, k in zip(trees, count, strict=True) if k})
-            operators = spectral(*sample, EstimatorOptions(states=3, scaling=None, smoothing=None, cutoff=1e-3))
+            operators = spectral(*sample, EstimatorOptions(n_states=3, scaling=None, smoothing=None, cutoff=1e-3))
             of_size.append(np.abs(weights(operators, trees) - p).sum())
         errors.append(float(np.median(of_size)))
     assert errors[1] < 0.02
@@ -235,7 +235,7 @@ def redundant(arity: int) -> tuple[SkeletalTrees, FeatureColumns]:
 
 def test_redundant_features_give_fewer_states_and_sound_numbers() -> None:
     for arity in (1, 2):
-        operators = spectral(*redundant(arity), EstimatorOptions(states=9, smoothing=None))
+        operators = spectral(*redundant(arity), EstimatorOptions(n_states=9, smoothing=None))
         packed = operators.packed
         assert operators.states[1] <= 5
         for array in (packed.root, packed.leaf, packed.unary, packed.data):
@@ -244,7 +244,7 @@ def test_redundant_features_give_fewer_states_and_sound_numbers() -> None:
 
 def test_parameters_of_absurd_size_are_an_error() -> None:
     with pytest.raises(EstimationError, match="cutoff"):
-        spectral(*redundant(2), EstimatorOptions(states=9, smoothing=None, cutoff=0.0))
+        spectral(*redundant(2), EstimatorOptions(n_states=9, smoothing=None, cutoff=0.0))
 
 
 def test_unary_parameters_of_absurd_size_are_an_error() -> None:
@@ -257,7 +257,7 @@ def test_unary_parameters_of_absurd_size_are_an_error() -> None:
     inner[trees.is_leaf] = trees.terminal[trees.is_leaf]
     features = FeatureColumns(inner[:, None], outer[:, None])
     with pytest.raises(EstimationError, match="cutoff"):
-        spectral(trees, features, EstimatorOptions(states=3, scaling=None, smoothing=None, cutoff=0.0))
+        spectral(trees, features, EstimatorOptions(n_states=3, scaling=None, smoothing=None, cutoff=0.0))
 
 
 def test_parameters_that_are_no_numbers_are_an_error() -> None:

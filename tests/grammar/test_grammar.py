@@ -38,7 +38,7 @@ SENTENCES: list[Tree] = [
 ]
 UNSEEN = np.array([[S, B, A], [S, S, S]])  # besides S → A B and S → A S
 OPTIONS = GrammarOptions(
-    EstimatorOptions(states=3), LexiconOptions(rare_count=100, signature_strength=0.0)
+    EstimatorOptions(n_states=3), LexiconOptions(rare_count=100, signature_strength=0.0)
 )  # known words keep their tags
 
 

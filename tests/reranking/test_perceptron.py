@@ -103,7 +103,7 @@ class Naive:
 def test_formulas(seed: int, start: float, greed: float, step: float) -> None:
     options = PerceptronOptions(epochs=4, folds=3, start=start, greed=greed, step=step, seed=seed % 5)
     table, gains = random_table(seed)
-    found, expected = PerceptronReranker.fit(table, gains, options), Naive(table, gains, options)
+    found, expected = PerceptronReranker.train(table, gains, options), Naive(table, gains, options)
     assert found.held_out == pytest.approx(expected.held_out)
     assert (found.epochs, found.damping) == (expected.epochs, expected.damping)
     assert found.weights == pytest.approx(expected.weights)
@@ -115,7 +115,7 @@ def test_formulas(seed: int, start: float, greed: float, step: float) -> None:
 
 def test_learns_what_there_is_to_learn() -> None:
     table, gains = random_table(1, n_lists=200, noise=0.1)
-    reranker = PerceptronReranker.fit(table, gains)
+    reranker = PerceptronReranker.train(table, gains)
     unseen, true = random_table(2, n_lists=200, noise=0.0)
     best = np.maximum.reduceat(true, unseen.start[:-1])
     chosen = true[unseen.start[:-1] + reranker.rerank(unseen)]
@@ -126,7 +126,7 @@ def test_learns_what_there_is_to_learn() -> None:
 def test_without_anything_to_learn_from_it_is_the_base_parser() -> None:
     table, _ = random_table(3, n_lists=60)
     gains = -np.concatenate([np.arange(n) for n in np.diff(table.start)]).astype(float)  # the first is the best
-    reranker = PerceptronReranker.fit(table, gains)
+    reranker = PerceptronReranker.train(table, gains)
     assert reranker.epochs == 0
     other, _ = random_table(4)
     assert (reranker.rerank(other) == 0).all()
@@ -134,8 +134,8 @@ def test_without_anything_to_learn_from_it_is_the_base_parser() -> None:
 
 def test_the_same_seed_gives_the_same_weights() -> None:
     table, gains = random_table(5, n_lists=40)
-    first, second = (PerceptronReranker.fit(table, gains, PerceptronOptions(seed=3)) for _ in range(2))
-    other = PerceptronReranker.fit(table, gains, PerceptronOptions(seed=4))
+    first, second = (PerceptronReranker.train(table, gains, PerceptronOptions(seed=3)) for _ in range(2))
+    other = PerceptronReranker.train(table, gains, PerceptronOptions(seed=4))
     assert first.weights.tobytes() == second.weights.tobytes()
     assert not np.array_equal(first.weights, other.weights)
 
@@ -144,7 +144,7 @@ def test_units_of_measures_and_of_gains_do_not_matter() -> None:
     table, gains = random_table(6, n_lists=40)
     moved = table.values.toarray() * [1, 1e-3, 1e4, 1, 1, 1] + np.array([0, 5.0, -7.0, 0, 0, 0])
     other = replace(table, values=sparse.csr_array(moved))
-    first, second = PerceptronReranker.fit(table, gains), PerceptronReranker.fit(other, 100 * gains)
+    first, second = PerceptronReranker.train(table, gains), PerceptronReranker.train(other, 100 * gains)
     assert first.epochs == second.epochs > 0
     assert first.rerank(table).tolist() == second.rerank(other).tolist()
     assert 100 * first.held_out == pytest.approx(second.held_out)
@@ -152,7 +152,7 @@ def test_units_of_measures_and_of_gains_do_not_matter() -> None:
 
 def test_features_by_name() -> None:
     table, gains = random_table(7, n_lists=40)
-    reranker = PerceptronReranker.fit(table, gains)
+    reranker = PerceptronReranker.train(table, gains)
     shuffled = table.select("rule").joined(table.select("latent"), table.select("base"))
     more = shuffled.joined(FeatureTable.measures({"new": gains}, np.diff(table.start), table.ids))
     assert reranker.rerank(more).tolist() == reranker.rerank(table).tolist()
@@ -164,7 +164,7 @@ def test_lists_without_candidates() -> None:
     table, gains = random_table(8, n_lists=20)
     start = np.sort(np.append(table.start, table.start[[0, 4, 4, -1]]))
     padded = replace(table, start=start, ids=tuple(map(str, range(len(start) - 1))))
-    reranker, other = PerceptronReranker.fit(padded, gains), PerceptronReranker.fit(table, gains)
+    reranker, other = PerceptronReranker.train(padded, gains), PerceptronReranker.train(table, gains)
     assert np.array_equal(reranker.weights, other.weights)
     chosen = reranker.rerank(padded)
     assert chosen[np.diff(start) > 0].tolist() == other.rerank(table).tolist()
@@ -174,19 +174,19 @@ def test_lists_without_candidates() -> None:
 def test_refused() -> None:
     table, gains = random_table(9)
     with pytest.raises(EstimationError, match=r"^\d+ gains for \d+ candidates.*; give one for each"):
-        PerceptronReranker.fit(table, gains[1:])
+        PerceptronReranker.train(table, gains[1:])
     with pytest.raises(EstimationError, match="no finite numbers; give"):
-        PerceptronReranker.fit(table, np.where(gains == gains[0], np.nan, gains))
+        PerceptronReranker.train(table, np.where(gains == gains[0], np.nan, gains))
     with pytest.raises(EstimationError, match="differ in gain in 0 of the lists, and two are needed; give more"):
-        PerceptronReranker.fit(table, np.zeros_like(gains))
+        PerceptronReranker.train(table, np.zeros_like(gains))
     long = np.flatnonzero(np.diff(table.start) > 1)[:1]
     with pytest.raises(EstimationError, match="in 1 of the lists"):
-        PerceptronReranker.fit(table.of_lists(long), gains[table.rows_of(long)])
+        PerceptronReranker.train(table.of_lists(long), gains[table.rows_of(long)])
 
 
 def test_saved_and_loaded(tmp_path: Path) -> None:
     table, gains = random_table(10, n_lists=30)
-    reranker = PerceptronReranker.fit(table, gains, PerceptronOptions(epochs=3))
+    reranker = PerceptronReranker.train(table, gains, PerceptronOptions(epochs=3))
     reranker.save(tmp_path / "reranker")
     loaded = PerceptronReranker.load(tmp_path / "reranker")
     for name in ("options", "names", "epochs", "damping"):
@@ -217,7 +217,7 @@ def test_saved_and_loaded(tmp_path: Path) -> None:
 )
 def test_damaged_files(tmp_path: Path, arrays: dict[str, Any], settings: dict[str, Any]) -> None:
     table, gains = random_table(11)
-    PerceptronReranker.fit(table, gains).save(tmp_path / "reranker")
+    PerceptronReranker.train(table, gains).save(tmp_path / "reranker")
     whole, header = load_model(tmp_path / "reranker", "reranker")
     save_model(tmp_path / "damaged", whole | arrays, header | settings)
     with pytest.raises(ModelFileError, match=r"damaged: .*; train (it|the model) again"):
@@ -226,7 +226,7 @@ def test_damaged_files(tmp_path: Path, arrays: dict[str, Any], settings: dict[st
 
 def test_missing_parts(tmp_path: Path) -> None:
     table, gains = random_table(11)
-    PerceptronReranker.fit(table, gains).save(tmp_path / "reranker")
+    PerceptronReranker.train(table, gains).save(tmp_path / "reranker")
     whole, header = load_model(tmp_path / "reranker", "reranker")
     for name in ("names", "options", "epochs", "damping"):
         save_model(tmp_path / "damaged", whole, {key: value for key, value in header.items() if key != name})
@@ -253,7 +253,7 @@ def test_lists_of_another_parser(shared_file: Callable[[str], Path], require_cor
         return sum((row[i] for row, i in zip(scores, chosen, strict=True) if row), BracketScores()).f1
 
     base = f1([0] * len(lists))
-    assert f1(PerceptronReranker.fit(table, gains).rerank(table).tolist()) >= base - 0.1
+    assert f1(PerceptronReranker.train(table, gains).rerank(table).tolist()) >= base - 0.1
     noise = np.random.default_rng(0).standard_normal(len(gains))
     hint = FeatureTable.measures({"hint:gain": gains + 5 * noise}, np.diff(table.start), table.ids)
-    assert f1(PerceptronReranker.fit(table.joined(hint), gains).rerank(table.joined(hint)).tolist()) > base + 3
+    assert f1(PerceptronReranker.train(table.joined(hint), gains).rerank(table.joined(hint)).tolist()) > base + 3

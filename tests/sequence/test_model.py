@@ -34,7 +34,7 @@ CORPUS: Corpus = [
 
 
 def options(estimator: EstimatorName = "spectral", states: int | None = 2) -> SequenceOptions:
-    return SequenceOptions(states=states, estimator=EstimatorOptions(estimator))
+    return SequenceOptions(n_states=states, estimator=EstimatorOptions(estimator))
 
 
 @pytest.fixture(scope="module", params=ESTIMATORS)
@@ -376,7 +376,7 @@ def test_the_same_data_give_the_same_bytes(strings: list[list[int]], tmp_path: P
 
 def test_other_seeds_are_other_models(strings: list[list[int]]) -> None:
     one, two = (
-        LatentHMM.fit(strings, SequenceOptions(states=2, estimator=EstimatorOptions("em", seed=seed)))
+        LatentHMM.fit(strings, SequenceOptions(n_states=2, estimator=EstimatorOptions("em", seed=seed)))
         for seed in (0, 1)
     )
     assert not np.array_equal(one.hidden.emission, two.hidden.emission)

@@ -37,7 +37,7 @@ from spectral_latent.sequence import HiddenMarkov, Sequences
 from spectral_latent.trees import Forest
 from tests.sequence.hmms import all_strings, begins, draw_strings, probability, random_hmm
 
-EXACT = EstimatorOptions(states=8, scaling=None, smoothing=None, cutoff=1e-7)
+EXACT = EstimatorOptions(n_states=8, scaling=None, smoothing=None, cutoff=1e-7)
 
 
 class Observable(NamedTuple):

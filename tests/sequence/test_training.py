@@ -77,7 +77,7 @@ def test_the_number_of_states_is_the_one_with_the_best_score() -> None:
 def test_the_states_of_the_options_hold_and_the_estimators_own_do_not(estimator: EstimatorName) -> None:
     data = strings(400)
     one, two = (
-        LatentHMM.fit(data, SequenceOptions(states=2, estimator=EstimatorOptions(estimator, states=own)))
+        LatentHMM.fit(data, SequenceOptions(n_states=2, estimator=EstimatorOptions(estimator, n_states=own)))
         for own in (3, 16)
     )
     assert one.latent.states.tolist() == [2, 2]
@@ -90,7 +90,7 @@ def test_independent_observations_are_learnt_as_such() -> None:
     truth = random_hmm(rng, 1, 5)
     data, test = draw_strings(truth, 3_000, rng), draw_strings(truth, 1_000, rng)
     exact = np.log([probability(truth, x) for x in test])
-    assert (exact - LatentHMM.fit(data, SequenceOptions(states=1)).log_probabilities(test)).mean() < 0.005
+    assert (exact - LatentHMM.fit(data, SequenceOptions(n_states=1)).log_probabilities(test)).mean() < 0.005
     assert (exact - LatentHMM.fit(data).log_probabilities(test)).mean() < 0.03
 
 
@@ -98,7 +98,7 @@ def test_independent_observations_are_learnt_as_such() -> None:
 def test_states_make_the_data_likelier(estimator: EstimatorName) -> None:
     data = strings(1_000)
     likelihood = [
-        LatentHMM.fit(data, SequenceOptions(states=m, estimator=EstimatorOptions(estimator, iterations=20)))
+        LatentHMM.fit(data, SequenceOptions(n_states=m, estimator=EstimatorOptions(estimator, iterations=20)))
         .log_probabilities(data)
         .sum()
         for m in (1, 3)
@@ -188,7 +188,7 @@ def test_shards_are_learnt_alike_in_memory_in_files_and_on_processes(
 ) -> None:
     """To the byte; and but for rounding as the whole."""
     rank = None if estimator == "spectral" else 2
-    options = SequenceOptions(states=states, estimator=EstimatorOptions(estimator, iterations=3, rank=rank))
+    options = SequenceOptions(n_states=states, estimator=EstimatorOptions(estimator, iterations=3, rank=rank))
     pairs = words_with_tags(300)
     data = [[word for word, _ in row] for row in pairs]
 
@@ -221,7 +221,7 @@ def test_shards_are_learnt_alike_in_memory_in_files_and_on_processes(
 def test_sequences_that_are_read_are_not_held(tagged: bool) -> None:
     """As sentences or strings they are let go at once; what stays are numbers."""
     watch, pairs = Watch(), [tuple(row) for row in words_with_tags(400)]
-    options = SequenceOptions(states=2)
+    options = SequenceOptions(n_states=2)
     if tagged:
         LatentHMM.fit_tagged(watch.stream(pairs), options)
     else:

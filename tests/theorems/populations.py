@@ -171,7 +171,7 @@ class Population:
             pairs = fired[0].T @ (sparse.diags_array(weights) @ fired[1])
             maps.append(_maps((evidence[-1], pairs.tocsr()), options))
         states = np.array([len(one.sigma) for one in maps])
-        supported = np.array([states_for(one.n, options.states) for one in evidence])
+        supported = np.array([states_for(one.n, options.n_states) for one in evidence])
         return Projection(evidence, maps, states, supported)
 
     def projected(self, projection: Projection) -> ProjectedTrees:

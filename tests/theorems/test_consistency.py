@@ -60,7 +60,7 @@ def sample(n_trees: int) -> Shard:
 
 
 def test_the_model_satisfies_the_conditions() -> None:
-    options = EstimatorOptions(states=4, scaling=None, cutoff=0.0)
+    options = EstimatorOptions(n_states=4, scaling=None, cutoff=0.0)
     for maps in Projection.learn([sample(20_000)], options).maps:
         assert maps.sigma[1] > 3 * maps.sigma[2]  # two states, and noise
 

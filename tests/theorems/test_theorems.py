@@ -34,7 +34,7 @@ from spectral_latent.trees import Forest, SkeletalTrees
 from tests.oracles import Lpcfg, cky_forest, figure_2
 from tests.theorems.populations import STRUCTURES, Population, random_model, with_twin
 
-EXACT = EstimatorOptions(states=5, scaling=None, smoothing=None, cutoff=1e-7)
+EXACT = EstimatorOptions(n_states=5, scaling=None, smoothing=None, cutoff=1e-7)
 TOLERANCE = 1e-10
 
 
@@ -229,7 +229,7 @@ def test_lost_states_are_told_to_the_listener_and_the_log(
 ) -> None:
     trees, told = sample(branching.model, 300), list[Progress]()
     features = FeatureColumns.of(inside_templates(trees), outside_templates(trees))
-    options = EstimatorOptions(estimator=estimator, states=2, iterations=1)  # type: ignore[arg-type]
+    options = EstimatorOptions(estimator=estimator, n_states=2, iterations=1)  # type: ignore[arg-type]
     with caplog.at_level(logging.INFO, "spectral_latent"):
         estimate(treebank_of(trees, without_features(trees)), options, listener=told.append)
         estimate(treebank_of(trees, features), options)
@@ -247,7 +247,7 @@ def test_draws_counted_once_each_would_learn_another_distribution(population: Po
     """Drawn as in sections 7.1 and 8 of the long paper, a node has weight p(τ) / N(τ), and that is what is learnt."""
     size = np.bincount(population.skeletal.tree)
     shared = replace(population, p=population.p / size)
-    _, operators = estimated(shared, replace(EXACT, states=8, cutoff=1e-10))
+    _, operators = estimated(shared, replace(EXACT, n_states=8, cutoff=1e-10))
     learnt = shared.p / shared.p.sum()
     assert probabilities(operators, population) == pytest.approx(learnt, rel=1e-8)
     assert distance(operators, population) > 0.2

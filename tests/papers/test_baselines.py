@@ -11,11 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
+from spectral_latent.anchors import Types
 from spectral_latent.estimation import EstimationError
-from spectral_latent.sequence import (
+from spectral_latent.papers import (
     LogLinearOptions,
-    Sequences,
-    Types,
     baum_welch_of_seeds,
     brown_clusters,
     cluster_model,
@@ -23,7 +22,8 @@ from spectral_latent.sequence import (
     log_linear,
     max_marginal_states,
 )
-from spectral_latent.sequence.log_linear import LogLinear, word_features
+from spectral_latent.papers.log_linear import LogLinear, word_features
+from spectral_latent.sequence import Sequences
 from tests.sequence.hmms import draw_strings, forward_backward, probability, random_hmm
 
 Strings = list[list[int]]
@@ -209,7 +209,7 @@ def test_weights_make_the_probabilities_of_the_paper() -> None:
 
 def test_one_state_without_penalty_has_relative_frequencies() -> None:
     types = Types.of(CHASES)
-    model = log_linear(types, LogLinearOptions(states=1, penalty=0.0, iterations=500))
+    model = log_linear(types, LogLinearOptions(n_states=1, penalty=0.0, iterations=500))
     np.testing.assert_allclose(model.emission[0], types.tokens / types.tokens.sum(), rtol=1e-3)
     np.testing.assert_allclose(model.stop, [4 / types.tokens.sum()], rtol=1e-3)
 
@@ -225,9 +225,9 @@ def test_features_of_words() -> None:
 def test_seeds_of_log_linear_models() -> None:
     types = Types.of(CHASES)
     seen: list[float] = []
-    one = log_linear(types, LogLinearOptions(states=2, iterations=20), lambda told: seen.append(told.score or 0.0))
-    again = log_linear(types, LogLinearOptions(states=2, iterations=20))
-    other = log_linear(types, LogLinearOptions(states=2, iterations=20, seed=1))
+    one = log_linear(types, LogLinearOptions(n_states=2, iterations=20), lambda told: seen.append(told.score or 0.0))
+    again = log_linear(types, LogLinearOptions(n_states=2, iterations=20))
+    other = log_linear(types, LogLinearOptions(n_states=2, iterations=20, seed=1))
     np.testing.assert_array_equal(one.emission, again.emission)
     assert np.abs(one.emission - other.emission).max() > 1e-6
     assert seen == sorted(seen) and len(seen) > 3

@@ -12,11 +12,12 @@ from hypothesis import strategies as st
 from scipy import sparse
 from scipy.optimize import linear_sum_assignment
 
+from spectral_latent.anchors import AnchorHMM, AnchorOptions, HullOptions
+from spectral_latent.anchors.anchors import Bigrams, anchor_mixtures, choose_anchors, closed_form, likeliest
+from spectral_latent.anchors.hulls import Hull, HullName
+from spectral_latent.anchors.vocabulary import Types
 from spectral_latent.estimation import anchors as greedy
-from spectral_latent.sequence import AnchorHMM, AnchorOptions, HiddenMarkov, HullOptions, Sequences, hulls
-from spectral_latent.sequence.anchors import Bigrams, anchor_mixtures, choose_anchors, closed_form, likeliest
-from spectral_latent.sequence.hulls import Hull, HullName
-from spectral_latent.sequence.vocabulary import Types
+from spectral_latent.sequence import HiddenMarkov, Sequences, hulls
 
 seeds = st.integers(0, 2**32 - 1)
 strings = st.lists(st.lists(st.integers(0, 3), min_size=1, max_size=6), min_size=1, max_size=12)
@@ -268,7 +269,7 @@ def test_a_model_of_words_is_recovered() -> None:
     sequences = draw(truth, 20_000, np.random.default_rng(0))
     sentences = [[f"w{x}" for x in row] for row in np.split(sequences.terminal, sequences.start[1:-1])]
     hull = HullOptions(construction="cca", spelling=False, prior=0.0)
-    model = AnchorHMM.fit(sentences, AnchorOptions(states=4, hull=hull, sharpness=1.0, steps=300))
+    model = AnchorHMM.train(sentences, AnchorOptions(n_states=4, hull=hull, sharpness=1.0, steps=300))
     assert sorted(truth.anchors[int(word[1:])] for word in model.anchors) == [0, 1, 2, 3]
     back = np.argsort([int(word[1:]) for word in model.words])
     hidden = model.hidden

@@ -7,8 +7,9 @@ import math
 import numpy as np
 import pytest
 
-from spectral_latent.sequence import HiddenMarkov, Sequences, check_assumptions, log_likelihood_per_word
-from spectral_latent.sequence.assumptions import AnchorWord
+from spectral_latent.papers import check_assumptions, log_likelihood_per_word
+from spectral_latent.papers.assumptions import AnchorWord
+from spectral_latent.sequence import HiddenMarkov, Sequences
 from tests.sequence.hmms import draw_strings, paths, random_hmm
 
 TAGGED = [

@@ -7,9 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from spectral_latent.sequence import HullOptions, Sequences
-from spectral_latent.sequence.hulls import Hull, HullName, context_counts
-from spectral_latent.sequence.vocabulary import Types
+from spectral_latent.anchors import HullOptions
+from spectral_latent.anchors.hulls import Hull, HullName, context_counts
+from spectral_latent.anchors.vocabulary import Types
+from spectral_latent.sequence import Sequences
 
 CONSTRUCTIONS: list[HullName] = ["brown", "cca", "best-fit", "random"]
 word = st.text(alphabet=st.one_of(st.sampled_from("aAbB1-'"), st.characters(exclude_categories=())), max_size=6)

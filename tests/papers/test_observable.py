@@ -12,10 +12,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from spectral_latent.dependency import Observations, corrected_operators, dependency_bigrams, paper_operators
 from spectral_latent.estimation import EstimationError
 from spectral_latent.inference import tree_weights
 from spectral_latent.operators import ObservableOperators
+from spectral_latent.papers import Observations, corrected_operators, dependency_bigrams, paper_operators
 from spectral_latent.trees import FloatArray, Forest
 from tests.dependency.trees import (
     LatentTrees,

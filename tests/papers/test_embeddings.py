@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from spectral_latent.dependency import Observations, cca_embeddings, dependency_bigrams
-from spectral_latent.sequence import HullOptions, Types
-from spectral_latent.sequence.hulls import Hull
+from spectral_latent.anchors import HullOptions, Types
+from spectral_latent.anchors.hulls import Hull
+from spectral_latent.papers import Observations, cca_embeddings, dependency_bigrams
 from tests.dependency.trees import random_tree
 from tests.sequence.hmms import draw_strings, random_hmm
 

@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from spectral_latent.sequence.anchor_model import AnchorHMM
+from spectral_latent.anchors.model import AnchorHMM
 from spectral_latent.trees import FloatArray
 
 __all__ = ["AnchorPlane", "AnchorRow", "anchor_names", "anchor_plane", "anchor_rows", "anchor_table", "draw_anchors"]
@@ -46,7 +46,7 @@ class AnchorPlane(NamedTuple):
 def anchor_names(model: AnchorHMM) -> list[str]:
     """A readable name for each state: its anchor in capitals; as it is, if two would be the same.
 
-    >>> anchor_names(AnchorHMM.fit([["It", "rains"], ["it", "snows"]] * 3))
+    >>> anchor_names(AnchorHMM.train([["It", "rains"], ["it", "snows"]] * 3))
     ['IT', 'RAINS']
     """
     capitals = [word.upper() for word in model.anchors]
@@ -56,7 +56,7 @@ def anchor_names(model: AnchorHMM) -> list[str]:
 def anchor_rows(model: AnchorHMM, top: int = 10) -> list[AnchorRow]:
     """The states in their order, each with so many words.
 
-    >>> [row.anchor for row in anchor_rows(AnchorHMM.fit([["It", "rains"], ["it", "snows"]] * 3))]
+    >>> [row.anchor for row in anchor_rows(AnchorHMM.train([["It", "rains"], ["it", "snows"]] * 3))]
     ['it', 'rains']
     """
     labels: tuple[Hashable, ...] = model.labels or (None,) * model.n_states
@@ -67,7 +67,7 @@ def anchor_rows(model: AnchorHMM, top: int = 10) -> list[AnchorRow]:
 def anchor_table(model: AnchorHMM, top: int = 10) -> str:
     """The rows as lines of text: shares in percent, and the labels where there are some.
 
-    >>> print(anchor_table(AnchorHMM.fit([["It", "rains"], ["it", "snows"]] * 3).label({"it": "N", "rains": "V"})))
+    >>> print(anchor_table(AnchorHMM.train([["It", "rains"], ["it", "snows"]] * 3).label({"it": "N", "rains": "V"})))
     state  anchor  label  share  top words
         0  it      N       50.0  it 1.000
         1  rains   V       50.0  rains 0.500, snows 0.500
@@ -90,7 +90,7 @@ def anchor_table(model: AnchorHMM, top: int = 10) -> str:
 def anchor_plane(model: AnchorHMM, top: int = 10) -> AnchorPlane:
     """The anchors and so many likely words of each state in the plane of the corners' principal directions.
 
-    >>> plane = anchor_plane(AnchorHMM.fit([["It", "rains"], ["it", "snows"]] * 3))
+    >>> plane = anchor_plane(AnchorHMM.train([["It", "rains"], ["it", "snows"]] * 3))
     >>> plane.corners.shape, plane.words, plane.points.shape
     ((2, 2), ['it', 'rains', 'snows'], (3, 2))
     """

@@ -14,11 +14,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from spectral_latent.anchors import AnchorHMM, AnchorOptions, HullOptions
 from spectral_latent.corpora import tagged_sentences
 from spectral_latent.estimation import EstimationError
 from spectral_latent.evaluation import many_to_one
 from spectral_latent.operators import ModelFileError, load_model, save_model
-from spectral_latent.sequence import AnchorHMM, AnchorOptions, HullOptions
 from tests.sequence.hmms import forward_backward
 
 PLAIN = AnchorOptions(hull=HullOptions(spelling=False, prior=0.0))
@@ -40,7 +40,7 @@ def sentences(seed: int, n: int = 80) -> list[list[str]]:
 
 @pytest.fixture(scope="module")
 def model() -> AnchorHMM:
-    return AnchorHMM.fit(sentences(0), AnchorOptions(states=5))
+    return AnchorHMM.train(sentences(0), AnchorOptions(n_states=5))
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -60,8 +60,8 @@ def test_every_state_has_an_anchor_that_no_other_emits(model: AnchorHMM) -> None
 
 @pytest.mark.parametrize("construction", ["brown", "cca", "best-fit", "random"])
 def test_parameters_are_probabilities(construction: Any) -> None:
-    options = AnchorOptions(states=4, hull=HullOptions(construction=construction))
-    model = AnchorHMM.fit(sentences(1), options)
+    options = AnchorOptions(n_states=4, hull=HullOptions(construction=construction))
+    model = AnchorHMM.train(sentences(1), options)
     for array in (model.hidden.initial[None], model.hidden.transition, model.hidden.emission, model.share[None]):
         assert array.min() >= 0
         assert array.sum(axis=1) == pytest.approx(np.ones(len(array)), abs=1e-12)
@@ -76,7 +76,7 @@ def test_parameters_are_probabilities(construction: Any) -> None:
 
 def test_one_more_token_of_every_state_and_one_more_sentence() -> None:
     """The counts of states 0, 0, 1 in two sentences, where types are states; the second always ends."""
-    model = AnchorHMM.fit([["a", "a", "b"], ["a", "b"]] * 2, replace(PLAIN, states=2))
+    model = AnchorHMM.train([["a", "a", "b"], ["a", "b"]] * 2, replace(PLAIN, n_states=2))
     assert model.anchors == {"a": 0, "b": 1}
     p = np.array([0.6, 0.4])  # of 10 tokens
     assert model.share == pytest.approx(p)
@@ -92,14 +92,14 @@ def test_one_more_token_of_every_state_and_one_more_sentence() -> None:
 
 def test_the_same_sentences_give_the_same_bytes(tmp_path: Path) -> None:
     for name in ("one", "two"):
-        AnchorHMM.fit((words for words in sentences(2)), AnchorOptions(states=5)).save(tmp_path / name)
+        AnchorHMM.train((words for words in sentences(2)), AnchorOptions(n_states=5)).save(tmp_path / name)
     assert (tmp_path / "one").read_bytes() == (tmp_path / "two").read_bytes()
 
 
 def test_capitals_at_the_beginning_do_not_make_other_words() -> None:
     lower = [[words[0].lower(), *words[1:]] for words in sentences(3)]
-    model = AnchorHMM.fit(sentences(3), PLAIN)
-    assert AnchorHMM.fit(lower, PLAIN).states(lower) == model.states(sentences(3))
+    model = AnchorHMM.train(sentences(3), PLAIN)
+    assert AnchorHMM.train(lower, PLAIN).states(lower) == model.states(sentences(3))
 
 
 @pytest.mark.parametrize(
@@ -112,13 +112,13 @@ def test_capitals_at_the_beginning_do_not_make_other_words() -> None:
 )
 def test_what_nothing_can_be_learnt_from(wrong: list[list[str]], message: str) -> None:
     with pytest.raises(EstimationError, match=message):
-        AnchorHMM.fit(wrong)
+        AnchorHMM.train(wrong)
 
 
 @pytest.mark.parametrize("wrong", [["the cat"], "the cat", [["a"], "b"]])
 def test_strings_are_no_sentences(wrong: Any) -> None:
     with pytest.raises(TypeError, match=r"sentence [12] is a string; give a list of its words"):
-        AnchorHMM.fit(wrong)
+        AnchorHMM.train(wrong)
 
 
 @pytest.mark.parametrize(
@@ -135,7 +135,7 @@ def test_strings_are_no_sentences(wrong: Any) -> None:
 )
 def test_fewer_states_than_asked_for(rows: list[list[str]], states: int | None) -> None:
     """As many as the points of words have dimensions."""
-    model = AnchorHMM.fit(rows, PLAIN)
+    model = AnchorHMM.train(rows, PLAIN)
     assert model.n_states == (states or model.n_states)
     assert len(model.anchors) == model.n_states <= len(model.words)
     found = model.states(rows)
@@ -147,10 +147,10 @@ def test_fewer_states_than_asked_for(rows: list[list[str]], states: int | None) 
 
 def test_only_candidates_are_anchors() -> None:
     tally = Counter(w.lower() for words in sentences(4) for w in words)
-    model = AnchorHMM.fit(sentences(4), AnchorOptions(states=5, candidates=7))
+    model = AnchorHMM.train(sentences(4), AnchorOptions(n_states=5, candidates=7))
     least = sorted(tally.values(), reverse=True)[6]
     assert min(tally[word] for word in model.anchors) >= least
-    assert AnchorHMM.fit(sentences(4), AnchorOptions(states=5, candidates=1)).n_states == 1
+    assert AnchorHMM.train(sentences(4), AnchorOptions(n_states=5, candidates=1)).n_states == 1
 
 
 @settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -158,7 +158,7 @@ def test_only_candidates_are_anchors() -> None:
 def test_any_words_can_be_learnt_tagged_and_saved(
     tmp_path: Path, rows: list[list[str]], others: list[list[str]], states: int, spelling: bool
 ) -> None:
-    model = AnchorHMM.fit(rows, AnchorOptions(states=states, hull=HullOptions(spelling=spelling)))
+    model = AnchorHMM.train(rows, AnchorOptions(n_states=states, hull=HullOptions(spelling=spelling)))
     assert 1 <= model.n_states <= min(states, len(model.words))
     for array in (model.hidden.initial, model.hidden.transition, model.hidden.stop, model.hidden.emission):
         assert np.isfinite(array).all()
@@ -201,7 +201,7 @@ def test_a_sentence_without_words_has_no_posteriors(model: AnchorHMM) -> None:
 @pytest.mark.parametrize("sharpness", [0.5, 4.0, 1100.0])
 def test_known_words_in_an_order_never_seen_keep_their_states(sharpness: float) -> None:
     rows = [[f"a{i}", f"b{j}"] for i in range(9) for j in range(9)]
-    model = AnchorHMM.fit(rows, AnchorOptions(sharpness=sharpness))
+    model = AnchorHMM.train(rows, AnchorOptions(sharpness=sharpness))
     assert model.states([["a1"], ["b1"], ["b1", "a1"], ["b1", "b2", "a3"]]) == [[0], [1], [1, 0], [1, 1, 0]]
 
 
@@ -209,7 +209,7 @@ def test_known_words_in_an_order_never_seen_keep_their_states(sharpness: float) 
 @pytest.mark.parametrize("construction", ["brown", "cca"])
 def test_unseen_words_are_as_likely_as_one_token(construction: Any, spelling: bool) -> None:
     hull = HullOptions(construction=construction, spelling=spelling)
-    model = AnchorHMM.fit(sentences(6), AnchorOptions(states=5, hull=hull))
+    model = AnchorHMM.train(sentences(6), AnchorOptions(n_states=5, hull=hull))
     rng = np.random.default_rng(0)
     for words in sentences(7, 15):
         for i in rng.integers(0, len(words), 2):
@@ -222,7 +222,7 @@ def test_mixtures_of_unseen_words_are_told_by_spelling(model: AnchorHMM) -> None
     assert found.sum(axis=1) == pytest.approx(np.ones(4))
     assert abs(found[0] - found[1]).max() > 1e-4
     assert abs(found[0] - found[2]).max() > 1e-4
-    plain = AnchorHMM.fit(sentences(0), AnchorOptions(states=5, hull=HullOptions(spelling=False)))
+    plain = AnchorHMM.train(sentences(0), AnchorOptions(n_states=5, hull=HullOptions(spelling=False)))
     assert plain.mixtures(["gap", "B-1"])[0].tolist() == plain.mixtures(["gap", "B-1"])[1].tolist()
 
 
@@ -296,9 +296,9 @@ LABELS = [("NN", "VB", "DT", "IN", "."), (1, 2.5, None, True, ("a", ("b", 1))), 
 
 
 @pytest.mark.parametrize("labels", [None, *LABELS])
-@pytest.mark.parametrize("options", [AnchorOptions(states=5), replace(PLAIN, states=5, sharpness=2.0)])
+@pytest.mark.parametrize("options", [AnchorOptions(n_states=5), replace(PLAIN, n_states=5, sharpness=2.0)])
 def test_everything_comes_back(options: AnchorOptions, labels: tuple[Any, ...] | None, tmp_path: Path) -> None:
-    model = AnchorHMM.fit([*sentences(12), ["喜欢", "\udc80", "", "\n"]], options)
+    model = AnchorHMM.train([*sentences(12), ["喜欢", "\udc80", "", "\n"]], options)
     if labels is not None:
         model = model.label(dict(zip(model.anchors, labels, strict=True)))
     model.save(tmp_path / "m")
@@ -469,14 +469,14 @@ def test_universal_tags_are_twelve(ewt: Tagged, ptb: Tagged) -> None:
 @pytest.mark.parametrize(("options", "least"), [(AnchorOptions(), 71.0), (PLAIN, 65.0)], ids=["features", "plain"])
 def test_states_agree_with_tags_of_ewt(ewt: Tagged, options: AnchorOptions, least: float) -> None:
     words = words_of(ewt)
-    score = many_to_one(tags_of(ewt), flat(AnchorHMM.fit(words, options).states(words)))
+    score = many_to_one(tags_of(ewt), flat(AnchorHMM.train(words, options).states(words)))
     print(f"EWT, many to one: {score:.2f}")
     assert score >= least
 
 
 @pytest.fixture(scope="module")
 def of_ptb(ptb: Tagged) -> AnchorHMM:
-    return AnchorHMM.fit(words_of(ptb))
+    return AnchorHMM.train(words_of(ptb))
 
 
 def test_states_agree_with_tags_of_ptb(ptb: Tagged, of_ptb: AnchorHMM) -> None:

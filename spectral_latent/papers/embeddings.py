@@ -24,8 +24,8 @@ import numpy as np
 from scipy import sparse
 from scipy.linalg import orth
 
-from spectral_latent.dependency.observations import Observations
 from spectral_latent.estimation import truncated_svd
+from spectral_latent.papers.observations import Observations
 from spectral_latent.sequence import Sequences
 from spectral_latent.trees import FloatArray, IntArray
 

@@ -12,6 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spectral_latent._options import Above, AtLeast, Options
+from spectral_latent.anchors.anchors import Bigrams, anchor_mixtures, choose_anchors, likeliest
+from spectral_latent.anchors.hulls import Hull, HullOptions, Spelling, unit
+from spectral_latent.anchors.vocabulary import SpellingFeatures, Types
 from spectral_latent.estimation import EstimationError
 from spectral_latent.operators import (
     ObservableOperators,
@@ -21,12 +24,9 @@ from spectral_latent.operators import (
     plain_name,
     save_model,
 )
-from spectral_latent.sequence.anchors import Bigrams, anchor_mixtures, choose_anchors, likeliest
 from spectral_latent.sequence.conversion import Sequences
 from spectral_latent.sequence.decoding import in_batches, state_marginals
 from spectral_latent.sequence.hidden_markov import HiddenMarkov
-from spectral_latent.sequence.hulls import Hull, HullOptions, Spelling, unit
-from spectral_latent.sequence.vocabulary import SpellingFeatures, Types
 from spectral_latent.trees import FloatArray, IntArray, Vocabulary
 
 __all__ = ["AnchorHMM", "AnchorOptions"]
@@ -39,13 +39,13 @@ _ROUNDING = 1e-6
 class AnchorOptions(Options):
     """Settings of training; the same for every language.
 
-    states: m; fewer if the words' points have fewer dimensions.
+    n_states: m; fewer if the words' points have fewer dimensions.
     candidates: anchors are sought among so many of the most frequent types.
     sharpness: see `anchor_mixtures`.
     steps: of EM for the transitions; see `likeliest`.
     """
 
-    states: Annotated[int, AtLeast(1)] = 12
+    n_states: Annotated[int, AtLeast(1)] = 12
     candidates: Annotated[int, AtLeast(1)] = 300
     hull: HullOptions = field(default_factory=HullOptions)
     sharpness: Annotated[float, Above(0.0)] = 4.0
@@ -85,7 +85,7 @@ class AnchorHMM:
     labels: a tag for every state, once anchors are labelled.
 
     >>> sentences = [["the", "cat", "sleeps", "."], ["a", "dog", "barks", "."], ["the", "dog", "sleeps", "."]] * 5
-    >>> model = AnchorHMM.fit(sentences, AnchorOptions(states=4))
+    >>> model = AnchorHMM.train(sentences, AnchorOptions(n_states=4))
     >>> sorted(model.anchors.items(), key=lambda pair: pair[1])[0][1]
     0
     """
@@ -101,7 +101,7 @@ class AnchorHMM:
     labels: tuple[Hashable, ...] | None = None
 
     @staticmethod
-    def fit(sentences: Iterable[Sequence[str]], options: AnchorOptions | None = None) -> AnchorHMM:
+    def train(sentences: Iterable[Sequence[str]], options: AnchorOptions | None = None) -> AnchorHMM:
         """Learn from sentences; the same ones give the same model.
 
         Raises EstimationError if there is no sentence, or one is empty; TypeError if one is a string.
@@ -113,8 +113,8 @@ class AnchorHMM:
             raise EstimationError(f"{error}; leave it out") from None
         if not types.names:
             raise EstimationError("no sentences to learn from")
-        hull = Hull.of(types, min(options.states, options.candidates, len(types.names)), options.hull)
-        anchor = choose_anchors(hull.rows, types.tokens, options.states, options.candidates)
+        hull = Hull.of(types, min(options.n_states, options.candidates, len(types.names)), options.hull)
+        anchor = choose_anchors(hull.rows, types.tokens, options.n_states, options.candidates)
         mixtures = anchor_mixtures(hull.rows, hull.rows[anchor], options.sharpness)
         mixtures[anchor] = np.eye(len(anchor))  # but for rounding they are
         hidden = likeliest(mixtures, Bigrams.of(types.sequences, len(types.names)), options.steps)

@@ -4,7 +4,7 @@
 | --- | --- | --- |
 | `baum_welch_of_seeds` | BW | expectation maximisation from random starts; the likeliest |
 | `cluster_model` | CLUSTER | the types' Brown clusters as states, and relative frequencies |
-| `log_linear` | LOG-LINEAR | see `spectral_latent.sequence.log_linear` |
+| `log_linear` | LOG-LINEAR | see `spectral_latent.papers.log_linear` |
 | `max_marginal_states` | section 5.2 | the likeliest state of each position given the whole sequence |
 """
 
@@ -14,13 +14,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from spectral_latent.anchors.vocabulary import Types
 from spectral_latent.estimation import EstimationError, EstimatorOptions, TreebankCounts
-from spectral_latent.sequence.brown import brown_clusters
+from spectral_latent.papers.brown import brown_clusters
+from spectral_latent.papers.log_linear import LogLinearOptions, log_linear
 from spectral_latent.sequence.conversion import Sequences
 from spectral_latent.sequence.decoding import batches, state_marginals
 from spectral_latent.sequence.hidden_markov import HiddenMarkov, UntaggedShard, baum_welch
-from spectral_latent.sequence.log_linear import LogLinearOptions, log_linear
-from spectral_latent.sequence.vocabulary import Types
 from spectral_latent.trees import IntArray
 
 __all__ = ["LogLinearOptions", "baum_welch_of_seeds", "cluster_model", "log_linear", "max_marginal_states"]

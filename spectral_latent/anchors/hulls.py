@@ -23,9 +23,9 @@ from scipy.sparse.linalg import cg
 
 from spectral_latent._compiled import TINY
 from spectral_latent._options import Above, AtLeast, AtMost, Options
+from spectral_latent.anchors.vocabulary import SpellingFeatures, Types
 from spectral_latent.estimation import truncated_svd
 from spectral_latent.sequence.conversion import Sequences
-from spectral_latent.sequence.vocabulary import SpellingFeatures, Types
 from spectral_latent.trees import FloatArray
 
 __all__ = ["Hull", "HullName", "HullOptions", "Spelling"]

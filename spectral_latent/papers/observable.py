@@ -41,9 +41,9 @@ from typing import NamedTuple
 import numpy as np
 from scipy import sparse
 
-from spectral_latent.dependency.observations import Observations
 from spectral_latent.estimation import EstimationError
 from spectral_latent.operators import ObservableOperators, Tensor, Tensors
+from spectral_latent.papers.observations import Observations
 from spectral_latent.trees import FloatArray, IntArray, Rules
 
 __all__ = ["corrected_operators", "paper_operators"]

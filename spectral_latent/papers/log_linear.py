@@ -25,10 +25,10 @@ from scipy.special import log_softmax, softmax
 from threadpoolctl import threadpool_limits
 
 from spectral_latent._options import Above, AtLeast, AtMost, Options
+from spectral_latent.anchors.vocabulary import SpellingFeatures, Types
 from spectral_latent.estimation import EstimationError, Listener, Progress, silent
 from spectral_latent.inference import expected_counts
 from spectral_latent.sequence.hidden_markov import HiddenMarkov
-from spectral_latent.sequence.vocabulary import SpellingFeatures, Types
 from spectral_latent.trees import FloatArray, Forest, SkeletalTrees
 
 __all__ = ["LogLinear", "LogLinearOptions", "log_linear", "word_features"]
@@ -38,7 +38,7 @@ __all__ = ["LogLinear", "LogLinearOptions", "log_linear", "word_features"]
 class LogLinearOptions(Options):
     """Settings of training.
 
-    states: m.
+    n_states: m.
     cutoff: words of so many tokens have a feature of their own.
     penalty: κ.
     iterations: the most of L-BFGS.
@@ -46,7 +46,7 @@ class LogLinearOptions(Options):
     seed: of these weights.
     """
 
-    states: Annotated[int, AtLeast(1)] = 12
+    n_states: Annotated[int, AtLeast(1)] = 12
     cutoff: Annotated[int, AtLeast(1)] = 1
     penalty: Annotated[float, AtLeast(0.0), AtMost(1e9)] = 0.1
     iterations: Annotated[int, AtLeast(1)] = 100
@@ -130,13 +130,13 @@ def log_linear(types: Types, options: LogLinearOptions | None = None, listener: 
     Raises EstimationError if there are no types, or the weights become so large that a sequence has probability zero.
 
     >>> types = Types.of([["the", "cat", "sleeps"], ["a", "dog", "barks"]] * 3)
-    >>> log_linear(types, LogLinearOptions(states=2, iterations=5)).emission.sum(axis=1)
+    >>> log_linear(types, LogLinearOptions(n_states=2, iterations=5)).emission.sum(axis=1)
     array([1., 1.])
     """
     options = options or LogLinearOptions()
     if not types.names:
         raise EstimationError("no sentences to learn from")
-    phi, trees, m = word_features(types, options.cutoff), types.sequences.trees(n_tags=1), options.states
+    phi, trees, m = word_features(types, options.cutoff), types.sequences.trees(n_tags=1), options.n_states
     size = m + m * (m + 1) + m * phi.shape[1]
     start = options.spread * np.random.default_rng(options.seed).standard_normal(size)
     n_tokens = len(types.sequences.terminal)
