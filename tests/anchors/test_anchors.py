@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 from scipy import sparse
 from scipy.optimize import linear_sum_assignment
 
-from spectral_latent.anchors import AnchorHMM, AnchorOptions, HullOptions
+from spectral_latent.anchors import AnchorHMM, AnchorOptions, HullOptions, hulls
 from spectral_latent.anchors.anchors import Bigrams, anchor_mixtures, choose_anchors, closed_form, likeliest
 from spectral_latent.anchors.hulls import Hull, HullName
 from spectral_latent.anchors.vocabulary import Types
 from spectral_latent.estimation import anchors as greedy
-from spectral_latent.sequence import HiddenMarkov, Sequences, hulls
+from spectral_latent.sequence import HiddenMarkov, Sequences
 
 seeds = st.integers(0, 2**32 - 1)
 strings = st.lists(st.lists(st.integers(0, 3), min_size=1, max_size=6), min_size=1, max_size=12)

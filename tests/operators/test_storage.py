@@ -342,7 +342,7 @@ def raw(path: Path, settings: str, tensors: dict[str, Any], body: bytes = b"") -
     return path
 
 
-GOOD = json.dumps({"format": "spectral_latent", "version": 3, "kind": "toy"})
+GOOD = json.dumps({"format": "spectral_latent", "version": 4, "kind": "toy"})
 
 
 def test_a_file_written_by_hand_loads(tmp_path: Path) -> None:
@@ -361,10 +361,10 @@ def test_a_file_written_by_hand_loads(tmp_path: Path) -> None:
         '"text"',
         "{}",
         '{"format":"spectral_latent"}',
-        '{"format":"spectral_latent","version":2,"kind":"toy"}',
-        '{"format":"spectral_latent","version":3,"kind":"other"}',
-        '{"format":"other","version":3,"kind":"toy"}',
-        '{"format":"spectral_latent","version":"3","kind":"toy"}',
+        '{"format":"spectral_latent","version":3,"kind":"toy"}',
+        '{"format":"spectral_latent","version":4,"kind":"other"}',
+        '{"format":"other","version":4,"kind":"toy"}',
+        '{"format":"spectral_latent","version":"4","kind":"toy"}',
     ],
 )
 def test_settings_of_another_kind_are_refused(text: str, tmp_path: Path) -> None:
@@ -501,8 +501,8 @@ def test_options_that_are_missing_are_refused(values: Any) -> None:
 @pytest.mark.parametrize("states", [0, 4.0, None])
 def test_a_refused_setting_is_named_once_with_the_remedy(states: Any) -> None:
     with pytest.raises(ModelFileError) as raised:
-        options_from(EstimatorOptions, asdict(EstimatorOptions()) | {"states": states})
-    wanted = "EstimatorOptions.states must be an integer of at least 1"
+        options_from(EstimatorOptions, asdict(EstimatorOptions()) | {"n_states": states})
+    wanted = "EstimatorOptions.n_states must be an integer of at least 1"
     assert str(raised.value) == f"{wanted}, not {states!r}; train the model again"
 
 
