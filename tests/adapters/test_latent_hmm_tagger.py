@@ -144,7 +144,7 @@ def test_settings() -> None:
     assert changed == SequenceOptions(n_states=3, back_off=2.0)
     for n_states in (0, -1):
         for train in (LatentHMMTagger.train, LatentHMMTagger.train_unsupervised):
-            with pytest.raises(ValueError, match=r"SequenceOptions\.states must be an integer of at least 1"):
+            with pytest.raises(ValueError, match=r"SequenceOptions\.n_states must be an integer of at least 1"):
                 train([], n_states)
 
 

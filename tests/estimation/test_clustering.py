@@ -131,7 +131,7 @@ def test_clusters_find_states_that_lie_apart() -> None:
 def test_every_node_has_the_state_of_the_nearest_centre() -> None:
     """Among points of two halves, each of unit mean square; centres are means of their nodes."""
     shard, _ = separated()
-    _, clusters = learnt([shard], n_states=5)
+    _, clusters = learnt([shard], states=5)
     projection = clusters.projection
     projected = projection.project(shard)
     found = clusters.of_nodes(shard)
@@ -186,7 +186,7 @@ def test_fewer_points_than_states_are_fewer_states() -> None:
     noise = np.arange(400) % 8 < 7
     features = FeatureColumns(rows[:, :1], np.where(noise, rows[:, 0], rows[:, 1])[:, None])
     shard = Shard.of(trees, features)
-    _, clusters = learnt([shard], n_states=40)
+    _, clusters = learnt([shard], states=40)
     found = clusters.of_nodes(shard)
     assert clusters.states.tolist() == [found.max() + 1]
     assert clusters.states[0] <= 2
@@ -196,7 +196,7 @@ def test_symbols_of_one_state_need_no_centres() -> None:
     trees = columns([(0, (1, 0), (1, 0))] * 60)  # the templates do not see what depends on what
     same = np.zeros((trees.n_nodes, 1), dtype=np.int64)
     shard = Shard.of(trees, FeatureColumns(same, same))
-    _, clusters = learnt([shard], n_states=5)
+    _, clusters = learnt([shard], states=5)
     assert clusters.states.tolist() == [1, 1]
     assert not clusters.centres
     assert not clusters.of_nodes(shard).any()
@@ -219,7 +219,7 @@ def test_counts_of_clusters_are_those_of_their_nodes(ends: tuple[int, ...]) -> N
 
 def test_counts_of_a_rank_keep_the_counts_of_states_in_few_terms() -> None:
     shard, _ = separated()
-    treebank, clusters = learnt(parts(shard, 75), n_states=9, cutoff=1e-6)
+    treebank, clusters = learnt(parts(shard, 75), states=9, cutoff=1e-6)
     assert clusters.states.max() > 6
     full = cluster_counts(treebank, clusters)
     near = cluster_counts(treebank, clusters, rank=2)

@@ -293,7 +293,7 @@ def test_bad_requests_are_refused(strings: list[list[int]], tagger: LatentHMM) -
         spectral.sample(1, np.random.default_rng(0), length=0)
 
 
-@pytest.mark.parametrize("bad", [{"states": 0}, {"floor": -0.1}, {"floor": 1.5}, {"back_off": -1.0}])
+@pytest.mark.parametrize("bad", [{"n_states": 0}, {"floor": -0.1}, {"floor": 1.5}, {"back_off": -1.0}])
 def test_bad_options_are_refused(bad: dict) -> None:
     """When they are made, or when they are used; not later, when a model that was saved cannot be loaded."""
     with pytest.raises(ValueError):
