@@ -30,8 +30,8 @@ from matplotlib.ticker import LogLocator
 
 from spectral_latent.constituency import ConstituencyModel, ConstituencyOptions, Phrase, clean, preset
 from spectral_latent.corpora import constituency_trees
+from spectral_latent.estimation import low_rank_operators
 from spectral_latent.inference import inside, marginals, outside
-from spectral_latent.operators import low_rank_operators
 from spectral_latent.trees import IntArray
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"

@@ -151,7 +151,7 @@ class LatentTreeModel:
         options: how to learn.
         inside_features: functions (graph, node) → hashable by name; they may look at the node and all below it.
         outside_features: likewise; they may look at the node's label and at everything but the node and all below.
-        jobs: processes.
+        jobs: threads; the result is the same.
         listener: told how far the work is.
 
         A symbol that is a part of a node has the node's outside features.  The rest of a node's children has the

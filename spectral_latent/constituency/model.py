@@ -75,8 +75,8 @@ class ConstituencyModel:
         """Learn from treebank trees, which are read once and cleaned first.
 
         options: of the one grammar, or of each of several; see `presets`.
-        jobs: processes; None for as many as the engine has that `joblib.parallel_config` names.  A cluster that it
-        names, such as Dask, takes part whatever the number.  The result is the same.
+        jobs: threads; None for as many workers as the engine has that `joblib.parallel_config` names.  A cluster that
+        it names, such as Dask, takes part whatever the number.  The result is the same.
         A large treebank does not stay in memory, but lies in temporary files, which all workers must be able to read.
         Raises EstimationError if a tree holds no word, or there is no tree.
         """

@@ -171,7 +171,7 @@ class DependencyTraining:
         return DependencyTraining(coarse, training.treebank)
 
     def estimate(self, *, jobs: int | None = 1, listener: Listener = silent) -> DependencyModel:
-        """Estimate the model by the estimator of the options; `jobs` processes give the same result."""
+        """Estimate the model by the estimator of the options; any number of `jobs` gives the same result."""
         grammar = GrammarTraining(self.coarse.grammar, self.treebank).estimate(jobs=jobs, listener=listener)
         return replace(self.coarse, grammar=grammar)
 
@@ -204,7 +204,7 @@ class DependencyModel:
         jobs: int | None = 1,
         listener: Listener = silent,
     ) -> DependencyModel:
-        """Learn from dependency trees, projective or not; on several processes with the same result.
+        """Learn from dependency trees, projective or not; any number of `jobs` gives the same result.
 
         Raises EstimationError if there are none, or one is no tree with one root, or tags are missing from some words.
         """

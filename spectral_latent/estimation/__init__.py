@@ -19,6 +19,7 @@ from spectral_latent.estimation._features import (
     parent_rule,
     rule_names,
 )
+from spectral_latent.estimation._low_rank import low_rank_operators
 from spectral_latent.estimation._moments import LeafMoments, Moments, moments_from_counts
 from spectral_latent.estimation._options import (
     EstimationError,
@@ -73,6 +74,7 @@ __all__ = [
     "estimate",
     "hash_columns",
     "inside_templates",
+    "low_rank_operators",
     "moments_from_counts",
     "operators_from_moments",
     "outside_templates",

@@ -15,6 +15,7 @@ import numpy as np
 
 from spectral_latent.estimation._clustering import Clusters, cluster_counts
 from spectral_latent.estimation._em import drawn_to, random_counts, run_em, state_prior
+from spectral_latent.estimation._low_rank import low_rank_operators
 from spectral_latent.estimation._moments import Moments, moments_from_counts
 from spectral_latent.estimation._options import EstimationError, EstimatorOptions, Listener, silent
 from spectral_latent.estimation._parallel import parallel_map
@@ -22,7 +23,7 @@ from spectral_latent.estimation._pivots import pivot_counts
 from spectral_latent.estimation._projections import Projection, states_for
 from spectral_latent.estimation._smoothing import operators_from_moments
 from spectral_latent.estimation._treebank import Priors, Treebank, TreebankCounts, TreebankShard
-from spectral_latent.operators import ObservableOperators, RuleTable, low_rank_operators
+from spectral_latent.operators import ObservableOperators, RuleTable
 from spectral_latent.trees import Rules
 
 __all__ = ["ESTIMATORS", "Estimate", "Estimator", "estimate", "relative_frequencies", "spectral_moments"]
@@ -160,7 +161,7 @@ def _probabilities(counts: RuleTable, task: _Task, *, priors: Priors | None) -> 
     moments = moments_from_counts(counts, task.treebank.counts)
     smoothed = operators_from_moments(moments, task.options.smoothing, priors)
     if task.options.rank is not None:
-        smoothed = low_rank_operators(smoothed, task.options.rank)
+        smoothed = low_rank_operators(smoothed, task.options.rank, task.jobs)
     return ObservableOperators.probabilities_of(smoothed)
 
 
@@ -173,7 +174,7 @@ def estimate(
 ) -> Estimate:
     """Estimate observable operators by the estimator that the options name; see `ESTIMATORS`.
 
-    They are the same for any number of `jobs` (processes), and on the engine that `joblib.parallel_config` names.
+    They are the same for any number of `jobs` (threads), and on the engine that `joblib.parallel_config` names.
     Raises EstimationError if the data do not support the estimate.
 
     >>> from spectral_latent.estimation import FeatureColumns, Shard

@@ -75,7 +75,8 @@ def answers(
         model.save(file)
         items = iter(items)
         while batches := list(_batches(items, _AHEAD * n_jobs)):
-            found = list(parallel_map(_answers_of, batches, jobs, function, type(model), file, args))
+            task = (function, type(model), file, args)
+            found = list(parallel_map(_answers_of, batches, jobs, *task, prefer="processes"))
             yield from chain.from_iterable(found)
 
 

@@ -85,6 +85,6 @@ class GrammarTraining:
         )
 
     def estimate(self, *, jobs: int | None = 1, listener: Listener = silent) -> LatentGrammar:
-        """Estimate the latent grammar by the estimator of the options; `jobs` processes give the same result."""
+        """Estimate the latent grammar by the estimator of the options; any number of `jobs` gives the same result."""
         options = self.coarse.options.estimator
         return replace(self.coarse, operators=estimate(self.treebank, options, jobs=jobs, listener=listener).operators)

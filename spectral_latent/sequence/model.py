@@ -91,7 +91,7 @@ class LatentHMM:
         jobs: int = 1,
         listener: Listener = silent,
     ) -> LatentHMM:
-        """Learn from sentences of words with tags; on several processes with the same result.
+        """Learn from sentences of words with tags; any number of `jobs` gives the same result.
 
         Raises EstimationError if there is no sentence, one is empty, or a token is no pair of a word and a tag.
         """
@@ -110,7 +110,7 @@ class LatentHMM:
         jobs: int = 1,
         listener: Listener = silent,
     ) -> LatentHMM:
-        """Learn from sequences of any hashable observations; on several processes with the same result.
+        """Learn from sequences of any hashable observations; any number of `jobs` gives the same result.
 
         They are read once.  A stream longer than memory is kept in temporary files.
 

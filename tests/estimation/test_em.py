@@ -19,12 +19,13 @@ from spectral_latent.estimation import (
     Progress,
     Shard,
     TreebankCounts,
+    low_rank_operators,
     relative_frequencies,
     run_em,
 )
 from spectral_latent.estimation._em import drawn_to, maximised, random_counts, state_prior
 from spectral_latent.inference import expected_counts, sample_trees, tree_weights
-from spectral_latent.operators import ObservableOperators, RuleTable, low_rank_operators
+from spectral_latent.operators import ObservableOperators, RuleTable
 from spectral_latent.trees import Forest, SkeletalTrees
 from tests.oracles import (
     FACTORS,
