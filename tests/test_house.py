@@ -29,6 +29,7 @@ ROOMS = (
     "reranking",
     "evaluation",
     "corpora",
+    "_load",
     "cli",
     "papers",
 )  # each may import only from those before it
