@@ -89,8 +89,6 @@ def anchors(
 def _label(given: str) -> tuple[str, str]:
     """Divide a label into an anchor, in lower case, and its tag.
 
-    given: the label as on the command line.
-
     >>> _label("The=DET"), _label("==PUNCT")
     (('the', 'DET'), ('=', 'PUNCT'))
     """

@@ -46,10 +46,7 @@ class _Group(click.Group):
 
 
 def _users_error(error: Exception) -> str | None:
-    """Write the message for an error; None for a bug of the library, and for an error that click handles.
-
-    error: the error.
-    """
+    """Write the message for an error; None for a bug of the library, and for an error that click handles."""
     if isinstance(error, OSError):
         where = "" if error.filename is None else f"{error.filename}: "
         return None if error.errno == errno.EPIPE else f"{where}{error.strerror or error}"
@@ -63,10 +60,7 @@ def _users_error(error: Exception) -> str | None:
 
 
 def _show_warning(message: Warning | str, *_: Any, **__: Any) -> None:
-    """Print a warning as one line.
-
-    message: the warning.
-    """
+    """Print a warning as one line."""
     click.echo(f"Warning: {message}", err=True)
 
 

@@ -39,9 +39,7 @@ class Console(NamedTuple):
         """
         if progress.lowered:
             number = len(progress.lowered)
-            self.message(
-                f"{number} symbols get fewer states than --n-states: their further singular values are too small"
-            )
+            self.message(f"{number} symbols get fewer states: their further singular values are too small")
         if progress.score is not None:
             self.message(f"{progress.stage} {progress.done}/{progress.total}: {progress.score:.2f}")
 

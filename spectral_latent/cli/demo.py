@@ -55,10 +55,7 @@ def demo(quiet: bool) -> None:
 
 
 def _train(trees: Sequence[Phrase]) -> tuple[list[ConstituencyModel], list[str]]:
-    """Train a plain and a spectral model; return the models, and the CPU seconds that each took.
-
-    trees: the treebank.
-    """
+    """Train a plain and a spectral model; return the models, and the CPU seconds that each took."""
     from spectral_latent.constituency import ConstituencyModel, ConstituencyOptions, read_treebank
 
     start = time.process_time()
@@ -69,11 +66,7 @@ def _train(trees: Sequence[Phrase]) -> tuple[list[ConstituencyModel], list[str]]
 
 
 def _mean_logs(models: Sequence[ConstituencyModel], trees: Sequence[Phrase]) -> FloatArray:
-    """Compute each model's mean log p̂ (M,) over the trees to which all models give a positive p̂.
-
-    models: M models.
-    trees: trees that the models did not learn from.
-    """
+    """Compute each model's mean log p̂ (M,) over the trees to which all models give a positive p̂."""
     import numpy as np
 
     weights = [model.score(trees) for model in models]
@@ -82,12 +75,7 @@ def _mean_logs(models: Sequence[ConstituencyModel], trees: Sequence[Phrase]) -> 
 
 
 def _table(results: Sequence[ParserEvaluation], mean_logs: FloatArray, seconds: Sequence[str]) -> str:
-    """Write a table with a row for each model.
-
-    results: the scores of each model.
-    mean_logs: (M,) its mean log p̂.
-    seconds: the CPU seconds that its training took.
-    """
+    """Write a table with a row for each model."""
     lines = [f"{'':<12}{'F1':>8}{'exact':>8}{'log p':>8}{'training':>10}"]
     for name, result, log, taken in zip(_NAMES, results, mean_logs, seconds, strict=True):
         lines.append(f"{name:<12}{result.scores.f1:>8.1f}{result.scores.exact:>8.1f}{log:>8.1f}{taken:>10}")
@@ -96,10 +84,7 @@ def _table(results: Sequence[ParserEvaluation], mean_logs: FloatArray, seconds: 
 
 
 def _example(results: Sequence[ParserEvaluation]) -> str:
-    """Write the trees of the shortest sentence that only the plain PCFG parses unlike the truth.
-
-    results: the parses of each model.
-    """
+    """Write the trees of the shortest sentence that only the plain PCFG parses unlike the truth."""
     by_sentence = zip(*([parse.tree for parse in result.parses] for result in results), strict=True)
     telling = [trees for trees in by_sentence if trees[0] != trees[1] == trees[2]]
     if not telling:

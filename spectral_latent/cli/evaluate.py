@@ -56,7 +56,7 @@ _MOST = 10  # tags that a message lists
     "--universal",
     "is_universal",
     is_flag=True,
-    help="Map gold tags to the twelve universal ones, from UPOS or by NLTK.",
+    help="Map gold tags to the twelve universal ones.",
 )
 @click.option("--unsupervised", is_flag=True, help="Compare states that have no names with gold tags.")
 @non_projective_option
@@ -77,18 +77,18 @@ def evaluate(
 ) -> None:
     """Compare the output of a model with gold trees or gold tags.
 
-    For a constituency parser: precision, recall, F1, exact match and tagging accuracy in percent, as EVALB computes them
-    with COLLINS.prm; the number of sentences; the number of sentences that the grammar could not derive (fallbacks);
-    and the number of sentences parsed in a second of CPU time, on all processes together.
+    For a constituency parser: precision, recall, F1, exact match and tagging accuracy in percent, as EVALB computes
+    them with COLLINS.prm; the number of sentences; the number of sentences that the grammar could not derive
+    (fallbacks); and the number of sentences parsed in a second of CPU time, on all processes together.
 
-    For a dependency parser, in percent: the words with the right head (uas), and with the right head and relation (las),
-    of all words and of all that are not punctuation; the sentences with all heads right (complete); and the gold trees
-    whose estimated probability is not positive (nonpositive share).  Sentences, fallbacks and sentences in a second are
-    as above.  The parser is given the tags of GOLD.  There is no las if GOLD or MODEL has no relations.
+    For a dependency parser, in percent: the words with the right head (uas), and with the right head and relation
+    (las), of all words and of all that are not punctuation; the sentences with all heads right (complete); and the gold
+    trees whose estimated probability is not positive (nonpositive share).  Sentences, fallbacks and sentences in a
+    second are as above.  The parser is given the tags of GOLD.  There is no las if GOLD or MODEL has no relations.
 
     For a tagger: accuracy in percent, on all words, on words that were not in its training data (unknown) and on the
-    others (known); the number of sentences, words (tokens) and unknown words; and the number of words tagged in a second
-    of CPU time.
+    others (known); the number of sentences, words (tokens) and unknown words; and the number of words tagged in a
+    second of CPU time.
 
     With --unsupervised, for models of `train anchor` and hidden Markov models without tags: accuracy in percent if each
     state gets the tag that it meets most often (many to one) and if each tag goes to at most one state (one to one),
@@ -165,12 +165,7 @@ class _Sources(NamedTuple):
 
 
 def _evaluate_parser(parser: ConstituencyModel, sources: _Sources, jobs: int) -> Figures:
-    """Compare the parses of sentences with gold trees in brackets.
-
-    parser: the parser.
-    sources: the gold trees.
-    jobs: the number of processes.
-    """
+    """Compare the parses of sentences with gold trees in brackets."""
     from spectral_latent.evaluation import evaluate_parser
 
     gold = sources.read(gold_trees(sources.names), "trees", lambda tree: len(tree.words))
@@ -178,8 +173,8 @@ def _evaluate_parser(parser: ConstituencyModel, sources: _Sources, jobs: int) ->
     scores = found.scores
     if scores.errors:
         sources.console.message(
-            f"{scores.errors} of {scores.sentences} sentences are left out, as in EVALB: a word is tagged as punctuation "
-            f"in only one of the gold tree and the parse"
+            f"{scores.errors} of {scores.sentences} sentences are left out, as in EVALB: a word is punctuation in the "
+            f"gold tree but not in the parse, or the reverse"
         )
     return {
         "precision": scores.precision,
@@ -194,13 +189,7 @@ def _evaluate_parser(parser: ConstituencyModel, sources: _Sources, jobs: int) ->
 
 
 def _evaluate_dependency_parser(parser: DependencyModel, sources: _Sources, projective: bool, jobs: int) -> Figures:
-    """Compare the parses of sentences with gold dependency trees.
-
-    parser: the parser.
-    sources: the gold trees.
-    projective: whether arcs must not cross.
-    jobs: the number of processes.
-    """
+    """Compare the parses of sentences with gold dependency trees."""
     from spectral_latent.evaluation import evaluate_dependency_parser
 
     sentences = (entry.sentence for entry in dependency_entries(sources.names))
@@ -227,12 +216,7 @@ def _evaluate_dependency_parser(parser: DependencyModel, sources: _Sources, proj
 
 
 def _evaluate_states(tag: Callable[[list[list[str]]], list[list[str]]], gold: _Gold, console: Console) -> Figures:
-    """Compare states with gold tags.
-
-    tag: the function from sentences to states.
-    gold: tagged sentences.
-    console: for progress bars.
-    """
+    """Compare states with gold tags."""
     from spectral_latent.evaluation import evaluate_tagger, many_to_one, one_to_one, v_measure
 
     found = evaluate_tagger(tag, gold, (), progress=partial(console.bar, label="Tagging"))
@@ -249,12 +233,7 @@ def _evaluate_states(tag: Callable[[list[list[str]]], list[list[str]]], gold: _G
 
 
 def _evaluate_tagger(tagger: Tagger, gold: _Gold, console: Console) -> Figures:
-    """Compare the tags that a tagger finds with gold tags.
-
-    tagger: the tagger.
-    gold: tagged sentences.
-    console: for messages and progress bars.
-    """
+    """Compare the tags that a tagger finds with gold tags."""
     from spectral_latent.evaluation import evaluate_tagger
 
     known = {word for sentence in gold for word, _ in sentence if tagger.knows(word)}
@@ -278,8 +257,6 @@ def _evaluate_tagger(tagger: Tagger, gold: _Gold, console: Console) -> Figures:
 
 def _counts(tags: Counter[str]) -> str:
     """List the most frequent tags, each with its count.
-
-    tags: the counts.
 
     >>> _counts(Counter("aab"))
     'a (2), b (1)'

@@ -203,10 +203,7 @@ def read_sentences(file: str, form: Format | None = None) -> Input:
 
 
 def _opened(file: str, form: Format | None) -> Input:
-    """Begin to read a file, as far as its format asks for.
-
-    file, form: as in `read_sentences`.
-    """
+    """Begin to read a file, as far as its format asks for."""
     from spectral_latent.corpora.text import decode
 
     source = _source(file)
@@ -230,21 +227,14 @@ def _opened(file: str, form: Format | None) -> Input:
 
 
 def _chunks(file: str) -> Iterator[bytes]:
-    """Read a file in parts, those of a pipe as they come.
-
-    file: the name of a file, or `-` for standard input.
-    """
+    """Read a file in parts, those of a pipe as they come."""
     with click.open_file(file, "rb") as stream:
         while chunk := stream.read1(_CHUNK):  # type: ignore[attr-defined]
             yield chunk
 
 
 def _pieces(chunks: Iterable[bytes], end: re.Pattern[bytes]) -> Iterator[tuple[int, bytes]]:
-    """Join parts of a text into pieces of whole sentences, each with the number of its first line.
-
-    chunks: the parts.
-    end: a pattern that matches the end of a sentence; the last piece may end anywhere.
-    """
+    """Join parts of a text into pieces of whole sentences, each with the number of its first line."""
     first = 1
     rest = b""
     for chunk in chunks:
@@ -259,24 +249,14 @@ def _pieces(chunks: Iterable[bytes], end: re.Pattern[bytes]) -> Iterator[tuple[i
 
 
 def _numbered_lines(piece: bytes, source: str, first: int) -> Iterator[_Line]:
-    """Decode the lines of a piece one by one, so that an error comes after the lines before it.
-
-    piece: the bytes.
-    source: the name of the input, for messages.
-    first: the number of the first line.
-    """
+    """Decode the lines of a piece one by one, so that an error comes after the lines before it."""
     from spectral_latent.corpora.text import decode
 
     return ((number, decode(line, source, number)) for number, line in enumerate(BytesIO(piece), start=first))
 
 
 def _sentences_of_lines(lines: Iterable[_Line], source: str, is_tagged: bool) -> Iterator[InputSentence]:
-    """Read a sentence from each line.
-
-    lines: lines of tokens.
-    source: the name of the input, for messages.
-    is_tagged: whether tokens are words with tags.
-    """
+    """Read a sentence from each line."""
     from spectral_latent.corpora import parse_tagged, plain_sentences
     from spectral_latent.dependency import DependencySentence
 
@@ -291,11 +271,7 @@ def _sentences_of_lines(lines: Iterable[_Line], source: str, is_tagged: bool) ->
 
 
 def _sentences_of_trees(chunks: Iterable[bytes], source: str) -> Iterator[InputSentence]:
-    """Read the words and tags of bracketed trees, traces left out.
-
-    chunks: the parts of the text.
-    source: the name of the input, for messages.
-    """
+    """Read the words and tags of bracketed trees, traces left out."""
     from spectral_latent.constituency import clean
     from spectral_latent.corpora import parse_brackets
     from spectral_latent.corpora.text import decode
@@ -309,23 +285,14 @@ def _sentences_of_trees(chunks: Iterable[bytes], source: str) -> Iterator[InputS
 
 
 def _preterminals(tree: Phrase) -> Iterator[Phrase]:
-    """List the nodes of a tree that are tags over a word.
-
-    tree: a cleaned tree.
-    """
+    """List the nodes of a tree that are tags over a word."""
     return (node for node in tree.nodes() if not isinstance(node, str) and node.is_preterminal())
 
 
 def _sentences_of_table(
     lines: Iterable[_Line], source: str, is_malt_tab: bool, numbers: Iterator[int]
 ) -> Iterator[InputSentence]:
-    """Read a sentence from each block of lines; lines after the last one make a sentence without words.
-
-    lines: lines with a word each, and an empty line after each sentence.
-    source: the name of the input, for messages.
-    is_malt_tab: whether the format is Malt-TAB, not CoNLL-U.
-    numbers: the numbers of the sentences to come.
-    """
+    """Read a sentence from each block of lines; lines after the last one make a sentence without words."""
     from spectral_latent.corpora.conllu import parse_tab_with_lines, parse_with_lines
     from spectral_latent.dependency import DependencySentence
 
@@ -341,10 +308,7 @@ def _sentences_of_table(
 
 
 def _blocks(lines: Iterable[_Line]) -> Iterator[list[_Line]]:
-    """Divide lines after each empty line that comes after words.
-
-    lines: lines of a table.
-    """
+    """Divide lines after each empty line that comes after words."""
     block: list[_Line] = []
     has_words = False
     for number, line in lines:
@@ -359,16 +323,10 @@ def _blocks(lines: Iterable[_Line]) -> Iterator[list[_Line]]:
 
 
 def _has_word(line: str) -> bool:
-    """Tell whether a line of a table is neither empty nor a comment.
-
-    line: the line.
-    """
+    """Tell whether a line of a table is neither empty nor a comment."""
     return bool(line.strip(" \r\n")) and not line.startswith("#")
 
 
 def _source(file: str) -> str:
-    """Return the name of an input for messages.
-
-    file: the name of a file, or `-` for standard input.
-    """
+    """Return the name of an input for messages."""
     return "standard input" if file == "-" else file

@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
-    from spectral_latent.anchors import AnchorHMM
     from spectral_latent.constituency import ConstituencyModel
     from spectral_latent.dependency import DependencyModel
 
@@ -60,10 +59,7 @@ def load_model(file: str, *kinds: str) -> Any:
 
 
 def _kind(settings: Mapping[str, Any]) -> str:
-    """Return the kind of a model.
-
-    settings: the settings in its file.
-    """
+    """Return the kind of a model."""
     kind = str(settings.get("kind"))
     if kind == "sequence":
         return "tagger" if settings.get("tagged") else "hmm"

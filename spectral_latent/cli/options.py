@@ -9,8 +9,8 @@ __all__ = ["column_option", "jobs_option", "json_option", "n_best_option", "non_
 column_option = click.option(
     "--column",
     type=click.Choice(["upos", "xpos", "universal"]),
-    help="The tags to read: the column upos or xpos of CoNLL-U, or universal tags of a corpus of NLTK.  [default: upos, or "
-    "the column that the model was trained on]",
+    help="The tags to read: the column upos or xpos of CoNLL-U, or universal tags of a corpus of NLTK.  [default: "
+    "upos, or the column that the model was trained on]",
 )
 jobs_option = click.option(
     "--jobs",

@@ -27,7 +27,7 @@ class OutputFile(click.Path):
         param: the option.
         ctx: the command that is run.
         """
-        path = Path(super().convert(value, param, ctx))
+        path: Path = Path(os.fsdecode(super().convert(value, param, ctx)))
         if path.exists() and not path.is_file():
             self.fail(f"{path}: not a file; name a file", param, ctx)
         if not path.parent.is_dir():

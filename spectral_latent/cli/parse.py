@@ -62,8 +62,8 @@ def parse(
     prints a block for each sentence: a line `score TAB tree` for each tree, the best tree first, and an empty line.
 
     A dependency parser prints CoNLL-U.  Of CoNLL-U or CoNLL-X, it fills the columns HEAD and DEPREL, and tags that are
-    missing; heads that are there are not used, and all else stays as it is.  For other formats, sent_id is the number of
-    the line, or of the sentence in Malt-TAB and brackets; empty lines have no output.  Words without tags get the
+    missing; heads that are there are not used, and all else stays as it is.  For other formats, sent_id is the number
+    of the line, or of the sentence in Malt-TAB and brackets; empty lines have no output.  Words without tags get the
     likeliest ones.  With --n-best above 1, it prints the trees of a sentence one after the other, each with a comment
     `# score`.
 
@@ -141,13 +141,7 @@ class _Search(NamedTuple):
 
 
 def _print_phrases(parser: ConstituencyModel, given: Input, search: _Search, console: Console) -> None:
-    """Print the trees of sentences in brackets.
-
-    parser: the parser.
-    given: the sentences.
-    search: the way to find trees.
-    console: for messages.
-    """
+    """Print the trees of sentences in brackets."""
     found, read = tee(given.sentences)
     parses_of = search.parse(parser, (sentence.words for sentence in read))
     fallbacks: list[int] = []
@@ -161,24 +155,14 @@ def _print_phrases(parser: ConstituencyModel, given: Input, search: _Search, con
 
 
 def _bracketed(parses: Sequence[Parse], n_best: int) -> str:
-    """Write the trees of a sentence: one tree, or a block of trees with scores.
-
-    parses: the trees; an empty sentence has none.
-    n_best: the number of trees that was asked for.
-    """
+    """Write the trees of a sentence: one tree, or a block of trees with scores."""
     if n_best == 1:
         return "".join(parse.tree.bracketed() for parse in parses)
     return "".join(f"{parse.log:.6f}\t{parse.tree.bracketed()}\n" for parse in parses)
 
 
 def _print_dependencies(parser: DependencyModel, given: Input, search: _Search, console: Console) -> None:
-    """Print the trees of sentences in CoNLL-U.
-
-    parser: the parser.
-    given: the sentences.
-    search: the way to find trees.
-    console: for messages.
-    """
+    """Print the trees of sentences in CoNLL-U."""
     found, read = tee(sentence for sentence in given.sentences if sentence.sentence.forms)
     parses_of = search.parse(parser, (sentence.sentence.without_tree() for sentence in read))
     fallbacks: list[int] = []
@@ -193,10 +177,7 @@ def _print_dependencies(parser: DependencyModel, given: Input, search: _Search, 
 
 
 def _in_conllu(given: InputSentence) -> InputSentence:
-    """Give a sentence lines in CoNLL-U.
-
-    given: a sentence from another format.
-    """
+    """Give a sentence lines in CoNLL-U."""
     from spectral_latent.corpora import to_conllu
 
     lines = [f"{line}\n" for line in to_conllu(given.sentence.without_tree()).split("\n")[:-1]]
@@ -206,10 +187,6 @@ def _in_conllu(given: InputSentence) -> InputSentence:
 
 def _conllu(given: InputSentence, parse: DependencyParse, with_score: bool) -> str:
     """Write the lines of a sentence with heads, relations, and tags where they were missing.
-
-    given: the sentence with its lines in CoNLL-U.
-    parse: its tree.
-    with_score: whether to write a comment with the score, and a sent_id if there is none.
 
     >>> from spectral_latent.dependency import DependencyParse, DependencySentence
     >>> words = DependencySentence.of(["Yes"])
@@ -246,12 +223,7 @@ def _conllu(given: InputSentence, parse: DependencyParse, with_score: bool) -> s
 
 
 def _report(fallbacks: Sequence[int], unit: str, console: Console) -> None:
-    """Print which sentences have no parse.
-
-    fallbacks: their numbers.
-    unit: the name of what the numbers count.
-    console: for the message.
-    """
+    """Print which sentences have no parse."""
     if fallbacks:
         numbers = ", ".join(map(str, fallbacks))
         console.message(f"The grammar derives no tree, and the output has a flat one marked FALLBACK: {unit} {numbers}")

@@ -174,7 +174,6 @@ def universal(sources: Iterable[str]) -> Iterator[list[tuple[str, str]]]:
 def _check_format(source: str, *needed: Format) -> None:
     """Raise ClickException if a source is a file in another format than those needed.
 
-    source: a file, a folder or a corpus of NLTK.
     needed: the formats that can be read, the usual one first.
     """
     path = Path(source)

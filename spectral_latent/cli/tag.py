@@ -67,12 +67,7 @@ def tag(model: str, file: str, form: Format | None, column: Literal["upos", "xpo
 
 
 def _tagged(given: Input, tagger: Tagger, column: int) -> Iterator[str]:
-    """Write each sentence with its tags.
-
-    given: the sentences.
-    tagger: the tagger.
-    column: the column of a table to fill.
-    """
+    """Write each sentence with its tags."""
     for batch in given.batches:
         sentences = list(batch)
         for sentence, tags in zip(sentences, tagger.tag([each.words for each in sentences]), strict=True):
@@ -80,21 +75,12 @@ def _tagged(given: Input, tagger: Tagger, column: int) -> Iterator[str]:
 
 
 def _line(sentence: InputSentence, tags: list[str]) -> str:
-    """Write a sentence as a line, with a slash and a tag after each word.
-
-    sentence: the sentence.
-    tags: a tag for each word.
-    """
+    """Write a sentence as a line, with a slash and a tag after each word."""
     return " ".join(map("/".join, zip(sentence.words, tags, strict=True))) + "\n"
 
 
 def _table(sentence: InputSentence, tags: list[str], column: int) -> str:
-    """Write the lines of a sentence, with the tag of each word in a column.
-
-    sentence: the sentence with its lines.
-    tags: a tag for each word.
-    column: the column to fill.
-    """
+    """Write the lines of a sentence, with the tag of each word in a column."""
     lines = list(sentence.lines)
     for place, name in zip(sentence.places, tags, strict=True):
         columns = lines[place].split("\t")

@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import click
 
@@ -48,6 +48,13 @@ estimator_option = click.option(
     show_default="spectral",
     help="The method that finds latent states; docs/guide.md compares them.",
 )
+n_states_option = click.option(
+    "--n-states",
+    metavar="M",
+    type=click.IntRange(min=1),
+    show_default="16 for parsers, 8 for taggers",
+    help="The largest number of latent states of a symbol or a tag.",
+)
 seed_option = click.option(
     "--seed",
     metavar="N",
@@ -74,13 +81,7 @@ def train() -> None:
     "accurate averages three; see docs/accuracy.md.",
 )
 @estimator_option
-@click.option(
-    "--n-states",
-    metavar="M",
-    type=click.IntRange(min=1),
-    show_default="16",
-    help="The largest number of latent states of a symbol.",
-)
+@n_states_option
 @click.option(
     "--choose-states",
     "held_out",
@@ -144,13 +145,7 @@ def constituency(
 @sources_argument
 @output_option
 @estimator_option
-@click.option(
-    "--n-states",
-    metavar="M",
-    type=click.IntRange(min=1),
-    show_default="16",
-    help="The largest number of latent states of a symbol.",
-)
+@n_states_option
 @click.option(
     "--tags",
     default="xpos",
@@ -207,13 +202,7 @@ def dependency(
 @sources_argument
 @output_option
 @estimator_option
-@click.option(
-    "--n-states",
-    metavar="M",
-    type=click.IntRange(min=1),
-    show_default="8",
-    help="The largest number of latent states of a tag.",
-)
+@n_states_option
 @column_option
 @seed_option
 @jobs_option
@@ -318,26 +307,13 @@ def anchor(
 def _estimator(
     default: EstimatorOptions, estimator: EstimatorName | None, n_states: int | None, seed: int
 ) -> EstimatorOptions:
-    """Change the options of an estimator to those of the command line.
-
-    default: the options of the formalism.
-    estimator: the method; None for the default.
-    n_states: the largest number of states; None for the default.
-    seed: the seed.
-    """
+    """Change the options of an estimator to those of the command line."""
     return replace(
         default,
         estimator=estimator or default.estimator,
         n_states=n_states or default.n_states,
         seed=seed,
     )
-
-
-class _Model(Protocol):
-    """A model that can be saved."""
-
-    def save(self, path: Path, /) -> None:
-        """Write the model to a file."""
 
 
 class _Training:
@@ -365,7 +341,7 @@ class _Training:
             yield example
         self.console.message(f"Training on {number} {kind}")
 
-    def save(self, model: _Model, contents: str) -> None:
+    def save(self, model: Any, contents: str) -> None:
         """Write the model whole or not at all, and print what it contains.
 
         model: the model.
