@@ -7,31 +7,30 @@ from collections.abc import Iterable, Iterator
 from io import BytesIO
 from itertools import chain, count
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias, get_args
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import click
 
 if TYPE_CHECKING:
     from spectral_latent.constituency import Phrase
+    from spectral_latent.corpora import Format
     from spectral_latent.dependency import DependencySentence
 
 __all__ = [
-    "Format",
+    "FORMATS",
     "Input",
     "InputSentence",
     "format_option",
     "read_sentences",
     "read_text",
     "refuse_format",
-    "sniff_format",
 ]
 
-Format: TypeAlias = Literal["brackets", "conllu", "malt-tab", "tagged", "text"]
-
+FORMATS = ("brackets", "conllu", "malt-tab", "tagged", "text")  # the library's, so that --help need not import it
 format_option = click.option(
     "--format",
     "form",
-    type=click.Choice(get_args(Format)),
+    type=click.Choice(FORMATS),
     help="The format of FILE.  [default: the one that its name or its first line shows]",
 )
 
@@ -58,40 +57,8 @@ _SENTENCE_ENDS: dict[Format, re.Pattern[bytes]] = {
     # the line of a word, comments, and an empty line
     "conllu": re.compile(rb"^(?! *\r?\n|#)[^\n]*\n(?:#[^\n]*\n)* *\r?\n", re.MULTILINE),
 }
-_ENDINGS: dict[str, Format] = {
-    **dict.fromkeys((".mrg", ".parse", ".psd", ".ptb", ".tree", ".trees"), "brackets"),
-    **dict.fromkeys((".conllu", ".conll", ".conllx"), "conllu"),
-    **dict.fromkeys((".dp", ".tab"), "malt-tab"),
-    **dict.fromkeys((".pos", ".tagged"), "tagged"),
-}
-_COLUMNS: dict[int, Format] = {3: "malt-tab", 4: "malt-tab", 10: "conllu"}
-_WORD_AND_TAG = re.compile(r".+/[^/]+")
-_OPENS_TREE = re.compile(r"\s*\((\s*\(\S|\s*$|[^\s()]+\s*(\(|$)|[^\s()]+\s+[^\s()]+\s*\))", re.ASCII)
 
 _Line: TypeAlias = tuple[int, str]  # the number of a line, and its text with its end
-
-
-def sniff_format(name: str, beginning: str) -> Format:
-    """Tell the format of a text by its name, or by its first line that is neither empty nor a comment.
-
-    name: the name of the file, or `-`.
-    beginning: the text, or its beginning up to that line.
-
-    >>> sniff_format("a.dp", ""), sniff_format("-", "and/CC so/RB"), sniff_format("-", "and so")
-    ('malt-tab', 'tagged', 'text')
-    >>> sniff_format("-", "# sent_id = 1\\n1" + 9 * "\\t_"), sniff_format("-", "( (S (NN rain)))")
-    ('conllu', 'brackets')
-    """
-    if by_name := _ENDINGS.get(Path(name).suffix.lower()):
-        return by_name
-    lines = (line for line in beginning.removeprefix("\ufeff").split("\n") if line.strip())
-    line = next((line for line in lines if not line.startswith("#")), "")
-    if by_columns := _COLUMNS.get(line.count("\t") + 1):
-        return by_columns
-    words = line.split()
-    if words and all(map(_WORD_AND_TAG.fullmatch, words)):
-        return "tagged"
-    return "brackets" if _OPENS_TREE.match(line) else "text"
 
 
 def refuse_format(source: str, found: Format, *needed: Format) -> None:
@@ -127,6 +94,7 @@ def read_text(file: str, *needed: Format) -> tuple[str, str]:
     ...     read_text(str(path), "brackets")[0]
     '(NNS dogs)'
     """
+    from spectral_latent.corpora import sniff_format
     from spectral_latent.corpora.text import decode
 
     source = _source(file)
@@ -204,6 +172,7 @@ def read_sentences(file: str, form: Format | None = None) -> Input:
 
 def _opened(file: str, form: Format | None) -> Input:
     """Begin to read a file, as far as its format asks for."""
+    from spectral_latent.corpora import sniff_format
     from spectral_latent.corpora.text import decode
 
     source = _source(file)

@@ -10,7 +10,7 @@ column_option = click.option(
     "--column",
     type=click.Choice(["upos", "xpos", "universal"]),
     help="The tags to read: the column upos or xpos of CoNLL-U, or universal tags of a corpus of NLTK.  [default: "
-    "upos, or the column that the model was trained on]",
+    "upos; to evaluate, the column of training]",
 )
 jobs_option = click.option(
     "--jobs",

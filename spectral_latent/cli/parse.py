@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 
 from spectral_latent.cli.console import Console
-from spectral_latent.cli.inputs import Format, Input, InputSentence, format_option, read_sentences
+from spectral_latent.cli.inputs import Input, InputSentence, format_option, read_sentences
 from spectral_latent.cli.lists import CANDIDATES, load_models, models_option, users_errors
 from spectral_latent.cli.models import load_parser
 from spectral_latent.cli.options import jobs_option, n_best_option, non_projective_option, quiet_option
 
 if TYPE_CHECKING:
     from spectral_latent.constituency import ConstituencyModel, Parse
+    from spectral_latent.corpora import Format
     from spectral_latent.dependency import DependencyModel, DependencyParse
 
 __all__ = ["parse"]

@@ -6,10 +6,11 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from spectral_latent.cli.inputs import Format, refuse_format, sniff_format
+from spectral_latent.cli.inputs import refuse_format
 
 if TYPE_CHECKING:
     from spectral_latent.constituency import Phrase
+    from spectral_latent.corpora import Format
     from spectral_latent.corpora.dependencies import Entry
     from spectral_latent.evaluation import GoldTree
 
@@ -38,15 +39,13 @@ SOURCE of dependency trees is one of
   nltk:NAME, a dependency treebank of NLTK, or a part of it, nltk:NAME:train, :dev or :test."""
 TAGGED_SOURCES = """\b
 SOURCE of tagged sentences is one of
-  a file in CoNLL-U, CoNLL-X or Malt-TAB, named *.conllu, *.conll, *.conllx, *.dp or *.tab,
-  any other file: one sentence a line, as in the/DT dog/NN,
-  a folder of files with such names, or named *.pos or *.tagged,
+  a file in CoNLL-U, CoNLL-X or Malt-TAB, or with one sentence a line, as in the/DT dog/NN,
+  a folder of files named *.conllu, *.conll, *.conllx, *.dp, *.tab, *.pos or *.tagged,
   nltk:NAME, a tagged corpus of NLTK, or a part of it, nltk:NAME:train, :dev or :test."""
 TEXT_SOURCES = """\b
 SOURCE of sentences is one of
-  a file in CoNLL-U, CoNLL-X or Malt-TAB, named *.conllu, *.conll, *.conllx, *.dp or *.tab,
-  any other file: one tokenised sentence a line; tags as in the/DT dog/NN are left out,
-  a folder of files with such names, or named *.pos or *.tagged; or, without these, *.tok or *.txt,
+  a file in CoNLL-U, CoNLL-X or Malt-TAB, or with one tokenised sentence a line, with tags or without,
+  a folder of files named *.conllu, *.conll, *.conllx, *.dp, *.tab, *.pos or *.tagged, or else *.tok or *.txt,
   nltk:NAME, a corpus of NLTK, or a part of it, nltk:NAME:train, :dev or :test."""
 _BEGINNING = 1 << 16  # bytes of a file that show its format
 
@@ -176,6 +175,8 @@ def _check_format(source: str, *needed: Format) -> None:
 
     needed: the formats that can be read, the usual one first.
     """
+    from spectral_latent.corpora import sniff_format
+
     path = Path(source)
     if path.is_file():
         with path.open("rb") as file:

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import click
 
 from spectral_latent.cli.console import Console
-from spectral_latent.cli.inputs import Format, Input, InputSentence, format_option, read_sentences
+from spectral_latent.cli.inputs import Input, InputSentence, format_option, read_sentences
 from spectral_latent.cli.models import Tagger, load_tagger
 from spectral_latent.cli.options import quiet_option
+
+if TYPE_CHECKING:
+    from spectral_latent.corpora import Format
 
 __all__ = ["tag"]
 

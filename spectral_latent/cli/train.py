@@ -45,15 +45,13 @@ output_option = click.option(
 estimator_option = click.option(
     "--estimator",
     type=click.Choice(ESTIMATORS),
-    show_default="spectral",
-    help="The method that finds latent states; docs/guide.md compares them.",
+    help="The method that finds latent states; docs/guide.md compares them.  [default: spectral]",
 )
 n_states_option = click.option(
     "--n-states",
     metavar="M",
     type=click.IntRange(min=1),
-    show_default="16 for parsers, 8 for taggers",
-    help="The largest number of latent states of a symbol or a tag.",
+    help="The largest number of latent states of a symbol or a tag.  [default: 16 for parsers, 8 for taggers]",
 )
 seed_option = click.option(
     "--seed",

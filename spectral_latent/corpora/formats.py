@@ -38,7 +38,7 @@ TABLE_READERS = MappingProxyType({"conllu": parse_with_lines, "malt-tab": parse_
 _COLUMNS: MappingProxyType[int, Format] = MappingProxyType({3: "malt-tab", 4: "malt-tab", 10: "conllu"})
 _LINE = re.compile(r"^[ \t]*\S.*", re.MULTILINE | re.ASCII)
 _LINE_NOT_COMMENT = re.compile(r"^(?!#)[ \t]*\S.*", re.MULTILINE | re.ASCII)
-_OPENS_TREE = re.compile(r"\s*\((?:\s*\(|\s*$|[^\s()]+\s*(?:\(|$)|[^\s()]+\s+[^\s()]+\s*\))", re.ASCII)
+_OPENS_TREE = re.compile(r"\s*\((?:\s*\([^\s]|\s*$|[^\s()]+\s*(?:\(|$)|[^\s()]+\s+[^\s()]+\s*\))", re.ASCII)
 _WORD = re.compile(r"\S+", re.ASCII)
 _WORD_AND_TAG = re.compile(r".+/[^/]+")
 
@@ -66,10 +66,10 @@ def sniff_format(name: str, beginning: str) -> Format:
         return by_name
     if by_columns:
         return by_columns
-    if _OPENS_TREE.match(line):
-        return "brackets"
     words = _WORD.findall(line)
-    return "tagged" if words and all(map(_WORD_AND_TAG.fullmatch, words)) else "text"
+    if words and all(map(_WORD_AND_TAG.fullmatch, words)):
+        return "tagged"
+    return "brackets" if _OPENS_TREE.match(line) else "text"
 
 
 def _format_of_ending(ending: str) -> Format | None:

@@ -41,6 +41,8 @@ BRACKETS = "( (S (NP (NNS Dogs)) (VP (VBP bark))))\n"
         ("(Reuters) - The dog", "text"),
         ("( The dog barks )", "text"),
         ("( The dog )", "text"),
+        ("( ( The dog ) )", "text"),
+        ("(/( The/DT dog/NN )/)", "tagged"),
         ("1-2\tVámonos" + 8 * "\t_", "conllu"),
         ("Dogs\tNNS\t2\tSUB", "malt-tab"),
         ("Dogs\tbark", "text"),
