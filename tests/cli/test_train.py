@@ -3,14 +3,13 @@
 import warnings
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 import pytest
 
 from spectral_latent.cli.train import ESTIMATORS
 from spectral_latent.constituency import ConstituencyModel
 from spectral_latent.corpora import read_brackets
-from spectral_latent.estimation import EstimatorName
 
 Run = Callable[..., Any]
 
@@ -154,10 +153,6 @@ def test_every_estimator_trains_a_parser(run: Run, treebank: Path, tmp_path: Pat
     assert (
         run("parse", model, stdin="They see it .").stdout == "(S (NP (PRP They)) (VP (VBP see) (NP (PRP it))) (. .))\n"
     )
-
-
-def test_the_choice_of_estimators_is_the_librarys() -> None:
-    assert get_args(EstimatorName) == ESTIMATORS
 
 
 def test_states_are_chosen_on_held_out_trees(run: Run, treebank: Path, tmp_path: Path) -> None:
