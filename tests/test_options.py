@@ -25,7 +25,9 @@ from spectral_latent._options import Above, AtLeast, AtMost, Below, Options, fie
 from spectral_latent.anchors import AnchorHMM, AnchorOptions, HullOptions, Types
 from spectral_latent.anchors.hulls import HullName
 from spectral_latent.cli import main
+from spectral_latent.cli.train import ESTIMATORS, HULLS, PRESETS
 from spectral_latent.constituency import Binarisation, ConstituencyModel, ConstituencyOptions, Phrase
+from spectral_latent.constituency.presets import PresetName
 from spectral_latent.dependency import (
     Attachment,
     DependencyModel,
@@ -339,6 +341,28 @@ def test_the_command_accepts_what_options_accept(
         least = [limit.bound for limit in field.limits if isinstance(limit, AtLeast)]
         most = [limit.bound for limit in field.limits if isinstance(limit, AtMost)]
         assert (least, most or [None]) == ([given.min], [given.max])
+
+
+@pytest.mark.parametrize(
+    ("command", "options"),
+    [
+        ("constituency", ConstituencyOptions().estimator),
+        ("dependency", DependencyOptions().estimator),
+        ("tagger", EstimatorOptions(n_states=8)),
+    ],
+)
+def test_the_help_of_the_command_tells_the_library_s_defaults(command: str, options: EstimatorOptions) -> None:
+    group = main.commands["train"]
+    assert isinstance(group, click.Group)
+    help_of = {known.name: str(getattr(known, "help", "")) for known in group.commands[command].params}
+    assert f"[default: {options.estimator}]" in help_of["estimator"]
+    assert f"{options.n_states} for {'taggers' if command == 'tagger' else 'parsers'}" in help_of["n_states"]
+
+
+def test_names_that_the_command_writes_out_are_the_library_s() -> None:
+    assert get_args(EstimatorName) == ESTIMATORS
+    assert get_args(HullName) == HULLS
+    assert get_args(PresetName) == PRESETS
 
 
 def test_conditions_on_several_fields_see_plain_values() -> None:

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import click
 
-from spectral_latent.cli.inputs import gold_trees, text_of
-from spectral_latent.cli.models import load
-from spectral_latent.cli.tables import dependency_entries
+from spectral_latent.cli.inputs import read_text
+from spectral_latent.cli.models import load_parser
+from spectral_latent.cli.sources import dependency_entries, gold_trees
 
 if TYPE_CHECKING:
     from spectral_latent.constituency import ConstituencyModel
@@ -103,7 +103,7 @@ def read_lists(file: str, sentences: Iterable[str]) -> Lists:
     """
     from spectral_latent.corpora.nbest import nbest_format, parse_nbest
 
-    text, source = text_of(file)
+    text, source = read_text(file)
     if not text.strip():
         raise click.ClickException(f"{source}: no n-best lists")
     form = nbest_format(text, source)
@@ -134,5 +134,5 @@ def load_models(given: Iterable[str]) -> LatentModels:
         name, file = (named[1], named[2]) if named else (LATENT, each)
         if name in models:
             raise click.UsageError(f"--model {each}: there is a model named {name} already; give NAME=FILE")
-        models[name] = load(file).parser()
+        models[name] = load_parser(file)
     return models

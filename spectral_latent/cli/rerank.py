@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from spectral_latent.cli.inputs import SOURCES, treebank
+from spectral_latent.cli.console import Console
 from spectral_latent.cli.lists import (
     CANDIDATES,
     LISTS,
@@ -21,11 +21,10 @@ from spectral_latent.cli.lists import (
     sentences_option,
     users_errors,
 )
-from spectral_latent.cli.models import load
-from spectral_latent.cli.notes import Notes, quiet_option
-from spectral_latent.cli.outputs import can_be_written, figures_table
-from spectral_latent.cli.parse import jobs_option
-from spectral_latent.cli.tables import DEPENDENCY_SOURCES, dependency_entries
+from spectral_latent.cli.models import load_parser
+from spectral_latent.cli.options import jobs_option, quiet_option
+from spectral_latent.cli.outputs import OutputFile, figures_table
+from spectral_latent.cli.sources import DEPENDENCY_SOURCES, SOURCES, dependency_entries, treebank
 
 if TYPE_CHECKING:
     from spectral_latent.reranking import Reranker
@@ -43,9 +42,7 @@ _templates_option = click.option(
 
 
 def _output_option(metavar: str, help: str, *names: str, required: bool = False) -> Any:
-    return click.option(
-        *names, metavar=metavar, type=click.Path(path_type=Path), required=required, callback=can_be_written, help=help
-    )
+    return click.option(*names, metavar=metavar, type=OutputFile(), required=required, help=help)
 
 
 @click.group()
@@ -105,19 +102,19 @@ def train(
     """
     from spectral_latent.reranking import PerceptronOptions, Reranker
 
-    notes, begun = Notes(quiet), time.perf_counter()
+    console, begun = Console(quiet), time.perf_counter()
     latent = load_models(models)
     found = read_lists(lists, sentences or gold)
     scores = scored(found, gold)
-    notes.say(f"Training on {len(found.lists)} lists of {len(scores.gains)} candidates")
+    console.message(f"Training on {len(found.lists)} lists of {len(scores.gains)} candidates")
     options = PerceptronOptions(seed=seed)
     with users_errors():
         reranker = Reranker.train(found.lists, scores.gains, latent, templates=not no_templates, options=options)
     reranker.save(output)
     perceptron = reranker.perceptron
     if not perceptron.epochs:
-        notes.say("Nothing was learnt that holds on other lists: the first tree of each list is chosen")
-    notes.say(f"{output}: {len(perceptron.names)} features, {time.perf_counter() - begun:.1f} s")
+        console.message("Nothing was learnt that holds on other lists: the first tree of each list is chosen")
+    console.message(f"{output}: {len(perceptron.names)} features, {time.perf_counter() - begun:.1f} s")
 
 
 @rerank.command(epilog=LISTS)
@@ -248,13 +245,14 @@ def lists(model: str, sources: tuple[str, ...], n_best: int, folds: int | None, 
     that MODEL learnt from.  Train on such lists without --model, which would have learnt from them: the score is there.
     """
     from spectral_latent.corpora.nbest_output import write_nbest
+    from spectral_latent.dependency import DependencyModel
     from spectral_latent.reranking import jackknifed_lists, own_lists
 
-    loaded = load(model)
-    parser, is_dependency = loaded.parser(), loaded.is_dependency_parser
+    parser = load_parser(model)
+    is_dependency = isinstance(parser, DependencyModel)
     trees = _trees(sources, is_dependency, folds is not None)
     if folds is None:
-        found = Notes(quiet).progress(own_lists(parser, trees, n_best, jobs=jobs), "Parsing", len(trees))
+        found = Console(quiet).bar(own_lists(parser, trees, n_best, jobs=jobs), "Parsing", len(trees))
     else:
         with users_errors():
             found = iter(jackknifed_lists(parser, trees, n_best, folds, jobs=jobs))

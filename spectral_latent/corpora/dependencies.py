@@ -4,22 +4,17 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import suppress
-from itertools import chain, islice
+from itertools import chain
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, TypeVar
+from typing import Any, Literal, NamedTuple
 
 from spectral_latent.corpora._folders import files_beneath
 from spectral_latent.corpora._nltk import items_of_corpus
-from spectral_latent.corpora.conllu import CONLLU, MALT_TAB, parse_tab_with_lines, parse_with_lines
-from spectral_latent.corpora.tagged import sentences, tagged_sentences
+from spectral_latent.corpora.formats import TABLE_ENDINGS, TABLE_READERS, sniff_format
 from spectral_latent.corpora.text import CorpusError, read_text
 from spectral_latent.dependency import DependencySentence
 
-__all__ = ["Entry", "annotated_sentences", "dependency_trees", "entries_of_text", "tree_entries", "with_tags"]
-
-_T = TypeVar("_T")
-_TABLES = (*CONLLU, *MALT_TAB)
+__all__ = ["Entry", "dependency_trees", "entries_of_text", "tree_entries", "with_tags"]
 
 
 def dependency_trees(source: str | os.PathLike[str]) -> Iterator[DependencySentence]:
@@ -54,38 +49,6 @@ def dependency_trees(source: str | os.PathLike[str]) -> Iterator[DependencySente
 def tree_entries(source: str | os.PathLike[str]) -> Iterator[Entry]:
     """The sentences of a dependency treebank with where they stand; for the rest, see `dependency_trees`."""
     return map(Entry.tree, _entries(os.fspath(source)))
-
-
-def annotated_sentences(source: str | os.PathLike[str]) -> Iterator[DependencySentence]:
-    """The sentences of a source with what is annotated of them, for a parser's input.
-
-    `source` is one that `dependency_trees` takes, but heads may be missing and need not be a tree; or one that
-    `tagged_sentences` or `sentences` takes.  Files are told apart by how their names end, as in a folder.
-
-    Raises `CorpusError` as those do.
-
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     file = Path(folder, "two.txt")
-    ...     _ = file.write_text("Dogs/NNS bark/VBP\\nYes/UH\\n")
-    ...     [(sentence.forms, sentence.xpos, sentence.heads) for sentence in annotated_sentences(file)]
-    [(('Dogs', 'bark'), ('NNS', 'VBP'), None), (('Yes',), ('UH',), None)]
-    """
-    name = os.fspath(source)
-    path = Path(name)
-    if name.startswith("nltk:"):
-        with suppress(CorpusError):
-            return _sentences(_begun(_entries(name)))
-    elif path.is_dir():
-        with suppress(CorpusError):
-            return _sentences(_entries(name))
-    elif path.suffix.lower() in _TABLES:
-        return _sentences(_entries(name))
-    try:
-        tagged = _begun(tagged_sentences(name))
-    except CorpusError:
-        return map(DependencySentence.of, sentences(name))
-    return (DependencySentence.of([word for word, _ in pairs], [tag for _, tag in pairs]) for pairs in tagged)
 
 
 class Entry(NamedTuple):
@@ -172,7 +135,7 @@ def _entries(name: str) -> Iterator[Entry]:
     path = Path(name)
     if not path.is_dir():
         return _entries_of_file(path)
-    return chain.from_iterable(map(_entries_of_file, files_beneath(path, "dependency treebank", _TABLES)))
+    return chain.from_iterable(map(_entries_of_file, files_beneath(path, "dependency treebank", TABLE_ENDINGS)))
 
 
 def _entries_of_file(path: Path) -> Iterator[Entry]:
@@ -193,16 +156,10 @@ def entries_of_text(text: str, source: str) -> Iterator[Entry]:
     >>> [entry.lines for entry in entries_of_text("Dogs\\tNNS\\t2\\nbark\\tVBP\\t0\\n", "two words")]
     [[1, 2]]
     """
-    first = next((line for line in text.split("\n") if line.strip() and not line.startswith("#")), "")
-    is_tab = source.lower().endswith(MALT_TAB) or first.count("\t") in (2, 3)
-    parsed = (parse_tab_with_lines if is_tab else parse_with_lines)(text, source)
+    read = TABLE_READERS.get(sniff_format(source, text), TABLE_READERS["conllu"])
+    parsed = read(text, source)
     return (Entry(sentence, source, number, lines) for number, (sentence, lines) in enumerate(parsed, start=1))
 
 
 def _sentences(entries: Iterator[Entry]) -> Iterator[DependencySentence]:
     return (entry.sentence for entry in entries)
-
-
-def _begun(items: Iterator[_T]) -> Iterator[_T]:
-    """The items, of which the first is asked for at the call, so that its errors are raised there."""
-    return chain(list(islice(items, 1)), items)

@@ -17,12 +17,12 @@ from spectral_latent.corpora._folders import files_beneath
 from spectral_latent.corpora._nltk import items_of_corpus
 from spectral_latent.corpora.alpino import parse_alpino
 from spectral_latent.corpora.brackets import parse_brackets, read_brackets
+from spectral_latent.corpora.formats import ENDINGS
 from spectral_latent.corpora.nltk_trees import phrase_from_nltk
 from spectral_latent.corpora.text import CorpusError
 
 __all__ = ["constituency_trees"]
 
-_ENDINGS = (".mrg", ".parse", ".psd", ".ptb", ".tree", ".trees")
 _ONE_CHARACTER = re.compile(r"\(([^\s()])\)")
 _UNLABELLED = re.compile(r"(?=\(\s*\()")
 _WITH_LEMMA = re.compile(r"\(([^\s()]+) ([^\s()]+) [^\s()]+\)")
@@ -57,7 +57,7 @@ def constituency_trees(source: str | os.PathLike[str]) -> Iterator[Phrase]:
     path = Path(name)
     if not path.is_dir():
         return read_brackets(path)
-    return chain.from_iterable(map(read_brackets, files_beneath(path, "treebank", _ENDINGS)))
+    return chain.from_iterable(map(read_brackets, files_beneath(path, "treebank", ENDINGS["brackets"])))
 
 
 def _trees_of_file(reader: Any, corpus: str, file: str) -> Iterable[Phrase]:

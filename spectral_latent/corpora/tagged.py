@@ -9,6 +9,7 @@ from contextlib import closing, nullcontext
 from functools import partial
 from itertools import chain
 from pathlib import Path
+from string import whitespace
 from sys import intern  # one string per distinct word and tag
 from typing import Any, TypeVar
 
@@ -17,7 +18,7 @@ from spectral_latent.constituency.phrase import Phrase
 from spectral_latent.corpora._folders import files_beneath
 from spectral_latent.corpora._nltk import items_of_corpus
 from spectral_latent.corpora.alpino import parse_alpino
-from spectral_latent.corpora.conllu import CONLLU, MALT_TAB, parse_tab_with_lines, parse_with_lines
+from spectral_latent.corpora.formats import ENDINGS, TABLE_ENDINGS, TABLE_READERS, Format, sniff_format
 from spectral_latent.corpora.text import CorpusError, read_text
 from spectral_latent.dependency import DependencySentence
 
@@ -26,9 +27,7 @@ __all__ = ["parse_tagged", "plain_sentences", "sentences", "tagged_sentences"]
 _T = TypeVar("_T")
 _Tagged = list[tuple[str, str]]
 _Rows = list[tuple[Any, Any, Any]]  # each word, its own tag, by which traces are known, and the tag to be read
-_TABLES = dict.fromkeys(CONLLU, parse_with_lines) | dict.fromkeys(MALT_TAB, parse_tab_with_lines)
-_SLASHES = (".pos", ".tagged")
-_PLAIN = (".tok", ".txt")
+_TAGGED_ENDINGS = (*TABLE_ENDINGS, *ENDINGS["tagged"])
 _TOKEN = re.compile(r"\S+", re.ASCII)  # as in bracketed trees, a no-break space belongs to its word
 _FRAME = re.compile(r"[\s*]+")  # what NLTK puts around its messages
 _COLUMNS = {"upos": "xpos", "xpos": "upos"}  # each with the other one
@@ -41,9 +40,9 @@ def tagged_sentences(
 
     `source` is one of
 
-    - a file in CoNLL-U or CoNLL-X, named *.conllu, *.conll or *.conllx; the tags are those of the `column` upos, or
-      xpos; or in Malt-TAB, named *.dp or *.tab, where both are the same;
-    - any other file: one sentence a line, as in `the/DT dog/NN`; see `parse_tagged`;
+    - a file in CoNLL-U or CoNLL-X, whose tags are in the columns upos and xpos, or in Malt-TAB, which has one column;
+    - a file of one sentence a line, as in `the/DT dog/NN`; see `parse_tagged`.  How the formats are told apart, see
+      `sniff_format`;
     - a folder: all files beneath it, in sorted order, that end in .conllu, .conll, .conllx, .dp, .tab, .pos or .tagged
       and are not hidden;
     - `nltk:NAME`, a corpus of NLTK that has `tagged_sents`, or a part of it: `nltk:NAME:train`, `:dev`, `:test`.
@@ -69,7 +68,7 @@ def tagged_sentences(
             raise CorpusError(f"{name}: no column {column!r} in NLTK's corpora; give none, or universal")
         column = column or ("universal" if default == "universal" else None)
         return items_of_corpus(name, "tagged_sents", "tagged corpus", partial(_tagged_of_nltk, column))
-    return _of_files(name, "tagged", lambda path: _tagged_of_file(path, column, default), (*_TABLES, *_SLASHES))
+    return _of_files(name, "tagged", lambda path: _tagged_of_file(path, column, default), _TAGGED_ENDINGS)
 
 
 def sentences(source: str | os.PathLike[str]) -> Iterator[list[str]]:
@@ -77,8 +76,8 @@ def sentences(source: str | os.PathLike[str]) -> Iterator[list[str]]:
 
     `source` is one that `tagged_sentences` takes, the tags of which are left out and may be missing from CoNLL-U; or
 
-    - a file of tokenised text, one sentence a line, with spaces between the words.  If every word of its first
-      sentence has a slash within, or if its name ends in .pos or .tagged, the file is read as words with tags;
+    - a file of tokenised text, one sentence a line, with spaces between the words.  How it is told apart from
+      words with tags, see `sniff_format`;
     - a folder of such files named *.tok or *.txt, without any of the names that are read by `tagged_sentences`;
     - `nltk:NAME`, a corpus of NLTK that has `sents`.
 
@@ -94,7 +93,7 @@ def sentences(source: str | os.PathLike[str]) -> Iterator[list[str]]:
     name = os.fspath(source)
     if name.startswith("nltk:"):
         return items_of_corpus(name, "sents", "corpus", _words_of_nltk)
-    return _of_files(name, "text", _words_of_file, (*_TABLES, *_SLASHES), _PLAIN)
+    return _of_files(name, "text", _words_of_file, _TAGGED_ENDINGS, ENDINGS["text"])
 
 
 def parse_tagged(text: str, source: str = "<string>", line: int = 1) -> Iterator[_Tagged]:
@@ -138,17 +137,26 @@ def _of_files(name: str, kind: str, read: Callable[[Path], Iterator[_T]], *endin
 
 
 def _tagged_of_file(path: Path, column: str | None, default: str | None) -> Iterator[_Tagged]:
-    if path.suffix.lower() in _TABLES:
+    text, form = _read(path)
+    if form in TABLE_READERS:
         if column not in (None, *_COLUMNS):
             raise CorpusError(f"{path}: no tags in a column {column!r}; give upos, or xpos")
-        return _with_tags(_table(path), column or (default if default in _COLUMNS else "upos"), path)
+        table = TABLE_READERS[form](text, os.fspath(path))
+        return _with_tags(table, column or (default if default in _COLUMNS else "upos"), path)
     if column is not None:
-        raise CorpusError(f"{path}: no columns in a file that is not named *.conllu; leave out the column {column!r}")
-    return parse_tagged(read_text(path), os.fspath(path))
+        raise CorpusError(f"{path}: no columns as in CoNLL-U; leave out the column {column!r}")
+    return parse_tagged(text, os.fspath(path))
 
 
-def _table(path: Path) -> Iterator[tuple[DependencySentence, list[int]]]:
-    return _TABLES[path.suffix.lower()](read_text(path), os.fspath(path))
+def _read(path: Path) -> tuple[str, Format]:
+    """Read a file and tell its format.  Raises CorpusError for trees in brackets."""
+    text = read_text(path)
+    form = sniff_format(path.name, text)
+    if form == "brackets":
+        raise CorpusError(
+            f"{path}: trees in brackets, where sentences are needed; give CoNLL-U, the/DT dog/NN, or text"
+        )
+    return text, form
 
 
 def _with_tags(table: Iterable[tuple[DependencySentence, list[int]]], column: str, path: Path) -> Iterator[_Tagged]:
@@ -164,16 +172,14 @@ def _with_tags(table: Iterable[tuple[DependencySentence, list[int]]], column: st
 
 
 def _words_of_file(path: Path) -> Iterator[list[str]]:
-    if path.suffix.lower() in _TABLES:
-        return (list(sentence.forms) for sentence, _ in _table(path))
-    text = read_text(path)
-    lines = text.split("\n")
-    first = next(filter(None, plain_sentences(lines)), None)
-    if first is None:
+    text, form = _read(path)
+    if form in TABLE_READERS:
+        return (list(sentence.forms) for sentence, _ in TABLE_READERS[form](text, os.fspath(path)))
+    if not text.strip(whitespace):
         raise CorpusError(f"{path}: no words; give a sentence a line, with spaces between the words")
-    if path.suffix.lower() in _SLASHES or all(map(_pair, first)):
+    if form == "tagged":
         return ([word for word, _ in sentence] for sentence in parse_tagged(text, os.fspath(path)))
-    return filter(None, plain_sentences(lines))
+    return filter(None, plain_sentences(text.split("\n")))
 
 
 def _pair(token: str) -> tuple[str, str] | None:

@@ -82,6 +82,8 @@ def load_model(path: str | os.PathLike[str], kind: str | None = None) -> tuple[d
     Raises ModelFileError, naming the file and what to do, if the file is missing, cut short, not a model, of another
     kind or of another version.
     """
+    if Path(path).is_dir():
+        raise ModelFileError(f"{path}: a folder; give the file of a model")
     try:
         with safe_open(path, framework="np") as file:
             settings = json.loads((file.metadata() or {})[_KEY])
@@ -95,10 +97,11 @@ def load_model(path: str | os.PathLike[str], kind: str | None = None) -> tuple[d
         raise ModelFileError(f"{path}: not a model, or cut short ({error}); train it again") from None
     if not isinstance(settings, dict) or settings.get("format") != FORMAT:
         raise ModelFileError(f"{path}: not a model of this library")
-    if settings.get("version") != VERSION:
-        raise ModelFileError(
-            f"{path}: format version {settings.get('version')}, but this library reads {VERSION}; train it again"
-        )
+    version = settings.get("version")
+    if version != VERSION:
+        is_newer = isinstance(version, int) and version > VERSION
+        remedy = "install a newer spectral-latent" if is_newer else "train it again"
+        raise ModelFileError(f"{path}: format version {version}, but this library reads {VERSION}; {remedy}")
     if kind is not None and settings.get("kind") != kind:
         raise ModelFileError(f"{path}: a {settings.get('kind')} model, where a {kind} model is needed")
     return arrays, settings

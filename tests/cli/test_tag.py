@@ -195,7 +195,7 @@ def test_models_of_another_kind(run: Run, model: Path, tagger: Path, tmp_path: P
 def test_tags_that_are_hard_to_write(run: Run, tmp_path: Path) -> None:
     LatentHMM.fit_tagged([[("a", 1), ("b", 2)]]).save(tmp_path / "numbers")
     result = run("tag", tmp_path / "numbers", stdin="a b")
-    assert (result.exit_code, "the tag 1 is no string" in result.stderr) == (1, True)
+    assert (result.exit_code, "the tag 1 is not a string" in result.stderr) == (1, True)
     LatentHMM.fit_tagged([[("a", "A/X"), ("b", "B")]]).save(tmp_path / "slash")
     result = run("tag", tmp_path / "slash", stdin="a b")
     assert (result.exit_code, result.stdout, "The tag 'A/X'" in result.stderr) == (0, "a/A/X b/B\n", True)

@@ -94,7 +94,7 @@ def test_sources_that_do_not_exist(run: Run, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("output", ["none/model", ""])
 def test_where_no_file_can_be(run: Run, taggings: Path, tmp_path: Path, output: str) -> None:
-    assert run("train", "tagger", taggings, "-o", tmp_path / output).exit_code == 1
+    assert run("train", "tagger", taggings, "-o", tmp_path / output).exit_code == 2
 
 
 @pytest.mark.parametrize(
@@ -174,6 +174,6 @@ def test_what_cannot_be_written(run: Run, taggings: Path, tmp_path: Path, monkey
         assert (result.exit_code, result.stderr) == (1, f"Error: {model}: No space left on device\n")
     monkeypatch.setattr("os.access", lambda _, mode: mode != os.W_OK)
     result = run("train", "tagger", taggings, "-o", model)
-    assert (result.exit_code, "the folder may not be written to; give another" in result.stderr) == (1, True)
+    assert (result.exit_code, "the folder may not be written to; give another" in result.stderr) == (2, True)
     assert "Training" not in result.stderr  # told before all work
     assert [(path.name, path.read_bytes()) for path in tmp_path.iterdir()] == [("model", b"an older model")]
