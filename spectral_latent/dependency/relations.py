@@ -24,10 +24,11 @@ from typing import Annotated, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
+from scipy.special import softmax
 
 from spectral_latent._options import Above, AtLeast, AtMost, Options
 from spectral_latent.dependency.arc_features import ArcFeatures, TaggedTree
-from spectral_latent.lexicon.log_linear import log_linear_weights, log_softmax
+from spectral_latent.lexicon.log_linear import log_linear_weights
 from spectral_latent.trees import BoolArray, FloatArray, IntArray, matches
 
 __all__ = ["RelationModel", "RelationOptions"]
@@ -108,8 +109,7 @@ class RelationModel:
         It is 0 for relations that were never seen at an arc from the root, if this is one, or else at one from a word.
         Raises ValueError if a sentence has not one tag and one head a word, or a head is neither 0 nor a word.
         """
-        posterior: FloatArray = np.exp(log_softmax(self._scores(trees)))
-        return posterior
+        return np.asarray(softmax(self._scores(trees), axis=1))
 
     def relations(self, trees: Sequence[TaggedTree]) -> list[tuple[str, ...]]:
         """The likeliest relation of the arc to each word.  Raises ValueError as `posterior` does."""

@@ -35,7 +35,7 @@ _NEGLIGIBLE = 1e-12  # of the largest entry: no term is begun for less
 
 
 def low_rank_tensor(tensor: Tensor, rank: int) -> Tensor:
-    """A tensor of at most `rank` non-negative terms, close to that given in D, with the same sums over legs 1 and 2.
+    """Approximate a tensor by at most `rank` non-negative terms, close in D, with the same sums over legs 1 and 2.
 
     One that would not be smaller for it, or has so few terms already, stays as it is.
     Raises ValueError for a rank below 1 and for negative numbers.

@@ -131,14 +131,14 @@ def opened_model(
 
 
 def arrays_of(prefix: str, operators: ObservableOperators) -> dict[str, NDArray[Any]]:
-    """The operators as arrays named `prefix.field`."""
+    """List the arrays of operators, named `prefix.field`."""
     return {f"{prefix}.{name}": array for name, array in operators.packed._asdict().items()}
 
 
 def operators_from(
     prefix: str, arrays: Mapping[str, NDArray[Any]], *, probabilities: bool = False
 ) -> ObservableOperators:
-    """The inverse of `arrays_of`.  Raises ModelFileError if arrays are missing or do not fit together."""
+    """Make operators of what `arrays_of` listed.  Raises ModelFileError if arrays lack or do not fit together."""
     try:
         packed = PackedOperators(*(arrays[f"{prefix}.{name}"] for name in PackedOperators._fields))
         for name in ("root", "leaf", "unary", "data"):
@@ -155,7 +155,7 @@ def operators_from(
 
 
 def column_from(name: str, arrays: Mapping[str, NDArray[Any]]) -> FloatArray:
-    """The array of that name, if it is finite numbers (n,).  Raises KeyError if there is none, else ValueError.
+    """Take the array of that name, if it is finite numbers (n,).  Raises KeyError if there is none, else ValueError.
 
     >>> column_from("prior", {"prior": np.array([0.25, 0.75])})
     array([0.25, 0.75])
@@ -167,7 +167,7 @@ def column_from(name: str, arrays: Mapping[str, NDArray[Any]]) -> FloatArray:
 
 
 def _is_finite(array: NDArray[Any]) -> bool:
-    """Whether it has finite numbers only, of the type that models are made of."""
+    """Tell whether an array has finite numbers only, of the type that models are made of."""
     return array.dtype == np.float64 and bool(np.isfinite(array).all())
 
 
@@ -205,7 +205,7 @@ def options_from(cls: type[AnyOptions], values: Any) -> AnyOptions:
 
 
 def plain_name(name: Hashable) -> Any:
-    """A name as JSON has it; tuples become lists.  Raises ValueError for what cannot be saved.
+    """Convert a name to what JSON has; tuples become lists.  Raises ValueError for what cannot be saved.
 
     >>> plain_name(("a", (1, None)))
     ['a', [1, None]]
@@ -220,7 +220,7 @@ def plain_name(name: Hashable) -> Any:
 
 
 def name_of(plain: Any) -> Hashable:
-    """The inverse of `plain_name`; TypeError if there is none."""
+    """Convert what `plain_name` made back to a name; TypeError if there is none."""
     if isinstance(plain, dict):
         raise TypeError("a name is a table")
     return tuple(name_of(part) for part in plain) if isinstance(plain, list) else plain

@@ -231,7 +231,7 @@ def test_a_state_that_is_never_reached_does_no_harm() -> None:
 def test_an_impossible_string_is_named() -> None:
     start = random_hmm(np.random.default_rng(8), 2, 2)
     start.emission[:, 1] = 0.0
-    with pytest.raises(EstimationError, match=r"a tree has probability zero .component 2 has no derivation"):
+    with pytest.raises(EstimationError, match=r"tree 2 has probability zero"):
         baum_welch(shards_of([[0, 0], [0, 1]]), start, UNTIL_IT_STANDS)
 
 
