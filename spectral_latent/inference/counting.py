@@ -151,6 +151,7 @@ def _add_derivatives(
                 continue
             left = forest.left[edge]
             right = forest.right[edge]
+            # the derivative is the outer product of the parent's outside vector and the children's inside vectors
             if left < 0:
                 for h in range(len(above)):
                     found.leaf[r, h] += scale * above[h]
