@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from spectral_latent.anchors import AnchorHMM
     from spectral_latent.constituency import ConstituencyModel
     from spectral_latent.dependency import DependencyModel
-    from spectral_latent.sequence import LatentHMM
+    from spectral_latent.sequence import LatentHMM, LatentTagger
 
 __all__ = ["LoadedModel", "Tagger", "load"]
 
@@ -66,7 +67,7 @@ class LoadedModel(NamedTuple):
     @property
     def column(self) -> str | None:
         """The column that a tagger's tags are from, if it was named for training."""
-        column: str | None = getattr(self.model, "column", None)
+        column: str | None = getattr(self.model, "tagset", None)
         return column
 
     def _require(self, *needed: _Kind) -> Any:
@@ -103,10 +104,10 @@ class LoadedModel(NamedTuple):
         with_names: whether the names of states will do, if anchors are not labelled.
 
         >>> import pathlib, tempfile
-        >>> from spectral_latent.sequence import LatentHMM
+        >>> from spectral_latent.sequence import LatentTagger
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     file = str(pathlib.Path(folder, "model"))
-        ...     LatentHMM.fit_tagged([[("dogs", "N"), ("bark", "V")]]).save(file)
+        ...     LatentTagger.train([[("dogs", "N"), ("bark", "V")]]).save(file)
         ...     load(file).tagger().tags
         ['N', 'V']
         """
@@ -115,9 +116,9 @@ class LoadedModel(NamedTuple):
         if self.kind is _LABELLED or (self.kind is _ANCHORS and with_names):
             tagger, python = _of_anchors(self.model), "AnchorHMM.load"
         else:
-            model: LatentHMM = self._require(_TAGGER)
+            model: LatentTagger = self._require(_TAGGER)
             known = frozenset(model.observations.known)
-            tagger, python = Tagger(model.tags, model.tag, known.__contains__), "LatentHMM.load"  # type: ignore[arg-type]
+            tagger, python = Tagger(model.tags, model.tag, known.__contains__), "LatentTagger.load"  # type: ignore[arg-type]
         if wrong := [tag for tag in tagger.tags if not isinstance(tag, str)]:
             raise ModelFileError(
                 f"{self.file}: the tag {wrong[0]!r} is no string; use the model in Python, with {python}"
@@ -134,11 +135,12 @@ class LoadedModel(NamedTuple):
             return Tagger(numbers, lambda rows: [list(map(str, row)) for row in anchors.states(rows)], _known(anchors))
         model: LatentHMM = self._require(_UNTAGGED)
         try:
-            numbers = [str(state) for state in range(model.hidden.n_states)]
+            states = model.tagger
         except ValueError as error:
             raise ModelFileError(f"{self.file}: {error}") from None
+        numbers = [str(state) for state in states.tags]
         known = frozenset(model.observations.known)
-        return Tagger(numbers, lambda rows: [list(map(str, row)) for row in model.tag(rows)], known.__contains__)
+        return Tagger(numbers, replace(states, tags=numbers).tag, known.__contains__)
 
 
 def load(file: str) -> LoadedModel:
@@ -155,11 +157,14 @@ def load(file: str) -> LoadedModel:
                 from spectral_latent.dependency import DependencyModel
 
                 return LoadedModel(file, _DEPENDENCY_PARSER, DependencyModel.from_arrays(arrays, settings))
-            case "sequence":
+            case "tagger":
+                from spectral_latent.sequence import LatentTagger
+
+                return LoadedModel(file, _TAGGER, LatentTagger.from_arrays(arrays, settings))
+            case "hmm":
                 from spectral_latent.sequence import LatentHMM
 
-                tagger = LatentHMM.from_arrays(arrays, settings)
-                return LoadedModel(file, _TAGGER if tagger.is_tagged else _UNTAGGED, tagger)
+                return LoadedModel(file, _UNTAGGED, LatentHMM.from_arrays(arrays, settings))
             case "anchors":
                 from spectral_latent.anchors import AnchorHMM
 

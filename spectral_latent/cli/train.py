@@ -231,13 +231,13 @@ def tagger(training: _Training, column: str | None) -> None:
 
     MODEL is written when training has succeeded, whole or not at all.
     """
-    from spectral_latent.sequence import LatentHMM, SequenceOptions
+    from spectral_latent.sequence import LatentTagger, TaggerOptions
 
     sentences = training.stream(tagged(training.sources, column), "sentences")
-    options = SequenceOptions(n_states=training.n_states, estimator=training.options)
-    model = LatentHMM.fit_tagged(sentences, options, jobs=training.jobs, listener=training.notes.tell)
-    states, words = model.latent.states.max(), len(model.observations.known)
-    training.save(replace(model, column=column), f"{len(model.tags)} tags of up to {states} states, {words} words")
+    options = TaggerOptions(estimator=training.options)
+    model = LatentTagger.train(sentences, options, jobs=training.jobs, listener=training.notes.tell)
+    states, words = model.parameters.n_states, len(model.observations.known)
+    training.save(replace(model, tagset=column), f"{len(model.tags)} tags of up to {states} states, {words} words")
 
 
 @_training(

@@ -1,13 +1,13 @@
-"""The features of sequences: what stands at a position and around it.
+"""The features of sequences: observations and tags at a position and near it.
 
-The spine at position i has what comes from i on below it, and what comes before i outside; the emission has its
-observation inside and both neighbours outside.
+The inside features of a spine look at its position and those to the right, the outside features at those to the left.
+The inside features of an emission look at its observation, the outside features at both sides.
 
 | here | meaning |
 | --- | --- |
 | x | the observation at a position |
 | t | its tag |
-| x+1, x-1 | those of the next position and of the one before; -1 beyond the ends |
+| x+1, x-1 | the observations at the next position and at the one before; -1 beyond the ends |
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ __all__ = ["longest_grams", "tagged_features", "untagged_features"]
 
 
 def _columns(sequences: Sequences, emission: list[IntArray], spine: list[IntArray]) -> IntArray:
-    """Templates (2N, d) of nodes from those of emissions and spines (N,); the shorter list is padded."""
+    """Place templates (N,) of emissions and of spines into columns of nodes (2N, d); the shorter list is padded."""
     columns = np.full((2 * len(sequences.terminal), max(len(emission), len(spine))), -1, dtype=np.int64)
     for nodes, templates in ((sequences.emission, emission), (sequences.spine, spine)):
         for k, template in enumerate(templates):
@@ -31,7 +31,9 @@ def _columns(sequences: Sequences, emission: list[IntArray], spine: list[IntArra
 
 
 def _gram(*columns: tuple[IntArray, int]) -> IntArray:
-    """One column that tells apart what columns (N,) of values -1 ... size - 1 tell apart; the same in every shard.
+    """Encode several columns as one, in the same way in every shard.
+
+    columns: pairs of a column (N,) of values -1 ... size - 1, and the size.
 
     >>> _gram((np.array([-1, 0, 1]), 2), (np.array([0, 0, -1]), 3))
     array([1, 5, 8])
@@ -43,28 +45,33 @@ def _gram(*columns: tuple[IntArray, int]) -> IntArray:
 
 
 def tagged_features(sequences: Sequences, ladders: IntArray, n_tags: int) -> FeatureColumns:
-    """Few templates, for symbols that are tags: words with their signatures, and up to three tags in a row.
+    """Make features of tagged sequences: words with their signatures, and up to three tags in a row.
 
+    sequences: words with tags.
     ladders: (W, L) the signatures of each word, coarsest first, -1 beyond the finest.
+    n_tags: K.
     """
-    word, tag = sequences.terminal, sequences.tag
-    before, before_2, after, after_2 = ((sequences.shifted(tag, offset), n_tags) for offset in (-1, -2, 1, 2))
-    words, words_before = (word, len(ladders)), (sequences.shifted(word, -1), len(ladders))
+    word = sequences.terminal
+    n_words = len(ladders)
+    before, before_2, after, after_2 = ((sequences.shifted(sequences.tag, offset), n_tags) for offset in (-1, -2, 1, 2))
     inside = _columns(
         sequences,
         emission=[word, *ladders[word].T[1:4]],
-        spine=[word, after[0], _gram(words, after), _gram(after, after_2)],
+        spine=[word, after[0], _gram((word, n_words), after), _gram(after, after_2)],
     )
     outside = _columns(
         sequences,
         emission=[before[0], after[0], _gram(before, after)],
-        spine=[before[0], _gram(before, before_2), _gram(before, words_before)],
+        spine=[before[0], _gram(before, before_2), _gram(before, (sequences.shifted(word, -1), n_words))],
     )
     return FeatureColumns(inside, outside)
 
 
 def longest_grams(n_symbols: int, n_positions: int) -> int:
-    """The length of the longest n-grams of which each occurs √N times if all are equally frequent; 1 to 8.
+    """Choose the length of n-grams: the largest L of at most 8 with n^L ≤ √N, and at least 1.
+
+    n_symbols: n, the number of different observations.
+    n_positions: N.
 
     >>> longest_grams(2, 100_000), longest_grams(20, 100_000), longest_grams(1, 100_000)
     (8, 1, 8)
@@ -76,7 +83,11 @@ def longest_grams(n_symbols: int, n_positions: int) -> int:
 
 
 def untagged_features(sequences: Sequences, n_symbols: int, longest: int) -> FeatureColumns:
-    """Single observations up to three positions away; n-grams to either side up to the given length besides.
+    """Make features of sequences without tags: observations up to three positions away, and n-grams on either side.
+
+    sequences: observations.
+    n_symbols: n, the number of different observations.
+    longest: the length of the longest n-grams.
 
     >>> untagged_features(Sequences.of([[0, 1]]), n_symbols=2, longest=1).outside.tolist()
     [[-1, 1, -1, -1], [0, -1, -1, -1], [0, -1, -1, -1], [-1, -1, -1, -1]]
@@ -84,7 +95,8 @@ def untagged_features(sequences: Sequences, n_symbols: int, longest: int) -> Fea
     x = sequences.terminal
     after = [(sequences.shifted(x, offset), n_symbols) for offset in range(max(longest + 1, 3))]
     before = [(sequences.shifted(x, -1 - offset), n_symbols) for offset in range(max(longest, 3))]
-    near, far = [column for column, _ in after[:3]], [column for column, _ in before[:3]]
+    near = [column for column, _ in after[:3]]
+    far = [column for column, _ in before[:3]]
     lengths = range(2, longest + 1)
     grams_before = [_gram(*before[:n]) for n in lengths]
     inside = _columns(sequences, emission=[x], spine=[*near, *(_gram(*after[:n]) for n in lengths)])

@@ -39,7 +39,7 @@ def options(estimator: EstimatorName = "spectral", states: int | None = 2) -> Se
 
 @pytest.fixture(scope="module", params=ESTIMATORS)
 def tagger(request: pytest.FixtureRequest) -> LatentHMM:
-    return LatentHMM.fit_tagged(CORPUS * 4, options(request.param))
+    return LatentTagger.train(CORPUS * 4, options(request.param))
 
 
 @pytest.fixture(scope="module")
@@ -100,14 +100,14 @@ def test_empty_sequences(tagger: LatentHMM, states: int) -> None:
         tagger.weights([[]])
     with pytest.raises(ValueError, match="sequence 1 is empty"):
         tagger.joint_log_probabilities([[]])
-    untagged = LatentHMM.fit(["ab", "ba"] * 9, options("em", states))
+    untagged = LatentHMM.train(["ab", "ba"] * 9, options("em", states))
     assert untagged.posteriors([]).shape == (0, untagged.hidden.n_states)
     assert END not in untagged.following([])
 
 
 def test_joint_probabilities_are_shares_of_those_of_words() -> None:
     """With one state, and words of which only one tag is known: sums over tags of p(words, tags) are p(words)."""
-    model = LatentHMM.fit_tagged(CORPUS * 4, options("em", 1))
+    model = LatentTagger.train(CORPUS * 4, options("em", 1))
     sentence = ["dog", "Zürich"]
     pairs = [
         [(word, tag) for word, tag in zip(sentence, row, strict=True)]
@@ -136,7 +136,7 @@ def test_words_follow_words(tagger: LatentHMM) -> None:
 @pytest.mark.parametrize("estimator", ["spectral", "em"])
 def test_probabilities_of_words_are_what_follows_in_turn(estimator: EstimatorName) -> None:
     """p(x_1 ... x_n) = Π p(x_i | before) p(end), also where most words have few tags."""
-    model = LatentHMM.fit_tagged(CORPUS * 50, options(estimator))
+    model = LatentTagger.train(CORPUS * 50, options(estimator))
     for sentence in (["the", "dog", "barks"], ["it"], ["dogs", "bark", "dogs"], ["dog", "dog", "the", "yes"]):
         log = sum(np.log(model.following(sentence[:i])[word]) for i, word in enumerate(sentence))
         log += np.log(model.following(sentence)[END])
@@ -158,7 +158,7 @@ def test_probabilities_of_all_sentences_add_up_to_one(estimator: EstimatorName, 
 
     The words are those seen, and each kind of word never seen; every word of a kind stands for the kind.
     """
-    model = LatentHMM.fit_tagged(
+    model = LatentTagger.train(
         [[("a", "X"), ("b", "Y")], [("a", "X")], [("b", "Y"), ("c", "X")]] * 50, options(estimator, states)
     )
     predictor, n = model._predictor, model.observations.n_terminals
@@ -208,7 +208,7 @@ def total_log(model: LatentHMM, rows: list[tuple[int, ...]]) -> np.ndarray:
     ids=["one word", "two tags", "inconsistent", "odd tags", "duplicates", "one tag", "empty names"],
 )
 def test_little_data_is_enough_to_tag(corpus: Corpus, estimator: EstimatorName) -> None:
-    model = LatentHMM.fit_tagged(corpus, options(estimator))
+    model = LatentTagger.train(corpus, options(estimator))
     tags = {tag for row in corpus for _, tag in row}
     rows = [[word for word, _ in row] for row in corpus[:2]] + [["never seen", "a"]]
     for row, found in zip(rows, model.tag(rows), strict=True):
@@ -225,7 +225,7 @@ def test_little_data_is_enough_to_tag(corpus: Corpus, estimator: EstimatorName) 
     ids=lambda corpus: f"{len(corpus)} × {str(corpus[0])[:8]}",
 )
 def test_little_data_is_enough_to_predict(corpus: list, estimator: EstimatorName) -> None:
-    model = LatentHMM.fit(corpus, options(estimator, 3))
+    model = LatentHMM.train(corpus, options(estimator, 3))
     known = model.observations.known
     rows = [corpus[0], [*corpus[0], known[-1]], ["never seen"]]
     log = model.log_probabilities(rows)
@@ -245,39 +245,39 @@ class Colour(enum.Enum):
 
 def test_any_hashable_object_is_an_observation() -> None:
     row: list[Hashable] = [3, -1.5, None, "x", ("x", (1, 2)), frozenset({1}), b"x", Colour.RED, 10**30, 2j]
-    model = LatentHMM.fit([row, row[::-1]] * 20, options())
+    model = LatentHMM.train([row, row[::-1]] * 20, options())
     assert model.observations.known == row
     assert np.isfinite(model.log_probabilities([row, [Colour.BLUE, frozenset()]])).all()
     assert set(map(id, model.following([]))) <= set(map(id, row))
     drawn = model.sample(3, np.random.default_rng(0), length=4)
     assert all(any(x is y or x == y for y in row) for sequence in drawn for x in sequence)
-    assert LatentHMM.fit(np.array([[1, 2], [2, 2]] * 9)).following(np.array([1]))[2] > 0
+    assert LatentHMM.train(np.array([[1, 2], [2, 2]] * 9)).following(np.array([1]))[2] > 0
 
 
 def test_what_was_never_seen_is_one_observation(strings: list[list[int]]) -> None:
-    model = LatentHMM.fit(strings, options())
+    model = LatentHMM.train(strings, options())
     one, two, three = model.log_probabilities([[0, "x"], [0, None], [0, 1]])
     assert one == two < three
 
 
 def test_bad_data_are_named() -> None:
     with pytest.raises(EstimationError, match="no sequences"):
-        LatentHMM.fit([])
+        LatentHMM.train([])
     with pytest.raises(EstimationError, match="no sequences"):
-        LatentHMM.fit_tagged(iter([]))
+        LatentTagger.train(iter([]))
     with pytest.raises(EstimationError, match="sequence 3 is empty"):
-        LatentHMM.fit(["a", "b", ""])
+        LatentHMM.train(["a", "b", ""])
     with pytest.raises(EstimationError, match="sequence 2 is empty"):
-        LatentHMM.fit_tagged([[("a", "X")], []])
+        LatentTagger.train([[("a", "X")], []])
     for token in ("a", ("a",), ("a", "X", "Y"), (1, "X"), ("a", None), ("a", ["X"]), None):
         with pytest.raises(EstimationError, match="sentence 2, token 1"):
-            LatentHMM.fit_tagged([[("a", "X")], [token]])  # type: ignore[list-item]
+            LatentTagger.train([[("a", "X")], [token]])  # type: ignore[list-item]
     with pytest.raises(EstimationError, match="'pivots'"):
-        LatentHMM.fit(["ab"], options("pivots"))
+        LatentHMM.train(["ab"], options("pivots"))
 
 
 def test_bad_requests_are_refused(strings: list[list[int]], tagger: LatentHMM) -> None:
-    spectral = LatentHMM.fit(strings, options())
+    spectral = LatentHMM.train(strings, options())
     for ask in (lambda: spectral.tag([[0]]), lambda: spectral.posteriors([0]), lambda: spectral.paths([0])):
         with pytest.raises(ValueError, match="no states"):
             ask()
@@ -297,7 +297,7 @@ def test_bad_requests_are_refused(strings: list[list[int]], tagger: LatentHMM) -
 def test_bad_options_are_refused(bad: dict) -> None:
     """When they are made, or when they are used; not later, when a model that was saved cannot be loaded."""
     with pytest.raises(ValueError):
-        LatentHMM.fit(["ab", "ba"] * 3, SequenceOptions(**bad))
+        LatentHMM.train(["ab", "ba"] * 3, SequenceOptions(**bad))
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -306,7 +306,7 @@ def test_bad_options_are_refused(bad: dict) -> None:
 
 @pytest.mark.parametrize("estimator", ["clustering", "em", "hybrid"])
 def test_states_are_tagged_as_the_textbook_does(strings: list[list[int]], estimator: EstimatorName) -> None:
-    model = LatentHMM.fit(strings, options(estimator))
+    model = LatentHMM.train(strings, options(estimator))
     hidden, known = model.hidden, [*model.observations.known, "never seen"]
     for x in [*all_strings(4, 3), tuple(np.random.default_rng(0).integers(0, 4, 30).tolist())]:
         row, expected = [known[i] for i in x], forward_backward(hidden, x)
@@ -322,7 +322,7 @@ def test_states_are_tagged_as_the_textbook_does(strings: list[list[int]], estima
 
 @pytest.mark.parametrize("estimator", ["clustering", "em", "hybrid"])
 def test_joint_probabilities_of_states_are_those_of_paths(strings: list[list[int]], estimator: EstimatorName) -> None:
-    model = LatentHMM.fit(strings, options(estimator))
+    model = LatentHMM.train(strings, options(estimator))
     known = [*model.observations.known, "never seen"]
     for x in all_strings(4, 3):
         expected = paths(model.hidden, x)
@@ -334,7 +334,7 @@ def test_joint_probabilities_of_states_are_those_of_paths(strings: list[list[int
 
 
 def test_what_has_no_joint_probability_with_states(strings: list[list[int]]) -> None:
-    model = LatentHMM.fit(strings, options("em"))
+    model = LatentHMM.train(strings, options("em"))
     assert model.joint_log_probabilities([]).shape == (0,)
     with pytest.raises(ValueError, match="sequence 2 is empty"):
         model.joint_log_probabilities([[(0, 1)], []])
@@ -344,7 +344,7 @@ def test_what_has_no_joint_probability_with_states(strings: list[list[int]]) -> 
 
 
 def test_states_are_drawn_as_likely_as_they_are(strings: list[list[int]]) -> None:
-    model, x, n = LatentHMM.fit(strings, options("em")), (0, 2, 1), 2_000
+    model, x, n = LatentHMM.train(strings, options("em")), (0, 2, 1), 2_000
     row, rng = [model.observations.known[i] for i in x], np.random.default_rng(0)
     drawn = Counter(tuple(model.draw(row, rng)) for _ in range(n))
     joint = paths(model.hidden, x)
@@ -367,8 +367,8 @@ def test_tags_are_drawn_for_unseen_words_too(tagger: LatentHMM) -> None:
 @pytest.mark.parametrize("estimator", ESTIMATORS)
 def test_the_same_data_give_the_same_bytes(strings: list[list[int]], tmp_path: Path, estimator: EstimatorName) -> None:
     for name, jobs in (("one", 1), ("two", 1), ("three", 2)):
-        LatentHMM.fit_tagged(CORPUS * 4, options(estimator), jobs=jobs).save(tmp_path / f"{name} tagged")
-        LatentHMM.fit(strings, options(estimator), jobs=jobs).save(tmp_path / name)
+        LatentTagger.train(CORPUS * 4, options(estimator), jobs=jobs).save(tmp_path / f"{name} tagged")
+        LatentHMM.train(strings, options(estimator), jobs=jobs).save(tmp_path / name)
     for kind in ("", " tagged"):
         first = (tmp_path / f"one{kind}").read_bytes()
         assert first == (tmp_path / f"two{kind}").read_bytes() == (tmp_path / f"three{kind}").read_bytes()
@@ -376,7 +376,7 @@ def test_the_same_data_give_the_same_bytes(strings: list[list[int]], tmp_path: P
 
 def test_other_seeds_are_other_models(strings: list[list[int]]) -> None:
     one, two = (
-        LatentHMM.fit(strings, SequenceOptions(n_states=2, estimator=EstimatorOptions("em", seed=seed)))
+        LatentHMM.train(strings, SequenceOptions(n_states=2, estimator=EstimatorOptions("em", seed=seed)))
         for seed in (0, 1)
     )
     assert not np.array_equal(one.hidden.emission, two.hidden.emission)
@@ -402,7 +402,7 @@ def test_saving_and_loading_keeps_a_tagger(tagger: LatentHMM, tmp_path: Path) ->
 @pytest.mark.parametrize("estimator", ESTIMATORS)
 def test_saving_and_loading_keeps_any_plain_name(tmp_path: Path, estimator: EstimatorName) -> None:
     row = [1, None, ("x", (2, ())), 2.5, "é", "\x00", "", 10**30, float("inf")]
-    model = LatentHMM.fit([row, row[::-1]] * 20, options(estimator))
+    model = LatentHMM.train([row, row[::-1]] * 20, options(estimator))
     model.save(path := tmp_path / "model")
     loaded = LatentHMM.load(path)
     assert_same(model, loaded, [row, row[2:5], ["never seen"]])
@@ -412,14 +412,14 @@ def test_saving_and_loading_keeps_any_plain_name(tmp_path: Path, estimator: Esti
 
 
 def test_tags_of_any_plain_kind_are_kept(tmp_path: Path) -> None:
-    model = LatentHMM.fit_tagged([[("a", 1), ("b", ("x", None)), ("c", "y")]] * 3, options())
+    model = LatentTagger.train([[("a", 1), ("b", ("x", None)), ("c", "y")]] * 3, options())
     model.save(path := tmp_path / "model")
     assert LatentHMM.load(path).tag([["a", "b", "c"]]) == model.tag([["a", "b", "c"]]) == [[1, ("x", None), "y"]]
 
 
 @pytest.mark.parametrize("name", [frozenset({1}), b"x", 2j, ("x", frozenset())])
 def test_what_cannot_be_saved_is_named_and_leaves_no_file(name: Hashable, tmp_path: Path) -> None:
-    model = LatentHMM.fit([[name, 1]] * 3, options())
+    model = LatentHMM.train([[name, 1]] * 3, options())
     with pytest.raises(ValueError, match="cannot be saved"):
         model.save(tmp_path / "model")
     assert not list(tmp_path.iterdir())
@@ -427,7 +427,7 @@ def test_what_cannot_be_saved_is_named_and_leaves_no_file(name: Hashable, tmp_pa
 
 @pytest.mark.parametrize("floor", [0, 0.0, 0.05])
 def test_every_floor_that_is_taken_can_be_loaded(floor: float, tmp_path: Path) -> None:
-    model = LatentHMM.fit_tagged(CORPUS, replace(options(), floor=floor))
+    model = LatentTagger.train(CORPUS, replace(options(), floor=floor))
     model.save(path := tmp_path / "model")
     assert LatentHMM.load(path).floor == floor
     assert not np.isnan(model.joint_log_probabilities(CORPUS)).any()
@@ -436,7 +436,7 @@ def test_every_floor_that_is_taken_can_be_loaded(floor: float, tmp_path: Path) -
 @pytest.fixture(scope="module")
 def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("models") / "model"
-    LatentHMM.fit_tagged(CORPUS, options()).save(path)
+    LatentTagger.train(CORPUS, options()).save(path)
     return path
 
 
@@ -559,7 +559,7 @@ untagged = st.lists(st.lists(st.integers(0, 4), min_size=1, max_size=6), min_siz
 @settings(max_examples=25)
 @given(tagged, st.lists(st.lists(words, max_size=5), max_size=4), st.sampled_from(ESTIMATORS), st.integers(1, 4))
 def test_taggers_of_random_corpora(corpus: Corpus, rows: list[list[str]], estimator: EstimatorName, m: int) -> None:
-    model = LatentHMM.fit_tagged(corpus, options(estimator, m))
+    model = LatentTagger.train(corpus, options(estimator, m))
     tags = {tag for row in corpus for _, tag in row}
     assert set(model.tags) == tags
     for row, found in zip(rows, model.tag(rows), strict=True):
@@ -580,7 +580,7 @@ def test_taggers_of_random_corpora(corpus: Corpus, rows: list[list[str]], estima
 def test_predictors_of_random_corpora(
     corpus: list[list[int]], rows: list[list[int]], estimator: EstimatorName, m: int | None
 ) -> None:
-    model = LatentHMM.fit(corpus, options(estimator, m))
+    model = LatentHMM.train(corpus, options(estimator, m))
     log = model.log_probabilities(rows)
     assert not np.isnan(log).any() and (log <= 1e-9).all()
     assert np.isfinite(model.log_probabilities(corpus)).all()

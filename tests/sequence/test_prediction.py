@@ -134,7 +134,7 @@ def over_ranked(seed: int) -> LatentHMM:
     rng = np.random.default_rng(seed)
     strings = draw_strings(random_hmm(rng, 2, N, stop=(0.4, 0.6)), 40, rng)
     raw = EstimatorOptions(smoothing=None, scaling=None, cutoff=1e-9)
-    return LatentHMM.fit(strings, SequenceOptions(n_states=3, floor=0.05, estimator=raw))
+    return LatentHMM.train(strings, SequenceOptions(n_states=3, floor=0.05, estimator=raw))
 
 
 OVER_RANKED = [3, 8, 9, 15]  # seeds with which some estimates are negative
@@ -272,7 +272,7 @@ def test_ten_thousand_steps_of_a_model_of_probabilities() -> None:
 def learnt(request: pytest.FixtureRequest) -> LatentHMM:
     rng = np.random.default_rng(0)
     strings = draw_strings(random_hmm(rng, 2, N), 300, rng)
-    return LatentHMM.fit(strings, SequenceOptions(n_states=3, estimator=EstimatorOptions(request.param)))
+    return LatentHMM.train(strings, SequenceOptions(n_states=3, estimator=EstimatorOptions(request.param)))
 
 
 def test_what_follows_is_a_ratio_of_prefix_sums(learnt: LatentHMM) -> None:
@@ -374,7 +374,7 @@ def test_long_samples(negative: LatentHMM) -> None:
 
 
 def test_samples_that_do_not_end_are_stopped() -> None:
-    model = LatentHMM.fit([[0, 1] * 200] * 30, SequenceOptions(n_states=1))
+    model = LatentHMM.train([[0, 1] * 200] * 30, SequenceOptions(n_states=1))
     with pytest.raises(ValueError, match="more than 20 observations"):
         model.sample(5, np.random.default_rng(0), max_length=20)
 

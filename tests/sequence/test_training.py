@@ -41,7 +41,7 @@ def test_the_plain_model_has_relative_frequencies_and_a_little_of_all_else() -> 
     rng = np.random.default_rng(0)
     corpus = [[(f"w{t}{rng.integers(3)}", t) for t in rng.integers(0, 3, size).tolist()] for size in [1, 2, 5, 9] * 8]
     back_off = 0.5
-    model = LatentHMM.fit_tagged(corpus, SequenceOptions(back_off=back_off))
+    model = LatentTagger.train(corpus, SequenceOptions(back_off=back_off))
     rules, plain = model.coarse.rules, model.coarse
     k, n = len(model.tags), np.zeros(3)
     pairs, last = np.zeros((k, k)), np.zeros(k)
@@ -66,7 +66,7 @@ def test_the_plain_model_has_relative_frequencies_and_a_little_of_all_else() -> 
 
 def test_the_number_of_states_is_the_one_with_the_best_score() -> None:
     told: list[Progress] = []
-    model = LatentHMM.fit(strings(2_000), SequenceOptions(), listener=told.append)
+    model = LatentHMM.train(strings(2_000), SequenceOptions(), listener=told.append)
     scores = [progress.score for progress in told if progress.stage == "states" and progress.score is not None]
     tried = (1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 32)
     assert 3 <= len(scores) <= len(tried)
@@ -77,7 +77,7 @@ def test_the_number_of_states_is_the_one_with_the_best_score() -> None:
 def test_the_states_of_the_options_hold_and_the_estimators_own_do_not(estimator: EstimatorName) -> None:
     data = strings(400)
     one, two = (
-        LatentHMM.fit(data, SequenceOptions(n_states=2, estimator=EstimatorOptions(estimator, n_states=own)))
+        LatentHMM.train(data, SequenceOptions(n_states=2, estimator=EstimatorOptions(estimator, n_states=own)))
         for own in (3, 16)
     )
     assert one.latent.states.tolist() == [2, 2]
@@ -90,15 +90,15 @@ def test_independent_observations_are_learnt_as_such() -> None:
     truth = random_hmm(rng, 1, 5)
     data, test = draw_strings(truth, 3_000, rng), draw_strings(truth, 1_000, rng)
     exact = np.log([probability(truth, x) for x in test])
-    assert (exact - LatentHMM.fit(data, SequenceOptions(n_states=1)).log_probabilities(test)).mean() < 0.005
-    assert (exact - LatentHMM.fit(data).log_probabilities(test)).mean() < 0.03
+    assert (exact - LatentHMM.train(data, SequenceOptions(n_states=1)).log_probabilities(test)).mean() < 0.005
+    assert (exact - LatentHMM.train(data).log_probabilities(test)).mean() < 0.03
 
 
 @pytest.mark.parametrize("estimator", ["clustering", "em", "hybrid"])
 def test_states_make_the_data_likelier(estimator: EstimatorName) -> None:
     data = strings(1_000)
     likelihood = [
-        LatentHMM.fit(data, SequenceOptions(n_states=m, estimator=EstimatorOptions(estimator, iterations=20)))
+        LatentHMM.train(data, SequenceOptions(n_states=m, estimator=EstimatorOptions(estimator, iterations=20)))
         .log_probabilities(data)
         .sum()
         for m in (1, 3)
@@ -195,9 +195,9 @@ def test_shards_are_learnt_alike_in_memory_in_files_and_on_processes(
     def train(size: int, *, in_files: bool, jobs: int = 1) -> bytes:
         make_shards(monkeypatch, training, size, in_files=in_files)
         model = (
-            LatentHMM.fit_tagged(iter(pairs), options, jobs=jobs)
+            LatentTagger.train(iter(pairs), options, jobs=jobs)
             if tagged
-            else LatentHMM.fit(iter(data), options, jobs=jobs)
+            else LatentHMM.train(iter(data), options, jobs=jobs)
         )
         model.save(tmp_path / "model")
         return (tmp_path / "model").read_bytes()
@@ -223,9 +223,9 @@ def test_sequences_that_are_read_are_not_held(tagged: bool) -> None:
     watch, pairs = Watch(), [tuple(row) for row in words_with_tags(400)]
     options = SequenceOptions(n_states=2)
     if tagged:
-        LatentHMM.fit_tagged(watch.stream(pairs), options)
+        LatentTagger.train(watch.stream(pairs), options)
     else:
-        LatentHMM.fit(watch.stream([tuple(word for word, _ in row) for row in pairs]), options)
+        LatentHMM.train(watch.stream([tuple(word for word, _ in row) for row in pairs]), options)
     assert watch.read == len(pairs) and watch.most <= 2
 
 
@@ -239,7 +239,7 @@ def test_a_known_model_is_learnt_from_twenty_thousand_strings(seed: int) -> None
     rng = np.random.default_rng(seed)
     truth = random_hmm(rng, 5, 20, stop=(1 / 6.2, 1 / 6.2))
     train, test = draw_strings(truth, 20_000, rng), draw_strings(truth, 2_000, rng)
-    model = LatentHMM.fit(train)
+    model = LatentHMM.train(train)
     exact = np.log([probability(truth, x) for x in test])
     assert (exact - model.log_probabilities(test)).mean() <= 0.02
     assert (model.weights(test).sign > 0).all()
