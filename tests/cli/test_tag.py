@@ -161,8 +161,8 @@ def test_models_that_cannot_be_used(run: Run, tagger: Path, tmp_path: Path) -> N
         "empty": (b"", "not a model, or cut short"),
         "version": (whole.replace(b'\\"version\\":4', b'\\"version\\":9', 1), "format version 9"),
         "kind": (
-            whole.replace(b'"sequence\\"', b'"sequense\\"', 1),
-            "a sequense model, where a tagger is needed; train it again",
+            whole.replace(b'"tagger\\"', b'"tugger\\"', 1),
+            "a tugger model, where a tagger is needed; train it again",
         ),
         "tags": (whole.replace(b'\\"PRP\\"', b'\\"NNS\\"', 1), "the model is damaged"),
     }
