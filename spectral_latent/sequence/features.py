@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from spectral_latent.estimation import FeatureColumns
+from spectral_latent.estimation import FeatureColumns, hash_columns
 from spectral_latent.sequence.conversion import Sequences
 from spectral_latent.trees import IntArray
 
@@ -30,39 +30,24 @@ def _columns(sequences: Sequences, emission: list[IntArray], spine: list[IntArra
     return columns
 
 
-def _gram(*columns: tuple[IntArray, int]) -> IntArray:
-    """Encode several columns as one, in the same way in every shard.
-
-    columns: pairs of a column (N,) of values -1 ... size - 1, and the size.
-
-    >>> _gram((np.array([-1, 0, 1]), 2), (np.array([0, 0, -1]), 3))
-    array([1, 5, 8])
-    """
-    code = np.zeros_like(columns[0][0])
-    for column, size in columns:
-        code = code * (size + 1) + column + 1
-    return code
-
-
-def tagged_features(sequences: Sequences, ladders: IntArray, n_tags: int) -> FeatureColumns:
+def tagged_features(sequences: Sequences, ladders: IntArray) -> FeatureColumns:
     """Make features of tagged sequences: words with their signatures, and up to three tags in a row.
 
     sequences: words with tags.
     ladders: (W, L) the signatures of each word, coarsest first, -1 beyond the finest.
-    n_tags: K.
     """
     word = sequences.terminal
-    n_words = len(ladders)
-    before, before_2, after, after_2 = ((sequences.shifted(sequences.tag, offset), n_tags) for offset in (-1, -2, 1, 2))
+    word_before = sequences.shifted(word, -1)
+    before, before_2, after, after_2 = (sequences.shifted(sequences.tag, offset) for offset in (-1, -2, 1, 2))
     inside = _columns(
         sequences,
         emission=[word, *ladders[word].T[1:4]],
-        spine=[word, after[0], _gram((word, n_words), after), _gram(after, after_2)],
+        spine=[word, after, hash_columns(word, after), hash_columns(after, after_2)],
     )
     outside = _columns(
         sequences,
-        emission=[before[0], after[0], _gram(before, after)],
-        spine=[before[0], _gram(before, before_2), _gram(before, (sequences.shifted(word, -1), n_words))],
+        emission=[before, after, hash_columns(before, after)],
+        spine=[before, hash_columns(before, before_2), hash_columns(before, word_before)],
     )
     return FeatureColumns(inside, outside)
 
@@ -82,27 +67,25 @@ def longest_grams(n_symbols: int, n_positions: int) -> int:
     return length
 
 
-def untagged_features(sequences: Sequences, n_symbols: int, longest: int) -> FeatureColumns:
+def untagged_features(sequences: Sequences, longest: int) -> FeatureColumns:
     """Make features of sequences without tags: observations up to three positions away, and n-grams on either side.
 
     sequences: observations.
-    n_symbols: n, the number of different observations.
     longest: the length of the longest n-grams.
 
-    >>> untagged_features(Sequences.of([[0, 1]]), n_symbols=2, longest=1).outside.tolist()
+    >>> untagged_features(Sequences.of([[0, 1]]), longest=1).outside.tolist()
     [[-1, 1, -1, -1], [0, -1, -1, -1], [0, -1, -1, -1], [-1, -1, -1, -1]]
     """
-    x = sequences.terminal
-    after = [(sequences.shifted(x, offset), n_symbols) for offset in range(max(longest + 1, 3))]
-    before = [(sequences.shifted(x, -1 - offset), n_symbols) for offset in range(max(longest, 3))]
-    near = [column for column, _ in after[:3]]
-    far = [column for column, _ in before[:3]]
+    after = [sequences.shifted(sequences.terminal, offset) for offset in range(max(longest + 1, 3))]
+    before = [sequences.shifted(sequences.terminal, -1 - offset) for offset in range(max(longest, 3))]
     lengths = range(2, longest + 1)
-    grams_before = [_gram(*before[:n]) for n in lengths]
-    inside = _columns(sequences, emission=[x], spine=[*near, *(_gram(*after[:n]) for n in lengths)])
+    grams = [hash_columns(*after[:n]) for n in lengths]
+    grams_before = [hash_columns(*before[:n]) for n in lengths]
+    grams_after = [hash_columns(*after[1 : n + 1]) for n in lengths]
+    inside = _columns(sequences, emission=[sequences.terminal], spine=[*after[:3], *grams])
     outside = _columns(
         sequences,
-        emission=[far[0], near[1], far[1], near[2], *grams_before, *(_gram(*after[1 : n + 1]) for n in lengths)],
-        spine=[*far, *grams_before],
+        emission=[before[0], after[1], before[1], after[2], *grams_before, *grams_after],
+        spine=[*before[:3], *grams_before],
     )
     return FeatureColumns(inside, outside)

@@ -206,7 +206,7 @@ def train_tagged(
     listener: told how far the estimator is.
     """
     lexicon = Lexicon(words, options.lexicon, _spelling(store, words, n_tags))
-    featurise = partial(tagged_features, ladders=lexicon.ladders(), n_tags=n_tags)
+    featurise = partial(tagged_features, ladders=lexicon.ladders())
     smooth = partial(smooth_emissions, lexicon, family=np.arange(2 * n_tags) % n_tags)
     priors = Priors(smooth, fragments=options.back_off)
     prepared = _Prepared.of(store, n_tags, featurise, priors, options.back_off, jobs)
@@ -223,8 +223,7 @@ def _prepare(
     store: Iterable[Columns], alphabet: Alphabet, back_off: float, n_positions: int, jobs: int | None
 ) -> _Prepared:
     """Prepare sequences without tags; the length of n-grams depends on the number of positions."""
-    n_symbols = len(alphabet.known)
-    featurise = partial(untagged_features, n_symbols=n_symbols, longest=longest_grams(n_symbols, n_positions))
+    featurise = partial(untagged_features, longest=longest_grams(len(alphabet.known), n_positions))
     return _Prepared.of(store, 1, featurise, Priors(alphabet.smooth), back_off, jobs)
 
 
