@@ -28,6 +28,7 @@ from spectral_latent.estimation import (
     Projection,
     Treebank,
     TreebankCounts,
+    TreebankShard,
     estimate,
     operators_from_moments,
     parallel_map,
@@ -115,38 +116,33 @@ def collect(rows: Iterable[tuple[list[int], list[int]]]) -> ColumnStore:
     return store
 
 
-class _Prepared(NamedTuple):
-    """Sequences made ready for estimation.
+def _treebank(
+    store: Iterable[Columns],
+    n_tags: int,
+    featurise: Callable[[Sequences], FeatureColumns],
+    priors: Priors,
+    back_off: float,
+    jobs: int | None,
+) -> Treebank:
+    """Count the rules of sequences, and let every tag follow every tag, `back_off` times in all."""
+    shards = [SequenceShard(columns, n_tags, featurise) for columns in store]
+    counts = TreebankCounts.of_shards(shards, jobs)
+    ends = counts.n_trees / (counts.symbol[:n_tags].sum() + 1)
+    rules = _transitions(_shares(counts, n_tags), ends, back_off)
+    return Treebank(shards, counts, priors._replace(rules=rules))
 
-    treebank: the s-trees, their features and counts.
-    shards: those of the treebank, as sequences.
-    prior: (K,) the share of each tag among all positions.
-    """
 
-    treebank: Treebank
-    shards: list[SequenceShard]
-    prior: FloatArray
+def _shares(counts: TreebankCounts, n_tags: int) -> FloatArray:
+    """Compute the share (K,) of each tag among all positions."""
+    emissions = counts.symbol[:n_tags]
+    return np.asarray(emissions / emissions.sum())
 
-    @staticmethod
-    def of(
-        store: Iterable[Columns],
-        n_tags: int,
-        featurise: Callable[[Sequences], FeatureColumns],
-        priors: Priors,
-        back_off: float,
-        jobs: int | None,
-    ) -> _Prepared:
-        """Count the rules of sequences, and let every tag follow every tag, `back_off` times in all."""
-        shards = [SequenceShard(columns, n_tags, featurise) for columns in store]
-        counts = TreebankCounts.of_shards(shards, jobs)
-        emissions = counts.symbol[:n_tags]
-        prior = emissions / emissions.sum()
-        rules = _transitions(prior, counts.n_trees / (emissions.sum() + 1), back_off)
-        return _Prepared(Treebank(shards, counts, priors._replace(rules=rules)), shards, prior)
 
-    def coarse(self) -> ObservableOperators:
-        """Compute the operators with one state for each tag."""
-        return relative_frequencies(self.treebank.counts, self.treebank.priors)
+def _parameters(treebank: Treebank, n_tags: int, latent: ObservableOperators, floor: float) -> SequenceParameters:
+    """Join latent operators with the coarse ones; probabilities need no floor."""
+    coarse = relative_frequencies(treebank.counts, treebank.priors)
+    floor = 0.0 if latent.probabilities else floor
+    return SequenceParameters(_shares(treebank.counts, n_tags), coarse, latent, floor)
 
 
 def _transitions(prior: FloatArray, ends: float, tokens: float) -> RuleTable:
@@ -209,22 +205,21 @@ def train_tagged(
     featurise = partial(tagged_features, ladders=lexicon.ladders())
     smooth = partial(smooth_emissions, lexicon, family=np.arange(2 * n_tags) % n_tags)
     priors = Priors(smooth, fragments=options.back_off)
-    prepared = _Prepared.of(store, n_tags, featurise, priors, options.back_off, jobs)
-    latent = estimate(prepared.treebank, options.estimator, jobs=jobs, listener=listener).operators
-    floor = 0.0 if latent.probabilities else options.floor
-    return lexicon, SequenceParameters(prepared.prior, prepared.coarse(), latent, floor)
+    treebank = _treebank(store, n_tags, featurise, priors, options.back_off, jobs)
+    latent = estimate(treebank, options.estimator, jobs=jobs, listener=listener).operators
+    return lexicon, _parameters(treebank, n_tags, latent, options.floor)
 
 
 # ---------------------------------------------------------------------------------------------------------------------
 # Without tags
 
 
-def _prepare(
+def _untagged_treebank(
     store: Iterable[Columns], alphabet: Alphabet, back_off: float, n_positions: int, jobs: int | None
-) -> _Prepared:
-    """Prepare sequences without tags; the length of n-grams depends on the number of positions."""
+) -> Treebank:
+    """Count the rules of sequences without tags; the length of n-grams depends on the number of positions."""
     featurise = partial(untagged_features, longest=longest_grams(len(alphabet.known), n_positions))
-    return _Prepared.of(store, 1, featurise, Priors(alphabet.smooth), back_off, jobs)
+    return _treebank(store, 1, featurise, Priors(alphabet.smooth), back_off, jobs)
 
 
 @dataclass(frozen=True)
@@ -234,7 +229,8 @@ class _Fold:
     moments: with the most states.
     priors: of the operators.
     coarse: operators of one state.
-    held_out: the terminals of each sequence held out.
+    held_out: the other tenth.
+    n_terminals: n, counting the one that was never seen.
     """
 
     moments: Moments
@@ -248,14 +244,12 @@ class _Fold:
         """Hold out every tenth sequence, from number `fold` on, and take the moments of the others."""
         held_out = np.arange(sequences.n_sequences) % _FOLDS == fold
         kept = sequences.part(~held_out)
-        store = ColumnStore()
-        for part in kept.parts(_SHARD_POSITIONS):
-            store.append(_columns_of(part))
-        prepared = _prepare(store, alphabet, options.back_off, len(kept.terminal), jobs)
-        projection = Projection.learn(prepared.treebank.shards, options.estimator, jobs)
-        moments = spectral_moments(prepared.treebank, projection, jobs)
-        coarse = prepared.coarse()
-        return _Fold(moments, prepared.treebank.priors, coarse, sequences.part(held_out), alphabet.n_terminals)
+        store = [_columns_of(part) for part in kept.parts(_SHARD_POSITIONS)]
+        treebank = _untagged_treebank(store, alphabet, options.back_off, len(kept.terminal), jobs)
+        projection = Projection.learn(treebank.shards, options.estimator, jobs)
+        moments = spectral_moments(treebank, projection, jobs)
+        coarse = relative_frequencies(treebank.counts, treebank.priors)
+        return _Fold(moments, treebank.priors, coarse, sequences.part(held_out), alphabet.n_terminals)
 
     def score(self, n_states: int, floor: float) -> float:
         """Compute the log-likelihood of the sequences held out; -inf if sequences would never end."""
@@ -268,16 +262,9 @@ class _Fold:
         return float(predictor.log_probabilities(self.held_out.rows).sum())
 
 
-class _Choice(NamedTuple):
-    """The number of states, and ε."""
-
-    n_states: int
-    floor: float
-
-
 def _choose(
     sequences: Sequences, alphabet: Alphabet, options: HMMOptions, jobs: int | None, listener: Listener
-) -> _Choice:
+) -> tuple[int, float]:
     """Choose the number of states, then ε, each if the options leave it open, by the likelihood of held-out sequences.
 
     There are up to ten folds, until 6,000 sequences have been held out.  Of equal choices, the fewest states and the
@@ -286,8 +273,9 @@ def _choose(
     n = sequences.n_sequences
     largest = options.estimator.n_states
     chooses_floor = options.floor is None and options.estimator.estimator == "spectral"
+    floor = _FLOOR if options.floor is None else options.floor
     if n < 2 * _FOLDS or not (options.choose_states or chooses_floor):
-        return _Choice(1 if options.choose_states else largest, _FLOOR if options.floor is None else options.floor)
+        return 1 if options.choose_states else largest, floor
     folds = [
         _Fold.of(sequences, fold, alphabet, options, jobs) for fold in range(min(-(-_HELD_OUT * _FOLDS // n), _FOLDS))
     ]
@@ -295,7 +283,6 @@ def _choose(
     if options.choose_states:
         supported = min(int(fold.moments.states.max()) for fold in folds)
         numbers = [m for m in sorted({*_NUMBERS_OF_STATES, largest}) if m <= min(largest, supported)]
-    floor = _FLOOR if options.floor is None else options.floor
     scores = []
     for m in numbers:
         scores.append(sum(fold.score(m, floor) for fold in folds))
@@ -303,30 +290,30 @@ def _choose(
     chosen = numbers[int(np.argmax(scores))]
     floors = _FLOORS if chooses_floor else (floor,)
     of_floors = [sum(fold.score(chosen, floor) for fold in folds) for floor in floors]
-    return _Choice(chosen, floors[int(np.argmax(of_floors))])
+    return chosen, floors[int(np.argmax(of_floors))]
 
 
-def _state_counts(shard: SequenceShard, clusters: Clusters, n_symbols: int) -> RuleTable:
+def _state_counts(shard: TreebankShard, clusters: Clusters, n_symbols: int) -> RuleTable:
     """Count the rules of a shard where each position has the cluster of its spine node as its state."""
-    sequences = shard.sequences
+    sequences = Sequences.of_trees(shard.trees)
     state = clusters.of_nodes(shard)[sequences.spine]
     return position_counts(sequences, state, n_symbols, int(clusters.states[1]))
 
 
 def _hidden_markov(
-    prepared: _Prepared, n_symbols: int, options: EstimatorOptions, jobs: int | None, listener: Listener
+    treebank: Treebank, n_symbols: int, options: EstimatorOptions, jobs: int | None, listener: Listener
 ) -> HiddenMarkov:
     """Learn a hidden Markov model proper: of clusters or of a random start, after which EM may follow."""
     if options.estimator == "em":
-        start = HiddenMarkov.random(prepared.treebank.counts, options.n_states, n_symbols, options.seed)
+        start = HiddenMarkov.random(treebank.counts, options.n_states, n_symbols, options.seed)
     else:
-        projection = Projection.learn(prepared.shards, options, jobs, listener)
-        clusters = Clusters.learn(prepared.treebank, projection, options.seed, jobs)
-        counts = reduce(RuleTable.__add__, parallel_map(_state_counts, prepared.shards, jobs, clusters, n_symbols))
+        projection = Projection.learn(treebank.shards, options, jobs, listener)
+        clusters = Clusters.learn(treebank, projection, options.seed, jobs)
+        counts = reduce(RuleTable.__add__, parallel_map(_state_counts, treebank.shards, jobs, clusters, n_symbols))
         start = HiddenMarkov.of_counts(counts, 0.0 if options.estimator == "clustering" else options.state_smoothing)
     if options.estimator == "clustering":
         return start
-    return baum_welch(prepared.shards, start, options, jobs=jobs, listener=listener)[0]
+    return baum_welch(treebank.shards, start, options, jobs=jobs, listener=listener)[0]
 
 
 def _with_unseen(model: HiddenMarkov, counts: TreebankCounts, back_off: float) -> HiddenMarkov:
@@ -368,14 +355,13 @@ def train_untagged(
     listener: told about each number of states, and how far the estimator is.
     """
     plain = replace(options, estimator=replace(options.estimator, smoothing=None))
-    choice = _choose(_first_positions(store), alphabet, plain, jobs, listener)
-    estimator = replace(plain.estimator, n_states=choice.n_states)
+    n_states, floor = _choose(_first_positions(store), alphabet, plain, jobs, listener)
+    estimator = replace(plain.estimator, n_states=n_states)
     n_positions = sum(len(columns["terminal"]) for columns in store)
-    prepared = _prepare(store, alphabet, options.back_off, n_positions, jobs)
-    coarse = prepared.coarse()
+    treebank = _untagged_treebank(store, alphabet, options.back_off, n_positions, jobs)
     if estimator.estimator == "spectral":
-        latent = estimate(prepared.treebank, estimator, jobs=jobs, listener=listener).operators
-        return SequenceParameters(prepared.prior, coarse, latent, choice.floor)
-    model = _hidden_markov(prepared, len(alphabet.known), estimator, jobs, listener)
-    latent = _with_unseen(model, prepared.treebank.counts, options.back_off).operators()
-    return SequenceParameters(prepared.prior, coarse, latent, floor=0.0)
+        latent = estimate(treebank, estimator, jobs=jobs, listener=listener).operators
+    else:
+        model = _hidden_markov(treebank, len(alphabet.known), estimator, jobs, listener)
+        latent = _with_unseen(model, treebank.counts, options.back_off).operators()
+    return _parameters(treebank, 1, latent, floor)
