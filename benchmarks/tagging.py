@@ -23,7 +23,7 @@ from typing import NamedTuple
 from spectral_latent.corpora import tagged_sentences
 from spectral_latent.estimation import EstimatorOptions
 from spectral_latent.evaluation import evaluate_tagger
-from spectral_latent.sequence import LatentHMM, SequenceOptions
+from spectral_latent.sequence import LatentTagger, TaggerOptions
 
 Sentence = list[tuple[str, str]]
 Tagger = Callable[[Iterable[list[str]]], list[list[str]]]
@@ -40,8 +40,8 @@ class Corpus(NamedTuple):
 
 def latent(sentences: list[Sentence], states: int, estimator: str = "spectral") -> Tagger:
     """This library's tagger."""
-    options = SequenceOptions(n_states=states, estimator=EstimatorOptions(estimator))
-    return LatentHMM.fit_tagged(sentences, options).tag
+    options = TaggerOptions(EstimatorOptions(estimator, n_states=states))
+    return LatentTagger.train(sentences, options).tag
 
 
 def of_nltk(tagger: object) -> Tagger:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from spectral_latent.estimation import EstimatorOptions
     from spectral_latent.model import LatentTreeModel
     from spectral_latent.reranking import Reranker
-    from spectral_latent.sequence import LatentHMM
+    from spectral_latent.sequence import LatentHMM, LatentTagger
 
 __all__ = [
     "AnchorHMM",
@@ -24,6 +24,7 @@ __all__ = [
     "DependencyModel",
     "EstimatorOptions",
     "LatentHMM",
+    "LatentTagger",
     "LatentTreeModel",
     "Reranker",
     "__version__",
@@ -39,6 +40,7 @@ _MODULES = {
     "DependencyModel": "dependency",
     "EstimatorOptions": "estimation",
     "LatentHMM": "sequence",
+    "LatentTagger": "sequence",
     "LatentTreeModel": "model",
     "Reranker": "reranking",
     "load": "_load",

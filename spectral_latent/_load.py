@@ -18,9 +18,11 @@ if TYPE_CHECKING:
     from spectral_latent.dependency import DependencyModel
     from spectral_latent.model import LatentTreeModel
     from spectral_latent.reranking import Reranker
-    from spectral_latent.sequence import LatentHMM
+    from spectral_latent.sequence import LatentHMM, LatentTagger
 
-    Model: TypeAlias = AnchorHMM | ConstituencyModel | DependencyModel | LatentHMM | LatentTreeModel | Reranker
+    Model: TypeAlias = (
+        AnchorHMM | ConstituencyModel | DependencyModel | LatentHMM | LatentTagger | LatentTreeModel | Reranker
+    )
 
 __all__ = ["load", "make_model"]
 
@@ -29,7 +31,8 @@ _CLASSES = MappingProxyType(
         "anchors": ("anchors", "AnchorHMM"),
         "constituency": ("constituency", "ConstituencyModel"),
         "dependency": ("dependency", "DependencyModel"),
-        "sequence": ("sequence", "LatentHMM"),
+        "hmm": ("sequence", "LatentHMM"),
+        "tagger": ("sequence", "LatentTagger"),
         "tree": ("model", "LatentTreeModel"),
     }
 )  # the room and the name of the class for each kind of model file
@@ -47,10 +50,10 @@ def load(path: str | os.PathLike[str]) -> Model:
 
     >>> from pathlib import Path
     >>> from tempfile import TemporaryDirectory
-    >>> from spectral_latent import LatentHMM, load
+    >>> from spectral_latent import LatentTagger, load
     >>> with TemporaryDirectory() as folder:
     ...     file = Path(folder, "tagger")
-    ...     LatentHMM.fit_tagged([[("dogs", "N"), ("bark", "V")]]).save(file)
+    ...     LatentTagger.train([[("dogs", "N"), ("bark", "V")]]).save(file)
     ...     load(file).tag([["dogs", "bark"]])
     [['N', 'V']]
     """

@@ -17,6 +17,7 @@ from spectral_latent import (
     DependencyModel,
     EstimatorOptions,
     LatentHMM,
+    LatentTagger,
     LatentTreeModel,
     Reranker,
     load,
@@ -52,7 +53,8 @@ MODELS: dict[str, tuple[type, Callable[[], Any]]] = {
         lambda: DependencyModel.train([DependencySentence.of(["Yes", "!"], "AB")._replace(heads=(0, 1))]),
     ),
     "reranker": (Reranker, reranker),
-    "sequence": (LatentHMM, lambda: LatentHMM.fit(["abc", "abd"] * 5)),
+    "hmm": (LatentHMM, lambda: LatentHMM.train(["abc", "abd"] * 5)),
+    "tagger": (LatentTagger, lambda: LatentTagger.train([[("dogs", "N"), ("bark", "V")]])),
     "tree": (LatentTreeModel, lambda: LatentTreeModel.train([graph()], EstimatorOptions("em", n_states=1))),
 }
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -40,10 +40,10 @@ def load_model(file: str, *kinds: str) -> Any:
 
     >>> from pathlib import Path
     >>> from tempfile import TemporaryDirectory
-    >>> from spectral_latent import LatentHMM
+    >>> from spectral_latent import LatentTagger
     >>> with TemporaryDirectory() as folder:
     ...     file = str(Path(folder, "model"))
-    ...     LatentHMM.fit_tagged([[("dogs", "N"), ("bark", "V")]]).save(file)
+    ...     LatentTagger.train([[("dogs", "N"), ("bark", "V")]]).save(file)
     ...     load_model(file, "tagger").tags
     ['N', 'V']
     """
@@ -51,19 +51,11 @@ def load_model(file: str, *kinds: str) -> Any:
     from spectral_latent.operators import ModelFileError, opened_model
 
     with opened_model(file) as (arrays, settings):
-        kind = _kind(settings)
+        kind = str(settings.get("kind"))
         if kind not in kinds:
             name, remedy = _KINDS.get(kind, (f"a {kind} model", "train it again"))
             raise ModelFileError(f"{name}, where {_KINDS[kinds[0]][0]} is needed; {remedy}")
         return make_model(arrays, settings)
-
-
-def _kind(settings: Mapping[str, Any]) -> str:
-    """Return the kind of a model."""
-    kind = str(settings.get("kind"))
-    if kind == "sequence":
-        return "tagger" if settings.get("tagged") else "hmm"
-    return kind
 
 
 def load_parser(file: str) -> ConstituencyModel | DependencyModel:
@@ -111,7 +103,7 @@ class Tagger(NamedTuple):
             tagger = Tagger(list(model.labels), model.tag, lambda word: word.lower() in words)  # type: ignore[arg-type]
         else:
             known = frozenset(model.observations.known)
-            tagger = Tagger(model.tags, model.tag, known.__contains__, model.column)
+            tagger = Tagger(model.tags, model.tag, known.__contains__, model.tagset)
         if wrong := [tag for tag in tagger.tags if not isinstance(tag, str)]:
             raise ModelFileError(f"{file}: the tag {wrong[0]!r} is not a string; use the model in Python")
         return tagger
@@ -148,8 +140,7 @@ def load_states(file: str) -> Callable[[list[list[str]]], list[list[str]]]:
         states = model.states
     else:
         try:
-            _ = model.hidden
+            states = model.tagger.tag
         except ValueError as error:
             raise ModelFileError(f"{file}: {error}") from None
-        states = model.tag
     return lambda sentences: [[str(state) for state in row] for row in states(sentences)]

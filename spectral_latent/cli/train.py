@@ -225,16 +225,16 @@ def tagger(
       spectral-latent train tagger en-train.conllu -o english.tagger
       spectral-latent train tagger nltk:brown -o brown.tagger --column universal
     """
-    from spectral_latent.sequence import LatentHMM, SequenceOptions
+    from spectral_latent.sequence import LatentTagger, TaggerOptions
 
     training = _Training(output, quiet)
     sentences = training.stream(tagged(sources, column), "sentences")
-    options = SequenceOptions(n_states=n_states)
+    options = TaggerOptions()
     options = replace(options, estimator=_estimator(options.estimator, estimator, n_states, seed))
-    model = LatentHMM.fit_tagged(sentences, options, jobs=jobs, listener=training.console.on_progress)
-    states = model.latent.states.max()
+    model = LatentTagger.train(sentences, options, jobs=jobs, listener=training.console.on_progress)
+    states = model.parameters.n_states
     words = len(model.observations.known)
-    training.save(replace(model, column=column), f"{len(model.tags)} tags of up to {states} states, {words} words")
+    training.save(replace(model, tagset=column), f"{len(model.tags)} tags of up to {states} states, {words} words")
 
 
 @train.command(epilog=TEXT_SOURCES)

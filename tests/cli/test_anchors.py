@@ -14,7 +14,7 @@ from spectral_latent.anchors import AnchorHMM, AnchorOptions, HullOptions
 from spectral_latent.anchors.tables import anchor_names, anchor_plane, anchor_rows, anchor_table, draw_anchors
 from spectral_latent.cli.train import HULLS
 from spectral_latent.estimation import EstimatorOptions
-from spectral_latent.sequence import LatentHMM, SequenceOptions
+from spectral_latent.sequence import HMMOptions, LatentHMM
 
 Run = Callable[..., Any]
 PARTS = {"DET": ["the", "a", "this"], "NOUN": ["dog", "cat", "bird"], "VERB": ["sees", "hears", "likes"]}
@@ -263,11 +263,11 @@ def test_evaluate_universal_tags(run: Run, labelled: Path, model: Path, treebank
 
 
 def test_evaluate_states_of_other_models(run: Run, source: Path, tagger: Path, model: Path, tmp_path: Path) -> None:
-    options = SequenceOptions(n_states=4, estimator=EstimatorOptions("em", iterations=20))
-    LatentHMM.fit(sentences(), options).save(tmp_path / "em")
+    options = HMMOptions(EstimatorOptions("em", n_states=4, iterations=20), choose_states=False)
+    LatentHMM.train(sentences(), options).save(tmp_path / "em")
     found = json.loads(run("evaluate", tmp_path / "em", source, "--unsupervised", "--json").stdout)
     assert (list(found), found["many_to_one"] > 40) == (KEYS, True)
-    LatentHMM.fit(sentences()).save(tmp_path / "spectral")
+    LatentHMM.train(sentences()).save(tmp_path / "spectral")
     for path, message in (
         (tmp_path / "spectral", "spectral operators have no states"),
         (tagger, "a tagger, where a model of sequences without tags is needed"),

@@ -14,7 +14,7 @@ from spectral_latent.evaluation import (
     score_brackets,
     score_tags,
 )
-from spectral_latent.sequence import LatentHMM
+from spectral_latent.sequence import LatentTagger
 
 NOUNS, VERBS = ("cats", "dogs", "mice"), ("bark", "sleep")
 TREES = [
@@ -73,7 +73,7 @@ def test_a_dependency_parser() -> None:
 
 def test_a_tagger() -> None:
     gold = [[(n, "N"), (v, "V")] for n, v in product(NOUNS, VERBS)] * 300  # more than one batch
-    model = LatentHMM.fit_tagged(gold[:4])
+    model = LatentTagger.train(gold[:4])
     found = evaluate_tagger(model.tag, gold, model.observations.known)
     assert found.tags == model.tag([[word for word, _ in row] for row in gold])
     predicted = [
