@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+from spectral_latent.reranking.own import CANDIDATES, Parser
 
 from spectral_latent.constituency import ConstituencyModel, preset
 from spectral_latent.corpora import constituency_trees, dependency_trees
@@ -41,7 +42,6 @@ from spectral_latent.reranking import (
     feature_table,
     own_lists,
 )
-from spectral_latent.reranking.own import CANDIDATES, Parser
 from spectral_latent.trees import IntArray
 
 LISTS = ("mstparser", "berkeley", "own dependencies", "own phrases")
