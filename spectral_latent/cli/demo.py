@@ -78,7 +78,7 @@ def _table(results: Sequence[ParserEvaluation], mean_logs: FloatArray, seconds: 
     """Write a table with a row for each model."""
     lines = [f"{'':<12}{'F1':>8}{'exact':>8}{'log p':>8}{'training':>10}"]
     for name, result, log, taken in zip(_NAMES, results, mean_logs, seconds, strict=True):
-        lines.append(f"{name:<12}{result.scores.f1:>8.1f}{result.scores.exact:>8.1f}{log:>8.1f}{taken:>10}")
+        lines.append(f"{name:<12}{result.score.f1:>8.1f}{result.score.exact:>8.1f}{log:>8.1f}{taken:>10}")
     lines.append("log p: mean over the held-out trees that have p > 0 everywhere; training: CPU seconds")
     return "\n".join(lines)
 

@@ -170,7 +170,7 @@ def _evaluate_parser(parser: ConstituencyModel, sources: _Sources, jobs: int) ->
 
     gold = sources.read(gold_trees(sources.names), "trees", lambda tree: len(tree.words))
     found = evaluate_parser(parser, gold, jobs=jobs, progress=partial(sources.console.bar, label="Parsing"))
-    scores = found.scores
+    scores = found.score
     if scores.errors:
         sources.console.message(
             f"{scores.errors} of {scores.sentences} sentences are left out, as in EVALB: a word is punctuation in the "
@@ -197,7 +197,7 @@ def _evaluate_dependency_parser(parser: DependencyModel, sources: _Sources, proj
     found = evaluate_dependency_parser(
         parser,
         gold,
-        "projective" if projective else "any",
+        projective=projective,
         jobs=jobs,
         progress=partial(sources.console.bar, label="Parsing"),
     )

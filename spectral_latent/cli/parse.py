@@ -133,10 +133,10 @@ class _Search(NamedTuple):
         elif self.reranker is None:
             found = parser.parse_all(sentences, self.n_best, jobs=self.jobs)
         else:
-            from spectral_latent.reranking import all_best_parses, load_reranker
+            from spectral_latent.reranking import Reranker
 
-            reranker = load_reranker(self.reranker, parser, load_models(self.models))
-            found = all_best_parses(parser, sentences, self.n_best, reranker, self.candidates, jobs=self.jobs)
+            reranker = Reranker.load(self.reranker, load_models(self.models), parser=parser)
+            found = reranker.parse_all(parser, sentences, self.n_best, n_candidates=self.candidates, jobs=self.jobs)
         with users_errors():
             yield from found
 

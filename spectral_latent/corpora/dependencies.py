@@ -1,4 +1,4 @@
-"""Dependency treebanks by name, and sentences to be parsed: a file, a folder, or a corpus of NLTK."""
+"""Read dependency treebanks by name: a file, a folder, or a corpus of NLTK."""
 
 from __future__ import annotations
 
@@ -18,12 +18,11 @@ __all__ = ["Entry", "dependency_trees", "entries_of_text", "tree_entries", "with
 
 
 def dependency_trees(source: str | os.PathLike[str]) -> Iterator[DependencySentence]:
-    """The sentences of a dependency treebank.
+    """Read the trees of a dependency treebank.
 
-    `source` is one of
+    source: one of
 
-    - a file in CoNLL-U, CoNLL-X or Malt-TAB; it is taken for the last if it is named *.dp or *.tab, or if the first
-      line that does not begin with # has three or four columns;
+    - a file in CoNLL-U, CoNLL-X or Malt-TAB; how they are told apart, see `sniff_format`;
     - a folder: all files beneath it, in sorted order, that end in .conllu, .conll, .conllx, .dp or .tab and are not
       hidden;
     - `nltk:NAME`, a dependency treebank of NLTK, or a part of it: `nltk:NAME:train`, `:dev`, `:test`.  With n the
@@ -43,16 +42,22 @@ def dependency_trees(source: str | os.PathLike[str]) -> Iterator[DependencySente
     ...     [sentence.heads for sentence in dependency_trees(file)]
     [(2, 0)]
     """
-    return _sentences(tree_entries(source))
+    return (entry.sentence for entry in tree_entries(source))
 
 
 def tree_entries(source: str | os.PathLike[str]) -> Iterator[Entry]:
-    """The sentences of a dependency treebank with where they stand; for the rest, see `dependency_trees`."""
+    """Read the trees of a dependency treebank with their places; for the rest, see `dependency_trees`."""
     return map(Entry.tree, _entries(os.fspath(source)))
 
 
 class Entry(NamedTuple):
-    """A sentence, the source that it is from, its number there, and the lines of its words."""
+    """A sentence and its place.
+
+    sentence: with what is annotated of it.
+    source: the name of its file, for errors.
+    number: of the sentence in the source, from 1.
+    lines: the numbers of its words' lines.
+    """
 
     sentence: DependencySentence
     source: str
@@ -60,11 +65,11 @@ class Entry(NamedTuple):
     lines: Sequence[int]
 
     def error(self, problem: str, word: int = 1) -> CorpusError:
-        """What is wrong with the sentence, and with which word of it."""
+        """Make the error of a problem with a word of the sentence."""
         return CorpusError(f"{self.source}, sentence {self.number}, line {self.lines[word - 1]}: {problem}")
 
     def tree(self) -> Entry:
-        """The entry itself, if its heads are a tree.  Raises CorpusError if not; several roots are allowed."""
+        """Return the entry if its heads are a tree, perhaps with several roots; raise CorpusError if they are not."""
         sentence = self.sentence
         if sentence.is_tree():
             return self
@@ -77,7 +82,7 @@ class Entry(NamedTuple):
         raise self.error(f"the heads lead in a circle, from {words}; give one of these words another HEAD", cycle[0])
 
     def rooted(self) -> Entry:
-        """The entry itself, if its heads are a tree of one root.  Raises CorpusError if not."""
+        """Return the entry if its heads are a tree with one root; raise CorpusError if they are not."""
         roots = self.tree().sentence.roots
         if len(roots) > 1:
             words = ", ".join(f"{word} {self.sentence.forms[word - 1]!r}" for word in roots)
@@ -128,6 +133,7 @@ def _missing_tag(entry: Entry, column: str) -> CorpusError:
 
 
 def _entries(name: str) -> Iterator[Entry]:
+    """Read the sentences of a source."""
     if name.startswith("nltk:"):
         return items_of_corpus(
             name, "parsed_sents", "dependency treebank", _entries_of_nltk, example="dependency_treebank"
@@ -139,10 +145,12 @@ def _entries(name: str) -> Iterator[Entry]:
 
 
 def _entries_of_file(path: Path) -> Iterator[Entry]:
+    """Read the sentences of a file."""
     return entries_of_text(read_text(path), os.fspath(path))
 
 
 def _entries_of_nltk(reader: Any, corpus: str, file: str) -> Iterator[Entry]:
+    """Read the sentences of one file of a corpus of NLTK."""
     from nltk.corpus.reader import DependencyCorpusReader
 
     if not isinstance(reader, DependencyCorpusReader):
@@ -151,7 +159,10 @@ def _entries_of_nltk(reader: Any, corpus: str, file: str) -> Iterator[Entry]:
 
 
 def entries_of_text(text: str, source: str) -> Iterator[Entry]:
-    """The sentences of a text in CoNLL-U, CoNLL-X or Malt-TAB, told apart as those of a file; heads may be missing.
+    """Read the sentences of a text in CoNLL-U, CoNLL-X or Malt-TAB; heads may be missing.
+
+    text: the sentences.
+    source: the name of the text, whose ending may tell the format; see `sniff_format`.
 
     >>> [entry.lines for entry in entries_of_text("Dogs\\tNNS\\t2\\nbark\\tVBP\\t0\\n", "two words")]
     [[1, 2]]
@@ -159,7 +170,3 @@ def entries_of_text(text: str, source: str) -> Iterator[Entry]:
     read = TABLE_READERS.get(sniff_format(source, text), TABLE_READERS["conllu"])
     parsed = read(text, source)
     return (Entry(sentence, source, number, lines) for number, (sentence, lines) in enumerate(parsed, start=1))
-
-
-def _sentences(entries: Iterator[Entry]) -> Iterator[DependencySentence]:
-    return (entry.sentence for entry in entries)
