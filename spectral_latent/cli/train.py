@@ -17,7 +17,7 @@ from spectral_latent.cli.outputs import can_be_written
 from spectral_latent.cli.tables import DEPENDENCY_SOURCES, dependency_entries
 
 if TYPE_CHECKING:
-    from spectral_latent.anchors.hulls import HullName
+    from spectral_latent.anchors.options import HullName
     from spectral_latent.constituency.presets import PresetName
     from spectral_latent.estimation import EstimatorName, EstimatorOptions
 
@@ -266,6 +266,6 @@ def anchor(training: _Training, hull: HullName, no_spelling: bool, window: int) 
 
     sentences = training.stream(untagged(training.sources), "sentences")
     options = HullOptions(hull, window, spelling=not no_spelling, seed=training.seed)
-    model = AnchorHMM.train(sentences, AnchorOptions(training.n_states, hull=options))
+    model = AnchorHMM.train(sentences, AnchorOptions(training.n_states, hull=options), listener=training.notes.tell)
     fewer = "" if model.n_states == training.n_states else f" (the words have room for no more than {model.n_states})"
     training.save(model, f"{model.n_states} states{fewer}, {len(model.words)} words")

@@ -1,26 +1,36 @@
-"""The algorithms that the papers describe or compare with, and that no model of the library needs."""
+"""The papers that the library stands on: algorithms that no model of the library needs, and tables made again.
 
-from spectral_latent.papers.assumptions import Assumptions, check_assumptions, log_likelihood_per_word
-from spectral_latent.papers.baselines import baum_welch_of_seeds, cluster_model, max_marginal_states
-from spectral_latent.papers.brown import brown_clusters
-from spectral_latent.papers.embeddings import cca_embeddings, dependency_bigrams
-from spectral_latent.papers.log_linear import LogLinearOptions, log_linear
-from spectral_latent.papers.observable import corrected_operators, paper_operators
+`python -m spectral_latent.papers --help` lists a command for each paper.
+"""
+
+from spectral_latent.papers.assumptions import Assumptions, check_assumptions
+from spectral_latent.papers.baselines import (
+    decode_states,
+    score_per_word,
+    solve_closed_form,
+    train_baum_welch,
+    train_cluster_hmm,
+)
+from spectral_latent.papers.brown import find_brown_clusters
+from spectral_latent.papers.embeddings import embed_by_arcs, embed_by_contexts
+from spectral_latent.papers.featurized import FeaturizedOptions, train_featurized_hmm
+from spectral_latent.papers.observable import estimate_corrected_operators, estimate_paper_operators
 from spectral_latent.papers.observations import Observations
 
 __all__ = [
     "Assumptions",
-    "LogLinearOptions",
+    "FeaturizedOptions",
     "Observations",
-    "baum_welch_of_seeds",
-    "brown_clusters",
-    "cca_embeddings",
     "check_assumptions",
-    "cluster_model",
-    "corrected_operators",
-    "dependency_bigrams",
-    "log_likelihood_per_word",
-    "log_linear",
-    "max_marginal_states",
-    "paper_operators",
+    "decode_states",
+    "embed_by_arcs",
+    "embed_by_contexts",
+    "estimate_corrected_operators",
+    "estimate_paper_operators",
+    "find_brown_clusters",
+    "score_per_word",
+    "solve_closed_form",
+    "train_baum_welch",
+    "train_cluster_hmm",
+    "train_featurized_hmm",
 ]

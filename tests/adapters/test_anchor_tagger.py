@@ -104,7 +104,7 @@ def test_labels_are_kept(tagger: AnchorTagger, tmp_path: Path) -> None:
 
 
 def test_wrong_labels(tagger: AnchorTagger) -> None:
-    with pytest.raises(ValueError, match="'never' is no anchor; the anchors are "):
+    with pytest.raises(ValueError, match="'never' is not an anchor; the anchors are "):
         tagger.label({**tagger.anchors, "never": "X"})
     first, *rest = tagger.anchors
     with pytest.raises(ValueError, match=f"no tag for the anchors {rest[0]}, "):
@@ -126,7 +126,7 @@ def test_settings() -> None:
     assert AnchorTagger.train(words()).model.options == AnchorOptions()
     assert AnchorTagger.train(words(), options=options).model.options == options
     assert AnchorTagger.train(words(), 2, options=options).model.options.n_states == 2
-    with pytest.raises(ValueError, match=r"AnchorOptions\.states must be an integer of at least 1"):
+    with pytest.raises(ValueError, match=r"AnchorOptions\.n_states must be an integer of at least 1"):
         AnchorTagger.train(words(), 0)
 
 
