@@ -39,7 +39,7 @@ from spectral_latent.estimation import EstimationError, EstimatorName, Estimator
 from spectral_latent.grammar import GrammarOptions
 from spectral_latent.lexicon import LexiconOptions, SpellingModel, SpellingOptions
 from spectral_latent.operators import options_from
-from spectral_latent.papers import FeaturizedOptions, train_featurized_hmm
+from spectral_latent.papers.featurized import FeaturizedOptions, train_featurized_hmm
 from spectral_latent.reranking import PerceptronOptions
 from spectral_latent.reranking.perceptron import PerceptronReranker
 from spectral_latent.reranking.tables import FeatureTable

@@ -23,13 +23,14 @@ from spectral_latent.cli.score import score
 from spectral_latent.cli.tag import tag
 from spectral_latent.cli.train import train
 
-__all__ = ["main"]
+__all__ = ["CommandGroup", "main"]
 
 
-class _Group(click.Group):
+class CommandGroup(click.Group):
     """A group whose commands end with a message, not a traceback, where the user can put things right."""
 
     def invoke(self, ctx: click.Context) -> Any:
+        """Run a command, and turn a user's error into a message."""
         with warnings.catch_warnings():
             warnings.showwarning = _show_warning
             try:
@@ -59,7 +60,7 @@ def _show_warning(message: Warning | str, *_: Any, **__: Any) -> None:
     click.echo(f"Warning: {message}", err=True)
 
 
-@click.group(cls=_Group, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=CommandGroup, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, message="%(prog)s %(version)s")
 def main() -> None:
     """Latent-variable grammars and taggers by spectral learning.

@@ -17,7 +17,7 @@ from spectral_latent.anchors.conversion import WordTypes
 from spectral_latent.anchors.hulls import build_hull
 from spectral_latent.anchors.training import Bigrams, choose_anchors, count_bigrams, find_mixtures, maximise_likelihood
 from spectral_latent.estimation import anchors as greedy
-from spectral_latent.papers import solve_closed_form
+from spectral_latent.papers.baselines import solve_closed_form
 from spectral_latent.sequence import HiddenMarkov, Sequences
 
 seeds = st.integers(0, 2**32 - 1)

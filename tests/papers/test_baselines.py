@@ -13,16 +13,9 @@ from scipy import sparse
 
 from spectral_latent.anchors import WordTypes
 from spectral_latent.estimation import EstimationError
-from spectral_latent.papers import (
-    FeaturizedOptions,
-    decode_states,
-    find_brown_clusters,
-    score_per_word,
-    train_baum_welch,
-    train_cluster_hmm,
-    train_featurized_hmm,
-)
-from spectral_latent.papers.featurized import HmmWeights, word_features
+from spectral_latent.papers.baselines import decode_states, score_per_word, train_baum_welch, train_cluster_hmm
+from spectral_latent.papers.brown import find_brown_clusters
+from spectral_latent.papers.featurized import FeaturizedOptions, HmmWeights, train_featurized_hmm, word_features
 from spectral_latent.sequence import Sequences
 from tests.sequence.hmms import draw_strings, forward_backward, probability, random_hmm
 

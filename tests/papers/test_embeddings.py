@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from spectral_latent.anchors import HullOptions, WordTypes
 from spectral_latent.anchors.hulls import build_hull
-from spectral_latent.papers import Observations, embed_by_arcs, embed_by_contexts
+from spectral_latent.papers.embeddings import embed_by_arcs, embed_by_contexts
+from spectral_latent.papers.observations import Observations
 from tests.dependency.trees import random_tree
 from tests.sequence.hmms import draw_strings, random_hmm
 
