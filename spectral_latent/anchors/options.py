@@ -14,7 +14,7 @@ HullName = Literal["brown", "cca", "best-fit", "random"]
 
 @dataclass(frozen=True)
 class HullOptions(Options):
-    """How words become points in the convex hull of their anchors; `hulls` has the formulas.
+    """Settings of the points that words become in the convex hull of their anchors; `hulls` has the formulas.
 
     construction: how counts of neighbouring words become points.  "brown" is exact if every word has one tag, and
         the best on most corpora.  "cca" keeps the directions in which words and neighbours correlate most, "best-fit"

@@ -34,7 +34,7 @@ class AnchorWord:
 
 @dataclass(frozen=True)
 class Assumptions:
-    """How far tagged data satisfy the two assumptions; shares are percentages (0 to 100).
+    """Measures of the two assumptions on tagged data; shares are percentages (0 to 100).
 
     anchors: of each tag, in order of falling frequency, its most frequent anchor, or None.
     unambiguous_types: share of the types that have a single tag.

@@ -79,7 +79,7 @@ def test_the_table_and_the_figure(
     pytest.importorskip("matplotlib")
     print_consistency(SIZES, found)
     draw_picture(SIZES, found, tmp_path / "figure.png")
-    assert capsys.readouterr().out.count("\n|") == 1 + len(SIZES) + 1
+    assert capsys.readouterr().out.count("\n|") == 2 + len(SIZES) + 1  # head and slopes
     assert 5_000 < (tmp_path / "figure.png").stat().st_size < 60_000
 
 
