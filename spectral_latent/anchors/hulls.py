@@ -90,7 +90,11 @@ def build_hull(types: WordTypes, dimensions: int, options: HullOptions) -> Hull:
 
 
 def to_unit_length(rows: FloatArray) -> FloatArray:
-    """Scale rows (n, d) to length one."""
+    """Scale rows (n, d) to length one.
+
+    >>> to_unit_length(np.array([[3.0, 4.0]]))
+    array([[0.6, 0.8]])
+    """
     return np.asarray(rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), TINY))
 
 
@@ -103,6 +107,10 @@ def context_counts(sequences: Sequences, n_types: int, window: int) -> sparse.cs
     sequences: of types 0 ... n - 1.
     n_types: n.
     window: the farthest place on either side.
+
+    >>> context_counts(Sequences.of([[0, 1]]), n_types=2, window=1).toarray()
+    array([[0., 0., 1., 0., 1., 0.],
+           [1., 0., 0., 0., 0., 1.]])
     """
     x = sequences.terminal
     tables = []

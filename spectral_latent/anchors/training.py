@@ -156,6 +156,9 @@ def hidden_markov_with_end(initial: FloatArray, following: FloatArray, emission:
     initial: (m,) π.
     following: (m, m + 1) p(next state, or the end in the last column | state); rows sum to one.
     emission: (m, n) O.
+
+    >>> hidden_markov_with_end(np.ones(1), np.array([[0.75, 0.25]]), np.ones((1, 1))).stop
+    array([0.25])
     """
     going_on = np.maximum(following[:, :-1].sum(axis=1, keepdims=True), TINY)
     return HiddenMarkov(initial, following[:, :-1] / going_on, following[:, -1].copy(), emission)
@@ -173,6 +176,11 @@ def maximise_likelihood(
     bigrams: of the corpus.
     steps: iterations of EM.
     listener: is told equation 9 before each step, which never falls.
+
+    >>> bigrams = count_bigrams(Sequences.of([[0, 1], [0, 1]]), n_types=2)
+    >>> model = maximise_likelihood(np.eye(2), bigrams, steps=1)
+    >>> model.initial, model.transition[0], model.stop  # type 1 follows type 0, and the end follows type 1
+    (array([1., 0.]), array([0., 1.]), array([0., 1.]))
     """
     n, m = mixtures.shape
     state_prior, emission = emissions_of_mixtures(mixtures, bigrams.unigrams)
@@ -202,6 +210,10 @@ def smooth_transitions(hidden: HiddenMarkov, state_prior: FloatArray, tokens: fl
     state_prior: (m,) p(h), with which a state is drawn.
     tokens: N.
     n_sentences: n.
+
+    >>> sure = HiddenMarkov(np.array([1.0, 0.0]), np.array([[0.0, 1.0], [0.5, 0.5]]), np.array([0.0, 1.0]), np.eye(2))
+    >>> smooth_transitions(sure, np.array([0.5, 0.5]), tokens=2.0, n_sentences=1).initial
+    array([0.75, 0.25])
     """
     count = tokens * state_prior
     ends = n_sentences / (tokens + 1)

@@ -43,8 +43,6 @@ __all__ = [
     "features_of",
     "finite_model",
     "fit_line",
-    "measure_error",
-    "measure_errors",
     "print_consistency",
     "print_exactness",
     "recursive_model",
@@ -158,13 +156,17 @@ def features_of(trees: SkeletalTrees) -> FeatureColumns:
     """Choose the features of nodes: the rules at a node and below it, and one and two rules above it.
 
     trees: of any grammar.
+
+    >>> features = features_of(all_trees(finite_model(0).rules))
+    >>> features.inside.shape[1], features.outside.shape[1]
+    (3, 2)
     """
     inside = inside_templates(trees)
     outside = outside_templates(trees)
     return FeatureColumns.of({name: inside[name] for name in _INSIDE}, {name: outside[name] for name in _OUTSIDE})
 
 
-def measure_errors(estimated: ObservableOperators, truth: ObservableOperators, trees: SkeletalTrees) -> FloatArray:
+def _measure_errors(estimated: ObservableOperators, truth: ObservableOperators, trees: SkeletalTrees) -> FloatArray:
     """Compute |p̂(τ) / p(τ) - 1| (T,) of T trees.
 
     estimated: the operators of p̂.
@@ -173,16 +175,6 @@ def measure_errors(estimated: ObservableOperators, truth: ObservableOperators, t
     """
     theirs, ours = (tree_weights(model, Forest.of_trees(trees, model.rules)) for model in (truth, estimated))
     return np.asarray(np.abs(ours.sign * np.exp(ours.log - theirs.log) - 1.0))
-
-
-def measure_error(estimated: ObservableOperators, truth: ObservableOperators, trees: SkeletalTrees) -> float:
-    """Estimate Σ_τ |p̂(τ) - p(τ)| = E |p̂(τ) / p(τ) - 1| by the mean over sampled trees.
-
-    estimated: the operators of p̂.
-    truth: the operators of p.
-    trees: sampled from p.
-    """
-    return float(measure_errors(estimated, truth, trees).mean())
 
 
 def _all_nodes(shard: Shard, seed: int) -> ObservableOperators:
@@ -215,6 +207,9 @@ def draw_errors(sizes: Sequence[int], seeds: int, variants: Iterable[str] = VARI
     sizes: numbers of trees.
     seeds: samples of each size.
     variants: names of `VARIANTS`.
+
+    >>> draw_errors([1000], seeds=2, variants=["all nodes"])["all nodes"].shape
+    (1, 2)
     """
     truth = recursive_model()
     unseen = sample_trees(truth, _HELD_OUT, np.random.default_rng([0, 0])).trees
@@ -223,7 +218,8 @@ def draw_errors(sizes: Sequence[int], seeds: int, variants: Iterable[str] = VARI
         trees = sample_trees(truth, n_trees, np.random.default_rng([1 + seed, n_trees])).trees
         shard = Shard.of(trees, features_of(trees))
         for name, table in found.items():
-            table[i, seed] = measure_error(VARIANTS[name](shard, seed), truth, unseen)
+            # Σ_τ |p̂(τ) - p(τ)| = E |p̂(τ) / p(τ) - 1|, the mean over trees sampled from p.
+            table[i, seed] = _measure_errors(VARIANTS[name](shard, seed), truth, unseen).mean()
     return found
 
 
@@ -259,9 +255,9 @@ def print_exactness(grammars: int) -> None:
         shard = Shard.of(trees, features_of(trees))
         p = np.exp(tree_weights(truth, Forest.of_trees(trees, truth.rules)).log)
         n_nodes = np.bincount(trees.tree)
-        exact = measure_errors(estimate_from_nodes(shard, p[trees.tree], options), truth, trees)
+        exact = _measure_errors(estimate_from_nodes(shard, p[trees.tree], options), truth, trees)
         # A node is drawn with probability 1 / N, and then counts once.
-        as_printed = measure_errors(estimate_from_nodes(shard, (p / n_nodes)[trees.tree], options), truth, trees)
+        as_printed = _measure_errors(estimate_from_nodes(shard, (p / n_nodes)[trees.tree], options), truth, trees)
         table.row(str(seed), str(len(p)), "0", f"{exact.max():.0e}", f"{p @ exact:.0e}", f"{p @ as_printed:.3f}")
 
 

@@ -42,7 +42,7 @@ from spectral_latent.papers.observations import Observations
 from spectral_latent.papers.tables import MarkdownTable, timed
 from spectral_latent.trees import FloatArray, Forest, IntArray, Vocabulary
 
-__all__ = ["Scorer", "print_scores", "score_given_tree"]
+__all__ = ["print_scores"]
 
 Sentences = Sequence[DependencySentence]
 
@@ -56,7 +56,7 @@ _ALGORITHMS = {"paper": estimate_paper_operators, "corrected": estimate_correcte
 _NO_TREE = -np.inf
 
 
-class Scorer(NamedTuple):
+class _Scorer(NamedTuple):
     """A way to score trees, with the CPU seconds that training took."""
 
     score: Callable[[Sentences], Weight]
@@ -77,7 +77,7 @@ def _options(column: str) -> DependencyOptions:
     )
 
 
-def score_given_tree(
+def _score_given_tree(
     operators: ObservableOperators, sentences: Sentences, tags: Vocabulary[str], column: str
 ) -> Weight:
     """Compute p̂(tags | tree) by operators of the two symbols of `observable`.
@@ -116,7 +116,7 @@ class _Treebank(NamedTuple):
     def train_paper(self, algorithm: str, embedding: str, k: int) -> Callable[[Sentences], Weight]:
         """Estimate by Algorithm 1, as printed or corrected."""
         operators = _ALGORITHMS[algorithm](*self.embed(embedding, k))
-        return lambda sentences: score_given_tree(operators, sentences, self.tags, self.column)
+        return lambda sentences: _score_given_tree(operators, sentences, self.tags, self.column)
 
     def train_library(self, name: str, n_states: int) -> Callable[[Sentences], Weight]:
         """Train a model of the library, with one symbol a role."""
@@ -124,18 +124,18 @@ class _Treebank(NamedTuple):
         options = replace(_options(self.column), estimator=estimator, attachment=Attachment(refined=False))
         return DependencyModel.train(self.trees, options).score
 
-    def scorers(self, states: Sequence[int]) -> Iterator[tuple[str, int, Scorer]]:
+    def scorers(self, states: Sequence[int]) -> Iterator[tuple[str, int, _Scorer]]:
         """Train the rows of the table, one after another."""
         for m in states:
             for embedding in ("bigrams", "CCA"):
                 for algorithm in _ALGORITHMS:
                     name = f"{algorithm}, U of {embedding}"
                     try:
-                        yield name, m, Scorer(*timed(self.train_paper, algorithm, embedding, m))
+                        yield name, m, _Scorer(*timed(self.train_paper, algorithm, embedding, m))
                     except EstimationError as error:
                         click.echo(f"{name}, {m} dimensions: {error}", err=True)
             for estimator in _ESTIMATORS:
-                yield f"{estimator}, default views", m, Scorer(*timed(self.train_library, estimator, m))
+                yield f"{estimator}, default views", m, _Scorer(*timed(self.train_library, estimator, m))
 
 
 class _Lists(NamedTuple):
@@ -227,7 +227,7 @@ def print_scores(train: str, evaluate: str, column: str, states: Sequence[int], 
         "estimator", "k", "p̂ ≤ 0, %", "median log abs p̂ / token", "log p̂ / token, p̂ > 0", "UAS", "training s"
     )
 
-    def row(name: str, k: int, scorer: Scorer) -> None:
+    def row(name: str, k: int, scorer: _Scorer) -> None:
         """Print the row of an estimator."""
         weight = scorer.score(gold)
         positive = weight.sign > 0
@@ -238,7 +238,7 @@ def print_scores(train: str, evaluate: str, column: str, states: Sequence[int], 
         share = f"{100 * (1 - positive.mean()):.1f}"
         table.row(name, str(k), share, f"{median:.2f}", f"{mean:.3f}", f"{uas:.1f}", f"{scorer.seconds:.1f}")
 
-    row("one state, symbols with tags", 1, Scorer(base.score, seconds))
+    row("one state, symbols with tags", 1, _Scorer(base.score, seconds))
     treebank = _Treebank(trees, tags, column)
     for name, k, scorer in treebank.scorers(states):
         row(name, k, scorer)
