@@ -149,6 +149,7 @@ def test_cohen2013(treebank: Path) -> None:
     assert "is not open" in result.output
     by_row = {(row["step"], row["m"]): row for row in found}
     assert by_row["+ smoothing", "8"]["paper F1"] == "85.6"
+    assert by_row["+ smoothing", "2"]["paper F1"] == "88.8 (m = 32)"
     assert by_row["plain", "1"]["paper F1"] == "68.6"
     trees = list(constituency_trees(treebank))
     default = ConstituencyOptions()
