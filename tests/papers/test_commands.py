@@ -107,7 +107,7 @@ def test_help_does_not_import_the_library() -> None:
         (("stratos2016", "none.tagged"), 1, "none.tagged: No such file"),
         (("cohen2013", "--train", "none.mrg"), 1, "none.mrg: No such file"),
         (("dhillon2012", "--evaluate", "none.conllu", "--train", "none.conllu"), 1, "none.conllu: No such file"),
-        (("cohen2012", "--picture", "none/a.png"), 1, "none/a.png: the folder does not exist"),
+        (("cohen2012", "--picture", "none/a.png"), 2, "none/a.png: the folder does not exist"),
         (("cohen2012", "--largest", "10"), 2, "--largest"),
         (("cohen2013", "--step", "scaling"), 2, "--step"),
         (("stratos2016", "--table", "3"), 2, "--table"),
