@@ -155,7 +155,7 @@ def test_cohen2013(treebank: Path) -> None:
     default = ConstituencyOptions()
     options = cohen2013.step_options("+ smoothing", 8)
     assert options == default.__class__(estimator=options.estimator)
-    scores = evaluate_parser(ConstituencyModel.train(trees, options), [GoldTree.of(tree) for tree in trees]).scores
+    scores = evaluate_parser(ConstituencyModel.train(trees, options), [GoldTree.of(tree) for tree in trees]).score
     assert by_row["+ smoothing", "8"]["F1"] == f"{scores.f1:.1f}"
     only = rows(run("cohen2013", "--train", treebank, "--evaluate", treebank, "--step", "annotated").output)
     assert [row["step"] for row in only] == ["annotated"]
