@@ -68,13 +68,15 @@ def parse_nbest(text: str, source: str = "<string>", form: NBestFormat | None = 
     form: the format; if it is not given, that of `nbest_format`.
 
     Raises `CorpusError`, which names `source` and the line, for a text that is not in the format, and for lists that
-    `NBest` refuses.
+    `NBest` refuses; ValueError for an unknown format.
 
     >>> lists = parse_nbest("2 wsj.1\\n-8.5\\n(S1 (NP (NN run)))\\n-9.5\\n(S1 (VP (VB run)))\\n\\n")
     >>> [(nbest.id, len(nbest), nbest.candidates[1].score) for nbest in lists]
     [('wsj.1', 2, -9.5)]
     """
     form = form or nbest_format(text, source)
+    if form not in get_args(NBestFormat):
+        raise ValueError(f"form must be one of {', '.join(get_args(NBestFormat))}, not {form!r}")
     text = text.removeprefix("\ufeff")
     match form:
         case "bllip":

@@ -222,6 +222,11 @@ def test_errors_name_source_and_line(text: str, line: int, problem: str) -> None
         assert problem in str(caught.value) and ";" in str(caught.value)
 
 
+def test_an_unknown_format_by_name() -> None:
+    with pytest.raises(ValueError, match="form must be one of bllip, trees, conllu, json, not 'heads'"):
+        parse_nbest("(S (NN a))", form="heads")  # type: ignore[arg-type]
+
+
 @pytest.mark.parametrize("text", ["", "\n\n", "dogs bark\n", "50\n", "<?xml ?>", "# sent_id = 1\n0\t-1\t2 0\n"])
 def test_no_known_format(text: str) -> None:
     with pytest.raises(CorpusError, match=r"^lists: no n-best list; give one in a format of bllip, trees"):

@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from spectral_latent.corpora.dependencies import dependency_trees
-from spectral_latent.corpora.nbest import read_nbest
 from spectral_latent.evaluation.attachment import AttachmentScore, score_attachments
 from spectral_latent.evaluation.reranking import error_reduction, evaluate_reranking, paired_bootstrap
 from spectral_latent.evaluation.tagging import TaggingScore
@@ -89,14 +88,15 @@ def test_refused() -> None:
 
 
 def test_lists_of_mstparser(shared_file: Callable[[str], Path], require_corpus: Callable[[str], Any]) -> None:
-    """Heads counted by hand."""
+    """Heads counted by hand; a block is a comment, then a line of rank, score and heads for each tree."""
     require_corpus("dependency_treebank")
     gold = list(dependency_trees("nltk:dependency_treebank:dev"))[:30]
-    lists = list(itertools.islice(read_nbest(shared_file("nbest/mstparser.dev.heads"), gold), 30))
+    blocks = shared_file("nbest/mstparser.dev.heads").read_text(encoding="utf-8").split("\n\n")[:30]
     scores: list[list[AttachmentScore]] = []
     right: list[list[int]] = []
-    for sentence, nbest in zip(gold, lists, strict=True):
-        trees = [sentence._replace(heads=candidate.tree.heads) for candidate in nbest.candidates]  # type: ignore[union-attr]
+    for sentence, block in zip(gold, blocks, strict=True):
+        rows = [line.split("\t") for line in block.split("\n")[1:]]
+        trees = [sentence._replace(heads=tuple(map(int, heads.split()))) for _, _, heads in rows]
         scores.append([score_attachments([sentence], [tree]) for tree in trees])
         right.append([sum(map(int.__eq__, sentence.heads or (), tree.heads or ())) for tree in trees])
     best = [int(np.argmax(row)) for row in right]
