@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-__all__ = ["column_option", "jobs_option", "json_option", "n_best_option", "non_projective_option", "quiet_option"]
+__all__ = ["column_option", "jobs_option", "non_projective_option", "quiet_option"]
 
 column_option = click.option(
     "--column",
@@ -19,15 +19,6 @@ jobs_option = click.option(
     show_default=True,
     type=click.IntRange(min=1),
     help="The number of processes; the result is the same for any number.",
-)
-json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of a table.")
-n_best_option = click.option(
-    "--n-best",
-    metavar="K",
-    default=1,
-    show_default=True,
-    type=click.IntRange(min=1),
-    help="The largest number of trees for a sentence.",
 )
 non_projective_option = click.option(
     "--non-projective", is_flag=True, help="Find dependency trees whose arcs may cross.  [default: arcs do not cross]"

@@ -12,7 +12,7 @@ from spectral_latent.cli.console import Console
 from spectral_latent.cli.inputs import Input, InputSentence, format_option, read_sentences
 from spectral_latent.cli.lists import CANDIDATES, load_models, models_option, users_errors
 from spectral_latent.cli.models import load_parser
-from spectral_latent.cli.options import jobs_option, n_best_option, non_projective_option, quiet_option
+from spectral_latent.cli.options import jobs_option, non_projective_option, quiet_option
 
 if TYPE_CHECKING:
     from spectral_latent.constituency import ConstituencyModel, Parse
@@ -28,7 +28,14 @@ _HEAD = 6  # the column of HEAD; DEPREL follows
 @click.command()
 @click.argument("model")
 @click.argument("file", default="-")
-@n_best_option
+@click.option(
+    "--n-best",
+    metavar="K",
+    default=1,
+    show_default=True,
+    type=click.IntRange(min=1),
+    help="The largest number of trees for a sentence.",
+)
 @format_option
 @non_projective_option
 @click.option("--rerank", metavar="RERANKER", help="Choose among the parser's best trees by a reranker.")
