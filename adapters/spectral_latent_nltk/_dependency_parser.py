@@ -100,7 +100,7 @@ class SpectralDependencyParser(ParserI):
     ) -> Iterator[Iterator[ParseGraph]]:
         """The same as `parse` of each sentence, in order.
 
-        jobs: processes; see `spectral_latent.grammar.batches.answers`.
+        jobs: processes; see `spectral_latent.grammar.batches.map_sentences`.
         """
         found = all_best_parses(self.model, map(_bare, sents), n_best, rerank, jobs=jobs)
         return (map(ParseGraph.of, parses) for parses in found)

@@ -81,7 +81,7 @@ class SpectralParser(ParserI):
     ) -> Iterator[Iterator[ParseTree]]:
         """The same as `parse` of each sentence, in order.
 
-        jobs: processes; see `spectral_latent.grammar.batches.answers`.
+        jobs: processes; see `spectral_latent.grammar.batches.map_sentences`.
         """
         found = all_best_parses(self.model, map(tokens_of, sents), n_best, rerank, jobs=jobs)
         return (map(ParseTree.of, parses) for parses in found)

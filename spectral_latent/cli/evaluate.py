@@ -21,7 +21,6 @@ from spectral_latent.cli.tables import DEPENDENCY_SOURCES, dependency_entries
 if TYPE_CHECKING:
     from spectral_latent.constituency import ConstituencyModel
     from spectral_latent.dependency import DependencyModel
-    from spectral_latent.dependency.model import Trees
 
 __all__ = ["evaluate"]
 
@@ -95,8 +94,7 @@ def evaluate(
             f"{'--universal' if is_universal else '--column'} is for taggers, and {model} is a parser"
         )
     elif loaded.is_dependency_parser:
-        trees: Trees = "any" if non_projective else "projective"
-        figures = _of_dependency_parser(loaded.dependency_parser(), gold, max_length, trees, jobs, notes)
+        figures = _of_dependency_parser(loaded.dependency_parser(), gold, max_length, not non_projective, jobs, notes)
     else:
         figures = _of_parser(loaded.phrase_parser(), gold, max_length, jobs, notes)
     click.echo(json.dumps(figures) if as_json else figures_table(figures))
@@ -127,7 +125,7 @@ def _of_parser(
 
 
 def _of_dependency_parser(
-    parser: DependencyModel, sources: tuple[str, ...], limit: int | None, trees: Trees, jobs: int, notes: Notes
+    parser: DependencyModel, sources: tuple[str, ...], limit: int | None, projective: bool, jobs: int, notes: Notes
 ) -> Figures:
     from spectral_latent.evaluation import evaluate_dependency_parser
 
@@ -135,7 +133,7 @@ def _of_dependency_parser(
     gold = [sentence for sentence in sentences if limit is None or len(sentence.forms) <= limit]
     _require(gold, "trees", sources, limit)
     found = evaluate_dependency_parser(
-        parser, gold, trees, jobs=jobs, progress=partial(notes.progress, label="Parsing")
+        parser, gold, projective=projective, jobs=jobs, progress=partial(notes.progress, label="Parsing")
     )
     score = found.score
     return {

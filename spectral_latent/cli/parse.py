@@ -165,7 +165,9 @@ def _dependencies(
     given = tables(file, form) if file == "-" else list(tables(file, form))
     found, read = tee(given)
     words = (table.sentence for table in read)
-    parses_of = parser.parse_all(words, trees="any", jobs=search.jobs) if non_projective else search.of(parser, words)
+    parses_of = (
+        parser.parse_all(words, projective=False, jobs=search.jobs) if non_projective else search.of(parser, words)
+    )
     fallbacks: list[int] = []
     try:
         for table, parses in zip(found, _progress(parses_of, given, notes), strict=True):

@@ -1,6 +1,7 @@
 """Constituency trees: the latent-variable PCFG."""
 
 from spectral_latent.constituency.cleaning import base_label, clean
+from spectral_latent.constituency.constituents import Constituent
 from spectral_latent.constituency.conversion import Binarisation, Label
 from spectral_latent.constituency.model import FALLBACK, ConstituencyModel, Parse
 from spectral_latent.constituency.phrase import Phrase
@@ -13,6 +14,7 @@ __all__ = [
     "Binarisation",
     "ConstituencyModel",
     "ConstituencyOptions",
+    "Constituent",
     "Label",
     "Parse",
     "Phrase",

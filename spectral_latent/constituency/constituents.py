@@ -18,9 +18,18 @@ import numpy as np
 
 from spectral_latent.trees import BoolArray, FloatArray, IntArray, Rules, ranges
 
-__all__ = ["Constituents", "Gains"]
+__all__ = ["Constituent", "Constituents", "Gains"]
 
 _Chain = tuple[str, ...]
+
+
+class Constituent(NamedTuple):
+    """A label over the words first ... end - 1 of a sentence; is_tag: whether it is the tag of a word."""
+
+    first: int
+    end: int
+    label: str
+    is_tag: bool
 
 
 class Constituents(NamedTuple):
@@ -90,9 +99,10 @@ class Gains:
         posterior: FloatArray = np.bincount(which, found.posterior[row])[which].astype(float)
         return row, self.label[at], is_tag, posterior
 
-    def by_label(self, found: Constituents) -> dict[tuple[int, int, str, bool], float]:
-        """μ by first and next word, label, and whether it is the tag of a word."""
+    def by_label(self, found: Constituents) -> dict[Constituent, float]:
+        """Add up μ of every labelled constituent."""
         row, label, is_tag, posterior = self._by_label(found)
         names = [self.labels[number] for number in label.tolist()]
         spans = found.first[row].tolist(), found.end[row].tolist()
-        return dict(zip(zip(*spans, names, is_tag.tolist(), strict=True), posterior.tolist(), strict=True))
+        constituents = map(Constituent, *spans, names, is_tag.tolist())
+        return dict(zip(constituents, posterior.tolist(), strict=True))

@@ -12,13 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spectral_latent.constituency.bracketings import Bracketings
-from spectral_latent.constituency.constituents import Constituents, Gains
+from spectral_latent.constituency.constituents import Constituent, Constituents, Gains
 from spectral_latent.constituency.phrase import Phrase
 from spectral_latent.constituency.phrase_grammar import ConstituencyOptions, PhraseGrammar
 from spectral_latent.constituency.treebank import cleaned, read_treebank
 from spectral_latent.estimation import Listener, silent
-from spectral_latent.grammar import SentenceChart
-from spectral_latent.grammar.batches import answers
+from spectral_latent.grammar import SentenceChart, check_n_best
+from spectral_latent.grammar.batches import map_sentences
 from spectral_latent.inference import Weight
 from spectral_latent.operators import opened_model, save_model
 from spectral_latent.trees import FloatArray, IntArray
@@ -61,8 +61,7 @@ class ConstituencyModel:
     members: tuple[PhraseGrammar, ...]
 
     def __post_init__(self) -> None:
-        if not self.members:
-            raise ValueError("a parser needs at least one grammar")
+        _check_together([member.options for member in self.members])
 
     @staticmethod
     def train(
@@ -74,14 +73,16 @@ class ConstituencyModel:
     ) -> ConstituencyModel:
         """Learn from treebank trees, which are read once and cleaned first.
 
-        options: of the one grammar, or of each of several; see `presets`.
+        options: of the one grammar, or of each of several; see `presets`.  All have the same `cost`.
         jobs: processes; None for as many as the engine has that `joblib.parallel_config` names.  A cluster that it
         names, such as Dask, takes part whatever the number.  The result is the same.
         A large treebank does not stay in memory, but lies in temporary files, which all workers must be able to read.
-        Raises EstimationError if a tree holds no word, or there is no tree.
+        Raises EstimationError if a tree holds no word, or there is no tree; ValueError if there are no options, or
+        those of several grammars do not go together.
         """
         given = ConstituencyOptions() if options is None else options
-        several = [given] if isinstance(given, ConstituencyOptions) else given
+        several = [given] if isinstance(given, ConstituencyOptions) else list(given)
+        _check_together(several)
         return ConstituencyModel(
             tuple(
                 training.estimate(jobs=jobs, listener=listener)
@@ -118,34 +119,55 @@ class ConstituencyModel:
                 parts.append(found._replace(chain=number[found.chain]))
         return Constituents.mean(parts) if parts else None
 
-    def posteriors(self, trees: Sequence[Phrase], words: Sequence[str]) -> list[FloatArray]:
-        """Of trees without traces over one sentence, the posteriors of their labelled constituents, tags included."""
-        found = self.constituents(self.charts(words)) if words else None
-        by_label = {} if found is None else self._gains.by_label(found)
-        return [np.array([by_label.get(part, 0.0) for part in _parts(tree)]) for tree in trees]
+    def posteriors(self, words: Sequence[str]) -> dict[Constituent, float]:
+        """Compute the posterior of each labelled constituent that a sentence may have, tags included.
+
+        By absolute value unless the options say otherwise; none if no grammar derives the sentence.
+
+        words: the words of the sentence.
+        Raises ValueError if there is no word.
+        """
+        found = self.constituents(self.charts(words))
+        return {} if found is None else self._gains.by_label(found)
+
+    def part_posteriors(self, trees: Iterable[Phrase]) -> list[FloatArray]:
+        """Compute the posteriors of the labelled constituents of trees, tags included: one array for each tree.
+
+        trees: several trees of one sentence, which are cleaned as `score` does it.  Where empty elements make their
+        words differ, each has the posteriors of its own words.
+        Raises EstimationError if a tree holds no word.
+        """
+        found: dict[tuple[str, ...], dict[Constituent, float]] = {}
+        rows = []
+        for tree in cleaned(trees):
+            words = tuple(tree.words())
+            if words not in found:
+                found[words] = self.posteriors(words)
+            rows.append(np.array([found[words].get(part, 0.0) for part in _constituents(tree)]))
+        return rows
 
     def parse(self, words: Sequence[str]) -> Parse:
         """The tree of the most gain; see `constituents`.  Raises ValueError if the sentence is empty."""
         return self.parse_nbest(words, 1)[0]
 
-    def parse_nbest(self, words: Sequence[str], k: int) -> list[Parse]:
-        """Find up to k different trees of a sentence, a marked fallback at worst; see `parses`.
+    def parse_nbest(self, words: Sequence[str], n_best: int) -> list[Parse]:
+        """Find up to `n_best` different trees of a sentence, a marked fallback at worst; see `parses`.
 
-        Raises ValueError if the sentence is empty or k < 1.
+        Raises ValueError if the sentence is empty or n_best < 1.
         """
-        _check(k)
-        return self.parses(self.charts(words), words, k) or [self.fallback(words)]
+        check_n_best(n_best)
+        return self.parses(self.charts(words), words, n_best) or [self.fallback(words)]
 
     def parse_all(
-        self, sentences: Iterable[Sequence[str]], k: int = 1, *, jobs: int | None = 1
+        self, sentences: Iterable[Sequence[str]], n_best: int = 1, *, jobs: int | None = 1
     ) -> Iterator[list[Parse]]:
-        """Up to k trees of each sentence, in order, as `parse_nbest` gives them; an empty sentence has none.
+        """Find up to `n_best` trees of each sentence, in order, as `parse_nbest` does; an empty sentence has none.
 
-        jobs: processes; see `spectral_latent.grammar.batches.answers`.
-        Raises ValueError if k < 1.
+        jobs: processes; see `spectral_latent.grammar.batches.map_sentences`.
+        Raises ValueError, before a sentence is read, if n_best < 1.
         """
-        _check(k)
-        return answers(_parses_of, self, sentences, jobs, k)
+        check_n_best(n_best)
+        return map_sentences(_parses_of, self, sentences, jobs, n_best)
 
     def parses(self, charts: Sequence[SentenceChart], words: Sequence[str], k: int) -> list[Parse]:
         """Find up to k different trees of a sentence, by falling gain; those that no grammar derives, p̂ = 0, come last.
@@ -216,18 +238,23 @@ class ConstituencyModel:
         return ConstituencyModel(tuple(members))
 
 
-def _parses_of(model: ConstituencyModel, words: Sequence[str], k: int) -> list[Parse]:
-    return model.parse_nbest(words, k) if words else []
+def _parses_of(model: ConstituencyModel, words: Sequence[str], n_best: int) -> list[Parse]:
+    """Find the trees of one of many sentences."""
+    return model.parse_nbest(words, n_best) if words else []
 
 
-def _check(k: int) -> None:
-    if k < 1:
-        raise ValueError(f"k must be at least 1, not {k}")
+def _check_together(options: Sequence[ConstituencyOptions]) -> None:
+    """Raise ValueError unless grammars of these options make one model."""
+    if not options:
+        raise ValueError("the options are empty; a parser needs those of at least one grammar")
+    costs = sorted({one.cost for one in options})
+    if len(costs) > 1:
+        raise ValueError(f"the grammars of one parser must have the same cost, not {costs[0]} and {costs[1]}")
 
 
-def _parts(tree: Phrase) -> list[tuple[int, int, str, bool]]:
-    """First and next word, label, and whether it is a tag, of every constituent."""
-    parts: list[tuple[int, int, str, bool]] = []
+def _constituents(tree: Phrase) -> list[Constituent]:
+    """List the constituents of a cleaned tree."""
+    parts: list[Constituent] = []
     opened: list[tuple[str, int]] = []
     stack: list[Phrase | None] = [tree]
     at = 0
@@ -235,9 +262,9 @@ def _parts(tree: Phrase) -> list[tuple[int, int, str, bool]]:
         node = stack.pop()
         if node is None:
             label, first = opened.pop()
-            parts.append((first, at, label, False))
+            parts.append(Constituent(first, at, label, False))
         elif isinstance(node.children[0], str):
-            parts.append((at, at + 1, node.label, True))
+            parts.append(Constituent(at, at + 1, node.label, True))
             at += 1
         else:
             opened.append((node.label, at))

@@ -24,7 +24,15 @@ from spectral_latent.dependency.sentence import DependencySentence
 from spectral_latent.estimation import EstimationError
 from spectral_latent.trees import BoolArray, IntArray, SkeletalTrees, Vocabulary
 
-__all__ = ["Attachment", "DependencyTrees", "Label", "heads_are_right", "possible_rules", "skeletal_trees"]
+__all__ = [
+    "Attachment",
+    "DependencyTrees",
+    "Label",
+    "heads_are_right",
+    "possible_rules",
+    "require_heads",
+    "skeletal_trees",
+]
 
 Side = Literal["left", "right"]
 Role = Literal["complete", "left", "right"]
@@ -193,8 +201,11 @@ def skeletal_trees(
     return DependencyTrees(SkeletalTrees(number_of[which], left, right, terminal, root), word)
 
 
-def _require_tree(sentence: DependencySentence, number: int) -> None:
-    """Raise EstimationError unless the heads are one tree."""
+def require_heads(sentence: DependencySentence, number: int) -> None:
+    """Raise EstimationError unless each word has a head that is 0 or the number of a word.
+
+    number: that of the sentence, for messages.
+    """
     text, n = " ".join(sentence.forms[:12]), len(sentence.forms)
     if sentence.heads is None:
         raise EstimationError(f"sentence {number} ({text}) has no heads; annotate them")
@@ -203,6 +214,12 @@ def _require_tree(sentence: DependencySentence, number: int) -> None:
     for word, head in enumerate(sentence.heads, start=1):
         if not 0 <= head <= n:
             raise EstimationError(f"sentence {number} ({text}), word {word}: head {head} is neither 0 nor a word of it")
+
+
+def _require_tree(sentence: DependencySentence, number: int) -> None:
+    """Raise EstimationError unless the heads are one tree."""
+    require_heads(sentence, number)
+    text = " ".join(sentence.forms[:12])
     if not sentence.is_tree():
         raise EstimationError(f"sentence {number} ({text}): its heads make a cycle; every word must lead to the root")
     if len(sentence.roots) != 1:

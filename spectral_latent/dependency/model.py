@@ -20,13 +20,14 @@ from spectral_latent.dependency.conversion import (
     Role,
     heads_are_right,
     possible_rules,
+    require_heads,
     skeletal_trees,
 )
 from spectral_latent.dependency.features import dependency_features
 from spectral_latent.dependency.floors import floored_weights, mean_inside_vectors
 from spectral_latent.dependency.forests import ArcMarginals, arc_marginals, headed, k_best_heads, maximum_heads
 from spectral_latent.dependency.relations import RelationModel
-from spectral_latent.dependency.sentence import DependencySentence
+from spectral_latent.dependency.sentence import DependencySentence, check_sentence
 from spectral_latent.estimation import (
     SHARD_NODES,
     ColumnStore,
@@ -37,17 +38,23 @@ from spectral_latent.estimation import (
     TreebankCounts,
     silent,
 )
-from spectral_latent.grammar import GrammarOptions, GrammarTraining, LatentGrammar, SentenceGrammar, spelling_of
-from spectral_latent.grammar.batches import answers
+from spectral_latent.grammar import (
+    GrammarOptions,
+    GrammarTraining,
+    LatentGrammar,
+    SentenceGrammar,
+    check_n_best,
+    spelling_of,
+)
+from spectral_latent.grammar.batches import map_sentences
 from spectral_latent.inference import Weight, tree_weights
 from spectral_latent.lexicon import Lexicon, LexiconOptions, WordCounts
 from spectral_latent.operators import RuleTable, opened_model, options_from, save_model
 from spectral_latent.trees import BoolArray, FloatArray, IntArray, Rules, Vocabulary
 
-__all__ = ["DependencyModel", "DependencyOptions", "DependencyParse", "DependencyTraining", "Trees"]
+__all__ = ["DependencyModel", "DependencyOptions", "DependencyParse", "DependencyTraining"]
 
 Column = Literal["forms", "upos", "xpos"]
-Trees = Literal["projective", "any"]
 _KIND = "dependency"
 _BLANK = "_"
 _LEAST = 1e-8  # arcs of smaller marginals are in no tree
@@ -231,6 +238,7 @@ class DependencyModel:
 
     def _chart(self, sentence: DependencySentence) -> tuple[SentenceGrammar, ArcMarginals | None]:
         """The grammar over a sentence's words, and its arcs' posteriors; None if it does not derive the sentence."""
+        check_sentence(sentence)
         words = getattr(sentence, self.options.words)
         grammar, spans = self.grammar.chart(words, self._tags_of_words(sentence))
         if spans is None:
@@ -238,14 +246,18 @@ class DependencyModel:
         arcs = headed(spans.forest, self._head_is_right, spans.first, len(words))
         return grammar, arc_marginals(grammar.latent, arcs, len(words))
 
-    def arc_marginals(self, sentence: DependencySentence) -> FloatArray | None:
-        """μ(g, m), the posterior of the arc from word g to word m + 1, g = 0 the root: (n + 1, n).
+    def posteriors(self, sentence: DependencySentence) -> FloatArray:
+        """Compute the posteriors of the arcs that a sentence of n words may have.
 
-        Words without a tag, or with one never seen, may have any.  Heads are not looked at.
-        None if the grammar does not derive the sentence.  Raises ValueError if it is empty.
+        Returns μ (n + 1, n): μ[g, m] is that of the arc from word g, where 0 is the root, to word m + 1.  By absolute
+        value unless the options say otherwise; zero if the grammar does not derive the sentence.
+
+        sentence: words without a tag, or with a tag never seen, may have any tag.  Heads are not looked at.
+        Raises ValueError if the sentence is empty.
         """
         _, found = self._chart(sentence)
-        return None if found is None else found.arcs
+        n = len(sentence.forms)
+        return np.zeros((n + 1, n)) if found is None else self._absolute(found.arcs)
 
     def _tagged(self, sentence: DependencySentence, symbols: FloatArray) -> DependencySentence:
         """The sentence with the likeliest tag of every word that has none, given the posteriors (n, S) of symbols."""
@@ -260,55 +272,69 @@ class DependencyModel:
             return sentence._replace(xpos=filled)
         return sentence._replace(upos=filled)
 
-    def posteriors(self, trees: Sequence[DependencySentence]) -> list[FloatArray]:
-        """Of trees of one sentence, the posterior of the arc to each word, (n,) for each tree; see `arc_marginals`.
+    def part_posteriors(self, trees: Iterable[DependencySentence]) -> list[FloatArray]:
+        """Compute the posterior of the arc to each word, (n,) for each tree; see `posteriors`.
 
-        By absolute value unless the options say otherwise; zero if the grammar does not derive the sentence.
+        trees: several trees of one sentence of n words, with one root or more.  Each has the posteriors of its words
+        with its own tags.
+        Raises EstimationError if a tree has not one head for each word.
         """
-        if not trees:
-            return []
-        mu = self.arc_marginals(trees[0])
-        n = len(trees[0].forms)
-        if mu is None:
-            return [np.zeros(n) for _ in trees]
-        weights = self._absolute(mu)
-        return [weights[list(tree.heads or ()), np.arange(n)] for tree in trees]
+        found: dict[tuple[tuple[str, ...], tuple[str, ...]], FloatArray] = {}
+        rows = []
+        for number, tree in enumerate(trees, start=1):
+            require_heads(tree, number)
+            words = getattr(tree, self.options.words)
+            tags = _tags(tree, self.options)
+            if (words, tags) not in found:
+                found[words, tags] = self.posteriors(tree)
+            rows.append(found[words, tags][list(tree.heads or ()), np.arange(len(words))])
+        return rows
 
-    def parse(self, sentence: DependencySentence, trees: Trees = "projective") -> DependencyParse:
-        """The tree whose arcs have the most posterior: minimum Bayes risk, of projective trees or of all.
+    def parse(self, sentence: DependencySentence, *, projective: bool = True) -> DependencyParse:
+        """Find the tree whose arcs have the largest sum of posteriors: the one of minimum Bayes risk.
 
-        Words without a tag get the likeliest one.
+        sentence: words without a tag get the likeliest one.
+        projective: whether only projective trees are looked at.
         Raises ValueError if the sentence is empty.
         """
-        if trees == "projective":
+        if projective:
             return self.parse_nbest(sentence, 1)[0]
         grammar, found = self._chart(sentence)
         heads = None if found is None else maximum_heads(self._weights(found.arcs))
         return self._parses(sentence, grammar, found, [] if heads is None else [heads])[0]
 
-    def parse_nbest(self, sentence: DependencySentence, k: int) -> list[DependencyParse]:
-        """Up to k projective trees, by falling sum of their arcs' posteriors; words without a tag get one.
+    def parse_nbest(self, sentence: DependencySentence, n_best: int) -> list[DependencyParse]:
+        """Find up to `n_best` projective trees, by falling sum of their arcs' posteriors.
 
-        Raises ValueError if the sentence is empty or k < 1.
+        sentence: words without a tag get the likeliest one.
+        Raises ValueError if the sentence is empty or n_best < 1.
         """
-        if k < 1:
-            raise ValueError(f"k must be at least 1, not {k}")
+        check_n_best(n_best)
         grammar, found = self._chart(sentence)
-        heads = [] if found is None else k_best_heads(self._weights(found.arcs), k)
+        heads = [] if found is None else k_best_heads(self._weights(found.arcs), n_best)
         return self._parses(sentence, grammar, found, heads)
 
     def parse_all(
-        self, sentences: Iterable[DependencySentence], k: int = 1, *, trees: Trees = "projective", jobs: int | None = 1
+        self,
+        sentences: Iterable[DependencySentence],
+        n_best: int = 1,
+        *,
+        projective: bool = True,
+        jobs: int | None = 1,
     ) -> Iterator[list[DependencyParse]]:
-        """Up to k trees of each sentence, in order, as `parse_nbest` gives them, or `parse` for `trees`.
+        """Find up to `n_best` trees of each sentence, in order, as `parse_nbest` or `parse` does.
 
-        An empty sentence has none.
-        jobs: processes; see `spectral_latent.grammar.batches.answers`.
-        Raises ValueError if k < 1, or if k > 1 where trees need not be projective.
+        sentences: an empty one has no tree.
+        n_best: how many trees; 1 where they need not be projective.
+        projective: whether only projective trees are looked at.
+        jobs: processes; see `spectral_latent.grammar.batches.map_sentences`.
+        Raises ValueError, before a sentence is read, if n_best < 1, or if n_best > 1 where trees need not be
+        projective.
         """
-        if k != 1 and trees == "any":
-            raise ValueError(f"k must be 1 for trees that need not be projective, not {k}")
-        return answers(_parses_of, self, sentences, jobs, k, trees)
+        check_n_best(n_best)
+        if n_best > 1 and not projective:
+            raise ValueError(f"n_best must be 1 for trees that need not be projective, not {n_best}")
+        return map_sentences(_parses_of, self, sentences, jobs, n_best, projective)
 
     def _weights(self, mu: FloatArray) -> FloatArray:
         """What arcs are worth in a tree; those of marginals near zero are worth nothing."""
@@ -404,10 +430,14 @@ class DependencyModel:
         return DependencyModel(options, labels, grammar, relations)
 
 
-def _parses_of(model: DependencyModel, sentence: DependencySentence, k: int, trees: Trees) -> list[DependencyParse]:
+def _parses_of(
+    model: DependencyModel, sentence: DependencySentence, n_best: int, projective: bool
+) -> list[DependencyParse]:
+    """Find the trees of one of many sentences."""
+    check_sentence(sentence)
     if not sentence.forms:
         return []
-    return [model.parse(sentence, trees)] if trees == "any" else model.parse_nbest(sentence, k)
+    return model.parse_nbest(sentence, n_best) if projective else [model.parse(sentence, projective=False)]
 
 
 def _tags(sentence: DependencySentence, options: DependencyOptions) -> tuple[str, ...]:

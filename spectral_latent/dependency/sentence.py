@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from bisect import bisect
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-__all__ = ["DependencySentence"]
+from spectral_latent.grammar import check_words
+
+__all__ = ["DependencySentence", "check_sentence"]
 
 
 class DependencySentence(NamedTuple):
@@ -42,12 +44,13 @@ class DependencySentence(NamedTuple):
     def of(forms: Sequence[str], tags: Sequence[str] | None = None) -> DependencySentence:
         """Words of which nothing is annotated but, where they are given, the tags, which are both `upos` and `xpos`.
 
-        Raises `ValueError` if there are not as many tags as words.
+        Raises ValueError if there are not as many tags as words, and TypeError for a string in place of the words.
 
         >>> sentence = DependencySentence.of(["Dogs", "bark"], ["NNS", "VBP"])
         >>> sentence.upos, sentence.xpos, sentence.lemmas, sentence.heads
         (('NNS', 'VBP'), ('NNS', 'VBP'), ('_', '_'), None)
         """
+        check_words(forms)
         blank = ("_",) * len(forms)
         tags = blank if tags is None else tuple(tags)
         if len(tags) != len(forms):
@@ -130,3 +133,17 @@ class DependencySentence(NamedTuple):
                 around.insert(bisect(below[word], word), (word, True))
                 waiting += reversed(around)
         return order == list(range(len(below)))
+
+
+def check_sentence(sentence: Any) -> None:
+    """Raise TypeError for anything but a sentence, such as its words.
+
+    sentence: what is to be parsed.
+
+    >>> check_sentence(["dogs", "run"])
+    Traceback (most recent call last):
+    TypeError: expected a DependencySentence, not ['dogs', 'run']; give DependencySentence.of(['dogs', 'run'])
+    """
+    if not isinstance(sentence, DependencySentence):
+        words = f"{sentence!r}.split()" if isinstance(sentence, str) else repr(sentence)
+        raise TypeError(f"expected a DependencySentence, not {sentence!r:.60}; give DependencySentence.of({words:.80})")

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 from weakref import WeakSet
 
 from spectral_latent.constituency import ConstituencyModel, Parse, Phrase, clean
 from spectral_latent.dependency import DependencyModel, DependencyParse, DependencySentence
-from spectral_latent.dependency.model import Trees
 from spectral_latent.evaluation._ratios import percentage
 from spectral_latent.evaluation.attachment import AttachmentScore, score_attachments
 from spectral_latent.evaluation.brackets import BracketScores, score_brackets
 from spectral_latent.evaluation.tagging import TaggingScore, score_tags
-from spectral_latent.grammar.batches import answers
+from spectral_latent.grammar.batches import map_sentences
 
 __all__ = [
     "DependencyEvaluation",
@@ -123,7 +123,7 @@ def evaluate_parser(
     >>> evaluate_parser(ConstituencyModel.train([tree.tree]), [tree]).scores.f1
     100.0
     """
-    found = answers(_timed_parse, model, (sentence.words for sentence in gold), jobs)
+    found = map_sentences(_timed_parse, model, (sentence.words for sentence in gold), jobs)
     parses, seconds = _together(found, progress(gold))
     pairs = ((sentence.tree, parse.tree) for sentence, parse in zip(gold, parses, strict=True))
     return ParserEvaluation(parses, score_brackets(pairs), seconds)
@@ -132,14 +132,17 @@ def evaluate_parser(
 def evaluate_dependency_parser(
     model: DependencyModel,
     gold: Sequence[DependencySentence],
-    trees: Trees = "projective",
     *,
+    projective: bool = True,
     jobs: int | None = 1,
     progress: _Progress = iter,
 ) -> DependencyEvaluation:
     """Parse and score the words of gold trees, with their tags.
 
-    jobs, progress: as for `evaluate_parser`.  Raises ValueError if a sentence has no heads.
+    projective: whether only projective trees are looked for.
+    jobs, progress: as for `evaluate_parser`.
+
+    Raises ValueError if a sentence has no heads.
 
     >>> gold = [DependencySentence.of(["Dogs", "bark"], ["NNS", "VBP"])._replace(heads=(2, 0))]
     >>> found = evaluate_dependency_parser(DependencyModel.train(gold), gold)
@@ -147,7 +150,8 @@ def evaluate_dependency_parser(
     (100.0, 0.0, False)
     """
     sentences = [sentence.without_tree() for sentence in gold]
-    parses, seconds = _together(answers(_timed_parse, model, sentences, jobs, trees), progress(sentences))
+    parse = partial(_timed_parse, projective=projective)
+    parses, seconds = _together(map_sentences(parse, model, sentences, jobs), progress(sentences))
     found = [parse.sentence for parse in parses]
     signs = model.score(sentence for sentence in gold if len(sentence.roots) == 1).sign
     nonpositive = len(gold) - int((signs > 0).sum())
@@ -155,13 +159,13 @@ def evaluate_dependency_parser(
     return DependencyEvaluation(parses, score_attachments(gold, found), has_relations, nonpositive, seconds)
 
 
-def _timed_parse(model: Any, sentence: Any, *args: Any) -> tuple[Any, float]:
-    """The parse, and the seconds of CPU time that it took."""
+def _timed_parse(model: Any, sentence: Any, **options: bool) -> tuple[Any, float]:
+    """Parse a sentence, and measure the seconds of CPU time that this takes."""
     if model not in _begun:
-        model.parse(sentence, *args)
+        model.parse(sentence, **options)
         _begun.add(model)
     start = time.process_time()
-    return model.parse(sentence, *args), time.process_time() - start
+    return model.parse(sentence, **options), time.process_time() - start
 
 
 def _together(found: Iterable[tuple[Any, float]], shown: Iterable[Any]) -> tuple[list[Any], float]:

@@ -3,6 +3,7 @@
 from spectral_latent.grammar.forests import SpanForest
 from spectral_latent.grammar.latent_grammar import LatentGrammar
 from spectral_latent.grammar.options import GrammarOptions
+from spectral_latent.grammar.requests import check_n_best, check_words
 from spectral_latent.grammar.sentence import SentenceChart, SentenceGrammar
 from spectral_latent.grammar.training import GrammarTraining, spelling_of
 
@@ -13,5 +14,7 @@ __all__ = [
     "SentenceChart",
     "SentenceGrammar",
     "SpanForest",
+    "check_n_best",
+    "check_words",
     "spelling_of",
 ]

@@ -18,7 +18,7 @@ from joblib import effective_n_jobs
 
 from spectral_latent.estimation import parallel_map
 
-__all__ = ["Saved", "answers"]
+__all__ = ["Saved", "map_sentences"]
 
 _BATCH = 8  # sentences of one task: parsed in tenths of a second, so that processes end together
 _AHEAD = 32  # batches for each process that are read before their answers are asked for
@@ -41,7 +41,7 @@ Answer = TypeVar("Answer")
 Rest = TypeVarTuple("Rest")
 
 
-def answers(
+def map_sentences(
     function: Callable[[Model, Item, Unpack[Rest]], Answer],
     model: Model,
     items: Iterable[Item],
@@ -62,7 +62,7 @@ def answers(
     ...     @staticmethod
     ...     def load(path): return Scale()
     ...     def weigh(self, item, factor): return factor * item
-    >>> list(answers(Scale.weigh, Scale(), [1, 2, 3], 1, 10))
+    >>> list(map_sentences(Scale.weigh, Scale(), [1, 2, 3], 1, 10))
     [10, 20, 30]
     """
     n_jobs = effective_n_jobs(jobs)
@@ -75,7 +75,7 @@ def answers(
         model.save(file)
         items = iter(items)
         while batches := list(_batches(items, _AHEAD * n_jobs)):
-            found = list(parallel_map(_answers_of, batches, jobs, function, type(model), file, args))
+            found = list(parallel_map(_answers_of_batch, batches, jobs, function, type(model), file, args))
             yield from chain.from_iterable(found)
 
 
@@ -87,7 +87,7 @@ def _batches(items: Iterator[Item], most: int) -> Iterator[list[Item]]:
         yield batch
 
 
-def _answers_of(
+def _answers_of_batch(
     batch: list[Item], function: Callable[..., Answer], kind: type[Saved], file: str, args: tuple[Any, ...]
 ) -> list[Answer]:
     model = _loaded(kind, file)

@@ -17,6 +17,7 @@ from spectral_latent._compiled import check_column, check_range
 from spectral_latent.grammar.coarse import CoarseGrammar, CoarseLeaves
 from spectral_latent.grammar.forests import pruned_forest
 from spectral_latent.grammar.options import GrammarOptions
+from spectral_latent.grammar.requests import check_words
 from spectral_latent.grammar.sentence import SentenceChart, SentenceGrammar
 from spectral_latent.lexicon import Lexicon, WordEncoder
 from spectral_latent.operators import ObservableOperators, arrays_of, column_from, operators_from
@@ -83,8 +84,9 @@ class LatentGrammar:
 
         words: n words.
         tags: (n,) the number of the only tag that each word may have, or -1.
-        Raises ValueError if there is no word.
+        Raises ValueError if there is no word, and TypeError for a string in place of a sentence.
         """
+        check_words(words)
         if not len(words):
             raise ValueError("an empty sentence has no parse")
         grammar = self.for_sentences([words], tags)

@@ -103,8 +103,8 @@ class LatentFeatures(ListTransformer):
         """Those of each candidate's parts."""
         trees = [candidate.tree for candidate in nbest.candidates]
         if isinstance(self.model, ConstituencyModel):
-            return self.model.posteriors(_phrases(trees), nbest.words)
-        return self.model.posteriors(_sentences(trees))
+            return self.model.part_posteriors(_phrases(trees))
+        return self.model.part_posteriors(_sentences(trees))
 
 
 def _of_one_root(model: DependencyModel, trees: Sequence[DependencySentence]) -> Weight:

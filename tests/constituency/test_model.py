@@ -16,6 +16,7 @@ from spectral_latent.constituency import (
     Binarisation,
     ConstituencyModel,
     ConstituencyOptions,
+    Constituent,
     Phrase,
     clean,
     preset,
@@ -92,6 +93,46 @@ def test_scores_of_parses_are_scores_of_their_trees(model: ConstituencyModel, se
     weight = model.score(parse.tree for parse in parses)
     np.testing.assert_allclose(weight.log, [parse.log for parse in parses], rtol=1e-9)
     np.testing.assert_array_equal(weight.sign, [parse.sign for parse in parses])
+
+
+def test_posteriors_are_sums_over_trees() -> None:
+    """By enumeration of the trees of the grammar, which has two for some sentences."""
+    options = ConstituencyOptions(
+        estimator=EstimatorOptions("hybrid", n_states=2), threshold=0.0, beam=0.0, fragments=0.0
+    )
+    model = ConstituencyModel.train(parse_brackets("(S (A a) (S (A a) (A a))) (S (S (A a) (A a)) (A a))"), options)
+    right, left = parse_brackets("(S (A a) (S (A a) (A a))) (S (S (A a) (A a)) (A a))")
+    share = np.exp(model.score([right, left]).log)
+    share /= share.sum()
+    found = model.posteriors(["a", "a", "a"])
+    assert found[Constituent(0, 3, "S", False)] == pytest.approx(1.0)
+    assert found[Constituent(1, 3, "S", False)] == pytest.approx(share[0])
+    assert found[Constituent(0, 2, "S", False)] == pytest.approx(share[1])
+    assert all(found[Constituent(at, at + 1, "A", True)] == pytest.approx(1.0) for at in range(3))
+    (row,) = model.part_posteriors([right])
+    assert sorted(row) == pytest.approx(sorted([1.0, 1.0, 1.0, 1.0, share[0]]))
+
+
+def test_trees_are_cleaned_for_posteriors_as_for_scores(model: ConstituencyModel, trees: list[Phrase]) -> None:
+    """A top bracket, function labels and empty elements change nothing."""
+    plain = trees[3]
+    (annotated,) = parse_brackets(
+        "(S1 (S (NP-SBJ-1 (NNP Mary)) (NP (-NONE- *T*-2)) (VP (VBZ sleeps) (NP-TMP (-NONE- *-1))) (. .)))"
+    )
+    assert clean(annotated) == plain
+    expected, found = model.part_posteriors([plain, annotated])
+    assert expected.min() > 0.0
+    np.testing.assert_array_equal(found, expected)
+    with pytest.raises(EstimationError, match="tree 2 has no words"):
+        model.part_posteriors([plain, Phrase("S", (Phrase("-NONE-", ("*",)),))])
+
+
+def test_posteriors_are_of_the_words_that_a_tree_has(model: ConstituencyModel, trees: list[Phrase]) -> None:
+    """An empty element for one parser may be a word for another."""
+    (longer,) = parse_brackets("(S (NP (NNP Mary)) (VP (VBZ sleeps) (NP (NN *sigh*))) (. .))")
+    alone = [model.part_posteriors([tree])[0].tolist() for tree in (trees[3], longer)]
+    assert [row.tolist() for row in model.part_posteriors([trees[3], longer])] == alone
+    assert model.part_posteriors([]) == []
 
 
 def test_a_tree_with_rules_never_seen_has_weight_zero(model: ConstituencyModel) -> None:
@@ -221,8 +262,9 @@ def test_all_sentences_are_parsed_as_each_one(model: ConstituencyModel, trees: l
             assert list(model.parse_all(iter(sentences), k, jobs=jobs)) == expected
     assert [parses[0] for parses in model.parse_all(sentences[:9])] == [model.parse(words) for words in sentences[:9]]
     assert list(model.parse_all([], jobs=2)) == []
-    with pytest.raises(ValueError, match="k must be at least 1, not 0"):
-        list(model.parse_all(sentences, 0, jobs=2))
+    for none in (sentences, []):
+        with pytest.raises(ValueError, match="n_best must be at least 1, not 0"):
+            model.parse_all(none, 0, jobs=2)
 
 
 def test_a_model_whose_parts_do_not_fit_is_refused(model: ConstituencyModel, tmp_path: Path) -> None:
@@ -246,10 +288,15 @@ def test_a_model_whose_parts_do_not_fit_is_refused(model: ConstituencyModel, tmp
 def test_bad_requests_are_refused(model: ConstituencyModel) -> None:
     with pytest.raises(ValueError, match="empty sentence"):
         model.parse([])
-    with pytest.raises(ValueError, match="k must be at least 1"):
+    with pytest.raises(ValueError, match="n_best must be at least 1"):
         model.parse_nbest(["a"], 0)
+    for ask in (model.parse, model.posteriors, lambda words: next(model.parse_all([words]))):
+        with pytest.raises(TypeError, match=r"not the string 'dogs run'; give 'dogs run'.split\(\)"):
+            ask("dogs run")
     with pytest.raises(EstimationError, match="no trees"):
         ConstituencyModel.train([])
+    with pytest.raises(ValueError, match="options are empty"):
+        ConstituencyModel.train(parse_brackets("(NN word)"), [])
     with pytest.raises(EstimationError, match="tree 2 has no words"):
         ConstituencyModel.train([Phrase("NN", ("a",)), Phrase("S", (Phrase("-NONE-", ("*",)),))])
 
@@ -265,6 +312,18 @@ def test_the_spelling_of_unseen_words_decides_between_tags() -> None:
     assert model.members[0].grammar.tags == [".", "NN", "VB"]
     for word, tag in (("sadness", "NN"), ("legalizes", "VB")):
         assert model.parse([word, "."]).tree.bracketed() == f"(X (A ({tag} {word})) (. .))"
+
+
+def test_grammars_of_one_parser_have_one_cost(trees: list[Phrase]) -> None:
+    """How trees are chosen is the same for all grammars: an option that one of them ignored would be void."""
+    options = [ConstituencyOptions(cost=0.4), ConstituencyOptions(binarisation=Binarisation("last"), cost=0.2)]
+
+    def untouched() -> Iterator[Phrase]:
+        pytest.fail("a tree is read")
+        yield
+
+    with pytest.raises(ValueError, match=r"the same cost, not 0\.2 and 0\.4"):
+        ConstituencyModel.train(untouched(), options)
 
 
 def test_floors_are_for_dependencies_alone() -> None:

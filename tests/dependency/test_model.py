@@ -116,6 +116,11 @@ def unpruned(request: pytest.FixtureRequest) -> DependencyModel:
     return found
 
 
+def signed(model: DependencyModel) -> DependencyModel:
+    """The same model, whose posteriors keep their signs."""
+    return replace(model, options=replace(model.options, absolute=False))
+
+
 def marginals_of(trees: Iterable[Heads], weights: Iterable[float], n: int) -> np.ndarray:
     mu = np.zeros((n + 1, n))
     for heads, weight in zip(trees, weights, strict=True):
@@ -134,9 +139,9 @@ def test_arc_marginals_and_totals_are_sums_of_scores(unpruned: DependencyModel) 
         sentence = sentence_of(rng, n)
         every = projective_trees(n)
         weights = numbers(unpruned.score(sentence._replace(heads=heads) for heads in every))
-        found, size = unpruned.arc_marginals(sentence), np.abs(weights).sum()
-        assert found is not None
+        found, size = signed(unpruned).posteriors(sentence), np.abs(weights).sum()
         assert np.abs(found * weights.sum() - marginals_of(every, weights, n)).max() < 1e-10 * size
+        np.testing.assert_array_equal(unpruned.posteriors(sentence), np.abs(found))
         grammar = unpruned.grammar
         tags = {tag: number for number, tag in enumerate(grammar.tags)}
         over_words, spans = grammar.chart(sentence.forms, np.array([tags.get(tag, 0) for tag in sentence.xpos]))
@@ -153,8 +158,7 @@ def test_without_tags_marginals_are_sums_over_tags_too(unpruned: DependencyModel
         tags = list(itertools.product("AB", repeat=n)) if unpruned.options.attachment.refined else [("_",) * n]
         trees = [DependencySentence.of(forms, names)._replace(heads=heads) for heads in every for names in tags]
         weights = numbers(unpruned.score(trees)).reshape(len(every), len(tags)).sum(axis=1)
-        found = unpruned.arc_marginals(DependencySentence.of(forms))
-        assert found is not None
+        found = signed(unpruned).posteriors(DependencySentence.of(forms))
         expected = marginals_of(every, weights, n)
         assert np.abs(found * weights.sum() - expected).max() < 1e-9 * np.abs(weights).sum()
 
@@ -179,11 +183,24 @@ def test_words_without_tags_get_the_likeliest() -> None:
 def test_posteriors_are_those_of_the_arcs_of_trees(unpruned: DependencyModel) -> None:
     sentence = sentence_of(np.random.default_rng(6), 4)
     trees = [sentence._replace(heads=heads) for heads in projective_trees(4)]
-    mu = unpruned.arc_marginals(sentence)
-    assert mu is not None
-    for tree, found in zip(trees, unpruned.posteriors(trees), strict=True):
-        assert found.tolist() == [abs(mu[head, word]) for word, head in enumerate(tree.heads or ())]
-    assert unpruned.posteriors([]) == []
+    mu = unpruned.posteriors(sentence)
+    for tree, found in zip(trees, unpruned.part_posteriors(trees), strict=True):
+        assert found.tolist() == [mu[head, word] for word, head in enumerate(tree.heads or ())]
+    assert unpruned.part_posteriors([]) == []
+
+
+def test_posteriors_of_trees_are_under_their_own_tags(model: DependencyModel) -> None:
+    """In any order, also where several words hang from the root; heads that are missing or no words are refused."""
+    as_verb = plain("Mary/NNP house/VBZ ./.")._replace(heads=(2, 0, 2))
+    as_noun = plain("Mary/NNP house/NNP ./.")._replace(heads=(0, 0, 2))
+    one_by_one = [model.part_posteriors([tree])[0].tolist() for tree in (as_verb, as_noun)]
+    assert one_by_one[0] != one_by_one[1]
+    assert [row.tolist() for row in model.part_posteriors([as_verb, as_noun])] == one_by_one
+    assert [row.tolist() for row in model.part_posteriors([as_noun, as_verb])] == one_by_one[::-1]
+    with pytest.raises(EstimationError, match=r"sentence 2 .* has no heads"):
+        model.part_posteriors([as_verb, as_noun.without_tree()])
+    with pytest.raises(EstimationError, match="word 1: head 4 is neither 0 nor a word of it"):
+        model.part_posteriors([as_verb._replace(heads=(4, 0, 2))])
 
 
 def best(mu: np.ndarray, trees: Iterable[Heads]) -> tuple[float, Heads]:
@@ -197,11 +214,10 @@ def test_parses_are_the_trees_of_least_risk(unpruned: DependencyModel, given_tag
     rng = np.random.default_rng(3)
     for n in (1, 2, 3, 4, 5):
         sentence = sentence_of(rng, n) if given_tags else DependencySentence.of(rng.choice(WORDS, n).tolist())
-        mu = unpruned.arc_marginals(sentence)
-        assert mu is not None
+        mu = unpruned.posteriors(sentence)
         spanning = [heads for heads in itertools.product(range(n + 1), repeat=n) if is_tree(heads)]
         assert unpruned.parse(sentence).sentence.heads == best(mu, projective_trees(n))[1]
-        assert unpruned.parse(sentence, "any").sentence.heads == best(mu, spanning)[1]
+        assert unpruned.parse(sentence, projective=False).sentence.heads == best(mu, spanning)[1]
         found = [parse.sentence.heads for parse in unpruned.parse_nbest(sentence, 6)]
         sums = [float(np.abs(mu)[heads, range(n)].sum()) for heads in found if heads is not None]
         assert found[0] == unpruned.parse(sentence).sentence.heads
@@ -217,14 +233,12 @@ def test_marginals_are_taken_by_absolute_value_unless_asked_otherwise(absolute: 
     rng, n_negative = np.random.default_rng(4), 0
     for _ in range(5):
         sentence = sentence_of(rng, 4)
-        mu = model.arc_marginals(sentence)
-        assert mu is not None
-        n_negative += np.count_nonzero(mu < -1e-8)
-        weights = np.abs(mu) if absolute else mu
+        weights = model.posteriors(sentence)
+        n_negative += np.count_nonzero(signed(model).posteriors(sentence) < -1e-8)
         possible = {heads for heads in projective_trees(4) if weights[heads, range(4)].min() > 1e-8}
         assert {parse.sentence.heads for parse in model.parse_nbest(sentence, 100)} == possible
         assert model.parse(sentence).sentence.heads == best(np.maximum(weights, 0.0), possible)[1]
-        (row,) = model.posteriors([sentence._replace(heads=(0, 1, 2, 3))])
+        (row,) = model.part_posteriors([sentence._replace(heads=(0, 1, 2, 3))])
         assert row.tolist() == weights[range(4), range(4)].tolist()
     assert n_negative > 5
 
@@ -374,11 +388,11 @@ def test_every_sentence_gets_a_projective_tree_over_its_words(
             assert found == tag if tag != "_" else found in model.grammar.tags
         assert parse.sentence.is_projective() and len(parse.sentence.roots) == 1
         assert not parse.is_fallback
-    assert is_tree(model.parse(sentence, "any").sentence.heads or ())
+    assert is_tree(model.parse(sentence, projective=False).sentence.heads or ())
 
 
 def test_a_tag_never_seen_says_nothing(model: DependencyModel) -> None:
-    unknown, missing = (model.arc_marginals(plain(f"the/DT dog/{tag} sleeps/VBZ")) for tag in ("NEW", "_"))
+    unknown, missing = (model.posteriors(plain(f"the/DT dog/{tag} sleeps/VBZ")) for tag in ("NEW", "_"))
     np.testing.assert_array_equal(unknown, missing)
 
 
@@ -461,7 +475,7 @@ def test_an_empty_sentence_decides_no_column() -> None:
 def test_tags_may_take_the_place_of_words(trees: list[DependencySentence], words: Any, tmp_path: Path) -> None:
     model = DependencyModel.train(trees, DependencyOptions(words=words))
     one, other = plain("the/DT dog/NN sees/VBZ a/DT cat/NN"), plain("these/DT are/NN other/VBZ words/DT here/NN")
-    np.testing.assert_array_equal(model.arc_marginals(one), model.arc_marginals(other))
+    np.testing.assert_array_equal(model.posteriors(one), model.posteriors(other))
     assert model.parse(other).sentence.heads == (2, 3, 0, 5, 3)
     assert model.score([model.parse(other).sentence]).sign.tolist() == [1]
 
@@ -475,13 +489,13 @@ def test_a_sentence_beyond_the_grammar_is_a_marked_flat_tree() -> None:
     assert alone.parse(plain("yes/UH")).sentence.heads == (0,)
     for parse in (
         alone.parse(plain("yes/UH no/UH yes")),
-        alone.parse(plain("yes no yes"), "any"),
+        alone.parse(plain("yes no yes"), projective=False),
         alone.parse_nbest(plain("yes/UH no/UH yes/UH"), 4)[0],
     ):
         assert parse.is_fallback and (parse.sign, parse.log) == (0, -np.inf)
         assert parse.sentence.heads == (0, 1, 1)
-    assert alone.arc_marginals(plain("yes no")) is None
-    assert [row.tolist() for row in alone.posteriors(read("yes/UH/0 no/UH/1"))] == [[0.0, 0.0]]
+    assert not alone.posteriors(plain("yes no")).any()
+    assert [row.tolist() for row in alone.part_posteriors(read("yes/UH/0 no/UH/1"))] == [[0.0, 0.0]]
 
 
 @pytest.mark.parametrize("text", ["yes/UH/0", "a/A/2 b/B/0", "a/A/0 b/B/1 c/C/1", "a/A/3 b/A/4 c/A/0 d/A/3"])
@@ -502,14 +516,13 @@ def test_long_sentences_neither_under_nor_overflow(trees: list[DependencySentenc
     parse = model.parse(long)
     assert parse.sentence.is_projective() and not parse.is_fallback
     assert parse.sign == 1 and np.isfinite(parse.log) and parse.log < -700
-    mu = model.arc_marginals(long)
-    assert mu is not None
+    mu = model.posteriors(long)
     np.testing.assert_allclose(mu.sum(axis=0), 1.0, atol=1e-8)
 
 
 def test_deep_and_wide_trees_can_be_learnt_from() -> None:
     n = 2000
-    blank = DependencySentence.of("w" * n, "X" * n)
+    blank = DependencySentence.of(["w"] * n, ["X"] * n)
     for heads in (tuple(range(n)), (*range(2, n + 1), 0), (0, *[1] * (n - 1))):
         tree = blank._replace(heads=heads)
         assert np.isfinite(DependencyModel.train([tree]).score([tree]).log[0])
@@ -521,22 +534,29 @@ def test_all_sentences_are_parsed_as_each_one(model: DependencyModel, trees: lis
         expected = [model.parse_nbest(sentence, k) if sentence.forms else [] for sentence in sentences]
         for jobs in (1, 2):
             assert list(model.parse_all(iter(sentences), k, jobs=jobs)) == expected
-    crossing = [[model.parse(sentence, "any")] if sentence.forms else [] for sentence in sentences]
-    assert list(model.parse_all(sentences, trees="any", jobs=2)) == crossing
-    with pytest.raises(ValueError, match="k must be 1 for trees that need not be projective, not 2"):
-        model.parse_all(sentences, 2, trees="any")
-    with pytest.raises(ValueError, match="k must be at least 1, not 0"):
-        list(model.parse_all(sentences, 0))
+    crossing = [[model.parse(sentence, projective=False)] if sentence.forms else [] for sentence in sentences]
+    assert list(model.parse_all(sentences, projective=False, jobs=2)) == crossing
+    with pytest.raises(ValueError, match="n_best must be 1 for trees that need not be projective, not 2"):
+        model.parse_all(sentences, 2, projective=False)
+    for none in (sentences, []):
+        with pytest.raises(ValueError, match="n_best must be at least 1, not 0"):
+            model.parse_all(none, 0)
 
 
 def test_bad_requests_are_refused(model: DependencyModel) -> None:
     empty = DependencySentence.of([])
-    for call in (model.parse, model.arc_marginals, lambda sentence: model.parse_nbest(sentence, 2)):
+    for call in (model.parse, model.posteriors, lambda sentence: model.parse_nbest(sentence, 2)):
         with pytest.raises(ValueError, match="empty sentence"):
             call(empty)
     for k in (0, -1):
-        with pytest.raises(ValueError, match=f"k must be at least 1, not {k}"):
+        with pytest.raises(ValueError, match=f"n_best must be at least 1, not {k}"):
             model.parse_nbest(plain("a"), k)
+    for wrong in ("dogs run", ["dogs", "run"]):
+        for ask in (model.parse, model.posteriors, lambda words: next(model.parse_all([words]))):
+            with pytest.raises(TypeError, match=r"expected a DependencySentence.*give DependencySentence.of\("):
+                ask(wrong)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match=r"not the string 'dogs run'; give 'dogs run'.split\(\)"):
+        DependencySentence.of("dogs run")
     with pytest.raises(EstimationError, match="no trees"):
         DependencyModel.train([])
     for heads, message in ((None, "has no heads"), ((2, 1), "cycle"), ((0, 3), "head 3 is"), ((0, 0), "2 roots")):
@@ -572,7 +592,7 @@ def test_saving_and_loading_keeps_everything(
     sentences = [*trees[:6], plain("the unheard dog/NN sleeps/NEW"), plain("Mary sleeps")]
     for sentence in sentences:
         assert loaded.parse_nbest(sentence, 4) == model.parse_nbest(sentence, 4)
-        assert loaded.parse(sentence, "any") == model.parse(sentence, "any")
+        assert loaded.parse(sentence, projective=False) == model.parse(sentence, projective=False)
     np.testing.assert_array_equal(loaded.score(trees).log, model.score(trees).log)
 
 

@@ -12,6 +12,7 @@ from spectral_latent.constituency import ConstituencyModel, Phrase
 from spectral_latent.dependency import DependencySentence
 from spectral_latent.operators import ModelFileError
 from spectral_latent.reranking import Candidate, NBest
+from spectral_latent.reranking.latent import LatentFeatures
 from spectral_latent.reranking.own import best_parses, jackknifed_lists, load_reranker, nbest_of_parses, own_lists
 from spectral_latent.reranking.reranker import Reranker, feature_table, models_needed
 from tests.reranking.nbest_lists import phrase_lists
@@ -110,6 +111,18 @@ def test_lists_of_another_formalism() -> None:
         feature_table(heads, {"latent": MODEL}, templates=False)
 
 
+def test_latent_features_do_not_depend_on_annotation_that_is_cleaned_away(model: ConstituencyModel) -> None:
+    """A top bracket, function labels and empty elements, which parsers write, say nothing of the words."""
+    plain = tree("NN", "cats")
+    subject, verb = plain.children
+    assert isinstance(subject, Phrase) and isinstance(verb, Phrase)
+    empty = Phrase("NP", (Phrase("-NONE-", ("*T*-1",)),))
+    annotated = Phrase("S1", (Phrase("S-TPC", (empty, subject._replace(label=f"{subject.label}-SBJ"), verb)),))
+    first, second = LatentFeatures(model).table([NBest.of([Candidate(plain), Candidate(annotated)])]).values.toarray()
+    np.testing.assert_array_equal(first, second)
+    assert first[LatentFeatures(model).feature_names().index("latent:least")] > 0.0
+
+
 @pytest.mark.parametrize("name", ["base", "rule", "siblings", "a:b", ""])
 def test_names_that_a_model_cannot_have(model: ConstituencyModel, name: str) -> None:
     with pytest.raises(ValueError, match="cannot be named"):
@@ -150,7 +163,7 @@ def test_best_parses_are_the_first_of_the_rerankers_order(model: ConstituencyMod
         assert list(best_parses(search, n, reranker)) == [parses[i] for i in order[:n]]
         assert best_parses(search, n) == search(n)
     assert best_parses(search, 1, reranker, candidates=1) == search(1)
-    with pytest.raises(ValueError, match="k must be at least 1"):
+    with pytest.raises(ValueError, match="n_best must be at least 1"):
         best_parses(search, 0, reranker)
 
 
