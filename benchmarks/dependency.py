@@ -26,8 +26,7 @@ from spectral_latent.dependency import (
     DependencyModel,
     DependencyOptions,
     DependencySentence,
-    DependencyTraining,
-    Label,
+    HeadSymbol,
 )
 from spectral_latent.dependency.conversion import skeletal_trees
 from spectral_latent.estimation import EstimatorOptions
@@ -59,8 +58,10 @@ def tags_of(sentence: DependencySentence, column: str) -> tuple[str, ...]:
 
 def of_the_paper(operators: ObservableOperators, sentences: Sentences, tags: Vocabulary[str], column: str) -> Weight:
     """p̂(tags | tree) by operators of two symbols: complete, and right."""
-    labels = Vocabulary([Label("", "complete"), Label("", "right"), Label("", "left")])
-    converted = skeletal_trees(sentences, [tags_of(s, column) for s in sentences], Attachment(refined=False), labels)
+    labels = Vocabulary([HeadSymbol("", "complete"), HeadSymbol("", "right"), HeadSymbol("", "left")])
+    converted = skeletal_trees(
+        sentences, [tags_of(s, column) for s in sentences], Attachment(symbols_have_tags=False), labels
+    )
     number = np.array([tags.get(tag) for sentence in sentences for tag in tags_of(sentence, column)])
     trees = converted.over(number)
     merged = np.where(trees.symbol == 2, 0, trees.symbol)  # what has left children yet to come is like what is complete
@@ -107,7 +108,7 @@ def scoring(train: Sentences, dev: Sentences, column: str) -> None:
     if column == "xpos":
         of_tags = DependencyOptions(words="xpos", tags="xpos")
     start = time.process_time()
-    bigrams = DependencyTraining.of(train, of_tags).coarse
+    bigrams = DependencyModel.prepare(train, of_tags).coarse
     row("tree bigrams with stops: symbols with tags", 1, bigrams.score(dev), time.process_time() - start)
     for states in (10, 16):
         for u_name in ("bigrams", "CCA"):
@@ -124,7 +125,9 @@ def scoring(train: Sentences, dev: Sentences, column: str) -> None:
                 seconds = time.process_time() - start
                 row(f"{name}, U of {u_name}", states, of_the_paper(operators, dev, tags, column), seconds)
         for name, options in ESTIMATORS.items():
-            own = replace(of_tags, estimator=replace(options, n_states=states), attachment=Attachment(refined=False))
+            own = replace(
+                of_tags, estimator=replace(options, n_states=states), attachment=Attachment(symbols_have_tags=False)
+            )
             start = time.process_time()
             model = DependencyModel.train(train, own)
             row(f"{name}, default views", states, model.score(dev), time.process_time() - start)
@@ -137,7 +140,7 @@ def parsing(train: Sentences, dev: Sentences, options: DependencyOptions) -> Non
     print("| --- | ---: " + "| ---: " * 8 + "|")
     lengths = np.array([len(sentence.forms) for sentence in dev])
     rows: list[tuple[str, int, Callable[[], DependencyModel]]] = [
-        ("one state", 1, lambda: DependencyTraining.of(train, options).coarse),
+        ("one state", 1, lambda: DependencyModel.prepare(train, options).coarse),
     ]
     for name, states in (("spectral", 10), ("spectral", 16), ("clustering", 16), ("EM", 16), ("hybrid", 16)):
         own = replace(options, estimator=replace(ESTIMATORS[name], n_states=states))

@@ -23,7 +23,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from spectral_latent.constituency import ConstituencyModel, ConstituencyOptions, Phrase, clean, read_treebank
+from spectral_latent.constituency import ConstituencyModel, ConstituencyOptions, Phrase, clean, prepare
 from spectral_latent.corpora import constituency_trees
 from spectral_latent.estimation import EstimatorOptions, Progress, estimate
 from spectral_latent.evaluation import HeldOut, score_brackets
@@ -83,7 +83,7 @@ def apart(name: str, train: str, held_out: str) -> dict[str, float]:
 
 def curves(split: str, at: Sequence[int] = (1, 2, 3, 5, 10, 20, 40, 80)) -> None:
     """Print the learning curves of EM from both starts; every point is estimated anew."""
-    (training,) = read_treebank(constituency_trees("nltk:treebank:train"), [ConstituencyOptions()])
+    (training,) = prepare(constituency_trees("nltk:treebank:train"), [ConstituencyOptions()])
     options = training.coarse.options.estimator
     held_out = HeldOut(training.coarse, constituency_trees(f"nltk:treebank:{split}"))
     print(f"\n| F1 on {split} after | {' | '.join(map(str, at))} |\n| --- | " + "---: | " * len(at))

@@ -161,7 +161,7 @@ def constituency(
     Traces, function labels and unlabelled top brackets are removed from the trees first.  MODEL is written when
     training has succeeded, whole or not at all.
     """
-    from spectral_latent.constituency import ConstituencyModel, ConstituencyOptions, preset, read_treebank
+    from spectral_latent.constituency import ConstituencyModel, ConstituencyOptions, prepare, preset
     from spectral_latent.evaluation import with_chosen_states
 
     if held_out and training.estimator != "spectral":
@@ -174,7 +174,7 @@ def constituency(
     jobs, listener = training.jobs, training.notes.tell
     if held_out:
         model = with_chosen_states(
-            read_treebank(trees, [options], jobs=jobs)[0], treebank(held_out), jobs=jobs, listener=listener
+            prepare(trees, [options], jobs=jobs)[0], treebank(held_out), jobs=jobs, listener=listener
         )
     else:
         settings = [
@@ -185,7 +185,7 @@ def constituency(
     grammar = model.members[0]
     states, words = grammar.grammar.operators.states.max(), grammar.grammar.lexicon.words
     several = f"{len(model.members)} grammars, the first of " if len(model.members) > 1 else ""
-    training.save(model, f"{several}{len(grammar.labels)} symbols of up to {states} states, {len(words)} words")
+    training.save(model, f"{several}{len(grammar.symbols)} symbols of up to {states} states, {len(words)} words")
 
 
 @_training(DEPENDENCY_SOURCES, n_states=16)

@@ -23,7 +23,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from spectral_latent.constituency.conversion import Label
+from spectral_latent.constituency.conversion import PhraseSymbol
 from spectral_latent.operators import ObservableOperators, Tensor, Tensors
 from spectral_latent.trees import FloatArray, Rules, Vocabulary
 
@@ -33,7 +33,7 @@ __all__ = ["LatentGrammar", "latent_grammar"]
 class LatentGrammar(NamedTuple):
     """A latent PCFG in the basis of its states."""
 
-    labels: list[Label]  # of the symbols
+    labels: list[PhraseSymbol]  # of the symbols
     words: list[str]  # of the terminals
     states: dict[str, tuple[int, int]]  # the symbol and state of each name, such as `NP[sg]`
     operators: ObservableOperators
@@ -103,15 +103,15 @@ def _normal(grammar: _Productions) -> _Productions:
     return {left: list(spelt_out(left)) for left in grammar if not _is_abbreviation(left)}
 
 
-def _label(name: str) -> Label:
+def _label(name: str) -> PhraseSymbol:
     """The symbol of a name such as `NP|NN[pl]`."""
     symbol = name.partition("[")[0]
-    return Label(tuple(symbol.removeprefix("@").split("|")), bar=symbol.startswith("@"))
+    return PhraseSymbol(tuple(symbol.removeprefix("@").split("|")), bar=symbol.startswith("@"))
 
 
-def _numbered(names: Iterable[str]) -> tuple[list[Label], dict[str, tuple[int, int]]]:
+def _numbered(names: Iterable[str]) -> tuple[list[PhraseSymbol], dict[str, tuple[int, int]]]:
     """The labels of all symbols, and the symbol and state of each name."""
-    labels: Vocabulary[Label] = Vocabulary()
+    labels: Vocabulary[PhraseSymbol] = Vocabulary()
     states: Counter[int] = Counter()
     numbers = {}
     for name in names:

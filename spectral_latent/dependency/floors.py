@@ -1,7 +1,7 @@
 """Weights of trees that are never negative: where the latent estimate of a subtree fails, the coarse one stands in.
 
-An estimate from singular vectors may be negative, and then so is that of all trees with that part.  Every node i of
-symbol a, with its words, is therefore compared with what the coarse grammar says of it:
+An estimate from singular vectors may be negative, and then the estimates of all trees with that part are.  The
+estimate of every node i, of symbol a, is therefore compared with that of the coarse grammar:
 
 | here | meaning |
 | --- | --- |
@@ -64,20 +64,20 @@ def mean_inside_vectors(operators: ObservableOperators, coarse: ObservableOperat
 
 
 def _subtree_weights(operators: ObservableOperators, forest: Forest, inside_vectors: ScaledVectors) -> Weight:
-    """c¹ · α of every item (I,): its weight as a tree of its own."""
+    """Compute c¹ · α of every item (I,): its weight as a tree of its own."""
     product = (operators.root[forest.symbol] * inside_vectors.vectors).sum(axis=1)
     return Weight.from_scaled(product, inside_vectors.exponents)
 
 
 def _subtree_sums(values: BoolArray | FloatArray, size: IntArray) -> FloatArray:
-    """Sums of values (N,) of nodes in post-order over the nodes at or below each; size: (N,) how many these are."""
+    """Sum up values (N,) of nodes in post-order at and below each node; size: (N,) of its subtree."""
     total = np.concatenate([[0.0], np.cumsum(values)])
     sums: FloatArray = total[1:] - total[np.arange(1, len(total)) - size]
     return sums
 
 
 def _strictly_below(cut: BoolArray, size: IntArray) -> BoolArray:
-    """Whether each node in post-order (N,) is below one that is cut, and is not that one; size: (N,) of subtrees."""
+    """Tell whether each node in post-order (N,) is strictly below a node that is cut; size: (N,) of its subtree."""
     nodes = np.flatnonzero(cut)
     change = np.zeros(len(cut) + 1, dtype=np.int64)
     np.add.at(change, nodes + 1 - size[nodes], 1)

@@ -8,13 +8,15 @@ from typing import Any, NamedTuple
 
 from spectral_latent.grammar import check_words
 
-__all__ = ["DependencySentence", "check_sentence"]
+__all__ = ["BLANK", "DependencySentence", "check_sentence"]
+
+BLANK = "_"  # the value of a column that is not annotated
 
 
 class DependencySentence(NamedTuple):
-    """The words of a sentence with their annotation, as in CoNLL-U; one entry a word in every field but the last.
+    """A sentence with its annotation, as in CoNLL-U; every field but the last has one entry for each word.
 
-    Strings are kept as they stand: what is not annotated is `_`, but for the heads.
+    Strings are kept as they stand.  A column that is not annotated has `_` for each word; the heads are then None.
 
     >>> words = DependencySentence(
     ...     ("Dogs", "bark"), ("dog", "bark"), ("NOUN", "VERB"), ("NNS", "VBP"), ("Number=Plur", "_"),
@@ -42,8 +44,10 @@ class DependencySentence(NamedTuple):
 
     @staticmethod
     def of(forms: Sequence[str], tags: Sequence[str] | None = None) -> DependencySentence:
-        """Words of which nothing is annotated but, where they are given, the tags, which are both `upos` and `xpos`.
+        """Make a sentence without annotation, or with tags alone.
 
+        forms: the words.
+        tags: one for each word; they become both `upos` and `xpos`.
         Raises ValueError if there are not as many tags as words, and TypeError for a string in place of the words.
 
         >>> sentence = DependencySentence.of(["Dogs", "bark"], ["NNS", "VBP"])
@@ -58,7 +62,7 @@ class DependencySentence(NamedTuple):
         return DependencySentence(tuple(forms), blank, tags, tags, blank, None, blank)
 
     def without_tree(self) -> DependencySentence:
-        """The words with what is annotated of them, but for heads and relations: what a parser is given.
+        """Remove heads and relations, so that the sentence is as a parser is given it.
 
         >>> gold = DependencySentence.of(["Yes"], ["UH"])._replace(heads=(0,), relations=("root",))
         >>> gold.without_tree() == DependencySentence.of(["Yes"], ["UH"])
@@ -68,7 +72,7 @@ class DependencySentence(NamedTuple):
 
     @property
     def roots(self) -> tuple[int, ...]:
-        """The numbers of the words whose head is 0.
+        """List the words whose head is 0.
 
         >>> DependencySentence.of(["Yes", "!"])._replace(heads=(0, 1)).roots
         (1,)
@@ -76,7 +80,7 @@ class DependencySentence(NamedTuple):
         return tuple(word for word, head in enumerate(self.heads or (), start=1) if head == 0)
 
     def dependants(self) -> list[list[int]]:
-        """For the root 0 and then for each word, the numbers of the words whose head it is, in their order.
+        """List the dependants of the root 0, then those of each word, in the order of words.
 
         >>> DependencySentence.of(["Big", "dogs", "bark"])._replace(heads=(2, 3, 0)).dependants()
         [[3], [], [1], [2]]
@@ -87,7 +91,7 @@ class DependencySentence(NamedTuple):
         return below
 
     def cycle(self) -> tuple[int, ...]:
-        """Words of which each is the head of the one before it and the first that of the last; none, if there are none.
+        """Find a cycle: each word is the head of the one before it, the first that of the last; empty if there is none.
 
         >>> DependencySentence.of(["Big", "dogs", "bark"])._replace(heads=(2, 3, 2)).cycle()
         (2, 3)
@@ -107,13 +111,13 @@ class DependencySentence(NamedTuple):
         return ()
 
     def is_tree(self) -> bool:
-        """Whether the heads are annotated, and lead from every word to the root; several words may hang from it."""
+        """Tell whether the heads are annotated and lead from every word to the root; several words may hang from it."""
         return self.heads is not None and not self.cycle()
 
     def is_projective(self) -> bool:
-        """Whether it is a tree whose arcs, drawn above the words with the root to their left, do not cross.
+        """Tell whether this is a tree whose arcs, drawn above the words with the root to their left, do not cross.
 
-        Then, and only then, the words stand in order if each is read between its left and its right dependants.
+        This is so exactly if the words come in order when each is read between its left and its right dependants.
 
         >>> sentence = DependencySentence.of(["What", "did", "you", "see", "?"])
         >>> [sentence._replace(heads=heads).is_projective() for heads in ((2, 0, 2, 2, 2), (4, 0, 2, 2, 2))]

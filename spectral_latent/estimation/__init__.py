@@ -19,6 +19,7 @@ from spectral_latent.estimation._features import (
     parent_rule,
     rule_names,
 )
+from spectral_latent.estimation._formalism import Formalism, read_treebanks
 from spectral_latent.estimation._moments import LeafMoments, Moments, moments_from_counts
 from spectral_latent.estimation._options import (
     EstimationError,
@@ -57,6 +58,7 @@ __all__ = [
     "EstimatorName",
     "EstimatorOptions",
     "FeatureColumns",
+    "Formalism",
     "LeafMoments",
     "Listener",
     "Moments",
@@ -78,6 +80,7 @@ __all__ = [
     "outside_templates",
     "parallel_map",
     "parent_rule",
+    "read_treebanks",
     "relative_frequencies",
     "rule_names",
     "run_em",

@@ -1,4 +1,4 @@
-"""Checks of what a model is asked."""
+"""Checks of the arguments of models: sentences, and numbers of analyses."""
 
 from __future__ import annotations
 

@@ -98,7 +98,7 @@ def test_settings() -> None:
     assert SpectralDependencyParser.train(treebank(), options=options).model.options == options
     changed = SpectralDependencyParser.train(treebank(), 2, jobs=2, options=options).model.options.estimator
     assert changed == EstimatorOptions(n_states=2, smoothing=10.0)
-    with pytest.raises(ValueError, match=r"EstimatorOptions\.states must be an integer of at least 1, not 0"):
+    with pytest.raises(ValueError, match=r"EstimatorOptions\.n_states must be an integer of at least 1, not 0"):
         SpectralDependencyParser.train(treebank(), 0)
 
 

@@ -19,11 +19,10 @@ from spectral_latent.constituency import (
     Constituent,
     Phrase,
     clean,
+    prepare,
     preset,
-    treebank,
 )
 from spectral_latent.constituency.features import FeatureSet
-from spectral_latent.constituency.treebank import read_treebank
 from spectral_latent.corpora import constituency_trees, parse_brackets
 from spectral_latent.estimation import EstimationError, EstimatorOptions
 from spectral_latent.evaluation import score_brackets
@@ -180,10 +179,10 @@ MEMBERS = [
 
 def test_shards_are_learnt_as_the_whole_is(trees: list[Phrase], monkeypatch: pytest.MonkeyPatch) -> None:
     whole = ConstituencyModel.train(iter(trees), MEMBERS)
-    make_shards(monkeypatch, treebank, 40, in_files=True)
+    make_shards(monkeypatch, 40, in_files=True)
     shards = ConstituencyModel.train(iter(trees), MEMBERS)
     for ours, theirs in zip(shards.members, whole.members, strict=True):
-        assert ours.labels == theirs.labels and ours.grammar.tags == theirs.grammar.tags
+        assert ours.symbols == theirs.symbols and ours.grammar.tags == theirs.grammar.tags
         np.testing.assert_array_equal(ours.grammar.operators.states, theirs.grammar.operators.states)
         np.testing.assert_array_equal(ours.grammar.coarse.leaf, theirs.grammar.coarse.leaf)
         np.testing.assert_array_equal(ours.grammar.seen, theirs.grammar.seen)
@@ -204,14 +203,15 @@ def test_a_treebank_is_read_once_and_what_members_have_in_common_is_learnt_once(
     model = ConstituencyModel.train(stream(), MEMBERS)
     assert read == trees and model.members[0].options is MEMBERS[0]
     assert len({id(member.grammar.lexicon) for member in model.members}) == 1
-    assert model.members[0].labels is model.members[2].labels is not model.members[1].labels
+    assert model.members[0].symbols is model.members[2].symbols is not model.members[1].symbols
 
 
 def test_a_treebank_that_is_read_is_not_held(trees: list[Phrase], monkeypatch: pytest.MonkeyPatch) -> None:
-    """A phrase is made binary as it is read, for all grammars, and then let go."""
+    """The phrases of a shard are made binary, for all grammars, and then let go."""
     watch = Watch()
+    make_shards(monkeypatch, 60, in_files=False)
     model = ConstituencyModel.train(watch.stream(trees * 4), MEMBERS[:2])
-    assert watch.read == 4 * len(trees) and watch.most <= 2
+    assert watch.read == 4 * len(trees) and watch.most <= 10
     assert model.members[0].grammar.prior.sum() == pytest.approx(1.0)
 
 
@@ -219,7 +219,7 @@ def test_shards_are_learnt_alike_in_memory_in_files_on_processes_and_on_a_cluste
     trees: list[Phrase], cluster: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def train(*, in_files: bool = True, jobs: int | None = 1) -> bytes:
-        make_shards(monkeypatch, treebank, 150, in_files=in_files)
+        make_shards(monkeypatch, 150, in_files=in_files)
         ConstituencyModel.train(iter(trees), MEMBERS, jobs=jobs).save(tmp_path / "model")
         return (tmp_path / "model").read_bytes()
 
@@ -237,9 +237,9 @@ def test_features_and_counts_do_not_depend_on_shards(
 ) -> None:
     """What a shard numbers means the same in all: put together, shards are the columns of the whole."""
     options = ConstituencyOptions(features=features)
-    (whole,) = read_treebank(trees, [options])
-    make_shards(monkeypatch, treebank, 40, in_files=True)
-    (parts,) = read_treebank(trees, [options])
+    (whole,) = prepare(trees, [options])
+    make_shards(monkeypatch, 40, in_files=True)
+    (parts,) = prepare(trees, [options])
     shards, (shard,) = parts.treebank.shards, whole.treebank.shards
     assert len(shards) > 5
     for name in ("symbol", "terminal"):
@@ -272,7 +272,7 @@ def test_a_model_whose_parts_do_not_fit_is_refused(model: ConstituencyModel, tmp
     (member,) = model.members
     grammar = member.grammar
     for broken in (
-        replace(member, labels=member.labels[:-1]),
+        replace(member, symbols=member.symbols[:-1]),
         replace(member, grammar=replace(grammar, tags=grammar.tags[:-1])),
         replace(member, grammar=replace(grammar, tags=[*grammar.tags[:-1], "NEW"])),
     ):
@@ -314,15 +314,18 @@ def test_the_spelling_of_unseen_words_decides_between_tags() -> None:
         assert model.parse([word, "."]).tree.bracketed() == f"(X (A ({tag} {word})) (. .))"
 
 
-def test_grammars_of_one_parser_have_one_cost(trees: list[Phrase]) -> None:
+def test_grammars_of_one_parser_have_one_span_penalty(trees: list[Phrase]) -> None:
     """How trees are chosen is the same for all grammars: an option that one of them ignored would be void."""
-    options = [ConstituencyOptions(cost=0.4), ConstituencyOptions(binarisation=Binarisation("last"), cost=0.2)]
+    options = [
+        ConstituencyOptions(span_penalty=0.4),
+        ConstituencyOptions(binarisation=Binarisation("last"), span_penalty=0.2),
+    ]
 
     def untouched() -> Iterator[Phrase]:
         pytest.fail("a tree is read")
         yield
 
-    with pytest.raises(ValueError, match=r"the same cost, not 0\.2 and 0\.4"):
+    with pytest.raises(ValueError, match=r"the same span_penalty, not 0\.2 and 0\.4"):
         ConstituencyModel.train(untouched(), options)
 
 
@@ -340,7 +343,7 @@ def test_charts_are_those_of_operators_for_the_sentence(model: ConstituencyModel
         leaf = operators.rules.leaf[forest.rule[forest.left < 0]]
         np.testing.assert_array_equal(leaf[:, 0], forest.symbol[forest.item[forest.left < 0]])
         assert set(leaf[:, 1]) == set(chart.grammar.words.word)
-        assert model.parses([chart], words, 1) == [model.parse(words)]
+        assert model.parse_nbest(words, 1, charts=[chart]) == [model.parse(words)]
 
 
 @pytest.mark.parametrize("text", ["(NN word)", "(S (NN a) (NN b))", "(S (A (B (C c))) (D d))"])

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from benchmarks.consistency import weighted_estimate
-from spectral_latent.dependency import Attachment, DependencySentence, Label
+from spectral_latent.dependency import Attachment, DependencySentence, HeadSymbol
 from spectral_latent.dependency.conversion import Side, skeletal_trees
 from spectral_latent.dependency.features import dependency_features
 from spectral_latent.estimation import EstimatorOptions, FeatureColumns, Shard, inside_templates, outside_templates
@@ -236,7 +236,7 @@ class Population(NamedTuple):
             drawn += [(shape, words) for words in np.ndindex(*table.shape)]
             p += table.ravel().tolist()
         records = (DependencySentence.of(list(shape.tags))._replace(heads=shape.heads) for shape, _ in drawn)
-        converted = skeletal_trees(records, [shape.tags for shape, _ in drawn], attachment, Vocabulary[Label]())
+        converted = skeletal_trees(records, [shape.tags for shape, _ in drawn], attachment, Vocabulary[HeadSymbol]())
         tag = np.array([ord(name) - ord("A") for shape, _ in drawn for name in shape.tags])
         word = tag * len(model.emission) + np.array([x for _, words in drawn for x in words])
         trees = converted.over(word)

@@ -20,12 +20,11 @@ from spectral_latent.dependency import (
     DependencyModel,
     DependencyOptions,
     DependencySentence,
-    DependencyTraining,
-    Label,
+    HeadSymbol,
 )
-from spectral_latent.dependency import model as dependency_model
 from spectral_latent.estimation import EstimationError, EstimatorName, EstimatorOptions, estimate
 from spectral_latent.evaluation import score_attachments
+from spectral_latent.grammar import Training
 from spectral_latent.inference import Weight, inside, total_weight
 from spectral_latent.lexicon import SpellingModel
 from spectral_latent.operators import ModelFileError, load_model, save_model
@@ -104,7 +103,7 @@ UNPRUNED = DependencyOptions(threshold=0.0, beam=0.0, fragments=0.0, floor=None,
 VARIANTS = {
     "refined, right first": UNPRUNED,
     "refined, left first": replace(UNPRUNED, attachment=Attachment("left")),
-    "unrefined": replace(UNPRUNED, attachment=Attachment(refined=False)),
+    "unrefined": replace(UNPRUNED, attachment=Attachment(symbols_have_tags=False)),
     "probabilities": replace(UNPRUNED, estimator=EstimatorOptions("hybrid", n_states=3)),
 }
 
@@ -118,7 +117,8 @@ def unpruned(request: pytest.FixtureRequest) -> DependencyModel:
 
 def signed(model: DependencyModel) -> DependencyModel:
     """The same model, whose posteriors keep their signs."""
-    return replace(model, options=replace(model.options, absolute=False))
+    options = replace(model.options, absolute=False)
+    return replace(model, grammar=replace(model.grammar, options=options))
 
 
 def marginals_of(trees: Iterable[Heads], weights: Iterable[float], n: int) -> np.ndarray:
@@ -155,7 +155,9 @@ def test_without_tags_marginals_are_sums_over_tags_too(unpruned: DependencyModel
     for n in (1, 2, 3, 4):
         forms = rng.choice(WORDS, n).tolist()
         every = projective_trees(n)
-        tags = list(itertools.product("AB", repeat=n)) if unpruned.options.attachment.refined else [("_",) * n]
+        tags = (
+            list(itertools.product("AB", repeat=n)) if unpruned.options.attachment.symbols_have_tags else [("_",) * n]
+        )
         trees = [DependencySentence.of(forms, names)._replace(heads=heads) for heads in every for names in tags]
         weights = numbers(unpruned.score(trees)).reshape(len(every), len(tags)).sum(axis=1)
         found = signed(unpruned).posteriors(DependencySentence.of(forms))
@@ -291,14 +293,14 @@ def test_arcs_never_seen_have_some_weight_unless_none_are_counted(trees: list[De
 
 def test_arcs_never_seen_count_by_how_frequent_their_dependants_are_on_that_side() -> None:
     """Half an arc for every symbol, spread over all dependants; the plain grammar shows it."""
-    training = DependencyTraining.of(read("a/A/3 b/B/3 v/V/0 c/A/3\nb/B/2 v/V/0"), DependencyOptions(unseen=0.5))
-    coarse_grammar, labels = training.coarse.grammar.coarse, training.coarse.labels
+    training = DependencyModel.prepare(read("a/A/3 b/B/3 v/V/0 c/A/3\nb/B/2 v/V/0"), DependencyOptions(unseen=0.5))
+    coarse_grammar, labels = training.coarse.grammar.coarse, training.coarse.symbols
     p = {
         tuple(labels[symbol] for symbol in rule): float(tensor.multiplied_out()[0, 0, 0])
         for rule, tensor in zip(coarse_grammar.rules.binary.tolist(), coarse_grammar.binary, strict=True)
     }
-    left, right, complete = Label("V", "left"), Label("V", "right"), Label("V", "complete")
-    dependant = {tag: Label(tag, "complete") for tag in "ABV"}
+    left, right, complete = HeadSymbol("V", "left"), HeadSymbol("V", "right"), HeadSymbol("V", "complete")
+    dependant = {tag: HeadSymbol(tag, "complete") for tag in "ABV"}
     # V, left: a leaf or what has a left child still to come; twice B and once A are on the left, once A on the right
     seen = {(complete, dependant["A"], left): 1, (left, dependant["B"], left): 1, (left, right, dependant["A"]): 1}
     seen |= {(complete, dependant["B"], left): 1}
@@ -312,23 +314,23 @@ def test_arcs_never_seen_count_by_how_frequent_their_dependants_are_on_that_side
             assert p[rule] == pytest.approx(count / (nodes[parent] + 0.5))
 
 
-@pytest.mark.parametrize("attachment", [Attachment(), Attachment("left"), Attachment(refined=False)])
+@pytest.mark.parametrize("attachment", [Attachment(), Attachment("left"), Attachment(symbols_have_tags=False)])
 def test_rules_never_seen_are_counted_as_a_loop_over_nodes_counts_them(
     attachment: Attachment, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Counts are of rules, of all shards; the loop looks at the label and side of every dependant."""
-    make_shards(monkeypatch, dependency_model, 60, in_files=False)
+    make_shards(monkeypatch, 60, in_files=False)
     options = DependencyOptions(attachment=attachment, unseen=0.75)
-    training = DependencyTraining.of(random_treebank(3), options)
-    labels, found = training.coarse.labels, training.treebank.priors.rules
+    training = DependencyModel.prepare(random_treebank(3), options)
+    labels, found = training.coarse.symbols, training.treebank.priors.rules
     assert found is not None and len(training.treebank.shards) > 5
-    counts: dict[str, Counter[Label]] = {"left": Counter(), "right": Counter()}
+    counts: dict[str, Counter[HeadSymbol]] = {"left": Counter(), "right": Counter()}
     for sentence in random_treebank(3):
         for word, head in enumerate(sentence.heads or (), start=1):
             if head:
-                tag = sentence.xpos[word - 1] if attachment.refined else ""
-                counts["left" if word < head else "right"][Label(tag, "complete")] += 1
-    weights: dict[Label, dict[tuple[Label, ...], float]] = defaultdict(dict)
+                tag = sentence.xpos[word - 1] if attachment.symbols_have_tags else ""
+                counts["left" if word < head else "right"][HeadSymbol(tag, "complete")] += 1
+    weights: dict[HeadSymbol, dict[tuple[HeadSymbol, ...], float]] = defaultdict(dict)
     for number in found.rules.binary.tolist():
         rule = tuple(labels[symbol] for symbol in number)
         side, dependant = ("left", rule[1]) if rule[1].role == "complete" else ("right", rule[2])
@@ -341,7 +343,7 @@ def test_rules_never_seen_are_counted_as_a_loop_over_nodes_counts_them(
     assert set(total) == {labels[a] for a in training.treebank.counts.rules.binary[:, 0].tolist()}
 
 
-def weight_of(rule: tuple[Label, ...], share: dict[tuple[str, str], float]) -> float:
+def weight_of(rule: tuple[HeadSymbol, ...], share: dict[tuple[str, str], float]) -> float:
     """The share of the dependant's tag on its side."""
     on_left = rule[1].role == "complete"
     return share.get(("left", rule[1].tag) if on_left else ("right", rule[2].tag), 0.0)
@@ -356,7 +358,7 @@ def test_floored_scores_are_positive_where_the_coarse_grammar_has_the_tree() -> 
     every, signs = random_treebank(1), []
     for floor in (0.01, None):
         options = DependencyOptions(estimator=EstimatorOptions(n_states=8, smoothing=None), floor=floor)
-        training = DependencyTraining.of(random_treebank(0), options)
+        training = DependencyModel.prepare(random_treebank(0), options)
         signs.append(training.estimate().score(every).sign)
     np.testing.assert_array_equal(signs[0], training.coarse.score(every).sign)
     assert (signs[0] >= 0).all() and (signs[1] < 0).any()
@@ -574,7 +576,9 @@ def test_bad_requests_are_refused(model: DependencyModel) -> None:
     "options",
     [
         DependencyOptions(),
-        DependencyOptions(attachment=Attachment("left", refined=False), words="xpos", floor=None, tags="upos"),
+        DependencyOptions(
+            attachment=Attachment("left", symbols_have_tags=False), words="xpos", floor=None, tags="upos"
+        ),
         DependencyOptions(estimator=EstimatorOptions("hybrid", n_states=2)),
     ],
     ids=["default", "other settings", "probabilities"],
@@ -588,7 +592,7 @@ def test_saving_and_loading_keeps_everything(
     loaded = DependencyModel.load(path)
     loaded.save(path)
     assert path.read_bytes() == first
-    assert loaded.options == model.options == options and loaded.labels == model.labels
+    assert loaded.options == model.options == options and loaded.symbols == model.symbols
     sentences = [*trees[:6], plain("the unheard dog/NN sleeps/NEW"), plain("Mary sleeps")]
     for sentence in sentences:
         assert loaded.parse_nbest(sentence, 4) == model.parse_nbest(sentence, 4)
@@ -617,7 +621,7 @@ def test_shards_are_learnt_alike_in_memory_in_files_and_on_processes(
     options = DependencyOptions(estimator=EstimatorOptions(estimator, n_states=3, iterations=2, rank=rank))
 
     def train(nodes: int, *, in_files: bool, jobs: int = 1) -> bytes:
-        make_shards(monkeypatch, dependency_model, nodes, in_files=in_files)
+        make_shards(monkeypatch, nodes, in_files=in_files)
         DependencyModel.train(iter(sentences), options, jobs=jobs).save(tmp_path / "model")
         return (tmp_path / "model").read_bytes()
 
@@ -627,7 +631,7 @@ def test_shards_are_learnt_alike_in_memory_in_files_and_on_processes(
     in_shards = DependencyModel.load(tmp_path / "model")
     train(1 << 16, in_files=False)
     whole = DependencyModel.load(tmp_path / "model")
-    assert in_shards.labels == whole.labels
+    assert in_shards.symbols == whole.symbols
     np.testing.assert_array_equal(in_shards.grammar.coarse.leaf, whole.grammar.coarse.leaf)
     np.testing.assert_array_equal(in_shards.grammar.prior, whole.grammar.prior)
     np.testing.assert_array_equal(in_shards.grammar.operators.states, whole.grammar.operators.states)
@@ -638,9 +642,9 @@ def test_features_and_counts_do_not_depend_on_shards(
     trees: list[DependencySentence], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What a shard numbers means the same in all: put together, shards are the columns of the whole."""
-    whole = DependencyTraining.of(trees, DependencyOptions()).treebank
-    make_shards(monkeypatch, dependency_model, 40, in_files=True)
-    parts = DependencyTraining.of(iter(trees), DependencyOptions()).treebank
+    whole = DependencyModel.prepare(trees, DependencyOptions()).treebank
+    make_shards(monkeypatch, 40, in_files=True)
+    parts = DependencyModel.prepare(iter(trees), DependencyOptions()).treebank
     (shard,) = whole.shards
     assert len(parts.shards) > 5
     for name in ("symbol", "terminal"):
@@ -658,7 +662,7 @@ def test_features_and_counts_do_not_depend_on_shards(
 def test_a_treebank_that_is_read_is_not_held(trees: list[DependencySentence], monkeypatch: pytest.MonkeyPatch) -> None:
     """But for a shard of it, and the first sentence."""
     watch = Watch()
-    make_shards(monkeypatch, dependency_model, 60, in_files=False)
+    make_shards(monkeypatch, 60, in_files=False)
     model = DependencyModel.train(watch.stream(trees * 4), DependencyOptions(estimator=EstimatorOptions(n_states=2)))
     assert watch.read == 4 * len(trees) and watch.most <= 10
     assert model.score(trees[:1]).sign.tolist() == [1]
@@ -667,7 +671,7 @@ def test_a_treebank_that_is_read_is_not_held(trees: list[DependencySentence], mo
 def test_errors_number_sentences_of_all_shards(
     trees: list[DependencySentence], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    make_shards(monkeypatch, dependency_model, 40, in_files=False)
+    make_shards(monkeypatch, 40, in_files=False)
     broken = [*trees[:20], trees[0]._replace(heads=(2, 1, 0, 5, 3, 3)), *trees]
     with pytest.raises(EstimationError, match=r"sentence 21 \(the dog sees a cat \.\): its heads make a cycle"):
         DependencyModel.train(iter(broken))
@@ -676,8 +680,8 @@ def test_errors_number_sentences_of_all_shards(
 def test_a_model_whose_parts_do_not_fit_is_refused(model: DependencyModel, tmp_path: Path) -> None:
     path, grammar = tmp_path / "model", model.grammar
     for broken in (
-        replace(model, labels=model.labels[:-1]),
-        replace(model, labels=[*model.labels, Label("NEW", "complete")]),
+        replace(model, symbols=model.symbols[:-1]),
+        replace(model, symbols=[*model.symbols, HeadSymbol("NEW", "complete")]),
         replace(model, grammar=replace(grammar, tags=grammar.tags[:-1])),
         replace(model, grammar=replace(grammar, tags=[*grammar.tags[:-1], "NEW"])),
     ):
@@ -699,15 +703,15 @@ DAMAGE: list[Change] = [
     lambda _, settings: settings.pop("labels"),
     lambda _, settings: settings.update(labels=None),
     lambda _, settings: settings.update(labels=[["NN"]]),
-    lambda _, settings: settings["labels"].__setitem__(0, ["NN", "middle"]),
-    lambda _, settings: settings["labels"].__setitem__(0, [7, "left"]),
-    lambda _, settings: settings["labels"].__setitem__(0, settings["labels"][1]),
+    lambda _, settings: settings["symbols"].__setitem__(0, ["NN", "middle"]),
+    lambda _, settings: settings["symbols"].__setitem__(0, [7, "left"]),
+    lambda _, settings: settings["symbols"].__setitem__(0, settings["symbols"][1]),
     lambda _, settings: settings.update(tags=[]),
     lambda _, settings: settings.update(tags=7),
     lambda _, settings: settings.update(words="words"),
     lambda _, settings: settings.update(options={}),
     lambda _, settings: settings["options"].update(words="lemmas"),
-    lambda _, settings: settings["options"].update(attachment={"first": "up", "refined": True}),
+    lambda _, settings: settings["options"].update(attachment={"first_side": "up", "symbols_have_tags": True}),
 ]
 
 
@@ -742,14 +746,17 @@ def test_files_cut_short_or_of_another_kind_are_refused(model: DependencyModel, 
 # A treebank
 
 
+Sample = tuple[Training[DependencyModel], list[DependencySentence]]
+
+
 @pytest.fixture(scope="module")
-def sample(require_corpus: Callable[[str], Any]) -> tuple[DependencyTraining, list[DependencySentence]]:
+def sample(require_corpus: Callable[[str], Any]) -> Sample:
     require_corpus("dependency_treebank")
-    training = DependencyTraining.of(dependency_trees("nltk:dependency_treebank:train"), DependencyOptions())
+    training = DependencyModel.prepare(dependency_trees("nltk:dependency_treebank:train"), DependencyOptions())
     return training, list(dependency_trees("nltk:dependency_treebank:dev"))
 
 
-def trained(training: DependencyTraining, options: EstimatorOptions) -> DependencyModel:
+def trained(training: Training[DependencyModel], options: EstimatorOptions) -> DependencyModel:
     """The model of another estimator than that of the training's own options."""
     operators = estimate(training.treebank, options).operators
     return replace(training.coarse, grammar=replace(training.coarse.grammar, operators=operators))
@@ -760,7 +767,7 @@ def uas(model: DependencyModel, gold: list[DependencySentence]) -> float:
 
 
 @pytest.mark.corpus
-def test_treebank_sample_dev_floor(sample: tuple[DependencyTraining, list[DependencySentence]]) -> None:
+def test_treebank_sample_dev_floor(sample: Sample) -> None:
     """Guards accuracy on real text, with gold tags; measured 85.5, and 87.1 of the other estimator below.
 
     0.7 % of the trees have a head that was never seen to have its children on such sides; the plain grammar lacks them.
@@ -776,7 +783,7 @@ def test_treebank_sample_dev_floor(sample: tuple[DependencyTraining, list[Depend
 
 
 @pytest.mark.corpus
-def test_treebank_sample_dev_floor_of_hybrid(sample: tuple[DependencyTraining, list[DependencySentence]]) -> None:
+def test_treebank_sample_dev_floor_of_hybrid(sample: Sample) -> None:
     training, dev = sample
     model = trained(training, EstimatorOptions("hybrid", smoothing=5.0))
     assert uas(model, dev[::2]) >= 86.0

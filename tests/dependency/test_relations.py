@@ -21,7 +21,6 @@ from spectral_latent.dependency import (
     DependencyModel,
     DependencyOptions,
     DependencySentence,
-    DependencyTraining,
     RelationModel,
     RelationOptions,
     TaggedTree,
@@ -392,7 +391,7 @@ def test_parses_have_relations(parser: DependencyModel) -> None:
         tree = other.sentence
         assert tree.heads is not None and parser.relations is not None
         assert [tree.relations] == parser.relations.relations([TaggedTree(tree.forms, tree.xpos, tree.heads)])
-    assert DependencyTraining.of(TREES, OPTIONS).estimate().parse(probe).sentence == parse.sentence
+    assert DependencyModel.prepare(TREES, OPTIONS).estimate().parse(probe).sentence == parse.sentence
 
 
 def test_a_sentence_without_derivation_has_relations() -> None:
