@@ -178,7 +178,7 @@ def of_nltk(train: Sentences, dev: Sentences) -> None:
             warnings.simplefilter("ignore")
             graph = next(iter(parser.parse(list(sentence.forms))), None)
         heads = None if graph is None else sentence_from_nltk(graph).heads
-        found.append(sentence._replace(heads=heads or (0,) * len(sentence.forms)))
+        found.append(sentence.with_heads(heads or (0,) * len(sentence.forms)))
     seconds = time.process_time() - start
     parsed = sum(tree.heads != (0,) * len(tree.forms) for tree in found)
     score = score_attachments(first, found)

@@ -139,7 +139,7 @@ class LatentTreeModel:
         *,
         inside_features: Mapping[str, Feature] | None = None,
         outside_features: Mapping[str, Feature] | None = None,
-        jobs: int = 1,
+        jobs: int | None = 1,
         listener: Listener = silent,
     ) -> LatentTreeModel:
         """Learn from trees, with the features of `neighbourhoods` and further ones.
@@ -151,7 +151,8 @@ class LatentTreeModel:
         options: how to learn.
         inside_features: functions (graph, node) → hashable by name; they may look at the node and all below it.
         outside_features: likewise; they may look at the node's label and at everything but the node and all below.
-        jobs: processes.
+        jobs: processes; None for as many as the engine has that `joblib.parallel_config` names.  The result is the
+        same.
         listener: told how far the work is.
 
         A symbol that is a part of a node has the node's outside features.  The rest of a node's children has the

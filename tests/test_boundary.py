@@ -173,7 +173,7 @@ def test_no_words_have_no_trees_of_arcs() -> None:
 @given(st.lists(st.sampled_from(FAR), min_size=0, max_size=4), st.integers(0, 5), st.integers(0, 2))
 @settings(max_examples=200)
 def test_s_trees_of_dependency_trees(heads: list[int], n_words: int, n_tags: int) -> None:
-    sentence = DependencySentence.of(["w"] * n_words)._replace(heads=tuple(heads))
+    sentence = DependencySentence.of(["w"] * n_words).with_heads(tuple(heads))
     tags = [["t"] * (n_words + n_tags - 1)]
     converted = unless_refused(lambda: skeletal_trees([sentence], tags, Attachment(), Vocabulary[HeadSymbol]()))
     assert converted is None or converted.trees.n_nodes == 2 * n_words - 1

@@ -213,7 +213,7 @@ def skeletal_trees(
     Raises EstimationError for a sentence without heads, or whose heads are not one tree.
 
     >>> symbols = Vocabulary[HeadSymbol]()
-    >>> sentence = DependencySentence.of(["big", "dogs", "bark"])._replace(heads=(2, 3, 0))
+    >>> sentence = DependencySentence.of(["big", "dogs", "bark"]).with_heads((2, 3, 0))
     >>> trees, head = skeletal_trees([sentence], [["J", "N", "V"]], Attachment(), symbols)
     >>> trees.terminal, trees.left, head
     (array([ 0,  1, -1,  2, -1]), array([-1, -1,  0, -1,  2]), array([0, 1, 1, 2, 2]))

@@ -62,7 +62,7 @@ class DependencyModel:
     grammar: the operators over words, and the options.
     relations: the model of the relations of arcs; None if arcs have no relations.
 
-    >>> def tree(words, tags, heads): return DependencySentence.of(words, tags)._replace(heads=heads)
+    >>> def tree(words, tags, heads): return DependencySentence.of(words, tags).with_heads(heads)
     >>> trees = [tree(["big", noun, verb], ["JJ", "NNS", "VBP"], (2, 3, 0))
     ...     for noun in ("cats", "dogs") for verb in ("bark", "sleep")]
     >>> model = DependencyModel.train(trees)
@@ -249,7 +249,7 @@ class DependencyModel:
         if found is None or not heads:
             return [self._fallback(sentence)]
         tagged = self._tagged(sentence, found.symbols)
-        trees = self._labelled([tagged._replace(heads=each) for each in heads])
+        trees = self._labelled([tagged.with_heads(each) for each in heads])
         # With tags filled in, words are others to the grammar than before.
         weight = self._score(trees, grammar.repeated(len(trees)) if tagged is sentence else None)
         return [
@@ -260,7 +260,7 @@ class DependencyModel:
     def _fallback(self, sentence: DependencySentence) -> DependencyParse:
         """Make the flat tree whose root is the first word."""
         heads = (0, *[1] * (len(sentence.forms) - 1))
-        return DependencyParse(self._labelled([sentence._replace(heads=heads)])[0], 0, -np.inf, is_fallback=True)
+        return DependencyParse(self._labelled([sentence.with_heads(heads)])[0], 0, -np.inf, is_fallback=True)
 
     def _labelled(self, trees: Sequence[DependencySentence]) -> list[DependencySentence]:
         """Give trees the likeliest relations; or none, if the model has no relations."""

@@ -22,7 +22,7 @@ class DependencySentence(NamedTuple):
     ...     ("Dogs", "bark"), ("dog", "bark"), ("NOUN", "VERB"), ("NNS", "VBP"), ("Number=Plur", "_"),
     ...     heads=(2, 0), relations=("nsubj", "root"),
     ... )
-    >>> words.is_tree(), words._replace(heads=(2, 1)).is_tree()
+    >>> words.is_tree(), words.with_heads((2, 1)).is_tree()
     (True, False)
     """
 
@@ -61,20 +61,31 @@ class DependencySentence(NamedTuple):
             raise ValueError(f"{len(tags)} tags for {len(forms)} words; give each word one tag")
         return DependencySentence(tuple(forms), blank, tags, tags, blank, None, blank)
 
+    def with_heads(self, heads: tuple[int, ...] | None, relations: tuple[str, ...] | None = None) -> DependencySentence:
+        """Replace the heads, and the relations where they are given.
+
+        heads: as in the field of this name.
+        relations: one for each word; None to keep those that there are.
+
+        >>> DependencySentence.of(["Dogs", "bark"]).with_heads((2, 0), ("nsubj", "root")).relations
+        ('nsubj', 'root')
+        """
+        return self._replace(heads=heads, relations=self.relations if relations is None else relations)
+
     def without_tree(self) -> DependencySentence:
         """Remove heads and relations, so that the sentence is as a parser is given it.
 
-        >>> gold = DependencySentence.of(["Yes"], ["UH"])._replace(heads=(0,), relations=("root",))
+        >>> gold = DependencySentence.of(["Yes"], ["UH"]).with_heads((0,), ("root",))
         >>> gold.without_tree() == DependencySentence.of(["Yes"], ["UH"])
         True
         """
-        return self._replace(heads=None, relations=("_",) * len(self.forms))
+        return self.with_heads(None, (BLANK,) * len(self.forms))
 
     @property
     def roots(self) -> tuple[int, ...]:
         """List the words whose head is 0.
 
-        >>> DependencySentence.of(["Yes", "!"])._replace(heads=(0, 1)).roots
+        >>> DependencySentence.of(["Yes", "!"]).with_heads((0, 1)).roots
         (1,)
         """
         return tuple(word for word, head in enumerate(self.heads or (), start=1) if head == 0)
@@ -82,7 +93,7 @@ class DependencySentence(NamedTuple):
     def dependants(self) -> list[list[int]]:
         """List the dependants of the root 0, then those of each word, in the order of words.
 
-        >>> DependencySentence.of(["Big", "dogs", "bark"])._replace(heads=(2, 3, 0)).dependants()
+        >>> DependencySentence.of(["Big", "dogs", "bark"]).with_heads((2, 3, 0)).dependants()
         [[3], [], [1], [2]]
         """
         below: list[list[int]] = [[] for _ in range(len(self.forms) + 1)]
@@ -93,7 +104,7 @@ class DependencySentence(NamedTuple):
     def cycle(self) -> tuple[int, ...]:
         """Find a cycle: each word is the head of the one before it, the first that of the last; empty if there is none.
 
-        >>> DependencySentence.of(["Big", "dogs", "bark"])._replace(heads=(2, 3, 2)).cycle()
+        >>> DependencySentence.of(["Big", "dogs", "bark"]).with_heads((2, 3, 2)).cycle()
         (2, 3)
         """
         heads = (0, *(self.heads or ()))
@@ -120,7 +131,7 @@ class DependencySentence(NamedTuple):
         This is so exactly if the words come in order when each is read between its left and its right dependants.
 
         >>> sentence = DependencySentence.of(["What", "did", "you", "see", "?"])
-        >>> [sentence._replace(heads=heads).is_projective() for heads in ((2, 0, 2, 2, 2), (4, 0, 2, 2, 2))]
+        >>> [sentence.with_heads(heads).is_projective() for heads in ((2, 0, 2, 2, 2), (4, 0, 2, 2, 2))]
         [True, False]
         """
         if not self.is_tree():

@@ -1,8 +1,9 @@
 """The constituency model from end to end."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import joblib
 import numpy as np
@@ -26,7 +27,7 @@ from spectral_latent.constituency.features import FeatureSet
 from spectral_latent.corpora import constituency_trees, parse_brackets
 from spectral_latent.estimation import EstimationError, EstimatorOptions
 from spectral_latent.evaluation import score_brackets
-from spectral_latent.operators import ModelFileError
+from spectral_latent.operators import ModelFileError, load_model, save_model
 from tests.streams import Watch, make_shards
 
 SENTENCES = """
@@ -327,6 +328,56 @@ def test_grammars_of_one_parser_have_one_span_penalty(trees: list[Phrase]) -> No
 
     with pytest.raises(ValueError, match=r"the same span_penalty, not 0\.2 and 0\.4"):
         ConstituencyModel.train(untouched(), options)
+
+
+def test_options_live_in_one_place() -> None:
+    """Those of a grammar are the ones that parsing reads."""
+    texts = ("(S (A a) (S (A a) (A a)))", "(S (S (A a) (A a)) (A a))", "(S (A a) (A a) (A a))")
+    model = ConstituencyModel.train(parse_brackets("".join(texts)), ConstituencyOptions(threshold=0.0))
+    (member,) = model.members
+    with pytest.raises(TypeError, match="options"):
+        replace(member, options=ConstituencyOptions())  # type: ignore[call-arg]
+    found = []
+    for penalty in (0.0, 0.9):
+        options = replace(model.options, span_penalty=penalty)
+        other = ConstituencyModel((replace(member, grammar=replace(member.grammar, options=options)),))
+        assert other.options is options
+        found.append(other.parse(["a", "a", "a"]).tree.bracketed())
+    assert found[0] in texts[:2] and found[1] == texts[2]
+
+
+DAMAGE: list[Callable[[dict[str, Any], dict[str, Any]], Any]] = [
+    lambda arrays, _: arrays.clear(),
+    lambda arrays, _: arrays.pop("0.prior"),
+    lambda arrays, _: arrays.update({"0.latent.leaf": arrays["0.latent.leaf"] * np.nan}),
+    lambda arrays, _: arrays.update({"0.seen": arrays["0.seen"][:-1]}),
+    lambda arrays, _: arrays.update({"0.coarse.leaf_rules": arrays["0.coarse.leaf_rules"] + 1}),
+    lambda _, settings: settings.update(members=[]),
+    lambda _, settings: settings.update(members=7),
+    lambda _, settings: settings["members"].append({}),
+    lambda _, settings: settings["members"][0].pop("symbols"),
+    lambda _, settings: settings["members"][0]["symbols"].__setitem__(0, [[], False, []]),
+    lambda _, settings: settings["members"][0]["symbols"].__setitem__(0, ["NP"]),
+    lambda _, settings: settings["members"][0].update(tags=[]),
+    lambda _, settings: settings["members"][0].update(words="words"),
+    lambda _, settings: settings["members"][0].update(options={}),
+    lambda _, settings: settings["members"][0]["options"].update(span_penalty=1.5),
+    lambda _, settings: settings["members"][0]["options"]["binarisation"].update(outward_from="middle"),
+]
+
+
+@pytest.mark.parametrize("change", DAMAGE, ids=range(len(DAMAGE)))
+@pytest.mark.filterwarnings("ignore:invalid value encountered")  # made by the damage itself
+def test_damaged_models_are_refused(
+    model: ConstituencyModel, change: Callable[[dict[str, Any], dict[str, Any]], Any], tmp_path: Path
+) -> None:
+    path = tmp_path / "model"
+    model.save(path)
+    arrays, settings = load_model(path, "constituency")
+    change(arrays, settings)
+    save_model(path, arrays, settings)
+    with pytest.raises(ModelFileError, match=str(path)):
+        ConstituencyModel.load(path)
 
 
 def test_floors_are_for_dependencies_alone() -> None:

@@ -48,7 +48,7 @@ def tags_of(heads: Heads) -> list[str]:
 def converted(
     trees: list[Heads], attachment: Attachment, labels: Vocabulary[HeadSymbol] | None = None
 ) -> DependencyTrees:
-    sentences = [DependencySentence.of(["w"] * len(heads))._replace(heads=heads) for heads in trees]
+    sentences = [DependencySentence.of(["w"] * len(heads)).with_heads(heads) for heads in trees]
     return skeletal_trees(sentences, map(tags_of, trees), attachment, Vocabulary() if labels is None else labels)
 
 
@@ -205,11 +205,11 @@ def test_possible_rules_are_those_that_trees_have(first: Side, refined: bool) ->
     attachment = Attachment(first, refined)
     every_tag = [list(tags) for tags in itertools.product("AB", repeat=3)]
     small = [heads for heads in EVERY_TREE if len(heads) == 3]
-    sentences = [DependencySentence.of(["w", "w", "w"])._replace(heads=heads) for heads in small for _ in every_tag]
+    sentences = [DependencySentence.of(["w", "w", "w"]).with_heads(heads) for heads in small for _ in every_tag]
     trees, _ = skeletal_trees(sentences, every_tag * len(small), attachment, labels)
     wider = [heads for heads in EVERY_TREE if len(heads) > 3]
     tags = [list(np.random.default_rng(i).choice(["A", "B"], len(heads))) for i, heads in enumerate(wider * 4)]
-    sentences = [DependencySentence.of(["w"] * len(heads))._replace(heads=heads) for heads in wider * 4]
+    sentences = [DependencySentence.of(["w"] * len(heads)).with_heads(heads) for heads in wider * 4]
     more, _ = skeletal_trees(sentences, tags, attachment, labels)
     rules, dependant_is_right = possible_rules(labels.names, attachment)
     seen = {tuple(rule) for part in (trees, more) for rule in part.rules.binary.tolist()}
@@ -360,21 +360,21 @@ def test_latent_dependency_trees_are_a_grammar_whose_heads_keep_their_state(firs
     ],
 )
 def test_what_is_no_tree_is_refused(heads: tuple[int, ...] | None, message: str) -> None:
-    good = DependencySentence.of(["w"])._replace(heads=(0,))
-    wrong = DependencySentence.of(["w", "w", "w"])._replace(heads=heads)
+    good = DependencySentence.of(["w"]).with_heads((0,))
+    wrong = DependencySentence.of(["w", "w", "w"]).with_heads(heads)
     with pytest.raises(EstimationError, match=message):
         skeletal_trees([good, wrong], [["A"], ["A"] * 3], Attachment(), Vocabulary())
 
 
 def test_a_sentence_without_words_is_refused() -> None:
-    empty = DependencySentence.of([])._replace(heads=())
+    empty = DependencySentence.of([]).with_heads(())
     with pytest.raises(EstimationError, match="has 0 roots"):
         skeletal_trees([empty], [[]], Attachment(), Vocabulary())
 
 
 def test_every_array_of_heads_is_a_tree_or_refused() -> None:
     for heads in itertools.product(range(-1, 5), repeat=3):
-        sentence = DependencySentence.of(["w", "w", "w"])._replace(heads=heads)
+        sentence = DependencySentence.of(["w", "w", "w"]).with_heads(heads)
         if heads in EVERY_TREE:
             assert heads_of(skeletal_trees([sentence], [["A"] * 3], Attachment(), Vocabulary())) == [heads]
         else:

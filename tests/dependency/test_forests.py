@@ -80,7 +80,7 @@ class Grammar(NamedTuple):
         every = itertools.product(*({0: "A", 1: "B", 2: "AB"}[x] for x in terminals.tolist()))
         tags = list(every) if self.attachment.symbols_have_tags else [("",) * len(terminals)]
         pairs = [(heads, names) for heads in trees for names in tags]
-        sentences = [DependencySentence.of(["w"] * len(terminals))._replace(heads=heads) for heads, _ in pairs]
+        sentences = [DependencySentence.of(["w"] * len(terminals)).with_heads(heads) for heads, _ in pairs]
         converted = skeletal_trees(sentences, [names for _, names in pairs], self.attachment, self.symbols)
         worded = converted.over(np.tile(terminals, len(pairs)))
         found = tree_weights(self.latent, Forest.of_trees(worded, self.latent.rules))

@@ -46,8 +46,8 @@ def read(text: str) -> list[DependencySentence]:
     """Trees of word/tag/head, one a line."""
     rows = [[token.split("/") for token in line.split()] for line in text.strip().splitlines()]
     return [
-        DependencySentence.of([word for word, _, _ in row], [tag for _, tag, _ in row])._replace(
-            heads=tuple(int(head) for *_, head in row)
+        DependencySentence.of([word for word, _, _ in row], [tag for _, tag, _ in row]).with_heads(
+            tuple(int(head) for *_, head in row)
         )
         for row in rows
     ]
@@ -92,8 +92,8 @@ def random_treebank(seed: int, n: int = 150) -> list[DependencySentence]:
     rng = np.random.default_rng(seed)
     sizes = rng.integers(1, 7, n).tolist()
     return [
-        DependencySentence.of(rng.choice(WORDS, size).tolist(), rng.choice(["A", "B"], size).tolist())._replace(
-            heads=random_tree(rng, size)
+        DependencySentence.of(rng.choice(WORDS, size).tolist(), rng.choice(["A", "B"], size).tolist()).with_heads(
+            random_tree(rng, size)
         )
         for size in sizes
     ]
@@ -138,7 +138,7 @@ def test_arc_marginals_and_totals_are_sums_of_scores(unpruned: DependencyModel) 
     for n in (1, 2, 3, 4, 5, 6):
         sentence = sentence_of(rng, n)
         every = projective_trees(n)
-        weights = numbers(unpruned.score(sentence._replace(heads=heads) for heads in every))
+        weights = numbers(unpruned.score(sentence.with_heads(heads) for heads in every))
         found, size = signed(unpruned).posteriors(sentence), np.abs(weights).sum()
         assert np.abs(found * weights.sum() - marginals_of(every, weights, n)).max() < 1e-10 * size
         np.testing.assert_array_equal(unpruned.posteriors(sentence), np.abs(found))
@@ -158,7 +158,7 @@ def test_without_tags_marginals_are_sums_over_tags_too(unpruned: DependencyModel
         tags = (
             list(itertools.product("AB", repeat=n)) if unpruned.options.attachment.symbols_have_tags else [("_",) * n]
         )
-        trees = [DependencySentence.of(forms, names)._replace(heads=heads) for heads in every for names in tags]
+        trees = [DependencySentence.of(forms, names).with_heads(heads) for heads in every for names in tags]
         weights = numbers(unpruned.score(trees)).reshape(len(every), len(tags)).sum(axis=1)
         found = signed(unpruned).posteriors(DependencySentence.of(forms))
         expected = marginals_of(every, weights, n)
@@ -171,7 +171,7 @@ def test_words_without_tags_get_the_likeliest() -> None:
     for n in (1, 2, 3):
         forms = rng.choice(WORDS, n).tolist()
         every = list(itertools.product(projective_trees(n), itertools.product("AB", repeat=n)))
-        trees = [DependencySentence.of(forms, names)._replace(heads=heads) for heads, names in every]
+        trees = [DependencySentence.of(forms, names).with_heads(heads) for heads, names in every]
         for given_tags in ["_" * n, "A" + "_" * (n - 1)]:
             fits = [all(map(lambda g, t: g in ("_", t), given_tags, names)) for _, names in every]
             weights = numbers(model.score(trees)) * fits
@@ -184,7 +184,7 @@ def test_words_without_tags_get_the_likeliest() -> None:
 
 def test_posteriors_are_those_of_the_arcs_of_trees(unpruned: DependencyModel) -> None:
     sentence = sentence_of(np.random.default_rng(6), 4)
-    trees = [sentence._replace(heads=heads) for heads in projective_trees(4)]
+    trees = [sentence.with_heads(heads) for heads in projective_trees(4)]
     mu = unpruned.posteriors(sentence)
     for tree, found in zip(trees, unpruned.part_posteriors(trees), strict=True):
         assert found.tolist() == [mu[head, word] for word, head in enumerate(tree.heads or ())]
@@ -193,8 +193,8 @@ def test_posteriors_are_those_of_the_arcs_of_trees(unpruned: DependencyModel) ->
 
 def test_posteriors_of_trees_are_under_their_own_tags(model: DependencyModel) -> None:
     """In any order, also where several words hang from the root; heads that are missing or no words are refused."""
-    as_verb = plain("Mary/NNP house/VBZ ./.")._replace(heads=(2, 0, 2))
-    as_noun = plain("Mary/NNP house/NNP ./.")._replace(heads=(0, 0, 2))
+    as_verb = plain("Mary/NNP house/VBZ ./.").with_heads((2, 0, 2))
+    as_noun = plain("Mary/NNP house/NNP ./.").with_heads((0, 0, 2))
     one_by_one = [model.part_posteriors([tree])[0].tolist() for tree in (as_verb, as_noun)]
     assert one_by_one[0] != one_by_one[1]
     assert [row.tolist() for row in model.part_posteriors([as_verb, as_noun])] == one_by_one
@@ -202,7 +202,7 @@ def test_posteriors_of_trees_are_under_their_own_tags(model: DependencyModel) ->
     with pytest.raises(EstimationError, match=r"sentence 2 .* has no heads"):
         model.part_posteriors([as_verb, as_noun.without_tree()])
     with pytest.raises(EstimationError, match="word 1: head 4 is neither 0 nor a word of it"):
-        model.part_posteriors([as_verb._replace(heads=(4, 0, 2))])
+        model.part_posteriors([as_verb.with_heads((4, 0, 2))])
 
 
 def best(mu: np.ndarray, trees: Iterable[Heads]) -> tuple[float, Heads]:
@@ -240,7 +240,7 @@ def test_marginals_are_taken_by_absolute_value_unless_asked_otherwise(absolute: 
         possible = {heads for heads in projective_trees(4) if weights[heads, range(4)].min() > 1e-8}
         assert {parse.sentence.heads for parse in model.parse_nbest(sentence, 100)} == possible
         assert model.parse(sentence).sentence.heads == best(np.maximum(weights, 0.0), possible)[1]
-        (row,) = model.part_posteriors([sentence._replace(heads=(0, 1, 2, 3))])
+        (row,) = model.part_posteriors([sentence.with_heads((0, 1, 2, 3))])
         assert row.tolist() == weights[range(4), range(4)].tolist()
     assert n_negative > 5
 
@@ -263,7 +263,7 @@ def test_trees_that_are_not_projective_are_learnt_from_and_scored(
     crossing = trees[CROSSING]
     assert not crossing.is_projective()
     assert crossing.heads is not None
-    straight = crossing._replace(heads=(2, 4, 4, 0, 4, 5, 4, 4))
+    straight = crossing.with_heads((2, 4, 4, 0, 4, 5, 4, 4))
     weight = model.score([crossing, straight])
     assert weight.sign.tolist() == [1, 1] and weight.log[0] > weight.log[1]
     assert model.parse(crossing).sentence.is_projective()
@@ -407,7 +407,7 @@ def test_tags_decide(model: DependencyModel) -> None:
 
 
 def tagged(columns: dict[str, str]) -> DependencySentence:
-    sentence = DependencySentence.of(["a", "b"])._replace(heads=(2, 0))
+    sentence = DependencySentence.of(["a", "b"]).with_heads((2, 0))
     return sentence._replace(**{name: tuple(tags.split()) for name, tags in columns.items()})
 
 
@@ -470,7 +470,7 @@ def test_the_first_sentence_decides_which_column_has_the_tags(
 
 def test_an_empty_sentence_decides_no_column() -> None:
     with pytest.raises(EstimationError, match=r"sentence 1 \(\) has 0 roots"):
-        DependencyModel.train([DependencySentence.of([])._replace(heads=()), tagged({"upos": "X Y"})])
+        DependencyModel.train([DependencySentence.of([]).with_heads(()), tagged({"upos": "X Y"})])
 
 
 @pytest.mark.parametrize("words", ["upos", "xpos"])
@@ -526,7 +526,7 @@ def test_deep_and_wide_trees_can_be_learnt_from() -> None:
     n = 2000
     blank = DependencySentence.of(["w"] * n, ["X"] * n)
     for heads in (tuple(range(n)), (*range(2, n + 1), 0), (0, *[1] * (n - 1))):
-        tree = blank._replace(heads=heads)
+        tree = blank.with_heads(heads)
         assert np.isfinite(DependencyModel.train([tree]).score([tree]).log[0])
 
 
@@ -563,9 +563,9 @@ def test_bad_requests_are_refused(model: DependencyModel) -> None:
         DependencyModel.train([])
     for heads, message in ((None, "has no heads"), ((2, 1), "cycle"), ((0, 3), "head 3 is"), ((0, 0), "2 roots")):
         with pytest.raises(EstimationError, match=rf"sentence 2 \(a b\).* {message}"):
-            DependencyModel.train([tagged({}), tagged({})._replace(heads=heads)])
+            DependencyModel.train([tagged({}), tagged({}).with_heads(heads)])
         with pytest.raises(EstimationError, match=message):
-            model.score([tagged({})._replace(heads=heads)])
+            model.score([tagged({}).with_heads(heads)])
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -672,7 +672,7 @@ def test_errors_number_sentences_of_all_shards(
     trees: list[DependencySentence], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     make_shards(monkeypatch, 40, in_files=False)
-    broken = [*trees[:20], trees[0]._replace(heads=(2, 1, 0, 5, 3, 3)), *trees]
+    broken = [*trees[:20], trees[0].with_heads((2, 1, 0, 5, 3, 3)), *trees]
     with pytest.raises(EstimationError, match=r"sentence 21 \(the dog sees a cat \.\): its heads make a cycle"):
         DependencyModel.train(iter(broken))
 

@@ -366,7 +366,7 @@ OPTIONS = DependencyOptions(estimator=EstimatorOptions(n_states=2))
 
 def sentence(words: str, tags: str, heads: tuple[int, ...], relations: str) -> DependencySentence:
     made = DependencySentence.of(words.split(), tags.split())
-    return made._replace(heads=heads, relations=tuple(relations.split()))
+    return made.with_heads(heads, tuple(relations.split()))
 
 
 TREES = [
