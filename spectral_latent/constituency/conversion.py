@@ -135,7 +135,8 @@ def _append(builder: TreeBuilder[PhraseSymbol, str, bool], phrase: Phrase, binar
     while tasks:
         task = tasks.pop()
         if isinstance(task, _Merge):
-            right, left = finished.pop(), finished.pop()
+            right = finished.pop()
+            left = finished.pop()
             finished.append(builder.add(task.symbol, left, right, note=task.head_is_right))
             continue
         steps = _expand(*task, binarisation)

@@ -38,7 +38,8 @@ def constituency_features(converted: PhraseTrees, tags: IntArray, which: Feature
     which: the templates.
     """
     trees = converted.trees
-    inner, outer = inside_templates(trees), outside_templates(trees)
+    inner = inside_templates(trees)
+    outer = outside_templates(trees)
     if which == "simple":
         return FeatureColumns.of({"rule": inner["rule"]}, {"above": outer["above"]})
     own, governor = _head_tags(converted, tags)

@@ -156,7 +156,9 @@ def _all_derivations(
     found = np.empty((64, 4), dtype=np.int64)
     span_of = np.zeros((n, 2), dtype=np.int64)  # the items of each node
     stack = np.empty(n, dtype=np.int64)  # nodes whose parent is yet to come
-    n_items, n_edges, depth, word = 0, 0, 0, 0
+    n_items, n_edges = 0, 0
+    depth = 0  # of the stack
+    word = 0  # the next word
     for node in range(n):
         m = children[node]
         first = n_items

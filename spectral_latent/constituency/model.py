@@ -36,16 +36,13 @@ class Parse(NamedTuple):
     tree: the tree.
     sign: the sign of p̂, which may be negative; 0 for a fallback, and for a tree that no grammar derives.
     log: log |p̂|; -inf where the sign is 0.
+    is_fallback: whether no grammar derives the sentence, so that the tree is flat.
     """
 
     tree: Phrase
     sign: int
     log: float
-
-    @property
-    def is_fallback(self) -> bool:
-        """Whether no grammar derives the sentence, so that the tree is flat."""
-        return self.tree.label == FALLBACK
+    is_fallback: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -217,7 +214,7 @@ class ConstituencyModel:
     def _fallback(self, words: Sequence[str]) -> Parse:
         """Make a flat tree, marked by its label, over each word's most frequent tag."""
         found = (Phrase(tag, (word,)) for tag, word in zip(self.members[0].tags(words), words, strict=True))
-        return Parse(Phrase(FALLBACK, tuple(found)), 0, -np.inf)
+        return Parse(Phrase(FALLBACK, tuple(found)), 0, -np.inf, is_fallback=True)
 
     def score(self, phrases: Iterable[Phrase]) -> Weight:
         """Estimate the probabilities p̂ of trees with their words, as sign and log: the mean over the grammars.

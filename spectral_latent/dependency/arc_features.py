@@ -164,7 +164,8 @@ class ArcFeatures:
         Raises ValueError if a sentence has not one tag and one head for each word, or a head is neither 0 nor a word.
         """
         arcs = _arcs(trees)
-        columns, size = self._columns(trees, arcs), len(_TEMPLATES)
+        columns = self._columns(trees, arcs)
+        size = len(_TEMPLATES)
         features = np.empty((len(arcs.side), size), dtype=np.int64)
         for number, template in enumerate(_TEMPLATES):
             key = np.zeros(len(features), dtype=np.int64)

@@ -170,7 +170,8 @@ def _nodes(head: IntArray, start: IntArray, left_first: bool) -> IntArray:
             child = next_child[child]
         nodes[3, node] = word
         # A binary node for each child, outward from the word; its role is told to the node below it.
-        done_left, done_right, top = 0, 0, node
+        done_left, done_right = 0, 0
+        top = node
         child = first_child[word]
         while done_left + done_right < n_left + n_right:
             is_left = done_left < n_left and (left_first or done_right == n_right)
@@ -248,7 +249,8 @@ def require_heads(sentence: DependencySentence, number: int) -> None:
 
     number: that of the sentence, for messages.
     """
-    text, n = " ".join(sentence.forms[:12]), len(sentence.forms)
+    text = " ".join(sentence.forms[:12])
+    n = len(sentence.forms)
     if sentence.heads is None:
         raise EstimationError(f"sentence {number} ({text}) has no heads; annotate them")
     if len(sentence.heads) != n:

@@ -51,8 +51,10 @@ def arc_marginals(operators: ObservableOperators, arcs: ArcForest, n: int) -> Ar
     inner = inside(operators, forest)
     outer = outside(operators, forest, inner)
     by_edge = edge_marginals(operators, forest, inner, outer)
-    mu, symbols = np.zeros((n + 1, n)), np.zeros((n, operators.n_symbols))
-    has_arc, leaf = arcs.governor >= 0, np.flatnonzero(forest.left < 0)
+    mu = np.zeros((n + 1, n))
+    symbols = np.zeros((n, operators.n_symbols))
+    has_arc = arcs.governor >= 0
+    leaf = np.flatnonzero(forest.left < 0)
     np.add.at(mu, (arcs.governor[has_arc], arcs.dependant[has_arc] - 1), by_edge[has_arc])
     of_roots = marginals(operators, forest, inner, outer)[forest.root]
     mu[0] = np.bincount(arcs.head[forest.root] - 1, of_roots, minlength=n)

@@ -107,7 +107,8 @@ def floored_weights(
     least = _subtree_weights(coarse, forest, by_coarse)
     below_by_coarse = Weight.from_scaled(by_coarse.vectors[:, 0], by_coarse.exponents).log
     # A subtree is cut by making its top a leaf, with one of S further rules that emit ζ.
-    n_rules, symbols = len(operators.rules.leaf), np.arange(len(stand_in))
+    n_rules = len(operators.rules.leaf)
+    symbols = np.arange(len(stand_in))
     cuts = np.stack([symbols, np.full(len(symbols), -1)], axis=1)
     extended = operators.with_leaf_rules(
         np.concatenate([operators.rules.leaf, cuts]), np.concatenate([operators.leaf, stand_in])
@@ -130,6 +131,7 @@ def floored_weights(
         left[nodes] = -1
         right[nodes] = -1
         forest = forest._replace(rule=rule, left=left, right=right)
-    total, top = total_weight(extended, forest, inside_vectors), trees.root
+    total = total_weight(extended, forest, inside_vectors)
+    top = trees.root
     log = total.log + np.bincount(trees.tree, factors, minlength=len(top))
     return Weight(np.where(cut[top], least.sign[top], total.sign), np.where(cut[top], least.log[top], log))

@@ -68,7 +68,8 @@ def _split_edges(forest: Forest, head_is_right: BoolArray, number: IntArray, sta
     start: (I' + 1,) is filled: where the edges of each pair begin.
     edges: (E', 5) is filled: rule, left, right, governor, dependant.  Without rows, only `start` is filled.
     """
-    n_edges, item_number = 0, 0
+    n_edges = 0
+    item_number = 0
     for item in range(len(forest.symbol)):
         for h in range(number.shape[1]):
             if number[item, h] < 0:
@@ -196,7 +197,8 @@ def projective(allowed: BoolArray) -> ArcForest:
     check_column("allowed arcs", allowed, (n + 1, n), np.bool_)
     number = np.full((4, n, n), -1, dtype=np.int64)
     n_items, n_edges = _eisner(allowed, number, np.empty((0, 4), dtype=np.int64), np.empty(0, dtype=np.int64))
-    edges, start = np.empty((n_edges, 4), dtype=np.int64), np.zeros(n_items + 2, dtype=np.int64)
+    edges = np.empty((n_edges, 4), dtype=np.int64)
+    start = np.zeros(n_items + 2, dtype=np.int64)
     number.fill(-1)
     _eisner(allowed, number, edges, start)
     start[-1] = n_edges

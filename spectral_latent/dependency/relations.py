@@ -99,7 +99,8 @@ class RelationModel:
         number_of = {name: number for number, name in enumerate(names)}
         label = np.array([number_of.get(name, -1) for name in every])
         annotated = label >= 0
-        label, known = label[annotated], ArcFeatures.known(trees)
+        label = label[annotated]
+        known = ArcFeatures.known(trees)
         weights = _fit(known.of(trees)[annotated], np.eye(len(names))[label], options or RelationOptions())
         possible = np.zeros((2, len(names)), dtype=np.bool_)
         possible[_from_root(trees)[annotated], label] = True
@@ -123,7 +124,8 @@ class RelationModel:
 
     def _scores(self, trees: Sequence[TaggedTree]) -> FloatArray:
         """Compute φ·W (n, K); -inf where a relation is not possible."""
-        features, size = self._features.of(trees), len(self.names)
+        features = self._features.of(trees)
+        size = len(self.names)
         row, which = matches(self._weights.feature, features.ravel())
         cell = which // features.shape[1] * size + self._weights.relation[row]
         scores = np.bincount(cell, self._weights.weight[row], minlength=len(features) * size).reshape(-1, size)
@@ -170,7 +172,8 @@ def _fit(features: IntArray, target: FloatArray, options: RelationOptions) -> _W
     """Learn weights from features (n, T) and relations (n, K) of arcs."""
     kept, count = np.unique(features, return_counts=True)
     frequent = count >= options.min_count
-    kept, value = kept[frequent], count[frequent] ** -0.25
+    kept = kept[frequent]
+    value = count[frequent] ** -0.25
     column, which = matches(kept, features.ravel())
     phi = sparse.csr_array((value[column], (which // features.shape[1], column)), shape=(len(features), len(kept)))
     weights = log_linear_weights(phi, target, options.penalty, options.iterations, frequent=np.inf)
