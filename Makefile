@@ -10,8 +10,9 @@ LOWEST := $(VENV)/lowest
 demo: $(INSTALLED)
 	@$(BIN)/spectral-latent demo
 
+# The tests of one file stay in one process, because they share models; files that read corpora come first.
 test: $(INSTALLED)
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest --numprocesses=auto --maxprocesses=4 --dist=loadfile --no-loadscope-reorder
 
 # Tests that go through every compiled function, with every index checked.  numba keeps compiled code without noting this
 # setting, so that a cache of its own is needed.

@@ -27,9 +27,9 @@ with tempfile.TemporaryDirectory() as folder:
         phrases.save(file)
         assert ConstituencyModel.load(file).parse(sentences[0]) == phrases.parse(sentences[0])
 
-    words = LatentHMM.fit(sentences)
+    words = LatentHMM.train(sentences)
     words.save(file)
-    np.testing.assert_array_equal(LatentHMM.load(file).weights(sentences).log, words.weights(sentences).log)
+    np.testing.assert_array_equal(LatentHMM.load(file).score(sentences).log, words.score(sentences).log)
 
     chains = [
         DependencySentence.of(forms, ["T"] * len(forms))._replace(

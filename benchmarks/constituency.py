@@ -12,13 +12,12 @@ compilation; training includes everything from trees in memory to a model in mem
 from __future__ import annotations
 
 import argparse
-import multiprocessing
-import resource
 import time
 from collections.abc import Iterator
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
 from typing import NamedTuple
+
+from _measure import in_new_process, peak_megabytes, print_head, print_row
 
 from spectral_latent.constituency import Binarisation, ConstituencyModel, ConstituencyOptions, Phrase, clean, preset
 from spectral_latent.corpora import constituency_trees
@@ -32,6 +31,7 @@ PRESETS = {
     "accurate": preset("accurate"),
 }
 COLUMNS = ("F1", "F1 ≤ 40", "tags", "exact", "fallbacks", "reading s", "training s", "sentences/s", "peak MB")
+WHOLE = ("fallbacks", "peak MB")
 
 
 class Corpus(NamedTuple):
@@ -74,32 +74,25 @@ def measure(corpus: Corpus, step: str, states: int) -> dict[str, float]:
     """One row of the table."""
     warm = [Phrase("S", (Phrase("A", (a,)), Phrase("B", ("b",)))) for a in "ab"]
     trained(warm, step, 1).parse(["a", "b"])
-    at = [time.process_time()]
+    start = time.process_time()
     trees = list(constituency_trees(corpus.train))
-    at.append(time.process_time())
+    read = time.process_time()
     model = trained(trees, step, states)
-    at.append(time.process_time())
+    learnt = time.process_time()
     gold = [tree for tree in map(GoldTree.of, constituency_trees(corpus.evaluate)) if tree is not None]
-    found = evaluate_parser(model, gold)
-    pairs = ((sentence.tree, parse.tree) for sentence, parse in zip(gold, found.parses, strict=True))
-    scores, short = found.scores, score_brackets(pairs, max_length=40)
+    evaluation = evaluate_parser(model, gold)
+    pairs = ((sentence.tree, parse.tree) for sentence, parse in zip(gold, evaluation.parses, strict=True))
     return {
-        "F1": scores.f1,
-        "F1 ≤ 40": short.f1,
-        "tags": scores.tagging_accuracy,
-        "exact": scores.exact,
-        "fallbacks": found.fallbacks,
-        "reading s": at[1] - at[0],
-        "training s": at[2] - at[1],
-        "sentences/s": found.sentences_per_second,
-        "peak MB": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
+        "F1": evaluation.score.f1,
+        "F1 ≤ 40": score_brackets(pairs, max_length=40).f1,
+        "tags": evaluation.score.tagging_accuracy,
+        "exact": evaluation.score.exact,
+        "fallbacks": evaluation.fallbacks,
+        "reading s": read - start,
+        "training s": learnt - read,
+        "sentences/s": evaluation.sentences_per_second,
+        "peak MB": peak_megabytes(),
     }
-
-
-def apart(corpus: Corpus, step: str, states: int) -> dict[str, float]:
-    """`measure` in a fresh process."""
-    with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as pool:
-        return pool.submit(measure, corpus, step, states).result()
 
 
 def rows(steps: list[str], states: list[int]) -> Iterator[tuple[str, int]]:
@@ -111,12 +104,10 @@ def rows(steps: list[str], states: list[int]) -> Iterator[tuple[str, int]]:
 
 def steps_table(corpus: Corpus, steps: list[str], states: list[int]) -> None:
     """Print the table row by row."""
-    print(f"\n{corpus.train} → {corpus.evaluate}\n\n| step | m | {' | '.join(COLUMNS)} |")
-    print("| --- | " + "---: | " * (len(COLUMNS) + 1))
+    print(f"\n{corpus.train} → {corpus.evaluate}\n")
+    print_head(["step", "m"], COLUMNS)
     for step, m in rows(steps, states):
-        row = apart(corpus, step, m)
-        cells = (f"{row[name]:.0f}" if name in ("fallbacks", "peak MB") else f"{row[name]:.1f}" for name in COLUMNS)
-        print(f"| {step} | {m} | {' | '.join(cells)} |", flush=True)
+        print_row([step, m], in_new_process(measure, corpus, step, m), COLUMNS, WHOLE)
 
 
 def nltk_table(corpus: Corpus) -> None:

@@ -14,14 +14,12 @@ that are not.
 from __future__ import annotations
 
 import argparse
-import multiprocessing
-import resource
 import time
 from collections.abc import Sequence
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
 
 import numpy as np
+from _measure import in_new_process, peak_megabytes, print_head, print_row
 
 from spectral_latent.constituency import ConstituencyModel, ConstituencyOptions, Phrase, clean, prepare
 from spectral_latent.corpora import constituency_trees
@@ -29,6 +27,7 @@ from spectral_latent.estimation import EstimatorOptions, Progress, estimate
 from spectral_latent.evaluation import HeldOut, score_brackets
 
 COLUMNS = ("F1", "F1 ≤ 40", "log p̂", "≤ 0", "iterations", "training s", "peak MB")
+WHOLE = ("iterations", "peak MB")
 CONVERGED = {"iterations": 300, "tolerance": 0.01}
 ROWS = {
     "plain PCFG": EstimatorOptions(n_states=1),
@@ -71,25 +70,19 @@ def measure(name: str, train: str, held_out: str) -> dict[str, float]:
         "≤ 0": 100 * float(np.mean(weight.sign[weight.sign != 0] < 0)),
         "iterations": float(iterations),
         "training s": seconds,
-        "peak MB": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
+        "peak MB": peak_megabytes(),
     }
 
 
-def apart(name: str, train: str, held_out: str) -> dict[str, float]:
-    """`measure` in a fresh process."""
-    with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as pool:
-        return pool.submit(measure, name, train, held_out).result()
-
-
-def curves(split: str, at: Sequence[int] = (1, 2, 3, 5, 10, 20, 40, 80)) -> None:
-    """Print the learning curves of EM from both starts; every point is estimated anew."""
-    (training,) = prepare(constituency_trees("nltk:treebank:train"), [ConstituencyOptions()])
+def curves(train: str, evaluate: str, numbers: Sequence[int]) -> None:
+    """Print the learning curves of EM from both starts after numbers of iterations; every point is estimated anew."""
+    (training,) = prepare(constituency_trees(train), [ConstituencyOptions()])
     options = training.coarse.options.estimator
-    held_out = HeldOut(training.coarse, constituency_trees(f"nltk:treebank:{split}"))
-    print(f"\n| F1 on {split} after | {' | '.join(map(str, at))} |\n| --- | " + "---: | " * len(at))
+    held_out = HeldOut(training.coarse, constituency_trees(evaluate))
+    print_head([f"F1 on {evaluate} after"], list(map(str, numbers)))
     for start, name in {"clusters": "hybrid", "random": "em"}.items():
         print(f"| from {start} |", end="", flush=True)
-        for iterations in at:
+        for iterations in numbers:
             climbing = replace(options, estimator=name, iterations=iterations, tolerance=0.0)
             f1 = held_out.f1(estimate(training.treebank, climbing).operators)
             print(f" {f1:.1f} |", end="", flush=True)
@@ -102,20 +95,19 @@ def main() -> None:
     parser.add_argument("--split", choices=("dev", "test"), default="dev", help="of NLTK's treebank sample")
     parser.add_argument("--rows", nargs="+", choices=list(ROWS), default=list(ROWS))
     parser.add_argument("--curves", action="store_true", help="print learning curves instead")
+    parser.add_argument("--iterations", type=int, nargs="+", default=[1, 2, 3, 5, 10, 20, 40, 80], help="of curves")
     arguments = parser.parse_args()
+    evaluate = f"nltk:treebank:{arguments.split}"
     if arguments.curves:
-        return curves(arguments.split)
-    print(f"\nnltk:treebank:train → nltk:treebank:{arguments.split}, m = 16\n\n| estimator | {' | '.join(COLUMNS)} |")
-    print("| --- | " + "---: | " * len(COLUMNS))
-    found = {}
+        return curves("nltk:treebank:train", evaluate, arguments.iterations)
+    print(f"\nnltk:treebank:train → {evaluate}, m = 16\n")
+    print_head(["estimator"], COLUMNS)
+    rows = {}
     for name in arguments.rows:
-        found[name] = row = apart(name, "nltk:treebank:train", f"nltk:treebank:{arguments.split}")
-        cells = (
-            f"{row[column]:.0f}" if column in ("iterations", "peak MB") else f"{row[column]:.1f}" for column in COLUMNS
-        )
-        print(f"| {name} | {' | '.join(cells)} |", flush=True)
-    if {"spectral", "EM, converged"} <= found.keys():
-        ours, theirs = found["spectral"], found["EM, converged"]
+        rows[name] = in_new_process(measure, name, "nltk:treebank:train", evaluate)
+        print_row([name], rows[name], COLUMNS, WHOLE)
+    if {"spectral", "EM, converged"} <= rows.keys():
+        ours, theirs = rows["spectral"], rows["EM, converged"]
         print(
             f"\nSpectral takes 1/{theirs['training s'] / ours['training s']:.0f} of the CPU time of EM, "
             f"at {ours['F1'] - theirs['F1']:+.1f} F1."

@@ -27,21 +27,22 @@ import numpy as np
 from spectral_latent.constituency import ConstituencyModel, preset
 from spectral_latent.corpora import constituency_trees, dependency_trees
 from spectral_latent.corpora.nbest import read_nbest
-from spectral_latent.dependency import DependencyModel, DependencyOptions
+from spectral_latent.dependency import DependencyModel, DependencyOptions, DependencySentence
 from spectral_latent.estimation import EstimatorOptions
 from spectral_latent.evaluation import GoldTree
 from spectral_latent.evaluation.candidates import CandidateScores, score_dependency_lists, score_phrase_lists
 from spectral_latent.evaluation.reranking import Difference, paired_bootstrap
 from spectral_latent.reranking import (
+    N_CANDIDATES,
+    Candidate,
+    CandidateFeatures,
     FeatureTable,
     LatentFeatures,
     NBest,
+    Parser,
     PerceptronReranker,
-    Reranker,
-    feature_table,
-    own_lists,
+    parser_nbest,
 )
-from spectral_latent.reranking.own import CANDIDATES, Parser
 from spectral_latent.trees import IntArray
 
 LISTS = ("mstparser", "berkeley", "own dependencies", "own phrases")
@@ -56,9 +57,10 @@ ABOUT_25 = range(23, 28)  # words of the sentences whose candidates are timed
 
 
 class Part(NamedTuple):
-    """N-best lists, the features of their candidates, and how good these are."""
+    """N-best lists with the features and the scores of their candidates."""
 
     lists: list[NBest]
+    features: CandidateFeatures
     table: FeatureTable
     scores: CandidateScores
 
@@ -84,19 +86,30 @@ def lists_of(name: str, split: str, gold: list[Any], model: Parser) -> list[NBes
     """The n-best lists of the gold trees' sentences."""
     folder = Path(os.environ.get("SPECTRAL_LATENT_DATA", "."), "nbest")
     if name == "mstparser":
-        sentences = gold_of(split, has_heads=True, first=None)
-        return list(islice(read_nbest(folder / f"mstparser.{split}.heads", sentences), len(gold)))
+        return mstparser_lists(folder / f"mstparser.{split}.heads", gold)
     if name == "berkeley":
         return list(islice(read_nbest(folder / f"berkeley.{split}.trees"), len(gold)))
     trees = (item.tree if isinstance(item, GoldTree) else item for item in gold)
-    return list(own_lists(model, trees, CANDIDATES))
+    return list(parser_nbest(model, trees, N_CANDIDATES))
+
+
+def mstparser_lists(file: Path, sentences: list[DependencySentence]) -> list[NBest]:
+    """Read the lists of the first sentences: a comment, then a line of rank, score and heads for each tree."""
+    blocks = file.read_text(encoding="utf-8").strip().split("\n\n")
+    lists = []
+    for number, (sentence, block) in enumerate(zip(sentences, blocks, strict=False), start=1):
+        rows = [line.split("\t") for line in block.split("\n")[1:]]
+        trees = [(sentence._replace(heads=tuple(map(int, heads.split()))), float(score)) for _, score, heads in rows]
+        lists.append(NBest.of((Candidate(tree, score) for tree, score in trees), str(number)))
+    return lists
 
 
 def choices(train: Part, test: Part | None, groups: tuple[str, ...]) -> IntArray:
     """The candidates (L,) that a reranker with these groups of features chooses: of test lists, or held-out folds."""
-    table = train.table.select(*groups)
+    names = [name for name in train.table.names if name in groups or name.partition(":")[0] in groups]
+    table = train.table.aligned(names)
     if test is not None:
-        return PerceptronReranker.train(table, train.scores.gains).rerank(test.table.select(*groups))
+        return PerceptronReranker.train(table, train.scores.gains).rerank(test.table.aligned(names))
     chosen = []
     for fold in np.array_split(np.arange(table.n_lists), FOLDS):
         rest = np.setdiff1d(np.arange(table.n_lists), fold)
@@ -116,15 +129,13 @@ def candidates_per_second(model: Parser, lists: list[NBest]) -> float:
 
 
 def part_of(name: str, split: str, first: int | None, model: Parser, dev: Part | None = None) -> Part:
-    """One part; its features are those of dev, if there is that."""
-    has_heads, latent = name in WITH_HEADS, {"latent": model}
+    """Compute a part of the lists; its features are those of dev, if it is given."""
+    has_heads = name in WITH_HEADS
     gold = gold_of(split, has_heads, first)
     lists = lists_of(name, split, gold, model)
     scores = (score_dependency_lists if has_heads else score_phrase_lists)(lists, gold)
-    if dev is None:
-        return Part(lists, feature_table(lists, latent), scores)
-    likewise = Reranker(PerceptronReranker.train(dev.table, dev.scores.gains), latent)
-    return Part(lists, likewise.table(lists), scores)
+    features = CandidateFeatures.train(lists, {"latent": model}) if dev is None else dev.features
+    return Part(lists, features, features.table(lists), scores)
 
 
 def rows(templates: tuple[str, ...]) -> Iterator[tuple[str, tuple[str, ...]]]:
@@ -149,7 +160,7 @@ def print_table(name: str, split: str, first: int | None) -> None:
     model = trained(has_heads, first)
     train = part_of(name, "dev", first, model)
     test = part_of(name, "test", first, model, train) if split == "test" else None
-    lists, _, scores = train if test is None else test
+    lists, _, _, scores = train if test is None else test
     first_of = np.array([0 if len(each) else -1 for each in lists])
     base, oracle = scores.evaluate(first_of)
     print(f"\n{name}, {split}: {len(lists)} sentences, {len(scores.gains)} candidates, oracle {oracle:.2f}; ", end="")

@@ -12,26 +12,24 @@ cost on log size, by least squares: over all sizes, and over the upper half of t
 from __future__ import annotations
 
 import argparse
-import multiprocessing
-import resource
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import repeat
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import NamedTuple, ParamSpec, TypeVar
+from typing import NamedTuple
 
 import numpy as np
+from _measure import in_new_process, peak_megabytes
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator
 
 from spectral_latent.constituency import ConstituencyModel, ConstituencyOptions, Phrase, clean, preset
 from spectral_latent.corpora import constituency_trees
+from spectral_latent.estimation import low_rank_operators
 from spectral_latent.inference import inside, marginals, outside
-from spectral_latent.operators import low_rank_operators
 from spectral_latent.trees import IntArray
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
@@ -41,8 +39,6 @@ LENGTHS = (10, 20, 40, 80, 160, 250)
 STATES = (4, 8, 16, 24, 32)
 RANK = 8
 STYLE = (("#0b5fa5", "o"), ("#c2571a", "s"))
-_P = ParamSpec("_P")
-_R = TypeVar("_R")
 
 
 class Row(NamedTuple):
@@ -123,17 +119,6 @@ def report(rows: Sequence[Row], costs: Sequence[str], size: str, path: Path) -> 
     print(f"\n{path}")
 
 
-def apart(measure: Callable[_P, _R], *args: _P.args, **kwargs: _P.kwargs) -> _R:
-    """What a function returns in a fresh process."""
-    with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as pool:
-        return pool.submit(measure, *args, **kwargs).result()
-
-
-def peak() -> float:
-    """The most memory in MB that this process has had."""
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-
-
 # size
 
 
@@ -177,16 +162,16 @@ def training(source: str, counts: Sequence[IntArray]) -> dict[str, float]:
     model = ConstituencyModel.train(trees, ConstituencyOptions())
     seconds = time.process_time() - start - trees.seconds
     rules = len(model.members[0].grammar.operators.binary)
-    return {"binary rules": rules, "reading s": trees.seconds, "training s": seconds, "peak MB": peak()}
+    return {"binary rules": rules, "reading s": trees.seconds, "training s": seconds, "peak MB": peak_megabytes()}
 
 
 def sizes(source: str) -> Iterator[Row]:
     """The treebank as it is, and resampled."""
     nodes = nodes_of(constituency_trees(source))
-    yield Row("as it is", int(nodes.sum()), apart(training, source, [np.ones_like(nodes)]))
+    yield Row("as it is", int(nodes.sum()), in_new_process(training, source, [np.ones_like(nodes)]))
     for times in SIZES:
         counts = draws(len(nodes), times)
-        yield Row("resampled", int(sum(counts) @ nodes), apart(training, source, counts))
+        yield Row("resampled", int(sum(counts) @ nodes), in_new_process(training, source, counts))
 
 
 # length
@@ -225,7 +210,7 @@ def parsing(path: Path, length: int, most: int) -> dict[str, float]:
         seconds.append(time.process_time() - start)
     mean = float(np.mean(seconds))
     times = {"seconds": mean, "longest s": max(seconds), "words/s": length / mean}
-    return times | {"fallbacks": fallbacks, "peak MB": peak()}
+    return times | {"fallbacks": fallbacks, "peak MB": peak_megabytes()}
 
 
 def lengths(most: int) -> Iterator[Row]:
@@ -233,8 +218,8 @@ def lengths(most: int) -> Iterator[Row]:
     with TemporaryDirectory() as folder:
         for name, options in {"fast": preset("fast"), "accurate": preset("accurate")}.items():
             model = Path(folder, name)
-            apart(learnt, options, model)
-            yield from (Row(name, length, apart(parsing, model, length, most)) for length in LENGTHS)
+            in_new_process(learnt, options, model)
+            yield from (Row(name, length, in_new_process(parsing, model, length, most)) for length in LENGTHS)
 
 
 # states
@@ -275,7 +260,7 @@ def both_ranks(states: int, most: int) -> list[Row]:
 def states(most: int) -> Iterator[Row]:
     """Every number of states."""
     for m in STATES:
-        yield from apart(both_ranks, m, most)
+        yield from in_new_process(both_ranks, m, most)
 
 
 def main() -> None:

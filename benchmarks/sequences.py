@@ -21,7 +21,7 @@ import numpy as np
 
 from spectral_latent.estimation import EstimatorOptions, TreebankCounts
 from spectral_latent.inference import sample_trees, tree_weights
-from spectral_latent.sequence import HiddenMarkov, LatentHMM, SequenceOptions, Sequences, UntaggedShard, baum_welch
+from spectral_latent.sequence import HiddenMarkov, HMMOptions, LatentHMM, Sequences, UntaggedShard, baum_welch
 from spectral_latent.trees import FloatArray, Forest
 
 Strings = list[list[int]]
@@ -72,7 +72,7 @@ def draw(truth: Truth, rng: np.random.Generator) -> HiddenMarkov:
 def strings(model: HiddenMarkov, n: int, rng: np.random.Generator) -> Strings:
     """n strings of the model."""
     drawn = Sequences.of_trees(sample_trees(model.operators(), n, rng).trees)
-    return [row.tolist() for row in np.split(drawn.terminal, drawn.start[1:-1])]
+    return [row.tolist() for row in drawn.rows]
 
 
 def log_probabilities(model: HiddenMarkov, sample: Strings) -> FloatArray:
@@ -107,16 +107,17 @@ def rows(truth: Truth, n: int, seed: int, with_em: bool) -> Iterator[Row]:
         start = time.process_time()
         kl = float((exact - bigrams(train, test, truth.n_symbols, added)).mean())
         yield Row(f"bigrams, λ = {added}", "", kl, 0.0, time.process_time() - start)
-    known = EstimatorOptions("hybrid", iterations=100, tolerance=1e-4)
+    spectral = EstimatorOptions(n_states=truth.n_states)
+    hybrid = EstimatorOptions("hybrid", n_states=truth.n_states, iterations=100, tolerance=1e-4)
     for name, options in (
-        ("spectral", SequenceOptions()),
-        ("spectral, true number", SequenceOptions(n_states=truth.n_states)),
-        ("hybrid, true number", SequenceOptions(n_states=truth.n_states, estimator=known)),
+        ("spectral", HMMOptions()),
+        ("spectral, true number", HMMOptions(spectral, choose_states=False)),
+        ("hybrid, true number", HMMOptions(hybrid, choose_states=False)),
     ):
-        found, seconds = timed(lambda options=options: LatentHMM.fit(train, options))
-        raw = 100.0 * float((found.weights(test).sign <= 0).mean())
+        found, seconds = timed(lambda options=options: LatentHMM.train(train, options))
+        raw = 100.0 * float((found.score(test).sign <= 0).mean())
         kl = float((exact - found.log_probabilities(test)).mean())
-        yield Row(name, str(found.latent.states.max()), kl, raw, seconds)
+        yield Row(name, str(found.parameters.n_states), kl, raw, seconds)
     if with_em:
         yield from baum_welch_rows(train, test, exact, truth)
 
@@ -148,7 +149,7 @@ def main() -> None:
     parser.add_argument("--em-up-to", type=int, default=20_000, help="no Baum-Welch on more strings than this")
     arguments = parser.parse_args()
     truth = MODELS[arguments.model]
-    LatentHMM.fit([[0, 1]] * 30)
+    LatentHMM.train([[0, 1]] * 30)
     print("| strings | learner | states | KL | raw ≤ 0 % | CPU s |\n| ---: | --- | ---: | ---: | ---: | ---: |")
     for n in arguments.strings:
         for row in rows(truth, n, arguments.seed, n <= arguments.em_up_to):

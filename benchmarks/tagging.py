@@ -12,22 +12,22 @@ compilation; training includes everything from sentences in memory to a tagger i
 from __future__ import annotations
 
 import argparse
-import multiprocessing
 import random
-import resource
 import time
 from collections.abc import Callable, Iterable
-from concurrent.futures import ProcessPoolExecutor
 from typing import NamedTuple
+
+from _measure import in_new_process, peak_megabytes, print_head, print_row
 
 from spectral_latent.corpora import tagged_sentences
 from spectral_latent.estimation import EstimatorOptions
 from spectral_latent.evaluation import evaluate_tagger
-from spectral_latent.sequence import LatentHMM, SequenceOptions
+from spectral_latent.sequence import LatentTagger, TaggerOptions
 
 Sentence = list[tuple[str, str]]
 Tagger = Callable[[Iterable[list[str]]], list[list[str]]]
 COLUMNS = ("accuracy", "unknown", "known", "training s", "tokens/s", "peak MB")
+WHOLE = ("tokens/s", "peak MB")
 
 
 class Corpus(NamedTuple):
@@ -40,8 +40,8 @@ class Corpus(NamedTuple):
 
 def latent(sentences: list[Sentence], states: int, estimator: str = "spectral") -> Tagger:
     """This library's tagger."""
-    options = SequenceOptions(n_states=states, estimator=EstimatorOptions(estimator))
-    return LatentHMM.fit_tagged(sentences, options).tag
+    options = TaggerOptions(EstimatorOptions(estimator, n_states=states))
+    return LatentTagger.train(sentences, options).tag
 
 
 def of_nltk(tagger: object) -> Tagger:
@@ -107,22 +107,16 @@ def measure(corpus: Corpus, name: str) -> dict[str, float]:
     tagger = TAGGERS[name](train)
     trained = time.process_time()
     gold = list(tagged_sentences(corpus.evaluate, corpus.column))
-    found = evaluate_tagger(tagger, gold, {word for row in train for word, _ in row})
-    score = found.score
+    evaluation = evaluate_tagger(tagger, gold, {word for row in train for word, _ in row})
+    score = evaluation.score
     return {
         "accuracy": score.accuracy,
         "unknown": score.unknown_accuracy,
         "known": score.known_accuracy,
         "training s": trained - start,
-        "tokens/s": found.tokens_per_second,
-        "peak MB": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
+        "tokens/s": evaluation.tokens_per_second,
+        "peak MB": peak_megabytes(),
     }
-
-
-def apart(corpus: Corpus, name: str) -> dict[str, float]:
-    """`measure` in a fresh process."""
-    with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as pool:
-        return pool.submit(measure, corpus, name).result()
 
 
 def main() -> None:
@@ -138,12 +132,9 @@ def main() -> None:
         parser.error("--train and --evaluate go together")
     train = arguments.train or "nltk:treebank:train"
     corpus = Corpus(train, arguments.evaluate or f"nltk:treebank:{arguments.split}", arguments.column)
-    print(f"| tagger | {' | '.join(COLUMNS)} |\n| --- | {'---: | ' * len(COLUMNS)}")
+    print_head(["tagger"], COLUMNS)
     for name in arguments.taggers:
-        row = apart(corpus, name)
-        whole = ("tokens/s", "peak MB")
-        cells = (f"{row[column]:,.0f}" if column in whole else f"{row[column]:.1f}" for column in COLUMNS)
-        print(f"| {name} | {' | '.join(cells)} |", flush=True)
+        print_row([name], in_new_process(measure, corpus, name), COLUMNS, WHOLE)
 
 
 if __name__ == "__main__":

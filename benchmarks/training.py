@@ -13,15 +13,14 @@ same trees again; more symbols are the same trees with each label split into sev
 from __future__ import annotations
 
 import argparse
-import multiprocessing
-import resource
 import time
 import zlib
 from collections.abc import Iterable, Iterator
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
 from itertools import chain, islice
 from typing import NamedTuple
+
+from _measure import in_new_process, peak_megabytes
 
 from spectral_latent.constituency import ConstituencyModel, ConstituencyOptions, Phrase, preset
 from spectral_latent.corpora import constituency_trees
@@ -87,7 +86,7 @@ def cost(source: str, setting: Setting, jobs: int) -> Cost:
     model = ConstituencyModel.train(counting(), setting.options, jobs=jobs)
     wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
     operators = model.members[0].grammar.operators
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3
+    peak = peak_megabytes()
     rules = len(operators.rules.binary)
     return Cost(counted, operators.n_symbols, rules, int(operators.states.max()), cpu, wall, peak)
 
@@ -111,12 +110,6 @@ def presets() -> Iterator[Setting]:
         yield Setting(name, preset(name), splits=6)
 
 
-def alone(source: str, setting: Setting, jobs: int) -> Cost:
-    """Train in a process of its own."""
-    with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as pool:
-        return pool.submit(cost, source, setting, jobs).result()
-
-
 def main() -> None:
     """Print a row for each setting."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -131,7 +124,7 @@ def main() -> None:
         if arguments.only not in (None, setting.name):
             continue
         for jobs in sorted({1, arguments.jobs}):
-            row = alone(arguments.treebank, setting, jobs)
+            row = in_new_process(cost, arguments.treebank, setting, jobs)
             sizes = f"{row.trees:,} | {row.symbols:,} | {row.rules:,} | {row.states} | {jobs}"
             print(f"| {setting.name} | {sizes} | {row.cpu:.1f} | {row.wall:.1f} | {row.megabytes:,.0f} |", flush=True)
 

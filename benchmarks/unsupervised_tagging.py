@@ -14,13 +14,12 @@ Seconds are CPU seconds of learning, after compilation and from sentences in mem
 from __future__ import annotations
 
 import argparse
-import multiprocessing
 import time
 from collections.abc import Callable, Iterator
-from concurrent.futures import ProcessPoolExecutor
 from typing import NamedTuple
 
 import numpy as np
+from _measure import in_new_process
 from threadpoolctl import threadpool_limits
 
 from spectral_latent.anchors import AnchorHMM, AnchorOptions, HullOptions, Types
@@ -141,12 +140,6 @@ def measure(corpus: Corpus, name: str, setting: Setting) -> Result:
         )
 
 
-def apart(corpus: Corpus, name: str, setting: Setting) -> Result:
-    """`measure` in a fresh process."""
-    with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as pool:
-        return pool.submit(measure, corpus, name, setting).result()
-
-
 def cells(runs: list[Result], likelihood: bool) -> str:
     """Columns of the table: means, with standard deviations where there are several runs."""
     columns = np.array(runs)
@@ -165,7 +158,13 @@ def rows_of(corpus: Corpus, names: list[str], arguments: argparse.Namespace) -> 
     """The runs of each method."""
     for name in names:
         seeds = range(arguments.seeds if METHODS[name].seeded else 1)
-        yield name, [apart(corpus, name, Setting(arguments.n_states, arguments.iterations, seed)) for seed in seeds]
+        yield (
+            name,
+            [
+                in_new_process(measure, corpus, name, Setting(arguments.n_states, arguments.iterations, seed))
+                for seed in seeds
+            ],
+        )
 
 
 def print_methods(corpora: list[Corpus], names: list[str], arguments: argparse.Namespace) -> None:

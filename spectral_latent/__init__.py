@@ -1,5 +1,62 @@
-"""Latent-variable PCFGs, HMMs and dependency trees, estimated by spectral learning."""
+"""Latent-variable PCFGs, HMMs and dependency trees, estimated by spectral learning.
 
-__all__ = ["__version__"]
+The names below are imported when they are first used, so that `import spectral_latent` costs nothing.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from spectral_latent._load import load
+    from spectral_latent.anchors import AnchorHMM
+    from spectral_latent.constituency import ConstituencyModel, preset
+    from spectral_latent.dependency import DependencyModel
+    from spectral_latent.estimation import EstimatorOptions
+    from spectral_latent.model import LatentTreeModel
+    from spectral_latent.reranking import Reranker
+    from spectral_latent.sequence import LatentHMM, LatentTagger
+
+__all__ = [
+    "AnchorHMM",
+    "ConstituencyModel",
+    "DependencyModel",
+    "EstimatorOptions",
+    "LatentHMM",
+    "LatentTagger",
+    "LatentTreeModel",
+    "Reranker",
+    "__version__",
+    "load",
+    "preset",
+]
 
 __version__ = "0.1.0"
+
+_MODULES = {
+    "AnchorHMM": "anchors",
+    "ConstituencyModel": "constituency",
+    "DependencyModel": "dependency",
+    "EstimatorOptions": "estimation",
+    "LatentHMM": "sequence",
+    "LatentTagger": "sequence",
+    "LatentTreeModel": "model",
+    "Reranker": "reranking",
+    "load": "_load",
+    "preset": "constituency",
+}  # where each name is imported from
+
+
+def __getattr__(name: str) -> Any:
+    """Import a public name when it is first used; see PEP 562."""
+    if name not in _MODULES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    """List the public names, imported or not."""
+    return sorted(__all__)

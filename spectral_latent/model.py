@@ -16,6 +16,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
+from numpy.typing import NDArray
 
 from spectral_latent.estimation import (
     EstimatorOptions,
@@ -151,8 +152,7 @@ class LatentTreeModel:
         options: how to learn.
         inside_features: functions (graph, node) → hashable by name; they may look at the node and all below it.
         outside_features: likewise; they may look at the node's label and at everything but the node and all below.
-        jobs: processes; None for as many as the engine has that `joblib.parallel_config` names.  The result is the
-        same.
+        jobs: threads; the result is the same.
         listener: told how far the work is.
 
         A symbol that is a part of a node has the node's outside features.  The rest of a node's children has the
@@ -286,13 +286,22 @@ class LatentTreeModel:
     def load(path: str | os.PathLike[str]) -> LatentTreeModel:
         """Read a model.  Raises ModelFileError if the file is not a whole model of this kind and version."""
         with opened_model(path, _KIND) as (arrays, settings):
-            symbols = [_symbol(*symbol) for symbol in settings["symbols"]]
-            terminals = [name_of(terminal) for terminal in settings["terminals"]]
-            if len(set(symbols)) < len(symbols) or len(set(terminals)) < len(terminals):
-                raise ValueError("a name stands twice")
-            options = options_from(EstimatorOptions, settings["options"])
-            operators = operators_from("latent", arrays, probabilities=settings["probabilities"] is True)
-            return LatentTreeModel(options, symbols, terminals, operators)
+            return LatentTreeModel.from_arrays(arrays, settings)
+
+    @staticmethod
+    def from_arrays(arrays: Mapping[str, NDArray[Any]], settings: Mapping[str, Any]) -> LatentTreeModel:
+        """Make a model of the contents of its file, which `opened_model` gives; that explains errors.
+
+        arrays: the arrays of the file by their names.
+        settings: the settings of the file.
+        """
+        symbols = [_symbol(*symbol) for symbol in settings["symbols"]]
+        terminals = [name_of(terminal) for terminal in settings["terminals"]]
+        if len(set(symbols)) < len(symbols) or len(set(terminals)) < len(terminals):
+            raise ValueError("a name stands twice")
+        options = options_from(EstimatorOptions, settings["options"])
+        operators = operators_from("latent", arrays, probabilities=settings["probabilities"] is True)
+        return LatentTreeModel(options, symbols, terminals, operators)
 
 
 def _place(encoded: GraphTrees, at: int) -> str:

@@ -13,10 +13,15 @@ hypothesis.settings.load_profile("default")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark the tests that use the fixtures below, directly or through others."""
+    """Mark the tests that use the fixtures below, directly or through others, and put their files first.
+
+    They take longest: where several processes share the files, none is left with them at the end.
+    """
     for item in items:
         if not {"require_corpus", "shared_file"}.isdisjoint(getattr(item, "fixturenames", ())):
             item.add_marker(pytest.mark.corpus)
+    long = {item.path for item in items if item.get_closest_marker("corpus")}
+    items.sort(key=lambda item: item.path not in long)
 
 
 def _missing(what: str, remedy: str) -> NoReturn:

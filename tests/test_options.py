@@ -25,7 +25,9 @@ from spectral_latent._options import Above, AtLeast, AtMost, Below, Options, fie
 from spectral_latent.anchors import AnchorHMM, AnchorOptions, HullOptions, Types
 from spectral_latent.anchors.hulls import HullName
 from spectral_latent.cli import main
+from spectral_latent.cli.train import ESTIMATORS, HULLS, PRESETS
 from spectral_latent.constituency import Binarisation, ConstituencyModel, ConstituencyOptions, Phrase
+from spectral_latent.constituency.presets import PresetName
 from spectral_latent.dependency import (
     Attachment,
     DependencyModel,
@@ -43,7 +45,7 @@ from spectral_latent.papers import LogLinearOptions, log_linear
 from spectral_latent.reranking import PerceptronOptions
 from spectral_latent.reranking.perceptron import PerceptronReranker
 from spectral_latent.reranking.tables import FeatureTable
-from spectral_latent.sequence import LatentHMM, SequenceOptions
+from spectral_latent.sequence import HMMOptions, LatentHMM, LatentTagger, TaggerOptions
 
 NUMBERS = (int, float)
 ESTIMATED = ("constituency", "dependency", "tagger")  # what the command trains with a choice of estimators
@@ -287,9 +289,9 @@ def test_what_is_refused_is_refused_beside_accepted_values(kind: type[Options], 
             "EstimatorOptions.cutoff must be a finite number of at least 0 and below 1, not nan",
         ),
         (
-            SequenceOptions,
+            TaggerOptions,
             {"back_off": 0},
-            "SequenceOptions.back_off must be a finite number above 0 and of at most 1e+09, not 0",
+            "TaggerOptions.back_off must be a finite number above 0 and of at most 1e+09, not 0",
         ),
         (
             GrammarOptions,
@@ -339,6 +341,28 @@ def test_the_command_accepts_what_options_accept(
         least = [limit.bound for limit in field.limits if isinstance(limit, AtLeast)]
         most = [limit.bound for limit in field.limits if isinstance(limit, AtMost)]
         assert (least, most or [None]) == ([given.min], [given.max])
+
+
+@pytest.mark.parametrize(
+    ("command", "options"),
+    [
+        ("constituency", ConstituencyOptions().estimator),
+        ("dependency", DependencyOptions().estimator),
+        ("tagger", EstimatorOptions(n_states=8)),
+    ],
+)
+def test_the_help_of_the_command_tells_the_library_s_defaults(command: str, options: EstimatorOptions) -> None:
+    group = main.commands["train"]
+    assert isinstance(group, click.Group)
+    help_of = {known.name: str(getattr(known, "help", "")) for known in group.commands[command].params}
+    assert f"[default: {options.estimator}]" in help_of["estimator"]
+    assert f"{options.n_states} for {'taggers' if command == 'tagger' else 'parsers'}" in help_of["n_states"]
+
+
+def test_names_that_the_command_writes_out_are_the_library_s() -> None:
+    assert get_args(EstimatorName) == ESTIMATORS
+    assert get_args(HullName) == HULLS
+    assert get_args(PresetName) == PRESETS
 
 
 def test_conditions_on_several_fields_see_plain_values() -> None:
@@ -409,14 +433,14 @@ def train_dependencies(options: DependencyOptions) -> None:
     assert not math.isnan(model.parse(DependencySentence.of(QUESTION)).log)
 
 
-def train_tagger(options: SequenceOptions) -> None:
-    model = LatentHMM.fit_tagged(TAGGED, options)
+def train_tagger(options: TaggerOptions) -> None:
+    model = LatentTagger.train(TAGGED, options)
     assert len(model.tag([list(QUESTION)])[0]) == 3
     assert not np.isnan(model.joint_log_probabilities(TAGGED)).any()
 
 
-def train_states(options: SequenceOptions) -> None:
-    model = LatentHMM.fit(WORDS, options)
+def train_states(options: HMMOptions) -> None:
+    model = LatentHMM.train(WORDS, options)
     assert not np.isnan(model.log_probabilities(WORDS)).any()
 
 
@@ -427,13 +451,14 @@ def train_estimator(options: EstimatorOptions) -> None:
             continue  # it has no rank
         with suppress(EstimationError):
             train_phrases(ConstituencyOptions(estimator=replace(options, estimator=name)))
-        with suppress(EstimationError):
-            train_states(SequenceOptions(estimator=replace(options, estimator=name)))
+        if options.rank is None and not name.startswith("pivots"):
+            with suppress(EstimationError):
+                train_states(HMMOptions(estimator=replace(options, estimator=name)))
 
 
 def train_lexicon(options: LexiconOptions) -> None:
     train_phrases(ConstituencyOptions(lexicon=options))
-    train_tagger(SequenceOptions(lexicon=options))
+    train_tagger(TaggerOptions(lexicon=options))
 
 
 def train_spelling(options: SpellingOptions) -> None:
@@ -448,11 +473,6 @@ def train_relations(options: RelationOptions) -> None:
     model = RelationModel.train(trees, [RELATIONS] * len(trees), options)
     assert model is not None
     assert len(model.relations(trees[:1])[0]) == 3
-
-
-def train_sequences(options: SequenceOptions) -> None:
-    train_tagger(options)
-    train_states(options)
 
 
 def train_anchors(options: AnchorOptions) -> None:
@@ -491,13 +511,14 @@ TRAIN: dict[type[Options], Callable[[Any], None]] = {
     DependencyOptions: train_dependencies,
     EstimatorOptions: train_estimator,
     GrammarOptions: train_grammar,
+    HMMOptions: train_states,
     HullOptions: train_hull,
     LexiconOptions: train_lexicon,
     LogLinearOptions: train_log_linear,
     PerceptronOptions: train_reranker,
     RelationOptions: train_relations,
-    SequenceOptions: train_sequences,
     SpellingOptions: train_spelling,
+    TaggerOptions: train_tagger,
 }
 ENDS = [(kind, field.name, end) for kind in TRAIN for field in fields_of(kind) for end in ends_of(field)]
 

@@ -6,7 +6,6 @@ import math
 import os
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 from nltk.parse import DependencyGraph
@@ -14,7 +13,7 @@ from nltk.parse.api import ParserI
 
 from spectral_latent.corpora import sentence_from_nltk
 from spectral_latent.dependency import DependencyModel, DependencyOptions, DependencySentence
-from spectral_latent.reranking import Reranker, all_best_parses, best_parses
+from spectral_latent.reranking import Reranker
 from spectral_latent_nltk._graphs import ParseGraph
 from spectral_latent_nltk._tokens import pairs_of, tokens_of
 
@@ -59,8 +58,8 @@ class SpectralDependencyParser(ParserI):
         Graphs may be non-projective.  The tags are those of the nodes' `tag`, or `ctag` where they have none.
 
         n_states: the most latent states of a symbol; 16 if `options` do not say otherwise.
-        jobs: processes; None for as many as the engine has that `joblib.parallel_config` names.  The result does not
-        depend on it.
+        jobs: threads; None for as many workers as the engine has that `joblib.parallel_config` names.  The result does
+        not depend on it.
         options: the other settings.
 
         Raises TypeError or ValueError for what is not a dependency graph, and EstimationError, a ValueError, if a
@@ -81,15 +80,12 @@ class SpectralDependencyParser(ParserI):
         The best has the largest expected number of right heads, so that log probabilities need not fall from graph to
         graph.  Tokens without a tag, or with one that the parser does not know, may have any; the first get the
         likeliest one.  Log probabilities are those of words and tags, -inf where a tag is not known.  With `rerank`,
-        they are the best of 50 in the order of a reranker; see `spectral_latent.reranking.load_reranker`.  `parse_one`,
+        they are the best of 50 in the order of a reranker; see `spectral_latent.reranking.Reranker.load`.  `parse_one`,
         `parse_all` and `parse_sents` take these too.
 
         Raises TypeError for a sentence that is neither of strings nor of pairs, and ValueError for n_best < 1.
         """
-        sentence = _bare(sent)
-        search = partial(self.model.parse_nbest, sentence)
-        parses = best_parses(search, n_best, rerank) if sentence.forms else []
-        return map(ParseGraph.of, parses)
+        return next(self.parse_sents([sent], n_best, rerank))
 
     def parse_sents(
         self,
@@ -103,8 +99,12 @@ class SpectralDependencyParser(ParserI):
 
         jobs: processes; see `spectral_latent.grammar.batches.map_sentences`.
         """
-        found = all_best_parses(self.model, map(_bare, sents), n_best, rerank, jobs=jobs)
-        return (map(ParseGraph.of, parses) for parses in found)
+        sentences = map(_bare, sents)
+        if rerank is None:
+            parses_of_each = self.model.parse_all(sentences, n_best, jobs=jobs)
+        else:
+            parses_of_each = rerank.parse_all(self.model, sentences, n_best, jobs=jobs)
+        return (map(ParseGraph.of, parses) for parses in parses_of_each)
 
     def tagged_parse(
         self, sentence: _Words | DependencyGraph, n_best: int = 1, rerank: Reranker | None = None

@@ -6,7 +6,7 @@ import math
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from functools import cached_property, partial
+from functools import cached_property
 
 from nltk.grammar import PCFG
 from nltk.parse.api import ParserI
@@ -14,7 +14,7 @@ from nltk.tree import Tree
 
 from spectral_latent.constituency import FALLBACK, ConstituencyModel, ConstituencyOptions, Phrase
 from spectral_latent.corpora import phrase_from_nltk
-from spectral_latent.reranking import Reranker, all_best_parses, best_parses
+from spectral_latent.reranking import Reranker
 from spectral_latent_nltk._grammar import plain_pcfg
 from spectral_latent_nltk._tokens import tokens_of
 from spectral_latent_nltk._trees import ParseTree
@@ -51,8 +51,8 @@ class SpectralParser(ParserI):
         """Learn from treebank trees: any iterable, read once.  The same trees give the same parser.
 
         n_states: the most latent states of a symbol; 16 if `options` do not say otherwise.
-        jobs: processes; None for as many as the engine has that `joblib.parallel_config` names.  The result does not
-        depend on it.
+        jobs: threads; None for as many workers as the engine has that `joblib.parallel_config` names.  The result does
+        not depend on it.
         options: the settings of one grammar, or of each of several, such as those of `constituency.preset`.
 
         Raises TypeError or ValueError for what is not a treebank tree, and EstimationError, a ValueError, if a tree
@@ -71,13 +71,11 @@ class SpectralParser(ParserI):
 
         The best has the largest expected number of right constituents, so that log probabilities need not fall from
         tree to tree.  With `rerank`, they are the best of 50 in the order of a reranker; see
-        `spectral_latent.reranking.load_reranker`.  `parse_one`, `parse_all` and `parse_sents` take these too.
+        `spectral_latent.reranking.Reranker.load`.  `parse_one`, `parse_all` and `parse_sents` take these too.
 
         Raises TypeError for a sentence that is not made of strings, and ValueError for n_best < 1.
         """
-        tokens = tokens_of(sent)
-        parses = best_parses(partial(self.model.parse_nbest, tokens), n_best, rerank) if tokens else []
-        return map(ParseTree.of, parses)
+        return next(self.parse_sents([sent], n_best, rerank))
 
     def parse_sents(
         self, sents: Iterable[Iterable[str]], n_best: int = 1, rerank: Reranker | None = None, *, jobs: int | None = 1
@@ -86,8 +84,12 @@ class SpectralParser(ParserI):
 
         jobs: processes; see `spectral_latent.grammar.batches.map_sentences`.
         """
-        found = all_best_parses(self.model, map(tokens_of, sents), n_best, rerank, jobs=jobs)
-        return (map(ParseTree.of, parses) for parses in found)
+        sentences = map(tokens_of, sents)
+        if rerank is None:
+            parses_of_each = self.model.parse_all(sentences, n_best, jobs=jobs)
+        else:
+            parses_of_each = rerank.parse_all(self.model, sentences, n_best, jobs=jobs)
+        return (map(ParseTree.of, parses) for parses in parses_of_each)
 
     def grammar(self) -> PCFG:
         """Make the rules with the probabilities that they have without latent states, at the first call.

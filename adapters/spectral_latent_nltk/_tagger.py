@@ -1,4 +1,4 @@
-"""The latent hidden Markov model as a tagger of NLTK's."""
+"""Latent hidden Markov models as a tagger of NLTK's."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from typing import Any, Protocol
 import numpy as np
 
 from spectral_latent.estimation import EstimatorOptions
-from spectral_latent.sequence import LatentHMM, SequenceOptions
-from spectral_latent_nltk._states import names_of_states, states_of_names
+from spectral_latent.operators import opened_model
+from spectral_latent.sequence import HMMOptions, LatentHMM, LatentTagger, StateTagger, TaggerOptions
 from spectral_latent_nltk._tokens import BatchTagger, Tag, each, pairs_of, tokens_of
 
 __all__ = ["LatentHMMTagger"]
@@ -26,8 +26,10 @@ class LatentHMMTagger(BatchTagger):
     """A hidden Markov model with latent states behind NLTK's `TaggerI`; may be shared between threads.
 
     A sentence is a list of tokens, and every token gets a tag, also one that was never seen.  A tag is as it was in
-    training: a string, mostly, but anything that can be hashed, but for None.  What NLTK's `HiddenMarkovModelTagger`
-    has besides is here too, and means the same.
+    training: a string, mostly, but anything that can be hashed, except None.  The other methods are those of NLTK's
+    `HiddenMarkovModelTagger`, and mean the same.
+
+    model: one of tagged words; or one without tags that has states, whose tags are then "0", "1" and so on.
 
     >>> sents = [[("dogs", "N"), ("bark", "V")], [("cats", "N"), ("sleep", "V"), ("well", "R")]]
     >>> tagger = LatentHMMTagger.train(sents)
@@ -37,10 +39,9 @@ class LatentHMMTagger(BatchTagger):
     1.0
     """
 
-    def __init__(self, model: LatentHMM) -> None:
-        if not model.is_tagged:
-            _ = model.hidden  # what has neither tags nor states cannot tag
+    def __init__(self, model: LatentTagger | LatentHMM) -> None:
         self.model = model
+        self._tagger = model if isinstance(model, LatentTagger) else _with_named_states(model)
 
     @classmethod
     def train(
@@ -48,20 +49,23 @@ class LatentHMMTagger(BatchTagger):
         labeled_sequences: Iterable[Iterable[tuple[str, Tag]]],
         n_states: int | None = None,
         *,
-        jobs: int = 1,
-        options: SequenceOptions | None = None,
+        jobs: int | None = 1,
+        options: TaggerOptions | None = None,
     ) -> LatentHMMTagger:
-        """Learn from tagged sentences: any iterable, read once.  The same sentences give the same tagger.
+        """Learn from tagged sentences.  The same sentences give the same tagger.
 
-        n_states: the most latent states of a tag; 8 if `options` do not say otherwise.
+        labeled_sequences: sentences of pairs of a word and its tag; any iterable, read once.
+        n_states: the most latent states of a tag; the number of `options` if not given, which is 8 by default.
         jobs: processes; the result does not depend on it.
-        options: everything else.
+        options: all other settings.
 
         Raises TypeError for what is not tagged sentences, and EstimationError, a ValueError, if a sentence is empty,
         a token has the tag None, or there is no sentence.
         """
-        options = _with_states(options or SequenceOptions(), n_states)
-        return cls(LatentHMM.fit_tagged(each(labeled_sequences, pairs_of), options, jobs=jobs))
+        options = options or TaggerOptions()
+        if n_states is not None:
+            options = replace(options, estimator=replace(options.estimator, n_states=n_states))
+        return cls(LatentTagger.train(each(labeled_sequences, pairs_of), options, jobs=jobs))
 
     @classmethod
     def train_unsupervised(
@@ -69,58 +73,57 @@ class LatentHMMTagger(BatchTagger):
         unlabeled_sequences: Iterable[Iterable[str]],
         n_states: int,
         *,
-        jobs: int = 1,
-        options: SequenceOptions | None = None,
+        jobs: int | None = 1,
+        options: HMMOptions | None = None,
     ) -> LatentHMMTagger:
-        """Learn from sentences without tags, each a list of tokens; the tags will be states: "0", "1" and so on.
+        """Learn from sentences without tags; the tags will be states: "0", "1" and so on.
 
-        EM begins where clusters of spectral coordinates are, and may find fewer states than asked for.  For the rest
-        see `train`; `options` may name another estimator, but not the spectral one: its operators have no states.
+        unlabeled_sequences: sentences, each a list of tokens; any iterable, read once.
+        n_states: the number of states; EM that starts from clusters may find fewer.
+        jobs: processes; the result does not depend on it.
+        options: all other settings; not those of the spectral estimator, whose operators have no states.
         """
-        options = options or SequenceOptions(estimator=EstimatorOptions("hybrid"))
+        options = options or HMMOptions(EstimatorOptions("hybrid"))
         if options.estimator.estimator == "spectral":
             raise ValueError("the spectral estimator finds no states without tags; name hybrid, clustering or em")
-        options = _with_states(options, n_states)
-        return cls(LatentHMM.fit(each(unlabeled_sequences, tokens_of), options, jobs=jobs))
+        options = replace(options, estimator=replace(options.estimator, n_states=n_states), choose_states=False)
+        return cls(LatentHMM.train(each(unlabeled_sequences, tokens_of), options, jobs=jobs))
 
     def _tags_of(self, sentences: list[list[str]]) -> list[list[Any]]:
-        return [self._named(tags) for tags in self.model.tag(sentences)]
-
-    def _named(self, tags: list[Any]) -> list[Any]:
-        return tags if self.model.is_tagged else names_of_states(tags)
+        return self._tagger.tag(sentences)
 
     def best_path(self, unlabeled_sequence: Iterable[str]) -> list[Any]:
-        """The likeliest sequence of tags (Viterbi), of which single tags may differ from those of `tag`.
+        """Find the likeliest sequence of tags (Viterbi), of which single tags may differ from those of `tag`.
 
         Raises TypeError for a sentence that is not made of strings.
         """
-        return self._named(self.model.paths(tokens_of(unlabeled_sequence))[0][0])
+        return self._tagger.paths(tokens_of(unlabeled_sequence))[0][0]
 
     def log_probability(self, sequence: Iterable[tuple[str, Tag]]) -> float:
-        """The base-2 logarithm of the probability of words together with their tags.
+        """Compute the base-2 logarithm of the probability of words together with their tags.
 
-        Where every tag is None, it is that of the words alone.  A sentence ends with a certain probability, which is
+        If every tag is None, it is that of the words alone.  A sentence ends with a certain probability, which is
         counted; a word never seen counts as all words of its kind.  A tag never seen has probability 0: -inf.
 
         Raises TypeError for what is not pairs, ValueError for an empty sequence, or if only some tags are None.
         """
         pairs = pairs_of(sequence)
-        words, tags = [word for word, _ in pairs], [tag for _, tag in pairs]
-        if not words:
+        tags = [tag for _, tag in pairs]
+        if not pairs:
             raise ValueError("an empty sequence has no probability")
         if tags.count(None) == len(tags):
-            log = self.model.log_probabilities([words])[0]
+            log = self.model.log_probabilities([[word for word, _ in pairs]])[0]
         elif None in tags:
             raise ValueError("some words have the tag None; give all words a tag, or none of them")
         else:
-            known = tags if self.model.is_tagged else states_of_names(tags, self.model.hidden.n_states)
-            log = self.model.joint_log_probabilities([zip(words, known, strict=True)])[0]
+            log = self._tagger.joint_log_probabilities([pairs])[0]
         return float(log) / math.log(2)
 
     def random_sample(self, rng: _Random, length: int) -> list[tuple[str, Any]]:
-        """A sentence of the given length drawn at random, of words seen in training, with tags.
+        """Draw a sentence of the given length, of words seen in training, with tags.
 
         rng: a `random.Random`, or anything else whose method `random` gives numbers between 0 and 1.
+        length: the number of words.
 
         Raises ValueError for a negative length.
         """
@@ -129,10 +132,8 @@ class LatentHMMTagger(BatchTagger):
         if length == 0:
             return []
         generator = np.random.default_rng(int(rng.random() * 2**53))
-        (drawn,) = self.model.sample(1, generator, length=length, max_length=length + 1)
-        if self.model.is_tagged:
-            return drawn
-        return list(zip(drawn, names_of_states(self.model.draw(drawn, generator)), strict=True))
+        (words,) = self.model.sample(1, generator, length=length, max_length=length + 1)
+        return list(zip(words, self._tagger.draw(words, generator), strict=True))
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the tagger to one file, whole or not at all.
@@ -144,13 +145,17 @@ class LatentHMMTagger(BatchTagger):
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> LatentHMMTagger:
         """Read a tagger.  Raises ModelFileError, a ValueError, for a file that is not a whole model."""
-        return cls(LatentHMM.load(path))
+        with opened_model(path) as (_, settings):
+            kind = settings.get("kind")
+        return cls(LatentHMM.load(path) if kind == "hmm" else LatentTagger.load(path))
 
     def __repr__(self) -> str:
-        tags = f"{len(self.model.tags)} tags of up to " if self.model.is_tagged else ""
-        words = len(self.model.observations.known)
-        return f"<LatentHMMTagger: {tags}{self.model.latent.states.max()} states, {words} words>"
+        n_tags = len(self._tagger.tags)
+        n_words = len(self.model.observations.known)
+        return f"<LatentHMMTagger: {n_tags} tags, {self.model.parameters.n_states} states, {n_words} words>"
 
 
-def _with_states(options: SequenceOptions, n_states: int | None) -> SequenceOptions:
-    return options if n_states is None else replace(options, n_states=n_states)
+def _with_named_states(model: LatentHMM) -> StateTagger:
+    """Make a tagger whose tags are the numbers of states as strings, because NLTK's tags are strings."""
+    states = model.tagger
+    return replace(states, tags=[str(state) for state in states.tags])

@@ -60,22 +60,6 @@ def _sentences(sentences: Iterable[Sequence[str]]) -> Iterator[Sequence[str]]:
         yield words
 
 
-def _smoothed(hidden: HiddenMarkov, share: FloatArray, tokens: float, n: int) -> HiddenMarkov:
-    """The model after one more sentence, which begins in any state, and one more token of every state.
-
-    That token is followed by the end n times in N + 1, else by any state.  Nothing is impossible then.
-    share: (m,).  tokens: N.  n: sentences.
-    """
-    count, ends = tokens * share, n / (tokens + 1)
-    going_on = (count * (1.0 - hidden.stop))[:, None] * hidden.transition + (1.0 - ends) * share
-    return replace(
-        hidden,
-        initial=(n * hidden.initial + share) / (n + 1),
-        transition=going_on / going_on.sum(axis=1, keepdims=True),
-        stop=(count * hidden.stop + ends) / (count + 1),
-    )
-
-
 @dataclass(frozen=True, eq=False)
 class AnchorHMM:
     """A hidden Markov model over words in lower case, each state of which has a word that no other emits.
@@ -120,7 +104,7 @@ class AnchorHMM:
         hidden = likeliest(mixtures, Bigrams.of(types.sequences, len(types.names)), options.steps)
         tokens, n = float(types.tokens.sum()), types.sequences.n_sequences
         share = types.tokens @ mixtures / tokens
-        hidden = _smoothed(hidden, share, tokens, n)
+        hidden = hidden.smoothed(share, tokens, n)
         return AnchorHMM(options, types.names, anchor, hidden, hull.rows[anchor], share, hull.spelling, tokens)
 
     @property

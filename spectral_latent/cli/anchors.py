@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from spectral_latent.cli.models import load
-from spectral_latent.cli.notes import Notes, quiet_option
-from spectral_latent.cli.outputs import can_be_written
+from spectral_latent.cli.console import Console
+from spectral_latent.cli.models import load_model
+from spectral_latent.cli.options import quiet_option
+from spectral_latent.cli.outputs import OutputFile
+
+if TYPE_CHECKING:
+    from spectral_latent.anchors import AnchorHMM
 
 __all__ = ["anchors"]
 
@@ -21,29 +26,27 @@ __all__ = ["anchors"]
     default=10,
     show_default=True,
     type=click.IntRange(min=1),
-    help="How many words of each state.",
+    help="The number of words to show for each state.",
 )
 @click.option(
     "--label",
     "labels",
     metavar="ANCHOR=TAG",
     multiple=True,
-    help="Give an anchor's state a tag; repeat it for all anchors. The last = divides.",
+    help="Give the state of an anchor a tag; repeat the option for each anchor. The last = divides anchor and tag.",
 )
 @click.option(
     "-o",
     "--output",
     metavar="MODEL",
-    type=click.Path(path_type=Path),
-    callback=can_be_written,
-    help="The model file to write with --label; it may be the same.",
+    type=OutputFile(),
+    help="The model file to write with --label; it may be the file that was read.",
 )
 @click.option(
     "--picture",
     metavar="FILE",
-    type=click.Path(path_type=Path),
-    callback=can_be_written,
-    help="Draw anchors and likely words in a plane: FILE.svg, .png or .pdf.",
+    type=OutputFile(),
+    help="Draw anchors and likely words in a plane; FILE ends in .svg, .png or .pdf.",
 )
 @quiet_option
 def anchors(
@@ -51,15 +54,20 @@ def anchors(
 ) -> None:
     """Show the states of an anchor model, and label them.
 
-    A line for each: its number, its anchor, its label if it has one, its share of all words in percent, and its
-    likeliest words with their probabilities.  One label for each anchor makes the model a tagger.  A model that has
-    labels keeps those that are not given again.
+    The output has a line for each state: its number, its anchor, its label if it has one, its share of all words in
+    percent, and its likeliest words with their probabilities.  One label for each anchor makes the model a tagger.  A
+    model with labels keeps those that are not given again.
+
+    \b
+    Examples:
+      spectral-latent anchors anchors.safetensors --picture anchors.svg
+      spectral-latent anchors anchors.safetensors --label the=DET --label dog=NOUN ... -o tagger.safetensors
     """
     from spectral_latent.anchors.tables import anchor_table, draw_anchors
 
     if (output is None) != (not labels):
         raise click.UsageError("--label and --output go together: give both, or neither")
-    loaded = load(model).anchors()
+    loaded: AnchorHMM = load_model(model, "anchors")
     if labels:
         old = {} if loaded.labels is None else dict(zip(loaded.anchors, loaded.labels, strict=True))
         try:
@@ -75,11 +83,11 @@ def anchors(
         loaded.save(output)
     click.echo(anchor_table(loaded, top))
     for file in filter(None, (output, picture)):
-        Notes(quiet).say(f"{file}: written")
+        Console(quiet).message(f"{file}: written")
 
 
 def _label(given: str) -> tuple[str, str]:
-    """An anchor, in lower case, and its tag.
+    """Divide a label into an anchor, in lower case, and its tag.
 
     >>> _label("The=DET"), _label("==PUNCT")
     (('the', 'DET'), ('=', 'PUNCT'))

@@ -1,4 +1,4 @@
-"""The group of all commands, and what becomes of a user's errors.
+"""The group of all commands, and the messages for errors that a user can put right.
 
 The library is imported within the commands, so that help and usage errors come at once.
 """
@@ -27,9 +27,13 @@ __all__ = ["main"]
 
 
 class _Group(click.Group):
-    """A group whose commands end with a message, not a traceback, where the user can put things right."""
+    """A group whose commands end with a message, not a traceback, for errors that a user can put right."""
 
     def invoke(self, ctx: click.Context) -> Any:
+        """Run a command.
+
+        ctx: the command line.
+        """
         with warnings.catch_warnings():
             warnings.showwarning = _show_warning
             try:
@@ -42,7 +46,7 @@ class _Group(click.Group):
 
 
 def _users_error(error: Exception) -> str | None:
-    """What to tell the user; None where the fault is not the user's, or click knows what to do."""
+    """Write the message for an error; None for a bug of the library, and for an error that click handles."""
     if isinstance(error, OSError):
         where = "" if error.filename is None else f"{error.filename}: "
         return None if error.errno == errno.EPIPE else f"{where}{error.strerror or error}"
@@ -56,11 +60,12 @@ def _users_error(error: Exception) -> str | None:
 
 
 def _show_warning(message: Warning | str, *_: Any, **__: Any) -> None:
+    """Print a warning as one line."""
     click.echo(f"Warning: {message}", err=True)
 
 
 @click.group(cls=_Group, context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(__version__, message="%(prog)s %(version)s")
+@click.version_option(__version__, "-V", "--version", message="%(prog)s %(version)s")
 def main() -> None:
     """Latent-variable grammars and taggers by spectral learning.
 
@@ -86,12 +91,12 @@ def main() -> None:
       spectral-latent anchors anchors.safetensors
 
     \b
-    A reranker of the trees that any parser gives:
+    A reranker of the trees of any parser:
       spectral-latent rerank train dev.nbest --gold dev.mrg --model wsj.safetensors -o reranker.safetensors
       spectral-latent rerank apply reranker.safetensors new.nbest --model wsj.safetensors
 
-    Exit status: 0 if all went well, 1 for data or models that cannot be used, 2 for a wrong command line.  Text is
-    UTF-8 everywhere.
+    Exit status: 0 for success; 1 for data or models that cannot be used, and for an interrupted command; 2 for a wrong
+    command line, such as an unknown option or a file that cannot be written.  Text is UTF-8 everywhere.
     """
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(encoding="utf-8")

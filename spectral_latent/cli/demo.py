@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from spectral_latent.cli.notes import Notes, quiet_option
+from spectral_latent.cli.console import Console
+from spectral_latent.cli.options import quiet_option
 
 if TYPE_CHECKING:
     from spectral_latent.constituency import ConstituencyModel, Phrase
@@ -25,31 +26,36 @@ _HELD_OUT = 300
 @click.command()
 @quiet_option
 def demo(quiet: bool) -> None:
-    """Learn a known grammar from trees sampled from it, and compare.
+    """Learn a grammar with latent states from trees, and compare it with the truth.
 
-    The grammar of the embedded treebank has latent states. A plain PCFG and a latent one are learnt from its trees
-    alone, and parse other sentences beside the grammar itself, the best that any learner could do.
+    The trees are drawn from a known grammar with latent states. A plain PCFG and a latent PCFG learn from the trees
+    alone. Both parse other sentences, and so does the known grammar, which no learner can exceed.
+
+    \b
+    Example:
+      spectral-latent demo
     """
     from spectral_latent.constituency import ConstituencyModel
     from spectral_latent.corpora.embedded import embedded_treebank, embedded_truth
     from spectral_latent.evaluation import GoldTree, evaluate_parser
 
-    notes = Notes(quiet)
-    trees, held_out = embedded_treebank(), embedded_treebank(_HELD_OUT, seed=1)
-    notes.say("Compiling; this takes half a minute the first time")
-    _learnt(trees[:20])
-    notes.say(f"Learning from {len(trees)} trees")
-    models, seconds = _learnt(trees)
+    console = Console(quiet)
+    trees = embedded_treebank()
+    held_out = embedded_treebank(_HELD_OUT, seed=1)
+    console.message("Compiling, which takes half a minute the first time")
+    _train(trees[:20])
+    console.message(f"Training on {len(trees)} trees")
+    models, seconds = _train(trees)
     models.append(ConstituencyModel((embedded_truth(),)))
-    notes.say(f"Parsing {len(held_out)} other sentences")
+    console.message(f"Parsing {len(held_out)} other sentences")
     gold = [tree for tree in map(GoldTree.of, held_out) if tree is not None]
-    results = [evaluate_parser(model, gold, progress=partial(notes.progress, label="Parsing")) for model in models]
+    results = [evaluate_parser(model, gold, progress=partial(console.bar, label="Parsing")) for model in models]
     click.echo(_table(results, _mean_logs(models, held_out), [*seconds, "-"]))
     click.echo(_example(results))
 
 
-def _learnt(trees: Sequence[Phrase]) -> tuple[list[ConstituencyModel], list[str]]:
-    """The plain and the spectral model, and the CPU seconds from trees to each."""
+def _train(trees: Sequence[Phrase]) -> tuple[list[ConstituencyModel], list[str]]:
+    """Train a plain and a spectral model; return the models, and the CPU seconds that each took."""
     from spectral_latent.constituency import ConstituencyModel, ConstituencyOptions, prepare
 
     start = time.process_time()
@@ -60,7 +66,7 @@ def _learnt(trees: Sequence[Phrase]) -> tuple[list[ConstituencyModel], list[str]
 
 
 def _mean_logs(models: Sequence[ConstituencyModel], trees: Sequence[Phrase]) -> FloatArray:
-    """Each model's mean log p̂ over the trees to which all give a positive one."""
+    """Compute each model's mean log p̂ (M,) over the trees to which all models give a positive p̂."""
     import numpy as np
 
     weights = [model.score(trees) for model in models]
@@ -69,15 +75,16 @@ def _mean_logs(models: Sequence[ConstituencyModel], trees: Sequence[Phrase]) -> 
 
 
 def _table(results: Sequence[ParserEvaluation], mean_logs: FloatArray, seconds: Sequence[str]) -> str:
+    """Write a table with a row for each model."""
     lines = [f"{'':<12}{'F1':>8}{'exact':>8}{'log p':>8}{'training':>10}"]
     for name, result, log, taken in zip(_NAMES, results, mean_logs, seconds, strict=True):
-        lines.append(f"{name:<12}{result.scores.f1:>8.1f}{result.scores.exact:>8.1f}{log:>8.1f}{taken:>10}")
+        lines.append(f"{name:<12}{result.score.f1:>8.1f}{result.score.exact:>8.1f}{log:>8.1f}{taken:>10}")
     lines.append("log p: mean over the held-out trees that have p > 0 everywhere; training: CPU seconds")
     return "\n".join(lines)
 
 
 def _example(results: Sequence[ParserEvaluation]) -> str:
-    """The trees of the shortest sentence that the plain PCFG alone parses unlike the truth."""
+    """Write the trees of the shortest sentence that only the plain PCFG parses unlike the truth."""
     by_sentence = zip(*([parse.tree for parse in result.parses] for result in results), strict=True)
     telling = [trees for trees in by_sentence if trees[0] != trees[1] == trees[2]]
     if not telling:

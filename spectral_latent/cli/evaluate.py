@@ -4,19 +4,32 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable
 from functools import partial
 from itertools import chain
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import click
 
-from spectral_latent.cli.inputs import SOURCES, TAGGED_SOURCES, column_option, gold_trees, tagged, universal
-from spectral_latent.cli.models import Tagger, load
-from spectral_latent.cli.notes import Notes, quiet_option
+from spectral_latent.cli.console import Console
+from spectral_latent.cli.models import PARSERS, Tagger, load_model, load_states
+from spectral_latent.cli.options import (
+    column_option,
+    jobs_option,
+    json_option,
+    non_projective_option,
+    quiet_option,
+)
 from spectral_latent.cli.outputs import Figures, figures_table
-from spectral_latent.cli.parse import jobs_option, non_projective_option
-from spectral_latent.cli.tables import DEPENDENCY_SOURCES, dependency_entries
+from spectral_latent.cli.sources import (
+    DEPENDENCY_SOURCES,
+    SOURCES,
+    TAGGED_SOURCES,
+    dependency_entries,
+    gold_trees,
+    tagged,
+    universal,
+)
 
 if TYPE_CHECKING:
     from spectral_latent.constituency import ConstituencyModel
@@ -24,7 +37,9 @@ if TYPE_CHECKING:
 
 __all__ = ["evaluate"]
 
+_T = TypeVar("_T")
 _Gold = list[list[tuple[str, str]]]
+_MOST = 10  # tags that a message lists
 
 
 @click.command(epilog=f"{SOURCES}\n\n{DEPENDENCY_SOURCES}\n\n{TAGGED_SOURCES}".replace("SOURCE", "GOLD"))
@@ -34,14 +49,19 @@ _Gold = list[list[tuple[str, str]]]
     "--max-length",
     metavar="N",
     type=click.IntRange(min=1),
-    help="Leave out sentences of more words than that, punctuation included.",
+    help="Leave out sentences of more than N words, punctuation included.  [default: all sentences]",
 )
 @column_option
-@click.option("--universal", "is_universal", is_flag=True, help="Make the twelve universal tags of UPOS, or of NLTK's.")
+@click.option(
+    "--universal",
+    "is_universal",
+    is_flag=True,
+    help="Map gold tags to the twelve universal ones.",
+)
 @click.option("--unsupervised", is_flag=True, help="Compare states that have no names with gold tags.")
 @non_projective_option
 @jobs_option
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@json_option
 @quiet_option
 def evaluate(
     model: str,
@@ -55,63 +75,107 @@ def evaluate(
     as_json: bool,
     quiet: bool,
 ) -> None:
-    """Parse the sentences of gold trees, or tag those of gold taggings, and compare.
+    """Compare the output of a model with gold trees or gold tags.
 
-    Of a parser: precision, recall, F1, exact match and tagging accuracy in percent, as EVALB computes them with
-    COLLINS.prm; the number of sentences; how many of them the grammar could not derive (fallbacks); and how many
-    were parsed in a second of CPU time, whichever process spent it.
+    For a constituency parser: precision, recall, F1, exact match and tagging accuracy in percent, as EVALB computes
+    them with COLLINS.prm; the number of sentences; the number of sentences that the grammar could not derive
+    (fallbacks); and the number of sentences parsed in a second of CPU time, on all processes together.
 
-    Of a dependency parser: how many words have the right head (uas), and the right relation to it (las), in percent,
-    of all words and of those that are not punctuation; how many sentences have all heads right (complete), and how
-    many gold trees the model gives a probability that is not positive (nonpositive share), in percent; sentences,
-    fallbacks and sentences in a second as above.  Tags are those of GOLD.  There is no las if GOLD or MODEL has no
-    relations.
+    For a dependency parser, in percent: the words with the right head (uas), and with the right head and relation
+    (las), of all words and of all that are not punctuation; the sentences with all heads right (complete); and the gold
+    trees whose estimated probability is not positive (nonpositive share).  Sentences, fallbacks and sentences in a
+    second are as above.  The parser is given the tags of GOLD.  There is no las if GOLD or MODEL has no relations.
 
-    Of a tagger: accuracy in percent, on all words, on those that it was not trained on (unknown) and on the others
-    (known); the number of sentences, words (tokens) and unknown words; and how many words were tagged in a second of
-    CPU time.  The gold tags are those of the column that was named in training, where GOLD has it, unless --column
-    names another.
+    For a tagger: accuracy in percent, on all words, on words that were not in its training data (unknown) and on the
+    others (known); the number of sentences, words (tokens) and unknown words; and the number of words tagged in a
+    second of CPU time.
 
-    Of states found without tags, with --unsupervised: accuracy in percent if each state has the tag that it meets most
-    often (many to one) and if every tag goes to one state at most (one to one), and the V-measure; sentences and
-    words.  Models are those of `train anchor`, and hidden Markov models without tags.
+    With --unsupervised, for models of `train anchor` and hidden Markov models without tags: accuracy in percent if each
+    state gets the tag that it meets most often (many to one) and if each tag goes to at most one state (one to one),
+    and the V-measure; the number of sentences and words.
+
+    \b
+    Examples:
+      spectral-latent evaluate wsj.safetensors nltk:treebank:dev
+      spectral-latent evaluate english.tagger dev.conllu --json
     """
-    notes = Notes(quiet)
-    loaded = load(model)
-    if non_projective and not loaded.is_dependency_parser:
-        raise click.UsageError(f"--non-projective is for dependency parsers, and {model} is none")
-    if jobs > 1 and not loaded.is_parser:
-        raise click.UsageError(f"--jobs is for parsers, and {model} is none")
     if column is not None and is_universal:
         raise click.UsageError("--universal chooses the column; leave out --column")
-    read = partial(_tagged, gold, column, is_universal, max_length, notes)
-    if unsupervised:
-        figures = _of_states(loaded.states(), read(), notes)
-    elif not loaded.is_parser:
-        figures = _of_tagger(loaded.tagger(), read(loaded.column), notes)
-    elif column is not None or is_universal:
-        raise click.UsageError(
-            f"{'--universal' if is_universal else '--column'} is for taggers, and {model} is a parser"
-        )
-    elif loaded.is_dependency_parser:
-        figures = _of_dependency_parser(loaded.dependency_parser(), gold, max_length, not non_projective, jobs, notes)
+    from spectral_latent.constituency import ConstituencyModel
+    from spectral_latent.dependency import DependencyModel
+
+    console = Console(quiet)
+    found: Any = load_states(model) if unsupervised else load_model(model, "tagger", "anchors", *PARSERS)
+    if non_projective and not isinstance(found, DependencyModel):
+        raise click.UsageError(f"--non-projective is for dependency parsers, and {model} is not one")
+    if jobs > 1 and not isinstance(found, ConstituencyModel | DependencyModel):
+        raise click.UsageError(f"--jobs is for parsers, and {model} is not one")
+    if (column or is_universal) and isinstance(found, ConstituencyModel | DependencyModel):
+        option = "--universal" if is_universal else "--column"
+        raise click.UsageError(f"{option} is for taggers, and {model} is a parser")
+
+    sources = _Sources(gold, max_length, console)
+    if isinstance(found, ConstituencyModel):
+        figures = _evaluate_parser(found, sources, jobs)
+    elif isinstance(found, DependencyModel):
+        figures = _evaluate_dependency_parser(found, sources, not non_projective, jobs)
+    elif unsupervised:
+        figures = _evaluate_states(found, sources.tagged(column, is_universal), console)
     else:
-        figures = _of_parser(loaded.phrase_parser(), gold, max_length, jobs, notes)
+        tagger = Tagger.of(found, model)
+        figures = _evaluate_tagger(tagger, sources.tagged(column, is_universal, tagger.column), console)
     click.echo(json.dumps(figures) if as_json else figures_table(figures))
 
 
-def _of_parser(
-    parser: ConstituencyModel, sources: tuple[str, ...], limit: int | None, jobs: int, notes: Notes
-) -> Figures:
+class _Sources(NamedTuple):
+    """The sources of gold trees or tags.
+
+    names: their names on the command line.
+    limit: the largest number of words in a sentence; None for any number.
+    console: for progress bars.
+    """
+
+    names: tuple[str, ...]
+    limit: int | None
+    console: Console
+
+    def read(self, examples: Iterable[_T], kind: str, length: Callable[[_T], int]) -> list[_T]:
+        """Read the examples that are not too long.  Raises ClickException if there is none.
+
+        examples: all examples in the sources.
+        kind: their name.
+        length: the function that counts the words of an example.
+        """
+        shown = self.console.bar(examples, f"Reading {kind}")
+        found = [example for example in shown if self.limit is None or length(example) <= self.limit]
+        if not found:
+            of_at_most = "" if self.limit is None else f" of at most {self.limit} words"
+            raise click.ClickException(f"{' '.join(self.names)}: no {kind}{of_at_most} to evaluate on")
+        return found
+
+    def tagged(self, column: str | None, is_universal: bool, default: str | None = None) -> _Gold:
+        """Read tagged sentences.
+
+        column: the column of the tags, if the command line names one.
+        is_universal: whether to map the tags to universal ones.
+        default: the column of sources that have it; None for upos.
+        """
+        found = universal(self.names) if is_universal else tagged(self.names, column, default)
+        return self.read(found, "sentences", len)
+
+
+def _evaluate_parser(parser: ConstituencyModel, sources: _Sources, jobs: int) -> Figures:
+    """Compare the parses of sentences with gold trees in brackets."""
     from spectral_latent.evaluation import evaluate_parser
 
-    trees = notes.progress(gold_trees(sources), "Reading trees")
-    gold = [tree for tree in trees if limit is None or len(tree.words) <= limit]
-    _require(gold, "trees", sources, limit)
-    found = evaluate_parser(parser, gold, jobs=jobs, progress=partial(notes.progress, label="Parsing"))
-    scores = found.scores
+    gold = sources.read(gold_trees(sources.names), "trees", lambda tree: len(tree.words))
+    found = evaluate_parser(parser, gold, jobs=jobs, progress=partial(sources.console.bar, label="Parsing"))
+    scores = found.score
     if scores.errors:
-        notes.say(f"{scores.errors} sentences do not count: without punctuation, by their tags, words differ")
+        sources.console.message(
+            f"{scores.errors} of {scores.sentences} sentences are left out, as in EVALB: a word is punctuation in the "
+            f"gold tree but not in the parse, or the reverse"
+        )
     return {
         "precision": scores.precision,
         "recall": scores.recall,
@@ -124,16 +188,18 @@ def _of_parser(
     }
 
 
-def _of_dependency_parser(
-    parser: DependencyModel, sources: tuple[str, ...], limit: int | None, projective: bool, jobs: int, notes: Notes
-) -> Figures:
+def _evaluate_dependency_parser(parser: DependencyModel, sources: _Sources, projective: bool, jobs: int) -> Figures:
+    """Compare the parses of sentences with gold dependency trees."""
     from spectral_latent.evaluation import evaluate_dependency_parser
 
-    sentences = (entry.sentence for entry in notes.progress(dependency_entries(sources), "Reading trees"))
-    gold = [sentence for sentence in sentences if limit is None or len(sentence.forms) <= limit]
-    _require(gold, "trees", sources, limit)
+    sentences = (entry.sentence for entry in dependency_entries(sources.names))
+    gold = sources.read(sentences, "trees", lambda sentence: len(sentence.forms))
     found = evaluate_dependency_parser(
-        parser, gold, projective=projective, jobs=jobs, progress=partial(notes.progress, label="Parsing")
+        parser,
+        gold,
+        projective=projective,
+        jobs=jobs,
+        progress=partial(sources.console.bar, label="Parsing"),
     )
     score = found.score
     return {
@@ -149,27 +215,13 @@ def _of_dependency_parser(
     }
 
 
-def _tagged(
-    sources: tuple[str, ...],
-    column: str | None,
-    is_universal: bool,
-    limit: int | None,
-    notes: Notes,
-    default: str | None = None,
-) -> _Gold:
-    """Gold sentences of at most so many words."""
-    found = universal(sources) if is_universal else tagged(sources, column, default)
-    sentences = notes.progress(found, "Reading sentences")
-    gold = [sentence for sentence in sentences if limit is None or len(sentence) <= limit]
-    _require(gold, "sentences", sources, limit)
-    return gold
-
-
-def _of_states(model: Tagger, gold: _Gold, notes: Notes) -> Figures:
+def _evaluate_states(tag: Callable[[list[list[str]]], list[list[str]]], gold: _Gold, console: Console) -> Figures:
+    """Compare states with gold tags."""
     from spectral_latent.evaluation import evaluate_tagger, many_to_one, one_to_one, v_measure
 
-    found = evaluate_tagger(model.tag, gold, (), progress=partial(notes.progress, label="Tagging"))
-    tags, states = [tag for sentence in gold for _, tag in sentence], list(chain.from_iterable(found.tags))
+    found = evaluate_tagger(tag, gold, (), progress=partial(console.bar, label="Tagging"))
+    tags = [tag for sentence in gold for _, tag in sentence]
+    states = list(chain.from_iterable(found.tags))
     return {
         "many_to_one": many_to_one(tags, states),
         "one_to_one": one_to_one(tags, states),
@@ -180,16 +232,17 @@ def _of_states(model: Tagger, gold: _Gold, notes: Notes) -> Figures:
     }
 
 
-def _of_tagger(tagger: Tagger, gold: _Gold, notes: Notes) -> Figures:
+def _evaluate_tagger(tagger: Tagger, gold: _Gold, console: Console) -> Figures:
+    """Compare the tags that a tagger finds with gold tags."""
     from spectral_latent.evaluation import evaluate_tagger
 
     known = {word for sentence in gold for word, _ in sentence if tagger.knows(word)}
-    found = evaluate_tagger(tagger.tag, gold, known, progress=partial(notes.progress, label="Tagging"))
-    new = Counter(tag for sentence in gold for _, tag in sentence)
+    found = evaluate_tagger(tagger.tag, gold, known, progress=partial(console.bar, label="Tagging"))
+    unknown_tags = Counter(tag for sentence in gold for _, tag in sentence)
     for tag in tagger.tags:
-        new.pop(tag, None)
-    if new:
-        notes.say(f"Tags that the tagger does not have, and so gets wrong: {_counts(new)}")
+        unknown_tags.pop(tag, None)
+    if unknown_tags:
+        console.message(f"The tagger does not have these gold tags, which all count as errors: {_counts(unknown_tags)}")
     score = found.score
     return {
         "accuracy": score.accuracy,
@@ -202,19 +255,11 @@ def _of_tagger(tagger: Tagger, gold: _Gold, notes: Notes) -> Figures:
     }
 
 
-def _require(gold: Sequence[object], kind: str, sources: Iterable[str], limit: int | None) -> None:
-    """Raise ClickException if there is nothing."""
-    if not gold:
-        of_at_most = "" if limit is None else f" of at most {limit} words"
-        raise click.ClickException(f"{' '.join(sources)}: no {kind}{of_at_most} to evaluate on")
-
-
 def _counts(tags: Counter[str]) -> str:
-    """The most frequent, each with its count.
+    """List the most frequent tags, each with its count.
 
     >>> _counts(Counter("aab"))
     'a (2), b (1)'
     """
-    most = 10
-    first = ", ".join(f"{tag} ({count})" for tag, count in tags.most_common(most))
-    return first + (f", and {len(tags) - most} more" if len(tags) > most else "")
+    first = ", ".join(f"{tag} ({count})" for tag, count in tags.most_common(_MOST))
+    return first + (f", and {len(tags) - _MOST} more" if len(tags) > _MOST else "")

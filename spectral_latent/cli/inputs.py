@@ -1,258 +1,301 @@
-"""What commands read: treebanks, tagged sentences, and text from files or standard input."""
+"""Sentences and trees that commands read from FILE, or from standard input."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from io import BytesIO
+from itertools import chain, count
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import click
 
 if TYPE_CHECKING:
     from spectral_latent.constituency import Phrase
-    from spectral_latent.evaluation import GoldTree
+    from spectral_latent.corpora import Format
+    from spectral_latent.dependency import DependencySentence
 
 __all__ = [
-    "SOURCES",
-    "TAGGED_SOURCES",
-    "TEXT_SOURCES",
-    "Piece",
-    "column_option",
-    "gold_trees",
-    "numbered_lines",
-    "pieces",
-    "sentences",
-    "tagged",
-    "text_of",
-    "treebank",
-    "trees_of",
-    "universal",
-    "untagged",
+    "FORMATS",
+    "Input",
+    "InputSentence",
+    "format_option",
+    "read_sentences",
+    "read_text",
+    "refuse_format",
 ]
 
-SOURCES = """\b
-SOURCE of trees is one of
-  a file of trees in Penn Treebank brackets,
-  a folder of files named *.mrg, *.parse, *.psd, *.ptb, *.tree or *.trees,
-  nltk:NAME, a treebank of NLTK, or a part of it, nltk:NAME:train, :dev or :test."""
-TAGGED_SOURCES = """\b
-SOURCE of tagged sentences is one of
-  a file in CoNLL-U, CoNLL-X or Malt-TAB, named *.conllu, *.conll, *.conllx, *.dp or *.tab,
-  any other file: one sentence a line, as in the/DT dog/NN,
-  a folder of files with such names, or named *.pos or *.tagged,
-  nltk:NAME, a tagged corpus of NLTK, or a part of it, nltk:NAME:train, :dev or :test."""
-TEXT_SOURCES = """\b
-SOURCE of sentences is one of
-  a file in CoNLL-U, CoNLL-X or Malt-TAB, named *.conllu, *.conll, *.conllx, *.dp or *.tab,
-  any other file: one tokenised sentence a line; tags as in the/DT dog/NN are left out,
-  a folder of files with such names, or named *.pos or *.tagged; or, without these, *.tok or *.txt,
-  nltk:NAME, a corpus of NLTK, or a part of it, nltk:NAME:train, :dev or :test."""
-_CHUNK = 1 << 16  # bytes
+FORMATS = ("brackets", "conllu", "malt-tab", "tagged", "text")  # the library's, so that --help need not import it
+format_option = click.option(
+    "--format",
+    "form",
+    type=click.Choice(FORMATS),
+    help="The format of FILE.  [default: the one that its name or its first line shows]",
+)
 
-_Command = TypeVar("_Command", bound=Callable[..., Any])
+_NAMES: dict[Format, str] = {
+    "brackets": "trees in brackets",
+    "conllu": "sentences in CoNLL-U",
+    "malt-tab": "sentences in Malt-TAB",
+    "tagged": "words with tags",
+    "text": "tokenised sentences",
+}
+_USES: dict[Format, str] = {
+    "brackets": "constituency parsers (`train constituency`)",
+    "conllu": "dependency parsers (`train dependency`) and taggers (`train tagger`)",
+    "malt-tab": "dependency parsers (`train dependency`) and taggers (`train tagger`)",
+    "tagged": "taggers (`train tagger`)",
+}
+_CHUNK = 1 << 16  # bytes that are read at once
+_FIRST_LINE = re.compile(rb"^(?!(?:\xef\xbb\xbf)?#)[^\S\n]*\S[^\n]*\n", re.MULTILINE)  # the first that shows the format
+_LINE_ENDS = re.compile(rb"\n")
+_SENTENCE_ENDS: dict[Format, re.Pattern[bytes]] = {
+    "text": _LINE_ENDS,
+    "tagged": _LINE_ENDS,
+    "malt-tab": re.compile(rb"^ *\r?\n", re.MULTILINE),
+    # the line of a word, comments, and an empty line
+    "conllu": re.compile(rb"^(?! *\r?\n|#)[^\n]*\n(?:#[^\n]*\n)* *\r?\n", re.MULTILINE),
+}
+
+_Line: TypeAlias = tuple[int, str]  # the number of a line, and its text with its end
 
 
-def column_option(command: _Command) -> _Command:
-    """The option `--column`."""
-    return click.option(
-        "--column",
-        type=click.Choice(["upos", "xpos", "universal"]),
-        help="Which tags: the column upos or xpos of CoNLL-U; universal for what NLTK makes of a corpus's own tags.",
-    )(command)
+def refuse_format(source: str, found: Format, *needed: Format) -> None:
+    """Raise ClickException for a format that is not among those needed; text is left to its reader to judge.
 
+    source: the name of the input, for the message.
+    found: the format of the input.
+    needed: the formats that can be read, the usual one first.
 
-def treebank(sources: Iterable[str]) -> Iterator[Phrase]:
-    """Read the trees of the sources, one after the other.  Raises CorpusError at what is not a tree with words.
-
-    >>> import pathlib, tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     file = pathlib.Path(folder, "two.mrg")
-    ...     _ = file.write_text("(NNS dogs) (NNS cats)")
-    ...     [tree.bracketed() for tree in treebank([str(file), folder])]
-    ['(NNS dogs)', '(NNS cats)', '(NNS dogs)', '(NNS cats)']
+    >>> refuse_format("a.mrg", "brackets", "conllu", "malt-tab")
+    Traceback (most recent call last):
+    click.exceptions.ClickException: a.mrg: trees in brackets, where sentences in CoNLL-U are needed; they are for
+    constituency parsers (`train constituency`)
     """
-    from spectral_latent.corpora import constituency_trees
-
-    for source in sources:
-        yield from constituency_trees(source)
-
-
-def gold_trees(sources: Iterable[str]) -> Iterator[GoldTree]:
-    """Read the trees of the sources, with their words without traces; errors as for `treebank`."""
-    from spectral_latent.evaluation import GoldTree
-
-    yield from filter(None, map(GoldTree.of, treebank(sources)))
+    if found != "text" and found not in needed:
+        raise click.ClickException(
+            f"{source}: {_NAMES[found]}, where {_NAMES[needed[0]]} are needed; they are for {_USES[found]}"
+        )
 
 
-def tagged(sources: Iterable[str], column: str | None, default: str | None = None) -> Iterator[list[tuple[str, str]]]:
-    """The tagged sentences of the sources, one after the other; see `tagged_sentences`, also for CorpusError.
+def read_text(file: str, *needed: Format) -> tuple[str, str]:
+    """Read a file as a whole, and return its text and its name for messages.
 
-    >>> import pathlib, tempfile
+    file: the name of a file, or `-` for standard input.
+    needed: the formats that it may have; any format if none is given.
+
+    Raises CorpusError for bytes that are not UTF-8, and ClickException for another format.
+
+    >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     file = pathlib.Path(folder, "one.tagged")
-    ...     _ = file.write_text("Dogs/NNS bark/VBP")
-    ...     list(tagged([str(file)], None))
-    [[('Dogs', 'NNS'), ('bark', 'VBP')]]
-    """
-    from spectral_latent.corpora import tagged_sentences
-
-    for source in sources:
-        yield from tagged_sentences(source, column, default)
-
-
-def untagged(sources: Iterable[str]) -> Iterator[list[str]]:
-    """The sentences of the sources without tags, one after the other.  Raises CorpusError as `corpora.sentences` does.
-
-    >>> import pathlib, tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     file = pathlib.Path(folder, "one.txt")
-    ...     _ = file.write_text("Dogs bark")
-    ...     list(untagged([str(file)]))
-    [['Dogs', 'bark']]
-    """
-    from spectral_latent.corpora import sentences
-
-    for source in sources:
-        yield from sentences(source)
-
-
-def universal(sources: Iterable[str]) -> Iterator[list[tuple[str, str]]]:
-    """Tagged sentences with universal tags, made of UPOS or, by NLTK, of a corpus's own.  Raises CorpusError.
-
-    >>> import pathlib, tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     file = pathlib.Path(folder, "one.tagged")
-    ...     _ = file.write_text("She/PRON is/AUX")
-    ...     list(universal([str(file)]))
-    [[('She', 'PRON'), ('is', 'VERB')]]
-    """
-    from spectral_latent.corpora import CorpusError, tagged_sentences, universal_tag
-
-    for source in sources:
-        for sentence in tagged_sentences(source, "universal" if source.startswith("nltk:") else None):
-            try:
-                yield [(word, universal_tag(tag)) for word, tag in sentence]
-            except ValueError as error:
-                raise CorpusError(f"{source}: {error}") from None
-
-
-def trees_of(file: str) -> Iterator[Phrase]:
-    """The bracketed trees of a file, or of standard input for `-`; errors as for `treebank`.
-
-    >>> import pathlib, tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     file = pathlib.Path(folder, "one.txt")
-    ...     _ = file.write_text("(NNS dogs)")
-    ...     [tree.label for tree in trees_of(str(file))]
-    ['NNS']
-    """
-    from spectral_latent.corpora import parse_brackets
-
-    return parse_brackets(*text_of(file))
-
-
-def text_of(file: str) -> tuple[str, str]:
-    """What stands in a file, or in standard input for `-`, and its name; errors as for `sentences`.
-
-    >>> import pathlib, tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     file = pathlib.Path(folder, "one.txt")
-    ...     _ = file.write_text("(NNS dogs)")
-    ...     text_of(str(file))[0]
+    ...     path = Path(folder, "one.txt")
+    ...     _ = path.write_text("(NNS dogs)")
+    ...     read_text(str(path), "brackets")[0]
     '(NNS dogs)'
     """
+    from spectral_latent.corpora import sniff_format
     from spectral_latent.corpora.text import decode
 
+    source = _source(file)
     with click.open_file(file, "rb") as stream:
-        return decode(stream.read(), _name(file)), _name(file)
+        text = decode(stream.read(), source)
+    if needed:
+        refuse_format(source, sniff_format(file, text), *needed)
+    return text, source
 
 
-def sentences(file: str) -> Iterator[list[str]]:
-    """The tokens of each line of a file, or of standard input for `-`, as they come.
+class InputSentence(NamedTuple):
+    """A sentence, and where it stands in its input.
 
-    Raises CorpusError for bytes that are not UTF-8.
-
-    >>> import pathlib, tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     file = pathlib.Path(folder, "two.txt")
-    ...     _ = file.write_text("dogs bark\\n\\n")
-    ...     list(sentences(str(file)))
-    [['dogs', 'bark'], []]
+    sentence: its words, with tags and heads where the input has them; no words for an empty line of text.
+    number: the number of its line where each line is a sentence, else its own number.
+    lines: its lines in a table, each with its line end; none in other formats.
+    places: the index of each word's line among `lines`.
     """
-    from spectral_latent.corpora import plain_sentences
 
-    return plain_sentences(line for _, line in numbered_lines(file))
+    sentence: DependencySentence
+    number: int
+    lines: tuple[str, ...] = ()
+    places: tuple[int, ...] = ()
+
+    @property
+    def words(self) -> list[str]:
+        """Return the words."""
+        return list(self.sentence.forms)
 
 
-def numbered_lines(file: str) -> Iterator[tuple[int, str]]:
-    """The lines of a file, or of standard input for `-`, as they come; errors as for `sentences`.
+class Input(NamedTuple):
+    """The sentences of an input.
 
-    >>> import pathlib, tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     file = pathlib.Path(folder, "two.txt")
-    ...     _ = file.write_text("dogs bark\\n\\n")
-    ...     list(numbered_lines(str(file)))
-    [(1, 'dogs bark'), (2, '')]
+    form: its format.
+    batches: its sentences in parts; those of a pipe in the parts in which they come.
+    length: the number of its sentences; None if it is a pipe.
     """
-    from spectral_latent.corpora.text import decode
 
-    with click.open_file(file, "rb") as stream:
-        for number, line in enumerate(stream, start=1):
-            yield number, decode(line, _name(file), number).removesuffix("\n")
+    form: Format
+    batches: Iterator[Iterable[InputSentence]]
+    length: int | None = None
+
+    @property
+    def sentences(self) -> Iterator[InputSentence]:
+        """Return all sentences; comments after the last sentence of a table are left out."""
+        return (each for each in chain.from_iterable(self.batches) if each.sentence.forms or not each.lines)
+
+    @property
+    def unit(self) -> str:
+        """Return the name of what the numbers of sentences count."""
+        return "line" if self.form in ("text", "tagged") else "sentence"
 
 
-class Piece(NamedTuple):
-    """A part of a text: where it comes from, the number of its first line, and its lines."""
+def read_sentences(file: str, form: Format | None = None) -> Input:
+    """Read sentences: a pipe as they come, a regular file after a first pass that checks all of it.
 
-    source: str
-    line: int
-    text: str
+    file: the name of a file, or `-` for standard input.
+    form: the format; None for the one that `sniff_format` tells.
 
+    Raises CorpusError, which names the line, for text that is not UTF-8 or breaks the rules of its format.
 
-def pieces(file: str, end: re.Pattern[bytes], check: Callable[[Piece], object] | None = None) -> Iterable[Piece]:
-    """A file, or standard input for `-`, in pieces that end where the pattern does; the last may end anywhere.
-
-    What comes through a pipe is there as it comes.  A regular file is read and checked before its pieces are there.
-    Raises CorpusError for bytes that are not UTF-8.
-
-    >>> import pathlib, tempfile
+    >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     file = pathlib.Path(folder, "two.txt")
-    ...     _ = file.write_text("dogs bark\\n\\nyes")
-    ...     [piece.text for piece in pieces(str(file), re.compile(rb"\\n"))]
-    ['dogs bark\\n\\n', 'yes']
+    ...     path = Path(folder, "two.txt")
+    ...     _ = path.write_text("Dogs/NNS bark/VBP\\n\\nYes/UH\\n")
+    ...     [(each.words, each.sentence.xpos, each.number) for each in read_sentences(str(path)).sentences]
+    [(['Dogs', 'bark'], ('NNS', 'VBP'), 1), ([], (), 2), (['Yes'], ('UH',), 3)]
     """
-    from spectral_latent.corpora.text import decode
-
+    found = _opened(file, form)
     if file == "-" or not Path(file).is_file():
-        return _pieces(file, end)
-    content = Path(file).read_bytes()
-    whole = Piece(file, 1, decode(content, file))
-    if check is not None:
-        check(whole)
-    return list(_cut(BytesIO(content), file, end))
+        return found
+    length = sum(1 for _ in found.sentences)
+    return _opened(file, found.form)._replace(length=length)
 
 
-def _pieces(file: str, end: re.Pattern[bytes]) -> Iterator[Piece]:
-    with click.open_file(file, "rb") as stream:
-        yield from _cut(stream, _name(file), end)
-
-
-def _cut(stream: IO[bytes], source: str, end: re.Pattern[bytes]) -> Iterator[Piece]:
+def _opened(file: str, form: Format | None) -> Input:
+    """Begin to read a file, as far as its format asks for."""
+    from spectral_latent.corpora import sniff_format
     from spectral_latent.corpora.text import decode
 
-    line, rest = 1, b""
-    while chunk := stream.read1(_CHUNK):  # type: ignore[attr-defined]
+    source = _source(file)
+    chunks = _chunks(file)
+    begun = b""
+    for chunk in () if form else chunks:
+        begun += chunk
+        if _FIRST_LINE.search(begun):
+            break
+    if form is None:
+        line = _FIRST_LINE.search(begun)
+        form = sniff_format(file, decode(begun[: line.end()] if line else begun, source))
+    chunks = chain([begun], chunks)
+    if form == "brackets":
+        return Input(form, iter([_sentences_of_trees(chunks, source)]))
+    pieces = (_numbered_lines(piece, source, first) for first, piece in _pieces(chunks, _SENTENCE_ENDS[form]))
+    if form == "text" or form == "tagged":
+        return Input(form, (_sentences_of_lines(lines, source, form == "tagged") for lines in pieces))
+    numbers = count(1)
+    return Input(form, (_sentences_of_table(lines, source, form == "malt-tab", numbers) for lines in pieces))
+
+
+def _chunks(file: str) -> Iterator[bytes]:
+    """Read a file in parts, those of a pipe as they come."""
+    with click.open_file(file, "rb") as stream:
+        while chunk := stream.read1(_CHUNK):  # type: ignore[attr-defined]
+            yield chunk
+
+
+def _pieces(chunks: Iterable[bytes], end: re.Pattern[bytes]) -> Iterator[tuple[int, bytes]]:
+    """Join parts of a text into pieces of whole sentences, each with the number of its first line."""
+    first = 1
+    rest = b""
+    for chunk in chunks:
         rest += chunk
         at = max((match.end() for match in end.finditer(rest)), default=0)
         if at:
-            yield Piece(source, line, decode(rest[:at], source, line))
-            line, rest = line + rest.count(b"\n", 0, at), rest[at:]
+            yield first, rest[:at]
+            first += rest.count(b"\n", 0, at)
+            rest = rest[at:]
     if rest:
-        yield Piece(source, line, decode(rest, source, line))
+        yield first, rest
 
 
-def _name(file: str) -> str:
+def _numbered_lines(piece: bytes, source: str, first: int) -> Iterator[_Line]:
+    """Decode the lines of a piece one by one, so that an error comes after the lines before it."""
+    from spectral_latent.corpora.text import decode
+
+    return ((number, decode(line, source, number)) for number, line in enumerate(BytesIO(piece), start=first))
+
+
+def _sentences_of_lines(lines: Iterable[_Line], source: str, is_tagged: bool) -> Iterator[InputSentence]:
+    """Read a sentence from each line."""
+    from spectral_latent.corpora import parse_tagged, plain_sentences
+    from spectral_latent.dependency import DependencySentence
+
+    for number, line in lines:
+        (words,) = plain_sentences([line])
+        tags = None
+        if is_tagged and words:
+            (pairs,) = parse_tagged(line, source, number)
+            words = [word for word, _ in pairs]
+            tags = [tag for _, tag in pairs]
+        yield InputSentence(DependencySentence.of(words, tags), number)
+
+
+def _sentences_of_trees(chunks: Iterable[bytes], source: str) -> Iterator[InputSentence]:
+    """Read the words and tags of bracketed trees, traces left out."""
+    from spectral_latent.constituency import clean
+    from spectral_latent.corpora import parse_brackets
+    from spectral_latent.corpora.text import decode
+    from spectral_latent.dependency import DependencySentence
+
+    text = decode(b"".join(chunks), source)
+    trees = parse_brackets(text, source) if text.strip() else iter(())
+    for number, tree in enumerate(filter(None, map(clean, trees)), start=1):
+        tags = [leaf.label for leaf in _preterminals(tree)]
+        yield InputSentence(DependencySentence.of(list(tree.words()), tags), number)
+
+
+def _preterminals(tree: Phrase) -> Iterator[Phrase]:
+    """List the nodes of a tree that are tags over a word."""
+    return (node for node in tree.nodes() if not isinstance(node, str) and node.is_preterminal())
+
+
+def _sentences_of_table(
+    lines: Iterable[_Line], source: str, is_malt_tab: bool, numbers: Iterator[int]
+) -> Iterator[InputSentence]:
+    """Read a sentence from each block of lines; lines after the last one make a sentence without words."""
+    from spectral_latent.corpora.conllu import parse_tab_with_lines, parse_with_lines
+    from spectral_latent.dependency import DependencySentence
+
+    parse = parse_tab_with_lines if is_malt_tab else parse_with_lines
+    for block in _blocks(lines):
+        first = block[0][0]
+        texts = tuple(line for _, line in block)
+        if any(map(_has_word, texts)):
+            ((sentence, found),) = parse("".join(texts), source, first)
+            yield InputSentence(sentence, next(numbers), texts, tuple(line - first for line in found))
+        else:
+            yield InputSentence(DependencySentence.of([]), 0, texts)
+
+
+def _blocks(lines: Iterable[_Line]) -> Iterator[list[_Line]]:
+    """Divide lines after each empty line that comes after words."""
+    block: list[_Line] = []
+    has_words = False
+    for number, line in lines:
+        block.append((number, line))
+        has_words = has_words or _has_word(line)
+        if has_words and not line.strip(" \r\n"):
+            yield block
+            block = []
+            has_words = False
+    if block:
+        yield block
+
+
+def _has_word(line: str) -> bool:
+    """Tell whether a line of a table is neither empty nor a comment."""
+    return bool(line.strip(" \r\n")) and not line.startswith("#")
+
+
+def _source(file: str) -> str:
+    """Return the name of an input for messages."""
     return "standard input" if file == "-" else file

@@ -1,4 +1,4 @@
-"""N-best lists that commands read, the gold trees of their sentences, and the latent models that look at them."""
+"""Read n-best lists and latent models for commands, and score lists against gold trees."""
 
 from __future__ import annotations
 
@@ -10,17 +10,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import click
 
-from spectral_latent.cli.inputs import gold_trees, text_of
-from spectral_latent.cli.models import load
-from spectral_latent.cli.tables import dependency_entries
+from spectral_latent.cli.inputs import read_text
+from spectral_latent.cli.models import load_parser
+from spectral_latent.cli.sources import dependency_entries, gold_trees
 
 if TYPE_CHECKING:
     from spectral_latent.constituency import ConstituencyModel
     from spectral_latent.corpora.nbest import NBestFormat
     from spectral_latent.dependency import DependencyModel
     from spectral_latent.evaluation.candidates import CandidateScores
-    from spectral_latent.reranking import NBest
-    from spectral_latent.reranking.reranker import LatentModels
+    from spectral_latent.reranking import LatentModels, NBest
 
 __all__ = [
     "CANDIDATES",
@@ -29,8 +28,7 @@ __all__ = [
     "load_models",
     "models_option",
     "read_lists",
-    "scored",
-    "sentences_option",
+    "score_lists",
     "users_errors",
 ]
 
@@ -39,17 +37,16 @@ LISTS is a file, or - for standard input, in one of these formats, which its fir
   blocks of BLLIP: a line `N NAME`, then N times a line of scores and a line with a tree,
   a line `score TAB tree` for each tree, and an empty line between sentences,
   CoNLL-U or CoNLL-X with comments # sent_id, the same for all trees of a sentence, and # score,
-  lists of heads: a line `# sent_id = N`, then a line `rank TAB score TAB heads` for each tree,
-  JSON lines, as in {"sent_id": "1", "candidates": [{"tree": "(S ...)", "score": -1.5}]}, or with "heads"."""
-CANDIDATES = 50  # of a parser of this library, if nothing is said
-_HAS_HEADS = ("heads", "conllu")
+  JSON lines, as in {"sent_id": "1", "candidates": [{"tree": "(S ...)", "score": -1.5}]},
+    or {"sent_id": "1", "words": ["Stop", "!"], "candidates": [{"heads": [0, 1], "score": -1.5}]}."""
+CANDIDATES = 50  # `reranking.N_CANDIDATES`, which is not imported for the sake of quick help
 _NAMED = re.compile(r"([\w.-]+)=(.+)", re.DOTALL)
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
 
 def models_option(command: _Command) -> _Command:
-    """The option `--model`."""
+    """Add the option `--model`."""
     return click.option(
         "--model",
         "models",
@@ -60,20 +57,9 @@ def models_option(command: _Command) -> _Command:
     )(command)
 
 
-def sentences_option(command: _Command) -> _Command:
-    """The option `--sentences`."""
-    return click.option(
-        "--sentences",
-        metavar="SOURCE",
-        multiple=True,
-        help="The sentences of lists of heads, with their tags: CoNLL-U or nltk:NAME; GOLD, if there is one and "
-        "nothing is said.",
-    )(command)
-
-
 @contextmanager
 def users_errors() -> Iterator[None]:
-    """Make a message of a ValueError about what the user gave; other errors are left as they are."""
+    """Turn a ValueError about the user's data into a message; leave other errors as they are."""
     try:
         yield
     except ValueError as error:
@@ -81,52 +67,57 @@ def users_errors() -> Iterator[None]:
 
 
 class Lists(NamedTuple):
-    """N-best lists, the format that they came in, and whether they are of dependency trees."""
+    """N-best lists, and the format of their file."""
 
     lists: list[NBest]
     form: NBestFormat
-    has_heads: bool
+
+    @property
+    def has_heads(self) -> bool:
+        """Tell whether the candidates are dependency trees."""
+        from spectral_latent.dependency import DependencySentence
+
+        return any(isinstance(tree, DependencySentence) for nbest in self.lists for tree, *_ in nbest.candidates)
 
 
-def read_lists(file: str, sentences: Iterable[str]) -> Lists:
-    """The lists of a file, or of standard input for `-`; `sentences` are sources of those of heads.
+def read_lists(file: str) -> Lists:
+    """Read the lists of a file, or of standard input for `-`.
 
-    Raises CorpusError for what is no n-best list, and ClickException if there is none.
+    Raises CorpusError for a file in none of the formats, and ClickException for an empty one.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     file = Path(folder, "one.trees")
     ...     _ = file.write_text("-1.5\\t(NN run)\\n-2.0\\t(VB run)\\n")
-    ...     found = read_lists(str(file), [])
+    ...     found = read_lists(str(file))
     >>> [len(each) for each in found.lists], found.form, found.has_heads
     ([2], 'trees', False)
     """
     from spectral_latent.corpora.nbest import nbest_format, parse_nbest
 
-    text, source = text_of(file)
+    text, source = read_text(file)
     if not text.strip():
         raise click.ClickException(f"{source}: no n-best lists")
     form = nbest_format(text, source)
-    has_heads = form in _HAS_HEADS or (form == "json" and '"heads"' in text)
-    words = None
-    if has_heads and form != "conllu" and (sources := tuple(sentences)):
-        words = [entry.sentence for entry in dependency_entries(sources)]
-    return Lists(list(parse_nbest(text, source, words, form)), form, has_heads)
+    return Lists(list(parse_nbest(text, source, form)), form)
 
 
-def scored(found: Lists, gold: Sequence[str]) -> CandidateScores:
-    """The candidates against the trees of gold sources.  Raises ClickException if they do not fit together."""
+def score_lists(given: Lists, gold: Sequence[str]) -> CandidateScores:
+    """Score the candidates against the trees of gold sources.  Raises ClickException if they do not fit together."""
     from spectral_latent.evaluation.candidates import score_dependency_lists, score_phrase_lists
 
     with users_errors():
-        if found.has_heads:
-            return score_dependency_lists(found.lists, [entry.tree().sentence for entry in dependency_entries(gold)])
-        return score_phrase_lists(found.lists, list(gold_trees(gold)))
+        if given.has_heads:
+            return score_dependency_lists(given.lists, [entry.tree().sentence for entry in dependency_entries(gold)])
+        return score_phrase_lists(given.lists, list(gold_trees(gold)))
 
 
 def load_models(given: Iterable[str]) -> LatentModels:
-    """The parsers of `--model`, by name.  Raises UsageError if a name is given twice, ModelFileError for no parser."""
-    from spectral_latent.reranking.reranker import LATENT
+    """Load the parsers of `--model`, by name.
+
+    Raises UsageError if a name is given twice, and ModelFileError for a file that is not a parser.
+    """
+    from spectral_latent.reranking import LATENT
 
     models: dict[str, ConstituencyModel | DependencyModel] = {}
     for each in given:
@@ -134,5 +125,5 @@ def load_models(given: Iterable[str]) -> LatentModels:
         name, file = (named[1], named[2]) if named else (LATENT, each)
         if name in models:
             raise click.UsageError(f"--model {each}: there is a model named {name} already; give NAME=FILE")
-        models[name] = load(file).parser()
+        models[name] = load_parser(file)
     return models

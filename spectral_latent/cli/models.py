@@ -1,186 +1,146 @@
-"""A model from a file, for the commands that it is made for."""
+"""Models from files, for the commands that use them."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
-    from spectral_latent.anchors import AnchorHMM
     from spectral_latent.constituency import ConstituencyModel
     from spectral_latent.dependency import DependencyModel
-    from spectral_latent.sequence import LatentHMM
 
-__all__ = ["LoadedModel", "Tagger", "load"]
+__all__ = ["PARSERS", "Tagger", "load_model", "load_parser", "load_states", "load_tagger"]
+
+PARSERS = ("constituency", "dependency")
+
+# for each kind of model: its name in messages, and the remedy where another kind is needed
+_KINDS = {
+    "constituency": ("a parser", "use it with `spectral-latent parse`, `score` or `evaluate`"),
+    "dependency": ("a dependency parser", "use it with `spectral-latent parse`, `score` or `evaluate`"),
+    "tagger": ("a tagger", "use it with `spectral-latent tag` or `evaluate`"),
+    "hmm": ("a model of sequences without tags", "use it in Python, or with `evaluate --unsupervised`"),
+    "anchors": (
+        "an anchor model",
+        "use it with `spectral-latent tag`, `anchors` or `evaluate --unsupervised`; with labels, which `anchors` gives "
+        "it, it is a tagger",
+    ),
+    "reranker": ("a reranker", "use it with `spectral-latent rerank`, or with `parse --rerank`"),
+    "tree": ("a model of trees given as graphs", "use it in Python"),
+}
+
+
+def load_model(file: str, *kinds: str) -> Any:
+    """Read a model, once.
+
+    file: the file of the model.
+    kinds: the kinds of model that the command can use, the usual one first.
+
+    Raises ModelFileError for a file that is not a whole model, and for a model of another kind.
+
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> from spectral_latent import LatentTagger
+    >>> with TemporaryDirectory() as folder:
+    ...     file = str(Path(folder, "model"))
+    ...     LatentTagger.train([[("dogs", "N"), ("bark", "V")]]).save(file)
+    ...     load_model(file, "tagger").tags
+    ['N', 'V']
+    """
+    from spectral_latent._load import make_model
+    from spectral_latent.operators import ModelFileError, opened_model
+
+    with opened_model(file) as (arrays, settings):
+        kind = str(settings.get("kind"))
+        if kind not in kinds:
+            name, remedy = _KINDS.get(kind, (f"a {kind} model", "train it again"))
+            raise ModelFileError(f"{name}, where {_KINDS[kinds[0]][0]} is needed; {remedy}")
+        return make_model(arrays, settings)
+
+
+def load_parser(file: str) -> ConstituencyModel | DependencyModel:
+    """Read a parser; errors are those of `load_model`.
+
+    file: the file of the model.
+    """
+    parser: ConstituencyModel | DependencyModel = load_model(file, *PARSERS)
+    return parser
 
 
 class Tagger(NamedTuple):
-    """What commands need of a tagger, be it with tags or with states: all tags, by name, and which words it knows."""
+    """A tagger whose tags are strings.
+
+    tags: all tags.
+    tag: the function from sentences to their tags.
+    knows: the function that tells whether a word was in the training data.
+    column: the column of the tags in the training data; None if it is not known.
+    """
 
     tags: list[str]
     tag: Callable[[list[list[str]]], list[list[str]]]
     knows: Callable[[str], bool]
+    column: str | None = None
 
+    @staticmethod
+    def of(model: Any, file: str) -> Tagger:
+        """Make a tagger of a model.
 
-class _Kind(NamedTuple):
-    """What a model is, and what to do with it."""
+        model: a tagger, or an anchor model with labels.
+        file: the file of the model, for messages.
 
-    name: str
-    use: str
-
-
-_PARSER = _Kind("a parser", "use it with `spectral-latent parse`, `score` or `evaluate`")
-_DEPENDENCY_PARSER = _Kind("a dependency parser", _PARSER.use)
-_TAGGER = _Kind("a tagger", "use it with `spectral-latent tag` or `evaluate`")
-_LABELLED = _Kind("an anchor model with labels", "use it with `spectral-latent tag`, `anchors` or `evaluate`")
-_ANCHORS = _Kind(
-    "an anchor model", "use it with `spectral-latent tag` or `evaluate --unsupervised`, or label it with `anchors`"
-)
-_UNTAGGED = _Kind(
-    "a model of sequences without tags", "use it in Python, with LatentHMM.load, or with `evaluate --unsupervised`"
-)
-_RERANKER = _Kind("a reranker", "use it with `spectral-latent rerank`, or with `parse --rerank`")
-_GRAPHS = _Kind("a model of trees given as graphs", "use it in Python, with LatentTreeModel.load")
-
-
-class LoadedModel(NamedTuple):
-    """A model, what it is, and the file that it is from; all else raises ModelFileError where it is of another kind.
-
-    Such an error tells what the model is and where it is of use.
-    """
-
-    file: str
-    kind: _Kind
-    model: Any
-
-    @property
-    def is_parser(self) -> bool:
-        """Whether the model is a parser, of whatever trees."""
-        return self.kind in (_PARSER, _DEPENDENCY_PARSER)
-
-    @property
-    def is_dependency_parser(self) -> bool:
-        """Whether the model is a parser of dependency trees."""
-        return self.kind is _DEPENDENCY_PARSER
-
-    @property
-    def column(self) -> str | None:
-        """The column that a tagger's tags are from, if it was named for training."""
-        column: str | None = getattr(self.model, "column", None)
-        return column
-
-    def _require(self, *needed: _Kind) -> Any:
-        """The model, if it is of one of these kinds."""
-        if self.kind in needed:
-            return self.model
-        from spectral_latent.operators import ModelFileError
-
-        raise ModelFileError(f"{self.file}: {self.kind.name}, where {needed[0].name} is needed; {self.kind.use}")
-
-    def parser(self) -> ConstituencyModel | DependencyModel:
-        """Give a parser, of whatever trees."""
-        parser: ConstituencyModel | DependencyModel = self._require(_PARSER, _DEPENDENCY_PARSER)
-        return parser
-
-    def phrase_parser(self) -> ConstituencyModel:
-        """Give a parser of phrases."""
-        parser: ConstituencyModel = self._require(_PARSER)
-        return parser
-
-    def dependency_parser(self) -> DependencyModel:
-        """Give a parser of dependency trees."""
-        parser: DependencyModel = self._require(_DEPENDENCY_PARSER)
-        return parser
-
-    def anchors(self) -> AnchorHMM:
-        """Give an anchor model, with labels or without."""
-        model: AnchorHMM = self._require(_ANCHORS, _LABELLED)
-        return model
-
-    def tagger(self, with_names: bool = False) -> Tagger:
-        """Give a tagger, the tags of which are strings.
-
-        with_names: whether the names of states will do, if anchors are not labelled.
-
-        >>> import pathlib, tempfile
-        >>> from spectral_latent.sequence import LatentHMM
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     file = str(pathlib.Path(folder, "model"))
-        ...     LatentHMM.fit_tagged([[("dogs", "N"), ("bark", "V")]]).save(file)
-        ...     load(file).tagger().tags
-        ['N', 'V']
+        Raises ModelFileError for a model without labels, and for a tag that is not a string.
         """
+        from spectral_latent.anchors import AnchorHMM
         from spectral_latent.operators import ModelFileError
 
-        if self.kind is _LABELLED or (self.kind is _ANCHORS and with_names):
-            tagger, python = _of_anchors(self.model), "AnchorHMM.load"
+        if isinstance(model, AnchorHMM):
+            if model.labels is None:
+                raise ModelFileError(
+                    f"{file}: an anchor model without labels, where a tagger is needed; use it with `evaluate "
+                    f"--unsupervised`, or give it labels with `spectral-latent anchors`"
+                )
+            words = frozenset(model.words)
+            tagger = Tagger(list(model.labels), model.tag, lambda word: word.lower() in words)  # type: ignore[arg-type]
         else:
-            model: LatentHMM = self._require(_TAGGER)
             known = frozenset(model.observations.known)
-            tagger, python = Tagger(model.tags, model.tag, known.__contains__), "LatentHMM.load"  # type: ignore[arg-type]
+            tagger = Tagger(model.tags, model.tag, known.__contains__, model.tagset)
         if wrong := [tag for tag in tagger.tags if not isinstance(tag, str)]:
-            raise ModelFileError(
-                f"{self.file}: the tag {wrong[0]!r} is no string; use the model in Python, with {python}"
-            )
+            raise ModelFileError(f"{file}: the tag {wrong[0]!r} is not a string; use the model in Python")
         return tagger
 
-    def states(self) -> Tagger:
-        """Give a model as a tagger by its states, which go by their numbers, also where anchors are labelled."""
-        from spectral_latent.operators import ModelFileError
 
-        if self.kind in (_ANCHORS, _LABELLED):
-            anchors = self.anchors()
-            numbers = [str(state) for state in range(anchors.n_states)]
-            return Tagger(numbers, lambda rows: [list(map(str, row)) for row in anchors.states(rows)], _known(anchors))
-        model: LatentHMM = self._require(_UNTAGGED)
-        try:
-            numbers = [str(state) for state in range(model.hidden.n_states)]
-        except ValueError as error:
-            raise ModelFileError(f"{self.file}: {error}") from None
-        known = frozenset(model.observations.known)
-        return Tagger(numbers, lambda rows: [list(map(str, row)) for row in model.tag(rows)], known.__contains__)
+def load_tagger(file: str) -> Tagger:
+    """Read a tagger; the tags of an anchor model without labels are the names of its anchors.
 
+    file: the file of the model.
 
-def load(file: str) -> LoadedModel:
-    """Read a model of any kind, once.  Raises ModelFileError for what is no whole model."""
-    from spectral_latent.operators import opened_model
-
-    with opened_model(file) as (arrays, settings):
-        match settings.get("kind"):
-            case "constituency":
-                from spectral_latent.constituency import ConstituencyModel
-
-                return LoadedModel(file, _PARSER, ConstituencyModel.from_arrays(arrays, settings))
-            case "dependency":
-                from spectral_latent.dependency import DependencyModel
-
-                return LoadedModel(file, _DEPENDENCY_PARSER, DependencyModel.from_arrays(arrays, settings))
-            case "sequence":
-                from spectral_latent.sequence import LatentHMM
-
-                tagger = LatentHMM.from_arrays(arrays, settings)
-                return LoadedModel(file, _TAGGER if tagger.is_tagged else _UNTAGGED, tagger)
-            case "anchors":
-                from spectral_latent.anchors import AnchorHMM
-
-                model = AnchorHMM.from_arrays(arrays, settings)
-                return LoadedModel(file, _ANCHORS if model.labels is None else _LABELLED, model)
-            case "reranker":
-                return LoadedModel(file, _RERANKER, None)
-            case "tree":
-                return LoadedModel(file, _GRAPHS, None)
-            case kind:
-                return LoadedModel(file, _Kind(f"a {kind} model", "train it again"), None)
-
-
-def _of_anchors(model: AnchorHMM) -> Tagger:
+    Raises ModelFileError as `load_model`, and for a tag that is not a string.
+    """
+    from spectral_latent.anchors import AnchorHMM
     from spectral_latent.anchors.tables import anchor_names
 
-    names: list[Any] = anchor_names(model) if model.labels is None else list(model.labels)
-    return Tagger(names, lambda rows: [[names[h] for h in row] for row in model.states(rows)], _known(model))
+    model = load_model(file, "tagger", "anchors")
+    if isinstance(model, AnchorHMM) and model.labels is None:
+        model = replace(model, labels=tuple(anchor_names(model)))
+    return Tagger.of(model, file)
 
 
-def _known(model: AnchorHMM) -> Callable[[str], bool]:
-    """Words are known in any capitals."""
-    words = frozenset(model.words)
-    return lambda word: word.lower() in words
+def load_states(file: str) -> Callable[[list[list[str]]], list[list[str]]]:
+    """Read a model with states, and return the function from sentences to their states, which are named by numbers.
+
+    file: the file of the model.
+
+    Raises ModelFileError as `load_model`, and for a model without states.
+    """
+    from spectral_latent.anchors import AnchorHMM
+    from spectral_latent.operators import ModelFileError
+
+    model: Any = load_model(file, "hmm", "anchors")
+    if isinstance(model, AnchorHMM):
+        states = model.states
+    else:
+        try:
+            states = model.tagger.tag
+        except ValueError as error:
+            raise ModelFileError(f"{file}: {error}") from None
+    return lambda sentences: [[str(state) for state in row] for row in states(sentences)]

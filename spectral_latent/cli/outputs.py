@@ -1,33 +1,46 @@
-"""Where commands write, and how they show figures."""
+"""The files that commands write, and tables of figures."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import click
 
-__all__ = ["Figures", "can_be_written", "figures_table"]
+__all__ = ["Figures", "OutputFile", "figures_table"]
 
 Figures = Mapping[str, float | int | None]
 
 
-def can_be_written(_context: click.Context, _parameter: click.Parameter, path: Path | None) -> Path | None:
-    """The path, unless it is clear before all work that no file can be written there."""
-    if path is None:
-        return None
-    if path.exists() and not path.is_file():
-        raise click.ClickException(f"{path}: a folder or a device; name a file")
-    if not path.parent.is_dir():
-        raise click.ClickException(f"{path}: the folder does not exist; create it first")
-    if not os.access(path.parent, os.W_OK):
-        raise click.ClickException(f"{path}: the folder may not be written to; give another")
-    return path
+class OutputFile(click.Path):
+    """The type of an option that names a file to write; what cannot be written is refused before all work."""
+
+    def __init__(self) -> None:
+        super().__init__(dir_okay=False, path_type=Path)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Check that a file can be written.
+
+        value: the path as given on the command line.
+        param: the option.
+        ctx: the command that is run.
+        """
+        path: Path = Path(os.fsdecode(super().convert(value, param, ctx)))
+        if path.exists() and not path.is_file():
+            self.fail(f"{path}: not a file; name a file", param, ctx)
+        if not path.parent.is_dir():
+            self.fail(f"{path}: the folder does not exist; create it first", param, ctx)
+        if not os.access(path.parent, os.W_OK):
+            self.fail(f"{path}: the folder may not be written to; give another", param, ctx)
+        return path
 
 
 def figures_table(figures: Figures) -> str:
-    """A line for each figure; decimal points and integers' ends stand below each other.
+    """Write a line for each figure, with decimal points below each other.
+
+    figures: the figures by their names; None for a figure that is not known.
 
     >>> print(figures_table({"some_ratio": 97.5, "no_ratio": None, "tokens": 13676}))
     some ratio                 97.50
@@ -40,6 +53,7 @@ def figures_table(figures: Figures) -> str:
 
 
 def _digits(value: float | int | None) -> str:
+    """Write a figure: a ratio with two decimals, a count with none, and a dash for None."""
     if value is None:
         return "-"
     return f"{value:.2f}" if isinstance(value, float) else str(value)

@@ -2,64 +2,41 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import tee
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from spectral_latent.cli.inputs import sentences
+from spectral_latent.cli.console import Console
+from spectral_latent.cli.inputs import Input, InputSentence, format_option, read_sentences
 from spectral_latent.cli.lists import CANDIDATES, load_models, models_option, users_errors
-from spectral_latent.cli.models import load
-from spectral_latent.cli.notes import Notes, quiet_option
-from spectral_latent.cli.tables import FORMATS, Format, tables
+from spectral_latent.cli.models import load_parser
+from spectral_latent.cli.options import jobs_option, n_best_option, non_projective_option, quiet_option
 
 if TYPE_CHECKING:
     from spectral_latent.constituency import ConstituencyModel, Parse
-    from spectral_latent.dependency import DependencyModel
+    from spectral_latent.corpora import Format
+    from spectral_latent.dependency import DependencyModel, DependencyParse
 
-__all__ = ["jobs_option", "non_projective_option", "parse"]
+__all__ = ["parse"]
 
-_T = TypeVar("_T")
-
-non_projective_option = click.option(
-    "--non-projective", is_flag=True, help="Find dependency trees whose arcs may cross."
-)
-jobs_option = click.option(
-    "--jobs",
-    metavar="N",
-    default=1,
-    show_default=True,
-    type=click.IntRange(min=1),
-    help="Processes that parse; the trees do not depend on it.",
-)
+_UPOS = 3  # the column of UPOS in CoNLL-U, from 0; XPOS follows
+_HEAD = 6  # the column of HEAD; DEPREL follows
 
 
 @click.command()
 @click.argument("model")
 @click.argument("file", default="-")
-@click.option(
-    "--n-best",
-    metavar="K",
-    default=1,
-    show_default=True,
-    type=click.IntRange(min=1),
-    help="Trees per sentence, at most.",
-)
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice(FORMATS),
-    help="What FILE is, for a dependency parser; if nothing is said, its name or its first line tells.",
-)
+@n_best_option
+@format_option
 @non_projective_option
 @click.option("--rerank", metavar="RERANKER", help="Choose among the parser's best trees by a reranker.")
 @click.option(
     "--candidates",
     metavar="K",
     type=click.IntRange(min=1),
-    help=f"How many trees per sentence it chooses among, at most.  [default: {CANDIDATES}]",
+    help=f"The largest number of trees for a sentence that the reranker chooses among.  [default: {CANDIDATES}]",
 )
 @models_option
 @jobs_option
@@ -76,113 +53,178 @@ def parse(
     jobs: int,
     quiet: bool,
 ) -> None:
-    """Parse tokenised sentences, one per line of FILE or of standard input.
+    """Parse the sentences of FILE or of standard input.
 
-    Line by line, the output is one tree in brackets for each sentence, and an empty line for an empty one.  Brackets
-    in sentences may be written ( ) or -LRB- -RRB-; in trees they are written -LRB- -RRB-.
+    FILE has one tokenised sentence a line, words with tags as in the/DT dog/NN, CoNLL-U, CoNLL-X, Malt-TAB, or trees in
+    brackets, of which only the words and tags are used.
 
-    With --n-best above 1, the output is one block for each sentence: a line `score TAB tree` for each tree, the best
-    first, and an empty line that ends the block.  The score is log |p|, the natural logarithm of the tree's estimated
-    probability; the best tree is the one with the most constituents that are expected to be right, so the scores
-    need not fall.
+    A constituency parser prints one tree in brackets for each sentence, and an empty line for an empty line.  Brackets
+    in sentences may be written ( ) or -LRB- -RRB-; in trees they are written -LRB- -RRB-.  With --n-best above 1, it
+    prints a block for each sentence: a line `score TAB tree` for each tree, the best tree first, and an empty line.
 
-    A sentence that the grammar cannot derive gets a flat tree labelled FALLBACK, with score -inf; the numbers of
-    such lines are told on standard error.
+    A dependency parser prints CoNLL-U.  Of CoNLL-U or CoNLL-X, it fills the columns HEAD and DEPREL, and tags that are
+    missing; heads that are there are not used, and all else stays as it is.  For other formats, sent_id is the number
+    of the line, or of the sentence in Malt-TAB and brackets; empty lines have no output.  Words without tags get the
+    likeliest ones.  With --n-best above 1, it prints the trees of a sentence one after the other, each with a comment
+    `# score`.
 
-    Of a dependency parser, the output is CoNLL-U.  Sentences may have tags, as in the/DT dog/NN, or be in CoNLL-U,
-    CoNLL-X or Malt-TAB.  Of the first two, HEAD, DEPREL and missing tags are filled, and all else stays as it is; heads
-    that are there are not looked at.  Otherwise, sent_id is the number of the sentence's line, and empty lines have no
-    output.  Words without tags get the likeliest ones.  With --n-best above 1, each sentence has as many trees one
-    after the other, with a comment `# score` each: log |p| of the tree with words and tags.  A fallback has a comment
-    `# FALLBACK`.
+    The score is log |p|, the natural logarithm of the tree's estimated probability.  The first tree is the one with
+    the largest expected number of right constituents or arcs, so that scores need not fall from tree to tree.  A score
+    is -inf if no single grammar derives the tree, which happens with trees that are put together from constituents of
+    several derivations.
+
+    A sentence that the grammar cannot derive gets a flat tree, marked FALLBACK, with score -inf; a message gives the
+    numbers of these sentences.
 
     With --rerank, trees are in the order of a reranker, made by `spectral-latent rerank train`.  The latent model that
-    it knows by the name latent is MODEL, unless --model names another; give all others that it learnt with.
+    it knows by the name latent is MODEL, unless --model names another; give all others that it learned with.
 
-    With --jobs, sentences are read some hundreds ahead of what is written.  The start of processes takes seconds.
+    With --jobs, sentences are read some hundreds ahead of what is printed.  Processes take seconds to start.
+
+    \b
+    Examples:
+      echo "The cat sat on the mat ." | spectral-latent parse wsj.safetensors
+      spectral-latent parse wsj.safetensors sentences.txt --n-best 5 > trees.txt
+      spectral-latent parse deps.safetensors dev.conllu > parsed.conllu
     """
-    notes = Notes(quiet)
     if rerank is None and (candidates or models):
         raise click.UsageError(f"{'--candidates' if candidates else '--model'} goes with --rerank")
-    if rerank is not None and non_projective:
-        raise click.UsageError("--non-projective finds one tree; leave out --rerank")
-    search = _Search(n_best, candidates or CANDIDATES, rerank, models, jobs)
-    loaded = load(model)
-    if loaded.is_dependency_parser:
-        _dependencies(loaded.dependency_parser(), file, search, form, non_projective, notes)
-    elif form or non_projective:
-        given = "--format" if form else "--non-projective"
-        raise click.UsageError(f"{given} is for dependency parsers, and {model} is none")
+    if non_projective and (rerank is not None or n_best > 1):
+        raise click.UsageError(f"--non-projective finds one tree; leave out {'--n-best' if n_best > 1 else '--rerank'}")
+    from spectral_latent.dependency import DependencyModel
+
+    console = Console(quiet)
+    parser = load_parser(model)
+    search = _Search(n_best, not non_projective, candidates or CANDIDATES, rerank, models, jobs)
+    if isinstance(parser, DependencyModel):
+        _print_dependencies(parser, read_sentences(file, form), search, console)
+    elif non_projective:
+        raise click.UsageError(f"--non-projective is for dependency parsers, and {model} is not one")
     else:
-        _phrases(loaded.phrase_parser(), file, search, notes)
+        _print_phrases(parser, read_sentences(file, form), search, console)
 
 
 class _Search(NamedTuple):
-    """How many trees there are to be, how many are looked at for them, who chooses, and on how many processes."""
+    """The way to find the trees of a sentence.
+
+    n_best: the number of trees to find.
+    projective: whether arcs must not cross.
+    candidates: the number of trees that the reranker chooses among.
+    reranker: the file of a reranker, if there is one.
+    models: the latent models of the reranker, as given on the command line.
+    jobs: the number of processes.
+    """
 
     n_best: int
+    projective: bool
     candidates: int
     reranker: str | None
     models: tuple[str, ...]
     jobs: int
 
-    def of(self, parser: Any, sentences: Iterable[Any]) -> Iterator[Sequence[Any]]:
-        """The parses of each sentence."""
-        if self.reranker is None:
+    def parse(self, parser: Any, sentences: Iterable[Any]) -> Iterator[Sequence[Any]]:
+        """Find the parses of each sentence.
+
+        parser: a parser of phrases or of dependencies.
+        sentences: what it parses.
+        """
+        if not self.projective:
+            found = parser.parse_all(sentences, projective=False, jobs=self.jobs)
+        elif self.reranker is None:
             found = parser.parse_all(sentences, self.n_best, jobs=self.jobs)
         else:
-            from spectral_latent.reranking import all_best_parses, load_reranker
+            from spectral_latent.reranking import Reranker
 
-            reranker = load_reranker(self.reranker, parser, load_models(self.models))
-            found = all_best_parses(parser, sentences, self.n_best, reranker, self.candidates, jobs=self.jobs)
+            reranker = Reranker.load(self.reranker, load_models(self.models), parser=parser)
+            found = reranker.parse_all(parser, sentences, self.n_best, n_candidates=self.candidates, jobs=self.jobs)
         with users_errors():
             yield from found
 
 
-def _phrases(parser: ConstituencyModel, file: str, search: _Search, notes: Notes) -> None:
-    lines = sentences(file) if file == "-" else list(sentences(file))
+def _print_phrases(parser: ConstituencyModel, given: Input, search: _Search, console: Console) -> None:
+    """Print the trees of sentences in brackets."""
+    found, read = tee(given.sentences)
+    parses_of = search.parse(parser, (sentence.words for sentence in read))
     fallbacks: list[int] = []
     try:
-        for number, parses in enumerate(_progress(search.of(parser, lines), lines, notes), start=1):
-            fallbacks += [number for parse in parses if parse.is_fallback]
-            click.echo(_written(parses, search.n_best))
+        shown = console.beside_output.bar(parses_of, "Parsing", given.length)
+        for sentence, parses in zip(found, shown, strict=True):
+            fallbacks += [sentence.number for parse in parses if parse.is_fallback]
+            click.echo(_bracketed(parses, search.n_best))
     finally:
-        _tell(fallbacks, "labelled FALLBACK: line", notes)
+        _report(fallbacks, given.unit, console)
 
 
-def _written(parses: Sequence[Parse], n_best: int) -> str:
-    """The one tree, or a block of scored trees."""
+def _bracketed(parses: Sequence[Parse], n_best: int) -> str:
+    """Write the trees of a sentence: one tree, or a block of trees with scores."""
     if n_best == 1:
         return "".join(parse.tree.bracketed() for parse in parses)
     return "".join(f"{parse.log:.6f}\t{parse.tree.bracketed()}\n" for parse in parses)
 
 
-def _dependencies(
-    parser: DependencyModel, file: str, search: _Search, form: Format | None, non_projective: bool, notes: Notes
-) -> None:
-    if non_projective and search.n_best > 1:
-        raise click.UsageError("--non-projective finds one tree; leave out --n-best")
-    given = tables(file, form) if file == "-" else list(tables(file, form))
-    found, read = tee(given)
-    words = (table.sentence for table in read)
-    parses_of = (
-        parser.parse_all(words, projective=False, jobs=search.jobs) if non_projective else search.of(parser, words)
-    )
+def _print_dependencies(parser: DependencyModel, given: Input, search: _Search, console: Console) -> None:
+    """Print the trees of sentences in CoNLL-U."""
+    found, read = tee(sentence for sentence in given.sentences if sentence.sentence.forms)
+    parses_of = search.parse(parser, (sentence.sentence.without_tree() for sentence in read))
     fallbacks: list[int] = []
     try:
-        for table, parses in zip(found, _progress(parses_of, given, notes), strict=True):
-            fallbacks += [table.number for parse in parses if parse.is_fallback]
-            click.echo("".join(table.parsed(parse, with_score=search.n_best > 1) for parse in parses), nl=False)
+        shown = console.beside_output.bar(parses_of, "Parsing", given.length)
+        for sentence, parses in zip(found, shown, strict=True):
+            fallbacks += [sentence.number for parse in parses if parse.is_fallback]
+            table = sentence if given.form == "conllu" else _in_conllu(sentence)
+            click.echo("".join(_conllu(table, parse, search.n_best > 1) for parse in parses), nl=False)
     finally:
-        _tell(fallbacks, "marked FALLBACK: sentence", notes)
+        _report(fallbacks, given.unit, console)
 
 
-def _progress(found: Iterable[_T], given: Iterable[Any], notes: Notes) -> Iterable[_T]:
-    """What is found of the given sentences, with a bar where that is not written to a terminal."""
-    length = len(given) if isinstance(given, list) else None
-    return Notes(notes.quiet or sys.stdout.isatty()).progress(found, "Parsing", length)
+def _in_conllu(given: InputSentence) -> InputSentence:
+    """Give a sentence lines in CoNLL-U."""
+    from spectral_latent.corpora import to_conllu
+
+    lines = [f"{line}\n" for line in to_conllu(given.sentence.without_tree()).split("\n")[:-1]]
+    places = tuple(range(1, len(lines)))  # after the comment, one for each word
+    return given._replace(lines=(f"# sent_id = {given.number}\n", *lines), places=places)
 
 
-def _tell(fallbacks: Sequence[int], where: str, notes: Notes) -> None:
+def _conllu(given: InputSentence, parse: DependencyParse, with_score: bool) -> str:
+    """Write the lines of a sentence with heads, relations, and tags where they were missing.
+
+    >>> from spectral_latent.dependency import DependencyParse, DependencySentence
+    >>> words = DependencySentence.of(["Yes"])
+    >>> parse = DependencyParse(words._replace(heads=(0,)), sign=1, log=-0.5)
+    >>> print(_conllu(_in_conllu(InputSentence(words, 3)), parse, with_score=True).replace("\\t", " "), end="")
+    # sent_id = 3
+    # score = -0.500000
+    1 Yes _ _ _ _ 0 _ _ _
+    <BLANKLINE>
+    """
+    lines = list(given.lines)
+    tree = parse.sentence
+    for place, head, relation, *tags in zip(
+        given.places, tree.heads or (), tree.relations, tree.upos, tree.xpos, strict=True
+    ):
+        columns = lines[place].split("\t")
+        columns[_HEAD : _HEAD + 2] = [str(head), relation]
+        for column, tag in enumerate(tags, start=_UPOS):
+            columns[column] = tag if columns[column] == "_" else columns[column]
+        lines[place] = "\t".join(columns)
+
+    comments = ["# FALLBACK\n"] if parse.is_fallback else []
+    if with_score:
+        has_name = any(line.startswith("#") and line[1:].strip().startswith("sent_id") for line in lines)
+        name = [] if has_name else [f"# sent_id = {given.number}\n"]
+        comments = [*name, f"# score = {parse.log:.6f}\n", *comments]
+
+    # comments stand before the first word, and the sentence ends with an empty line
+    begin = next(at for at, line in enumerate(lines) if line.strip(" \r\n") and not line.startswith("#"))
+    text = "".join([*lines[:begin], *comments, *lines[begin:]])
+    if not text.endswith("\n"):
+        text += "\n"
+    return text if not lines[-1].strip(" \r\n") else f"{text}\n"
+
+
+def _report(fallbacks: Sequence[int], unit: str, console: Console) -> None:
+    """Print which sentences have no parse."""
     if fallbacks:
-        notes.say(f"No parse, but a flat tree {where} {', '.join(map(str, fallbacks))}")
+        numbers = ", ".join(map(str, fallbacks))
+        console.message(f"The grammar derives no tree, and the output has a flat one marked FALLBACK: {unit} {numbers}")

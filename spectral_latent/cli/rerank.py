@@ -10,22 +10,20 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from spectral_latent.cli.inputs import SOURCES, treebank
+from spectral_latent.cli.console import Console
 from spectral_latent.cli.lists import (
     CANDIDATES,
     LISTS,
     load_models,
     models_option,
     read_lists,
-    scored,
-    sentences_option,
+    score_lists,
     users_errors,
 )
-from spectral_latent.cli.models import load
-from spectral_latent.cli.notes import Notes, quiet_option
-from spectral_latent.cli.outputs import can_be_written, figures_table
-from spectral_latent.cli.parse import jobs_option
-from spectral_latent.cli.tables import DEPENDENCY_SOURCES, dependency_entries
+from spectral_latent.cli.models import load_parser
+from spectral_latent.cli.options import jobs_option, quiet_option
+from spectral_latent.cli.outputs import OutputFile, figures_table
+from spectral_latent.cli.sources import DEPENDENCY_SOURCES, SOURCES, dependency_entries, treebank
 
 if TYPE_CHECKING:
     from spectral_latent.reranking import Reranker
@@ -38,22 +36,20 @@ _gold_option = click.option(
     "--gold", metavar="GOLD", multiple=True, required=True, help="The right trees, in the order of the lists."
 )
 _templates_option = click.option(
-    "--no-templates", is_flag=True, help="Leave out the features that count rules and arcs by their labels and tags."
+    "--no-templates", is_flag=True, help="Leave out the features that count rules, or arcs by their tags."
 )
 
 
 def _output_option(metavar: str, help: str, *names: str, required: bool = False) -> Any:
-    return click.option(
-        *names, metavar=metavar, type=click.Path(path_type=Path), required=required, callback=can_be_written, help=help
-    )
+    return click.option(*names, metavar=metavar, type=OutputFile(), required=required, help=help)
 
 
 @click.group()
 def rerank() -> None:
     """Choose among the trees that a parser gives for each sentence.
 
-    Any parser that writes n-best lists will do.  What is known of a tree: its score and its place in the list, which
-    rules or arcs it has, and what latent models of this library (--model) think of it and its parts.
+    Any parser that writes n-best lists will do.  The choice is by the score and the place of each tree in its list, by
+    its rules or arcs, and by the probabilities that latent models of this library (--model) give to it and its parts.
 
     \b
     A reranker of another parser's trees:
@@ -73,7 +69,6 @@ def rerank() -> None:
 @click.argument("lists")
 @_gold_option
 @models_option
-@sentences_option
 @_templates_option
 @_output_option("RERANKER", "The file to write.", "-o", "--output", required=True)
 @click.option(
@@ -82,14 +77,13 @@ def rerank() -> None:
     default=0,
     show_default=True,
     type=click.IntRange(min=0),
-    help="Of the order in which lists are visited.",
+    help="Seed of the order in which lists are visited.",
 )
 @quiet_option
 def train(
     lists: str,
     gold: tuple[str, ...],
     models: tuple[str, ...],
-    sentences: tuple[str, ...],
     no_templates: bool,
     output: Path,
     seed: int,
@@ -97,47 +91,48 @@ def train(
 ) -> None:
     """Train a reranker, an averaged perceptron, on n-best lists and the right trees.
 
-    Neither the parser that wrote the lists nor the models should have learnt from their sentences: on these they are
+    Give lists of sentences that neither their parser nor the models learnt from: on training sentences, parsers are
     surer than on any others.
 
-    Trees in brackets are scored by F1, as of EVALB; dependency trees by their right heads, punctuation left out.
+    Trees in brackets are scored by F1 as in EVALB; dependency trees by their right heads, punctuation left out.
     RERANKER does not hold the models: give the same --model to the commands that use it.
     """
     from spectral_latent.reranking import PerceptronOptions, Reranker
 
-    notes, begun = Notes(quiet), time.perf_counter()
+    console = Console(quiet)
+    begun = time.perf_counter()
     latent = load_models(models)
-    found = read_lists(lists, sentences or gold)
-    scores = scored(found, gold)
-    notes.say(f"Training on {len(found.lists)} lists of {len(scores.gains)} candidates")
+    found = read_lists(lists)
+    scores = score_lists(found, gold)
+    console.message(f"Training on {len(found.lists)} lists of {len(scores.gains)} candidates")
     options = PerceptronOptions(seed=seed)
     with users_errors():
         reranker = Reranker.train(found.lists, scores.gains, latent, templates=not no_templates, options=options)
     reranker.save(output)
     perceptron = reranker.perceptron
     if not perceptron.epochs:
-        notes.say("Nothing was learnt that holds on other lists: the first tree of each list is chosen")
-    notes.say(f"{output}: {len(perceptron.names)} features, {time.perf_counter() - begun:.1f} s")
+        console.message("Held-out lists showed no gain: the reranker chooses the first tree of each list")
+    console.message(f"{output}: {len(perceptron.names)} features, {time.perf_counter() - begun:.1f} s")
 
 
 @rerank.command(epilog=LISTS)
 @click.argument("reranker")
 @click.argument("lists", default="-")
 @models_option
-@sentences_option
 @click.option("--lists", "with_lists", is_flag=True, help="Write all trees, with the reranker's score before others.")
-def apply(reranker: str, lists: str, models: tuple[str, ...], sentences: tuple[str, ...], with_lists: bool) -> None:
+def apply(reranker: str, lists: str, models: tuple[str, ...], with_lists: bool) -> None:
     """Choose the best tree of each list.
 
-    The output is a line of brackets for each sentence, or a sentence of CoNLL-U; for a list without trees it is (()),
-    or the words without heads.  With --lists it is the lists themselves, in their format and order.
+    The output is a line of brackets for each sentence, or a sentence of CoNLL-U.  For a list without trees it is (()),
+    or the words without heads.  With --lists, the output is the lists in their format and order.
     """
     from spectral_latent.corpora.nbest_output import best_trees, write_nbest
 
-    loaded, found = _loaded(reranker, models), read_lists(lists, sentences)
+    loaded = _loaded(reranker, models)
+    found = read_lists(lists)
     with users_errors():
         if with_lists:
-            _echo(write_nbest(loaded.rescored(found.lists), found.form))
+            _echo(write_nbest(loaded.rescore(found.lists), found.form))
         else:
             _echo(best_trees(found.lists, loaded.rerank(found.lists)))
 
@@ -147,26 +142,25 @@ def apply(reranker: str, lists: str, models: tuple[str, ...], sentences: tuple[s
 @click.argument("lists")
 @_gold_option
 @models_option
-@sentences_option
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def evaluate(
     reranker: str,
     lists: str,
     gold: tuple[str, ...],
     models: tuple[str, ...],
-    sentences: tuple[str, ...],
     as_json: bool,
 ) -> None:
     """Compare the first, the chosen and the best tree of each list with the right one.
 
-    The measure is F1 as of EVALB, or the share of right heads of words that are not punctuation, in percent: of the
-    first trees (base), of those chosen (reranked), and of the best ones, which no reranker can exceed (oracle); how
-    much of the base's error is gone (error reduction, in percent); and between which bounds (low, high) lies the
-    difference of reranked and base, with 95 % confidence, by the paired bootstrap.  In place of a list without trees
-    is a flat tree labelled FALLBACK, or words without a right head.
+    The measure is F1 as in EVALB, or the percentage of right heads of words that are not punctuation.  It is printed
+    for the first trees (base), for the chosen trees (reranked), and for the best trees, which no reranker can exceed
+    (oracle).  The error reduction is the share of the base's error that is gone, in percent.  The difference of
+    reranked and base lies between low and high with 95 % confidence, by the paired bootstrap.  A list without trees
+    counts as a flat tree labelled FALLBACK, or as words without a right head.
     """
-    loaded, found = _loaded(reranker, models), read_lists(lists, sentences or gold)
-    scores = scored(found, gold)
+    loaded = _loaded(reranker, models)
+    found = read_lists(lists)
+    scores = score_lists(found, gold)
     with users_errors():
         difference, oracle = scores.evaluate(loaded.rerank(found.lists))
     figures = {
@@ -186,15 +180,18 @@ def evaluate(
 @rerank.command(epilog=_GOLD)
 @click.argument("lists", default="-")
 @models_option
-@sentences_option
 @_templates_option
-@click.option("--gold", metavar="GOLD", multiple=True, help="The right trees: of these are the gains, otherwise 0.")
+@click.option(
+    "--gold",
+    metavar="GOLD",
+    multiple=True,
+    help="The right trees, by which gains are computed; without them, gains are 0.",
+)
 @click.option("--like", metavar="RERANKER", help="Write the features of a reranker, under its numbers.")
 @_output_option("FILE", "Write the names of features: number TAB name.", "--map", "names")
 def features(
     lists: str,
     models: tuple[str, ...],
-    sentences: tuple[str, ...],
     no_templates: bool,
     gold: tuple[str, ...],
     like: str | None,
@@ -202,21 +199,23 @@ def features(
 ) -> None:
     """Write the features of all candidates in the format of SVMlight and LETOR, for other learners.
 
-    A line is `gain qid:N FEATURE:VALUE ... # NAME CANDIDATE`.  The gain is the number of right heads, or F1 times
-    the number of words.  Which rules and arcs are features depends on the lists; --like makes test data fit.
+    A line is `gain qid:N FEATURE:VALUE ... # NAME CANDIDATE`.  The gain is the number of right heads, or F1 times the
+    number of words.  The lists decide which rules and arcs are features; for test lists, --like takes the features of a
+    reranker that was trained on other lists.
     """
     from spectral_latent.corpora.nbest_output import feature_map, svmlight
-    from spectral_latent.reranking import feature_table
+    from spectral_latent.reranking import CandidateFeatures
 
     if like is not None and no_templates:
-        raise click.UsageError("--like says which features there are; leave out --no-templates")
-    found = read_lists(lists, sentences or gold)
+        raise click.UsageError("--like names the features; leave out --no-templates")
+    found = read_lists(lists)
     with users_errors():
         if like is not None:
-            table = _loaded(like, models).table(found.lists)
+            chosen = _loaded(like, models).features
         else:
-            table = feature_table(found.lists, load_models(models), templates=not no_templates)
-    gains = scored(found, gold).gains if gold else None
+            chosen = CandidateFeatures.train(found.lists, load_models(models), templates=not no_templates)
+        table = chosen.table(found.lists)
+    gains = score_lists(found, gold).gains if gold else None
     if names is not None:
         names.write_text("".join(feature_map(table)), encoding="utf-8")
     _echo(svmlight(table, gains))
@@ -227,7 +226,7 @@ def features(
 @click.argument("sources", metavar="SOURCE...", nargs=-1, required=True)
 @click.option(
     "--n-best",
-    metavar="K",
+    metavar="N",
     default=CANDIDATES,
     show_default=True,
     type=click.IntRange(min=1),
@@ -244,25 +243,26 @@ def features(
 def lists(model: str, sources: tuple[str, ...], n_best: int, folds: int | None, jobs: int, quiet: bool) -> None:
     """Write the n-best lists of a parser of this library, for the sentences of gold trees.
 
-    The output has lines `score TAB tree`, or is CoNLL-U; the scores are log |p|.  With --folds, the trees may be those
-    that MODEL learnt from.  Train on such lists without --model, which would have learnt from them: the score is there.
+    The output has lines `score TAB tree`, or is CoNLL-U.  The scores are log |p|.  With --folds, MODEL may have learnt
+    from the trees; do not give it as --model when you train on such lists, because it knows their sentences.
     """
     from spectral_latent.corpora.nbest_output import write_nbest
-    from spectral_latent.reranking import jackknifed_lists, own_lists
+    from spectral_latent.dependency import DependencyModel
+    from spectral_latent.reranking import jackknifed_nbest, parser_nbest
 
-    loaded = load(model)
-    parser, is_dependency = loaded.parser(), loaded.is_dependency_parser
+    parser = load_parser(model)
+    is_dependency = isinstance(parser, DependencyModel)
     trees = _trees(sources, is_dependency, folds is not None)
     if folds is None:
-        found = Notes(quiet).progress(own_lists(parser, trees, n_best, jobs=jobs), "Parsing", len(trees))
+        nbest = Console(quiet).bar(parser_nbest(parser, trees, n_best, jobs=jobs), "Parsing", len(trees))
     else:
         with users_errors():
-            found = iter(jackknifed_lists(parser, trees, n_best, folds, jobs=jobs))
-    _echo(write_nbest(found, "conllu" if is_dependency else "trees"))
+            nbest = iter(jackknifed_nbest(parser, trees, n_best, folds, jobs=jobs))
+    _echo(write_nbest(nbest, "conllu" if is_dependency else "trees"))
 
 
 def _trees(sources: tuple[str, ...], is_dependency: bool, are_learnt: bool) -> list[Any]:
-    """Gold trees; dependency trees that are learnt have one root each."""
+    """Read gold trees; dependency trees to learn from must have one root each."""
     if is_dependency:
         return [(entry.rooted() if are_learnt else entry.tree()).sentence for entry in dependency_entries(sources)]
     return list(treebank(sources))

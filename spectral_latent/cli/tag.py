@@ -3,109 +3,90 @@
 from __future__ import annotations
 
 import re
-import sys
-from collections.abc import Callable
-from functools import partial
-from pathlib import Path
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Literal
 
 import click
 
-from spectral_latent.cli.inputs import Piece, pieces
-from spectral_latent.cli.models import load
-from spectral_latent.cli.notes import Notes, quiet_option
+from spectral_latent.cli.console import Console
+from spectral_latent.cli.inputs import Input, InputSentence, format_option, read_sentences
+from spectral_latent.cli.models import Tagger, load_tagger
+from spectral_latent.cli.options import quiet_option
 
 if TYPE_CHECKING:
-    from spectral_latent.dependency import DependencySentence
+    from spectral_latent.corpora import Format
 
 __all__ = ["tag"]
 
-_LINE = re.compile(rb"\n")
-_EMPTY_LINE = re.compile(rb"^ *\r?\n", re.MULTILINE)
-_BETWEEN = re.compile(r"[/\s]")  # what divides words from tags, and from other words
-_PLACES = {"upos": 3, "universal": 3, "xpos": 4}  # of the columns for tags in a line of CoNLL-U, from 0
-
-_Tag = Callable[[list[list[str]]], list[list[str]]]
-_Write = Callable[[Piece, _Tag], str]
+_SEPARATOR = re.compile(r"[/\s]")  # divides words from tags, and from other words
+_UPOS = 3  # the column of UPOS in CoNLL-U, from 0
+_XPOS = 4
+_MALT_TAG = 1  # the column of TAG in Malt-TAB
 
 
 @click.command()
 @click.argument("model")
 @click.argument("file", default="-")
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice(["text", "conllu"]),
-    help="What FILE is; if nothing is said, conllu for a name that ends in .conllu, .conll or .conllx, and text "
-    "for any other.",
-)
+@format_option
 @click.option(
     "--column",
     type=click.Choice(["upos", "xpos"]),
-    help="The column of CoNLL-U to fill; if nothing is said, that of training, or upos.",
+    help="The column of CoNLL-U to fill.  [default: the column that the model was trained on, or else upos]",
 )
 @quiet_option
-def tag(
-    model: str, file: str, form: Literal["text", "conllu"] | None, column: Literal["upos", "xpos"] | None, quiet: bool
-) -> None:
-    """Tag tokenised sentences, one per line of FILE or of standard input.
+def tag(model: str, file: str, form: Format | None, column: Literal["upos", "xpos"] | None, quiet: bool) -> None:
+    """Tag the sentences of FILE or of standard input.
 
-    Line by line, the output is the words with their tags, as in the/DT dog/NN, and an empty line for an empty one.
-    The last slash divides word and tag; words may have others.
+    FILE has one tokenised sentence a line, words with tags as in the/DT dog/NN, CoNLL-U, CoNLL-X, Malt-TAB, or trees in
+    brackets; tags that are there are not used.
 
-    Sentences in CoNLL-U are given back in CoNLL-U, with the tag of each word in the column UPOS, or XPOS with
-    --column xpos here or in training, and all else as it stands.
+    The output has a line for each sentence with words and tags, as in the/DT dog/NN, and an empty line for an empty
+    line.  The last slash divides word and tag; words may have others.
 
-    Of an anchor model, a tag is the label of its anchor, or the anchor in capitals if there are no labels.
+    Tables are given back as tables: the tag of each word replaces the column UPOS of CoNLL-U, or XPOS with --column
+    xpos here or in training, or the column TAG of Malt-TAB, and all else stays as it is.
 
-    What comes through a pipe is tagged as it comes.
+    For an anchor model, a tag is the label of an anchor, or the anchor in capitals if there are no labels.
+
+    Input from a pipe is tagged as it comes.
+
+    \b
+    Examples:
+      echo "The cat sat on the mat ." | spectral-latent tag english.tagger
+      spectral-latent tag english.tagger dev.conllu > tagged.conllu
     """
-    from spectral_latent.corpora.conllu import CONLLU
-
-    is_conllu = form == "conllu" or (form is None and Path(file).suffix.lower() in CONLLU)
-    if column and not is_conllu:
-        raise click.UsageError("--column goes with CoNLL-U; give --format conllu")
-    loaded, notes = load(model), Notes(quiet)
-    tagger = loaded.tagger(with_names=True)
-    strange = [name for name in tagger.tags if _BETWEEN.search(str(name))]
-    if strange and not is_conllu:
-        notes.say(f"The tag {strange[0]!r} has a slash or a space within; words and tags stay apart in CoNLL-U only")
-    place = _PLACES.get(column or loaded.column or "upos", _PLACES["upos"])
-    write: _Write = partial(_conllu, column=place) if is_conllu else _text
-    parts = pieces(file, _EMPTY_LINE, _sentences) if is_conllu else pieces(file, _LINE)
-    for part in Notes(quiet or sys.stdout.isatty()).progress(parts, "Tagging"):
-        click.echo(write(part, tagger.tag), nl=False)
+    console = Console(quiet)
+    tagger = load_tagger(model)
+    given = read_sentences(file, form)
+    if column and given.form != "conllu":
+        raise click.UsageError("--column is for CoNLL-U; give --format conllu if the input is CoNLL-U")
+    is_table = given.form in ("conllu", "malt-tab")
+    strange = [name for name in tagger.tags if _SEPARATOR.search(name)]
+    if strange and not is_table:
+        console.message(f"The tag {strange[0]!r} has a slash or a space within; only CoNLL-U keeps such tags apart")
+    place = _MALT_TAG if given.form == "malt-tab" else _XPOS if (column or tagger.column) == "xpos" else _UPOS
+    for text in console.beside_output.bar(_tagged(given, tagger, place), "Tagging", given.length):
+        click.echo(text, nl=False)
 
 
-def _text(piece: Piece, tag: _Tag) -> str:
-    """The lines of a text, with a slash and a tag after each word.
-
-    >>> _text(Piece("speech", 1, "dogs  bark\\n\\nand/or"), lambda rows: [["X"] * len(row) for row in rows])
-    'dogs/X bark/X\\n\\nand/or/X\\n'
-    """
-    from spectral_latent.corpora import plain_sentences
-
-    sentences = list(plain_sentences(piece.text.removesuffix("\n").split("\n")))
-    rows = (map("/".join, zip(*pair, strict=True)) for pair in zip(sentences, tag(sentences), strict=True))
-    return "".join(" ".join(row) + "\n" for row in rows)
+def _tagged(given: Input, tagger: Tagger, column: int) -> Iterator[str]:
+    """Write each sentence with its tags."""
+    for batch in given.batches:
+        sentences = list(batch)
+        for sentence, tags in zip(sentences, tagger.tag([each.words for each in sentences]), strict=True):
+            yield _table(sentence, tags, column) if sentence.lines else _line(sentence, tags)
 
 
-def _conllu(piece: Piece, tag: _Tag, column: int) -> str:
-    """The lines of CoNLL-U, with the tag of each word in a column."""
-    lines = piece.text.split("\n")
-    sentences = _sentences(piece)
-    tags = tag([list(sentence.forms) for sentence, _ in sentences])
-    for (_, numbers), found in zip(sentences, tags, strict=True):
-        for number, name in zip(numbers, found, strict=True):
-            columns = lines[number - piece.line].split("\t")
-            lines[number - piece.line] = "\t".join([*columns[:column], name, *columns[column + 1 :]])
-    return "\n".join(lines)
+def _line(sentence: InputSentence, tags: list[str]) -> str:
+    """Write a sentence as a line, with a slash and a tag after each word."""
+    return " ".join(map("/".join, zip(sentence.words, tags, strict=True))) + "\n"
 
 
-def _sentences(piece: Piece) -> list[tuple[DependencySentence, list[int]]]:
-    """The sentences of CoNLL-U with the numbers of their words' lines in the whole text; none if all are comments."""
-    from spectral_latent.corpora.conllu import parse_with_lines
-
-    if all(line.startswith("#") or not line.strip(" \r") for line in piece.text.split("\n")):
-        return []
-    return list(parse_with_lines(piece.text, piece.source, piece.line))
+def _table(sentence: InputSentence, tags: list[str], column: int) -> str:
+    """Write the lines of a sentence, with the tag of each word in a column."""
+    lines = list(sentence.lines)
+    for place, name in zip(sentence.places, tags, strict=True):
+        columns = lines[place].split("\t")
+        columns[column] = name
+        lines[place] = "\t".join(columns)
+    return "".join(lines)

@@ -3,70 +3,64 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import click
 
-from spectral_latent.cli.inputs import SOURCES, TAGGED_SOURCES, TEXT_SOURCES, column_option, tagged, treebank, untagged
-from spectral_latent.cli.notes import Notes, quiet_option
-from spectral_latent.cli.outputs import can_be_written
-from spectral_latent.cli.tables import DEPENDENCY_SOURCES, dependency_entries
+from spectral_latent.cli.console import Console
+from spectral_latent.cli.options import column_option, jobs_option, quiet_option
+from spectral_latent.cli.outputs import OutputFile
+from spectral_latent.cli.sources import (
+    DEPENDENCY_SOURCES,
+    SOURCES,
+    TAGGED_SOURCES,
+    TEXT_SOURCES,
+    dependency_entries,
+    tagged,
+    treebank,
+    untagged,
+)
 
 if TYPE_CHECKING:
     from spectral_latent.anchors.hulls import HullName
     from spectral_latent.constituency.presets import PresetName
     from spectral_latent.estimation import EstimatorName, EstimatorOptions
 
-__all__ = ["ESTIMATORS", "HULLS", "train"]
+__all__ = ["ESTIMATORS", "HULLS", "PRESETS", "train"]
 
-# spelt out, so that help need not import the estimators
+# the library's names, written out so that --help need not import it
+ESTIMATORS = ("spectral", "clustering", "em", "hybrid", "pivots", "pivots-em")
 HULLS = ("brown", "cca", "best-fit", "random")
 PRESETS = ("fast", "accurate")
-ESTIMATORS = ("spectral", "clustering", "em", "hybrid", "pivots", "pivots-em")
 
-_DEFAULT = click.core.ParameterSource.DEFAULT
 _T = TypeVar("_T")
 
-
-class _Model(Protocol):
-    def save(self, path: Path, /) -> None: ...
-
-
-class _Training(NamedTuple):
-    """What every kind of model is trained with, and what is done and told around it."""
-
-    sources: tuple[str, ...]
-    output: Path
-    n_states: int
-    seed: int
-    notes: Notes
-    begun: float
-    estimator: EstimatorName = "spectral"
-    jobs: int = 1
-
-    @property
-    def options(self) -> EstimatorOptions:
-        """Those of the estimator."""
-        from spectral_latent.estimation import EstimatorOptions
-
-        return EstimatorOptions(estimator=self.estimator, n_states=self.n_states, seed=self.seed)
-
-    def stream(self, examples: Iterable[_T], kind: str) -> Iterator[_T]:
-        """Give examples on as they are read, and tell their number after the last."""
-        number = 0
-        for example in self.notes.progress(examples, f"Reading {kind}"):
-            number += 1
-            yield example
-        self.notes.say(f"Training on {number} {kind}")
-
-    def save(self, model: _Model, contents: str) -> None:
-        """Write the model, whole or not at all."""
-        model.save(self.output)
-        self.notes.say(f"{self.output}: {contents}, {time.perf_counter() - self.begun:.1f} s")
+sources_argument = click.argument("sources", metavar="SOURCE...", nargs=-1, required=True)
+output_option = click.option(
+    "-o", "--output", metavar="MODEL", required=True, type=OutputFile(), help="The model file to write."
+)
+estimator_option = click.option(
+    "--estimator",
+    type=click.Choice(ESTIMATORS),
+    help="The method that finds latent states; docs/guide.md compares them.  [default: spectral]",
+)
+n_states_option = click.option(
+    "--n-states",
+    metavar="M",
+    type=click.IntRange(min=1),
+    help="The largest number of latent states of a symbol or a tag.  [default: 16 for parsers, 8 for taggers]",
+)
+seed_option = click.option(
+    "--seed",
+    metavar="N",
+    default=0,
+    show_default=True,
+    type=click.IntRange(min=0),
+    help="The seed of random starts; another seed gives another model, which may be a little better or worse.",
+)
 
 
 @click.group()
@@ -74,198 +68,282 @@ def train() -> None:
     """Train a model."""
 
 
-def _number(
-    name: str, metavar: str, default: int, least: int, help: str, most: int | None = None
-) -> Callable[..., Any]:
-    """An option for an integer."""
-    return click.option(
-        name, metavar=metavar, default=default, show_default=True, type=click.IntRange(least, most), help=help
-    )
-
-
-def _training(
-    sources: str,
-    n_states: int,
-    states_help: str = "The most latent states of a symbol.",
-    seed_help: str = "Where singular value decompositions, clusters and random states start from.",
-    has_estimators: bool = True,
-) -> Callable[[Callable[..., None]], click.Command]:
-    """Make a command of a function of a `_Training` and of options of its own.
-
-    sources: what the help says of them.  n_states: how many there are if nothing is said.  has_estimators: whether
-    there is a choice of them, and of processes.
-    """
-    of_estimators = (
-        click.option(
-            "--estimator",
-            default="spectral",
-            show_default=True,
-            type=click.Choice(ESTIMATORS),
-            help="How latent states are found; see docs/guide.md.",
-        ),
-        _number("--jobs", "N", 1, 1, "Processes; the model does not depend on it."),
-    )
-    decorators = (
-        train.command(epilog=sources),
-        click.argument("sources", metavar="SOURCE...", nargs=-1, required=True),
-        click.option(
-            "-o",
-            "--output",
-            metavar="MODEL",
-            required=True,
-            type=click.Path(path_type=Path),
-            callback=can_be_written,
-            help="The model file to write.",
-        ),
-        _number("--n-states", "M", n_states, 1, states_help),
-        _number("--seed", "N", 0, 0, seed_help),
-        *(of_estimators if has_estimators else ()),
-        quiet_option,
-    )
-
-    def decorate(function: Callable[..., None]) -> click.Command:
-        @wraps(function)
-        def command(quiet: bool, **given: Any) -> None:
-            shared = {name: given.pop(name) for name in _Training._fields if name in given}
-            function(_Training(**shared, notes=Notes(quiet), begun=time.perf_counter()), **given)
-
-        decorated: Any = command
-        for decorator in reversed(decorators):
-            decorated = decorator(decorated)
-        return decorated  # type: ignore[no-any-return]
-
-    return decorate
-
-
-@_training(SOURCES, n_states=16)
+@train.command(epilog=SOURCES)
+@sources_argument
+@output_option
+@click.option(
+    "--preset",
+    "preset_name",
+    type=click.Choice(PRESETS),
+    help="Use settings that go well together instead of --estimator and --n-states: fast is the best single grammar, "
+    "accurate averages three; see docs/accuracy.md.",
+)
+@estimator_option
+@n_states_option
 @click.option(
     "--choose-states",
     "held_out",
     metavar="SOURCE",
     multiple=True,
-    help="Choose each symbol's states, up to M, by how these held-out trees are parsed; takes minutes. Spectral only.",
+    help="Choose the number of states of each symbol, up to M, by parsing the trees of SOURCE, which are not learned "
+    "from; takes minutes, and needs --estimator spectral.",
 )
-@click.option(
-    "--preset",
-    "preset_name",
-    type=click.Choice(PRESETS),
-    help="Settings that go well together, in place of --estimator and --n-states: the best single grammar, or the mean "
-    "of three; see docs/accuracy.md.",
-)
-@click.pass_context
+@seed_option
+@jobs_option
+@quiet_option
 def constituency(
-    context: click.Context, training: _Training, held_out: tuple[str, ...], preset_name: PresetName | None
+    sources: tuple[str, ...],
+    output: Path,
+    preset_name: PresetName | None,
+    estimator: EstimatorName | None,
+    n_states: int | None,
+    held_out: tuple[str, ...],
+    seed: int,
+    jobs: int,
+    quiet: bool,
 ) -> None:
-    """Train a parser, a latent-variable PCFG, on treebank trees.
+    """Train a constituency parser, a latent-variable PCFG, on treebank trees.
 
-    Traces, function labels and unlabelled top brackets are removed from the trees first.  MODEL is written when
-    training has succeeded, whole or not at all.
+    Traces, function labels and unlabelled top brackets are removed from the trees first.  MODEL is written whole when
+    training has succeeded, or not at all.
+
+    \b
+    Examples:
+      spectral-latent train constituency nltk:treebank:train -o wsj.safetensors
+      spectral-latent train constituency nltk:treebank:train -o wsj.safetensors --preset accurate
+      spectral-latent train constituency sections/ -o wsj.safetensors --estimator hybrid --n-states 24 --jobs 4
     """
     from spectral_latent.constituency import ConstituencyModel, ConstituencyOptions, prepare, preset
     from spectral_latent.evaluation import with_chosen_states
 
-    if held_out and training.estimator != "spectral":
+    if held_out and estimator not in (None, "spectral"):
         raise click.UsageError("--choose-states goes with --estimator spectral")
-    given = [name for name in ("estimator", "n_states") if context.get_parameter_source(name) is not _DEFAULT]
-    if preset_name and (held_out or given):
-        raise click.UsageError("--preset settles the estimator and the states; leave out what else does")
-    trees = training.stream(treebank(training.sources), "trees")
-    options = ConstituencyOptions(estimator=training.options)
-    jobs, listener = training.jobs, training.notes.tell
+    if preset_name and (held_out or estimator or n_states):
+        raise click.UsageError("--preset includes the estimator and the states; leave out the options that set them")
+
+    training = _Training(output, quiet)
+    on_progress = training.console.on_progress
+    trees = training.stream(treebank(sources), "trees")
+    settings = preset(preset_name) if preset_name else (ConstituencyOptions(),)
+    settings = tuple(replace(own, estimator=_estimator(own.estimator, estimator, n_states, seed)) for own in settings)
     if held_out:
-        model = with_chosen_states(
-            prepare(trees, [options], jobs=jobs)[0], treebank(held_out), jobs=jobs, listener=listener
-        )
+        (prepared,) = prepare(trees, settings, jobs=jobs)
+        model = with_chosen_states(prepared, treebank(held_out), jobs=jobs, listener=on_progress)
     else:
-        settings = [
-            replace(own, estimator=replace(own.estimator, seed=training.seed))
-            for own in (preset(preset_name) if preset_name else (options,))
-        ]
-        model = ConstituencyModel.train(trees, settings, jobs=jobs, listener=listener)
-    grammar = model.members[0]
-    states, words = grammar.grammar.operators.states.max(), grammar.grammar.lexicon.words
-    several = f"{len(model.members)} grammars, the first of " if len(model.members) > 1 else ""
-    training.save(model, f"{several}{len(grammar.symbols)} symbols of up to {states} states, {len(words)} words")
+        model = ConstituencyModel.train(trees, settings, jobs=jobs, listener=on_progress)
+
+    first = model.members[0]
+    states = first.grammar.operators.states.max()
+    several = f"{len(model.members)} grammars, the first with " if len(model.members) > 1 else ""
+    words = len(first.grammar.lexicon.words)
+    training.save(model, f"{several}{len(first.symbols)} symbols of up to {states} states, {words} words")
 
 
-@_training(DEPENDENCY_SOURCES, n_states=16)
+@train.command(epilog=DEPENDENCY_SOURCES)
+@sources_argument
+@output_option
+@estimator_option
+@n_states_option
 @click.option(
     "--tags",
     default="xpos",
     show_default=True,
     type=click.Choice(["upos", "xpos"]),
-    help="Which column of CoNLL-U has the tags; the other one where that is empty.",
+    help="The column of CoNLL-U with the tags; the other column is used if this one is empty.",
 )
 @click.option(
     "--first",
     default="right",
     show_default=True,
     type=click.Choice(["left", "right"]),
-    help="The side whose words are attached to their head first.",
+    help="The side of a head whose words the grammar attaches first.",
 )
-def dependency(training: _Training, tags: Literal["upos", "xpos"], first: Literal["left", "right"]) -> None:
+@seed_option
+@jobs_option
+@quiet_option
+def dependency(
+    sources: tuple[str, ...],
+    output: Path,
+    estimator: EstimatorName | None,
+    n_states: int | None,
+    tags: Literal["upos", "xpos"],
+    first: Literal["left", "right"],
+    seed: int,
+    jobs: int,
+    quiet: bool,
+) -> None:
     """Train a dependency parser, a latent dependency grammar, on dependency trees.
 
-    Each tree has one root; it may be non-projective.  MODEL is written when training has succeeded, whole or not at
-    all.
+    Each tree has one root; its arcs may cross.  MODEL is written whole when training has succeeded, or not at all.
+
+    \b
+    Examples:
+      spectral-latent train dependency en-train.conllu -o deps.safetensors --tags upos
+      spectral-latent train dependency nltk:dependency_treebank:train -o deps.safetensors
     """
     from spectral_latent.corpora.dependencies import with_tags
     from spectral_latent.dependency import Attachment, DependencyModel, DependencyOptions
 
-    rooted = (entry.rooted() for entry in dependency_entries(training.sources))
+    training = _Training(output, quiet)
+    rooted = (entry.rooted() for entry in dependency_entries(sources))
     entries = training.stream(with_tags(rooted, tags), "trees")
-    options = DependencyOptions(estimator=training.options, tags=tags, attachment=Attachment(first))
+    options = DependencyOptions(tags=tags, attachment=Attachment(first))
+    options = replace(options, estimator=_estimator(options.estimator, estimator, n_states, seed))
     trees = (entry.sentence for entry in entries)
-    model = DependencyModel.train(trees, options, jobs=training.jobs, listener=training.notes.tell)
-    names, states = model.grammar.tags, model.grammar.operators.states.max()
-    training.save(model, f"{len(names)} tags of up to {states} states, {len(model.grammar.lexicon.words)} words")
+    model = DependencyModel.train(trees, options, jobs=jobs, listener=training.console.on_progress)
+    states = model.grammar.operators.states.max()
+    words = len(model.grammar.lexicon.words)
+    training.save(model, f"{len(model.grammar.tags)} tags of up to {states} states, {words} words")
 
 
-@_training(TAGGED_SOURCES, n_states=8)
+@train.command(epilog=TAGGED_SOURCES)
+@sources_argument
+@output_option
+@estimator_option
+@n_states_option
 @column_option
-def tagger(training: _Training, column: str | None) -> None:
+@seed_option
+@jobs_option
+@quiet_option
+def tagger(
+    sources: tuple[str, ...],
+    output: Path,
+    estimator: EstimatorName | None,
+    n_states: int | None,
+    column: str | None,
+    seed: int,
+    jobs: int,
+    quiet: bool,
+) -> None:
     """Train a tagger, a latent hidden Markov model, on tagged sentences.
 
-    Of CoNLL-U, the tags are those of the column UPOS, unless --column names another; `tag` and `evaluate` then use it
-    too.
+    The tagger remembers --column, so that `tag` and `evaluate` use the same column.  MODEL is written whole when
+    training has succeeded, or not at all.
 
-    MODEL is written when training has succeeded, whole or not at all.
+    \b
+    Examples:
+      spectral-latent train tagger en-train.conllu -o english.tagger
+      spectral-latent train tagger nltk:brown -o brown.tagger --column universal
     """
-    from spectral_latent.sequence import LatentHMM, SequenceOptions
+    from spectral_latent.sequence import LatentTagger, TaggerOptions
 
-    sentences = training.stream(tagged(training.sources, column), "sentences")
-    options = SequenceOptions(n_states=training.n_states, estimator=training.options)
-    model = LatentHMM.fit_tagged(sentences, options, jobs=training.jobs, listener=training.notes.tell)
-    states, words = model.latent.states.max(), len(model.observations.known)
-    training.save(replace(model, column=column), f"{len(model.tags)} tags of up to {states} states, {words} words")
+    training = _Training(output, quiet)
+    sentences = training.stream(tagged(sources, column), "sentences")
+    options = TaggerOptions()
+    options = replace(options, estimator=_estimator(options.estimator, estimator, n_states, seed))
+    model = LatentTagger.train(sentences, options, jobs=jobs, listener=training.console.on_progress)
+    states = model.parameters.n_states
+    words = len(model.observations.known)
+    training.save(replace(model, tagset=column), f"{len(model.tags)} tags of up to {states} states, {words} words")
 
 
-@_training(
-    TEXT_SOURCES,
-    n_states=12,
-    states_help="The most parts of speech.",
-    seed_help="Of --hull random.",
-    has_estimators=False,
+@train.command(epilog=TEXT_SOURCES)
+@sources_argument
+@output_option
+@click.option(
+    "--n-states",
+    metavar="M",
+    default=12,
+    show_default=True,
+    type=click.IntRange(min=1),
+    help="The largest number of parts of speech.",
 )
 @click.option(
     "--hull",
     default="brown",
     show_default=True,
     type=click.Choice(HULLS),
-    help="How words become points; see docs/guide.md.",
+    help="The way to make points of words; docs/guide.md compares them.",
 )
-@click.option("--no-spelling", is_flag=True, help="Look at contexts only, not at how words are spelt.")
-@_number("--window", "W", 1, 1, "How many words on each side are context.", most=100)
-def anchor(training: _Training, hull: HullName, no_spelling: bool, window: int) -> None:
-    """Find parts of speech in sentences without tags: an anchor hidden Markov model.
+@click.option("--no-spelling", is_flag=True, help="Do not use the spelling of words.  [default: spelling is used]")
+@click.option(
+    "--window",
+    metavar="W",
+    default=1,
+    show_default=True,
+    type=click.IntRange(1, 100),
+    help="The number of words on each side that are the context of a word.",
+)
+@click.option(
+    "--seed",
+    metavar="N",
+    default=0,
+    show_default=True,
+    type=click.IntRange(min=0),
+    help="The seed of --hull random; other hulls do not use it.",
+)
+@quiet_option
+def anchor(
+    sources: tuple[str, ...],
+    output: Path,
+    n_states: int,
+    hull: HullName,
+    no_spelling: bool,
+    window: int,
+    seed: int,
+    quiet: bool,
+) -> None:
+    """Find parts of speech in sentences without tags, by an anchor hidden Markov model.
 
-    Each state has an anchor, a word that no other state emits; `spectral-latent anchors` shows them, and makes the
-    model a tagger.  MODEL is written when training has succeeded, whole or not at all.
+    Each state has an anchor, a word that no other state emits; `spectral-latent anchors` shows the anchors, and labels
+    them, which makes the model a tagger.  MODEL is written whole when training has succeeded, or not at all.
+
+    \b
+    Example:
+      spectral-latent train anchor nltk:brown -o anchors.safetensors
     """
     from spectral_latent.anchors import AnchorHMM, AnchorOptions, HullOptions
 
-    sentences = training.stream(untagged(training.sources), "sentences")
-    options = HullOptions(hull, window, spelling=not no_spelling, seed=training.seed)
-    model = AnchorHMM.train(sentences, AnchorOptions(training.n_states, hull=options))
-    fewer = "" if model.n_states == training.n_states else f" (the words have room for no more than {model.n_states})"
+    training = _Training(output, quiet)
+    sentences = training.stream(untagged(sources), "sentences")
+    options = AnchorOptions(n_states, hull=HullOptions(hull, window, spelling=not no_spelling, seed=seed))
+    model = AnchorHMM.train(sentences, options)
+    fewer = "" if model.n_states == n_states else f" (the corpus supports only {model.n_states})"
     training.save(model, f"{model.n_states} states{fewer}, {len(model.words)} words")
+
+
+def _estimator(
+    default: EstimatorOptions, estimator: EstimatorName | None, n_states: int | None, seed: int
+) -> EstimatorOptions:
+    """Change the options of an estimator to those of the command line."""
+    return replace(
+        default,
+        estimator=estimator or default.estimator,
+        n_states=n_states or default.n_states,
+        seed=seed,
+    )
+
+
+class _Training:
+    """Messages on the way from the sources to the model file."""
+
+    def __init__(self, output: Path, quiet: bool) -> None:
+        """Begin to measure the time.
+
+        output: the model file to write.
+        quiet: whether to print no messages.
+        """
+        self.console = Console(quiet)
+        self._output = output
+        self._start = time.perf_counter()
+
+    def stream(self, examples: Iterable[_T], kind: str) -> Iterator[_T]:
+        """Give examples on as they are read, and print their number after the last one.
+
+        examples: what the model learns from.
+        kind: the name of the examples.
+        """
+        number = 0
+        for example in self.console.bar(examples, f"Reading {kind}"):
+            number += 1
+            yield example
+        self.console.message(f"Training on {number} {kind}")
+
+    def save(self, model: Any, contents: str) -> None:
+        """Write the model whole or not at all, and print what it contains.
+
+        model: the model.
+        contents: a description of it.
+        """
+        model.save(self._output)
+        self.console.message(f"{self._output}: {contents}, {time.perf_counter() - self._start:.1f} s")

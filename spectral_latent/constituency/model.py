@@ -78,8 +78,8 @@ class ConstituencyModel:
 
         phrases: the trees, which are read once and cleaned first.
         options: of the one grammar, or of each of several; see `presets`.  All have the same `span_penalty`.
-        jobs: processes; None for as many as the engine has that `joblib.parallel_config` names.  A cluster that it
-        names, such as Dask, takes part whatever the number.  The result is the same.
+        jobs: threads; None for as many workers as the engine has that `joblib.parallel_config` names.  A cluster that
+        it names, such as Dask, takes part whatever the number.  The result is the same.
         listener: told how far the work is.
         Raises EstimationError if a tree holds no word, or there is no tree; ValueError if there are no options, or
         those of several grammars do not go together.

@@ -62,7 +62,7 @@ def prepare(
 
     phrases: treebank trees, which are cleaned here.
     options: those of each grammar.
-    jobs: processes; the result does not depend on it.
+    jobs: threads; the result does not depend on it.
     Raises EstimationError if a phrase holds no word, or if there is none.
     """
     terminals = Vocabulary[str]()

@@ -3,7 +3,8 @@
 from spectral_latent.corpora.alpino import parse_alpino
 from spectral_latent.corpora.brackets import parse_brackets, read_brackets
 from spectral_latent.corpora.conllu import parse_conllu, read_conllu, to_conllu
-from spectral_latent.corpora.dependencies import annotated_sentences, dependency_trees
+from spectral_latent.corpora.dependencies import dependency_trees
+from spectral_latent.corpora.formats import Format, sniff_format
 from spectral_latent.corpora.nltk_graphs import sentence_from_nltk, sentence_to_nltk
 from spectral_latent.corpora.nltk_trees import phrase_from_nltk, phrase_to_nltk
 from spectral_latent.corpora.sources import constituency_trees
@@ -14,7 +15,7 @@ from spectral_latent.corpora.universal import UNIVERSAL_TAGS, universal_tag
 __all__ = [
     "UNIVERSAL_TAGS",
     "CorpusError",
-    "annotated_sentences",
+    "Format",
     "constituency_trees",
     "dependency_trees",
     "parse_alpino",
@@ -29,6 +30,7 @@ __all__ = [
     "sentence_from_nltk",
     "sentence_to_nltk",
     "sentences",
+    "sniff_format",
     "tagged_sentences",
     "to_conllu",
     "universal_tag",

@@ -1,4 +1,4 @@
-"""The files of a corpus that is a folder."""
+"""List the files of a corpus that is a folder."""
 
 from __future__ import annotations
 
@@ -10,10 +10,13 @@ __all__ = ["files_beneath"]
 
 
 def files_beneath(folder: Path, kind: str, *endings: tuple[str, ...]) -> list[Path]:
-    """All files beneath a folder, in sorted order, that have one of the first endings of which there are any.
+    """List the files beneath a folder, in sorted order, without hidden files and hidden folders.
 
-    Case does not matter in an ending.  Hidden files, and those in hidden folders, are left out.  Raises
-    `CorpusError`, which names the `kind` of files, if nothing is left.
+    folder: of the corpus.
+    kind: the kind of files, for errors.
+    endings: groups of endings of names, in any case; the first group of which there are files is taken.
+
+    Raises `CorpusError` if there are no files.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:

@@ -1,4 +1,4 @@
-"""How each format of n-best lists is taken apart; the formats are those of `nbest`."""
+"""Read n-best lists in the formats that `nbest` describes."""
 
 from __future__ import annotations
 
@@ -18,34 +18,40 @@ from spectral_latent.reranking import Candidate
 __all__ = [
     "FAILED",
     "HEADER",
+    "JSON_COLUMNS",
     "Block",
-    "Sentences",
-    "bllip_blocks",
-    "comment_of",
-    "conllu_blocks",
-    "heads_blocks",
+    "comment_key",
+    "comment_value",
     "is_number",
-    "json_blocks",
-    "key_of",
-    "tree_blocks",
+    "read_bllip",
+    "read_conllu_lists",
+    "read_json",
+    "read_trees",
 ]
 
 FAILED = "(())"  # what parsers write in place of a tree if they find none
 HEADER = re.compile(r"([0-9]{1,9})[ \t]+(\S.*)")
+JSON_COLUMNS = ("lemmas", "upos", "xpos", "feats")  # of a dependency sentence, beside its words
 _NUMBER = re.compile(r"[+-]?(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|inf(?:inity)?)", re.IGNORECASE)
 _COUNT = re.compile("[0-9]{1,9}")
 _COMMENT = re.compile(r"([^\s=]+)\s*=\s*(.*)")
 
-Sentences = Mapping[str, DependencySentence] | None  # those of heads, by their names
-
 
 class _Row(NamedTuple):
+    """A candidate, and the line of its tree."""
+
     line: int
     candidate: Candidate
 
 
 class Block(NamedTuple):
-    """A list as it stands in a file.  Without a name, the name is its number; without words, they are the trees'."""
+    """A list as it stands in a file.
+
+    line: where it begins.
+    name: of the sentence; None if the sentence goes by its number.
+    rows: the candidates.
+    words: of the sentence; None if they are the first candidate's.
+    """
 
     line: int
     name: str | None
@@ -53,8 +59,8 @@ class Block(NamedTuple):
     words: tuple[str, ...] | None = None
 
 
-def bllip_blocks(lines: Iterable[str], source: str) -> Iterator[Block]:
-    """The lists of `bllip`."""
+def read_bllip(lines: Iterable[str], source: str) -> Iterator[Block]:
+    """Read the lists of the format `bllip`."""
     rest = _with_content(lines)
     for first, line in rest:
         header = HEADER.fullmatch(line)
@@ -62,30 +68,43 @@ def bllip_blocks(lines: Iterable[str], source: str) -> Iterator[Block]:
             raise _error(source, first, f"{line!r:.60} is no length and name of a list; give them, as in 50 wsj.1")
         rows = []
         for _ in range(int(header[1])):
-            (at, scores), (below, tree) = next(rest, (first, "")), next(rest, (first, ""))
-            problem = f"the list that begins in line {first} is to have {header[1]} trees; correct its length"
+            scores_line, scores = next(rest, (first, ""))
+            tree_line, tree = next(rest, (first, ""))
             if not tree.startswith("("):
-                raise _error(source, below, f"a tree is missing: {problem}, or give scores and tree, a line each")
-            rows.append(_Row(below, _scored(tree, scores.split(), source, at, below)))
+                raise _error(
+                    source,
+                    tree_line,
+                    f"a tree is missing: the list that begins in line {first} is to have {header[1]} trees; correct "
+                    f"its length, or give scores and tree, a line each",
+                )
+            if _is_failed(tree):
+                _numbers(scores.split(), source, scores_line)
+            else:
+                rows.append(_Row(tree_line, _scored(tree, scores.split(), source, scores_line, tree_line)))
         yield Block(first, header[2], rows)
 
 
-def tree_blocks(lines: Iterable[str], source: str) -> Iterator[Block]:
-    """The lists of `trees`."""
+def read_trees(lines: Iterable[str], source: str) -> Iterator[Block]:
+    """Read the lists of the format `trees`."""
     for _, group in groupby(_tree_rows(lines, source), key=lambda row: row[0]):
         rows = list(group)
-        (name, _), line = rows[0][:2]
-        yield Block(line, name, [_Row(at, candidate) for _, at, candidate in rows if candidate is not None])
+        (name, _), line, _ = rows[0]
+        yield Block(line, name, [_Row(line, candidate) for _, line, candidate in rows if candidate is not None])
 
 
 def _tree_rows(lines: Iterable[str], source: str) -> Iterator[tuple[tuple[str | None, int], int, Candidate | None]]:
-    """For each tree, what tells its list from the next one, its line, and the candidate, if it is one."""
+    """Read the trees.
+
+    For each tree, gives what is the same within its list and differs from the next one's, its line, and the candidate;
+    None where the parser failed.
+    """
     gaps = 0
     for number, line in enumerate(map(str.strip, lines), start=1):
         if not line:
             gaps += 1
             continue
-        begin, end = line.find("("), line.rfind(")") + 1
+        begin = line.find("(")
+        end = line.rfind(")") + 1
         if not 0 <= begin < end:
             raise _error(source, number, f"no tree in {line!r:.60}; give one in brackets on each line")
         columns = [column for column in (line[:begin] + line[end:]).split() if column != "|||"]
@@ -93,12 +112,12 @@ def _tree_rows(lines: Iterable[str], source: str) -> Iterator[tuple[tuple[str | 
         if columns and (not is_number(columns[0]) or (len(columns) > 1 and _COUNT.fullmatch(columns[0]))):
             name = columns.pop(0)
         tree = line[begin:end]
-        candidate = None if tree == FAILED else _scored(tree, columns, source, number, number)
+        candidate = None if _is_failed(tree) else _scored(tree, columns, source, number, number)
         yield (name, 0 if name else gaps), number, candidate
 
 
-def conllu_blocks(text: str, source: str) -> Iterator[Block]:
-    """The lists of `conllu`."""
+def read_conllu_lists(text: str, source: str) -> Iterator[Block]:
+    """Read the lists of the format `conllu`."""
     rows = (_conllu_row(sentence, lines[0], source) for sentence, lines in parse_with_lines(text, source))
     for name, group in groupby(rows, key=lambda row: row[0]):
         candidates = [row for _, row in group]
@@ -106,37 +125,16 @@ def conllu_blocks(text: str, source: str) -> Iterator[Block]:
 
 
 def _conllu_row(sentence: DependencySentence, line: int, source: str) -> tuple[str, _Row]:
-    name, scores = comment_of(sentence, "sent_id"), comment_of(sentence, "score")
+    """Return the name and the candidate of a sentence."""
+    name = comment_value(sentence, "sent_id")
+    scores = comment_value(sentence, "score") or ""
     if name is None:
         raise _error(source, line, "no sentence is named; give each of its trees the comment, as in # sent_id = 7")
-    return name, _Row(line, Candidate.of(sentence, _numbers((scores or "").split(), source, line)))
+    return name, _Row(line, Candidate.of(sentence, _numbers(scores.split(), source, line)))
 
 
-def heads_blocks(lines: Iterable[str], source: str, sentences: Sentences) -> Iterator[Block]:
-    """The lists of `heads`."""
-    block: Block | None = None
-    for number, line in _with_content(lines):
-        if line.startswith("#"):
-            if key_of(line[1:].strip()) == "sent_id":
-                if block:
-                    yield block
-                name = line.partition("=")[2].strip()
-                block = Block(number, name, [], _sentence(name, sentences, source, number).forms)
-            continue
-        if block is None or block.name is None:
-            raise _error(source, number, "no sentence is named yet; begin each list with a line such as # sent_id = 7")
-        rank, *scores, heads = line.split("\t") if "\t" in line else (line, "")
-        if not _COUNT.fullmatch(rank):
-            raise _error(source, number, f"the rank {rank!r:.60} is no number; give rank, score and heads, with tabs")
-        positions = [int(head) if _COUNT.fullmatch(head) else head for head in heads.split()]
-        tree = _attached(_sentence(block.name, sentences, source, number), positions, source, number)
-        block.rows.append(_Row(number, Candidate.of(tree, _numbers(scores, source, number))))
-    if block:
-        yield block
-
-
-def json_blocks(lines: Iterable[str], source: str, sentences: Sentences) -> Iterator[Block]:
-    """The lists of `json`."""
+def read_json(lines: Iterable[str], source: str) -> Iterator[Block]:
+    """Read the lists of the format `json`."""
     for count, (number, line) in enumerate(_with_content(lines), start=1):
         try:
             entry = json.loads(line)
@@ -146,46 +144,64 @@ def json_blocks(lines: Iterable[str], source: str, sentences: Sentences) -> Iter
         name = entry.get("sent_id", count) if isinstance(entry, dict) else None
         if not isinstance(candidates, list) or not isinstance(name, str | int):
             raise _error(source, number, 'no list of candidates; give {"sent_id": "7", "candidates": [...]}')
-        rows = [_Row(number, _json_candidate(each, str(name), source, number, sentences)) for each in candidates]
-        yield Block(number, str(name), rows)
+        sentence = _json_sentence(entry, source, number)
+        rows = [_Row(number, _json_candidate(candidate, sentence, source, number)) for candidate in candidates]
+        yield Block(number, str(name), rows, None if sentence is None else sentence.forms)
 
 
-def _json_candidate(entry: Any, name: str, source: str, line: int, sentences: Sentences) -> Candidate:
+def _json_sentence(entry: Mapping[str, Any], source: str, line: int) -> DependencySentence | None:
+    """Return the words of a list with what is annotated of them; None if it has none."""
+    if "words" not in entry:
+        return None
+    columns = {name: entry[name] for name in ("words", *JSON_COLUMNS) if name in entry}
+    for name, column in columns.items():
+        if not isinstance(column, list) or not all(isinstance(cell, str) for cell in column):
+            raise _error(source, line, f"{name} is not a list of strings; give one string for each word")
+        if len(column) != len(columns["words"]):
+            raise _error(source, line, f"{len(column)} {name} of {len(columns['words'])} words; give one for each word")
+    annotation = {name: tuple(column) for name, column in columns.items() if name != "words"}
+    return DependencySentence.of(columns["words"])._replace(**annotation)
+
+
+def _json_candidate(entry: Any, sentence: DependencySentence | None, source: str, line: int) -> Candidate:
+    """Return the candidate of a JSON object."""
     match entry:
         case {"tree": str() as brackets}:
             tree: Phrase | DependencySentence = _phrase(brackets, source, line)
         case {"heads": list() as heads}:
-            tree = _attached(_sentence(name, sentences, source, line), heads, source, line)
+            if sentence is None:
+                raise _error(source, line, 'heads come without words; give the list its "words", and tags as "xpos"')
+            tree = _attached(sentence, heads, source, line)
         case _:
             raise _error(source, line, 'a candidate is neither {"tree": "(S ...)"} nor {"heads": [2, 0]}; give one')
-    score, further = entry.get("score"), entry.get("further", [])
-    scores = [score, *(further if isinstance(further, list) else [further])]
+    score = entry.get("score")
+    others = entry.get("other_scores", [])
+    scores = [score, *(others if isinstance(others, list) else [others])]
     return Candidate.of(tree, [] if scores == [None] else _numbers(map(str, scores), source, line))
 
 
-def key_of(comment: str) -> str:
-    """The name in a comment `name = value`; of any other comment, nothing.
+def comment_key(comment: str) -> str:
+    """Return the name in a comment `name = value`; of any other comment, nothing.
 
-    >>> key_of("sent_id = 7"), key_of("by hand")
+    >>> comment_key("sent_id = 7"), comment_key("by hand")
     ('sent_id', '')
     """
     match = _COMMENT.fullmatch(comment)
     return match[1] if match else ""
 
 
-def comment_of(sentence: DependencySentence, key: str) -> str | None:
-    """The value of the first comment of this name.
+def comment_value(sentence: DependencySentence, key: str) -> str | None:
+    """Return the value of a sentence's first comment of this name, or None.
 
-    >>> comment_of(DependencySentence.of(["Yes"])._replace(comments=("sent_id = 7",)), "sent_id")
+    >>> comment_value(DependencySentence.of(["Yes"])._replace(comments=("sent_id = 7",)), "sent_id")
     '7'
     """
-    of_key = (comment for comment in sentence.comments if key_of(comment) == key)
-    first = next(of_key, None)
-    return None if first is None else first.partition("=")[2].strip()
+    comment = next((comment for comment in sentence.comments if comment_key(comment) == key), None)
+    return None if comment is None else comment.partition("=")[2].strip()
 
 
 def is_number(text: str) -> bool:
-    """Whether a text is a number as formats write scores.
+    """Tell whether a text is a number as formats write scores.
 
     >>> [is_number(text) for text in ("-1.5e3", "7", "-Infinity", "nan", "1_0")]
     [True, True, True, False, False]
@@ -193,27 +209,34 @@ def is_number(text: str) -> bool:
     return _NUMBER.fullmatch(text) is not None
 
 
+def _is_failed(tree: str) -> bool:
+    """Tell whether a text stands for the missing tree of a parser that failed."""
+    return "".join(tree.split()) == FAILED
+
+
 def _with_content(lines: Iterable[str]) -> Iterator[tuple[int, str]]:
-    """The lines that are not empty, with their numbers and without white space around them."""
+    """Number the lines, and leave out empty ones and white space around the others."""
     return ((number, line.strip()) for number, line in enumerate(lines, start=1) if line.strip())
 
 
-def _scored(tree: str, scores: Iterable[str], source: str, at: int, below: int) -> Candidate:
-    """The candidate whose scores stand in line `at`, and whose tree in line `below`."""
-    return Candidate.of(_phrase(tree, source, below), _numbers(scores, source, at))
+def _scored(tree: str, scores: Iterable[str], source: str, scores_line: int, tree_line: int) -> Candidate:
+    """Make a candidate of a tree and its scores; the lines are for errors."""
+    return Candidate.of(_phrase(tree, source, tree_line), _numbers(scores, source, scores_line))
 
 
 def _phrase(text: str, source: str, line: int) -> Phrase:
+    """Parse the one tree of a text, which stands in a line of the source."""
     try:
         tree, *others = parse_brackets(text)
     except CorpusError:
-        tree, *others = parse_brackets("\n" * (line - 1) + text, source)  # the same error, with its line
+        tree, *others = parse_brackets("\n" * (line - 1) + text, source)  # raises the same error, with its line
     if others:
         raise _error(source, line, "several trees; give each a line of its own")
     return tree
 
 
 def _numbers(columns: Iterable[str], source: str, line: int) -> list[float]:
+    """Parse scores."""
     scores = []
     for column in columns:
         if not is_number(column):
@@ -222,18 +245,8 @@ def _numbers(columns: Iterable[str], source: str, line: int) -> list[float]:
     return scores
 
 
-def _sentence(name: str, sentences: Sentences, source: str, line: int) -> DependencySentence:
-    if sentences is None:
-        raise _error(source, line, "heads come without words; give their sentences too, such as a file in CoNLL-U")
-    if name not in sentences:
-        raise _error(
-            source, line, f"no sentence {name!r:.60} among the {len(sentences)} names of those given; give it too"
-        )
-    return sentences[name]
-
-
 def _attached(sentence: DependencySentence, heads: Sequence[Any], source: str, line: int) -> DependencySentence:
-    """The sentence with other heads."""
+    """Return the sentence with these heads.  Raises CorpusError unless each is a word's number, or 0."""
     n = len(sentence.forms)
     if len(heads) != n:
         raise _error(source, line, f"{len(heads)} heads for a sentence of {n} words; give each word one")
@@ -246,4 +259,5 @@ def _attached(sentence: DependencySentence, heads: Sequence[Any], source: str, l
 
 
 def _error(source: str, line: int, problem: str) -> CorpusError:
+    """Make the error of a line."""
     return CorpusError(f"{source}, line {line}: {problem}")

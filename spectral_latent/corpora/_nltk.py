@@ -1,17 +1,33 @@
-"""NLTK's corpora by name, and the parts of them that are for training, development and test."""
+"""Read NLTK's corpora by name, and the parts of them that are for training, development and test.
+
+NLTK itself is imported only where one of its corpora is read.
+"""
 
 from __future__ import annotations
 
+import re
+import warnings
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import closing, nullcontext, suppress
 from itertools import chain
-from typing import Any, TypeVar
+from sys import intern  # one string per distinct word and tag
+from typing import Any, NamedTuple, TypeVar
 
+from spectral_latent.constituency.cleaning import has_words, is_empty
+from spectral_latent.constituency.phrase import Phrase
+from spectral_latent.corpora.alpino import parse_alpino
+from spectral_latent.corpora.brackets import parse_brackets
+from spectral_latent.corpora.nltk_trees import phrase_from_nltk
 from spectral_latent.corpora.text import CorpusError
 
-__all__ = ["items_of_corpus"]
+__all__ = ["items_of_corpus", "phrases_of_file", "tagged_of_file", "words_of_file"]
 
 _T = TypeVar("_T")
 _PARTS = ("train", "dev", "test")
+_ONE_CHARACTER = re.compile(r"\(([^\s()])\)")
+_UNLABELLED = re.compile(r"(?=\(\s*\()")
+_WITH_LEMMA = re.compile(r"\(([^\s()]+) ([^\s()]+) [^\s()]+\)")
+_FRAME = re.compile(r"[\s*]+")  # what NLTK puts around its messages
 
 
 def items_of_corpus(
@@ -22,15 +38,18 @@ def items_of_corpus(
     *,
     example: str = "treebank",
 ) -> Iterator[_T]:
-    """What `items_of_file` finds, given an NLTK reader, its name, and each of its files in sorted order.
+    """Read a corpus, file by file in sorted order.
 
-    `source` is `nltk:NAME`, or a part of it: `nltk:NAME:train`, `:dev`, `:test`.  With n the place of a file among
-    the sorted file names, or that of an item if there is one file, counted from 1, n mod 10 = 9 is test, 8 is dev,
-    and the rest is train.
+    source: `nltk:NAME`, or a part of it: `nltk:NAME:train`, `:dev`, `:test`.  With n the place of a file among the
+        sorted file names, or that of an item if there is one file, counted from 1, n mod 10 = 9 is test, 8 is dev, and
+        the rest is train.
+    method: a method that the corpus's reader must have.
+    kind: what the corpus must be, for errors.
+    items_of_file: reads the items of a file, given the reader, the corpus's name and the file's name.
+    example: the name of a corpus that would do, for errors.
 
-    Raises `CorpusError`, at the call, for a name that NLTK does not know or whose reader is without the `method`,
-    for a corpus that is not installed, and for a part that does not exist or has no files.  The first of these names
-    the `example`, a corpus that would do.
+    Raises `CorpusError`, at the call, for a name that NLTK does not know or whose reader is without the method, for a
+    corpus that is not installed, and for a part that does not exist or has no files.
     """
     corpus, _, part = source.removeprefix("nltk:").partition(":")
     if part not in ("", *_PARTS):
@@ -48,11 +67,12 @@ def items_of_corpus(
 
 
 def _part(items: Iterable[_T], part: str) -> Iterator[_T]:
-    """The items of a part by the n mod 10 rule; all of them if it has no name."""
+    """Keep the items of a part by the rule n mod 10; all of them if the part has no name."""
     return (item for n, item in enumerate(items, start=1) if part in ("", {8: "dev", 9: "test"}.get(n % 10, "train")))
 
 
 def _reader(corpus: str, method: str, kind: str, example: str) -> Any:
+    """Find NLTK's reader of a corpus that is installed."""
     import nltk.corpus
 
     reader = getattr(nltk.corpus, corpus, None)
@@ -66,3 +86,159 @@ def _reader(corpus: str, method: str, kind: str, example: str) -> Any:
     if not has_method:
         raise CorpusError(f"nltk:{corpus}: NLTK has no such {kind}; give one such as nltk:{example}")
     return reader
+
+
+# Trees
+
+
+def phrases_of_file(reader: Any, corpus: str, file: str) -> Iterable[Phrase]:
+    """Read the trees of one file of a corpus.
+
+    Plain brackets are read by `parse_brackets`: faster than by NLTK, which also cuts a tree in two where one of its
+    lines is not indented.  Other brackets, such as those with comments, are left to NLTK.
+    """
+    from nltk.corpus.reader import (
+        AlpinoCorpusReader,
+        BracketParseCorpusReader,
+        CategorizedBracketParseCorpusReader,
+    )
+
+    where = _place(corpus, file)
+    if type(reader) is AlpinoCorpusReader:
+        return parse_alpino(reader.raw(file), where)
+    if type(reader) in (BracketParseCorpusReader, CategorizedBracketParseCorpusReader):
+        text = _one_word_per_tag(reader.raw(file))
+        with suppress(CorpusError):
+            return list(parse_brackets(text))
+        with suppress(CorpusError):
+            trees = list(parse_brackets(_balanced(text)))
+            warnings.warn(f"{where}: brackets that do not match were mended at the end of their tree", stacklevel=2)
+            return trees
+    return _phrases_by_nltk(reader, file, where)
+
+
+def _place(corpus: str, file: str) -> str:
+    """Name a file of a corpus, for messages."""
+    return f"nltk:{corpus}, file {file}"
+
+
+def _one_word_per_tag(text: str) -> str:
+    """Write (,) and (tag word lemma) as (, ,) and (tag word), which is how NLTK's bracket readers take them."""
+    return _WITH_LEMMA.sub(r"(\1 \2)", _ONE_CHARACTER.sub(r"(\1 \1)", text))
+
+
+def _balanced(text: str) -> str:
+    """Add or remove closing brackets at the end of each tree, where a tree opens with `( (`."""
+    before, *trees = _UNLABELLED.split(text)
+    if before.strip():
+        return text
+    surplus = [tree.count(")") - tree.count("(") for tree in trees]
+    return "".join(
+        tree[::-1].replace(")", "", extra)[::-1] if extra > 0 else tree + ")" * -extra
+        for tree, extra in zip(trees, surplus, strict=True)
+    )
+
+
+def _phrases_by_nltk(reader: Any, file: str, where: str) -> Iterator[Phrase]:
+    """Read the trees of a file by NLTK."""
+    number = 1
+    try:
+        for tree in reader.parsed_sents(file):
+            phrase = phrase_from_nltk(tree)
+            if not has_words(phrase):
+                raise ValueError("the tree has no words; remove it")
+            yield phrase
+            number += 1
+    except (TypeError, ValueError) as error:
+        raise CorpusError(f"{where}, sentence {number}: {error}") from error
+
+
+# Tags and words
+
+
+class _Token(NamedTuple):
+    """A word as NLTK gives it; any of the parts may be of a wrong type.
+
+    word: of the sentence.
+    own_tag: the corpus's own tag, which tells empty elements; None in a corpus without tags.
+    tag: the tag to be read, which may be a universal one.
+    """
+
+    word: Any
+    own_tag: Any
+    tag: Any
+
+
+def tagged_of_file(column: str | None, reader: Any, corpus: str, file: str) -> Iterator[list[tuple[str, str]]]:
+    """Read the tagged sentences of one file of a corpus, without empty elements; `column` is a tag set of NLTK."""
+    tokens = _tagged_tokens(reader, file, column)
+    return _without_empty(tokens, _checked_pair, _place(corpus, file), column)
+
+
+def words_of_file(reader: Any, corpus: str, file: str) -> Iterator[list[str]]:
+    """Read the words of the sentences of one file of a corpus, without empty elements."""
+    tokens = _tagged_tokens(reader, file) if hasattr(reader, "tagged_sents") else _untagged_tokens(reader, file)
+    return _without_empty(tokens, _checked_word, _place(corpus, file))
+
+
+def _tagged_tokens(reader: Any, file: str, column: str | None = None) -> Iterator[list[_Token]]:
+    """Read tagged sentences by NLTK; only Alpino's not, of which NLTK drops the brackets and does not decode &apos;."""
+    from nltk.corpus.reader import AlpinoCorpusReader
+
+    if column is None and type(reader) is AlpinoCorpusReader:
+        for tree in parse_alpino(reader.raw(file), file):
+            leaves = [node for node in tree.nodes() if isinstance(node, Phrase) and node.is_preterminal()]
+            yield [_Token(leaf.children[0], leaf.label, leaf.label) for leaf in leaves]
+    elif column is None:
+        for sentence in _closing(reader.tagged_sents(file)):
+            yield [_Token(word, tag, tag) for word, tag in sentence]
+    else:
+        views = reader.tagged_sents(file), reader.tagged_sents(file, tagset=column)
+        for sentence, mapped in zip(*map(_closing, views), strict=True):
+            yield [_Token(word, own, tag) for (word, own), (_, tag) in zip(sentence, mapped, strict=True)]
+
+
+def _untagged_tokens(reader: Any, file: str) -> Iterator[list[_Token]]:
+    """Read sentences without tags by NLTK."""
+    for sentence in _closing(reader.sents(file)):
+        yield [_Token(word, None, None) for word in sentence]
+
+
+def _closing(view: Any) -> Iterator[Any]:
+    """Give the items of a corpus view, and close its file even if not all of them are asked for."""
+    with closing(view) if hasattr(view, "close") else nullcontext():
+        yield from view
+
+
+def _without_empty(
+    sentences: Iterable[list[_Token]], check: Callable[[_Token], _T], where: str, column: str | None = None
+) -> Iterator[list[_T]]:
+    """Check each word that is not an empty element, and leave out sentences without words."""
+    number = 1
+    try:
+        for sentence in sentences:
+            if items := [check(token) for token in sentence if not is_empty(token.own_tag, token.word)]:
+                yield items
+            number += 1
+    except (LookupError, TypeError, ValueError) as error:
+        if column and not isinstance(error, ValueError):
+            raise CorpusError(
+                f"{where}: NLTK knows no universal tags for this corpus; leave out the column, "
+                f"or run `python -m nltk.downloader universal_tagset`"
+            ) from error
+        reason = _FRAME.sub(" ", str(error)).strip()
+        raise CorpusError(f"{where}, sentence {number}: {reason}; restore the corpus, or take another") from error
+
+
+def _checked_word(token: _Token) -> str:
+    """Return the word; raise ValueError if it is not one."""
+    if not (isinstance(token.word, str) and token.word):
+        raise ValueError(f"expected a word, got {token.word!r:.80}")
+    return intern(str(token.word))
+
+
+def _checked_pair(token: _Token) -> tuple[str, str]:
+    """Return the word and its tag; raise ValueError if one of them is missing."""
+    if not (isinstance(token.tag, str) and token.tag):
+        raise ValueError(f"expected a tag for the word {token.word!r:.80}, got {token.tag!r:.80}")
+    return _checked_word(token), intern(str(token.tag))

@@ -1,4 +1,4 @@
-"""The Alpino Treebank of Dutch: dependency structures in XML, whose constituents may be discontinuous."""
+"""Read the Alpino Treebank of Dutch: dependency structures in XML, whose constituents may be discontinuous."""
 
 from __future__ import annotations
 
@@ -15,15 +15,18 @@ _Block = tuple[int, int, Phrase]  # first word, the word after the last, the phr
 
 
 def parse_alpino(text: str, source: str = "<string>") -> Iterator[Phrase]:
-    """The sentences of an Alpino XML text, with `cat` and `pos` for labels and the words in their order.
+    """Read the trees of a text in Alpino's XML, with `cat` and `pos` for labels and the words in their order.
 
-    Punctuation, in the treebank outside all structure, goes into the lowest constituent around it.  A constituent
-    that is discontinuous even so is split into phrases of the same label, one for each of its unbroken stretches of
-    words (Boyd 2007, Discontinuity Revisited).  A second mention of a constituent, a node that has only an index,
-    is dropped.
+    Punctuation, which is outside all structure in the treebank, goes into the lowest constituent around it.  A
+    constituent that is still discontinuous is split into phrases of the same label, one for each of its unbroken
+    stretches of words (Boyd 2007, Discontinuity Revisited).  A second mention of a constituent, a node that has only
+    an index, is dropped.
 
-    Raises `CorpusError`, which names `source` and the place, for text that is not XML, a node without the
-    attributes above, and a sentence whose words are not all there.
+    text: the XML.
+    source: the name of the text in errors.
+
+    Raises `CorpusError`, which names `source` and the place, for text that is not XML, a node without the attributes
+    above, and a sentence with missing words.
 
     >>> tree, = parse_alpino('''<alpino><alpino_ds><node cat="top">
     ...     <node cat="np"><node begin="0" pos="noun" word="huis"/><node begin="2" pos="adj" word="groot"/></node>
@@ -44,9 +47,10 @@ def parse_alpino(text: str, source: str = "<string>") -> Iterator[Phrase]:
 
 
 def _phrase(sentence: ElementTree.Element) -> Phrase:
+    """Make the tree of a sentence, from the last node to the first."""
     nodes = list(sentence.iter("node"))
     words = {node: _word(node) for node in nodes if "word" in node.attrib}
-    # punctuation that no constituent is around so far, by its place
+    # Punctuation that is in no constituent so far, by its place.
     loose = {block[0]: block for block in words.values() if _is_punctuation(block)}
     done: list[list[_Block]] = []  # the blocks of subtrees whose parents are still to come
     for node in reversed(nodes):
@@ -62,20 +66,23 @@ def _phrase(sentence: ElementTree.Element) -> Phrase:
 
 
 def _word(node: ElementTree.Element) -> _Block:
+    """Make the block of a word."""
     begin = int(node.attrib["begin"])
     return begin, begin + 1, Phrase(node.attrib["pos"], (node.attrib["word"],))
 
 
 def _is_punctuation(block: _Block) -> bool:
+    """Tell whether a block is a punctuation mark."""
     return block[2].label == "punct"
 
 
 def _constituent(label: str, run: list[_Block]) -> _Block:
+    """Put blocks without gaps under a label."""
     return run[0][0], run[-1][1], Phrase(label, tuple(phrase for _, _, phrase in run))
 
 
 def _runs(blocks: list[_Block], loose: dict[int, _Block]) -> list[list[_Block]]:
-    """The blocks in order, in groups without gaps, where loose punctuation is taken to fill a gap."""
+    """Sort the blocks into groups without gaps, and take loose punctuation to fill a gap."""
     runs: list[list[_Block]] = []
     for block in sorted(blocks, key=lambda block: block[0]):
         gap = range(runs[-1][-1][1], block[0]) if runs else range(0)

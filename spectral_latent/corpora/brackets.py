@@ -1,4 +1,4 @@
-"""Trees in the brackets of the Penn Treebank."""
+"""Read trees in the brackets of the Penn Treebank."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _TAGGED, _OPEN, _CLOSE, _TEXT = 2, 3, 4, 5  # the last group that each alternati
 
 
 def read_brackets(path: str | os.PathLike[str]) -> Iterator[Phrase]:
-    """The trees of a UTF-8 file; see `parse_brackets`.
+    """Read the trees of a UTF-8 file; see `parse_brackets`.
 
     The file is read at the call, and its trees as they are asked for.  Raises `CorpusError`, which names file and
     line, also for a missing file and for bytes that are not UTF-8.
@@ -39,10 +39,13 @@ def read_brackets(path: str | os.PathLike[str]) -> Iterator[Phrase]:
 
 
 def parse_brackets(text: str, source: str = "<string>") -> Iterator[Phrase]:
-    """The trees in a text of Penn Treebank brackets, one after the other; line breaks mean nothing.
+    """Read the trees of a text in Penn Treebank brackets; line breaks have no meaning.
 
     Labels, words and traces are kept as they stand.  An unlabelled outermost bracket is dropped if it holds one
     tree; if it holds several, they are the children of a phrase with the label "".
+
+    text: the trees.
+    source: the name of the text in errors.
 
     Raises `CorpusError`, which names `source` and the line, for brackets that do not match, text outside brackets,
     an unlabelled bracket within a tree, a constituent that is empty, has several words, or words beside phrases,
@@ -56,12 +59,13 @@ def parse_brackets(text: str, source: str = "<string>") -> Iterator[Phrase]:
     labels: list[str] = []  # of the open constituents, outermost first
     families: list[list[Phrase]] = []  # their children so far
     begin = 0  # where the outermost of them begins
-    phrase, worded = None, False
+    phrase = None
+    has_word = False  # whether the outermost constituent has one that is not a trace
     for token in _TOKEN.finditer(text):
         kind = token.lastindex
         if kind == _TAGGED:
             phrase = Phrase(intern(token[1]), (intern(token[2]),))
-            worded = worded or not is_empty(token[1], token[2])
+            has_word = has_word or not is_empty(token[1], token[2])
             if not labels:
                 begin = token.start()
         elif kind == _OPEN:
@@ -78,8 +82,8 @@ def parse_brackets(text: str, source: str = "<string>") -> Iterator[Phrase]:
             raise _error(text, source, token.start(), _misplaced(token, labels))
         if families:
             families[-1].append(phrase)
-        elif worded:
-            worded = False
+        elif has_word:
+            has_word = False
             yield without_outer_bracket(phrase)
         else:
             raise _error(text, source, begin, "the tree that begins here has no words; remove it")
@@ -90,7 +94,7 @@ def parse_brackets(text: str, source: str = "<string>") -> Iterator[Phrase]:
 
 
 def without_outer_bracket(phrase: Phrase) -> Phrase:
-    """The only child of a phrase without a label; any other phrase as it is.
+    """Return the only child of a phrase without a label; any other phrase as it is.
 
     >>> without_outer_bracket(Phrase("", (Phrase("UH", ("Yes",)),)))
     Phrase(label='UH', children=('Yes',))
@@ -103,7 +107,7 @@ def without_outer_bracket(phrase: Phrase) -> Phrase:
 
 
 def _misplaced(token: re.Match[str], labels: list[str]) -> str:
-    """Why the token, a closing bracket or bare text, cannot stand within the open constituents."""
+    """Say why a closing bracket or bare text cannot stand within the open constituents."""
     if not labels:
         if token.lastindex == _CLOSE:
             return "a bracket closes that was never opened; remove it, or add the bracket that it should close"
@@ -119,5 +123,6 @@ def _misplaced(token: re.Match[str], labels: list[str]) -> str:
 
 
 def _error(text: str, source: str, position: int, problem: str) -> CorpusError:
+    """Make the error of a position in the text."""
     line = text.count("\n", 0, position) + 1
     return CorpusError(f"{source}, line {line}: {problem}")

@@ -1,4 +1,4 @@
-"""Sentences in tables, one line a word.
+"""Read and write sentences in tables, one line a word.
 
 | format | columns | described in |
 | --- | --- | --- |
@@ -6,7 +6,7 @@
 | CoNLL-X | ID FORM LEMMA CPOSTAG POSTAG FEATS HEAD DEPREL PHEAD PDEPREL | Buchholz and Marsi 2006, section 3 |
 | Malt-TAB | FORM TAG HEAD DEPREL; the last may be left out | https://stp.lingfil.uu.se/~nivre/research/MaltXML.html |
 
-What is read of the first two stands in the same columns, so that one reader takes both.
+The columns that are read are the same in the first two, so that one reader takes both.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _Row = tuple[int, list[str]]  # the number of a line, and its columns
 
 
 def read_conllu(path: str | os.PathLike[str]) -> Iterator[DependencySentence]:
-    """The sentences of a UTF-8 file; see `parse_conllu`.
+    """Read the sentences of a UTF-8 file; see `parse_conllu`.
 
     The file is read at the call, and its sentences as they are asked for.  Raises `CorpusError`, which names file
     and line, also for a missing file and for bytes that are not UTF-8.
@@ -50,16 +50,19 @@ def read_conllu(path: str | os.PathLike[str]) -> Iterator[DependencySentence]:
 
 
 def parse_conllu(text: str, source: str = "<string>") -> Iterator[DependencySentence]:
-    """The sentences of a text in CoNLL-U or CoNLL-X.
+    """Read the sentences of a text in CoNLL-U or CoNLL-X.
 
-    The words are the syntactic ones: a line for a token of several words (ID 3-4) or for an empty node (ID 3.1) is
-    passed over.  Columns are kept as they stand, words with spaces in them too; the last two are not read.  Heads may
-    be missing (`_`) from a whole sentence.  A comment belongs to the sentence in which or before which it stands.
+    The words are the syntactic words: lines of tokens of several words (ID 3-4) and of empty nodes (ID 3.1) are left
+    out.  Columns are kept as they stand, also words with spaces; the last two columns are not read.  Heads may be
+    missing (`_`) from a whole sentence.  A comment belongs to the sentence in which or before which it stands.
 
-    Raises `CorpusError`, which names `source` and the line, for a line without ten columns or with an empty one,
-    IDs out of order, a range of words that are not there, a HEAD that is no number, no word of the sentence or the
-    word itself, a sentence with heads for some of its words only or without words, and a text without sentences.
-    Whether heads make a tree, `DependencySentence.is_tree` tells.
+    text: the sentences.
+    source: the name of the text in errors.
+
+    Raises `CorpusError`, which names `source` and the line, for a line without ten columns or with an empty one, IDs
+    out of order, a range of words that are missing, a HEAD that is not the number of another word or 0, a sentence
+    with heads for some of its words only or without words, and a text without sentences.  Heads need not be a tree;
+    see `DependencySentence.is_tree`.
 
     >>> sentence, = parse_conllu('''# sent_id = 1
     ... 1-2|Vámonos|_|_|_|_|_|_|_|_
@@ -75,7 +78,11 @@ def parse_conllu(text: str, source: str = "<string>") -> Iterator[DependencySent
 def parse_with_lines(
     text: str, source: str = "<string>", line: int = 1
 ) -> Iterator[tuple[DependencySentence, list[int]]]:
-    """The sentences as `parse_conllu` gives them, each with the numbers of its words' lines; the first is `line`.
+    """Read sentences as `parse_conllu` does, each with the numbers of its words' lines.
+
+    text: the sentences.
+    source: the name of the text in errors.
+    line: the number of its first line.
 
     >>> line = "1\\tYes\\tyes\\tINTJ\\tUH\\t_\\t0\\troot\\t_\\t_"
     >>> [lines for _, lines in parse_with_lines(f"{line}\\n\\n# again\\n{line}")]
@@ -101,10 +108,14 @@ def parse_with_lines(
 def parse_tab_with_lines(
     text: str, source: str = "<string>", line: int = 1
 ) -> Iterator[tuple[DependencySentence, list[int]]]:
-    """The sentences of a text in Malt-TAB, each with the numbers of its words' lines; the first is `line`.
+    """Read the sentences of a text in Malt-TAB, each with the numbers of its words' lines.
 
-    Tags are taken for both `upos` and `xpos`, as NLTK does.  No line is a comment.  Otherwise, and in its errors,
-    this is like `parse_conllu`.
+    A tag is taken for both `upos` and `xpos`, as by NLTK.  No line is a comment.  All else, and the errors, are as for
+    `parse_conllu`.
+
+    text: the sentences.
+    source: the name of the text in errors.
+    line: the number of its first line.
 
     >>> (sentence, lines), = parse_tab_with_lines("Dogs|NNS|2\\nbark|VBP|0\\n".replace("|", "\\t"))
     >>> sentence.forms, sentence.xpos, sentence.heads, sentence.relations, lines
@@ -124,10 +135,12 @@ def parse_tab_with_lines(
 
 
 def to_conllu(sentence: DependencySentence) -> str:
-    """The sentence's lines in CoNLL-U, and the empty line after them; the last two columns are `_`.
+    """Write a sentence in CoNLL-U, with the empty line after it; the last two columns are `_`.
 
-    `parse_conllu` reads the same sentence again.  Raises `ValueError` for a sentence without words, columns that are
-    not equally long, and what is empty or has a line break or, in a column, a tab within.
+    `parse_conllu` reads the same sentence again.
+
+    Raises `ValueError` for a sentence without words, for columns that are not equally long, for an empty value, and for
+    a value with a line break or a tab, or a comment with a line break.
 
     >>> sentence = DependencySentence.of(["Dogs", "bark"], ["NNS", "VBP"])._replace(heads=(2, 0), comments=("a = 1",))
     >>> print(to_conllu(sentence).replace("\\t", " "), end="")
@@ -148,6 +161,7 @@ def to_conllu(sentence: DependencySentence) -> str:
 
 
 def _columns(line: str, source: str, number: int) -> list[str]:
+    """Split a line of CoNLL-U, and check its columns."""
     columns = line.split("\t")
     if len(columns) != len(_COLUMNS):
         raise _error(
@@ -160,7 +174,7 @@ def _columns(line: str, source: str, number: int) -> list[str]:
 
 
 def _columns_of_tab(line: str, source: str, number: int, word: int) -> list[str]:
-    """The columns as they would stand in CoNLL-U, up to the last that is read."""
+    """Split a line of Malt-TAB, and arrange its columns as in CoNLL-U, up to the last that is read."""
     columns = line.split("\t")
     if len(columns) not in (len(_TAB) - 1, len(_TAB)):
         raise _error(
@@ -174,7 +188,7 @@ def _columns_of_tab(line: str, source: str, number: int, word: int) -> list[str]
 
 
 def _filled(columns: list[str], names: tuple[str, ...], source: str, number: int) -> list[str]:
-    """The columns, if none of those that have a name is empty."""
+    """Return the columns; raise CorpusError if one of those with a name is empty."""
     if "" in columns[: len(names)]:
         name = names[columns.index("")]
         raise _error(source, number, f"the column {name} is empty; write _ for what is not known")
@@ -182,9 +196,10 @@ def _filled(columns: list[str], names: tuple[str, ...], source: str, number: int
 
 
 def _words(rows: list[_Row], source: str) -> list[_Row]:
-    """The rows that are words, numbered 1, 2, ..., out of all rows of a sentence."""
+    """Return the rows of a sentence that are words, and check the IDs of all rows."""
     words: list[_Row] = []
-    end, begun = 0, 0  # the last word of the latest range, and the line of the range
+    end = 0  # the last word of the latest range
+    begun = 0  # the line of the latest range
     empty = 0  # the number of the latest empty node after the latest word
     for number, columns in rows:
         due = len(words) + 1
@@ -192,6 +207,7 @@ def _words(rows: list[_Row], source: str) -> list[_Row]:
             words.append((number, columns))
             empty = 0
             continue
+        # A range a-b must begin at the next word, and an empty node a.b follow the latest word or empty node.
         match = _NO_WORD.fullmatch(columns[0])
         kind, first, second = (match[2], int(match[1]), int(match[3])) if match else ("", 0, 0)
         if kind == "-" and end < first == due <= second:
@@ -218,6 +234,7 @@ def _words(rows: list[_Row], source: str) -> list[_Row]:
 
 
 def _sentence(words: list[_Row], comments: list[str], source: str) -> DependencySentence:
+    """Make a sentence of the rows of its words."""
     _, forms, lemmas, upos, xpos, feats, _, relations = (
         tuple(map(intern, column)) for column in zip(*(columns[:_READ] for _, columns in words), strict=True)
     )
@@ -226,6 +243,7 @@ def _sentence(words: list[_Row], comments: list[str], source: str) -> Dependency
 
 
 def _heads(words: list[_Row], source: str) -> tuple[int, ...] | None:
+    """Read the heads of all words; None if all are missing."""
     if all(columns[_HEAD] == "_" for _, columns in words):
         return None
     return tuple(
@@ -234,6 +252,7 @@ def _heads(words: list[_Row], source: str) -> tuple[int, ...] | None:
 
 
 def _head(column: str, word: int, words: int, source: str, number: int) -> int:
+    """Read the head of a word."""
     remedy = "give the number of another word of the sentence, or 0 for the root"
     if column == "_":
         raise _error(
@@ -250,6 +269,7 @@ def _head(column: str, word: int, words: int, source: str, number: int) -> int:
 
 
 def _writable(name: str, value: str) -> str:
+    """Return the value of a column; raise ValueError if CoNLL-U has no place for it."""
     if not value or "\t" in value or "\n" in value:
         raise ValueError(
             f"the {name} {value!r} cannot be written; give _ for what is not known, and no tab or line break"
@@ -262,4 +282,5 @@ def _counted(count: int, thing: str) -> str:
 
 
 def _error(source: str, line: int, problem: str) -> CorpusError:
+    """Make the error of a line."""
     return CorpusError(f"{source}, line {line}: {problem}")

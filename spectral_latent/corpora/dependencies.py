@@ -1,34 +1,28 @@
-"""Dependency treebanks by name, and sentences to be parsed: a file, a folder, or a corpus of NLTK."""
+"""Read dependency treebanks by name: a file, a folder, or a corpus of NLTK."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import suppress
-from itertools import chain, islice
+from itertools import chain
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, TypeVar
+from typing import Any, Literal, NamedTuple
 
 from spectral_latent.corpora._folders import files_beneath
 from spectral_latent.corpora._nltk import items_of_corpus
-from spectral_latent.corpora.conllu import CONLLU, MALT_TAB, parse_tab_with_lines, parse_with_lines
-from spectral_latent.corpora.tagged import sentences, tagged_sentences
+from spectral_latent.corpora.formats import TABLE_ENDINGS, TABLE_READERS, sniff_format
 from spectral_latent.corpora.text import CorpusError, read_text
 from spectral_latent.dependency import DependencySentence
 
-__all__ = ["Entry", "annotated_sentences", "dependency_trees", "entries_of_text", "tree_entries", "with_tags"]
-
-_T = TypeVar("_T")
-_TABLES = (*CONLLU, *MALT_TAB)
+__all__ = ["Entry", "dependency_trees", "entries_of_text", "tree_entries", "with_tags"]
 
 
 def dependency_trees(source: str | os.PathLike[str]) -> Iterator[DependencySentence]:
-    """The sentences of a dependency treebank.
+    """Read the trees of a dependency treebank.
 
-    `source` is one of
+    source: one of
 
-    - a file in CoNLL-U, CoNLL-X or Malt-TAB; it is taken for the last if it is named *.dp or *.tab, or if the first
-      line that does not begin with # has three or four columns;
+    - a file in CoNLL-U, CoNLL-X or Malt-TAB; how they are told apart, see `sniff_format`;
     - a folder: all files beneath it, in sorted order, that end in .conllu, .conll, .conllx, .dp or .tab and are not
       hidden;
     - `nltk:NAME`, a dependency treebank of NLTK, or a part of it: `nltk:NAME:train`, `:dev`, `:test`.  With n the
@@ -48,48 +42,22 @@ def dependency_trees(source: str | os.PathLike[str]) -> Iterator[DependencySente
     ...     [sentence.heads for sentence in dependency_trees(file)]
     [(2, 0)]
     """
-    return _sentences(tree_entries(source))
+    return (entry.sentence for entry in tree_entries(source))
 
 
 def tree_entries(source: str | os.PathLike[str]) -> Iterator[Entry]:
-    """The sentences of a dependency treebank with where they stand; for the rest, see `dependency_trees`."""
+    """Read the trees of a dependency treebank with their places; for the rest, see `dependency_trees`."""
     return map(Entry.tree, _entries(os.fspath(source)))
 
 
-def annotated_sentences(source: str | os.PathLike[str]) -> Iterator[DependencySentence]:
-    """The sentences of a source with what is annotated of them, for a parser's input.
-
-    `source` is one that `dependency_trees` takes, but heads may be missing and need not be a tree; or one that
-    `tagged_sentences` or `sentences` takes.  Files are told apart by how their names end, as in a folder.
-
-    Raises `CorpusError` as those do.
-
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     file = Path(folder, "two.txt")
-    ...     _ = file.write_text("Dogs/NNS bark/VBP\\nYes/UH\\n")
-    ...     [(sentence.forms, sentence.xpos, sentence.heads) for sentence in annotated_sentences(file)]
-    [(('Dogs', 'bark'), ('NNS', 'VBP'), None), (('Yes',), ('UH',), None)]
-    """
-    name = os.fspath(source)
-    path = Path(name)
-    if name.startswith("nltk:"):
-        with suppress(CorpusError):
-            return _sentences(_begun(_entries(name)))
-    elif path.is_dir():
-        with suppress(CorpusError):
-            return _sentences(_entries(name))
-    elif path.suffix.lower() in _TABLES:
-        return _sentences(_entries(name))
-    try:
-        tagged = _begun(tagged_sentences(name))
-    except CorpusError:
-        return map(DependencySentence.of, sentences(name))
-    return (DependencySentence.of([word for word, _ in pairs], [tag for _, tag in pairs]) for pairs in tagged)
-
-
 class Entry(NamedTuple):
-    """A sentence, the source that it is from, its number there, and the lines of its words."""
+    """A sentence and its place.
+
+    sentence: with what is annotated of it.
+    source: the name of its file, for errors.
+    number: of the sentence in the source, from 1.
+    lines: the numbers of its words' lines.
+    """
 
     sentence: DependencySentence
     source: str
@@ -97,11 +65,11 @@ class Entry(NamedTuple):
     lines: Sequence[int]
 
     def error(self, problem: str, word: int = 1) -> CorpusError:
-        """What is wrong with the sentence, and with which word of it."""
+        """Make the error of a problem with a word of the sentence."""
         return CorpusError(f"{self.source}, sentence {self.number}, line {self.lines[word - 1]}: {problem}")
 
     def tree(self) -> Entry:
-        """The entry itself, if its heads are a tree.  Raises CorpusError if not; several roots are allowed."""
+        """Return the entry if its heads are a tree, perhaps with several roots; raise CorpusError if they are not."""
         sentence = self.sentence
         if sentence.is_tree():
             return self
@@ -114,7 +82,7 @@ class Entry(NamedTuple):
         raise self.error(f"the heads lead in a circle, from {words}; give one of these words another HEAD", cycle[0])
 
     def rooted(self) -> Entry:
-        """The entry itself, if its heads are a tree of one root.  Raises CorpusError if not."""
+        """Return the entry if its heads are a tree with one root; raise CorpusError if they are not."""
         roots = self.tree().sentence.roots
         if len(roots) > 1:
             words = ", ".join(f"{word} {self.sentence.forms[word - 1]!r}" for word in roots)
@@ -165,6 +133,7 @@ def _missing_tag(entry: Entry, column: str) -> CorpusError:
 
 
 def _entries(name: str) -> Iterator[Entry]:
+    """Read the sentences of a source."""
     if name.startswith("nltk:"):
         return items_of_corpus(
             name, "parsed_sents", "dependency treebank", _entries_of_nltk, example="dependency_treebank"
@@ -172,14 +141,16 @@ def _entries(name: str) -> Iterator[Entry]:
     path = Path(name)
     if not path.is_dir():
         return _entries_of_file(path)
-    return chain.from_iterable(map(_entries_of_file, files_beneath(path, "dependency treebank", _TABLES)))
+    return chain.from_iterable(map(_entries_of_file, files_beneath(path, "dependency treebank", TABLE_ENDINGS)))
 
 
 def _entries_of_file(path: Path) -> Iterator[Entry]:
+    """Read the sentences of a file."""
     return entries_of_text(read_text(path), os.fspath(path))
 
 
 def _entries_of_nltk(reader: Any, corpus: str, file: str) -> Iterator[Entry]:
+    """Read the sentences of one file of a corpus of NLTK."""
     from nltk.corpus.reader import DependencyCorpusReader
 
     if not isinstance(reader, DependencyCorpusReader):
@@ -188,21 +159,14 @@ def _entries_of_nltk(reader: Any, corpus: str, file: str) -> Iterator[Entry]:
 
 
 def entries_of_text(text: str, source: str) -> Iterator[Entry]:
-    """The sentences of a text in CoNLL-U, CoNLL-X or Malt-TAB, told apart as those of a file; heads may be missing.
+    """Read the sentences of a text in CoNLL-U, CoNLL-X or Malt-TAB; heads may be missing.
+
+    text: the sentences.
+    source: the name of the text, whose ending may tell the format; see `sniff_format`.
 
     >>> [entry.lines for entry in entries_of_text("Dogs\\tNNS\\t2\\nbark\\tVBP\\t0\\n", "two words")]
     [[1, 2]]
     """
-    first = next((line for line in text.split("\n") if line.strip() and not line.startswith("#")), "")
-    is_tab = source.lower().endswith(MALT_TAB) or first.count("\t") in (2, 3)
-    parsed = (parse_tab_with_lines if is_tab else parse_with_lines)(text, source)
+    read = TABLE_READERS.get(sniff_format(source, text), TABLE_READERS["conllu"])
+    parsed = read(text, source)
     return (Entry(sentence, source, number, lines) for number, (sentence, lines) in enumerate(parsed, start=1))
-
-
-def _sentences(entries: Iterator[Entry]) -> Iterator[DependencySentence]:
-    return (entry.sentence for entry in entries)
-
-
-def _begun(items: Iterator[_T]) -> Iterator[_T]:
-    """The items, of which the first is asked for at the call, so that its errors are raised there."""
-    return chain(list(islice(items, 1)), items)

@@ -1,8 +1,8 @@
-"""A treebank sampled from a known latent grammar of a little English, written for this library.
+"""Sample a treebank from a known latent grammar of a little English, written for this library.
 
-The labels are the Penn Treebank's, but for one tag for all nouns (NN) and one for all verbs (VB).  What they hide,
-the states tell: number, case, which complements a verb takes, what a prepositional phrase modifies.  So most
-sentences have one likely tree, where a plain PCFG over the same labels has to guess.
+The labels are the Penn Treebank's, but for one tag for all nouns (NN) and one for all verbs (VB).  The states hold what
+the labels hide: number, case, which complements a verb takes, what a prepositional phrase modifies.  So most sentences
+have one likely tree, where a plain PCFG over the same labels has to guess.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import numpy as np
 
 from spectral_latent.constituency import ConstituencyOptions, Phrase, PhraseGrammar, PhraseSymbol
 from spectral_latent.constituency.conversion import phrase_of
-from spectral_latent.corpora.grammars import latent_grammar
+from spectral_latent.corpora.grammars import parse_grammar
 from spectral_latent.grammar import LatentGrammar
 from spectral_latent.inference import collapse, mean_node_counts, sample_trees
 from spectral_latent.lexicon import Lexicon
@@ -165,7 +165,7 @@ VB[tell.#] : tells/tell reminds/remind warns/warn persuades/persuade
 
 @functools.cache
 def embedded_truth() -> PhraseGrammar:
-    """The model that the treebank is sampled from; it knows the words of its grammar and no others.
+    """Return the grammar that the treebank is sampled from; it knows the words of its grammar and no others.
 
     Its grammar's `operators` are true probabilities, and `coarse` is the PCFG that treebanks of growing size tend to.
 
@@ -180,7 +180,7 @@ def embedded_truth() -> PhraseGrammar:
         (NP (DT the) (NN owner))
         (PP (IN of) (NP (NP (DT the) (NN dogs)) (SBAR (WHNP (WDT that)) (VP (VB sing))))))) (. .))
     """
-    grammar = latent_grammar(_GRAMMAR)
+    grammar = parse_grammar(_GRAMMAR)
     counts = mean_node_counts(grammar.operators)
     return PhraseGrammar(
         grammar.labels,
@@ -198,7 +198,12 @@ def embedded_truth() -> PhraseGrammar:
 
 
 def _phrases(trees: SkeletalTrees, symbols: Sequence[PhraseSymbol], words: Sequence[str]) -> Iterator[Phrase]:
-    """The phrase of each s-tree, whose terminals are numbers of words."""
+    """Make the phrase of each s-tree.
+
+    trees: whose terminals are places of words.
+    symbols: what the symbols of the trees stand for.
+    words: of the terminals.
+    """
     first = 0
     for root in trees.root.tolist():
         nodes = slice(first, root + 1)
@@ -209,7 +214,10 @@ def _phrases(trees: SkeletalTrees, symbols: Sequence[PhraseSymbol], words: Seque
 
 
 def embedded_treebank(n_trees: int = 2000, seed: int = 0) -> list[Phrase]:
-    """Trees drawn independently from `embedded_truth`; the same seed gives the same trees.
+    """Draw trees independently from `embedded_truth`.
+
+    n_trees: the number of trees.
+    seed: the same seed gives the same trees.
 
     >>> print(embedded_treebank(10)[0].bracketed())
     (S (NP (NNP Mary)) (VP (VB likes) (NP (DT the) (NN bird))) (. .))

@@ -1,4 +1,4 @@
-r"""Latent grammars written by hand, as text.
+r"""Read latent grammars that are written by hand, as text.
 
 | notation | meaning |
 | --- | --- |
@@ -27,20 +27,26 @@ from spectral_latent.constituency.conversion import PhraseSymbol
 from spectral_latent.operators import ObservableOperators, Tensor, Tensors
 from spectral_latent.trees import FloatArray, Rules, Vocabulary
 
-__all__ = ["LatentGrammar", "latent_grammar"]
+__all__ = ["WrittenGrammar", "parse_grammar"]
 
 
-class LatentGrammar(NamedTuple):
-    """A latent PCFG in the basis of its states."""
+class WrittenGrammar(NamedTuple):
+    """A latent PCFG in the basis of its states.
 
-    labels: list[PhraseSymbol]  # of the symbols
-    words: list[str]  # of the terminals
-    states: dict[str, tuple[int, int]]  # the symbol and state of each name, such as `NP[sg]`
+    labels: of the symbols.
+    words: of the terminals.
+    states: the symbol and state of each name, such as `NP[sg]`.
+    operators: the probabilities of the rules.
+    """
+
+    labels: list[PhraseSymbol]
+    words: list[str]
+    states: dict[str, tuple[int, int]]
     operators: ObservableOperators
 
 
 class _Production(NamedTuple):
-    """One choice of a left-hand side: a word, or symbols."""
+    """One choice of a left-hand side: a word, or names of symbols."""
 
     weight: float
     symbols: tuple[str, ...]
@@ -51,29 +57,32 @@ _Productions = dict[str, list[_Production]]
 
 
 def _lines(text: str) -> Iterator[list[str]]:
-    """The tokens of each line, one line for each number where it has # or /."""
+    """Split each line into tokens; a line with # or / stands for two, in the singular and in the plural."""
     for line in text.splitlines():
         numbers = ("sg", "pl") if "#" in line or "/" in line else ("",)
-        for at, number in enumerate(numbers):
-            tokens = [token.split("/")[min(at, token.count("/"))].replace("#", number) for token in line.split()]
+        for choice, number in enumerate(numbers):
+            tokens = [token.split("/")[min(choice, token.count("/"))].replace("#", number) for token in line.split()]
             if tokens:
                 yield tokens
 
 
 def _read(text: str) -> _Productions:
-    """The productions of each left-hand side, as written."""
+    """Read the productions of each left-hand side, as they are written."""
     grammar: _Productions = defaultdict(list)
     for tokens in _lines(text):
-        at = next((at for at, token in enumerate(tokens[1:], start=1) if token in ("->", ":")), 0)
-        right = tokens[at + 1 :]
-        if not at or len(right) < 1 + (tokens[at] == "->"):
+        arrow = next((place for place, token in enumerate(tokens[1:], start=1) if token in ("->", ":")), 0)
+        right = tokens[arrow + 1 :]
+        if not arrow or len(right) < 1 + (tokens[arrow] == "->"):
             raise ValueError(f"neither a rule `A -> B C 1` nor words `A : x y`: {' '.join(tokens)}")
-        for left in tokens[:at]:
-            ours = grammar[left]
-            if tokens[at] == "->":
-                ours.append(_Production(float(right[-1]), tuple(right[:-1])))
+        for left in tokens[:arrow]:
+            productions = grammar[left]
+            if tokens[arrow] == "->":
+                productions.append(_Production(float(right[-1]), tuple(right[:-1])))
             else:
-                ours += (_Production((rank + 4) ** -3.0, (), word) for rank, word in enumerate(right, len(ours) + 1))
+                ranks = range(len(productions) + 1, len(productions) + len(right) + 1)
+                productions += (
+                    _Production((rank + 4) ** -3.0, (), word) for rank, word in zip(ranks, right, strict=True)
+                )
     used = {name for productions in grammar.values() for production in productions for name in production.symbols}
     if undefined := used - set(grammar):
         raise ValueError(f"no rules and no words for {', '.join(sorted(undefined))}")
@@ -81,19 +90,21 @@ def _read(text: str) -> _Productions:
 
 
 def _is_abbreviation(name: str) -> bool:
+    """Tell whether a name stands for its right-hand sides."""
     return name[0].islower()
 
 
 def _normal(grammar: _Productions) -> _Productions:
-    """The grammar without abbreviations, the weights of each left-hand side summing to one."""
+    """Replace abbreviations, and scale the weights of each left-hand side to sum to one."""
 
     def choices(name: str) -> list[tuple[float, tuple[str, ...]]]:
-        """The symbols that a name on a right-hand side may stand for, with their probabilities."""
+        """List the symbols that a name on a right-hand side may stand for, with their probabilities."""
         if not _is_abbreviation(name):
             return [(1.0, (name,))]
         return [(weight, symbols) for weight, symbols, _ in spelt_out(name)]
 
     def spelt_out(left: str) -> Iterator[_Production]:
+        """Replace the abbreviations in the productions of a left-hand side."""
         total = sum(production.weight for production in grammar[left])
         for weight, symbols, word in grammar[left]:
             for chosen in product(*map(choices, symbols)):
@@ -104,15 +115,15 @@ def _normal(grammar: _Productions) -> _Productions:
 
 
 def _label(name: str) -> PhraseSymbol:
-    """The symbol of a name such as `NP|NN[pl]`."""
+    """Return the symbol of a name such as `NP|NN[pl]`."""
     symbol = name.partition("[")[0]
     return PhraseSymbol(tuple(symbol.removeprefix("@").split("|")), bar=symbol.startswith("@"))
 
 
 def _numbered(names: Iterable[str]) -> tuple[list[PhraseSymbol], dict[str, tuple[int, int]]]:
-    """The labels of all symbols, and the symbol and state of each name."""
+    """Number the symbols, and the states of each; return the symbols' labels, and the symbol and state of each name."""
     labels: Vocabulary[PhraseSymbol] = Vocabulary()
-    states: Counter[int] = Counter()
+    states: Counter[int] = Counter()  # of each symbol so far
     numbers = {}
     for name in names:
         symbol = labels.add(_label(name))
@@ -124,7 +135,7 @@ def _numbered(names: Iterable[str]) -> tuple[list[PhraseSymbol], dict[str, tuple
 def _operators(
     grammar: _Productions, numbers: dict[str, tuple[int, int]], words: Vocabulary[str]
 ) -> ObservableOperators:
-    """The operators of a grammar without abbreviations, in the basis of its states."""
+    """Make the operators of a grammar without abbreviations, in the basis of its states."""
     states = np.bincount([symbol for symbol, _ in numbers.values()])
     emissions: dict[tuple[int, int], FloatArray] = defaultdict(lambda: np.zeros(states.max()))
     tensors: dict[tuple[int, int, int], FloatArray] = {}
@@ -138,7 +149,8 @@ def _operators(
             else:
                 (b, i), (c, j) = (numbers[name] for name in names)
                 tensors.setdefault((a, b, c), np.zeros(states[[a, b, c]]))[h, i, j] += weight
-    leaf, binary = sorted(emissions), sorted(tensors)
+    leaf = sorted(emissions)
+    binary = sorted(tensors)
     root = np.zeros((len(states), states.max()))
     root[numbers[next(iter(grammar))]] = 1.0
     return ObservableOperators(
@@ -152,12 +164,12 @@ def _operators(
     )
 
 
-def latent_grammar(text: str) -> LatentGrammar:
-    """The grammar that a text in the notation of this module stands for; every rule has two children, or one word.
+def parse_grammar(text: str) -> WrittenGrammar:
+    """Read a grammar in the notation of this module; every rule has two children, or one word.
 
     Raises ValueError if a line is neither a rule nor words, if a name has neither, or if a rule is not binary.
 
-    >>> grammar = latent_grammar('''
+    >>> grammar = parse_grammar('''
     ...     S -> NP[#] VP[#] 3/1
     ...     NP[#] : it/they
     ...     VP[#] : sleeps/sleep runs/run
@@ -172,4 +184,4 @@ def latent_grammar(text: str) -> LatentGrammar:
     labels, states = _numbered(grammar)
     words: Vocabulary[str] = Vocabulary()
     operators = _operators(grammar, states, words)
-    return LatentGrammar(labels, words.names, states, operators)
+    return WrittenGrammar(labels, words.names, states, operators)

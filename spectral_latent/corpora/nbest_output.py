@@ -1,4 +1,4 @@
-"""N-best lists, chosen trees and features as text; the formats of lists are those of `nbest`."""
+"""Write n-best lists, in the formats that `nbest` describes, chosen trees and features."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from spectral_latent.constituency import Phrase
-from spectral_latent.corpora._nbest_formats import FAILED, is_number, key_of
+from spectral_latent.corpora._nbest_formats import FAILED, JSON_COLUMNS, comment_key, is_number
 from spectral_latent.corpora.conllu import to_conllu
 from spectral_latent.corpora.nbest import NBestFormat
 from spectral_latent.dependency import DependencySentence
@@ -24,13 +24,17 @@ _NAME = re.compile(r"[^\s()]+")
 
 
 def write_nbest(lists: Iterable[NBest], form: NBestFormat) -> Iterator[str]:
-    """The text of each list; one after the other they are a file that `parse_nbest` reads as the same lists.
+    """Write each list; all texts together are a file that `parse_nbest` reads as the same lists.
 
-    All scores of a candidate are written, the latest first; of trees, what `Phrase.bracketed` keeps.
+    All scores of a candidate are written, the latest first.  Phrases are written by `Phrase.bracketed`, and in JSON
+    dependency trees lose their relations and comments.
 
-    Raises ValueError for dependencies where the format has brackets or the other way round, and for what it has no
-    place for: in `bllip`, candidates without scores; in `conllu`, a list without candidates; in `trees`, a name with
-    white space or brackets, or one that would be read as a score.
+    lists: all of one formalism.
+    form: the format.
+
+    Raises ValueError for dependencies where the format has brackets or the other way round, and for lists that the
+    format cannot hold: in `bllip`, candidates without scores; in `conllu`, a list without candidates; in `trees`, a
+    name with white space or brackets, or one that would be read as a score.
 
     >>> nbest = NBest.of([Candidate(Phrase("UH", ("Yes",)), -1.5)])
     >>> print(*write_nbest([nbest.rescored([0.25])], "bllip"), sep="", end="")
@@ -47,17 +51,19 @@ def write_nbest(lists: Iterable[NBest], form: NBestFormat) -> Iterator[str]:
                 yield _trees(nbest, number)
             case "conllu":
                 yield _conllu(nbest)
-            case "heads":
-                yield _heads(nbest)
             case "json":
                 yield _json(nbest)
 
 
 def best_trees(lists: Sequence[NBest], chosen: Iterable[int]) -> Iterator[str]:
-    """The text of the chosen candidate of each list: a line of brackets, or a sentence of CoNLL-U.
+    """Write the chosen candidate of each list: a line of brackets, or a sentence of CoNLL-U.
 
-    For a list without candidates it is (()), or the words without heads.  Raises ValueError for not as many choices
-    as lists, and IndexError for a choice that is no candidate.
+    A list without candidates becomes (()), or the words without heads.
+
+    lists: all of one formalism.
+    chosen: (L,) the place of a candidate in each list.
+
+    Raises ValueError if there are not as many choices as lists, and IndexError for a place without a candidate.
 
     >>> nbest = NBest.of([Candidate(Phrase(tag, ("run",))) for tag in ("NN", "VB")])
     >>> list(best_trees([nbest, NBest.of([])], [1, -1]))
@@ -76,10 +82,15 @@ def best_trees(lists: Sequence[NBest], chosen: Iterable[int]) -> Iterator[str]:
 
 
 def svmlight(table: FeatureTable, gains: ArrayLike | None = None) -> Iterator[str]:
-    """The lines of candidates in the format of SVMlight and LETOR: gain, qid:list, feature:value, # name candidate.
+    """Write the features of candidates in the format of SVMlight and LETOR.
 
-    Lists, features and candidates are numbered from 1; `feature_map` names the features.  Without gains, 0 stands
-    for them.  Raises ValueError if there are not as many gains as candidates.
+    A line is: gain, qid:list, feature:value, # name candidate.  Lists, features and candidates are numbered from 1;
+    `feature_map` names the features.
+
+    table: the features.
+    gains: (n,) of the candidates; zeros if not given.
+
+    Raises ValueError if there are not as many gains as candidates.
 
     >>> table = FeatureTable.measures({"base:rank": [0, 1], "base:score": [-1.5, -2]}, sizes=[2], ids=["wsj.1"])
     >>> print(*svmlight(table, [3, 4]), sep="", end="")
@@ -93,14 +104,14 @@ def svmlight(table: FeatureTable, gains: ArrayLike | None = None) -> Iterator[st
         raise ValueError(f"{gain.size} gains for {n} candidates; give one for each")
     places = (np.arange(n) - table.start[table.list_of] + 1).tolist()
     rows = zip(gain.tolist(), table.list_of.tolist(), places, pairwise(values.indptr.tolist()), strict=True)
-    for size, of, place, (begin, end) in rows:
+    for size, number, place, (begin, end) in rows:
         cells = zip((values.indices[begin:end] + 1).tolist(), values.data[begin:end].tolist(), strict=True)
         features = "".join(f" {column}:{_number(value)}" for column, value in sorted(cells))
-        yield f"{_number(size)} qid:{of + 1}{features} # {_in_line(table.ids[of])} {place}\n"
+        yield f"{_number(size)} qid:{number + 1}{features} # {_in_line(table.ids[number])} {place}\n"
 
 
 def feature_map(table: FeatureTable) -> Iterator[str]:
-    """The lines that name the features of `svmlight`: number, tab, name.
+    """Write the names of the features of `svmlight`, a line each: number, tab, name.
 
     >>> list(feature_map(FeatureTable.measures({"base:rank": [0, 1]}, sizes=[2], ids=["1"])))
     ['1\\tbase:rank\\n']
@@ -109,6 +120,7 @@ def feature_map(table: FeatureTable) -> Iterator[str]:
 
 
 def _bllip(nbest: NBest) -> str:
+    """Write a list as a block of BLLIP."""
     if nbest.candidates and not nbest.n_scores:
         raise ValueError(f"sentence {nbest.id}: no scores, which the format bllip cannot do without; write trees")
     lines = [f"{len(nbest)} {_in_line(nbest.id)}"]
@@ -118,6 +130,7 @@ def _bllip(nbest: NBest) -> str:
 
 
 def _trees(nbest: NBest, number: int) -> str:
+    """Write a list as a line for each tree; `number` is its place among all lists."""
     names = [] if nbest.id == str(number) else [nbest.id]
     for name in names:
         if not _NAME.fullmatch(name) or (is_number(name) and not (nbest.n_scores and name.isdecimal())):
@@ -128,11 +141,12 @@ def _trees(nbest: NBest, number: int) -> str:
 
 
 def _outer(tree: Phrase) -> str:
-    """The tree with an outer bracket without a label, as treebanks have it."""
+    """Write a tree with an outer bracket without a label, as treebanks have it."""
     return f"( {tree.bracketed()} )" if tree.label else tree.bracketed()
 
 
 def _conllu(nbest: NBest) -> str:
+    """Write a list as sentences of CoNLL-U with comments."""
     if not nbest.candidates:
         raise ValueError(f"sentence {nbest.id}: no candidates, which the format conllu cannot show; write json")
     return "".join(
@@ -140,49 +154,58 @@ def _conllu(nbest: NBest) -> str:
     )
 
 
-def _heads(nbest: NBest) -> str:
-    lines = [f"# sent_id = {_in_line(nbest.id)}"]
-    for rank, candidate in enumerate(nbest.candidates):
-        heads = " ".join(map(str, _sentence(candidate, nbest).heads or ()))
-        lines.append("\t".join((str(rank), *map(repr, candidate.scores), heads)))
-    return "\n".join((*lines, "", ""))
-
-
 def _json(nbest: NBest) -> str:
-    candidates: list[dict[str, Any]] = []
-    for candidate in nbest.candidates:
-        tree = candidate.tree
-        entry: dict[str, Any] = {"tree": tree.bracketed()} if isinstance(tree, Phrase) else {"heads": tree.heads}
-        scores = [score if np.isfinite(score) else str(score) for score in candidate.scores]
-        candidates.append(entry | {"score": scores[0]} if scores else entry)
-        if scores[1:]:
-            candidates[-1]["further"] = scores[1:]
-    return json.dumps({"sent_id": nbest.id, "candidates": candidates}, ensure_ascii=False) + "\n"
+    """Write a list as one object."""
+    entry: dict[str, Any] = {"sent_id": nbest.id}
+    trees = [candidate.tree for candidate in nbest.candidates]
+    if not trees or isinstance(trees[0], DependencySentence):
+        entry["words"] = nbest.words
+    for sentence in trees[:1]:
+        if isinstance(sentence, DependencySentence):
+            columns = {name: getattr(sentence, name) for name in JSON_COLUMNS}
+            entry |= {name: column for name, column in columns.items() if any(cell != "_" for cell in column)}
+    entry["candidates"] = list(map(_json_candidate, nbest.candidates))
+    return json.dumps(entry, ensure_ascii=False) + "\n"
+
+
+def _json_candidate(candidate: Candidate) -> dict[str, Any]:
+    """Make the object of a candidate; infinite scores are strings, which JSON has no numbers for."""
+    tree = candidate.tree
+    entry: dict[str, Any] = {"tree": tree.bracketed()} if isinstance(tree, Phrase) else {"heads": tree.heads}
+    scores = [score if np.isfinite(score) else str(score) for score in candidate.scores]
+    if scores:
+        entry["score"] = scores[0]
+    if scores[1:]:
+        entry["other_scores"] = scores[1:]
+    return entry
 
 
 def _phrase(candidate: Candidate, nbest: NBest) -> Phrase:
+    """Return the tree of a candidate; raise ValueError if it is not a phrase."""
     if isinstance(candidate.tree, Phrase):
         return candidate.tree
-    raise ValueError(f"sentence {nbest.id}: dependencies have no brackets; write conllu, heads or json")
+    raise ValueError(f"sentence {nbest.id}: dependencies have no brackets; write conllu or json")
 
 
 def _sentence(candidate: Candidate, nbest: NBest) -> DependencySentence:
+    """Return the tree of a candidate; raise ValueError if it is not a dependency tree."""
     if isinstance(candidate.tree, DependencySentence):
         return candidate.tree
     raise ValueError(f"sentence {nbest.id}: phrases have no heads; write bllip, trees or json")
 
 
 def _commented(sentence: DependencySentence, name: str, scores: Sequence[float] = ()) -> DependencySentence:
-    """The sentence with the comments `sent_id` and, if there are scores, `score`."""
-    kept = [comment for comment in sentence.comments if key_of(comment) not in ("sent_id", "score")]
+    """Return the sentence with the comments `sent_id` and, if there are scores, `score`."""
+    kept = [comment for comment in sentence.comments if comment_key(comment) not in ("sent_id", "score")]
     own = [f"sent_id = {name}", *([f"score = {' '.join(map(repr, scores))}"] if scores else [])]
     return sentence._replace(comments=(*own, *kept))
 
 
 def _number(value: float) -> str:
+    """Write a number without the zero after its point."""
     return repr(value).removesuffix(".0")
 
 
 def _in_line(name: str) -> str:
-    """The name without line breaks and tabs."""
+    """Return the name without line breaks and tabs."""
     return " ".join(name.split())

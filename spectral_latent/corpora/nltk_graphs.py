@@ -1,4 +1,4 @@
-"""NLTK's dependency graphs from and to sentences.  NLTK itself is imported only where its graphs are made.
+"""Convert NLTK's dependency graphs to sentences and back.  NLTK itself is imported only where its graphs are made.
 
 | DependencySentence | node of an `nltk.parse.DependencyGraph` |
 | --- | --- |
@@ -23,11 +23,11 @@ _TOP = "ROOT"  # the relation of a root that has none of its own
 
 
 def sentence_from_nltk(graph: Any) -> DependencySentence:
-    """An `nltk.parse.DependencyGraph` as a sentence, whose heads need not be a tree and may all be missing.
+    """Make a sentence of an `nltk.parse.DependencyGraph`; its heads need not be a tree, and may all be missing.
 
-    Raises `TypeError` for what is no graph, annotation that is not a string and heads that are not integers, and
-    `ValueError` for addresses other than 1, 2, 3, nodes without a word, and heads that are missing from some nodes
-    only, are not in the graph, or are the node itself.
+    Raises `TypeError` for an object that is not a graph, annotation that is not a string and heads that are not
+    integers. Raises `ValueError` for addresses other than 1, 2, 3, nodes without a word, and heads that are missing
+    from some nodes only, are not in the graph, or are the node itself.
 
     >>> from nltk.parse import DependencyGraph
     >>> sentence = sentence_from_nltk(DependencyGraph("Dogs NNS 2 SUB\\nbark VBP 0 ROOT"))
@@ -50,10 +50,10 @@ def sentence_from_nltk(graph: Any) -> DependencySentence:
 
 
 def sentence_to_nltk(sentence: DependencySentence) -> Any:
-    """A sentence as an `nltk.parse.DependencyGraph`, without its comments.
+    """Make an `nltk.parse.DependencyGraph` of a sentence, without its comments.
 
-    A missing relation is "", as NLTK has it when it reads a table without relations; other strings are kept.  The
-    graph's `root` is the first word whose head is 0, and its `top_relation_label` that word's relation, or ROOT.
+    A missing relation becomes "", as where NLTK reads a table without relations; other strings are kept.  The graph's
+    `root` is the first word whose head is 0, and its `top_relation_label` is that word's relation, or ROOT.
 
     >>> graph = sentence_to_nltk(DependencySentence.of(["Dogs", "bark"], ["NNS", "VBP"])._replace(heads=(2, 0)))
     >>> print(graph.tree(), graph.to_conll(3).split())
@@ -78,6 +78,7 @@ def sentence_to_nltk(sentence: DependencySentence) -> Any:
 
 
 def _string(value: Any, key: str) -> str:
+    """Return the annotation of a node, `_` if it is missing."""
     if value in (None, ""):
         return "_"
     if not isinstance(value, str):
@@ -86,6 +87,7 @@ def _string(value: Any, key: str) -> str:
 
 
 def _heads(words: list[Any]) -> tuple[int, ...] | None:
+    """Return the heads of the nodes; None if all are missing."""
     if all(node.get("head") is None for node in words):
         return None
     heads = tuple(index(node.get("head")) for node in words)

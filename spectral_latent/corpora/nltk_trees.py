@@ -1,4 +1,4 @@
-"""NLTK's trees from and to phrases.  NLTK itself is imported only where its trees are made."""
+"""Convert NLTK's trees to phrases and back.  NLTK itself is imported only where its trees are made."""
 
 from __future__ import annotations
 
@@ -11,9 +11,11 @@ __all__ = ["phrase_from_nltk", "phrase_to_nltk"]
 
 
 def phrase_from_nltk(tree: Any) -> Phrase:
-    """An `nltk.Tree` as a phrase; a root without a label is dropped if it has one child.
+    """Make a phrase of an `nltk.Tree`; a root without a label is dropped if it has one child.
 
-    Leaves may contain anything, also spaces and brackets.  Raises `TypeError` for leaves or labels that are not
+    Leaves may contain anything, also spaces and brackets.
+
+    Raises `TypeError` for leaves or labels that are not
     strings, and `ValueError` for an empty leaf, an empty label below the root, and a constituent that is empty, has
     several words, or words beside phrases.
 
@@ -43,7 +45,10 @@ def phrase_from_nltk(tree: Any) -> Phrase:
 
 
 def phrase_to_nltk(phrase: Phrase, logprob: float | None = None) -> Any:
-    """A phrase as an `nltk.Tree`; with `logprob` (base 2), as a `ProbabilisticTree` whose subtrees are plain.
+    """Make an `nltk.Tree` of a phrase.
+
+    phrase: the tree.
+    logprob: its log probability (base 2); if it is given, the result is a `ProbabilisticTree` with plain subtrees.
 
     >>> print(phrase_to_nltk(Phrase("NP", (Phrase("NNS", ("dogs",)),))))
     (NP (NNS dogs))
@@ -60,7 +65,7 @@ def phrase_to_nltk(phrase: Phrase, logprob: float | None = None) -> Any:
 
 
 def _check(node: Any, inner: bool) -> None:
-    """Raise the error of `phrase_from_nltk` for a node that breaks its rules."""
+    """Raise TypeError or ValueError for a node that `phrase_from_nltk` does not take."""
     if not (isinstance(node, list) and hasattr(node, "label")):
         raise TypeError(f"expected an nltk.Tree whose leaves are strings, got {type(node).__name__} {node!r:.80}")
     label = node.label()

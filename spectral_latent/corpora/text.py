@@ -1,4 +1,4 @@
-"""Files as text, and the error of every reader."""
+"""Read files as text; the error of every reader."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ __all__ = ["CorpusError", "decode", "read_text"]
 
 
 class CorpusError(ValueError):
-    """Data that cannot be read; the message says where, why, and what to do about it."""
+    """Data that cannot be read; the message names the place and the reason, and says what to do."""
 
 
 def read_text(path: str | os.PathLike[str]) -> str:
-    """The content of a UTF-8 file, without a byte order mark.
+    """Read a UTF-8 file, without a byte order mark.
 
     Raises `CorpusError` if the file cannot be opened, or has bytes that are not UTF-8.
 
@@ -32,7 +32,11 @@ def read_text(path: str | os.PathLike[str]) -> str:
 
 
 def decode(content: bytes, source: str, line: int = 1) -> str:
-    """UTF-8 as text, without a byte order mark; `line` is the number of the first line within `source`.
+    """Decode UTF-8, without a byte order mark.
+
+    content: the bytes.
+    source: the name of their file in errors.
+    line: the number of their first line.
 
     Raises `CorpusError` for bytes that are not UTF-8.
 

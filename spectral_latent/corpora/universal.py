@@ -1,4 +1,4 @@
-"""The universal tags of Petrov, Das and McDonald (2012), to which those of Universal Dependencies are mapped.
+"""Map UPOS to the universal tags of Petrov, Das and McDonald (2012).
 
 | universal tag | UPOS |
 | --- | --- |
@@ -35,14 +35,14 @@ _OF_UPOS = MappingProxyType(
 
 
 def universal_tag(tag: str) -> str:
-    """The universal tag of a UPOS tag; universal tags are their own.
+    """Return the universal tag of a UPOS tag; a universal tag is its own.
 
     Raises ValueError for any other tag.
 
     >>> [universal_tag(tag) for tag in ("PROPN", "AUX", "SCONJ", "PUNCT", "ADV", ".")]
     ['NOUN', 'VERB', 'CONJ', '.', 'ADV', '.']
     """
-    found = _OF_UPOS.get(tag)
-    if found is None:
+    universal = _OF_UPOS.get(tag)
+    if universal is None:
         raise ValueError(f"{tag!r} is neither a UPOS tag nor a universal one; take the column upos, or universal")
-    return found
+    return universal

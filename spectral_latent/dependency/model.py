@@ -95,8 +95,8 @@ class DependencyModel:
 
         sentences: the trees, which are read once.
         options: the settings.
-        jobs: processes; None for as many as the engine has that `joblib.parallel_config` names.  The result is the
-        same.
+        jobs: threads; None for as many workers as the engine has that `joblib.parallel_config` names.  The result is
+        the same.
         listener: told how far the work is.
         Raises EstimationError if there are no sentences, if one is not a tree with one root, or if some words have no
         tag while others have one.

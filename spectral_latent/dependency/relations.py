@@ -24,11 +24,12 @@ from typing import Annotated, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
+from scipy.special import softmax
 
 from spectral_latent._options import Above, AtLeast, AtMost, Options
 from spectral_latent.dependency.arc_features import ArcFeatures, TaggedTree
 from spectral_latent.dependency.sentence import BLANK
-from spectral_latent.lexicon.log_linear import log_linear_weights, log_softmax
+from spectral_latent.lexicon.log_linear import log_linear_weights
 from spectral_latent.trees import BoolArray, FloatArray, IntArray, matches
 
 __all__ = ["RelationModel", "RelationOptions"]
@@ -114,8 +115,7 @@ class RelationModel:
         trees: n words in all.
         Raises ValueError if a sentence has not one tag and one head for each word, or a head is neither 0 nor a word.
         """
-        posterior: FloatArray = np.exp(log_softmax(self._scores(trees)))
-        return posterior
+        return np.asarray(softmax(self._scores(trees), axis=1))
 
     def relations(self, trees: Sequence[TaggedTree]) -> list[tuple[str, ...]]:
         """Find the likeliest relation of the arc to each word.  Raises ValueError as `posterior` does."""

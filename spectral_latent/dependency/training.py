@@ -96,7 +96,7 @@ def prepare(sentences: Iterable[DependencySentence], options: DependencyOptions,
 
     sentences: the trees.
     options: the settings.
-    jobs: processes; the result does not depend on it.
+    jobs: threads; the result does not depend on it.
     Raises EstimationError if there are no sentences, if one is not a tree with one root, or if some words have no tag
     while others have one.
     """

@@ -2,11 +2,10 @@
 
 from spectral_latent.estimation._choice import search_states
 from spectral_latent.estimation._clustering import Clusters, state_counts
-from spectral_latent.estimation._em import EMResult, run_em
+from spectral_latent.estimation._em import run_em
 from spectral_latent.estimation._estimators import (
     ESTIMATORS,
     Estimate,
-    Estimator,
     estimate,
     relative_frequencies,
     spectral_moments,
@@ -16,11 +15,11 @@ from spectral_latent.estimation._features import (
     hash_columns,
     inside_templates,
     outside_templates,
-    parent_rule,
     rule_names,
 )
 from spectral_latent.estimation._formalism import Formalism, read_treebanks
-from spectral_latent.estimation._moments import LeafMoments, Moments, moments_from_counts
+from spectral_latent.estimation._low_rank import low_rank_operators
+from spectral_latent.estimation._moments import LeafMoments, Moments
 from spectral_latent.estimation._options import (
     EstimationError,
     EstimatorName,
@@ -51,10 +50,8 @@ __all__ = [
     "Clusters",
     "ColumnStore",
     "Columns",
-    "EMResult",
     "Estimate",
     "EstimationError",
-    "Estimator",
     "EstimatorName",
     "EstimatorOptions",
     "FeatureColumns",
@@ -75,11 +72,10 @@ __all__ = [
     "estimate",
     "hash_columns",
     "inside_templates",
-    "moments_from_counts",
+    "low_rank_operators",
     "operators_from_moments",
     "outside_templates",
     "parallel_map",
-    "parent_rule",
     "read_treebanks",
     "relative_frequencies",
     "rule_names",

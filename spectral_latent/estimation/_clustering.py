@@ -6,20 +6,21 @@
 | state h(i) | the centre nearest to the point, among those of the node's symbol |
 
 Centres are found on the points of every k-th node of a symbol, with k = 1 up to a number of nodes that keeps the points
-small; of several starts of k-means, the closest is kept.
+small; of several starts of k-means++ (Arthur and Vassilvitskii 2007), the closest is kept.
 """
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Iterator
 from functools import reduce
+from itertools import chain, pairwise
 from typing import NamedTuple
 
 import numpy as np
-from scipy.cluster.vq import kmeans2, vq
+from scipy import sparse
+from scipy.spatial.distance import cdist
 
 from spectral_latent._compiled import TINY
+from spectral_latent.estimation._low_rank import RULES_OF_TASK
 from spectral_latent.estimation._parallel import parallel_map
 from spectral_latent.estimation._projections import ProjectedTrees, Projection, by_symbol
 from spectral_latent.estimation._treebank import Treebank, TreebankShard
@@ -48,7 +49,7 @@ class _Centres(NamedTuple):
 
     def nearest(self, halves: FloatArray) -> IntArray:
         """Find the centre (n,) nearest to each point, given as halves (2, n, m)."""
-        return vq(_points(halves, self.scale), self.points)[0].astype(np.int64)
+        return _nearest(_points(halves, self.scale), self.points)
 
 
 class Clusters(NamedTuple):
@@ -120,17 +121,50 @@ def _centres(counted: tuple[_Sample, float], seed: int) -> _Centres:
     m = halves.shape[2]
     scale = np.maximum(np.sqrt(square / (count * m)), TINY)
     points = _points(halves, scale)
-    k = min(m, len(np.unique(points, axis=0)))
     rng = np.random.default_rng(seed)
-    found = []
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "One of the clusters is empty")
-        for _ in range(_STARTS):
-            centres, _ = kmeans2(points, k, iter=_ITERATIONS, minit="++", rng=rng)
-            found.append((float(np.square(vq(points, centres)[1]).sum()), centres))
-    _, centres = min(found, key=lambda start: start[0])
+    starts = [_k_means(points, m, rng) for _ in range(_STARTS)]
+    centres = min(starts, key=lambda start: float(_relative_distances(points, start).min(axis=1).sum()))
     # centres that no point is nearest to are no states
-    return _Centres(scale, centres[np.unique(vq(points, centres)[0])])
+    return _Centres(scale, centres[np.unique(_nearest(points, centres))])
+
+
+def _relative_distances(points: FloatArray, centres: FloatArray) -> FloatArray:
+    """Compute ‖x - c‖² - ‖x‖² of points x (n, d) and centres c (k, d): (n, k)."""
+    return np.asarray(np.square(centres).sum(axis=1) - 2.0 * points @ centres.T)
+
+
+def _nearest(points: FloatArray, centres: FloatArray) -> IntArray:
+    """Find the centre (n,) nearest to each point; points: (n, d), centres: (k, d)."""
+    return np.asarray(_relative_distances(points, centres).argmin(axis=1), dtype=np.int64)
+
+
+def _distant_points(points: FloatArray, k: int, rng: np.random.Generator) -> FloatArray:
+    """Draw k of the points (n, d), or as many as there are distinct ones, by k-means++.
+
+    Each is drawn with a probability in proportion to its squared distance from the nearest one before.  `kmeans2` draws
+    them so too, but computes every distance k times.
+    """
+    drawn = [int(rng.integers(len(points)))]
+    distance = np.full(len(points), np.inf)
+    while len(drawn) < k:
+        np.minimum(distance, cdist(points[drawn[-1:]], points, "sqeuclidean")[0], out=distance)
+        if not distance.any():
+            break
+        drawn.append(int(rng.choice(len(points), p=distance / distance.sum())))
+    return points[drawn]
+
+
+def _k_means(points: FloatArray, k: int, rng: np.random.Generator) -> FloatArray:
+    """Find up to k centres (k, d) of points (n, d) by Lloyd's algorithm."""
+    centres = _distant_points(points, k, rng)
+    for _ in range(_ITERATIONS):
+        nearest = _nearest(points, centres)
+        size = np.bincount(nearest, minlength=len(centres))[:, None]
+        # a column for each point, with a one in the row of its centre
+        entries = (np.ones(len(points)), nearest, np.arange(len(points) + 1))
+        members = sparse.csc_array(entries, shape=(len(centres), len(points)))
+        centres = np.where(size > 0, members @ points / np.maximum(size, 1), centres)
+    return centres
 
 
 class _Choices(NamedTuple):
@@ -145,16 +179,29 @@ class _Choices(NamedTuple):
         count = np.bincount(which, np.concatenate([self.times, other.times]), minlength=len(rows))
         return _Choices(rows, count.astype(float))
 
-    def tensors(self, rules: Rules, states: IntArray, rank: int | None) -> Iterator[Tensor]:
-        """Make the counts of each binary rule a tensor, of at most `rank` terms if there is a rank."""
-        starts = np.searchsorted(self.rows[:, 0], np.arange(len(rules.binary) + 1))
-        identity = np.eye(int(states.max(initial=1)))
-        for r, rule in enumerate(rules.binary.tolist()):
-            part = slice(starts[r], starts[r + 1])
-            # a term for each choice: its count at three unit vectors
-            legs = [identity[self.rows[part, leg + 1], : states[a]] for leg, a in enumerate(rule)]
-            counts = Tensor(legs[0] * self.times[part, None], legs[1], legs[2])
-            yield counts if rank is None else low_rank_tensor(counts, rank)
+    def parts(self, rules: IntArray) -> list[tuple[IntArray, _Choices]]:
+        """Cut the binary rules (R, 3) into tasks, each with its choices, whose rules are numbered anew."""
+        firsts = range(0, len(rules), RULES_OF_TASK)
+        starts = np.searchsorted(self.rows[:, 0], [*firsts, len(rules)])
+        found = []
+        for first, (start, end) in zip(firsts, pairwise(starts.tolist()), strict=True):
+            choices = _Choices(self.rows[start:end] - np.array([first, 0, 0, 0]), self.times[start:end])
+            found.append((rules[first : first + RULES_OF_TASK], choices))
+        return found
+
+
+def _tensors(part: tuple[IntArray, _Choices], states: IntArray, rank: int | None) -> list[Tensor]:
+    """Make the counts of each binary rule of a part a tensor, of at most `rank` terms if there is a rank."""
+    rules, (rows, times) = part
+    starts = np.searchsorted(rows[:, 0], np.arange(len(rules) + 1))
+    identity = np.eye(int(states.max(initial=1)))
+    found = []
+    for rule, (start, end) in zip(rules.tolist(), pairwise(starts.tolist()), strict=True):
+        # a term for each choice: its count at three unit vectors
+        legs = [identity[rows[start:end, leg + 1], : states[a]] for leg, a in enumerate(rule)]
+        counts = Tensor(legs[0] * times[start:end, None], legs[1], legs[2])
+        found.append(counts.compact() if rank is None else low_rank_tensor(counts, rank))
+    return found
 
 
 class _HardCounts(NamedTuple):
@@ -167,10 +214,11 @@ class _HardCounts(NamedTuple):
         """Add the counts of two shards."""
         return _HardCounts(self.table + other.table, self.choices + other.choices)
 
-    def of_rules(self, rules: Rules, rank: int | None) -> RuleTable:
+    def of_rules(self, rules: Rules, rank: int | None = None, jobs: int | None = 1) -> RuleTable:
         """Make one table of the counts, over the rules that were counted."""
         table = self.table
-        tensors = Tensors.of(self.choices.tensors(rules, table.states, rank))
+        parts = parallel_map(_tensors, self.choices.parts(rules.binary), jobs, table.states, rank)
+        tensors = Tensors.of(chain.from_iterable(parts))
         return RuleTable(rules, table.states, table.root, table.leaf, table.unary, tensors)
 
 
@@ -211,7 +259,7 @@ def state_counts(trees: SkeletalTrees, rules: Rules, states: IntArray, state: In
     array([[1., 0.],
            [0., 1.]])
     """
-    return _hard_counts(trees, rules, states, state).of_rules(rules, None)
+    return _hard_counts(trees, rules, states, state).of_rules(rules)
 
 
 def _shard_counts(shard: TreebankShard, clusters: Clusters, rules: Rules) -> _HardCounts:
@@ -226,4 +274,4 @@ def cluster_counts(treebank: Treebank, clusters: Clusters, rank: int | None = No
     """
     rules = treebank.counts.rules
     counts = reduce(_HardCounts.__add__, parallel_map(_shard_counts, treebank.shards, jobs, clusters, rules))
-    return counts.of_rules(rules, rank)
+    return counts.of_rules(rules, rank, jobs)

@@ -23,7 +23,7 @@ import numpy as np
 from spectral_latent.estimation._options import EstimationError, EstimatorOptions, Listener, Progress, silent
 from spectral_latent.estimation._parallel import parallel_map
 from spectral_latent.estimation._treebank import SkeletalShard, TreebankCounts
-from spectral_latent.inference import ExpectedCounts, expected_counts
+from spectral_latent.inference import ExpectedCounts, expected_counts, tree_weights
 from spectral_latent.operators import ObservableOperators, RuleTable, Tensor, Tensors, low_rank_tensor
 from spectral_latent.trees import FloatArray, Forest, IntArray
 
@@ -147,14 +147,28 @@ def _expected_of_shard(shard: SkeletalShard, operators: ObservableOperators) -> 
     return expected_counts(operators, Forest.of_trees(shard.trees, operators.rules))
 
 
+def _impossible_tree(shards: Iterable[SkeletalShard], operators: ObservableOperators) -> int | None:
+    """Find the first tree of probability zero, counted from 1; None if there is none."""
+    before = 0
+    for shard in shards:
+        weights = tree_weights(operators, Forest.of_trees(shard.trees, operators.rules))
+        impossible = np.flatnonzero(weights.sign <= 0)
+        if len(impossible):
+            return before + int(impossible[0]) + 1
+        before += len(weights.sign)
+    return None
+
+
 def _expectation(shards: Iterable[SkeletalShard], operators: ObservableOperators, jobs: int | None) -> ExpectedCounts:
     """Compute the expected counts of all shards: the E-step."""
     try:
         return reduce(ExpectedCounts.__add__, parallel_map(_expected_of_shard, shards, jobs, operators))
-    except ValueError as error:
+    except ValueError:
+        number = _impossible_tree(shards, operators)
+        if number is None:
+            raise
         raise EstimationError(
-            f"a tree has probability zero ({error}, counted within its shard); "
-            "start from probabilities above zero for all rules"
+            f"tree {number} has probability zero; start from probabilities above zero for all rules"
         ) from None
 
 

@@ -14,7 +14,8 @@ from typing import NamedTuple
 import numpy as np
 
 from spectral_latent.estimation._clustering import Clusters, cluster_counts
-from spectral_latent.estimation._em import drawn_to, random_counts, run_em, state_prior
+from spectral_latent.estimation._em import EMResult, drawn_to, random_counts, run_em, state_prior
+from spectral_latent.estimation._low_rank import low_rank_operators
 from spectral_latent.estimation._moments import Moments, moments_from_counts
 from spectral_latent.estimation._options import EstimationError, EstimatorOptions, Listener, silent
 from spectral_latent.estimation._parallel import parallel_map
@@ -22,7 +23,7 @@ from spectral_latent.estimation._pivots import pivot_counts
 from spectral_latent.estimation._projections import Projection, states_for
 from spectral_latent.estimation._smoothing import operators_from_moments
 from spectral_latent.estimation._treebank import Priors, Treebank, TreebankCounts, TreebankShard
-from spectral_latent.operators import ObservableOperators, RuleTable, low_rank_operators
+from spectral_latent.operators import ObservableOperators, RuleTable
 from spectral_latent.trees import Rules
 
 __all__ = ["ESTIMATORS", "Estimate", "Estimator", "estimate", "relative_frequencies", "spectral_moments"]
@@ -157,11 +158,20 @@ ESTIMATORS: dict[str, Estimator] = {
 
 def _probabilities(counts: RuleTable, task: _Task, *, priors: Priors | None) -> ObservableOperators:
     """Make smoothed probabilities of counts (slide 25), in as few terms as the options say."""
-    moments = moments_from_counts(counts, task.treebank.counts)
-    smoothed = operators_from_moments(moments, task.options.smoothing, priors)
+    observed = task.treebank.counts
+    smoothed = operators_from_moments(moments_from_counts(counts, observed), task.options.smoothing, priors)
     if task.options.rank is not None:
-        smoothed = low_rank_operators(smoothed, task.options.rank)
+        smoothed = low_rank_operators(smoothed, task.options.rank, task.jobs)
     return ObservableOperators.probabilities_of(smoothed)
+
+
+def _climb(counts: RuleTable, task: _Task) -> EMResult:
+    """Climb by expectation maximisation from the probabilities that counts make, drawn a little to their mean."""
+    treebank, options, jobs, listener = task
+    found = _probabilities(counts, task, priors=None)
+    start = drawn_to(found, state_prior(found, treebank.counts, max(options.state_smoothing, _START)), treebank.counts)
+    prior = state_prior(found, treebank.counts, options.state_smoothing)
+    return run_em(treebank.shards, start, options, prior, jobs=jobs, listener=listener)
 
 
 def estimate(
@@ -173,7 +183,7 @@ def estimate(
 ) -> Estimate:
     """Estimate observable operators by the estimator that the options name; see `ESTIMATORS`.
 
-    They are the same for any number of `jobs` (processes), and on the engine that `joblib.parallel_config` names.
+    They are the same for any number of `jobs` (threads), and on the engine that `joblib.parallel_config` names.
     Raises EstimationError if the data do not support the estimate.
 
     >>> from spectral_latent.estimation import FeatureColumns, Shard
@@ -193,9 +203,6 @@ def estimate(
     counts = estimator.counts(task)
     if not estimator.climbs:
         return Estimate(_probabilities(counts, task, priors=treebank.priors))
-    found = _probabilities(counts, task, priors=None)
-    start = drawn_to(found, state_prior(found, treebank.counts, max(options.state_smoothing, _START)), treebank.counts)
-    prior = state_prior(found, treebank.counts, options.state_smoothing)
-    result = run_em(treebank.shards, start, options, prior, jobs=jobs, listener=listener)
+    result = _climb(counts, task)
     smoothed = _probabilities(result.counts.table.mixture(), task, priors=treebank.priors)
     return Estimate(smoothed, result.objective, result.log_likelihood)

@@ -58,7 +58,7 @@ def read_treebanks(
 
     items: the objects.
     formalisms: how each treebank is made; the first one says how large objects are.
-    jobs: processes that count rules; the result does not depend on it.
+    jobs: threads that count rules; the result does not depend on it.
     Raises EstimationError if there are no objects.
 
     >>> import numpy as np

@@ -27,6 +27,7 @@ from scipy import sparse
 from scipy.linalg import qr, svd
 from scipy.sparse.linalg import ArpackError, svds
 
+from spectral_latent._compiled import compiled
 from spectral_latent.estimation._features import FeatureColumns
 from spectral_latent.estimation._options import EstimatorOptions, Listener, LoweredStates, Progress, silent
 from spectral_latent.estimation._parallel import parallel_map
@@ -109,6 +110,82 @@ def states_for(count: int, states: int) -> int:
     return 1 + int((states - 1) * min(max((count - 10) / 90, 0.0), 1.0))
 
 
+@compiled
+def _runs(column: IntArray) -> tuple[IntArray, IntArray]:
+    """Find the distinct values (d,) of a sorted column (n,), and how often each occurs (d,)."""
+    values = np.empty(len(column), dtype=np.int64)
+    counts = np.zeros(len(column), dtype=np.int64)
+    d = 0
+    for i in range(len(column)):
+        if i == 0 or column[i] != column[i - 1]:
+            values[d] = column[i]
+            d += 1
+        counts[d - 1] += 1
+    return values[:d].copy(), counts[:d].copy()
+
+
+@compiled
+def _added_runs(values: IntArray, counts: IntArray, others: IntArray, more: IntArray) -> tuple[IntArray, IntArray]:
+    """Merge two columns of increasing values (d,) and (d',), and add what belongs to equal ones: twice (d'',)."""
+    found = np.empty(len(values) + len(others), dtype=np.int64)
+    total = np.zeros(len(found), dtype=np.int64)
+    i = 0
+    j = 0
+    d = 0
+    while i < len(values) or j < len(others):
+        # the smaller of the next two values, which both may have
+        from_first = j == len(others) or (i < len(values) and values[i] <= others[j])
+        from_second = i == len(values) or (j < len(others) and others[j] <= values[i])
+        if from_first:
+            found[d] = values[i]
+            total[d] += counts[i]
+            i += 1
+        if from_second:
+            found[d] = others[j]
+            total[d] += more[j]
+            j += 1
+        d += 1
+    return found[:d].copy(), total[:d].copy()
+
+
+@compiled
+def _look_up(columns: IntArray, values: IntArray, start: IntArray) -> IntArray:
+    """Find each number of columns (n, k) among the values of its template, (n, k); -1 where it is absent.
+
+    values: (d,) the values of all templates, those of each increasing.
+    start: (k + 1,) template t has values[start[t]:start[t+1]].
+    """
+    places = np.empty(columns.shape, dtype=np.int64)
+    for i in range(columns.shape[0]):
+        for template in range(columns.shape[1]):
+            wanted = columns[i, template]
+            low = start[template]
+            high = start[template + 1]
+            # bisection: all values before `low` are smaller, those from `high` on are not
+            while low < high:
+                middle = (low + high) // 2
+                if values[middle] < wanted:
+                    low = middle + 1
+                else:
+                    high = middle
+            is_known = low < start[template + 1] and values[low] == wanted
+            places[i, template] = low if is_known else -1
+    return places
+
+
+@compiled
+def _sums_of_rows(places: IntArray, rows: FloatArray) -> FloatArray:
+    """Sum the rows (d, m) at the places (n, k) of each node, (n, m); no row is at -1."""
+    sums = np.zeros((len(places), rows.shape[1]))
+    for i in range(len(places)):
+        for template in range(places.shape[1]):
+            place = places[i, template]
+            if place >= 0:
+                for h in range(rows.shape[1]):
+                    sums[i, h] += rows[place, h]
+    return sums
+
+
 class _Values(NamedTuple):
     """The distinct values of one template, increasing, and how many nodes have each; both (d,)."""
 
@@ -116,15 +193,23 @@ class _Values(NamedTuple):
     nodes: IntArray
 
     @staticmethod
-    def of(column: IntArray) -> _Values:
-        """Count the values of a column (n,)."""
-        return _Values(*np.unique(column, return_counts=True))
+    def of_templates(columns: IntArray) -> list[_Values]:
+        """Count the values of each of k templates; columns: (n, k)."""
+        return [_Values(*_runs(column)) for column in np.sort(columns.T, axis=1)]
 
     def __add__(self, other: _Values) -> _Values:  # type: ignore[override]
         """Add the counts of two columns."""
-        values, which = np.unique(np.concatenate([self.values, other.values]), return_inverse=True)
-        counts = np.bincount(which, np.concatenate([self.nodes, other.nodes]))
-        return _Values(values, counts.astype(np.int64))
+        return _Values(*_added_runs(*self, *other))
+
+
+def _places(columns: IntArray, tables: list[_Values]) -> IntArray:
+    """Find the feature (n, k) that each template fires at n nodes, counted through all tables; -1 for an unknown value.
+
+    columns: (n, k).
+    """
+    start = np.cumsum([0, *(len(table.values) for table in tables)])
+    values = np.concatenate([np.zeros(0, dtype=np.int64), *(table.values for table in tables)])
+    return np.asarray(_look_up(columns, values, start), dtype=np.int64)
 
 
 def _one_hot(columns: IntArray, tables: list[_Values]) -> sparse.csr_array:
@@ -132,17 +217,11 @@ def _one_hot(columns: IntArray, tables: list[_Values]) -> sparse.csr_array:
 
     A value that a table lacks has no indicator.
     """
-    n, k = columns.shape
-    starts = np.cumsum([0, *(len(table.values) for table in tables)])
-    indices = np.zeros((n, k), dtype=np.int64)
-    known = np.zeros((n, k), dtype=bool)
-    for template, (start, table) in enumerate(zip(starts[:-1], tables, strict=True)):
-        column = columns[:, template]
-        at = np.minimum(np.searchsorted(table.values, column), len(table.values) - 1)
-        known[:, template] = table.values[at] == column
-        indices[:, template] = start + at
+    places = _places(columns, tables)
+    known = places >= 0
     ends = np.concatenate([[0], np.cumsum(known.sum(axis=1))])
-    return sparse.csr_array((np.ones(ends[-1]), indices[known], ends), shape=(n, int(starts[-1])))
+    size = sum(len(table.values) for table in tables)
+    return sparse.csr_array((np.ones(ends[-1]), places[known], ends), shape=(len(columns), size))
 
 
 class SymbolEvidence(NamedTuple):
@@ -155,8 +234,8 @@ class SymbolEvidence(NamedTuple):
     @staticmethod
     def of(features: FeatureColumns, nodes: IntArray) -> SymbolEvidence:
         """Count the values that nodes (n,) have."""
-        inside = [_Values.of(column) for column in features.inside[nodes].T]
-        outside = [_Values.of(column) for column in features.outside[nodes].T]
+        inside = _Values.of_templates(features.inside[nodes])
+        outside = _Values.of_templates(features.outside[nodes])
         return SymbolEvidence(inside, outside, len(nodes))
 
     def __add__(self, other: SymbolEvidence) -> SymbolEvidence:  # type: ignore[override]
@@ -289,8 +368,9 @@ class Projection(NamedTuple):
         features = shard.features
         y, z = np.zeros((2, trees.n_nodes, int(self.states.max())))
         for a, nodes in by_symbol(trees):
+            evidence = self.evidence[a]
             maps = self.maps[a]
             m = self.states[a]
-            y[nodes, :m] = _one_hot(features.inside[nodes], self.evidence[a].inside) @ maps.to_y
-            z[nodes, :m] = _one_hot(features.outside[nodes], self.evidence[a].outside) @ maps.to_z
+            y[nodes, :m] = _sums_of_rows(_places(features.inside[nodes], evidence.inside), maps.to_y)
+            z[nodes, :m] = _sums_of_rows(_places(features.outside[nodes], evidence.outside), maps.to_z)
         return ProjectedTrees(trees, y, z)

@@ -79,8 +79,10 @@ def _face_minimum(gram: FloatArray, product: FloatArray, face: IntArray, weights
 
     With d_i = c_i - c_0 the minimum solves Σ_j (d_i · d_j) w_j = d_i · (p - c_0), i > 0, by Cholesky factors.
     """
-    n, o = len(face) - 1, face[0]
-    factor, solution = np.empty((n, n)), np.empty(n)
+    n = len(face) - 1
+    o = face[0]
+    factor = np.empty((n, n))
+    solution = np.empty(n)
     # Row by row of the factor, and at once what the right-hand side becomes.
     for i in range(n):
         a = face[i + 1]
@@ -112,7 +114,8 @@ def _face_minimum(gram: FloatArray, product: FloatArray, face: IntArray, weights
 @compiled
 def _start(gram: FloatArray, product: FloatArray, weights: FloatArray) -> None:
     """Find the minimum over a face by dropping negative weights; the nearest corner if corners are dependent."""
-    face, target = np.arange(len(weights)), np.zeros(len(weights))
+    face = np.arange(len(weights))
+    target = np.zeros(len(weights))
     while len(face) > 0 and _face_minimum(gram, product, face, target):
         positive = face[target[face] > 0.0]
         if len(positive) == len(face):
@@ -128,10 +131,12 @@ def _descend(gram: FloatArray, product: FloatArray, weights: FloatArray, face: I
     target = np.zeros(len(weights))
     while len(face) > 0 and _face_minimum(gram, product, face, target):
         # The longest step on which no weight becomes negative.
-        step, leaving = 1.0, -1
+        step = 1.0
+        leaving = -1
         for i in face:
             if target[i] < 0.0 and weights[i] <= step * (weights[i] - target[i]):
-                step, leaving = weights[i] / (weights[i] - target[i]), i
+                step = weights[i] / (weights[i] - target[i])
+                leaving = i
         for i in face:
             weights[i] = max(weights[i] + step * (target[i] - weights[i]), 0.0)
         if leaving < 0:
@@ -146,7 +151,8 @@ def _all_weights(gram: FloatArray, products: FloatArray) -> FloatArray:
     weights = np.zeros_like(products)
     diagonal = np.diag(gram).max()
     for i in range(len(weights)):
-        product, w = products[i], weights[i]
+        product = products[i]
+        w = weights[i]
         _start(gram, product, w)
         # Towards the corner of the lowest gradient, until none is lower than where we are.
         for _ in range(10 * len(w)):
@@ -181,8 +187,9 @@ def convex_weights(points: FloatArray, corners: FloatArray) -> ConvexWeights:
         raise ValueError("mixtures need at least one corner")
     centre = corners.mean(axis=0)  # Σ w = 1: a common shift changes no distance
     scale = max(float(np.abs(corners - centre).max(initial=0.0)), TINY)
-    corners, points = (corners - centre) / scale, (points - centre) / scale
-    gram, products = corners @ corners.T, points @ corners.T
+    corners = (corners - centre) / scale
+    gram = corners @ corners.T
+    products = (points - centre) / scale @ corners.T
     if not (np.isfinite(gram).all() and np.isfinite(products).all()):
         raise ValueError("points and corners must be finite")
     weights = _all_weights(gram, products)

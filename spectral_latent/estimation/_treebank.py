@@ -39,7 +39,7 @@ __all__ = [
     "TreebankShard",
 ]
 
-SHARD_NODES = 1 << 16  # a formalism begins a new shard after so many nodes, whatever the number of processes
+SHARD_NODES = 1 << 16  # a formalism begins a new shard after so many nodes, whatever the number of jobs
 _MEMORY = 1 << 28  # bytes
 _TREE_COLUMNS = ("symbol", "left", "right", "terminal", "root")
 

@@ -1,4 +1,4 @@
-"""Scores of parses and taggings against gold."""
+"""Score parses and tags against gold annotation."""
 
 from spectral_latent.evaluation.attachment import AttachmentScore, score_attachments
 from spectral_latent.evaluation.brackets import BracketScores, score_brackets

@@ -1,4 +1,4 @@
-"""What all scores are made of."""
+"""Compute percentages."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ __all__ = ["percentage"]
 
 
 def percentage(part: int, whole: int) -> float:
-    """A ratio in percent; 0 of nothing.
+    """Return 100 part / whole; 0 if the whole is 0.
 
     >>> percentage(1, 4), percentage(0, 0)
     (25.0, 0.0)

@@ -1,4 +1,4 @@
-"""Attachment scores of dependency trees: how many words have the right head, and the right relation to it."""
+"""Score dependency trees: count the words with the right head, and with the right relation to it."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ __all__ = ["AttachmentScore", "score_attachments"]
 
 @dataclass(frozen=True)
 class AttachmentScore:
-    """Counts over words, and the percentages (0 to 100) that follow from them; a ratio over nothing is 0.
+    """Counts of words, and the percentages (0 to 100) that follow from them; a percentage of nothing is 0.
 
-    A word is punctuation if all its characters are, by Unicode's categories P, as in CoNLL-X's eval.pl and in NLTK's
-    `DependencyEvaluator`.  Scores add: that of a corpus is the sum of those of its parts.
+    A word is punctuation if all its characters are in Unicode's categories P, as in CoNLL-X's eval.pl and in NLTK's
+    `DependencyEvaluator`.  Scores can be added: the score of a corpus is the sum of the scores of its parts.
 
     >>> half = AttachmentScore(sentences=1, words=4, heads=3, arcs=2)
     >>> (half + half).heads, (half + half).uas, (half + half).las
@@ -34,9 +34,11 @@ class AttachmentScore:
     arcs: int = 0
     """Words with their gold head and their gold relation to it."""
     words_no_punctuation: int = 0
-    """Words that are not punctuation; so below."""
+    """Words that are not punctuation."""
     heads_no_punctuation: int = 0
+    """Words that are not punctuation, with their gold head."""
     arcs_no_punctuation: int = 0
+    """Words that are not punctuation, with their gold head and their gold relation to it."""
 
     @property
     def uas(self) -> float:
@@ -68,10 +70,13 @@ class AttachmentScore:
 
 
 def score_attachments(gold: Iterable[DependencySentence], predicted: Iterable[DependencySentence]) -> AttachmentScore:
-    """The score of predicted sentences against gold ones; relations are compared whole, subtypes included.
+    """Score predicted trees against gold trees; relations are compared with their subtypes.
 
-    Raises `ValueError` if there are not as many predicted sentences as gold ones, or if a sentence does not have the
-    same words, or no heads.
+    gold: the gold trees.
+    predicted: trees of the same sentences, in the same order.
+
+    Raises `ValueError` if there are not as many predicted trees as gold trees, if a sentence has other words in both,
+    or if it has no heads.
 
     >>> words = DependencySentence.of(["Dogs", "bark", "."])
     >>> gold = words._replace(heads=(2, 0, 2), relations=("nsubj", "root", "punct"))
@@ -88,6 +93,7 @@ def score_attachments(gold: Iterable[DependencySentence], predicted: Iterable[De
 
 
 def _heads(sentence: DependencySentence, number: int, where: str) -> tuple[int, ...]:
+    """Return the heads of a sentence; raise ValueError if it has none."""
     if sentence.heads is None:
         raise ValueError(f"sentence {number} of the {where} has no heads; give a sentence that is parsed")
     return sentence.heads
@@ -96,6 +102,7 @@ def _heads(sentence: DependencySentence, number: int, where: str) -> tuple[int, 
 def _compare(
     gold: DependencySentence, predicted: DependencySentence, gold_heads: tuple[int, ...], heads: tuple[int, ...]
 ) -> AttachmentScore:
+    """Score one sentence."""
     has_head = [a == b for a, b in zip(gold_heads, heads, strict=True)]
     has_relation = [a == b for a, b in zip(gold.relations, predicted.relations, strict=True)]
     has_arc = [*map(and_, has_head, has_relation)]
@@ -113,4 +120,5 @@ def _compare(
 
 
 def _is_punctuation(form: str) -> bool:
+    """Tell whether all characters of a word are punctuation."""
     return all(unicodedata.category(character).startswith("P") for character in form)

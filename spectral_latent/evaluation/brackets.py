@@ -1,9 +1,11 @@
-"""Bracket scores of constituency parses, as EVALB (Sekine and Collins 1997) computes them with COLLINS.prm.
+"""Score the brackets of phrases, as EVALB (Sekine and Collins 1997) does with COLLINS.prm.
 
-Before anything is counted, words tagged , : `` '' or . and empty elements are removed, with every bracket that is left
-empty.  The others are counted by first word, last word and label, a bracket that occurs twice twice, but for those
-labelled TOP or like the tags above.  Labels are cut at the first - or =, and PRT is ADVP.  Two things differ: EVALB
-counts an unlabelled outer bracket, here it is a TOP; and of empty elements it knows only those tagged -NONE-.
+First, words tagged , : `` '' or . and empty elements are removed, with every bracket that is left empty.  Then
+brackets are counted by first word, last word and label; a bracket that occurs twice counts twice.  Brackets labelled
+TOP, ROOT, S1, VROOT, or like one of the tags above do not count.  Labels are cut at the first - or =, and PRT is ADVP.
+
+Two things differ from EVALB: it counts an unlabelled outer bracket, which is a TOP here; and the only empty elements
+that it knows are tagged -NONE-.
 """
 
 from __future__ import annotations
@@ -27,9 +29,9 @@ _FUNCTION = re.compile("[-=].*", re.DOTALL)
 
 @dataclass(frozen=True)
 class BracketScores:
-    """Counts over sentences, and the percentages (0 to 100) that follow from them; a ratio over nothing is 0.
+    """Counts over sentences, and the percentages (0 to 100) that follow from them; a percentage of nothing is 0.
 
-    Scores add: those of a corpus are the sum of those of its parts.
+    Scores can be added: the scores of a corpus are the sum of the scores of its parts.
 
     >>> half = BracketScores(sentences=1, gold=4, predicted=2, matched=2)
     >>> both = half + half
@@ -38,11 +40,11 @@ class BracketScores:
     """
 
     sentences: int = 0
-    """Sentences not above the length limit, among them the errors and the skipped, which count for nothing below."""
+    """Sentences within the length limit; errors and skipped sentences are among them, but count for nothing else."""
     errors: int = 0
-    """Sentences whose gold and predicted words differ once words are removed; also through tags of punctuation."""
+    """Sentences whose gold and predicted words differ after words are removed, perhaps by tags of punctuation."""
     skipped: int = 0
-    """Sentences of which the prediction has no words left."""
+    """Sentences whose prediction has no words after words are removed."""
     gold: int = 0
     """Brackets in gold trees."""
     predicted: int = 0
@@ -56,11 +58,11 @@ class BracketScores:
     words: int = 0
     """Words that are not removed."""
     correct_tags: int = 0
-    """Words among these whose tag is the gold one."""
+    """Words that are not removed and have the gold tag."""
 
     @property
     def valid(self) -> int:
-        """The sentences that count: sentences - errors - skipped."""
+        """The number of sentences that count: sentences - errors - skipped."""
         return self.sentences - self.errors - self.skipped
 
     @property
@@ -98,10 +100,12 @@ class BracketScores:
 
 
 def score_brackets(pairs: Iterable[tuple[Phrase, Phrase]], max_length: int | None = None) -> BracketScores:
-    """The scores of predicted trees, given pairs of a gold tree and a predicted tree of the same sentence.
+    """Score predicted trees against gold trees.
 
-    With `max_length`, only for sentences of at most so many words in the gold tree, punctuation included and traces
-    not.  Raises `ValueError` for a tree in which a word is not the only child of its tag.
+    pairs: a gold tree and a predicted tree of each sentence.
+    max_length: the most words of a sentence that counts, with punctuation and without traces; None for any number.
+
+    Raises `ValueError` for a tree in which a word is not the only child of its tag.
 
     >>> from spectral_latent.corpora import parse_brackets
     >>> gold = "(S (NP (PRP We)) (VP (VBD saw) (NP (NNS dogs)) (PP (IN with) (NP (NNS spots)))) (. .))"
@@ -119,12 +123,20 @@ def score_brackets(pairs: Iterable[tuple[Phrase, Phrase]], max_length: int | Non
 
 
 class _Sentence(NamedTuple):
-    length: int  # words without traces
-    tagged: list[tuple[str, str]]  # the words that are left, with their tags
-    brackets: Counter[tuple[int, int, str]]  # first word, the word after the last, label
+    """The words and brackets of a tree.
+
+    length: the number of words without traces.
+    tagged: the words that are not removed, with their tags.
+    brackets: the counts of (first word, word after the last, label).
+    """
+
+    length: int
+    tagged: list[tuple[str, str]]
+    brackets: Counter[tuple[int, int, str]]
 
     @classmethod
     def of(cls, tree: Phrase) -> _Sentence:
+        """Remove words, and collect the brackets."""
         length = 0
         tagged: list[tuple[str, str]] = []
         brackets: Counter[tuple[int, int, str]] = Counter()
@@ -150,6 +162,7 @@ class _Sentence(NamedTuple):
 
 
 def _compare(gold: _Sentence, predicted: _Sentence) -> BracketScores:
+    """Score one sentence."""
     if not predicted.tagged:
         return BracketScores(sentences=1, skipped=1)
     if [word for word, _ in gold.tagged] != [word for word, _ in predicted.tagged]:
@@ -168,8 +181,8 @@ def _compare(gold: _Sentence, predicted: _Sentence) -> BracketScores:
 
 
 def _is_nested(spans: Iterable[tuple[int, int]]) -> bool:
-    """Whether of any two spans (first, after the last) that overlap, one contains the other."""
-    around: list[int] = []  # ends of the spans around the present one, the outermost first
+    """Tell whether of any two spans (first, after the last) that overlap, one contains the other."""
+    around: list[int] = []  # the ends of the spans around the current one, the outermost first
     for first, end in sorted(spans, key=lambda span: (span[0], -span[1])):
         while around and around[-1] <= first:
             around.pop()

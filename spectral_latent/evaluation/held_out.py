@@ -1,4 +1,4 @@
-"""How well operators parse held-out trees, again and again: the sentences' forests are built once."""
+"""Measure how well operators parse held-out trees, many times over forests that are built once."""
 
 from __future__ import annotations
 
@@ -22,7 +22,10 @@ __all__ = ["HeldOut", "with_chosen_states"]
 
 
 class HeldOut:
-    """Gold trees, and the forests of their sentences under one coarse grammar.
+    """Gold trees, with the forests of their sentences under one coarse grammar.
+
+    grammar: with the coarse grammar.
+    gold: the trees; those without words are left out.
 
     >>> tree = Phrase("S", (Phrase("A", ("a",)), Phrase("B", ("b",))))
     >>> model = ConstituencyModel.train([tree])
@@ -37,12 +40,12 @@ class HeldOut:
         self.items = [(tree, words, grammar.grammar.chart(words)) for tree, words in sentences]
 
     def f1(self, operators: ObservableOperators) -> float:
-        """F1 of the trees found under other operators over the grammar's rules.
+        """Parse the sentences under operators over the grammar's rules, and compute F1.
 
-        A sentence without a tree counts as one without brackets.
+        operators: of any numbers of states.
         """
-        grammar = self.grammar.with_operators(operators)
-        model, pairs = ConstituencyModel((grammar,)), []
+        model = ConstituencyModel((self.grammar.with_operators(operators),))
+        pairs = []
         for gold, words, built in self.items:
             chart = built._replace(grammar=built.grammar.with_latent(operators))
             (parse,) = model.parse_nbest(words, 1, charts=[chart])
@@ -56,12 +59,19 @@ def with_chosen_states(
     candidates: Sequence[int] = (1, 2, 4, 8, 12),
     *,
     symbols: int | None = 30,
-    jobs: int = 1,
+    jobs: int | None = 1,
     listener: Listener = silent,
 ) -> ConstituencyModel:
-    """The spectral model whose numbers of states parse held-out trees best; see `search_states`.
+    """Estimate the spectral model whose numbers of states parse held-out trees best; see `search_states`.
 
-    The most states are those of the options.  A trial takes about as long as parsing the held-out trees.
+    A trial takes about as long as parsing the held-out trees.
+
+    training: the treebank; its options have the most states of a symbol.
+    gold: the held-out trees.
+    candidates: the numbers of states to try.
+    symbols: how many of the most frequent symbols to visit; all if None.
+    jobs: processes.
+    listener: is told of each trial.
     """
     treebank, options = training.treebank, training.coarse.options.estimator
     projection = Projection.learn(treebank.shards, options, jobs, listener)

@@ -1,12 +1,12 @@
-"""Models against gold: what they find, how good that is, and how long it took."""
+"""Evaluate models on gold annotation: their output, its score, and the time that it took."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from functools import partial
-from typing import Any, NamedTuple
-from weakref import WeakSet
+from typing import Any, Generic, NamedTuple, TypeVar
 
 from spectral_latent.constituency import ConstituencyModel, Parse, Phrase, clean
 from spectral_latent.dependency import DependencyModel, DependencyParse, DependencySentence
@@ -29,19 +29,23 @@ __all__ = [
 _BATCH = 1000  # sentences tagged at once
 _LEAST = 1e-9  # seconds
 _Progress = Callable[[Sequence[Any]], Iterable[Any]]
-
-_begun: WeakSet[Any] = WeakSet()  # the models that have parsed in this process
+_AnyParse = TypeVar("_AnyParse", Parse, DependencyParse)
+_AnyScore = TypeVar("_AnyScore", BracketScores, AttachmentScore)
 
 
 class GoldTree(NamedTuple):
-    """A gold tree as the treebank has it, by which EVALB scores, and its words without traces."""
+    """A gold tree with its words.
+
+    tree: as the treebank has it, for EVALB.
+    words: of the tree, without empty elements.
+    """
 
     tree: Phrase
     words: list[str]
 
     @staticmethod
     def of(tree: Phrase) -> GoldTree | None:
-        """None if the tree has no words.
+        """Find the words of a tree; return None if it has none.
 
         >>> GoldTree.of(Phrase("S", (Phrase("NN", ("dog",)), Phrase("-NONE-", ("*",))))).words
         ['dog']
@@ -50,55 +54,60 @@ class GoldTree(NamedTuple):
         return None if cleaned is None else GoldTree(tree, list(cleaned.words()))
 
 
-class ParserEvaluation(NamedTuple):
-    """The parses of gold trees' sentences, their scores, and the CPU seconds that they took."""
+@dataclass(frozen=True)
+class _Evaluation(Generic[_AnyParse, _AnyScore]):
+    """The evaluation of a parser.
 
-    parses: list[Parse]
-    scores: BracketScores
+    parses: of the gold sentences.
+    score: of the parses against the gold trees.
+    seconds: of CPU time that parsing took.
+    """
+
+    parses: list[_AnyParse]
+    score: _AnyScore
     seconds: float
 
     @property
     def fallbacks(self) -> int:
-        """How many sentences the grammar could not derive."""
+        """The number of sentences that the grammar could not derive."""
         return sum(parse.is_fallback for parse in self.parses)
 
     @property
     def sentences_per_second(self) -> float:
-        """Of CPU time."""
+        """Sentences per second of CPU time."""
         return len(self.parses) / max(self.seconds, _LEAST)
 
 
-class DependencyEvaluation(NamedTuple):
-    """The parses of gold trees' sentences, their scores, and the CPU seconds that they took.
+@dataclass(frozen=True)
+class ParserEvaluation(_Evaluation[Parse, BracketScores]):
+    """The evaluation of a parser of phrases: its parses, their score, and the CPU seconds that they took."""
 
-    has_relations: whether relations are annotated in gold and in parses; else labelled scores mean nothing.
-    nonpositive: gold trees whose estimated probability is not positive; one with several roots has none.
+
+@dataclass(frozen=True)
+class DependencyEvaluation(_Evaluation[DependencyParse, AttachmentScore]):
+    """The evaluation of a dependency parser: its parses, their score, and the CPU seconds that they took.
+
+    has_relations: whether gold trees and parses have relations; if not, labelled scores mean nothing.
+    nonpositive: the number of gold trees without a positive estimated probability; those with several roots have none.
     """
 
-    parses: list[DependencyParse]
-    score: AttachmentScore
     has_relations: bool
     nonpositive: int
-    seconds: float
-
-    @property
-    def fallbacks(self) -> int:
-        """How many sentences the grammar could not derive."""
-        return sum(parse.is_fallback for parse in self.parses)
 
     @property
     def nonpositive_share(self) -> float:
         """100 nonpositive / sentences."""
         return percentage(self.nonpositive, len(self.parses))
 
-    @property
-    def sentences_per_second(self) -> float:
-        """Of CPU time."""
-        return len(self.parses) / max(self.seconds, _LEAST)
 
+@dataclass(frozen=True)
+class TaggerEvaluation:
+    """The evaluation of a tagger.
 
-class TaggerEvaluation(NamedTuple):
-    """The tags of gold sentences' words, their score, and the CPU seconds that they took."""
+    tags: of the words of gold sentences.
+    score: of the tags against the gold tags.
+    seconds: of CPU time that tagging took.
+    """
 
     tags: list[list[str]]
     score: TaggingScore
@@ -106,25 +115,28 @@ class TaggerEvaluation(NamedTuple):
 
     @property
     def tokens_per_second(self) -> float:
-        """Of CPU time."""
+        """Tokens per second of CPU time."""
         return self.score.tokens / max(self.seconds, _LEAST)
 
 
 def evaluate_parser(
     model: ConstituencyModel, gold: Sequence[GoldTree], *, jobs: int | None = 1, progress: _Progress = iter
 ) -> ParserEvaluation:
-    """Parse and score the sentences of gold trees.
+    """Parse the sentences of gold trees, and score the parses.
 
-    jobs: processes, of which all count as time; a sentence is parsed in each before the clock starts, so that what is
-    done once is not counted.  `progress` is given the sentences, and gives each on before it is parsed, or with more
-    processes, before its parse is waited for.
+    The first sentence is parsed once more before the clock starts, so that the loading of compiled code is not counted
+    in this process.
+
+    model: the parser.
+    gold: the trees.
+    jobs: processes that parse; the CPU time of all counts.
+    progress: a wrapper for the sequence of sentences, such as `tqdm`; it advances when a parse is asked for.
 
     >>> tree = GoldTree.of(Phrase("S", (Phrase("A", ("a",)), Phrase("B", ("b",)))))
-    >>> evaluate_parser(ConstituencyModel.train([tree.tree]), [tree]).scores.f1
+    >>> evaluate_parser(ConstituencyModel.train([tree.tree]), [tree]).score.f1
     100.0
     """
-    found = map_sentences(_timed_parse, model, (sentence.words for sentence in gold), jobs)
-    parses, seconds = _together(found, progress(gold))
+    parses, seconds = _parse_all(model, [sentence.words for sentence in gold], jobs, progress)
     pairs = ((sentence.tree, parse.tree) for sentence, parse in zip(gold, parses, strict=True))
     return ParserEvaluation(parses, score_brackets(pairs), seconds)
 
@@ -137,70 +149,77 @@ def evaluate_dependency_parser(
     jobs: int | None = 1,
     progress: _Progress = iter,
 ) -> DependencyEvaluation:
-    """Parse and score the words of gold trees, with their tags.
+    """Parse the words of gold trees with their tags, and score the parses; time is measured as by `evaluate_parser`.
 
-    projective: whether only projective trees are looked for.
-    jobs, progress: as for `evaluate_parser`.
+    model: the parser.
+    gold: the trees, which may have several roots.
+    projective: whether parses must be projective.
+    jobs: processes that parse; the CPU time of all counts.
+    progress: a wrapper for the sequence of sentences, such as `tqdm`; it advances when a parse is asked for.
 
     Raises ValueError if a sentence has no heads.
 
     >>> gold = [DependencySentence.of(["Dogs", "bark"], ["NNS", "VBP"])._replace(heads=(2, 0))]
-    >>> found = evaluate_dependency_parser(DependencyModel.train(gold), gold)
-    >>> found.score.uas, found.nonpositive_share, found.has_relations
+    >>> evaluation = evaluate_dependency_parser(DependencyModel.train(gold), gold)
+    >>> evaluation.score.uas, evaluation.nonpositive_share, evaluation.has_relations
     (100.0, 0.0, False)
     """
     sentences = [sentence.without_tree() for sentence in gold]
-    parse = partial(_timed_parse, projective=projective)
-    parses, seconds = _together(map_sentences(parse, model, sentences, jobs), progress(sentences))
-    found = [parse.sentence for parse in parses]
+    parses, seconds = _parse_all(model, sentences, jobs, progress, projective=projective)
+    parsed = [parse.sentence for parse in parses]
     signs = model.score(sentence for sentence in gold if len(sentence.roots) == 1).sign
     nonpositive = len(gold) - int((signs > 0).sum())
-    has_relations = _has_relations(gold) and _has_relations(found)
-    return DependencyEvaluation(parses, score_attachments(gold, found), has_relations, nonpositive, seconds)
+    has_relations = _has_relations(gold) and _has_relations(parsed)
+    return DependencyEvaluation(parses, score_attachments(gold, parsed), seconds, has_relations, nonpositive)
+
+
+def _parse_all(
+    model: Any, sentences: Sequence[Any], jobs: int | None, progress: _Progress, **options: bool
+) -> tuple[list[Any], float]:
+    """Parse sentences, with options for `parse`, and add up the seconds of CPU time."""
+    for sentence in sentences[:1]:
+        model.parse(sentence, **options)
+    answered = map_sentences(partial(_timed_parse, **options), model, sentences, jobs)
+    timed = [answer for _, answer in zip(progress(sentences), answered, strict=True)]
+    return [parse for parse, _ in timed], sum(seconds for _, seconds in timed)
 
 
 def _timed_parse(model: Any, sentence: Any, **options: bool) -> tuple[Any, float]:
-    """Parse a sentence, and measure the seconds of CPU time that this takes."""
-    if model not in _begun:
-        model.parse(sentence, **options)
-        _begun.add(model)
+    """Parse a sentence, and measure the seconds of CPU time."""
     start = time.process_time()
     return model.parse(sentence, **options), time.process_time() - start
 
 
-def _together(found: Iterable[tuple[Any, float]], shown: Iterable[Any]) -> tuple[list[Any], float]:
-    """All parses, and the sum of their seconds."""
-    timed = [each for _, each in zip(shown, found, strict=True)]
-    return [parse for parse, _ in timed], sum(seconds for _, seconds in timed)
-
-
 def _has_relations(sentences: Iterable[DependencySentence]) -> bool:
+    """Tell whether a word of the sentences has a relation."""
     return any(relation != "_" for sentence in sentences for relation in sentence.relations)
 
 
 def evaluate_tagger(
     tag: Callable[[list[list[str]]], Iterable[Iterable[str]]],
     gold: Sequence[Sequence[tuple[str, str]]],
-    known: Iterable[str],
+    known: Iterable[str] = (),
     *,
     progress: _Progress = iter,
 ) -> TaggerEvaluation:
-    """Tag and score the words of gold sentences, by a function from sentences to their tags.
+    """Tag the words of gold sentences, and score the tags; time is measured as by `evaluate_parser`.
 
-    known: the words that the tagger was trained on.  The first sentence is tagged before the clock starts, so that
-    what is done once is not counted.  `progress` is given where each batch of sentences begins, and gives that on.
+    tag: a function from sentences to their tags, such as a model's `tag`.
+    gold: sentences of words with tags.
+    known: the words that the tagger was trained on.
+    progress: a wrapper for the sequence of batches of sentences, such as `tqdm`.
 
     >>> gold = [[("dogs", "N"), ("bark", "V")]]
-    >>> found = evaluate_tagger(lambda sentences: [["N"] * len(words) for words in sentences], gold, known={"dogs"})
-    >>> found.score.accuracy, found.score.unknown_accuracy, found.tags
+    >>> evaluation = evaluate_tagger(lambda sentences: [["N"] * len(words) for words in sentences], gold, {"dogs"})
+    >>> evaluation.score.accuracy, evaluation.score.unknown_accuracy, evaluation.tags
     (50.0, 0.0, [['N', 'N']])
     """
     sentences = [[word for word, _ in sentence] for sentence in gold]
     list(tag(sentences[:1]))
+    tags: list[list[str]] = []
     start = time.process_time()
-    tags = [
-        list(found) for at in progress(range(0, len(sentences), _BATCH)) for found in tag(sentences[at : at + _BATCH])
-    ]
+    for first in progress(range(0, len(sentences), _BATCH)):
+        tags += map(list, tag(sentences[first : first + _BATCH]))
     seconds = time.process_time() - start
-    predicted = (list(zip(words, found, strict=True)) for words, found in zip(sentences, tags, strict=True))
+    predicted = (list(zip(words, row, strict=True)) for words, row in zip(sentences, tags, strict=True))
     return TaggerEvaluation(tags, score_tags(gold, predicted, frozenset(known)), seconds)

@@ -1,12 +1,12 @@
-"""What reranking gains: the trees of the base parser, the chosen ones and the best ones of each list.
+"""Evaluate rerankers: compare the base parser's trees, the chosen trees and the best trees of n-best lists.
 
 | here | formula | source |
 | --- | --- | --- |
 | `error_reduction` | 100 (b - a) / (100 - a) for percentages a and b | |
 | `paired_bootstrap` | quantiles of b* - a*, of sentences drawn with replacement | Efron and Tibshirani 1993, 13.3 |
 
-Scores are dataclasses of counts that add, such as `BracketScores` and `AttachmentScore`; a measure makes a percentage
-of one, as in `lambda score: score.f1`.
+Scores are dataclasses of counts that can be added, such as `BracketScores` and `AttachmentScore`.  A measure makes a
+percentage of a score, as in `lambda score: score.f1`.
 """
 
 from __future__ import annotations
@@ -24,7 +24,10 @@ Score = TypeVar("Score", bound=Any)
 
 
 def error_reduction(base: float, other: float) -> float:
-    """How much of the error that a percentage leaves is gone, in percent; 0 if there was none.
+    """Compute how much of the base's error another system removes, in percent; 0 if there was no error.
+
+    base: a percentage.
+    other: a percentage.
 
     >>> error_reduction(90.0, 92.5)
     25.0
@@ -33,7 +36,13 @@ def error_reduction(base: float, other: float) -> float:
 
 
 class Difference(NamedTuple):
-    """Two systems' percentages on the same sentences, and an interval of confidence of the second less the first."""
+    """The percentages of two systems on the same sentences.
+
+    base: of the first system.
+    other: of the second system.
+    low: the lower bound of an interval of confidence for other - base.
+    high: the upper bound.
+    """
 
     base: float
     other: float
@@ -47,9 +56,13 @@ class Difference(NamedTuple):
 
 
 class RerankingEvaluation(NamedTuple):
-    """The first candidates against the chosen ones, and the percentage of the best ones, which none can exceed."""
+    """The evaluation of a reranker.
 
-    found: Difference
+    difference: of the first candidates (base) and the chosen candidates (other).
+    oracle: the percentage of the best candidates, which no reranker can exceed.
+    """
+
+    difference: Difference
     oracle: float
 
 
@@ -62,16 +75,21 @@ def evaluate_reranking(
     level: float = 0.95,
     seed: int = 0,
 ) -> RerankingEvaluation:
-    """How good a choice among the candidates of each list is, given the score of each candidate against gold.
+    """Evaluate the choice of a candidate in each list.
 
-    The best candidate of a list is that with the largest measure of its own.  For a list without candidates, give
-    one score, that of the tree in its place; -1 chooses it.  For the other arguments see `paired_bootstrap`.
-    Raises ValueError for a list without scores, and for not as many choices as lists.
+    The best candidate of a list is the one whose score has the largest measure.
+
+    scores: of each list's candidates against gold; for a list without candidates, the score of a stand-in tree.
+    chosen: (L,) the place of a candidate in each list; -1 for the stand-in tree.
+    measure: makes a percentage of a score.
+    samples, level, seed: see `paired_bootstrap`.
+
+    Raises ValueError for a list without scores, and if there are not as many choices as lists.
 
     >>> from spectral_latent.evaluation.tagging import TaggingScore
     >>> scores = [[TaggingScore(4, correct) for correct in (2, 4, 3)], [TaggingScore(4, correct) for correct in (4, 0)]]
-    >>> found, oracle = evaluate_reranking(scores, [2, 0], lambda score: score.accuracy)
-    >>> found.base, found.other, found.error_reduction, oracle
+    >>> difference, oracle = evaluate_reranking(scores, [2, 0], lambda score: score.accuracy)
+    >>> difference.base, difference.other, difference.error_reduction, oracle
     (75.0, 87.5, 50.0, 100.0)
     """
     for number, row in enumerate(scores, start=1):
@@ -80,8 +98,8 @@ def evaluate_reranking(
     best = [max(row, key=measure) for row in scores]
     taken = [row[i] for row, i in zip(scores, chosen, strict=True)]
     first = [row[0] for row in scores]
-    found = paired_bootstrap(first, taken, measure, samples=samples, level=level, seed=seed)
-    return RerankingEvaluation(found, measure(reduce(add, best)))
+    difference = paired_bootstrap(first, taken, measure, samples=samples, level=level, seed=seed)
+    return RerankingEvaluation(difference, measure(reduce(add, best)))
 
 
 def paired_bootstrap(
@@ -93,10 +111,16 @@ def paired_bootstrap(
     level: float = 0.95,
     seed: int = 0,
 ) -> Difference:
-    """How sure it is that a second system is better than a first one, given the scores of each sentence.
+    """Compare two systems on the same sentences, with an interval of confidence.
 
-    samples: so often are as many sentences drawn as there are.  level: of confidence.  The same seed gives the same
-    interval.  Raises ValueError if there are no sentences, or not as many of one system as of the other.
+    base: the first system's score of each sentence.
+    other: the second system's score of each sentence.
+    measure: makes a percentage of a score.
+    samples: how often the sentences are drawn again, with replacement.
+    level: of confidence.
+    seed: the same seed gives the same interval.
+
+    Raises ValueError if there are no sentences, or if the systems do not have the same number.
 
     >>> from spectral_latent.evaluation.tagging import TaggingScore
     >>> base = [TaggingScore(tokens=10, correct=8)] * 50

@@ -1,12 +1,12 @@
-"""Scores of taggings: accuracy, and how well unsupervised labels agree with tags whose names they do not know.
+"""Score tags: by accuracy, or for a model that has labels of its own by their agreement with gold tags.
 
-The unsupervised measures compare a gold labelling with a predicted one, both flat, through their contingency table:
-n_ck tokens have the gold label c and the predicted label k, n_c and n_k are its sums, n is their total.
+The unsupervised measures compare the gold and the predicted labels of all tokens through their contingency table: n_ck
+tokens have the gold label c and the predicted label k; n_c and n_k are the sums of rows and columns, n is the total.
 
 | function | formula | source |
 | --- | --- | --- |
 | `many_to_one` | Σ_k max_c n_ck / n | Johnson 2007, Why doesn't EM find good HMM POS-taggers? |
-| `one_to_one` | max over one-to-one σ of Σ_k n_σ(k)k / n | the same, with the best σ in place of a greedy one |
+| `one_to_one` | max over one-to-one σ of Σ_k n_σ(k)k / n | Johnson 2007, with the best σ in place of a greedy one |
 | `v_measure` | (1 + β) h c / (β h + c) | Rosenberg and Hirschberg 2007, V-measure, section 2 |
 
 where h = 1 - H(C|K) / H(C) is homogeneity, c = 1 - H(K|C) / H(K) completeness, each 1 if its denominator is 0.
@@ -29,9 +29,9 @@ __all__ = ["TaggingScore", "many_to_one", "one_to_one", "score_tags", "v_measure
 
 @dataclass(frozen=True)
 class TaggingScore:
-    """Counts over tokens, and the percentages (0 to 100) that follow from them; a ratio over nothing is 0.
+    """Counts of tokens, and the percentages (0 to 100) that follow from them; a percentage of nothing is 0.
 
-    Scores add: that of a corpus is the sum of those of its parts.
+    Scores can be added: the score of a corpus is the sum of the scores of its parts.
 
     >>> half = TaggingScore(tokens=4, correct=3, unknown=1, unknown_correct=0)
     >>> (half + half).correct, (half + half).accuracy
@@ -44,7 +44,7 @@ class TaggingScore:
     unknown: int = 0
     """Tokens whose word is not known from training."""
     unknown_correct: int = 0
-    """Those that are both."""
+    """Tokens whose word is not known and whose predicted tag is the gold one."""
 
     @property
     def accuracy(self) -> float:
@@ -70,10 +70,14 @@ def score_tags(
     predicted: Iterable[Sequence[tuple[str, str]]],
     known: Container[str] | Callable[[str], bool] | None = None,
 ) -> TaggingScore:
-    """The score of predicted sentences, each a sequence of words with tags, against gold ones.
+    """Score predicted tags against gold tags.
 
-    A word is known if `known` contains it, or is true of it; without `known`, every word is.  Raises `ValueError`
-    if there are not as many predicted sentences as gold ones, or if a sentence does not have the same words.
+    gold: sentences of words with tags.
+    predicted: the same sentences with predicted tags.
+    known: the words of training, or a function that tells them; if it is not given, every word is known.
+
+    Raises `ValueError` if there are not as many predicted sentences as gold sentences, or if a sentence has other
+    words.
 
     >>> gold = [[("the", "DT"), ("dogs", "NNS"), ("bark", "VBP")]]
     >>> predicted = [[("the", "DT"), ("dogs", "NN"), ("bark", "VBP")]]
@@ -87,7 +91,8 @@ def score_tags(
             raise ValueError(f"the words of sentence {number} differ in gold and prediction; tag the gold words")
         tokens += len(sentence)
         for (word, tag), (_, predicted_tag) in zip(sentence, other, strict=True):
-            is_correct, is_unknown = tag == predicted_tag, not is_known(word)
+            is_correct = tag == predicted_tag
+            is_unknown = not is_known(word)
             correct += is_correct
             unknown += is_unknown
             unknown_correct += is_correct and is_unknown
@@ -95,10 +100,14 @@ def score_tags(
 
 
 def many_to_one(gold: Iterable[Hashable], predicted: Iterable[Hashable]) -> float:
-    """Accuracy in percent if each predicted label is given the gold label that it meets most often.
+    """Compute the accuracy in percent if each predicted label stands for the gold label that it meets most often.
 
-    With as many predicted labels as tokens it is 100: compare only predictions with the same number of labels.
-    Raises `ValueError` if the labellings are not equally long; of no tokens it is 0.
+    It grows with the number of predicted labels, up to 100: compare only predictions with the same number of labels.
+
+    gold: the label of each token.
+    predicted: the label of each token.
+
+    Raises `ValueError` if there are not as many predicted labels as gold labels; without tokens the result is 0.
 
     >>> many_to_one(["N", "N", "N", "V", "D"], [1, 1, 2, 3, 3])
     80.0
@@ -108,10 +117,14 @@ def many_to_one(gold: Iterable[Hashable], predicted: Iterable[Hashable]) -> floa
 
 
 def one_to_one(gold: Iterable[Hashable], predicted: Iterable[Hashable]) -> float:
-    """Accuracy in percent under the best assignment of different gold labels to the predicted ones.
+    """Compute the accuracy in percent under the best assignment of different gold labels to predicted labels.
 
-    If there are more labels on one side, some have no partner, and their tokens are wrong.  Raises `ValueError` if
-    the labellings are not equally long; of no tokens it is 0.
+    If one side has more labels than the other, some labels have no partner, and their tokens are wrong.
+
+    gold: the label of each token.
+    predicted: the label of each token.
+
+    Raises `ValueError` if there are not as many predicted labels as gold labels; without tokens the result is 0.
 
     >>> one_to_one(["N", "N", "N", "V", "D"], [1, 1, 2, 3, 3])
     60.0
@@ -122,11 +135,16 @@ def one_to_one(gold: Iterable[Hashable], predicted: Iterable[Hashable]) -> float
 
 
 def v_measure(gold: Iterable[Hashable], predicted: Iterable[Hashable], beta: float = 1.0) -> float:
-    """The weighted harmonic mean, in percent, of homogeneity and completeness; see the head of this module.
+    """Compute the weighted harmonic mean of homogeneity and completeness, in percent; see the head of this module.
 
-    Homogeneity asks that a predicted label meets few gold ones, completeness that a gold label meets few predicted
-    ones, and counts `beta` times as much.  With `beta` = 1 the measure is symmetric.  Raises `ValueError` if the
-    labellings are not equally long; of no tokens it is 0.
+    Homogeneity is large if each predicted label meets few gold labels, completeness if each gold label meets few
+    predicted labels.
+
+    gold: the label of each token.
+    predicted: the label of each token.
+    beta: the weight of completeness; with 1 the measure is symmetric.
+
+    Raises `ValueError` if there are not as many predicted labels as gold labels; without tokens the result is 0.
 
     >>> v_measure("aabb", [1, 1, 2, 2]), v_measure("aabb", [1, 1, 1, 1])
     (100.0, 0.0)
@@ -145,7 +163,7 @@ def v_measure(gold: Iterable[Hashable], predicted: Iterable[Hashable], beta: flo
 
 
 def _contingency(gold: Iterable[Hashable], predicted: Iterable[Hashable]) -> csr_array[np.int64]:
-    """n_ck, the number of tokens with gold label c and predicted label k, each numbered as it first occurs."""
+    """Count the tokens n_ck with gold label c and predicted label k; labels are numbered as they first occur."""
     rows: Vocabulary[Hashable] = Vocabulary()
     columns: Vocabulary[Hashable] = Vocabulary()
     cells = [(rows.add(label), columns.add(other)) for label, other in zip(gold, predicted, strict=True)]
@@ -154,11 +172,17 @@ def _contingency(gold: Iterable[Hashable], predicted: Iterable[Hashable]) -> csr
 
 
 def _explained(cells: IntArray, margins: IntArray, totals: IntArray) -> float:
-    """1 - H(X|Y) / H(X), from the counts of pairs [p], the count of each pair's y [p], and the counts of x [x]."""
+    """Compute 1 - H(X|Y) / H(X).
+
+    cells: (p,) the counts of pairs (x, y).
+    margins: (p,) the count of each pair's y.
+    totals: the count of each x.
+    """
     entropy = -float(totals @ np.log(totals / totals.sum()))
     conditional = -float(cells @ np.log(cells / margins))
     return max(0.0, 1 - conditional / entropy) if len(totals) > 1 else 1.0
 
 
 def _always(_: str) -> bool:
+    """Take any word for known."""
     return True

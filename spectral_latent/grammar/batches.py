@@ -80,7 +80,8 @@ def map_sentences(
         model.save(file)
         items = iter(items)
         while batches := list(_batches(items, _AHEAD * n_jobs)):
-            found = list(parallel_map(_map_batch, batches, jobs, function, type(model), file, args))
+            task = (function, type(model), file, args)
+            found = list(parallel_map(_map_batch, batches, jobs, *task, prefer="processes"))
             yield from chain.from_iterable(found)
 
 

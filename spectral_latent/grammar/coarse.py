@@ -187,8 +187,12 @@ def _splits(chart: InsideChart, i: int, j: int, room: _Splits) -> tuple[_Splits,
 @compiled
 def _join(grammar: CoarseGrammar, chart: InsideChart, splits: _Splits, scores: FloatArray) -> None:
     """Add to scores (S,) all that the cells on both sides of each split derive together."""
-    symbol, inside, pairs = chart.symbol, chart.inside, grammar.pair
-    of_pair, parent, weights = grammar.of_pair, grammar.pair_parent, grammar.pair_weight
+    symbol = chart.symbol
+    inside = chart.inside
+    pairs = grammar.pair
+    of_pair = grammar.of_pair
+    parent = grammar.pair_parent
+    weights = grammar.pair_weight
     for at in range(len(splits.left)):
         left, right = splits.left[at], splits.right[at]
         for x in range(chart.first[left], chart.end[left]):
@@ -332,9 +336,14 @@ def _expand(
     n_edges: int,
 ) -> tuple[IntArray, int]:
     """Push an item's outside score to its children; append the edges above the threshold, or the best one."""
-    a, above, extents = chart.symbol[item], walk.outside[item], walk.extents
+    a = chart.symbol[item]
+    above = walk.outside[item]
+    extents = walk.extents
     before = n_edges
-    best, best_rule, best_left, best_right = 0.0, -1, -1, -1
+    best = 0.0
+    best_rule = -1
+    best_left = -1
+    best_right = -1
     for r in range(grammar.of_parent[a], grammar.of_parent[a + 1]):
         b, c = grammar.rules[r, 1], grammar.rules[r, 2]
         # Only between these splits are there items of both children.
@@ -374,7 +383,9 @@ def likely_edges(
     Returns items (I, 4): number in the chart, first word, next word and number of edges; and edges (E, 3): rule, left
     item, right item, both -1 for a leaf rule.
     """
-    n, n_symbols, n_chart = len(leaves.start) - 1, len(grammar.root), len(chart.symbol)
+    n = len(leaves.start) - 1
+    n_symbols = len(grammar.root)
+    n_chart = len(chart.symbol)
     walk = _Outside(
         np.zeros(n_chart),
         np.zeros(n_chart, dtype=np.bool_),
@@ -384,11 +395,15 @@ def likely_edges(
         np.empty(n + 1),
         threshold,
     )
-    items, edges = np.empty((256, 4), dtype=np.int64), np.empty((1024, 3), dtype=np.int64)
-    n_items, n_edges = 0, 0
+    items = np.empty((256, 4), dtype=np.int64)
+    edges = np.empty((1024, 3), dtype=np.int64)
+    n_items = 0
+    n_edges = 0
     # Over the whole sentence, the outside score is the root's share of the sentence's probability.
     top = n * (n - 1) // 2
-    total, best, best_item = 0.0, 0.0, -1
+    total = 0.0
+    best = 0.0
+    best_item = -1
     for item in range(chart.first[top], chart.end[top]):
         total += chart.inside[item] * grammar.root[chart.symbol[item]]
     if total > 0.0:

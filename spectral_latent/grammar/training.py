@@ -69,7 +69,7 @@ class Training(Generic[Model]):
     def estimate(self, *, jobs: int | None = 1, listener: Listener = silent) -> Model:
         """Estimate the latent model by the estimator of its options.
 
-        jobs: processes; the result does not depend on it.
+        jobs: threads; the result does not depend on it.
         listener: told how far the work is.
         """
         estimator = self.coarse.options.estimator

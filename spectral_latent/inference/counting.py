@@ -14,11 +14,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
 from spectral_latent.inference._kernels import block, compiled_pass, dot
-from spectral_latent.inference.inside_outside import inside, item_component, outside, root_sums
+from spectral_latent.inference.inside_outside import ScaledVectors, inside, item_component, outside, root_sums
 from spectral_latent.operators import ObservableOperators, PackedOperators, RuleTable
 from spectral_latent.trees import FloatArray, Forest, IntArray
 
@@ -43,91 +44,130 @@ class ExpectedCounts:
         return ExpectedCounts(table, self.log_likelihood + other.log_likelihood)
 
 
+class _Totals(NamedTuple):
+    """The weight Z of each item's component, mantissa · 2^exponent."""
+
+    mantissa: FloatArray  # (I,)
+    exponent: IntArray  # (I,)
+
+
+class _Derivatives(NamedTuple):
+    """∂ log Z / ∂ θ of all numbers θ but those of roots, laid out as in the operators."""
+
+    leaf: FloatArray  # (R0, M)
+    unary: FloatArray  # (R1, M, M)
+    data: FloatArray  # flat
+
+
 @compiled_pass
-def _derivatives(
+def _scale(forest: Forest, item: int, edge: int, inside: ScaledVectors, outside: ScaledVectors, z: _Totals) -> float:
+    """Compute what the vectors' exponents and the division by Z leave to multiply with; 0 where it underflows."""
+    exponent = outside.exponents[item] - z.exponent[item]
+    if forest.left[edge] >= 0:
+        exponent += inside.exponents[forest.left[edge]]
+    if forest.right[edge] >= 0:
+        exponent += inside.exponents[forest.right[edge]]
+    if z.mantissa[item] == 0.0 or exponent < -1070:
+        return 0.0
+    scale: float = math.ldexp(1.0, min(exponent, 1000)) / z.mantissa[item]
+    return scale
+
+
+@compiled_pass
+def _add_outer(total: FloatArray, at: int, scale: float, above: FloatArray, y: FloatArray, z: FloatArray) -> None:
+    """Add `scale` times the outer product of three vectors to the numbers of a dense tensor, total[at:]."""
+    for h in range(len(above)):
+        for j in range(len(y)):
+            weight = scale * above[h] * y[j]
+            for k in range(len(z)):
+                total[at + k] += weight * z[k]
+            at += len(z)
+
+
+@compiled_pass
+def _add_to_factors(
+    total: FloatArray,
+    at: int,
+    scale: float,
+    parts: tuple[FloatArray, FloatArray, FloatArray],
+    vectors: tuple[FloatArray, FloatArray, FloatArray],
+) -> None:
+    """Add `scale` times the derivatives of a tensor in factors to its numbers, total[at:].
+
+    parts: (m_a, Q), (Q, m_b) and (Q, m_c) the parts of the tensor; see `block`.
+    vectors: (m_a,), (m_b,) and (m_c,) outside vector of the parent and inside vectors of the children.
+    """
+    matrix, second, third = parts
+    above, y, z = vectors
+    width = len(second)
+    # how much of each vector is in each term
+    in_above = np.zeros(width)
+    in_left = np.empty(width)
+    in_right = np.empty(width)
+    for q in range(width):
+        in_left[q] = dot(second[q], y)
+        in_right[q] = dot(third[q], z)
+    # first factor (m_a, Q): the parent's outside vector times what both children have in the term
+    for h in range(len(above)):
+        weight = scale * above[h]
+        for q in range(width):
+            total[at + q] += weight * in_left[q] * in_right[q]
+            in_above[q] += weight * matrix[h, q]
+        at += width
+    # second factor (Q, m_b): the left child's inside vector times what the others have in the term
+    for q in range(width):
+        weight = in_above[q] * in_right[q]
+        for j in range(len(y)):
+            total[at + j] += weight * y[j]
+        at += len(y)
+    # third factor (Q, m_c): likewise the right child's
+    for q in range(width):
+        weight = in_above[q] * in_left[q]
+        for k in range(len(z)):
+            total[at + k] += weight * z[k]
+        at += len(z)
+
+
+@compiled_pass
+def _add_derivatives(
     operators: PackedOperators,
     forest: Forest,
-    alpha: FloatArray,
-    inside_exponents: IntArray,
-    beta: FloatArray,
-    outside_exponents: IntArray,
-    total: FloatArray,
-    total_exponents: IntArray,
-    leaf: FloatArray,
-    unary: FloatArray,
-    data: FloatArray,
+    inside: ScaledVectors,
+    outside: ScaledVectors,
+    totals: _Totals,
+    found: _Derivatives,
 ) -> None:
-    """Add ∂ log Z / ∂ θ of all numbers θ to leaf (R0, M), unary (R1, M, M) and data, laid out as in the operators.
+    """Add the derivatives at every edge of a forest.
 
-    total, total_exponents: (I,) the weight Z of each item's component is total · 2^total_exponents.
+    inside, outside: (I, M).
     """
-    largest = 1
-    for terms in operators.terms:
-        largest = max(largest, terms)
-    in_above = np.empty(largest)
-    in_left = np.empty(largest)
-    in_right = np.empty(largest)
+    states = operators.states
     for item in range(len(forest.symbol)):
-        above = beta[item, : operators.states[forest.symbol[item]]]
+        above = outside.vectors[item, : states[forest.symbol[item]]]
         for edge in range(forest.start[item], forest.start[item + 1]):
             r = forest.rule[edge]
+            scale = _scale(forest, item, edge, inside, outside, totals)
+            if r < 0 or scale == 0.0:
+                continue
             left = forest.left[edge]
             right = forest.right[edge]
-            # what the three vectors' scales, and the division by Z, leave to multiply with
-            exponent = outside_exponents[item] - total_exponents[item]
-            if left >= 0:
-                exponent += inside_exponents[left]
-            if right >= 0:
-                exponent += inside_exponents[right]
-            if r < 0 or total[item] == 0.0 or exponent < -1070:
-                continue
-            scale = math.ldexp(1.0, min(exponent, 1000)) / total[item]
+            # the derivative is the outer product of the parent's outside vector and the children's inside vectors
             if left < 0:
                 for h in range(len(above)):
-                    leaf[r, h] += scale * above[h]
+                    found.leaf[r, h] += scale * above[h]
                 continue
-            y = alpha[left, : operators.states[forest.symbol[left]]]
+            y = inside.vectors[left, : states[forest.symbol[left]]]
             if right < 0:
                 for h in range(len(above)):
                     for j in range(len(y)):
-                        unary[r, h, j] += scale * above[h] * y[j]
+                        found.unary[r, h, j] += scale * above[h] * y[j]
                 continue
-            z = alpha[right, : operators.states[forest.symbol[right]]]
-            matrix, second, third = block(operators, r, len(above), len(y), len(z))
-            at = operators.offset[r]
-            width = matrix.shape[1]
-            if len(second) == 0:
-                # multiplied out: the derivative is the outer product of the three vectors
-                for h in range(len(above)):
-                    for j in range(len(y)):
-                        weight = scale * above[h] * y[j]
-                        for k in range(len(z)):
-                            data[at + k] += weight * z[k]
-                        at += len(z)
-                continue
-            for q in range(width):
-                in_left[q] = dot(second[q], y)
-                in_right[q] = dot(third[q], z)
-                in_above[q] = 0.0
-            # first factor (m_a, Q): the parent's outside vector times what both children have in the term
-            for h in range(len(above)):
-                weight = scale * above[h]
-                for q in range(width):
-                    data[at + q] += weight * in_left[q] * in_right[q]
-                    in_above[q] += weight * matrix[h, q]
-                at += width
-            # second factor (Q, m_b): the left child's inside vector times what the others have in the term
-            for q in range(width):
-                weight = in_above[q] * in_right[q]
-                for j in range(len(y)):
-                    data[at + j] += weight * y[j]
-                at += len(y)
-            # third factor (Q, m_c): likewise the right child's
-            for q in range(width):
-                weight = in_above[q] * in_left[q]
-                for k in range(len(z)):
-                    data[at + k] += weight * z[k]
-                at += len(z)
+            z = inside.vectors[right, : states[forest.symbol[right]]]
+            if operators.terms[r]:
+                parts = block(operators, r, len(above), len(y), len(z))
+                _add_to_factors(found.data, operators.offset[r], scale, parts, (above, y, z))
+            else:
+                _add_outer(found.data, operators.offset[r], scale, above, y, z)
 
 
 def expected_counts(operators: ObservableOperators, forest: Forest) -> ExpectedCounts:
@@ -152,11 +192,9 @@ def expected_counts(operators: ObservableOperators, forest: Forest) -> ExpectedC
     if (total <= 0.0).any():
         raise ValueError(f"component {int(np.argmax(total <= 0.0)) + 1} has no derivation of positive probability")
     component = item_component(forest)
-    leaf = np.zeros_like(operators.leaf)
-    unary = np.zeros_like(operators.unary)
-    data = np.zeros_like(operators.binary.data)
-    totals = (total[component], exponent[component])
-    _derivatives(operators.packed, forest, *below, *above, *totals, leaf, unary, data)
+    numbers = (operators.leaf, operators.unary, operators.binary.data)
+    found = _Derivatives(*(np.zeros_like(array) for array in numbers))
+    _add_derivatives(operators.packed, forest, below, above, _Totals(total[component], exponent[component]), found)
     root = np.zeros_like(operators.root)
     shift = np.clip(below.exponents[forest.root] - exponent[forest.component], -1100, 1000).astype(np.intc)
     scale = np.ldexp(1.0, shift) / total[forest.component]
@@ -165,8 +203,8 @@ def expected_counts(operators: ObservableOperators, forest: Forest) -> ExpectedC
         operators.rules,
         operators.states,
         operators.root * root,
-        operators.leaf * leaf,
-        operators.unary * unary,
-        operators.binary.with_data(operators.binary.data * data),
+        operators.leaf * found.leaf,
+        operators.unary * found.unary,
+        operators.binary.with_data(operators.binary.data * found.data),
     )
     return ExpectedCounts(table, float((np.log(total) + exponent * np.log(2.0)).sum()))

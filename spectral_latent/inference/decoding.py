@@ -216,7 +216,7 @@ def k_best_derivations(forest: Forest, weights: FloatArray, k: int) -> list[Deri
     """List up to k derivations of a one-component forest, by falling sum of edge weights.
 
     weights: (E,).
-    Raises ValueError if the forest is none, naming item and edge, or if the weights are those of another.
+    Raises ValueError if k < 1, if the forest is none, naming item and edge, or if the weights are those of another.
 
     >>> forest = Forest(
     ...     symbol=np.array([0, 1, 2]), start=np.array([0, 2, 3, 4]), rule=np.array([0, 1, 2, 0]),
@@ -225,5 +225,7 @@ def k_best_derivations(forest: Forest, weights: FloatArray, k: int) -> list[Deri
     >>> [derivation.edges.tolist() for derivation in k_best_derivations(forest, np.ones(4), 5)]
     [[0, 2, 3], [1, 2, 3]]
     """
+    if k < 1:
+        raise ValueError(f"the number of derivations must be at least 1, not {k}")
     check_weights(forest, weights)
     return _KBest(forest, weights, k).best_of_roots()

@@ -85,7 +85,8 @@ class _Generation(NamedTuple):
 
 def _choices_by_rule(operators: ObservableOperators) -> Iterator[tuple[IntArray, FloatArray, IntArray, IntArray]]:
     """List columns of `_Choices`: for the leaf rules together, then for every unary and every binary rule."""
-    rules, m_max = operators.rules, operators.root.shape[1]
+    rules = operators.rules
+    m_max = operators.root.shape[1]
     r, h = np.nonzero(operators.leaf)
     symbol, terminal = rules.leaf[r].T
     yield symbol * m_max + h, operators.leaf[r, h], np.full((len(r), 2), -1), terminal

@@ -20,39 +20,32 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 from scipy.optimize import minimize
+from scipy.special import log_softmax
 from threadpoolctl import threadpool_limits
 
 from spectral_latent.trees import FloatArray
 
-__all__ = ["Float32Array", "log_linear_weights", "log_softmax", "penalised_loss"]
+__all__ = ["Float32Array", "log_linear_weights", "penalised_loss"]
 
 Float32Array = NDArray[np.float32]
 
 _MEMORY = 6  # pairs of steps that L-BFGS remembers
 
 
-def log_softmax(scores: NDArray[Any]) -> NDArray[Any]:
-    """log P (n, K) of scores (n, K), each row by itself.
-
-    >>> np.exp(log_softmax(np.array([[1000.0, 1000.0], [0.0, np.log(3.0)]])))
-    array([[0.5 , 0.5 ],
-           [0.25, 0.75]])
-    """
-    log_p: NDArray[Any] = scores - scores.max(axis=1, keepdims=True)
-    log_p -= np.log(np.exp(log_p).sum(axis=1, keepdims=True))
-    return log_p
-
-
 def penalised_loss(
     weights: NDArray[Any], features: sparse.csr_array, target: NDArray[Any], penalty: float
 ) -> tuple[float, NDArray[Any]]:
-    """−Σ q(x, a) log P(a | x) + λ ‖W‖² / 2 and its gradient (F, K), of features (n, F) and target q (n, K).
+    """Compute −Σ q(x, a) log P(a | x) + λ ‖W‖² / 2 and its gradient (F, K).
+
+    weights: (F, K).
+    features: (n, F).
+    target: (n, K) q.
 
     >>> loss, gradient = penalised_loss(np.zeros((1, 2)), sparse.csr_array([[1.0]]), np.array([[1.0, 0.0]]), 2.0)
     >>> round(loss, 4), gradient.tolist()
     (0.6931, [[-0.5, 0.5]])
     """
-    log_p = log_softmax(features @ weights)
+    log_p = log_softmax(features @ weights, axis=1)
     loss = penalty / 2 * np.vdot(weights, weights) - np.vdot(target, log_p)
     excess = np.exp(log_p, out=log_p)
     excess *= target.sum(axis=1, keepdims=True)
@@ -63,8 +56,10 @@ def penalised_loss(
 def log_linear_weights(
     features: sparse.csr_array, target: FloatArray, penalty: float, iterations: int, frequent: float = 0.0
 ) -> Float32Array:
-    """W (F, K) of features (n, F) and target q (n, K), after at most so many iterations of L-BFGS from 0.
+    """Find W (F, K) by at most so many iterations of L-BFGS from 0.
 
+    features: (n, F).
+    target: (n, K) q.
     frequent: features, none of them negative, whose sum over the examples is smaller have weights only for those
     classes that they were seen in.  These are few, and what a rare feature was not seen in tells little.
     The sums over examples are in single precision, which halves the time.
@@ -72,7 +67,8 @@ def log_linear_weights(
     >>> log_linear_weights(sparse.csr_array([[1.0]]), np.array([[3.0, 1.0]]), penalty=1e-4, iterations=50).round(3)
     array([[ 0.549, -0.549]], dtype=float32)
     """
-    single, q = features.astype(np.float32), target.astype(np.float32)
+    single = features.astype(np.float32)
+    q = target.astype(np.float32)
     weights = np.zeros((features.shape[1], target.shape[1]), dtype=np.float32)
     is_frequent = np.asarray(single.sum(axis=0), dtype=np.float64).ravel() >= frequent
     free = np.flatnonzero((single.T @ q > 0.0) | is_frequent[:, None])

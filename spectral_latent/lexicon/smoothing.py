@@ -20,6 +20,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+from scipy import sparse
 
 from spectral_latent.estimation import LeafMoments
 from spectral_latent.lexicon.lexicon import Lexicon, LexiconOptions
@@ -30,7 +31,7 @@ __all__ = ["smooth_emissions"]
 
 
 class _Emissions(NamedTuple):
-    """v(a, x) for n pairs of a symbol and a terminal."""
+    """Hold v(a, x) of n pairs of a symbol and a terminal."""
 
     symbol: IntArray  # (n,)
     terminal: IntArray  # (n,)
@@ -41,25 +42,27 @@ class _Emissions(NamedTuple):
         return self.vectors[:, -1]
 
     def where(self, keep: IntArray | BoolArray) -> _Emissions:
-        """Some of the pairs, by index or mask."""
+        """Take some of the pairs, by index or mask."""
         return _Emissions(self.symbol[keep], self.terminal[keep], self.vectors[keep])
 
     def times(self, weights: FloatArray | float) -> _Emissions:
-        """Each pair's vector times a weight, one for all or (n,)."""
+        """Multiply each pair's vector by a weight, one for all or (n,)."""
         return self._replace(vectors=self.vectors * np.reshape(weights, (-1, 1)))
 
     def plus(self, *others: _Emissions) -> _Emissions:
-        """The sum, each pair once, in order of symbol and terminal."""
+        """Add emissions, each pair once, in order of symbol and terminal."""
         parts = (self, *others)
         pairs = np.concatenate([np.stack([part.symbol, part.terminal], axis=1) for part in parts])
         vectors = np.concatenate([part.vectors for part in parts])
         distinct, which = Rules.distinct(pairs)
+        # a row for each distinct pair, with a one for each of the vectors that are its own
         order = np.argsort(which, kind="stable")
-        starts = np.searchsorted(which[order], np.arange(len(distinct)))
-        return _Emissions(distinct[:, 0], distinct[:, 1], np.add.reduceat(vectors[order], starts, axis=0))
+        starts = np.searchsorted(which[order], np.arange(len(distinct) + 1))
+        members = sparse.csr_array((np.ones(len(order)), order, starts), shape=(len(distinct), len(pairs)))
+        return _Emissions(distinct[:, 0], distinct[:, 1], members @ vectors)
 
     def lent(self, source: IntArray, target: IntArray) -> _Emissions:
-        """For every i, the pairs of terminal source[i] as pairs of terminal target[i]."""
+        """Copy, for every i, the pairs of terminal source[i] to pairs of terminal target[i]."""
         order = np.argsort(self.terminal, kind="stable")
         rows, which = matches(self.terminal[order], source)
         rows = order[rows]
@@ -67,8 +70,9 @@ class _Emissions(NamedTuple):
 
 
 def _leaf_means(moments: LeafMoments) -> tuple[FloatArray, FloatArray]:
-    """n(a), (S,), and z̄_a (S, M): the mean over the symbol's leaves and one average node of the symbol."""
-    symbol, (n_symbols, m) = moments.rules[:, 0], moments.symbol_total.shape
+    """Compute n(a), (S,), and z̄_a (S, M), the mean over the symbol's leaves and one average node of the symbol."""
+    symbol = moments.rules[:, 0]
+    n_symbols, m = moments.symbol_total.shape
     count = np.bincount(symbol, moments.count, minlength=n_symbols).astype(float)
     total = np.zeros((n_symbols, m))
     np.add.at(total, symbol, moments.total)
@@ -77,7 +81,7 @@ def _leaf_means(moments: LeafMoments) -> tuple[FloatArray, FloatArray]:
 
 
 def _observed(moments: LeafMoments, mean_strength: float) -> _Emissions:
-    """v(a, x), each rule's mean z drawn to its symbol's: it counts √n / (mean_strength + √n)."""
+    """Compute v(a, x), each rule's mean z drawn to its symbol's: it counts √n / (mean_strength + √n)."""
     symbol, terminal = moments.rules.T
     trust = (np.sqrt(moments.count) / (mean_strength + np.sqrt(moments.count)))[:, None]
     mean = _leaf_means(moments)[1][symbol]
@@ -93,7 +97,7 @@ def _worth_keeping(terminal: IntArray, tokens: FloatArray, min_expected: float) 
 
 
 def _posteriors(rare: _Emissions, ladders: IntArray, options: LexiconOptions) -> _Emissions:
-    """Q(a, s) for every signature s, from the coarsest on; of each, shares below `min_expected` are left out."""
+    """Compute Q(a, s) of every signature s, from the coarsest on; shares below `min_expected` are left out."""
     rungs: list[_Emissions] = []
     back_off = max(options.back_off_strength, 1e-9)  # a signature without rare words always backs off
     for level in range(DEPTH):
@@ -145,16 +149,18 @@ def _shared(emissions: _Emissions, moments: LeafMoments, family: IntArray, optio
     own_pairs = np.stack([emissions.symbol, emissions.terminal], axis=1)
     keep &= Rules.find(own_pairs, pairs) < 0
     kept = np.flatnonzero(own_tokens >= least[emissions.terminal])
-    # vectors: of pairs that were seen their own and what is lent to them, of the others what is lent
     symbol = np.concatenate([emissions.symbol[kept], pairs[keep, 0]])
-    amount = np.concatenate([own_lent[kept], lent[row[keep]]])
-    vectors = np.concatenate([means[symbol], np.ones((len(symbol), 1))], axis=1)
-    vectors *= amount[:, None]
-    vectors[: len(kept)] += emissions.vectors[kept]
-    vectors *= weight[symbol, None]
     terminal = np.concatenate([emissions.terminal[kept], pairs[keep, 1]])
+    amount = np.concatenate([own_lent[kept], lent[row[keep]]])
     order = np.lexsort((terminal, symbol))
-    return _Emissions(symbol[order], terminal[order], vectors[order])
+    symbol = symbol[order]
+    # what is lent, and what pairs that were seen have of their own; in place, because the vectors are many
+    vectors = np.concatenate([means, np.ones((len(means), 1))], axis=1)[symbol]
+    vectors *= amount[order, None]
+    seen = order < len(kept)
+    vectors[seen] += emissions.vectors[kept[order[seen]]]
+    vectors *= weight[symbol, None]
+    return _Emissions(symbol, terminal[order], vectors)
 
 
 def _count_at_least(falling: FloatArray, first: IntArray, end: IntArray, bound: FloatArray) -> IntArray:
@@ -176,7 +182,7 @@ def _count_at_least(falling: FloatArray, first: IntArray, end: IntArray, bound: 
 
 
 def _spelled(lent: _Emissions, lexicon: Lexicon, family: IntArray) -> _Emissions:
-    """Q(a, s(x)) of words as Q(a, x)."""
+    """Turn Q(a, s(x)) of words into Q(a, x)."""
     if lexicon.spelling is None:
         return lent
     words, which = np.unique(lent.terminal, return_inverse=True)
@@ -188,7 +194,9 @@ def _spelled(lent: _Emissions, lexicon: Lexicon, family: IntArray) -> _Emissions
 
 
 def smooth_emissions(lexicon: Lexicon, moments: LeafMoments, family: IntArray) -> tuple[IntArray, FloatArray]:
-    """Leaf rules (R, 2) and sums of z (R, M) that cover rare and unseen words; `family` (S,) groups the symbols.
+    """Make leaf rules (R, 2) and sums of z (R, M) that cover rare and unseen words.
+
+    family: (S,) groups the symbols.
 
     Which rules there are depends on the counts alone, not on z.
 
@@ -201,13 +209,15 @@ def smooth_emissions(lexicon: Lexicon, moments: LeafMoments, family: IntArray) -
     >>> total[(rules == [0, unseen]).all(axis=1)] > total[(rules == [1, unseen]).all(axis=1)]
     array([[ True]])
     """
-    options, ladders = lexicon.options, lexicon.ladders()
+    options = lexicon.options
+    ladders = lexicon.ladders()
     observed = _observed(moments, options.mean_strength)
     tokens = np.bincount(observed.terminal, observed.tokens, minlength=len(ladders))
     is_rare = (tokens > 0) & (tokens <= max(options.rare_count, tokens[tokens > 0].min()))
     posterior = _posteriors(observed.where(is_rare[observed.terminal]), ladders, options)
     finest = ladders[np.arange(len(ladders)), (ladders >= 0).sum(axis=1) - 1]
-    rare, absent = np.flatnonzero(is_rare), np.flatnonzero(tokens[: len(lexicon.words)] == 0)
+    rare = np.flatnonzero(is_rare)
+    absent = np.flatnonzero(tokens[: len(lexicon.words)] == 0)
     borrowed = _spelled(posterior.lent(finest[rare], rare), lexicon, family)
     known = observed.plus(borrowed.times(options.signature_strength))
     trust = np.ones(len(tokens))

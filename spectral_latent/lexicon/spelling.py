@@ -29,15 +29,20 @@ from typing import Annotated, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
+from scipy.special import softmax
 
 from spectral_latent._options import Above, AtLeast, AtMost, Options
-from spectral_latent.lexicon.log_linear import Float32Array, log_linear_weights, log_softmax
+from spectral_latent.lexicon.log_linear import Float32Array, log_linear_weights
 from spectral_latent.lexicon.signatures import character_class
 from spectral_latent.trees import BoolArray, FloatArray, IntArray, Vocabulary, ranges
 
 __all__ = ["SpellingModel", "SpellingOptions"]
 
-_SUFFIX, _PREFIX, _SHAPE, _LENGTH = 5, 4, 6, 12  # the longest of each that features tell apart
+# the longest of each that features tell apart
+_SUFFIX = 5
+_PREFIX = 4
+_SHAPE = 6
+_LENGTH = 12
 _ENDING = 2  # relatives agree but for so many last characters
 _STEM = 3  # and in at least so many first ones
 _RUN = re.compile(r"(.)\1+", re.DOTALL)
@@ -125,7 +130,8 @@ class _KnownWords:
 
         Those of a row sum to 1.
         """
-        table, rows = self._sources, np.concatenate([source, own])
+        table = self._sources
+        rows = np.concatenate([source, own])
         at, which = ranges(table.indptr[rows].astype(np.int64), table.indptr[rows + 1].astype(np.int64))
         key, part = np.unique((which % len(source)) * table.shape[1] + table.indices[at], return_inverse=True)
         share = np.bincount(part, np.where(which < len(source), table.data[at], -table.data[at]))
@@ -256,8 +262,7 @@ class SpellingModel:
     def posterior(self, words: Sequence[str], opens: Sequence[bool] | BoolArray | None = None) -> FloatArray:
         """P(a | x) (n, K) of words, each opening a sentence or not (n,)."""
         scores = self.features(words, opens).astype(np.float32) @ self.weights
-        probability: FloatArray = np.exp(log_softmax(scores.astype(np.float64)))
-        return probability
+        return np.asarray(softmax(scores.astype(np.float64), axis=1))
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """The model as arrays, from which and from its words `from_arrays` makes it again."""
@@ -276,8 +281,12 @@ class SpellingModel:
     @staticmethod
     def from_arrays(words: Sequence[str], arrays: Mapping[str, NDArray[Any]]) -> SpellingModel:
         """The model of `arrays()` and the words that it was trained with; ValueError if they are of no model."""
-        weights, keys, ends = arrays["weights"], arrays["keys"], arrays["ends"]
-        word, symbol, share = arrays["share_word"], arrays["share_symbol"], arrays["share"]
+        weights = arrays["weights"]
+        keys = arrays["keys"]
+        ends = arrays["ends"]
+        word = arrays["share_word"]
+        symbol = arrays["share_symbol"]
+        share = arrays["share"]
         size = weights.shape[1] if weights.ndim == 2 else 0
         sound = (
             weights.shape == (len(keys), size)
@@ -289,8 +298,8 @@ class SpellingModel:
         )
         if not sound:
             raise ValueError("arrays of no spelling model, or of other words")
-        text, starts = arrays["names"].tobytes(), [0, *ends.tolist()]
-        pieces = (text[start:end] for start, end in itertools.pairwise(starts))
+        text = arrays["names"].tobytes()
+        pieces = (text[start:end] for start, end in itertools.pairwise([0, *ends.tolist()]))
         names = [piece.decode("utf-8", "surrogatepass") for piece in pieces]
         matrix = sparse.csr_array((share, (word, symbol)), shape=(len(words), size))
         return SpellingModel(_KnownWords(words, matrix), names, keys, weights)

@@ -96,7 +96,9 @@ class WordEncoder:
         least: float,
         likely: BoolArray | None = None,
     ) -> None:
-        self.lexicon, self.spelling, self.least = lexicon, lexicon.spelling, least
+        self.lexicon = lexicon
+        self.spelling = lexicon.spelling
+        self.least = least
         self._symbol, terminal = coarse.rules.leaf.T
         self._likely = np.ones(len(terminal), dtype=np.bool_) if likely is None else likely
         tag = tag_of_symbol[self._symbol]

@@ -1,6 +1,6 @@
 """Observable operators and the tensors they are made of."""
 
-from spectral_latent.operators.low_rank import low_rank_operators, low_rank_tensor
+from spectral_latent.operators.low_rank import low_rank_tensor
 from spectral_latent.operators.operators import ObservableOperators, PackedOperators
 from spectral_latent.operators.rule_table import RuleTable, row_sums
 from spectral_latent.operators.storage import (
@@ -27,7 +27,6 @@ __all__ = [
     "arrays_of",
     "column_from",
     "load_model",
-    "low_rank_operators",
     "low_rank_tensor",
     "name_of",
     "opened_model",

@@ -21,42 +21,21 @@ parent keep their probabilities.
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
-from threadpoolctl import threadpool_limits
 
-from spectral_latent.operators.operators import ObservableOperators
-from spectral_latent.operators.tensors import Tensor, Tensors
+from spectral_latent._compiled import TINY, compiled
+from spectral_latent.operators.tensors import Tensor
 from spectral_latent.trees import FloatArray
 
-__all__ = ["low_rank_operators", "low_rank_tensor"]
+__all__ = ["low_rank_tensor"]
 
 _ROUNDS = 10  # updates of every leg: ten times as many parse no better
 _SPREAD = 0.3  # share of the sums that every term starts with, since what is zero stays zero
 _NEGLIGIBLE = 1e-12  # of the largest entry: no term is begun for less
-_TINY = np.finfo(float).tiny
-
-
-def low_rank_operators(operators: ObservableOperators, rank: int) -> ObservableOperators:
-    """The operators with every tensor as `low_rank_tensor` gives it; probabilities still sum to one.
-
-    Raises ValueError for a rank below 1 and for negative numbers, such as spectral operators have.
-
-    >>> from spectral_latent.trees import Rules
-    >>> rules = Rules(np.array([[0, 0]]), np.empty((0, 2), int), np.array([[0, 0, 0]]))
-    >>> full = ObservableOperators(
-    ...     rules, np.array([4]), np.full((1, 4), 0.25), np.full((1, 4), 0.36), np.empty((0, 4, 4)),
-    ...     [Tensor.of_dense(np.full((4, 4, 4), 0.04))])
-    >>> low_rank_operators(full, 1).binary[0].n_terms
-    1
-    """
-    with threadpool_limits(1):
-        return replace(operators, binary=Tensors.of(low_rank_tensor(tensor, rank) for tensor in operators.binary))
 
 
 def low_rank_tensor(tensor: Tensor, rank: int) -> Tensor:
-    """A tensor of at most `rank` non-negative terms, close to that given in D, with the same sums over legs 1 and 2.
+    """Approximate a tensor by at most `rank` non-negative terms, close in D, with the same sums over legs 1 and 2.
 
     One that would not be smaller for it, or has so few terms already, stays as it is.
     Raises ValueError for a rank below 1 and for negative numbers.
@@ -74,48 +53,112 @@ def low_rank_tensor(tensor: Tensor, rank: int) -> Tensor:
     dense = tensor.multiplied_out()
     if (dense < 0.0).any():
         raise ValueError("a tensor with negative numbers has no non-negative terms; use an estimator of probabilities")
-    return _climbed(dense, _crosses(dense, rank))
+    return Tensor(*_climbed(np.ascontiguousarray(dense), rank))
 
 
-def _crosses(dense: FloatArray, rank: int) -> Tensor:
-    """Terms through the entries that those before underestimate the most: the three lines that cross in such an entry.
+@compiled
+def _crosses(dense: FloatArray, rank: int) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Find terms through the entries that the terms before underestimate most: the three lines that cross there.
 
-    As adaptive cross approximation chooses them (Bebendorf 2000), but for negative remainders, which count as zero.
-    Exact where T is of rank one, or the terms have no index in common.
+    Adaptive cross approximation chooses them so (Bebendorf 2000); here negative remainders count as zero.  The terms
+    are exact where T is of rank one, or where they have no index in common.
+    dense: (m_a, m_b, m_c).
+    Returns factors (Q, m_a), (Q, m_b) and (Q, m_c).
     """
+    m_a, m_b, m_c = dense.shape
     rest = dense.copy()
     least = _NEGLIGIBLE * rest.max()
-    rows: tuple[list[FloatArray], ...] = ([], [], [])
-    for _ in range(rank):
-        i, j, k = np.unravel_index(rest.argmax(), rest.shape)
+    first = np.zeros((rank, m_a))
+    second = np.zeros((rank, m_b))
+    third = np.zeros((rank, m_c))
+    for q in range(rank):
+        # the largest remainder, at (i, j, k)
+        at = rest.argmax()
+        i = at // (m_b * m_c)
+        j = at // m_c % m_b
+        k = at % m_c
         top = rest[i, j, k]
         if top <= least:
-            break
-        lines = [np.maximum(line, 0.0) for line in (rest[:, j, k], rest[i, :, k] / top, rest[i, j, :] / top)]
-        for found, line in zip(rows, lines, strict=True):
-            found.append(line)
-        rest -= np.multiply.outer(lines[0], np.multiply.outer(lines[1], lines[2]))
-    first, second, third = (np.array(found).reshape(-1, m) for found, m in zip(rows, dense.shape, strict=True))
-    return Tensor(first, second, third)
+            return first[:q], second[:q], third[:q]
+        first[q] = np.maximum(rest[:, j, k], 0.0)
+        second[q] = np.maximum(rest[i, :, k], 0.0) / top
+        third[q] = np.maximum(rest[i, j, :], 0.0) / top
+        # subtract the term
+        for h in range(m_a):
+            for b in range(m_b):
+                weight = first[q, h] * second[q, b]
+                for c in range(m_c):
+                    rest[h, b, c] -= weight * third[q, c]
+    return first, second, third
 
 
-def _climbed(dense: FloatArray, start: Tensor) -> Tensor:
-    """The terms after updates of every leg in turn."""
-    axes = ((0, 1, 2), (1, 0, 2), (2, 0, 1))  # each leg, and the others in the order that `pairs` has
-    unfolded = [dense.transpose(order).reshape(dense.shape[order[0]], -1) for order in axes]
-    legs = []
-    for factor, along in zip((start.first, start.second, start.third), unfolded, strict=True):
-        share = along.sum(axis=1) / max(dense.sum(), _TINY)
-        spread = factor + _SPREAD * factor.sum(axis=1, keepdims=True) * share
-        legs.append(spread / spread.sum(axis=1, keepdims=True))
-    weights = np.full(start.n_terms, dense.sum() / max(start.n_terms, 1))
+@compiled
+def _starting_leg(factor: FloatArray, sums: FloatArray) -> FloatArray:
+    """Make distributions (Q, m) of a factor (Q, m), and give every index a share of each.
+
+    sums: (m,) the sums of T over the other legs.
+    """
+    share = _SPREAD * sums / max(sums.sum(), TINY)
+    leg = np.empty_like(factor)
+    for q in range(len(factor)):
+        spread = factor[q] + factor[q].sum() * share
+        leg[q] = spread / spread.sum()
+    return leg
+
+
+@compiled
+def _updated(
+    unfolded: FloatArray, weights: FloatArray, leg: FloatArray, left: FloatArray, right: FloatArray
+) -> FloatArray:
+    """Compute the masses w_q x_q (Q, m) of a leg after an update.
+
+    unfolded: (m, m' m'') T along the leg.
+    weights: (Q,).
+    leg: (Q, m).
+    left, right: (Q, m') and (Q, m'') the other legs.
+    """
+    width = right.shape[1]
+    pairs = np.empty((len(leg), unfolded.shape[1]))
+    for q in range(len(leg)):
+        for j in range(left.shape[1]):
+            for k in range(width):
+                pairs[q, j * width + k] = left[q, j] * right[q, k]
+    mass = leg * weights.reshape(-1, 1)
+    # T̂, and then T / T̂ in its place
+    ratio = np.dot(mass.T, pairs)
+    for i in range(ratio.shape[0]):
+        for p in range(ratio.shape[1]):
+            ratio[i, p] = unfolded[i, p] / max(ratio[i, p], TINY)
+    mass *= np.dot(pairs, ratio.T)
+    return mass
+
+
+@compiled
+def _normalised(mass: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Split masses (Q, m) into weights (Q,) and distributions (Q, m)."""
+    weights = mass.sum(axis=1)
+    return weights, mass / np.maximum(weights, TINY).reshape(-1, 1)
+
+
+@compiled
+def _climbed(dense: FloatArray, rank: int) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Find terms by crosses, and update every leg of theirs in turn.
+
+    dense: (m_a, m_b, m_c).
+    Returns factors (Q, m_a), (Q, m_b) and (Q, m_c).
+    """
+    m_a, m_b, m_c = dense.shape
+    # T along each leg, with the other two in order
+    along_0 = dense.reshape(m_a, m_b * m_c)
+    along_1 = np.ascontiguousarray(dense.transpose(1, 0, 2)).reshape(m_b, m_a * m_c)
+    along_2 = np.ascontiguousarray(dense.transpose(2, 0, 1)).reshape(m_c, m_a * m_b)
+    first, second, third = _crosses(dense, rank)
+    x = _starting_leg(first, along_0.sum(axis=1))
+    y = _starting_leg(second, along_1.sum(axis=1))
+    z = _starting_leg(third, along_2.sum(axis=1))
+    weights = np.full(len(x), dense.sum() / max(len(x), 1))
     for _ in range(_ROUNDS):
-        for leg in (1, 2, 0):
-            _, left, right = (legs[k] for k in axes[leg])
-            pairs = (left[:, :, None] * right[:, None, :]).reshape(start.n_terms, unfolded[leg].shape[1])
-            mass = weights[:, None] * legs[leg]
-            likely = np.maximum(mass.T @ pairs, _TINY)
-            mass *= pairs @ np.divide(unfolded[leg], likely, out=likely).T
-            weights = mass.sum(axis=1)
-            legs[leg] = mass / np.maximum(weights, _TINY)[:, None]
-    return Tensor(weights[:, None] * legs[0], legs[1], legs[2])
+        weights, y = _normalised(_updated(along_1, weights, y, x, z))
+        weights, z = _normalised(_updated(along_2, weights, z, x, y))
+        weights, x = _normalised(_updated(along_0, weights, x, y, z))
+    return weights.reshape(-1, 1) * x, y, z

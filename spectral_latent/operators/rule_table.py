@@ -34,11 +34,14 @@ def row_sums(which: IntArray, rows: FloatArray, size: int) -> FloatArray:
            [5.],
            [0.]])
     """
-    order = np.argsort(which, kind="stable")
+    if (np.diff(which) < 0).any():
+        order = np.argsort(which, kind="stable")
+        which = which[order]
+        rows = rows[order]
     sums = np.zeros((size, *rows.shape[1:]))
-    if len(order):
-        values, starts = np.unique(which[order], return_index=True)
-        sums[values] = np.add.reduceat(rows[order], starts, axis=0)
+    if len(which):
+        values, starts = np.unique(which, return_index=True)
+        sums[values] = np.add.reduceat(rows, starts, axis=0)
     return sums
 
 
@@ -85,7 +88,8 @@ class RuleTable:
         for r, a in enumerate(self.rules.binary[:, 0].tolist()):
             matrix = binary.matrix(r)
             matrix *= factors[a, : len(matrix), None]
-        leaf = self.leaf * factors[self.rules.leaf[:, 0]]
+        leaf = factors[self.rules.leaf[:, 0]]
+        leaf *= self.leaf  # in place: leaf rules may be millions
         unary = self.unary * factors[self.rules.unary[:, 0], :, None]
         return replace(self, leaf=leaf, unary=unary, binary=binary)
 

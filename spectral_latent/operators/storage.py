@@ -82,6 +82,8 @@ def load_model(path: str | os.PathLike[str], kind: str | None = None) -> tuple[d
     Raises ModelFileError, naming the file and what to do, if the file is missing, cut short, not a model, of another
     kind or of another version.
     """
+    if Path(path).is_dir():
+        raise ModelFileError(f"{path}: a folder; give the file of a model")
     try:
         with safe_open(path, framework="np") as file:
             settings = json.loads((file.metadata() or {})[_KEY])
@@ -95,10 +97,11 @@ def load_model(path: str | os.PathLike[str], kind: str | None = None) -> tuple[d
         raise ModelFileError(f"{path}: not a model, or cut short ({error}); train it again") from None
     if not isinstance(settings, dict) or settings.get("format") != FORMAT:
         raise ModelFileError(f"{path}: not a model of this library")
-    if settings.get("version") != VERSION:
-        raise ModelFileError(
-            f"{path}: format version {settings.get('version')}, but this library reads {VERSION}; train it again"
-        )
+    version = settings.get("version")
+    if version != VERSION:
+        is_newer = isinstance(version, int) and version > VERSION
+        remedy = "install a newer spectral-latent" if is_newer else "train it again"
+        raise ModelFileError(f"{path}: format version {version}, but this library reads {VERSION}; {remedy}")
     if kind is not None and settings.get("kind") != kind:
         raise ModelFileError(f"{path}: a {settings.get('kind')} model, where a {kind} model is needed")
     return arrays, settings
@@ -128,14 +131,14 @@ def opened_model(
 
 
 def arrays_of(prefix: str, operators: ObservableOperators) -> dict[str, NDArray[Any]]:
-    """The operators as arrays named `prefix.field`."""
+    """List the arrays of operators, named `prefix.field`."""
     return {f"{prefix}.{name}": array for name, array in operators.packed._asdict().items()}
 
 
 def operators_from(
     prefix: str, arrays: Mapping[str, NDArray[Any]], *, probabilities: bool = False
 ) -> ObservableOperators:
-    """The inverse of `arrays_of`.  Raises ModelFileError if arrays are missing or do not fit together."""
+    """Make operators of what `arrays_of` listed.  Raises ModelFileError if arrays lack or do not fit together."""
     try:
         packed = PackedOperators(*(arrays[f"{prefix}.{name}"] for name in PackedOperators._fields))
         for name in ("root", "leaf", "unary", "data"):
@@ -152,7 +155,7 @@ def operators_from(
 
 
 def column_from(name: str, arrays: Mapping[str, NDArray[Any]]) -> FloatArray:
-    """The array of that name, if it is finite numbers (n,).  Raises KeyError if there is none, else ValueError.
+    """Take the array of that name, if it is finite numbers (n,).  Raises KeyError if there is none, else ValueError.
 
     >>> column_from("prior", {"prior": np.array([0.25, 0.75])})
     array([0.25, 0.75])
@@ -164,7 +167,7 @@ def column_from(name: str, arrays: Mapping[str, NDArray[Any]]) -> FloatArray:
 
 
 def _is_finite(array: NDArray[Any]) -> bool:
-    """Whether it has finite numbers only, of the type that models are made of."""
+    """Tell whether an array has finite numbers only, of the type that models are made of."""
     return array.dtype == np.float64 and bool(np.isfinite(array).all())
 
 
@@ -202,7 +205,7 @@ def options_from(cls: type[AnyOptions], values: Any) -> AnyOptions:
 
 
 def plain_name(name: Hashable) -> Any:
-    """A name as JSON has it; tuples become lists.  Raises ValueError for what cannot be saved.
+    """Convert a name to what JSON has; tuples become lists.  Raises ValueError for what cannot be saved.
 
     >>> plain_name(("a", (1, None)))
     ['a', [1, None]]
@@ -217,7 +220,7 @@ def plain_name(name: Hashable) -> Any:
 
 
 def name_of(plain: Any) -> Hashable:
-    """The inverse of `plain_name`; TypeError if there is none."""
+    """Convert what `plain_name` made back to a name; TypeError if there is none."""
     if isinstance(plain, dict):
         raise TypeError("a name is a table")
     return tuple(name_of(part) for part in plain) if isinstance(plain, list) else plain

@@ -230,8 +230,9 @@ class Tensors(Sequence[Tensor]):
         terms = int(self.terms[r])
         if not terms:
             return Tensor.of_dense(block.reshape(m_a, m_b, m_c))
-        first, second, third = np.split(block, [terms * m_a, terms * (m_a + m_b)])
-        return Tensor(first.reshape(m_a, terms).T, second.reshape(terms, m_b), third.reshape(terms, m_c))
+        ends = terms * m_a, terms * (m_a + m_b)
+        first = block[: ends[0]].reshape(m_a, terms).T
+        return Tensor(first, block[ends[0] : ends[1]].reshape(terms, m_b), block[ends[1] :].reshape(terms, m_c))
 
     def __iter__(self) -> Iterator[Tensor]:
         return (self[r] for r in range(len(self)))

@@ -95,7 +95,7 @@ def log_likelihood_per_word(model: HiddenMarkov, sequences: Sequences) -> float:
     -1.3863
     """
     operators, total = model.operators(), 0.0
-    for batch in batches(np.split(sequences.terminal, sequences.start[1:-1])):
+    for batch in batches(sequences.rows):
         trees = Sequences.of(batch).trees(n_tags=1)
         weight = tree_weights(operators, Forest.of_trees(trees, operators.rules))
         if (weight.sign <= 0).any():

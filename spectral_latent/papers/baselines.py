@@ -72,7 +72,5 @@ def max_marginal_states(model: HiddenMarkov, sequences: Sequences) -> IntArray:
     array([0, 1, 0, 0])
     """
     operators = model.operators()
-
-    rows = np.split(sequences.terminal, sequences.start[1:-1])
-    found = [state_marginals(Sequences.of(batch), operators).argmax(axis=1) for batch in batches(rows)]
+    found = [state_marginals(Sequences.of(batch), operators).argmax(axis=1) for batch in batches(sequences.rows)]
     return np.concatenate([np.zeros(0, dtype=np.int64), *found])

@@ -26,14 +26,22 @@ class Rows(NamedTuple):
 
 @compiled
 def visit(
-    rows: Rows, start: IntArray, gain: FloatArray, order: IntArray, weights: FloatArray, greed: float, longest: float
+    rows: Rows,
+    start: IntArray,
+    gain: FloatArray,
+    order: IntArray,
+    weights: FloatArray,
+    gain_weight: float,
+    max_step: float,
 ) -> FloatArray:
     """Compute w̄ (epochs, d) after each epoch of updates.
 
     start: (L + 1,) the first row of each list.
     gain: (n,) of the rows.
     order: (epochs, L) the lists, as they are visited.
-    weights: (d,) at first.
+    weights: (d,) w before the first epoch.
+    gain_weight: κ.
+    max_step: C.
     """
     w = weights.copy()
     early = np.zeros(len(w))  # Σ_t t τ_t Δ_t, where t visits came before: the mean of w over T visits is w - early / T
@@ -42,7 +50,7 @@ def visit(
     visits = 0
     for epoch in range(len(order)):
         for i in order[epoch]:
-            hope, fear = _pair(rows, start[i], start[i + 1], gain, w, greed)
+            hope, fear = _pair(rows, start[i], start[i + 1], gain, w, gain_weight)
             # Move towards the one and away from the other, by no more than makes up for the loss.
             if gain[hope] > gain[fear]:
                 _add(rows, hope, 1.0, delta)
@@ -52,7 +60,7 @@ def visit(
                 _clear(rows, hope, delta)
                 _clear(rows, fear, delta)
                 if loss > 0.0:
-                    step = longest if loss >= longest * length else loss / length
+                    step = max_step if loss >= max_step * length else loss / length
                     _add(rows, hope, step, w)
                     _add(rows, fear, -step, w)
                     _add(rows, hope, step * visits, early)
@@ -63,16 +71,16 @@ def visit(
 
 
 @compiled
-def _pair(rows: Rows, begin: int, end: int, gain: FloatArray, w: FloatArray, greed: float) -> tuple[int, int]:
+def _pair(rows: Rows, begin: int, end: int, gain: FloatArray, w: FloatArray, gain_weight: float) -> tuple[int, int]:
     """Find i⁺ and i⁻ among the rows of a list; of equals the first."""
     hope, fear = begin, begin
     most, least = -np.inf, -np.inf
     for i in range(begin, end):
         score = _dot(rows, i, w)
-        if score + greed * gain[i] > most:
-            hope, most = i, score + greed * gain[i]
-        if score - greed * gain[i] > least:
-            fear, least = i, score - greed * gain[i]
+        if score + gain_weight * gain[i] > most:
+            hope, most = i, score + gain_weight * gain[i]
+        if score - gain_weight * gain[i] > least:
+            fear, least = i, score - gain_weight * gain[i]
     return hope, fear
 
 

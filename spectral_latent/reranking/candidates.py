@@ -1,13 +1,14 @@
-"""N-best lists: the trees that a parser gives for one sentence, the best first."""
+"""Hold n-best lists: the trees that a parser gives for one sentence, the best first."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import NamedTuple, TypeAlias
 
-from spectral_latent.constituency import Phrase
+from spectral_latent.constituency import Phrase, clean
 from spectral_latent.constituency.cleaning import is_empty
 from spectral_latent.dependency import DependencySentence
 
@@ -17,9 +18,9 @@ Tree: TypeAlias = Phrase | DependencySentence
 
 
 class CandidateError(ValueError):
-    """A list that cannot be: the message names its sentence, says why, and what to do about it.
+    """An n-best list that contradicts itself; the message names the sentence and the candidate, and says what to do.
 
-    number: that of the candidate, from 1.
+    number: the place of the candidate in its list, from 1.
     """
 
     def __init__(self, message: str, number: int) -> None:
@@ -28,43 +29,42 @@ class CandidateError(ValueError):
 
 
 class Candidate(NamedTuple):
-    """A tree, and what the parser, or several of them, thinks of it.
+    """A tree with the scores that one or several parsers gave it.
+
+    tree: a phrase or a dependency tree.
+    score: the larger the better; -inf for a tree that the parser holds impossible, None if there is no score.
+    other_scores: earlier scores, such as the parser's where `score` is a reranker's; none if there is no score.
 
     >>> Candidate(Phrase("UH", ("Yes",)), -1.5).rescored(0.25)
-    Candidate(tree=Phrase(label='UH', children=('Yes',)), score=0.25, further=(-1.5,))
+    Candidate(tree=Phrase(label='UH', children=('Yes',)), score=0.25, other_scores=(-1.5,))
     """
 
     tree: Tree
     score: float | None = None
-    """The larger the better, -inf for a tree that the parser holds impossible; None if not known."""
-    further: tuple[float, ...] = ()
-    """Earlier scores, such as the parser's where `score` is a reranker's; without a score there are none."""
+    other_scores: tuple[float, ...] = ()
 
     @property
     def scores(self) -> tuple[float, ...]:
-        """`score`, if it is known, and the further ones."""
-        return () if self.score is None else (self.score, *self.further)
+        """All scores, the latest first."""
+        return () if self.score is None else (self.score, *self.other_scores)
 
     @staticmethod
     def of(tree: Tree, scores: Iterable[float] = ()) -> Candidate:
-        """The inverse of `scores`.
+        """Make a candidate of a tree and all its scores, the latest first.
 
-        >>> Candidate.of(Phrase("UH", ("Yes",)), [2.0, 1.0]).further
+        >>> Candidate.of(Phrase("UH", ("Yes",)), [2.0, 1.0]).other_scores
         (1.0,)
         """
-        score, further = None, tuple(scores)
-        if further:
-            score, *rest = further
-            further = tuple(rest)
-        return Candidate(tree, score, further)
+        score, *other_scores = tuple(scores) or (None,)
+        return Candidate(tree, score, tuple(other_scores))
 
     def rescored(self, score: float) -> Candidate:
-        """The same tree with one more score, which comes first."""
+        """Return the tree with one more score, which comes first."""
         return Candidate.of(self.tree, (score, *self.scores))
 
 
 def words_of(tree: Tree) -> tuple[str, ...]:
-    """The words of a tree, left to right, without empty elements.
+    """Return the words of a tree from left to right, without empty elements.
 
     >>> words_of(Phrase("VP", (Phrase("VB", ("go",)), Phrase("-NONE-", ("*",)))))
     ('go',)
@@ -82,11 +82,17 @@ def words_of(tree: Tree) -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class NBest:
-    """The candidates of one sentence in the parser's order, which need not be that of their scores.
+    """The candidates of one sentence in the parser's order, which need not be the order of their scores.
 
-    There may be any number of them; none where the parser failed.  Raises CandidateError for candidates of two
-    formalisms, other words than the sentence's, as many scores for one candidate as not for another, a score that is
-    no number or infinitely large, and heads that are not a tree.
+    A list may have any number of candidates; it has none where the parser failed.
+
+    id: the name of the sentence.
+    words: of the sentence.
+    candidates: trees over these words, all of one formalism and with the same number of scores.
+
+    Raises CandidateError for a candidate of another formalism than the first one, with other words than the sentence or
+    without words, with another number of scores than the first one, with a score that is not a number or is infinitely
+    large, or with heads that are not a tree.
 
     >>> trees = [Phrase("NN", ("run",)), Phrase("VB", ("run",))]
     >>> NBest.of([Candidate(tree, score) for tree, score in zip(trees, (-1.0, -2.0))]).words
@@ -104,7 +110,7 @@ class NBest:
 
     @staticmethod
     def of(candidates: Iterable[Candidate], id: str = "1", words: Iterable[str] | None = None) -> NBest:
-        """The list of a sentence whose words, if not given, are those of the first candidate.
+        """Make the list of a sentence whose words, if they are not given, are the first candidate's.
 
         >>> NBest.of([], id="7", words=["run"])
         NBest(id='7', words=('run',), candidates=())
@@ -119,11 +125,24 @@ class NBest:
 
     @property
     def n_scores(self) -> int:
-        """How many scores each candidate has."""
+        """The number of scores of each candidate."""
         return len(self.candidates[0].scores) if self.candidates else 0
 
+    @cached_property
+    def cleaned(self) -> NBest:
+        """The list with its trees as parsers learn them, for features; dependency trees stay as they are.
+
+        Phrases lose top brackets, function labels and empty elements (`constituency.clean`).
+
+        >>> tree = Phrase("S1", (Phrase("NP-SBJ", (Phrase("PRP", ("it",)),)),))
+        >>> NBest.of([Candidate(tree)]).cleaned.candidates[0].tree.bracketed()
+        '(NP (PRP it))'
+        """
+        candidates = (candidate._replace(tree=_cleaned(candidate.tree)) for candidate in self.candidates)
+        return replace(self, candidates=tuple(candidates))
+
     def rescored(self, scores: Iterable[float]) -> NBest:
-        """Every candidate with one more score, in the same order.
+        """Return the list with one more score for every candidate, in the same order.
 
         >>> NBest.of([Candidate(Phrase("UH", ("Yes",)))]).rescored([0.5]).candidates[0].score
         0.5
@@ -132,12 +151,15 @@ class NBest:
         return replace(self, candidates=tuple(candidate.rescored(float(score)) for candidate, score in pairs))
 
     def _problem(self, candidate: Candidate) -> str | None:
-        """What keeps a candidate from the list."""
+        """Say why a candidate cannot be in the list; None if it can."""
         tree = candidate.tree
         first = self.candidates[0]
         if isinstance(tree, Phrase) != isinstance(first.tree, Phrase):
             return "phrases and dependencies in one list; give each formalism a list of its own"
-        if (words := words_of(tree)) != self.words:
+        words = words_of(tree)
+        if not words:
+            return "the tree has no words; leave it out"
+        if words != self.words:
             return _difference(words, self.words)
         if len(candidate.scores) != self.n_scores:
             return (
@@ -151,17 +173,24 @@ class NBest:
         return None
 
 
+def _cleaned(tree: Tree) -> Tree:
+    """Clean a phrase that has words; return a dependency tree as it is."""
+    return tree if isinstance(tree, DependencySentence) else clean(tree) or tree
+
+
 def _is_tree(sentence: DependencySentence) -> bool:
-    n, heads = len(sentence.forms), sentence.heads
+    """Tell whether there are heads, in range, that form a tree."""
+    n = len(sentence.forms)
+    heads = sentence.heads
     return heads is not None and len(heads) == n and all(0 <= head <= n for head in heads) and sentence.is_tree()
 
 
 def _difference(words: tuple[str, ...], expected: tuple[str, ...]) -> str:
-    """Where the words of a candidate leave those of its sentence."""
+    """Say where the words of a candidate differ from its sentence's words."""
     remedy = "give trees over the same words, or the list of another sentence a start of its own"
-    for at, (word, other) in enumerate(zip(words, expected, strict=False), start=1):
+    for place, (word, other) in enumerate(zip(words, expected, strict=False), start=1):
         if word != other:
-            return f"word {at} is {word!r} where the sentence has {other!r}; {remedy}"
+            return f"word {place} is {word!r} where the sentence has {other!r}; {remedy}"
     return f"{_counted(len(words), 'word')} where the sentence has {len(expected)}; {remedy}"
 
 

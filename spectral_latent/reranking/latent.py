@@ -1,15 +1,16 @@
-"""What a latent model knows of candidates: the probabilities of the trees, and the posteriors of their parts.
+"""Features that a latent model gives: the probabilities of candidates, and the posteriors of their parts.
 
 | feature | of a candidate |
 | --- | --- |
-| `log` | log |p̂|; the least one of its list, if p̂ is zero |
-| `log-per-word` | the same, divided by the number of words |
-| `sign` | 1, -1, or 0 for a tree that the model does not derive |
+| `log` | log |p̂|; if p̂ is zero, the least finite log |p̂| of its list |
+| `log-per-word` | `log` divided by the number of words |
+| `sign` | the sign of p̂: 1, -1, or 0 for a tree that the model does not derive |
 | `sum`, `mean`, `least` | of the posteriors of its parts; the mean is the expected accuracy |
-| `sum-of-logs` | of the same, none taken to be below 10⁻⁶ |
-| `unlikely` | how many of its parts have a posterior below 10⁻² |
+| `sum-of-logs` | of the posteriors of its parts, with 10⁻⁶ in place of those below |
+| `unlikely` | the number of its parts with a posterior below 10⁻² |
 
-The parts of a dependency tree are its arcs, those of a phrase its labelled constituents, tags and the root included.
+The parts of a dependency tree are its arcs.  The parts of a phrase are its labelled constituents, among them tags and
+the root.  Phrases are cleaned first (`NBest.cleaned`).
 """
 
 from __future__ import annotations
@@ -24,20 +25,24 @@ from spectral_latent.constituency import ConstituencyModel, Phrase
 from spectral_latent.dependency import DependencyModel, DependencySentence
 from spectral_latent.inference import Weight
 from spectral_latent.reranking.candidates import NBest
-from spectral_latent.reranking.features import ListTransformer, finite_scores
+from spectral_latent.reranking.features import finite_scores, measure_table
 from spectral_latent.reranking.tables import FeatureTable
 from spectral_latent.trees import FloatArray
 
 __all__ = ["LatentFeatures"]
 
 _FEATURES = ("log", "log-per-word", "sign", "sum", "mean", "least", "sum-of-logs", "unlikely")
-_LEAST, _UNLIKELY = 1e-6, 1e-2
+_LEAST = 1e-6  # what a posterior counts at least in a sum of logarithms
+_UNLIKELY = 1e-2
 _BATCH = 100  # sentences whose candidates are scored at once
 
 
-@dataclass
-class LatentFeatures(ListTransformer):
-    """The features that one model gives; `name` stands before each, so that several models can be told apart.
+@dataclass(frozen=True)
+class LatentFeatures:
+    """Features of one latent model.
+
+    model: a parser for trees of the candidates' kind.
+    name: stands before the name of each feature, so that several models can be told apart.
 
     >>> from spectral_latent.reranking.candidates import Candidate
     >>> trees = [Phrase("S", (Phrase("NN", (noun,)), Phrase("VB", ("run",)))) for noun in ("cats", "dogs")]
@@ -53,35 +58,33 @@ class LatentFeatures(ListTransformer):
     model: ConstituencyModel | DependencyModel
     name: str = "latent"
 
-    def table(self, lists: Sequence[NBest]) -> FeatureTable:
-        """The features of lists.  Raises ValueError for trees of another formalism than the model's."""
-        columns = [np.zeros((0, len(_FEATURES)))]
-        for at in range(0, len(lists), _BATCH):
-            columns += self._columns(lists[at : at + _BATCH])
-        values = dict(zip(self.feature_names(), np.concatenate(columns).T, strict=True))
-        return FeatureTable.measures(values, [len(each) for each in lists], [each.id for each in lists])
-
-    def feature_names(self) -> tuple[str, ...]:
+    @property
+    def names(self) -> tuple[str, ...]:
         """The names of the features."""
         return tuple(f"{self.name}:{feature}" for feature in _FEATURES)
 
+    def table(self, lists: Sequence[NBest]) -> FeatureTable:
+        """Compute the features of lists.  Raises ValueError for trees of another formalism than the model's."""
+        batches = (lists[first : first + _BATCH] for first in range(0, len(lists), _BATCH))
+        return measure_table(self.names, chain.from_iterable(map(self._columns, batches)), lists)
+
     def _columns(self, lists: Sequence[NBest]) -> Iterator[FloatArray]:
-        """The features (n, d) of each list that has candidates."""
-        full = [each for each in lists if len(each)]
-        weight = self._weights(full)
+        """Compute the features (n, d) of each list that has candidates."""
+        cleaned = [nbest.cleaned for nbest in lists if len(nbest)]
+        weight = self._weights(cleaned)
         start = 0
-        for each in full:
-            rows = slice(start, start + len(each))
-            start += len(each)
+        for nbest in cleaned:
+            rows = slice(start, start + len(nbest))
+            start += len(nbest)
             log = finite_scores(weight.log[rows])
-            parts = self._posteriors(each)
+            parts = self._posteriors(nbest)
             n_parts = np.array([len(part) for part in parts])
             low = [np.maximum(part, _LEAST) for part in parts]
             total = np.array([part.sum() for part in parts])
             yield np.stack(
                 [
                     log,
-                    log / max(len(each.words), 1),
+                    log / max(len(nbest.words), 1),
                     weight.sign[rows].astype(float),
                     total,
                     total / np.maximum(n_parts, 1),
@@ -93,37 +96,41 @@ class LatentFeatures(ListTransformer):
             )
 
     def _weights(self, lists: Sequence[NBest]) -> Weight:
-        """p̂ of all candidates."""
-        trees = [candidate.tree for candidate in chain.from_iterable(each.candidates for each in lists)]
+        """Score all candidates, list after list."""
+        trees = [candidate.tree for nbest in lists for candidate in nbest.candidates]
         if isinstance(self.model, ConstituencyModel):
             return self.model.score(_phrases(trees))
-        return _of_one_root(self.model, _sentences(trees))
+        return _score_rooted(self.model, _sentences(trees))
 
     def _posteriors(self, nbest: NBest) -> list[FloatArray]:
-        """Those of each candidate's parts."""
+        """Compute the posteriors of each candidate's parts."""
         trees = [candidate.tree for candidate in nbest.candidates]
         if isinstance(self.model, ConstituencyModel):
             return self.model.part_posteriors(_phrases(trees))
         return self.model.part_posteriors(_sentences(trees))
 
 
-def _of_one_root(model: DependencyModel, trees: Sequence[DependencySentence]) -> Weight:
-    """p̂ of dependency trees; zero where several words hang from the root, which a model does not have."""
-    at = [k for k, tree in enumerate(trees) if len(tree.roots) == 1]
-    sign, log = np.zeros(len(trees), dtype=np.int64), np.full(len(trees), -np.inf)
-    sign[at], log[at] = model.score([trees[k] for k in at])
-    return Weight(sign, log)
+def _score_rooted(model: DependencyModel, trees: Sequence[DependencySentence]) -> Weight:
+    """Score dependency trees; p̂ is zero where several words hang from the root, which a model does not derive."""
+    rooted = [place for place, tree in enumerate(trees) if len(tree.roots) == 1]
+    weight = Weight(sign=np.zeros(len(trees), dtype=np.int64), log=np.full(len(trees), -np.inf))
+    found = model.score(trees[place] for place in rooted)
+    weight.sign[rooted] = found.sign
+    weight.log[rooted] = found.log
+    return weight
 
 
 def _phrases(trees: Sequence[object]) -> list[Phrase]:
-    found = [tree for tree in trees if isinstance(tree, Phrase)]
-    if len(found) < len(trees):
+    """Return the trees if all are phrases; raise ValueError if not."""
+    phrases = [tree for tree in trees if isinstance(tree, Phrase)]
+    if len(phrases) < len(trees):
         raise ValueError("dependency trees for a model of phrases; give it n-best lists of phrases")
-    return found
+    return phrases
 
 
 def _sentences(trees: Sequence[object]) -> list[DependencySentence]:
-    found = [tree for tree in trees if isinstance(tree, DependencySentence)]
-    if len(found) < len(trees):
+    """Return the trees if all are dependency trees; raise ValueError if not."""
+    sentences = [tree for tree in trees if isinstance(tree, DependencySentence)]
+    if len(sentences) < len(trees):
         raise ValueError("phrases for a model of dependencies; give it n-best lists of dependency trees")
-    return found
+    return sentences

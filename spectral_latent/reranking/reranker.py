@@ -1,47 +1,114 @@
-"""A reranker as it is saved and applied: what it weighs, and the latent models that give some of it.
+"""Rerankers as they are trained, saved and applied: features of candidates, and a perceptron that weighs them.
 
-A file holds the weights and the names of features, and these say the rest: how many scores candidates have, which
-events of trees are counted, and which latent models there are to be, by the first part of the names of what they
-give.  The models have files of their own, and are given again by the same names.
+A file holds the weights and the settings of the features.  Latent models have files of their own, and are given again
+by the names that they had in training.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from itertools import chain, pairwise
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from spectral_latent.constituency import ConstituencyModel
 from spectral_latent.dependency import DependencyModel, DependencySentence
-from spectral_latent.operators import ModelFileError
+from spectral_latent.operators import ModelFileError, column_from, opened_model, options_from, save_model
 from spectral_latent.reranking.candidates import NBest
-from spectral_latent.reranking.features import BaseFeatures, ListTransformer
+from spectral_latent.reranking.features import BaseFeatures
 from spectral_latent.reranking.latent import LatentFeatures
+from spectral_latent.reranking.parsers import Parser, parses_to_nbest
 from spectral_latent.reranking.perceptron import PerceptronOptions, PerceptronReranker
-from spectral_latent.reranking.tables import FeatureTable, group_of
+from spectral_latent.reranking.tables import FeatureTable
 from spectral_latent.reranking.templates import TreeTemplates
 from spectral_latent.trees import IntArray
 
-__all__ = ["LATENT", "LatentModels", "Reranker", "feature_table", "models_needed"]
+__all__ = ["LATENT", "N_CANDIDATES", "CandidateFeatures", "LatentModels", "Reranker"]
 
 LatentModels: TypeAlias = Mapping[str, ConstituencyModel | DependencyModel]
 
-LATENT = "latent"  # the name of a model that has no other
-_BASE = "base"
-_OF_DEPENDENCIES = ("siblings", "grandparent")
-_TEMPLATES = (*_OF_DEPENDENCIES, "rule", "parent-rule", "heads")
+LATENT = "latent"  # the name of a latent model, if no other is given
+N_CANDIDATES = 50  # the trees of a parser that a reranker chooses among, if no number is given
+_KIND = "reranker"
+_OTHER_GROUPS = ("base", "siblings", "grandparent", "rule", "parent-rule", "heads")
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
+class CandidateFeatures:
+    """The features of a reranker: of the base parser, of latent models, and of templates.
+
+    has_heads: whether the candidates are dependency trees.
+    n_scores: the number of scores of each candidate.
+    templates: the names of the events that are counted.
+    models: the latent models, by name.
+
+    Raises ValueError for a model's name that is empty, has a colon, or is the name of another group of features.
+    """
+
+    has_heads: bool
+    n_scores: int
+    templates: tuple[str, ...] = ()
+    models: LatentModels = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for name in self.models:
+            if name in _OTHER_GROUPS or ":" in name or not name:
+                raise ValueError(f"a latent model cannot be named {name!r}; give a name without colons such as latent")
+
+    @staticmethod
+    def train(
+        lists: Sequence[NBest], models: LatentModels | None = None, *, templates: bool = True
+    ) -> CandidateFeatures:
+        """Choose the features for training lists.
+
+        lists: of one formalism.
+        models: latent models, by name; none if not given.
+        templates: whether to count events (`TreeTemplates`).
+
+        >>> CandidateFeatures.train([]).names
+        ('base:rank', 'base:log-rank')
+        """
+        n_scores = max((nbest.n_scores for nbest in lists), default=0)
+        events = TreeTemplates.train(lists).names if templates else ()
+        return CandidateFeatures(any(map(_has_heads, lists)), n_scores, events, dict(models or {}))
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the features."""
+        return tuple(chain.from_iterable(part.names for part in self._parts()))
+
+    def table(self, lists: Sequence[NBest]) -> FeatureTable:
+        """Compute the features of lists.
+
+        Raises ValueError for trees of another formalism, and for candidates with another number of scores.
+        """
+        for nbest in lists:
+            if len(nbest) and _has_heads(nbest) != self.has_heads:
+                learnt, given = ("dependencies", "phrases") if self.has_heads else ("phrases", "dependencies")
+                raise ValueError(f"{given} for a reranker of {learnt}; give it n-best lists of {learnt}")
+        first, *others = (part.table(lists) for part in self._parts())
+        return first.joined(*others)
+
+    def _parts(self) -> Iterator[BaseFeatures | LatentFeatures | TreeTemplates]:
+        yield BaseFeatures(self.n_scores)
+        for name, model in self.models.items():
+            yield LatentFeatures(model, name)
+        if self.templates:
+            yield TreeTemplates(self.templates)
+
+
+@dataclass(frozen=True)
 class Reranker:
-    """Weights of features, and the latent models (by name) that give some of these.
+    """A choice among candidates by the weights of their features.
 
-    Raises ValueError if the models are not those by whose names there are features.
+    features: of the candidates.
+    perceptron: the weights of these features.
+
+    Raises ValueError for a perceptron of other features.
 
     >>> from spectral_latent.constituency import Phrase
     >>> from spectral_latent.reranking.candidates import Candidate
@@ -50,110 +117,158 @@ class Reranker:
     >>> lists = [NBest.of([Candidate(tree("VB", noun), -1.0), Candidate(tree("NN", noun), -2.0)]) for noun in nouns]
     >>> model = ConstituencyModel.train(tree("NN", noun) for noun in nouns)
     >>> reranker = Reranker.train(lists, gains=[0, 1] * 4, models={"latent": model}, templates=False)
-    >>> reranker.rerank(lists), reranker.ranking(lists[0])
+    >>> reranker.rerank(lists), reranker.rank(lists[0])
     (array([1, 1, 1, 1]), array([1, 0]))
     """
 
+    features: CandidateFeatures
     perceptron: PerceptronReranker
-    models: LatentModels = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        needed, given = models_needed(self.perceptron), set(self.models)
-        if missing := sorted(needed - given):
-            raise ValueError(f"the reranker needs latent models named {', '.join(missing)}; give those it learnt with")
-        if unknown := sorted(given - needed):
-            raise ValueError(
-                f"the reranker has no features of latent models named {', '.join(unknown)}; leave them out"
-            )
+        if self.perceptron.names != self.features.names:
+            raise ValueError("the perceptron weighs other features than these; train it on their table")
 
     @staticmethod
     def train(
         lists: Sequence[NBest],
         gains: ArrayLike,
-        models: LatentModels,
+        models: LatentModels | None = None,
         *,
         templates: bool = True,
         options: PerceptronOptions | None = None,
     ) -> Reranker:
-        """Learn to choose the candidates of large gains (n,).  Raises as `feature_table` and `PerceptronReranker.fit`.
+        """Learn to choose candidates with large gains.
 
-        The models should not have learnt from the sentences of the lists; see `jackknifed` where they have.
+        lists: of sentences that neither the parser nor the models learnt from; see `jackknifed_nbest`.
+        gains: (n,) of all candidates, list after list.
+        models: latent models, by name; none if not given.
+        templates: whether the events of `TreeTemplates` are features.
+        options: of the perceptron.
+
+        Raises ValueError as `CandidateFeatures`, and EstimationError as `PerceptronReranker.train`.
         """
-        table = feature_table(lists, models, templates=templates)
-        return Reranker(PerceptronReranker.train(table, gains, options), dict(models))
-
-    def table(self, lists: Sequence[NBest]) -> FeatureTable:
-        """The features of lists.  Raises ValueError for other scores than training had, or another formalism."""
-        names = self.perceptron.names
-        scores = {name for name in names if name.startswith("base:score") and not name.endswith("-per-word")}
-        events = [name for name in names if group_of(name) in _TEMPLATES]
-        parts: list[ListTransformer] = [BaseFeatures(len(scores)), *_latent(self.models)]
-        if events:
-            _require_formalism(lists, has_heads=group_of(events[0]) in _OF_DEPENDENCIES)
-            parts.append(TreeTemplates(vocabulary=events))
-        return _together(part.table(lists) for part in parts).aligned(names)
+        features = CandidateFeatures.train(lists, models, templates=templates)
+        return Reranker(features, PerceptronReranker.train(features.table(lists), gains, options))
 
     def rerank(self, lists: Sequence[NBest]) -> IntArray:
-        """The place of the best candidate in each list (L,); -1 in a list without candidates.  Raises as `table`."""
-        return self.perceptron.rerank(self.table(lists))
+        """Return the place (L,) of the best candidate in each list; -1 in a list without candidates.
 
-    def rescored(self, lists: Sequence[NBest]) -> list[NBest]:
-        """The lists, every candidate with the reranker's score before its own.  Raises as `table`."""
-        table = self.table(lists)
+        Raises ValueError as `CandidateFeatures.table`.
+        """
+        return self.perceptron.rerank(self.features.table(lists))
+
+    def rescore(self, lists: Sequence[NBest]) -> list[NBest]:
+        """Put the reranker's score before the scores of every candidate.  Raises ValueError as `rerank`."""
+        table = self.features.table(lists)
         scores = self.perceptron.scores(table)
         spans = zip(lists, pairwise(table.start.tolist()), strict=True)
-        return [each.rescored(scores[begin:end]) for each, (begin, end) in spans]
+        return [nbest.rescored(scores[begin:end]) for nbest, (begin, end) in spans]
 
-    def ranking(self, nbest: NBest) -> IntArray:
-        """The places (n,) of the candidates by falling score, of equals the first.  Raises as `table`."""
-        return np.argsort(-self.perceptron.scores(self.table([nbest])), kind="stable")
+    def rank(self, nbest: NBest) -> IntArray:
+        """Return the places (n,) of the candidates by falling score.  Raises ValueError as `rerank`."""
+        return np.argsort(-self.perceptron.scores(self.features.table([nbest])), kind="stable")
+
+    def parse_all(
+        self,
+        parser: Parser,
+        sentences: Iterable[Any],
+        n_best: int = 1,
+        *,
+        n_candidates: int = N_CANDIDATES,
+        jobs: int | None = 1,
+    ) -> Iterator[list[Any]]:
+        """Parse sentences, and give the best parses of each in the reranker's order; an empty sentence has none.
+
+        parser: whose trees the reranker chooses among.
+        sentences: of the parser's kind; see its `parse_all`.
+        n_best: the most parses of a sentence.
+        n_candidates: the most trees of a sentence that the reranker chooses among, if n_best is not larger.
+        jobs: processes that parse; the reranker works in this one.
+
+        Raises ValueError as the parser's `parse_all`, and as `rerank`.
+
+        >>> from spectral_latent.constituency import Phrase
+        >>> from spectral_latent.reranking.candidates import Candidate
+        >>> def tree(tag): return Phrase("S", (Phrase(tag, ("dogs",)),))
+        >>> parser = ConstituencyModel.train(map(tree, ("NN", "NN", "VB")))
+        >>> lists = [NBest.of([Candidate(tree("NN"), -1.0), Candidate(tree("VB"), -2.0)])] * 8
+        >>> last_first = Reranker.train(lists, gains=[0, 1] * 8, templates=False)
+        >>> [[parse.tree.bracketed() for parse in parses] for parses in last_first.parse_all(parser, [["dogs"]], 2)]
+        [['(S (VB dogs))', '(S (NN dogs))']]
+        """
+        if n_best < 1:
+            raise ValueError(f"n_best must be at least 1, got {n_best}")
+        for parses in parser.parse_all(sentences, max(n_best, n_candidates), jobs=jobs):
+            yield [parses[place] for place in self.rank(parses_to_nbest(parses))[:n_best]]
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the weights to one file, whole or not at all; the models are not in it."""
-        self.perceptron.save(path)
+        """Write the weights and the settings of the features to one file, whole or not at all."""
+        settings = {
+            "kind": _KIND,
+            "has_heads": self.features.has_heads,
+            "n_scores": self.features.n_scores,
+            "templates": self.features.templates,
+            "models": list(self.features.models),
+            "options": asdict(self.perceptron.options),
+            "epochs": self.perceptron.epochs,
+            "damping": self.perceptron.damping,
+        }
+        save_model(path, {"weights": self.perceptron.weights, "held_out": self.perceptron.held_out}, settings)
 
     @staticmethod
-    def load(path: str | os.PathLike[str], models: LatentModels) -> Reranker:
-        """Read a reranker.  Raises ModelFileError if the file is no whole one, or needs other models than these."""
-        perceptron = PerceptronReranker.load(path)
-        try:
-            return Reranker(perceptron, dict(models))
-        except ValueError as error:
-            raise ModelFileError(f"{path}: {error}") from None
+    def load(
+        path: str | os.PathLike[str], models: LatentModels | None = None, *, parser: Parser | None = None
+    ) -> Reranker:
+        """Read a reranker.
+
+        models: the latent models of training, by the same names.
+        parser: taken for the model named `latent` if training had such a model and it is not among the given ones.
+
+        Raises ModelFileError if the file is not a whole reranker of this version, or if its models are not the given
+        ones.
+        """
+        with opened_model(path, _KIND) as (arrays, settings):
+            given = dict(models or {})
+            if parser is not None and LATENT in settings["models"]:
+                given.setdefault(LATENT, parser)
+            return _restored(arrays, settings, given)
 
 
-def models_needed(perceptron: PerceptronReranker) -> set[str]:
-    """The names of the latent models that gave some of the features."""
-    return {group_of(name) for name in perceptron.names} - {_BASE, *_TEMPLATES}
+def _has_heads(nbest: NBest) -> bool:
+    """Tell whether the candidates of a list are dependency trees."""
+    return any(isinstance(tree, DependencySentence) for tree, *_ in nbest.candidates[:1])
 
 
-def feature_table(lists: Sequence[NBest], models: LatentModels, *, templates: bool = True) -> FeatureTable:
-    """All features of lists: of the base parser, of each model by its name, and of templates as `TreeTemplates` fits.
+def _restored(arrays: Mapping[str, NDArray[Any]], settings: Mapping[str, Any], given: LatentModels) -> Reranker:
+    """Make a reranker of the parts of its file, and check them."""
+    needed = _names(settings["models"])
+    if missing := sorted(set(needed) - set(given)):
+        raise ModelFileError(f"the reranker needs latent models named {', '.join(missing)}; give those of training")
+    if unknown := sorted(set(given) - set(needed)):
+        raise ModelFileError(
+            f"the reranker has no features of latent models named {', '.join(unknown)}; leave them out"
+        )
+    weights = column_from("weights", arrays)
+    has_heads = settings["has_heads"]
+    n_scores = settings["n_scores"]
+    if type(has_heads) is not bool or type(n_scores) is not int or not 0 <= n_scores < len(weights):
+        raise ValueError("the settings of features are out of range")
+    features = CandidateFeatures(
+        has_heads, n_scores, _names(settings["templates"]), {name: given[name] for name in needed}
+    )
+    perceptron = PerceptronReranker(
+        options_from(PerceptronOptions, settings["options"]),
+        features.names,
+        weights,
+        column_from("held_out", arrays),
+        settings["epochs"],
+        settings["damping"],
+    )
+    return Reranker(features, perceptron)
 
-    Raises ValueError for a model's name that is a group of other features or has a colon, for trees of another
-    formalism than a model's, and for lists of which some have other scores than the rest.
 
-    >>> feature_table([], {}).names
-    ('base:rank', 'base:log-rank')
-    """
-    for name in models:
-        if name in (_BASE, *_TEMPLATES) or ":" in name or not name:
-            raise ValueError(f"a latent model cannot be named {name!r}; give a name without colons such as latent")
-    parts: list[ListTransformer] = [BaseFeatures(), *_latent(models), *([TreeTemplates()] if templates else [])]
-    return _together(part.fit_table(lists) for part in parts)
-
-
-def _require_formalism(lists: Sequence[NBest], has_heads: bool) -> None:
-    for tree, *_ in chain.from_iterable(each.candidates for each in lists):
-        if isinstance(tree, DependencySentence) != has_heads:
-            learnt, given = ("dependencies", "phrases") if has_heads else ("phrases", "dependencies")
-            raise ValueError(f"{given} for a reranker of {learnt}; give it n-best lists of {learnt}")
-
-
-def _latent(models: LatentModels) -> list[LatentFeatures]:
-    return [LatentFeatures(model, name) for name, model in models.items()]
-
-
-def _together(tables: Iterator[FeatureTable]) -> FeatureTable:
-    first, *others = tables
-    return first.joined(*others)
+def _names(names: Any) -> tuple[str, ...]:
+    """Return a list of strings as a tuple.  Raises TypeError if it is not one."""
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        raise TypeError("names are not strings")
+    return tuple(names)

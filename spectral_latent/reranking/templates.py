@@ -1,4 +1,4 @@
-"""What occurs in a tree, counted: features that need no model.
+"""Count what occurs in a tree: features that need no model.
 
 | group | counts, for dependency trees | source |
 | --- | --- | --- |
@@ -8,16 +8,17 @@
 | group | counts, for constituency trees | source |
 | --- | --- | --- |
 | `rule` | a label and those of its children | Collins and Koo 2005, section 4.2: rules, |
-| `parent-rule` | the same with the label above | grandparent rules, |
-| `heads` | a label, those of its head child and of another, the tags of their heads, and the side | head-modifiers |
+| `parent-rule` | a label, the labels of its children, and the label above | grandparent rules, |
+| `heads` | a label, its head child's, another child's, the tags of these children's heads, a side | head-modifiers |
 
-Every word counts for `siblings`, and the root; - stands for no word, and for no label above.
+A `siblings` event is counted for every word and for the root.  A - stands for a missing word or a missing label above.
+The side in `heads` is the other child's.  Phrases are cleaned first (`NBest.cleaned`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -27,7 +28,6 @@ from spectral_latent.constituency import Phrase
 from spectral_latent.constituency.heads import head_child
 from spectral_latent.dependency import DependencySentence
 from spectral_latent.reranking.candidates import NBest
-from spectral_latent.reranking.features import ListTransformer
 from spectral_latent.reranking.tables import FeatureTable
 from spectral_latent.trees import IntArray, Vocabulary
 
@@ -35,80 +35,77 @@ __all__ = ["TreeTemplates"]
 
 _NONE, _ROOT = "-", "ROOT"
 _SIDES = ("left", "right")
-_BATCH = 200  # lists looked at together
+_BATCH = 200  # lists whose events are counted together
 
 
 class _Events(NamedTuple):
-    """Events of some candidates, numbered from 0."""
+    """The events in some candidates.
 
-    candidate: IntArray  # (e,)
-    event: IntArray  # (e,) a place among the names
+    candidate: (e,) the candidate of each event, numbered from 0.
+    event: (e,) its place among the names.
+    names: the names of different events.
+    """
+
+    candidate: IntArray
+    event: IntArray
     names: list[str]
 
 
-@dataclass
-class TreeTemplates(ListTransformer):
-    """The templates of the head of this module, for whichever trees the lists have.
+@dataclass(frozen=True)
+class TreeTemplates:
+    """Counts of the events at the head of this module.
 
-    cutoff: an event is a feature if candidates differ in it in so many of the lists given to `fit`.
-    vocabulary: the features, if they are known; then there is nothing to fit.
+    names: the events that are features; all others are left out.
 
     >>> from spectral_latent.reranking.candidates import Candidate
     >>> words = DependencySentence.of(["Dogs", "bark"], ["NNS", "VBP"])
     >>> nbest = NBest.of(Candidate(words._replace(heads=heads)) for heads in ((2, 0), (0, 1)))
-    >>> templates = TreeTemplates(cutoff=1).fit([nbest])
-    >>> templates.feature_names()[:3]
+    >>> templates = TreeTemplates.train([nbest], cutoff=1)
+    >>> templates.names[:3]
     ('grandparent:left NNS VBP ROOT', 'grandparent:right NNS ROOT -', 'grandparent:right VBP NNS ROOT')
-    >>> templates.transform([nbest]).toarray()[:, :3]
+    >>> templates.table([nbest]).values.toarray()[:, :3]
     array([[1., 0., 0.],
            [0., 1., 1.]])
     """
 
-    cutoff: int = 5
-    vocabulary: Sequence[str] | None = None
-    _names: tuple[str, ...] | None = field(default=None, init=False, repr=False)
+    names: tuple[str, ...]
 
-    def fit_table(self, lists: Sequence[NBest]) -> FeatureTable:
-        """`fit`, then `table`, in one."""
-        if self.vocabulary is None:
-            counts = _counts(lists, None)
-            self._names = tuple(
-                sorted(name for name, n in zip(counts.names, counts.varying(), strict=True) if n >= self.cutoff)
-            )
-            return counts.aligned(self._names)
-        return self.table(lists)
+    @staticmethod
+    def train(lists: Sequence[NBest], cutoff: int = 5) -> TreeTemplates:
+        """Choose the events in which the candidates of enough lists differ.
+
+        lists: of one formalism.
+        cutoff: the least number of such lists.
+        """
+        counts = _counts(lists, None)
+        often = counts.varying() >= cutoff
+        return TreeTemplates(tuple(sorted(name for name, is_kept in zip(counts.names, often, strict=True) if is_kept)))
 
     def table(self, lists: Sequence[NBest]) -> FeatureTable:
-        """The features of lists; other events are left out."""
-        return _counts(lists, self.feature_names())
-
-    def feature_names(self) -> tuple[str, ...]:
-        """The names of the features; ValueError before `fit`."""
-        names = self._names if self.vocabulary is None else tuple(self.vocabulary)
-        if names is None:
-            raise ValueError("the features have not been fitted; call fit with the lists of training")
-        return names
+        """Count the events in the candidates of lists."""
+        return _counts(lists, self.names)
 
 
 def _counts(lists: Sequence[NBest], names: Sequence[str] | None) -> FeatureTable:
-    """How often each candidate has each event: those of these names, or all."""
+    """Count how often each candidate has each event of these names, or each event that occurs."""
     columns = Vocabulary(names or ())
-    number = columns.add if names is None else columns.get
-    start = np.concatenate([[0], np.cumsum([len(each) for each in lists], dtype=np.int64)])
+    column_of = columns.add if names is None else columns.get
+    start = np.concatenate([[0], np.cumsum([len(nbest) for nbest in lists], dtype=np.int64)])
     cells = [np.zeros((0, 2), dtype=np.int64)]
     for first in range(0, len(lists), _BATCH):
         events = _events(lists[first : first + _BATCH])
-        column = np.array([number(name) for name in events.names], dtype=np.int64)[events.event]
+        column = np.array([column_of(name) for name in events.names], dtype=np.int64)[events.event]
         cells.append(np.stack([start[first] + events.candidate, column], axis=1)[column >= 0])
     row, column = np.concatenate(cells).T
     shape = (int(start[-1]), len(columns))
     values = sparse.csr_array(sparse.coo_array((np.ones(len(row)), (row, column)), shape=shape))
-    ids = tuple(each.id for each in lists)
+    ids = tuple(nbest.id for nbest in lists)
     return FeatureTable(tuple(columns), values, start, ids, np.zeros(len(columns), dtype=bool))
 
 
 def _events(lists: Sequence[NBest]) -> _Events:
-    trees = [candidate.tree for each in lists for candidate in each.candidates]
+    """Find the events in all candidates of lists of one formalism."""
+    trees = [candidate.tree for nbest in lists for candidate in nbest.cleaned.candidates]
     phrases = [tree for tree in trees if isinstance(tree, Phrase)]
     sentences = [tree for tree in trees if isinstance(tree, DependencySentence)]
     if phrases and sentences:
@@ -117,7 +114,11 @@ def _events(lists: Sequence[NBest]) -> _Events:
 
 
 def _of_dependencies(sentences: Sequence[DependencySentence]) -> _Events:
-    """All words, and each sentence's root before them, are nodes 0, 1, ...; the last node is no word."""
+    """Find the events in dependency trees.
+
+    The nodes 0, 1, ... are the words of all sentences, each sentence with its root before them.  One more node, the
+    last, stands for a missing word: where a place holds -1, it is the one that is looked up.
+    """
     tags = Vocabulary([_NONE, _ROOT])
     tag: list[int] = []
     heads: list[int] = []
@@ -131,58 +132,63 @@ def _of_dependencies(sentences: Sequence[DependencySentence]) -> _Events:
         sizes.append(len(heads) - root)
     heads.append(-1)
     tag.append(tags[_NONE])
-    head, label, node = np.array(heads), np.array(tag), np.arange(len(heads))
-    owner = np.append(np.repeat(np.arange(len(sizes)), sizes), -1)
-    left, right = node[head > node], node[(head >= 0) & (head < node)]
-    to_left, to_right = np.full(len(node), -1), np.full(len(node), -1)
-    to_left[head[left]] = left  # of several dependants of one head, the last stays: the nearest
-    to_right[head[right[::-1]]] = right[::-1]
-    nodes, words = node[:-1], node[head >= 0]
+    head = np.array(heads)
+    label = np.array(tag)
+    node = np.arange(len(heads))
+    tree = np.append(np.repeat(np.arange(len(sizes)), sizes), -1)
+    # The nearest dependants on both sides: of several assignments to one head the last stays, which is the nearest.
+    left = node[head > node]
+    right = node[(head >= 0) & (head < node)][::-1]
+    nearest_left = np.full(len(node), -1)
+    nearest_left[head[left]] = left
+    nearest_right = np.full(len(node), -1)
+    nearest_right[head[right]] = right
+    siblings = [label[nearest_left[:-1]], label[:-1], label[nearest_right[:-1]]]
+    # For each word its side of the head, its tag, the head's tag, and the tag of the head's head.
+    words = node[head >= 0]
     above = head[words]
-    side = (above < words).astype(np.int64)
-    names = tags.names
-    return _together(
-        _named("siblings", owner[nodes], [label[to_left[nodes]], label[nodes], label[to_right[nodes]]], [names] * 3),
-        _named(
-            "grandparent",
-            owner[words],
-            [side, label[words], label[above], label[head[above]]],
-            [_SIDES, *[names] * 3],
-        ),
+    grandparent = [(above < words).astype(np.int64), label[words], label[above], label[head[above]]]
+    return _join(
+        _name_events("siblings", tree[:-1], siblings, [tags.names] * 3),
+        _name_events("grandparent", tree[words], grandparent, [_SIDES, *[tags.names] * 3]),
     )
 
 
 def _tags(sentence: DependencySentence) -> tuple[str, ...]:
-    """The treebank's own tags, or the universal ones where there are no others."""
+    """Return the treebank's own tags, or the universal ones where there are no others."""
     return sentence.upos if all(tag == "_" for tag in sentence.xpos) else sentence.xpos
 
 
 def _of_phrases(trees: Sequence[Phrase]) -> _Events:
-    counted = _Rules()
-    sizes = np.array([counted.add(tree) for tree in trees], dtype=np.int64).reshape(-1, 3)  # events of each group
-    return _together(
+    """Find the events in phrases."""
+    reader = _PhraseReader()
+    sizes = np.array([reader.read(tree) for tree in trees], dtype=np.int64).reshape(-1, 3)
+    groups = zip(sizes.T, reader.events, reader.names(), strict=True)
+    candidates = np.arange(len(trees))
+    return _join(
         *(
-            _Events(np.repeat(np.arange(len(trees)), size), np.array(found, dtype=np.int64), names)
-            for size, found, names in zip(sizes.T, counted.found, counted.names(), strict=True)
+            _Events(np.repeat(candidates, size), np.array(events, dtype=np.int64), names)
+            for size, events, names in groups
         )
     )
 
 
-class _Rules:
-    """Rules, rules with the label above, and pairs of heads, as they are met in trees."""
+class _PhraseReader:
+    """Reads phrases one after the other, and numbers their rules, rules with the label above, and pairs of heads."""
 
     def __init__(self) -> None:
-        self.found: tuple[list[int], list[int], list[int]] = ([], [], [])
-        self._rules = Vocabulary[tuple[str, ...]]()  # a label, and those of its children
-        self._above = Vocabulary[tuple[str, int]]()  # a label, and a rule
+        self.events: tuple[list[int], list[int], list[int]] = ([], [], [])  # of rule, parent-rule and heads
+        self._rules = Vocabulary[tuple[str, ...]]()  # a label, and its children's
+        self._parent_rules = Vocabulary[tuple[str, int]]()  # the label above, and a rule
         self._heads = Vocabulary[tuple[int, int, str, str]]()  # a rule, a child, the head's tag and the child's
         self._head_of: list[int] = []  # the head child of each rule
 
-    def add(self, tree: Phrase) -> tuple[int, int, int]:
-        """Take in a tree; how many events of each group it has."""
-        rules, above, heads = self.found
-        before = len(rules), len(above), len(heads)
-        done: list[tuple[str, int, str]] = []  # label, rule and head tag of what has no parent yet, leftmost last
+    def read(self, tree: Phrase) -> tuple[int, int, int]:
+        """Add the events of a tree; return the number of its events in each group."""
+        rules, parent_rules, heads = self.events
+        before = [len(events) for events in self.events]
+        done: list[tuple[str, int, str]] = []  # label, rule (-1 for a tag) and head tag of nodes without parent so far
+        # Nodes come in reverse of parents before children, left to right: the leftmost child is on top of the stack.
         for node in reversed(list(tree.nodes())):
             if isinstance(node, str):
                 continue
@@ -190,36 +196,40 @@ class _Rules:
                 done.append((node.label, -1, node.label))
                 continue
             children = [done.pop() for _ in node.children]
-            rule = self._rule(node.label, [label for label, _, _ in children])
+            rule = self._number_rule(node.label, [label for label, _, _ in children])
             rules.append(rule)
-            at = self._head_of[rule]
-            tag = children[at][2]
-            for i, (_, below, other) in enumerate(children):
-                if below >= 0:
-                    above.append(self._above.add((node.label, below)))
-                if i != at:
-                    heads.append(self._heads.add((rule, i, tag, other)))
-            done.append((node.label, rule, tag))
+            head = self._head_of[rule]
+            head_tag = children[head][2]
+            for place, (_, child_rule, tag) in enumerate(children):
+                if child_rule >= 0:
+                    parent_rules.append(self._parent_rules.add((node.label, child_rule)))
+                if place != head:
+                    heads.append(self._heads.add((rule, place, head_tag, tag)))
+            done.append((node.label, rule, head_tag))
         _, rule, _ = done.pop()
         if rule >= 0:
-            above.append(self._above.add((_NONE, rule)))
-        return len(rules) - before[0], len(above) - before[1], len(heads) - before[2]
+            parent_rules.append(self._parent_rules.add((_NONE, rule)))
+        n_rules, n_parent_rules, n_heads = (
+            len(events) - first for events, first in zip(self.events, before, strict=True)
+        )
+        return n_rules, n_parent_rules, n_heads
 
     def names(self) -> tuple[list[str], list[str], list[str]]:
-        """The features' names, of each group in the order of its numbers."""
+        """Return the features' names, of each group in the order of its numbers."""
         rules = self._rules.names
         pairs = []
-        for rule, i, tag, other in self._heads:
+        for rule, place, head_tag, tag in self._heads:
             label, *children = rules[rule]
             head = self._head_of[rule]
-            pairs.append(_name("heads", label, children[head], children[i], tag, other, _SIDES[head < i]))
+            pairs.append(_name("heads", label, children[head], children[place], head_tag, tag, _SIDES[head < place]))
         return (
             [_name("rule", *rule) for rule in rules],
-            [_name("parent-rule", label, *rules[rule]) for label, rule in self._above],
+            [_name("parent-rule", label, *rules[rule]) for label, rule in self._parent_rules],
             pairs,
         )
 
-    def _rule(self, label: str, children: list[str]) -> int:
+    def _number_rule(self, label: str, children: list[str]) -> int:
+        """Number a rule, and find its head child if it is new."""
         rule = self._rules.add((label, *children))
         if rule == len(self._head_of):
             self._head_of.append(head_child(label, children))
@@ -227,11 +237,19 @@ class _Rules:
 
 
 def _name(group: str, *parts: str) -> str:
+    """Make the name of a feature."""
     return f"{group}:{' '.join(parts)}"
 
 
-def _named(group: str, candidate: IntArray, columns: list[IntArray], alphabets: list[Sequence[str]]) -> _Events:
-    """The events (e,) whose parts are columns (e,) of places in alphabets."""
+def _name_events(
+    group: str, candidate: IntArray, columns: list[IntArray], alphabets: Sequence[Sequence[str]]
+) -> _Events:
+    """Name events by their parts.
+
+    candidate: (e,) the candidate of each event.
+    columns: of each part the places (e,) in its alphabet.
+    alphabets: the names of each part.
+    """
     sizes = [len(alphabet) for alphabet in alphabets]
     codes, event = np.unique(np.ravel_multi_index(columns, sizes), return_inverse=True)
     parts = zip(*(column.tolist() for column in np.unravel_index(codes, sizes)), strict=True)
@@ -239,10 +257,11 @@ def _named(group: str, candidate: IntArray, columns: list[IntArray], alphabets: 
     return _Events(candidate, event, names)
 
 
-def _together(*groups: _Events) -> _Events:
-    first = np.cumsum([0, *(len(group.names) for group in groups)])
+def _join(*groups: _Events) -> _Events:
+    """Put the events of several groups of the same candidates one after the other."""
+    first = np.cumsum([0, *(len(group.names) for group in groups)])[:-1]
     return _Events(
         np.concatenate([group.candidate for group in groups]),
-        np.concatenate([group.event + at for group, at in zip(groups, first, strict=False)]),
+        np.concatenate([group.event + begin for group, begin in zip(groups, first, strict=True)]),
         [name for group in groups for name in group.names],
     )

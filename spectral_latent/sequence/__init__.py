@@ -1,18 +1,21 @@
-"""Sequences: the latent hidden Markov model."""
+"""Sequences: latent hidden Markov models, with tags and without."""
 
 from spectral_latent.sequence.alphabet import Alphabet
 from spectral_latent.sequence.conversion import Sequences
 from spectral_latent.sequence.hidden_markov import HiddenMarkov, UntaggedShard, baum_welch
-from spectral_latent.sequence.model import END, LatentHMM
-from spectral_latent.sequence.training import SequenceOptions
+from spectral_latent.sequence.model import END, LatentHMM, LatentTagger, StateTagger
+from spectral_latent.sequence.options import HMMOptions, TaggerOptions
 
 __all__ = [
     "END",
     "Alphabet",
+    "HMMOptions",
     "HiddenMarkov",
     "LatentHMM",
-    "SequenceOptions",
+    "LatentTagger",
     "Sequences",
+    "StateTagger",
+    "TaggerOptions",
     "UntaggedShard",
     "baum_welch",
 ]

@@ -1,4 +1,4 @@
-"""The observations of sequences without tags: any hashable objects, and what was never seen."""
+"""The observations of sequences without tags: hashable objects, and one terminal for all that was never seen."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Alphabet:
 
     @property
     def known(self) -> list[Hashable]:
-        """What was seen: the name of each terminal but the last."""
+        """The observations seen: the name of each terminal but the last."""
         return self._names.names
 
     @property
@@ -34,22 +34,27 @@ class Alphabet:
         return len(self._names) + 1
 
     def terminals_of(self, sequence: Sequence[Hashable]) -> IntArray:
-        """The terminal of each observation."""
+        """Look up the terminal of each observation."""
         found = np.array([self._names.get(name) for name in sequence], dtype=np.int64)
         return np.where(found < 0, len(self._names), found)
 
     @staticmethod
     def unseen_tokens(count: FloatArray) -> float:
-        """How many of N tokens to expect of observations never seen: 1, and 1 for each that was seen once.
+        """Estimate how many tokens are of observations never seen: one more than the observations seen once.
 
-        After Good and Turing, by whom it is the number of those seen once; one more, so that it is never none.
+        Good and Turing's estimate is the number of observations seen once; adding one keeps it positive.
+
+        count: (n,) how often each observation was seen.
         """
         return 1.0 + np.count_nonzero(count == 1)
 
     def smooth(self, moments: LeafMoments) -> tuple[IntArray, FloatArray]:
-        """Leaf rules (R, 2) and sums of z (R, M) of one emitting symbol, with the terminal that was never seen.
+        """Add the rule of the terminal never seen: return leaf rules (R, 2) and sums of z (R, M).
 
-        Its z is that of the observations seen once, and the mean; all are scaled so that the total stays the same.
+        Its sum of z is that of the observations seen once, plus the mean of z.  All sums are then scaled, so that their
+        total stays the same.
+
+        moments: of leaf rules of one emitting symbol.
         """
         (symbol,) = np.unique(moments.rules[:, 0])
         n = moments.symbol_count[symbol]

@@ -1,23 +1,38 @@
-"""Sequences as users give them, made ready to learn from; what is wrong with one is told by its place."""
+"""Checks of sequences as users give them; an error tells the place."""
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Sequence
 from typing import TypeVar
 
 from spectral_latent.estimation import EstimationError
 from spectral_latent.trees import Vocabulary
 
-__all__ = ["Tag", "numbers_of", "pairs_of", "strings_of"]
+__all__ = ["Tag", "numbers_of", "pairs_of", "strings_of", "words_of"]
 
 Tag = Hashable
 _Observed = TypeVar("_Observed")
 
 
+def words_of(sentence: Sequence[str]) -> Sequence[str]:
+    """Return a sentence unchanged.  Raises TypeError for a string, which would be read as a list of characters.
+
+    >>> words_of(["it", "rains"])
+    ['it', 'rains']
+    """
+    if isinstance(sentence, str):
+        raise TypeError(f"a sentence must be a list of words, not the string {sentence!r:.60}")
+    return sentence
+
+
 def pairs_of(
     sentence: Iterable[tuple[_Observed, Tag]], number: int, kind: type[_Observed]
 ) -> list[tuple[_Observed, Tag]]:
-    """The tokens of a sentence; EstimationError if one is no pair of an object of that kind and something hashable.
+    """Return the tokens of a sentence.  Raises EstimationError if one is not a pair of an observation and a tag.
+
+    sentence: tokens.
+    number: the number of the sentence, for the error.
+    kind: the type of observations.
 
     >>> pairs_of([("it", "P"), ["rains", 3]], number=1, kind=str)
     [('it', 'P'), ('rains', 3)]
@@ -33,7 +48,11 @@ def pairs_of(
 
 
 def numbers_of(sequence: Iterable[Hashable], number: int, names: Vocabulary[Hashable]) -> list[int]:
-    """The observations of a sequence by number; EstimationError if one is unhashable or equal to nothing.
+    """Number the observations of a sequence.  Raises EstimationError for one that is not hashable, or is NaN.
+
+    sequence: observations.
+    number: the number of the sequence, for the error.
+    names: the observations so far; new ones are added.
 
     >>> numbers_of("abca", number=1, names=Vocabulary())
     [0, 1, 2, 0]
@@ -46,18 +65,19 @@ def numbers_of(sequence: Iterable[Hashable], number: int, names: Vocabulary[Hash
 
 
 def strings_of(names: list[Hashable]) -> list[str]:
-    """The same names; ValueError if one is no string.
+    """Return names unchanged.  Raises ValueError if one is not a string.
 
     >>> strings_of(["it", "rains"])
     ['it', 'rains']
     """
     words = [name for name in names if isinstance(name, str)]
     if len(words) < len(names):
-        raise ValueError("a word is no string")
+        raise ValueError("a word is not a string")
     return words
 
 
 def _is_hashable(value: object) -> bool:
+    """Tell whether an object can be hashed."""
     try:
         hash(value)
     except TypeError:

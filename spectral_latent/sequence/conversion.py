@@ -1,7 +1,7 @@
 """Sequences as right-branching s-trees (Cohen et al. 2012, Discussion), and back.
 
-A position with tag t is two nodes: its emission, a leaf, and the spine over all that begins there.  A sequence without
-tags is one with a single tag.
+A position with tag t has two nodes: its emission, which is a leaf, and its spine, which spans all positions from there
+on.  Sequences without tags have a single tag.
 
 | here | as a rule | hidden Markov model |
 | --- | --- | --- |
@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
 
@@ -25,9 +26,10 @@ __all__ = ["Sequences"]
 
 @dataclass(frozen=True, eq=False)
 class Sequences:
-    """T sequences of N observations in all, one after another; none is empty.
+    """Sequences of numbered observations, one after another; T sequences of N positions in all, none of them empty.
 
-    terminal, tag: (N,) what is observed at each position, and its tag 0 ... K-1.
+    terminal: (N,) the observation at each position.
+    tag: (N,) the tag of each position, 0 ... K - 1.
     start: (T + 1,) where each sequence begins, and N.
 
     >>> sequences = Sequences.of([[7, 8], [9]], tags=[[0, 1], [0]])
@@ -42,7 +44,11 @@ class Sequences:
 
     @staticmethod
     def of(terminals: Iterable[Iterable[int]], tags: Iterable[Iterable[int]] | None = None) -> Sequences:
-        """Sequences of integers; without tags, of the single tag 0.  Raises ValueError if one is empty."""
+        """Join sequences of integers.  Raises ValueError if one is empty.
+
+        terminals: the observations of each.
+        tags: the tags of each; all are 0 if not given.
+        """
         rows = [np.asarray(list(row), dtype=np.int64) for row in terminals]
         length = np.array([len(row) for row in rows], dtype=np.int64)
         if (length == 0).any():
@@ -55,6 +61,11 @@ class Sequences:
     def n_sequences(self) -> int:
         """T."""
         return len(self.start) - 1
+
+    @property
+    def rows(self) -> list[IntArray]:
+        """The terminals of each sequence."""
+        return [self.terminal[first:end] for first, end in pairwise(self.start.tolist())]
 
     @cached_property
     def sequence(self) -> IntArray:
@@ -79,7 +90,7 @@ class Sequences:
         return self.start[self.sequence] + 2 * self.start[self.sequence + 1] - 1 - np.arange(len(self.terminal))
 
     def shifted(self, column: IntArray, offset: int) -> IntArray:
-        """What the column (N,) holds `offset` positions to the right in the same sequence; -1 beyond its ends.
+        """Take from a column (N,) the values `offset` positions to the right; -1 beyond the ends of a sequence.
 
         >>> sequences = Sequences.of([[7, 8], [9]])
         >>> sequences.shifted(sequences.terminal, 1), sequences.shifted(sequences.terminal, -1)
@@ -90,16 +101,18 @@ class Sequences:
         return np.where(beyond, -1, column[np.clip(position, 0, len(column) - 1)])
 
     def trees(self, n_tags: int) -> SkeletalTrees:
-        """The s-trees, of 2N nodes, for K = n_tags."""
+        """Make the s-trees of the sequences, with 2N nodes, for K = n_tags."""
         symbol, left, right, terminal = np.full((4, 2 * len(self.terminal)), -1, dtype=np.int64)
-        symbol[self.emission], terminal[self.emission] = self.tag, self.terminal
-        symbol[self.spine], left[self.spine] = n_tags + self.tag, self.emission
+        symbol[self.emission] = self.tag
+        terminal[self.emission] = self.terminal
+        symbol[self.spine] = n_tags + self.tag
+        left[self.spine] = self.emission
         right[self.spine] = np.where(self.is_last, -1, self.spine - 1)
         return SkeletalTrees(symbol, left, right, terminal, 2 * self.start[1:] - 1)
 
     @staticmethod
     def of_trees(trees: SkeletalTrees) -> Sequences:
-        """The inverse of `trees`.
+        """Read sequences off their s-trees; the inverse of `trees`.
 
         >>> again = Sequences.of_trees(Sequences.of([[7, 8], [9]], tags=[[0, 1], [0]]).trees(2))
         >>> again.terminal, again.tag, again.start
@@ -110,8 +123,9 @@ class Sequences:
 
     @staticmethod
     def joined(parts: Sequence[Sequences]) -> Sequences:
-        """The sequences of all parts, one part after another."""
-        terminal, tag = (np.concatenate([getattr(part, name) for part in parts]) for name in ("terminal", "tag"))
+        """Join the sequences of all parts, in order."""
+        terminal = np.concatenate([part.terminal for part in parts])
+        tag = np.concatenate([part.tag for part in parts])
         length = np.concatenate([np.diff(part.start) for part in parts])
         return Sequences(terminal, tag, np.concatenate([[0], np.cumsum(length)]))
 
@@ -126,7 +140,7 @@ class Sequences:
             first = end
 
     def part(self, which: BoolArray) -> Sequences:
-        """The sequences (T,) that are marked."""
+        """Select the sequences that are marked in which (T,)."""
         keep = which[self.sequence]
         start = np.concatenate([[0], np.cumsum(np.diff(self.start)[which])])
         return Sequences(self.terminal[keep], self.tag[keep], start)

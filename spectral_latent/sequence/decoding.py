@@ -1,14 +1,15 @@
-"""Tags of sequences: a trellis pruned by the coarse model, and what its marginals say.
+"""Tags of sequences, by the marginals of a trellis that the coarse model has pruned.
 
 | here | meaning |
 | --- | --- |
 | μ(i, t) | the marginal of tag t at position i |
-| μ(i, t, t') | that of t at position i and t' at the next |
+| μ(i, t, t') | the marginal of tag t at position i and tag t' at the next |
 | μ(1, t_1) Π μ(i, t_i, t_{i+1}) / μ(i, t_i) | a path's probability in the Markov chain with these marginals |
 
-Where estimates are negative their absolute values are taken, and μ(i, t) is then Σ_t' |μ(i, t, t')|.
+Estimated marginals may be negative.  Their absolute values are taken (Cohen et al. 2013, slide 22), and the chain takes
+Σ_t' |μ(i, t, t')| for μ(i, t).
 
-The chain is exact where tags have one state.
+The chain is the model itself where tags have one state.
 """
 
 from __future__ import annotations
@@ -25,10 +26,10 @@ from spectral_latent._compiled import TINY
 from spectral_latent.inference import edge_marginals, inside, k_best_derivations, marginals, outside
 from spectral_latent.operators import ObservableOperators
 from spectral_latent.sequence.conversion import Sequences
-from spectral_latent.sequence.forests import Candidates, Trellis, TrellisBuilder
+from spectral_latent.sequence.forests import Trellis, TrellisBuilder
 from spectral_latent.trees import BoolArray, FloatArray, Forest, IntArray
 
-__all__ = ["Decoder", "Path", "TagMarginals", "batches", "in_batches", "likely_rules", "state_marginals"]
+__all__ = ["Decoder", "Path", "batches", "in_batches", "likely_rules", "state_marginals"]
 
 _BATCH = 4096  # positions whose forests are built together
 _Row = TypeVar("_Row", bound=Sized)
@@ -36,7 +37,7 @@ _T = TypeVar("_T")
 
 
 def batches(rows: Iterable[_Row]) -> Iterator[list[_Row]]:
-    """The rows that are not empty, a few thousand positions at a time.
+    """Give the rows that are not empty, a few thousand positions at a time.
 
     >>> list(batches([[1, 2], [], [3]]))
     [[[1, 2], [3]]]
@@ -55,7 +56,10 @@ def batches(rows: Iterable[_Row]) -> Iterator[list[_Row]]:
 
 
 def in_batches(rows: Sequence[_Row], find: Callable[[list[_Row]], Iterable[_T]]) -> list[list[_T]]:
-    """What is found at the positions of every row, if `find` gives that of all positions of a batch.
+    """Find something for each position of each row, batch by batch.
+
+    rows: sequences, some of which may be empty.
+    find: a function from a batch of rows to one result for each position, in order.
 
     >>> in_batches([[1, 2], [], [3]], lambda batch: [-x for row in batch for x in row])
     [[-1, -2], [], [-3]]
@@ -65,9 +69,10 @@ def in_batches(rows: Sequence[_Row], find: Callable[[list[_Row]], Iterable[_T]])
 
 
 def state_marginals(sequences: Sequences, operators: ObservableOperators) -> FloatArray:
-    """p(h | sequence) (N, m) at every position, of operators that are an untagged hidden Markov model's.
+    """Compute p(h | sequence) (N, m) at every position; uniform where a sequence has probability zero.
 
-    Where a sequence has probability zero, all states are equally likely.
+    sequences: N positions without tags.
+    operators: those of a hidden Markov model, as `HiddenMarkov.operators` makes them.
     """
     builder = TrellisBuilder(operators.rules, n_tags=1)
     trellis = builder.build(sequences.start, builder.candidates(sequences.terminal))
@@ -79,37 +84,21 @@ def state_marginals(sequences: Sequences, operators: ObservableOperators) -> Flo
     return np.asarray(np.divide(product, total, out=uniform, where=total > 0))
 
 
-class TagMarginals(NamedTuple):
-    """Marginals (C,) of candidates: absolute values, for estimates may be negative (Cohen et al. 2013, slide 22)."""
-
-    candidates: Candidates
-    mu: FloatArray
-
-    def best(self) -> IntArray:
-        """The tag (N,) of the largest marginal at each position; of equal ones, the first."""
-        start, position = self.candidates.start, self.candidates.position
-        largest = np.flatnonzero(self.mu >= np.maximum.reduceat(self.mu, start[:-1])[position])
-        first = largest[np.unique(position[largest], return_index=True)[1]]
-        return self.candidates.tag[first]
-
-    def dense(self, n_tags: int) -> FloatArray:
-        """(N, K), rows of which sum to one."""
-        rows = np.zeros((len(self.candidates.start) - 1, n_tags))
-        rows[self.candidates.position, self.candidates.tag] = self.mu
-        return np.asarray(rows / rows.sum(axis=1, keepdims=True))
-
-
 class Path(NamedTuple):
-    """The tags (n,) of a sequence, and the logarithm of their probability given the observations."""
+    """The tags of a sequence.
+
+    tags: (n,) the tag of each position.
+    log: the logarithm of their probability given the observations.
+    """
 
     tags: IntArray
     log: float
 
 
 def likely_rules(operators: ObservableOperators, prior: FloatArray, beam: float) -> BoolArray:
-    """Tell which leaf rules (R0,) are worth a candidate: not those of tags far less likely than the likeliest.
+    """Tell which leaf rules (R0,) may make candidates: not those of tags far less likely than a word's likeliest tag.
 
-    operators: of one state per tag.
+    operators: with one state for each tag.
     prior: (K,) how frequent tags are.
     beam: the least share of the likeliest tag's probability.
     """
@@ -123,10 +112,12 @@ def likely_rules(operators: ObservableOperators, prior: FloatArray, beam: float)
 
 @dataclass(frozen=True, eq=False)
 class Decoder:
-    """Decoding under `latent` operators; `coarse` ones with the same rules prune.
+    """Find tags under latent operators, in trellises that coarse operators prune.
 
+    coarse: operators with one state for each tag.
+    latent: operators over the same rules.
     n_tags: K.
-    likely: (R0,) whether a leaf rule is worth a candidate.
+    likely: (R0,) whether a leaf rule may make a candidate.
     threshold: candidates whose coarse marginal is less than this share of the best one's are left out.
     """
 
@@ -138,7 +129,7 @@ class Decoder:
 
     @cached_property
     def builder(self) -> TrellisBuilder:
-        """Trellises that number the rules of these operators."""
+        """Make the builder of trellises over the rules of these operators."""
         return TrellisBuilder(self.latent.rules, self.n_tags)
 
     def _marginals(self, operators: ObservableOperators, trellis: Trellis) -> FloatArray:
@@ -162,22 +153,27 @@ class Decoder:
         keep = mu >= self.threshold * best
         return self.builder.build(start, trellis.candidates.where(keep)), mu[keep]
 
-    def marginals(self, terminal: IntArray, start: IntArray) -> TagMarginals:
-        """Compute the marginals of all positions; where the latent ones are all zero, those of the coarse model.
+    def posteriors(self, terminal: IntArray, start: IntArray) -> FloatArray:
+        """Compute the posteriors (N, K) of the tags of all positions.
+
+        Where the latent marginals of a position are all zero, the coarse ones stand in for them.
 
         terminal: (N,) of all positions.
         start: (T + 1,) where each sequence begins, and N.
         """
         trellis, coarse = self.trellis(terminal, start)
+        candidates = trellis.candidates
         mu = coarse if self.latent is self.coarse else self._marginals(self.latent, trellis)
-        lost = np.maximum.reduceat(mu, trellis.candidates.start[:-1]) <= TINY
-        return TagMarginals(trellis.candidates, np.where(lost[trellis.candidates.position], coarse, mu))
+        lost = np.maximum.reduceat(mu, candidates.start[:-1]) <= TINY
+        rows = np.zeros((len(terminal), self.n_tags))
+        rows[candidates.position, candidates.tag] = np.where(lost[candidates.position], coarse, mu)
+        return np.asarray(rows / rows.sum(axis=1, keepdims=True))
 
     def _chain(self, terminal: IntArray) -> tuple[Forest, FloatArray]:
-        """The forest of one sequence, and the logarithm of every edge's factor in a path's probability (E,)."""
+        """Build the forest of one sequence, and compute the log-factor (E,) of each edge in a path's probability."""
         trellis, _ = self.trellis(terminal, np.array([0, len(terminal)]))
         forest = trellis.forest
-        for operators in (self.latent, self.coarse):  # the second where estimates are all zero
+        for operators in (self.latent, self.coarse):  # the coarse ones where all latent estimates are zero
             inside_vectors = inside(operators, forest)
             outside_vectors = outside(operators, forest, inside_vectors)
             by_edge = np.abs(edge_marginals(operators, forest, inside_vectors, outside_vectors))
@@ -190,10 +186,10 @@ class Decoder:
         share = np.log(np.maximum(by_edge, TINY) / np.maximum(by_item, TINY)[forest.item])
         return forest, np.where(forest.left < 0, 0.0, share) + at_root[forest.item]
 
-    def paths(self, terminal: IntArray, k: int) -> list[Path]:
-        """Find the k best paths of one sequence (n,), by the chain of this module."""
+    def paths(self, terminal: IntArray, n_best: int) -> list[Path]:
+        """Find the likeliest paths of one sequence (n,), by the chain of this module."""
         forest, log = self._chain(terminal)
-        best = k_best_derivations(forest, log, k)
+        best = k_best_derivations(forest, log, n_best)
         return [Path(Sequences.of_trees(path.tree(forest, self.latent.rules)).tag, path.score) for path in best]
 
     def draw(self, terminal: IntArray, rng: np.random.Generator) -> IntArray:

@@ -1,20 +1,20 @@
-"""The features of sequences: what stands at a position and around it.
+"""The features of sequences: observations and tags at a position and near it.
 
-The spine at position i has what comes from i on below it, and what comes before i outside; the emission has its
-observation inside and both neighbours outside.
+The inside features of a spine look at its position and those to the right, the outside features at those to the left.
+The inside features of an emission look at its observation, the outside features at both sides.
 
 | here | meaning |
 | --- | --- |
 | x | the observation at a position |
 | t | its tag |
-| x+1, x-1 | those of the next position and of the one before; -1 beyond the ends |
+| x+1, x-1 | the observations at the next position and at the one before; -1 beyond the ends |
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from spectral_latent.estimation import FeatureColumns
+from spectral_latent.estimation import FeatureColumns, hash_columns
 from spectral_latent.sequence.conversion import Sequences
 from spectral_latent.trees import IntArray
 
@@ -22,7 +22,7 @@ __all__ = ["longest_grams", "tagged_features", "untagged_features"]
 
 
 def _columns(sequences: Sequences, emission: list[IntArray], spine: list[IntArray]) -> IntArray:
-    """Templates (2N, d) of nodes from those of emissions and spines (N,); the shorter list is padded."""
+    """Place templates (N,) of emissions and of spines into columns of nodes (2N, d); the shorter list is padded."""
     columns = np.full((2 * len(sequences.terminal), max(len(emission), len(spine))), -1, dtype=np.int64)
     for nodes, templates in ((sequences.emission, emission), (sequences.spine, spine)):
         for k, template in enumerate(templates):
@@ -30,41 +30,33 @@ def _columns(sequences: Sequences, emission: list[IntArray], spine: list[IntArra
     return columns
 
 
-def _gram(*columns: tuple[IntArray, int]) -> IntArray:
-    """One column that tells apart what columns (N,) of values -1 ... size - 1 tell apart; the same in every shard.
+def tagged_features(sequences: Sequences, ladders: IntArray) -> FeatureColumns:
+    """Make features of tagged sequences: words with their signatures, and up to three tags in a row.
 
-    >>> _gram((np.array([-1, 0, 1]), 2), (np.array([0, 0, -1]), 3))
-    array([1, 5, 8])
-    """
-    code = np.zeros_like(columns[0][0])
-    for column, size in columns:
-        code = code * (size + 1) + column + 1
-    return code
-
-
-def tagged_features(sequences: Sequences, ladders: IntArray, n_tags: int) -> FeatureColumns:
-    """Few templates, for symbols that are tags: words with their signatures, and up to three tags in a row.
-
+    sequences: words with tags.
     ladders: (W, L) the signatures of each word, coarsest first, -1 beyond the finest.
     """
-    word, tag = sequences.terminal, sequences.tag
-    before, before_2, after, after_2 = ((sequences.shifted(tag, offset), n_tags) for offset in (-1, -2, 1, 2))
-    words, words_before = (word, len(ladders)), (sequences.shifted(word, -1), len(ladders))
+    word = sequences.terminal
+    word_before = sequences.shifted(word, -1)
+    before, before_2, after, after_2 = (sequences.shifted(sequences.tag, offset) for offset in (-1, -2, 1, 2))
     inside = _columns(
         sequences,
         emission=[word, *ladders[word].T[1:4]],
-        spine=[word, after[0], _gram(words, after), _gram(after, after_2)],
+        spine=[word, after, hash_columns(word, after), hash_columns(after, after_2)],
     )
     outside = _columns(
         sequences,
-        emission=[before[0], after[0], _gram(before, after)],
-        spine=[before[0], _gram(before, before_2), _gram(before, words_before)],
+        emission=[before, after, hash_columns(before, after)],
+        spine=[before, hash_columns(before, before_2), hash_columns(before, word_before)],
     )
     return FeatureColumns(inside, outside)
 
 
 def longest_grams(n_symbols: int, n_positions: int) -> int:
-    """The length of the longest n-grams of which each occurs √N times if all are equally frequent; 1 to 8.
+    """Choose the length of n-grams: the largest L of at most 8 with n^L ≤ √N, and at least 1.
+
+    n_symbols: n, the number of different observations.
+    n_positions: N.
 
     >>> longest_grams(2, 100_000), longest_grams(20, 100_000), longest_grams(1, 100_000)
     (8, 1, 8)
@@ -75,22 +67,25 @@ def longest_grams(n_symbols: int, n_positions: int) -> int:
     return length
 
 
-def untagged_features(sequences: Sequences, n_symbols: int, longest: int) -> FeatureColumns:
-    """Single observations up to three positions away; n-grams to either side up to the given length besides.
+def untagged_features(sequences: Sequences, longest: int) -> FeatureColumns:
+    """Make features of sequences without tags: observations up to three positions away, and n-grams on either side.
 
-    >>> untagged_features(Sequences.of([[0, 1]]), n_symbols=2, longest=1).outside.tolist()
+    sequences: observations.
+    longest: the length of the longest n-grams.
+
+    >>> untagged_features(Sequences.of([[0, 1]]), longest=1).outside.tolist()
     [[-1, 1, -1, -1], [0, -1, -1, -1], [0, -1, -1, -1], [-1, -1, -1, -1]]
     """
-    x = sequences.terminal
-    after = [(sequences.shifted(x, offset), n_symbols) for offset in range(max(longest + 1, 3))]
-    before = [(sequences.shifted(x, -1 - offset), n_symbols) for offset in range(max(longest, 3))]
-    near, far = [column for column, _ in after[:3]], [column for column, _ in before[:3]]
+    after = [sequences.shifted(sequences.terminal, offset) for offset in range(max(longest + 1, 3))]
+    before = [sequences.shifted(sequences.terminal, -1 - offset) for offset in range(max(longest, 3))]
     lengths = range(2, longest + 1)
-    grams_before = [_gram(*before[:n]) for n in lengths]
-    inside = _columns(sequences, emission=[x], spine=[*near, *(_gram(*after[:n]) for n in lengths)])
+    grams = [hash_columns(*after[:n]) for n in lengths]
+    grams_before = [hash_columns(*before[:n]) for n in lengths]
+    grams_after = [hash_columns(*after[1 : n + 1]) for n in lengths]
+    inside = _columns(sequences, emission=[sequences.terminal], spine=[*after[:3], *grams])
     outside = _columns(
         sequences,
-        emission=[far[0], near[1], far[1], near[2], *grams_before, *(_gram(*after[1 : n + 1]) for n in lengths)],
-        spine=[*far, *grams_before],
+        emission=[before[0], after[1], before[1], after[2], *grams_before, *grams_after],
+        spine=[*before[:3], *grams_before],
     )
     return FeatureColumns(inside, outside)

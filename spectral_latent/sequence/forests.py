@@ -1,4 +1,4 @@
-"""The forest of bare sequences: a trellis of the tags that each position may have."""
+"""Forests of bare sequences: trellises of the tags that each position may have."""
 
 from __future__ import annotations
 
@@ -9,16 +9,15 @@ import numpy as np
 from spectral_latent._compiled import check_column, check_range, check_starts, compiled
 from spectral_latent.trees import BoolArray, Forest, IntArray, Rules
 
-__all__ = ["OPEN", "Candidates", "Trellis", "TrellisBuilder"]
-
-OPEN = -1  # the terminal of a position whose observation is yet to come
+__all__ = ["Candidates", "Trellis", "TrellisBuilder"]
 
 
 class Candidates(NamedTuple):
-    """The tags that each of N positions may have: those of position i at start[i] ... start[i + 1] - 1.
+    """The tags that each of N positions may have; position i has candidates start[i] ... start[i + 1] - 1.
 
-    start: (N + 1,).  tag: (C,).  rule: (C,) the leaf rule t → x, or -1 where the tag emits nothing, with weight zero:
-    what comes before such a candidate is known, and nothing comes after it.
+    start: (N + 1,) where the candidates of each position begin.
+    tag: (C,) the tag of each candidate.
+    rule: (C,) its leaf rule t → x.
     """
 
     start: IntArray
@@ -30,22 +29,18 @@ class Candidates(NamedTuple):
         """(C,) the position of each candidate."""
         return np.repeat(np.arange(len(self.start) - 1), np.diff(self.start))
 
-    def with_all_tags(self, n_tags: int) -> Candidates:
-        """All tags at every position, those that are no candidates here with rule -1."""
-        rule = np.full((len(self.start) - 1, n_tags), -1, dtype=np.int64)
-        rule[self.position, self.tag] = self.rule
-        n = len(rule)
-        return Candidates(n_tags * np.arange(n + 1), np.tile(np.arange(n_tags), n), rule.ravel())
-
     def where(self, keep: BoolArray) -> Candidates:
-        """Some of the candidates (C,)."""
+        """Select the candidates that are marked in keep (C,)."""
         return Candidates(np.concatenate([[0], np.cumsum(keep)])[self.start], self.tag[keep], self.rule[keep])
 
 
 class Trellis(NamedTuple):
-    """A forest with one component per sequence, and where its items are.
+    """A forest with one component for each sequence, and the items of its candidates.
 
-    emission, spine: (C,) the items of each candidate, a tag at a position.
+    forest: the items and edges.
+    candidates: the tags of each position.
+    emission: (C,) the item of each candidate's emission.
+    spine: (C,) the item of each candidate's spine.
     """
 
     forest: Forest
@@ -55,16 +50,16 @@ class Trellis(NamedTuple):
 
 
 @compiled
-def _sizes(ends: IntArray, start: IntArray, leaf: IntArray) -> tuple[int, int]:
+def _sizes(ends: IntArray, start: IntArray) -> tuple[int, int]:
     """Count the edges and roots of the trellises of sequences that lie at ends[s] ... ends[s + 1] - 1."""
-    edges, roots = 0, 0
+    edges = 0
+    roots = 0
     for s in range(len(ends) - 1):
         roots += start[ends[s] + 1] - start[ends[s]]
         for i in range(ends[s], ends[s + 1]):
-            # One edge over the emission, and one over the spine for each candidate of the next position.
+            # A candidate has an edge for its emission, and one for its spine and each candidate of the next position.
             following = start[i + 2] - start[i + 1] if i + 1 < ends[s + 1] else 1
-            for c in range(start[i], start[i + 1]):
-                edges += 1 + (following if leaf[c] >= 0 else 1)
+            edges += (start[i + 1] - start[i]) * (1 + following)
     return edges, roots
 
 
@@ -74,39 +69,56 @@ def _fill(
 ) -> tuple[IntArray, ...]:
     """Fill the columns of the forest, then those of `Trellis`: positions from the last to the first.
 
-    ends: (T + 1,), start: (N + 1,), tag, leaf: (C,) as in `TrellisBuilder.build`.
+    ends: (T + 1,) as in `TrellisBuilder.build`.
+    start: (N + 1,) of `Candidates`.
+    tag: (C,) of `Candidates`.
+    leaf: (C,) `rule` of `Candidates`.
     last: (K,) the unary rule of each tag, or -1.
     following: (K, K) the binary rule of each pair of tags, or -1.
     """
-    n_edges, n_roots = _sizes(ends, start, leaf)
+    n_edges, n_roots = _sizes(ends, start)
     n_items = 2 * len(tag)
-    symbol, first = np.empty(n_items, np.int64), np.empty(n_items + 1, np.int64)
-    rule, left, right = np.empty(n_edges, np.int64), np.full(n_edges, -1, np.int64), np.full(n_edges, -1, np.int64)
-    root, component = np.empty(n_roots, np.int64), np.empty(n_roots, np.int64)
-    emission, spine = np.empty(len(tag), np.int64), np.empty(len(tag), np.int64)
-    item, edge, at_root = 0, 0, 0
+    symbol = np.empty(n_items, np.int64)
+    first = np.empty(n_items + 1, np.int64)
+    rule = np.empty(n_edges, np.int64)
+    left = np.full(n_edges, -1, np.int64)
+    right = np.full(n_edges, -1, np.int64)
+    root = np.empty(n_roots, np.int64)
+    component = np.empty(n_roots, np.int64)
+    emission = np.empty(len(tag), np.int64)
+    spine = np.empty(len(tag), np.int64)
+    item = 0
+    edge = 0
+    at_root = 0
     for s in range(len(ends) - 1):
         for i in range(ends[s + 1] - 1, ends[s] - 1, -1):
-            # The emissions of a position, one edge each.
+            # The emissions of a position have one edge each.
             for c in range(start[i], start[i + 1]):
-                symbol[item], first[item], rule[edge], emission[c] = tag[c], edge, leaf[c], item
+                symbol[item] = tag[c]
+                first[item] = edge
+                rule[edge] = leaf[c]
+                emission[c] = item
                 item += 1
                 edge += 1
-            # Its spines: a tag that emits nothing, the last position, or any before another.
             for c in range(start[i], start[i + 1]):
-                symbol[item], first[item], spine[c] = len(last) + tag[c], edge, item
-                if leaf[c] < 0:
-                    rule[edge] = -1
-                    edge += 1
-                elif i + 1 == ends[s + 1]:
-                    rule[edge], left[edge] = last[tag[c]], emission[c]
+                symbol[item] = len(last) + tag[c]
+                first[item] = edge
+                spine[c] = item
+                if i + 1 == ends[s + 1]:
+                    # The spine of the last position has one edge, over its emission.
+                    rule[edge] = last[tag[c]]
+                    left[edge] = emission[c]
                     edge += 1
                 else:
+                    # Any other spine has one edge for each spine of the next position.
                     for d in range(start[i + 1], start[i + 2]):
-                        rule[edge], left[edge], right[edge] = following[tag[c], tag[d]], emission[c], spine[d]
+                        rule[edge] = following[tag[c], tag[d]]
+                        left[edge] = emission[c]
+                        right[edge] = spine[d]
                         edge += 1
                 if i == ends[s]:
-                    root[at_root], component[at_root] = item, s
+                    root[at_root] = item
+                    component[at_root] = s
                     at_root += 1
                 item += 1
     first[n_items] = n_edges
@@ -139,15 +151,14 @@ class TrellisBuilder:
         self.following[rules.binary[:, 1], rules.binary[:, 2] - n_tags] = np.arange(len(rules.binary))
 
     def candidates(self, terminal: IntArray) -> Candidates:
-        """All tags that may emit the terminals (N,); at an `OPEN` position, all tags."""
-        first, end = (np.searchsorted(self.terminals, terminal, side) for side in ("left", "right"))
-        count = np.where(terminal == OPEN, self.n_tags, end - first)
+        """List all tags that may emit the terminals (N,)."""
+        first = np.searchsorted(self.terminals, terminal, "left")
+        count = np.searchsorted(self.terminals, terminal, "right") - first
         start = np.concatenate([[0], np.cumsum(count)])
         position = np.repeat(np.arange(len(terminal)), count)
-        place = np.arange(start[-1]) - start[position]
-        is_open = terminal[position] == OPEN
-        known = self.by_terminal[np.where(is_open, 0, first[position] + place)]
-        return Candidates(start, np.where(is_open, place, self.leaf_tag[known]), np.where(is_open, -1, known))
+        # The rules of a terminal stand together in `by_terminal`.
+        rule = self.by_terminal[first[position] + np.arange(start[-1]) - start[position]]
+        return Candidates(start, self.leaf_tag[rule], rule)
 
     def build(self, ends: IntArray, candidates: Candidates) -> Trellis:
         """Build the trellises of T sequences.

@@ -1,4 +1,4 @@
-"""Hidden Markov models as operators over right-branching trees, and Baum-Welch as the EM of the core.
+"""Hidden Markov models as operators over right-branching trees, and Baum-Welch by the EM of the core.
 
 | here | shape | meaning |
 | --- | --- | --- |
@@ -8,7 +8,7 @@
 | `emission` O | (m, n) | p(x \\| h) |
 | C = Σ_h (1 - stop_h) e_h ⊗ e_h ⊗ T_h | (m, m, m) | the spine's rule, kept in m factors |
 
-In every term of C the state of the emission is that of the spine.  With x the vector of a leaf,
+Each term of C gives the emission the state of its spine.  With x the vector of a leaf,
 C(x, ·) = diag((1 - stop) ∘ O_x) T is the observable operator of Hsu, Kakade and Zhang (2012).
 """
 
@@ -43,9 +43,12 @@ def untagged_rules(n_symbols: int) -> Rules:
 
 
 def position_counts(sequences: Sequences, state: IntArray, n_symbols: int, n_states: int) -> RuleTable:
-    """Count the rules of untagged sequences where each position has a state, which is that of its emission too.
+    """Count the rules of untagged sequences whose positions, and so emissions, have known states.
 
-    state: (N,) one of 0 ... n_states - 1 for each position.
+    sequences: N positions.
+    state: (N,) the state of each position.
+    n_symbols: n, the number of different observations.
+    n_states: m.
     """
     node_state = np.empty(2 * len(state), dtype=np.int64)
     node_state[sequences.emission] = state
@@ -56,7 +59,12 @@ def position_counts(sequences: Sequences, state: IntArray, n_symbols: int, n_sta
 
 @dataclass(frozen=True, eq=False)
 class HiddenMarkov:
-    """π, T, the probability of stopping, and O, in the notation of this module.
+    """A hidden Markov model over observations 0 ... n - 1; see the table of this module.
+
+    initial: (m,) the probability that a sequence begins in each state.
+    transition: (m, m) the probability of each next state, if the sequence goes on.
+    stop: (m,) the probability that the sequence ends after a state.
+    emission: (m, n) the probability that each state emits each observation.
 
     >>> coin = HiddenMarkov(np.array([1.0]), np.array([[1.0]]), np.array([0.5]), np.array([[0.25, 0.75]]))
     >>> coin.operators().binary[0].multiplied_out()
@@ -74,7 +82,7 @@ class HiddenMarkov:
         return len(self.initial)
 
     def operators(self) -> ObservableOperators:
-        """Probabilities over the s-trees of untagged sequences: symbol 0 emits, symbol 1 is the spine."""
+        """Make operators over the s-trees of untagged sequences: symbol 0 emits, symbol 1 is the spine."""
         m, n = self.emission.shape
         rules = untagged_rules(n)
         same = np.eye(m)
@@ -89,9 +97,10 @@ class HiddenMarkov:
         )
 
     def with_states_as_tags(self) -> ObservableOperators:
-        """The same model over tagged sequences, the tags of which are the states: every symbol then has one state."""
+        """Make operators over tagged sequences, where the model's states are tags: every symbol has one state."""
         m, n = self.emission.shape
-        states, before, after = np.arange(m), *np.divmod(np.arange(m * m), m)
+        states = np.arange(m)
+        before, after = np.divmod(np.arange(m * m), m)
         leaf_state, terminal = np.divmod(np.arange(m * n), n)
         rules = Rules(
             np.stack([leaf_state, terminal], axis=1),
@@ -110,8 +119,9 @@ class HiddenMarkov:
 
     @staticmethod
     def of_operators(operators: ObservableOperators) -> HiddenMarkov:
-        """The inverse of `operators`."""
-        (spine,), (stop,) = operators.binary, operators.unary
+        """Make the model that has such operators; the inverse of `operators`."""
+        (spine,) = operators.binary
+        (stop,) = operators.unary
         ends = np.diagonal(stop).copy()
         going_on = np.einsum("hhk->hk", spine.multiplied_out())
         total = going_on.sum(axis=1, keepdims=True)
@@ -122,10 +132,10 @@ class HiddenMarkov:
 
     @staticmethod
     def of_counts(counts: RuleTable, pseudo: float = 0.0) -> HiddenMarkov:
-        """Compute relative frequencies from counts of rules with states.
+        """Make a model of relative frequencies.
 
-        counts: of the s-trees of untagged sequences, where an emission has the state of its position.
-        pseudo: added to every count, so that where EM starts nothing is impossible.
+        counts: of the rules of untagged sequences with states; see `position_counts`.
+        pseudo: a pseudo-count for every parameter, so that EM can start where nothing is impossible.
         """
 
         def shares(table: FloatArray) -> FloatArray:
@@ -147,18 +157,28 @@ class HiddenMarkov:
 
     @staticmethod
     def of_states(sequences: Sequences, state: IntArray, n_symbols: int, pseudo: float = 0.0) -> HiddenMarkov:
-        """Compute relative frequencies where the state (N,) of every position is known; see `of_counts`."""
+        """Make a model of relative frequencies where all states are known.
+
+        sequences: N positions.
+        state: (N,) the state of each position.
+        n_symbols: n, the number of different observations.
+        pseudo: a pseudo-count for every parameter.
+        """
         return HiddenMarkov.of_counts(position_counts(sequences, state, n_symbols, int(state.max()) + 1), pseudo)
 
     @staticmethod
     def random(observed: TreebankCounts, n_states: int, n_symbols: int, seed: int) -> HiddenMarkov:
-        """Draw where Baum-Welch starts: uniform, but for noise of one half; emissions and stops like those of the data.
+        """Draw a start for Baum-Welch: all states alike, but for noise of up to one half.
 
-        observed: how often the rules of the s-trees of untagged sequences occur.
+        observed: the counts of the rules of untagged sequences, which emissions and stops resemble.
+        n_states: m.
+        n_symbols: n, the number of different observations.
+        seed: of the noise.
         """
         rng = np.random.default_rng(seed)
 
         def rows(mean: FloatArray) -> FloatArray:
+            """Draw a row for each state near their mean (k,)."""
             noisy = mean * rng.uniform(0.5, 1.5, (n_states, len(mean)))
             return np.asarray(noisy / noisy.sum(axis=1, keepdims=True))
 
@@ -173,9 +193,34 @@ class HiddenMarkov:
             emission=rows(emitted / emitted.sum()),
         )
 
+    def smoothed(self, share: FloatArray, n_positions: float, n_sequences: float, pseudo: float = 1.0) -> HiddenMarkov:
+        """Add positions and sequences that any state may begin, continue and end, so that none of it is impossible.
+
+        A position is added to each state, and a sequence is added to all.  The position is followed by the end as often
+        as the average position is, else by any state; the sequence begins in any state.
+
+        share: (m,) the share of each state among all positions.
+        n_positions: N, of the training data.
+        n_sequences: T, of the training data.
+        pseudo: how many positions and sequences are added.
+
+        >>> chain = HiddenMarkov(np.array([1.0, 0.0]), np.array([[0.0, 1.0], [1.0, 0.0]]), np.zeros(2), np.ones((2, 1)))
+        >>> chain.smoothed(np.array([0.5, 0.5]), n_positions=8, n_sequences=1).initial
+        array([0.75, 0.25])
+        """
+        count = (n_positions * share)[:, None]
+        ends = n_sequences / (n_positions + 1)
+        going_on = count * (1.0 - self.stop)[:, None] * self.transition + pseudo * (1.0 - ends) * share
+        return HiddenMarkov(
+            initial=(n_sequences * self.initial + pseudo * share) / (n_sequences + pseudo),
+            transition=going_on / going_on.sum(axis=1, keepdims=True),
+            stop=(count[:, 0] * self.stop + pseudo * ends) / (count[:, 0] + pseudo),
+            emission=self.emission,
+        )
+
 
 class UntaggedShard(NamedTuple):
-    """Untagged sequences as the shard of a treebank, without features."""
+    """A shard of untagged sequences, without features."""
 
     sequences: Sequences
 
@@ -193,11 +238,15 @@ def baum_welch(
     jobs: int | None = 1,
     listener: Listener = silent,
 ) -> tuple[HiddenMarkov, float]:
-    """Climb by EM to a hidden Markov model, and give the log-likelihood of the sequences under it; see `run_em`.
+    """Climb from a hidden Markov model by EM; return the model reached and the log-likelihood of the sequences.
 
-    Emissions of symbols that do not occur become zero.
+    Emissions of observations that do not occur become zero.
 
-    shards: the s-trees of untagged sequences.
+    shards: untagged sequences.
+    start: the model to climb from.
+    options: how long to climb; see `run_em`.
+    jobs: processes; the result does not depend on it.
+    listener: told after each iteration.
     """
     found = run_em(shards, start.operators(), options, jobs=jobs, listener=listener)
     return HiddenMarkov.of_operators(found.operators), found.log_likelihood[-1]

@@ -1,10 +1,11 @@
-"""The latent hidden Markov model: tags refined by latent states, or latent states alone."""
+"""Latent hidden Markov models: a tagger, whose tags have latent states, and a model of sequences without tags."""
 
 from __future__ import annotations
 
 import os
+from abc import ABC, abstractmethod
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any
 
@@ -14,377 +15,442 @@ from numpy.typing import NDArray
 from spectral_latent.estimation import Listener, silent
 from spectral_latent.inference import Weight, inside, total_weight, tree_weights
 from spectral_latent.lexicon import Lexicon, WordEncoder
-from spectral_latent.operators import (
-    ObservableOperators,
-    arrays_of,
-    column_from,
-    name_of,
-    opened_model,
-    operators_from,
-    options_from,
-    plain_name,
-    save_model,
-)
+from spectral_latent.operators import name_of, opened_model, options_from, plain_name, save_model
 from spectral_latent.sequence.alphabet import Alphabet
-from spectral_latent.sequence.checks import Tag, numbers_of, pairs_of, strings_of
+from spectral_latent.sequence.checks import Tag, numbers_of, pairs_of, strings_of, words_of
 from spectral_latent.sequence.conversion import Sequences
 from spectral_latent.sequence.decoding import Decoder, in_batches, likely_rules, state_marginals
-from spectral_latent.sequence.forests import OPEN, TrellisBuilder
+from spectral_latent.sequence.forests import TrellisBuilder
 from spectral_latent.sequence.hidden_markov import HiddenMarkov
+from spectral_latent.sequence.options import HMMOptions, TaggerOptions
+from spectral_latent.sequence.parameters import SequenceParameters
 from spectral_latent.sequence.prediction import Predictor
-from spectral_latent.sequence.training import SequenceOptions, collect, learn_tagged, learn_untagged
-from spectral_latent.trees import FloatArray, Forest, IntArray, Vocabulary
+from spectral_latent.sequence.training import collect, train_tagged, train_untagged
+from spectral_latent.trees import FloatArray, Forest, IntArray, Rules, Vocabulary
 
-__all__ = ["END", "LatentHMM"]
+__all__ = ["END", "LatentHMM", "LatentTagger", "StateTagger"]
 
-END = None  # what follows the last observation
-_KIND = "sequence"
+END = None  # follows the last observation of a sequence
 
 
-@dataclass(frozen=True, eq=False)
-class LatentHMM:
-    """A model of sequences of observations, with tags or without.
+class _SequenceModel:
+    """Base of models that give sequences of observations a probability."""
 
-    tags: what the K tags stand for; a single None where sequences have no tags.
-    observations: a lexicon of words where sequences have tags, an alphabet of any hashable objects where they do not.
-    prior: (K,) how frequent the tags are.
-    coarse, latent: operators with the same rules, the former of one state for each tag.
-    floor: ε of `prediction`.
-    column: of a corpus, from which the tags are; None if that is not known.
-
-    >>> tagger = LatentHMM.fit_tagged([[("dogs", "N"), ("bark", "V")], [("cats", "N"), ("sleep", "V")]])
-    >>> tagger.tag([["cats", "bark"], []])
-    [['N', 'V'], []]
-    >>> steps = LatentHMM.fit(["abc", "abd"] * 500)
-    >>> {x: round(p, 1) for x, p in steps.following("ab").items() if p > 0.1}
-    {'c': 0.5, 'd': 0.5}
-    """
-
-    options: SequenceOptions
-    tags: list[Tag]
+    parameters: SequenceParameters
     observations: Lexicon | Alphabet
-    prior: FloatArray
-    coarse: ObservableOperators
-    latent: ObservableOperators
-    floor: float
-    column: str | None = None
 
-    def __post_init__(self) -> None:
-        if not self.coarse.rules.equals(self.latent.rules):
-            raise ValueError("the coarse and the latent model must number the same rules")
-        if not len(self.tags) * 2 == len(self.prior) * 2 == self.latent.n_symbols == self.coarse.n_symbols:
-            raise ValueError("a tag has two symbols")
-        if isinstance(self.observations, Lexicon) and self.observations.spelling is None:
-            raise ValueError("the lexicon has learnt no spellings")
-        if self.latent.rules.leaf[:, 1].max(initial=-1) >= self.observations.n_terminals:
-            raise ValueError("a rule emits what the observations lack")
-        rules, n_tags = self.latent.rules, len(self.tags)
-        spine, emission = np.concatenate([rules.unary, rules.binary[:, :2]]).T
-        if not (spine == n_tags + emission).all() or (emission >= n_tags).any() or (rules.binary[:, 2] < n_tags).any():
-            raise ValueError("the rules are not those of sequences")
+    def _terminals(self, sequence: Sequence[Any]) -> IntArray:
+        """Look up the terminals of a sequence."""
+        return self.observations.terminals_of(sequence)
 
-    @staticmethod
-    def fit_tagged(
-        sentences: Iterable[Iterable[tuple[str, Tag]]],
-        options: SequenceOptions | None = None,
-        *,
-        jobs: int = 1,
-        listener: Listener = silent,
-    ) -> LatentHMM:
-        """Learn from sentences of words with tags; on several processes with the same result.
-
-        Raises EstimationError if there is no sentence, one is empty, or a token is no pair of a word and a tag.
-        """
-        options = options or SequenceOptions()
-        words, tags = Vocabulary[str](), Vocabulary[Tag]()
-        pairs = (pairs_of(sentence, number, str) for number, sentence in enumerate(sentences, start=1))
-        store = collect(([words.add(word) for word, _ in row], [tags.add(tag) for _, tag in row]) for row in pairs)
-        lexicon, learnt = learn_tagged(store, len(tags), words.names, options, jobs=jobs, listener=listener)
-        return LatentHMM(options, tags.names, lexicon, *learnt)
-
-    @staticmethod
-    def fit(
-        sequences: Iterable[Sequence[Hashable]],
-        options: SequenceOptions | None = None,
-        *,
-        jobs: int = 1,
-        listener: Listener = silent,
-    ) -> LatentHMM:
-        """Learn from sequences of any hashable observations; on several processes with the same result.
-
-        They are read once.  A stream longer than memory is kept in temporary files.
-
-        Raises EstimationError if there is no sequence, or one is empty.
-        """
-        options = options or SequenceOptions()
-        names = Vocabulary[Hashable]()
-        rows = (numbers_of(sequence, number, names) for number, sequence in enumerate(sequences, start=1))
-        store = collect((row, [0] * len(row)) for row in rows)
-        learnt = learn_untagged(store, alphabet := Alphabet(names), options, jobs=jobs, listener=listener)
-        return LatentHMM(options, [None], alphabet, *learnt)
-
-    @property
-    def is_tagged(self) -> bool:
-        """Whether the model learnt from sequences with tags."""
-        return isinstance(self.observations, Lexicon)
-
-    @property
-    def _state_operators(self) -> ObservableOperators:
-        """The latent operators, if they are probabilities of states alone; else ValueError."""
-        if self.is_tagged or not self.latent.probabilities:
-            raise ValueError(
-                "only an untagged model learnt by clustering, em or hybrid has states with probabilities; "
-                "spectral operators have no states"
-            )
-        return self.latent
-
-    @cached_property
-    def hidden(self) -> HiddenMarkov:
-        """The hidden Markov model proper; terminals are those of the alphabet.
-
-        Raises ValueError if the model has tags, or observable operators instead of states.
-        """
-        return HiddenMarkov.of_operators(self._state_operators)
-
-    @cached_property
-    def _state_decoder(self) -> Decoder:
-        """The decoder of a model without tags, whose states take their place."""
-        states = self.hidden.with_states_as_tags()
-        return Decoder(states, states, self.hidden.n_states, np.ones(len(states.leaf), dtype=bool), threshold=0.0)
-
-    @cached_property
-    def _encoder(self) -> WordEncoder:
-        """Leaf rules of words; tags of a word that are much less likely than its likeliest are unlikely."""
-        assert isinstance(self.observations, Lexicon)
-        beam, n_tags = self.options.beam, len(self.tags)
-        likely = likely_rules(self.coarse, self.prior, beam)
-        return WordEncoder(self.observations, self.coarse, self.prior, np.arange(n_tags), beam, likely)
-
-    def _decoder_of(self, sequences: Sequence[Sequence[Any]]) -> tuple[Decoder, IntArray, IntArray]:
-        """A decoder for the observations of sequences, the terminal of each position, and where sequences begin."""
-        start = np.concatenate([[0], np.cumsum([len(sequence) for sequence in sequences])])
-        if not self.is_tagged:
-            terminal = np.concatenate([self.observations.terminals_of(sequence) for sequence in sequences])
-            return self._state_decoder, terminal, start
-        words = self._encoder.encode(sequences)
-        coarse, latent = words.restrict(self.coarse), words.restrict(self.latent)
-        return Decoder(coarse, latent, len(self.tags), words.likely, self.options.threshold), words.word, start
+    def _sequences(self, sequences: Iterable[Sequence[Any]]) -> Sequences:
+        """Encode sequences.  Raises ValueError if one is empty."""
+        return Sequences.of(map(self._terminals, sequences))
 
     @cached_property
     def _predictor(self) -> Predictor:
-        n_terminals = self.observations.n_terminals
-        coarse, latent = self._proper
-        return Predictor.of(latent, coarse, n_terminals, self.floor)
+        coarse, latent = self.parameters.proper
+        return Predictor.of(latent, coarse, self.observations.n_terminals, self.parameters.floor)
 
-    @cached_property
-    def _proper(self) -> tuple[ObservableOperators, ObservableOperators]:
-        """Coarse and latent operators, scaled so that coarse beginnings, and emissions of a tag, sum to one.
+    def score(self, sequences: Iterable[Sequence[Any]]) -> Weight:
+        """Estimate the probabilities p̂ of sequences, as sign and log; estimates may be negative.
 
-        The lexicon adds to words what is kept for unseen ones, and some trees that begin anywhere are no sequences.
-        Emissions that are probabilities sum to one as they are.
-        """
-        n_tags, tag = len(self.tags), self.coarse.rules.leaf[:, 0]
-        total = np.bincount(tag, self.coarse.leaf[:, 0], minlength=n_tags).astype(float)[tag, None]
+        A tagger sums over all tags.  In the place of a word never seen stands its signature.
 
-        def scaled(operators: ObservableOperators, totals: FloatArray, begin: float) -> ObservableOperators:
-            return replace(operators, leaf=operators.leaf / totals, root=operators.root / begin)
-
-        coarse = scaled(self.coarse, total, self.coarse.root[n_tags:].sum())
-        if self.latent.probabilities:
-            return coarse, scaled(self.latent, np.ones_like(total), self.latent.root[n_tags:].sum())
-        return coarse, scaled(self.latent, total, self.coarse.root[n_tags:].sum())
-
-    def _names(self, found: IntArray) -> list[Any]:
-        """Tags by their names; states by their numbers."""
-        return [self.tags[t] for t in found.tolist()] if self.is_tagged else found.tolist()
-
-    def _sequences(self, sequences: Iterable[Sequence[Any]]) -> Sequences:
-        """Sequences none of which is empty, as terminals.  Raises ValueError for an empty one."""
-        return Sequences.of(map(self.observations.terminals_of, sequences))
-
-    def tag(self, sequences: Iterable[Sequence[Any]]) -> list[list[Any]]:
-        """The tag with the largest marginal at every position; without tags, the state.
-
-        An empty sequence has none.  Raises ValueError for an untagged model without states; see `hidden`.
-        """
-        return in_batches(list(sequences), lambda batch: self._names(self._best(batch)))
-
-    def _best(self, sequences: Sequence[Sequence[Any]]) -> IntArray:
-        """The best tag or state at all positions."""
-        if self.is_tagged:
-            decoder, terminal, start = self._decoder_of(sequences)
-            return decoder.marginals(terminal, start).best()
-        return np.asarray(self._state_marginals(sequences).argmax(axis=1))
-
-    def _state_marginals(self, sequences: Sequence[Sequence[Any]]) -> FloatArray:
-        return state_marginals(self._sequences(sequences), self._state_operators)
-
-    def posteriors(self, sequence: Sequence[Any]) -> FloatArray:
-        """(n, K) of each tag at each position; without tags, (n, m) of each state.
-
-        Raises ValueError for an untagged model without states; see `hidden`.
-        """
-        if not len(sequence):
-            return np.zeros((0, len(self.tags) if self.is_tagged else self.hidden.n_states))
-        if not self.is_tagged:
-            return self._state_marginals([sequence])
-        decoder, terminal, start = self._decoder_of([sequence])
-        return decoder.marginals(terminal, start).dense(decoder.n_tags)
-
-    def paths(self, sequence: Sequence[Any], k: int = 1) -> list[tuple[list[Any], float]]:
-        """The k likeliest sequences of tags (Viterbi), each with the logarithm of its probability given the words.
-
-        Without tags, of states.  Where tags have several latent states, paths are scored by the Markov chain that has
-        the model's marginals of pairs of tags; where they have one, and for states, that chain is the model itself.
-        An empty sequence has one empty path.
-        Raises ValueError if k < 1, and for an untagged model without states; see `hidden`.
-        """
-        if k < 1:
-            raise ValueError(f"k must be at least 1, not {k}")
-        if not len(sequence):
-            return [([], 0.0)]
-        decoder, terminal, _ = self._decoder_of([sequence])
-        return [(self._names(tags), log) for tags, log in decoder.paths(terminal, k)]
-
-    def weights(self, sequences: Iterable[Sequence[Any]]) -> Weight:
-        """Estimated probabilities p̂ of sequences, as sign and log: estimates may be negative.
-
-        Of tagged models, sums over all tags, of words or, in the place of words never seen, of their signatures.
         Raises ValueError if a sequence is empty.
         """
         columns = self._sequences(sequences)
-        builder = TrellisBuilder(self.latent.rules, len(self.tags))
+        _, latent = self.parameters.proper
+        builder = TrellisBuilder(latent.rules, self.parameters.n_tags)
         forest = builder.build(columns.start, builder.candidates(columns.terminal)).forest
-        _, latent = self._proper
         return total_weight(latent, forest, inside(latent, forest))
 
     def log_probabilities(self, sequences: Iterable[Sequence[Any]]) -> FloatArray:
-        """Natural logarithms (T,) of probabilities, all finite, of what lies behind `weights`.
+        """Compute the natural logarithms (T,) of proper probabilities of sequences.
 
-        Probabilities are taken as they are; estimates are made probabilities as `prediction` says.
+        They are those of `score` if these are probabilities; estimates become probabilities as `prediction` describes.
+
         Raises ValueError if a sequence is empty.
         """
         sequences = list(sequences)
-        if self.latent.probabilities:
-            return self.weights(sequences).log
-        return self._predictor.log_probabilities(self._sequences(sequences))
-
-    def joint_log_probabilities(self, sentences: Iterable[Iterable[tuple[Any, Tag]]]) -> FloatArray:
-        """Natural logarithms (T,) of the probabilities of words together with their tags; -inf for an unknown tag.
-
-        Without tags, of observations together with their states.
-        Estimates are no smaller than `floor` times the probability in the coarse model, and no larger than the
-        probability of the words alone.
-        Raises ValueError if the model has neither tags nor states, or a sentence is empty.
-        """
-        if not (self.is_tagged or self.latent.probabilities):
-            raise ValueError("a model without tags or states has no joint probabilities")
-        columns, forest = self._labelled(sentences)
-        if not self.is_tagged:
-            return tree_weights(self._state_decoder.latent, forest).log
-        coarse, latent = (tree_weights(operators, forest) for operators in self._proper)
-        if self.latent.probabilities:
-            return latent.log
-        estimate = np.where(latent.sign > 0, latent.log, -np.inf)
-        least = coarse.log + (np.log(self.floor) if self.floor else -np.inf)
-        return np.asarray(np.minimum(np.maximum(estimate, least), self._predictor.log_probabilities(columns)))
-
-    def _labelled(self, sequences: Iterable[Iterable[tuple[Any, Tag]]]) -> tuple[Sequences, Forest]:
-        """Sequences with given tags, or states, and their s-trees, where an unknown tag, -1, has no rule."""
-        kind, tags = (str, self.tags) if self.is_tagged else (object, range(self.hidden.n_states))
-        rows = [pairs_of(sequence, number, kind) for number, sequence in enumerate(sequences, start=1)]
-        known = {tag: t for t, tag in enumerate(tags)}
-        terminals = (self.observations.terminals_of([x for x, _ in row]) for row in rows)
-        columns = Sequences.of(terminals, ([known.get(tag, -1) for _, tag in row] for row in rows))
-        rules = self.latent.rules if self.is_tagged else self._state_decoder.latent.rules
-        forest = Forest.of_trees(columns.trees(len(tags)), rules)
-        return columns, forest._replace(symbol=np.maximum(forest.symbol, 0))
+        if self.parameters.latent.probabilities:
+            return self.score(sequences).log
+        return self._predictor.log_probabilities(self._sequences(sequences).rows)
 
     def following(self, prefix: Sequence[Any]) -> dict[Hashable, float]:
-        """The probability of each observation after a prefix, and of `END`; likeliest first.
+        """Predict what follows a prefix: the probability of each observation and of `END`, likeliest first.
 
-        Observations are those that were seen; what is missing to one is the probability of any other.
+        Observations are those seen in training.  What the probabilities lack to 1 is that of all others.
+
+        prefix: observations, which may be none.
         """
+        terminal = self._terminals(prefix)
         n = self.observations.n_terminals
-        terminal = [*self.observations.terminals_of(prefix).tolist()]
-        after = self._predictor.following(Sequences.of([[*terminal, OPEN]]))[0]
-        ends = 0.0
-        if terminal:
-            last = self._predictor.following(Sequences.of([[*terminal[:-1], OPEN]]))[0]
-            going_on, ending = last[terminal[-1]], last[n + terminal[-1]]
-            ends = ending / (going_on + ending)
-        p = (1.0 - ends) * (after[:n] + after[n:])
+        before, after = self._predictor.following([terminal[:-1], terminal])
+        p = after[:n] + after[n:]
         names: list[Hashable] = list(self.observations.known)
-        found = dict(zip(names, p.tolist(), strict=False)) | ({END: float(ends)} if terminal else {})
+        found = dict(zip(names, p.tolist(), strict=False))
+        if len(terminal):
+            # The last observation was seen; whether it ends the sequence is still open.
+            going_on = before[terminal[-1]]
+            ending = before[n + terminal[-1]]
+            end = float(ending / (going_on + ending))
+            found = {name: (1.0 - end) * p for name, p in found.items()} | {END: end}
         return dict(sorted(found.items(), key=lambda pair: -pair[1]))
 
     def sample(
         self, n: int, rng: np.random.Generator, *, length: int | None = None, max_length: int = 10_000
     ) -> list[list[Any]]:
-        """n sequences of observations that were seen, or of words with their tags; of one length, or of any.
+        """Draw sequences of observations that were seen, one observation after another by what `following` says.
 
-        Observations are drawn one after another from what `following` says, tags from the chain that scores `paths`.
+        n: the number of sequences.
+        rng: the source of random numbers.
+        length: of every sequence; None for any.
+        max_length: the longest sequence to wait for.
+
         Raises ValueError if a sequence grows longer than max_length.
         """
         known = self.observations.known
         drawn = self._predictor.sample(n, len(known), rng, length, max_length)
-        names = [[known[x] for x in row] for row in drawn]
-        if not self.is_tagged:
-            return names
-        return [list(zip(row, self.draw(row, rng), strict=True)) for row in names]
+        return [[known[x] for x in row] for row in drawn]
+
+
+class _Tagger(ABC):
+    """Base of models that give each observation a tag."""
+
+    tags: Sequence[Tag]
+
+    @abstractmethod
+    def _decoder(self, sequences: Sequence[Sequence[Any]]) -> tuple[Decoder, IntArray]:
+        """Make a decoder for sequences, and look up the terminals (N,) of all their positions there."""
+
+    def _posteriors(self, sequences: Sequence[Sequence[Any]]) -> FloatArray:
+        """Compute the posteriors (N, K) of the tags of all positions of sequences that are not empty."""
+        decoder, terminal = self._decoder(sequences)
+        return decoder.posteriors(terminal, np.cumsum([0, *map(len, sequences)]))
+
+    def _names(self, tags: IntArray) -> list[Tag]:
+        """List the names of tags (n,)."""
+        return [self.tags[t] for t in tags.tolist()]
+
+    def tag(self, sequences: Iterable[Sequence[Any]]) -> list[list[Any]]:
+        """Find the tag with the largest posterior at every position of each sequence; an empty sequence has none.
+
+        Raises TypeError if a sentence of words is a string.
+        """
+        return in_batches(list(sequences), lambda batch: self._names(self._posteriors(batch).argmax(axis=1)))
+
+    def posteriors(self, sequence: Sequence[Any]) -> FloatArray:
+        """Compute the posterior (n, K) of each tag at each position; columns are in the order of `tags`.
+
+        Raises TypeError if a sentence of words is a string.
+        """
+        return self._posteriors([sequence]) if len(sequence) else np.zeros((0, len(self.tags)))
+
+    def paths(self, sequence: Sequence[Any], n_best: int = 1) -> list[tuple[list[Any], float]]:
+        """Find the likeliest sequences of tags (Viterbi), each with its log-probability given the observations.
+
+        Where tags have one state, the model itself scores paths.  Where they have several, the Markov chain with the
+        model's marginals of pairs of tags scores them.  An empty sequence has one empty path.
+
+        sequence: observations.
+        n_best: the most paths to find.
+
+        Raises ValueError if n_best < 1, and TypeError if a sentence of words is a string.
+        """
+        if n_best < 1:
+            raise ValueError(f"n_best must be at least 1, not {n_best}")
+        if not len(sequence):
+            return [([], 0.0)]
+        decoder, terminal = self._decoder([sequence])
+        return [(self._names(tags), log) for tags, log in decoder.paths(terminal, n_best)]
 
     def draw(self, sequence: Sequence[Any], rng: np.random.Generator) -> list[Any]:
-        """The tags of a sequence, drawn from the chain that scores `paths`; without tags, its states.
+        """Draw the tags of a sequence from the Markov chain that scores `paths`.
 
-        Raises ValueError for an untagged model without states; see `hidden`.
+        Raises TypeError if a sentence of words is a string.
         """
         if not len(sequence):
             return []
-        decoder, terminal, _ = self._decoder_of([sequence])
+        decoder, terminal = self._decoder([sequence])
         return self._names(decoder.draw(terminal, rng))
+
+    def _trees(
+        self, sequences: Iterable[Iterable[tuple[Any, Tag]]], kind: type, look_up: Lexicon | Alphabet, rules: Rules
+    ) -> tuple[Sequences, Forest]:
+        """Encode tagged sequences, and make forests of their s-trees, where an unknown tag has no rule.
+
+        sequences: pairs of an observation and its tag.
+        kind: the type of observations.
+        look_up: the observations of the model.
+        rules: those of a model with these tags.
+        """
+        rows = [pairs_of(sequence, number, kind) for number, sequence in enumerate(sequences, start=1)]
+        numbers = {tag: t for t, tag in enumerate(self.tags)}
+        terminals = (look_up.terminals_of([x for x, _ in row]) for row in rows)
+        columns = Sequences.of(terminals, ([numbers.get(tag, -1) for _, tag in row] for row in rows))
+        forest = Forest.of_trees(columns.trees(len(self.tags)), rules)
+        return columns, forest._replace(symbol=np.maximum(forest.symbol, 0))
+
+
+@dataclass(frozen=True, eq=False)
+class LatentTagger(_SequenceModel, _Tagger):
+    """A hidden Markov model of tagged words, whose tags have latent states.
+
+    options: the settings that it was trained with.
+    tags: the K tags.
+    observations: the words.
+    parameters: operators with the rules of K tags.
+    tagset: the name of the set of tags, such as `xpos` for that column of CoNLL-U; None if it is not known.
+
+    >>> tagger = LatentTagger.train([[("dogs", "N"), ("bark", "V")], [("cats", "N"), ("sleep", "V")]])
+    >>> tagger.tag([["cats", "bark"], []])
+    [['N', 'V'], []]
+    """
+
+    options: TaggerOptions
+    tags: list[Tag]
+    observations: Lexicon
+    parameters: SequenceParameters
+    tagset: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.observations.spelling is None:
+            raise ValueError("the lexicon has learnt no spellings")
+        self.parameters.check_sizes(len(self.tags), self.observations.n_terminals)
+
+    @staticmethod
+    def train(
+        sentences: Iterable[Iterable[tuple[str, Tag]]],
+        options: TaggerOptions | None = None,
+        *,
+        jobs: int | None = 1,
+        listener: Listener = silent,
+    ) -> LatentTagger:
+        """Learn from sentences of words with tags; any iterable, read once.
+
+        sentences: pairs of a word and its tag; tags are any hashable objects but None.
+        options: settings.
+        jobs: processes; the result does not depend on it.
+        listener: told how far the estimator is.
+
+        Raises EstimationError if there is no sentence, one is empty, or a token is not a pair of a word and a tag.
+        """
+        options = options or TaggerOptions()
+        words = Vocabulary[str]()
+        tags = Vocabulary[Tag]()
+        pairs = (pairs_of(sentence, number, str) for number, sentence in enumerate(sentences, start=1))
+        store = collect(([words.add(word) for word, _ in row], [tags.add(tag) for _, tag in row]) for row in pairs)
+        lexicon, parameters = train_tagged(store, len(tags), words.names, options, jobs=jobs, listener=listener)
+        return LatentTagger(options, tags.names, lexicon, parameters)
+
+    def _terminals(self, sequence: Sequence[str]) -> IntArray:
+        return self.observations.terminals_of(words_of(sequence))
+
+    @cached_property
+    def _encoder(self) -> WordEncoder:
+        """Make leaf rules of words; a tag of a word that is much less likely than its likeliest tag is unlikely."""
+        prior = self.parameters.prior
+        coarse = self.parameters.coarse
+        beam = self.options.beam
+        likely = likely_rules(coarse, prior, beam)
+        return WordEncoder(self.observations, coarse, prior, np.arange(len(self.tags)), beam, likely)
+
+    def _decoder(self, sequences: Sequence[Sequence[str]]) -> tuple[Decoder, IntArray]:
+        words = self._encoder.encode([words_of(sentence) for sentence in sequences])
+        coarse = words.restrict(self.parameters.coarse)
+        latent = words.restrict(self.parameters.latent)
+        return Decoder(coarse, latent, len(self.tags), words.likely, self.options.threshold), words.word
+
+    def joint_log_probabilities(self, sentences: Iterable[Iterable[tuple[str, Tag]]]) -> FloatArray:
+        """Compute the natural logarithms (T,) of the probabilities of words with their tags; -inf for an unknown tag.
+
+        An estimate is raised to `floor` times the probability in the coarse model, and lowered to the probability of
+        the words alone.
+
+        Raises EstimationError if a token is not a pair of a word and a tag, and ValueError if a sentence is empty.
+        """
+        columns, forest = self._trees(sentences, str, self.observations, self.parameters.latent.rules)
+        coarse, latent = (tree_weights(operators, forest) for operators in self.parameters.proper)
+        if self.parameters.latent.probabilities:
+            return latent.log
+        estimate = np.where(latent.sign > 0, latent.log, -np.inf)
+        least = coarse.log + (np.log(self.parameters.floor) if self.parameters.floor else -np.inf)
+        return np.asarray(np.minimum(np.maximum(estimate, least), self._predictor.log_probabilities(columns.rows)))
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the tagger to one file, whole or not at all.
+
+        Raises ValueError if a tag is not made of strings, numbers and tuples.
+        """
+        settings = {
+            "kind": "tagger",
+            "options": asdict(self.options),
+            "tags": [plain_name(tag) for tag in self.tags],
+            "words": self.observations.known,
+            "tagset": self.tagset,
+            **self.parameters.settings(),
+        }
+        save_model(path, self.parameters.arrays() | self.observations.arrays(), settings)
+
+    @staticmethod
+    def load(path: str | os.PathLike[str]) -> LatentTagger:
+        """Read a tagger.  Raises ModelFileError if the file is not a whole tagger of this version."""
+        with opened_model(path, "tagger") as (arrays, settings):
+            return LatentTagger.from_arrays(arrays, settings)
+
+    @staticmethod
+    def from_arrays(arrays: Mapping[str, NDArray[Any]], settings: Mapping[str, Any]) -> LatentTagger:
+        """Make a tagger of the contents of its file, within `opened_model`, which explains errors."""
+        options = options_from(TaggerOptions, settings["options"])
+        lexicon = Lexicon.from_arrays(strings_of(_names_from(settings["words"])), options.lexicon, arrays)
+        tagset = settings["tagset"]
+        if not isinstance(tagset, str | None):
+            raise ValueError(f"tagset is {tagset!r}")
+        parameters = SequenceParameters.from_arrays(arrays, settings)
+        return LatentTagger(options, _names_from(settings["tags"]), lexicon, parameters, tagset)
+
+
+@dataclass(frozen=True, eq=False)
+class LatentHMM(_SequenceModel):
+    """A hidden Markov model of sequences of any hashable observations, without tags.
+
+    Spectral operators predict observations, and have no states.  The other estimators find states; see `hidden` and
+    `tagger`.
+
+    options: the settings that it was trained with.
+    observations: the alphabet.
+    parameters: operators with the rules of a single tag.
+
+    >>> model = LatentHMM.train(["abc", "abd"] * 500)
+    >>> {x: round(p, 1) for x, p in model.following("ab").items() if p > 0.1}
+    {'c': 0.5, 'd': 0.5}
+    """
+
+    options: HMMOptions
+    observations: Alphabet
+    parameters: SequenceParameters
+
+    def __post_init__(self) -> None:
+        self.parameters.check_sizes(1, self.observations.n_terminals)
+
+    @staticmethod
+    def train(
+        sequences: Iterable[Sequence[Hashable]],
+        options: HMMOptions | None = None,
+        *,
+        jobs: int | None = 1,
+        listener: Listener = silent,
+    ) -> LatentHMM:
+        """Learn from sequences; any iterable, read once.  A stream longer than memory is kept in temporary files.
+
+        sequences: any hashable observations.
+        options: settings.
+        jobs: processes; the result does not depend on it.
+        listener: told how far the estimator is.
+
+        Raises EstimationError if there is no sequence, one is empty, or an observation is not hashable.
+        """
+        options = options or HMMOptions()
+        names = Vocabulary[Hashable]()
+        rows = (numbers_of(sequence, number, names) for number, sequence in enumerate(sequences, start=1))
+        store = collect((row, [0] * len(row)) for row in rows)
+        alphabet = Alphabet(names)
+        return LatentHMM(options, alphabet, train_untagged(store, alphabet, options, jobs=jobs, listener=listener))
+
+    @cached_property
+    def hidden(self) -> HiddenMarkov:
+        """The hidden Markov model proper, over the terminals of the alphabet.
+
+        Raises ValueError if the model has spectral operators instead of states.
+        """
+        if not self.parameters.latent.probabilities:
+            raise ValueError("spectral operators have no states; train with the estimator clustering, em or hybrid")
+        return HiddenMarkov.of_operators(self.parameters.latent)
+
+    @property
+    def tagger(self) -> StateTagger:
+        """The model as a tagger, whose tags are its states 0 ... m - 1.
+
+        Raises ValueError if the model has spectral operators instead of states.
+        """
+        return StateTagger(self, range(self.hidden.n_states))
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the model to one file, whole or not at all.
 
-        Raises ValueError if a tag or an observation is not made of strings, numbers, None and tuples.
+        Raises ValueError if an observation is not made of strings, numbers, None and tuples.
         """
         settings = {
-            "kind": _KIND,
+            "kind": "hmm",
             "options": asdict(self.options),
-            "tagged": self.is_tagged,
-            "tags": [plain_name(tag) for tag in self.tags],
-            "known": [plain_name(name) for name in self.observations.known],
-            "probabilities": self.latent.probabilities,
-            "floor": float(self.floor),
-            "column": self.column,
+            "alphabet": [plain_name(name) for name in self.observations.known],
+            **self.parameters.settings(),
         }
-        arrays = {"prior": self.prior, **arrays_of("coarse", self.coarse), **arrays_of("latent", self.latent)}
-        if isinstance(self.observations, Lexicon):
-            arrays |= self.observations.arrays()
-        save_model(path, arrays, settings)
+        save_model(path, self.parameters.arrays(), settings)
 
     @staticmethod
     def load(path: str | os.PathLike[str]) -> LatentHMM:
         """Read a model.  Raises ModelFileError if the file is not a whole model of this kind and version."""
-        with opened_model(path, _KIND) as (arrays, settings):
+        with opened_model(path, "hmm") as (arrays, settings):
             return LatentHMM.from_arrays(arrays, settings)
 
     @staticmethod
     def from_arrays(arrays: Mapping[str, NDArray[Any]], settings: Mapping[str, Any]) -> LatentHMM:
-        """Make a model of what its file holds, which `opened_model` gives; that explains what goes wrong."""
-        options = options_from(SequenceOptions, settings["options"])
-        tags, known = ([name_of(name) for name in settings[part]] for part in ("tags", "known"))
-        if len(set(tags)) < len(tags) or len(set(known)) < len(known):
-            raise ValueError("a name stands twice")
-        observations: Lexicon | Alphabet = Alphabet(known)
-        if settings["tagged"] is True:
-            observations = Lexicon.from_arrays(strings_of(known), options.lexicon, arrays)
-        prior = column_from("prior", arrays)
-        latent = operators_from("latent", arrays, probabilities=settings["probabilities"] is True)
-        coarse = operators_from("coarse", arrays)
-        floor, column = settings["floor"], settings.get("column")
-        if type(floor) is not float or not 0.0 <= floor < 1.0:
-            raise ValueError(f"floor is {floor!r}")
-        if not isinstance(column, str | None):
-            raise ValueError(f"column is {column!r}")
-        return LatentHMM(options, tags, observations, prior, coarse, latent, floor, column)
+        """Make a model of the contents of its file, within `opened_model`, which explains errors."""
+        options = options_from(HMMOptions, settings["options"])
+        alphabet = Alphabet(_names_from(settings["alphabet"]))
+        return LatentHMM(options, alphabet, SequenceParameters.from_arrays(arrays, settings))
+
+
+@dataclass(frozen=True, eq=False)
+class StateTagger(_Tagger):
+    """A latent hidden Markov model as a tagger: tags are names of its states.
+
+    model: one with states; `LatentHMM.tagger` makes its tagger.
+    tags: a name for each state.
+
+    >>> from spectral_latent.estimation import EstimatorOptions
+    >>> options = HMMOptions(EstimatorOptions("em", n_states=2, iterations=50), choose_states=False)
+    >>> states = LatentHMM.train(["abab", "ababab"] * 20, options).tagger
+    >>> states.tag(["abab"]) in ([[0, 1, 0, 1]], [[1, 0, 1, 0]])
+    True
+    """
+
+    model: LatentHMM
+    tags: Sequence[Tag]
+
+    def __post_init__(self) -> None:
+        if len(self.tags) != self.model.hidden.n_states:
+            raise ValueError(f"{self.model.hidden.n_states} states need as many names, not {len(self.tags)}")
+
+    @cached_property
+    def _states(self) -> Decoder:
+        """The decoder, without any pruning."""
+        operators = self.model.hidden.with_states_as_tags()
+        likely = np.ones(len(operators.leaf), dtype=bool)
+        return Decoder(operators, operators, len(self.tags), likely, threshold=0.0)
+
+    def _decoder(self, sequences: Sequence[Sequence[Hashable]]) -> tuple[Decoder, IntArray]:
+        return self._states, np.concatenate(list(map(self.model.observations.terminals_of, sequences)))
+
+    def _posteriors(self, sequences: Sequence[Sequence[Hashable]]) -> FloatArray:
+        terminals = Sequences.of(map(self.model.observations.terminals_of, sequences))
+        return state_marginals(terminals, self.model.parameters.latent)
+
+    def joint_log_probabilities(self, sequences: Iterable[Iterable[tuple[Hashable, Tag]]]) -> FloatArray:
+        """Compute the natural logarithms (T,) of the probabilities of observations with states; -inf for unknown names.
+
+        Raises EstimationError if a token is not a pair, and ValueError if a sequence is empty.
+        """
+        operators = self._states.latent
+        _, forest = self._trees(sequences, object, self.model.observations, operators.rules)
+        return tree_weights(operators, forest).log
+
+
+def _names_from(plain: Any) -> list[Hashable]:
+    """Read names of a model file.  Raises ValueError if one stands twice."""
+    names = [name_of(name) for name in plain]
+    if len(set(names)) < len(names):
+        raise ValueError("a name stands twice")
+    return names

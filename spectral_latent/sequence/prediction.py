@@ -1,43 +1,48 @@
-"""What comes next, and proper probabilities of whole sequences, from operators that may give negative estimates.
+"""Proper probabilities of sequences, event by event, from operators whose estimates may be negative.
 
 | here | meaning |
 | --- | --- |
-| f_i, (K·M,) | what comes before position i: the outside vectors of its spine items |
-| a, (K·M,) | all that may come: a = A a + b, over every continuation (A) and every last position (b) |
+| f_i, (K·M,) | the state before position i: the outside vectors of its spines, up to a factor |
 | A_x, (K·M, K·M) | f_{i+1} = f_i A_x after the observation x, if the sequence goes on; A = Σ_x A_x |
-| event e = (x, last) | what one position tells: its observation, and whether it is the last |
-| W, (K·M, 2n) | f_i · W_e / f_i · a = p̂(e \\| what comes before); the columns of W add up to a |
+| a, (K·M,) | the total weight of all continuations: a = A a + b, where b is that of ending with this position |
+| event e = (x, last) | the observation of one position, and whether the position is the last |
+| W, (K·M, 2n) | f_i · W_e / f_i · a = p̂(e \\| the events before); the columns of W add up to a |
 | f̄ | the sum of f over all positions of an average sequence: f̄ = f_1 + Aᵀ f̄ |
 
-An estimate p̂ may be negative or far too small.  Probabilities are therefore taken of events in turn: each is raised to
-at least ε q(e), with q its probability in the coarse model, and all are divided by their sum.  Where an event that
-happens had to be raised, the state behind it is worthless, and the model goes on as from f̄ before that event: it
-forgets what came earlier.  So every sequence has a positive probability, and all of them add up to one.
+An estimate p̂ may be negative or far too small.  Each is therefore raised to at least ε q(e), where q(e) is the event's
+probability in the coarse model, and all are divided by their sum.  If the observed event's estimate had to be raised,
+the state f_i cannot be trusted, and the average state f̄ takes its place before f_{i+1} is computed.  So every sequence
+has a positive probability, and the probabilities of all sequences add up to one.
+
+Sequences advance together, one position at a time: their states are the rows of one matrix.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 
 from spectral_latent._compiled import TINY
-from spectral_latent.inference import inside, outside
 from spectral_latent.operators import ObservableOperators
-from spectral_latent.sequence.conversion import Sequences
-from spectral_latent.sequence.forests import OPEN, TrellisBuilder
-from spectral_latent.trees import BoolArray, FloatArray, IntArray
+from spectral_latent.sequence.forests import TrellisBuilder
+from spectral_latent.trees import FloatArray, IntArray
 
 __all__ = ["Predictor"]
 
-_BLOCK = 1 << 22  # numbers in a block of event probabilities
-_STRETCH = 32  # positions
+_BLOCK = 1 << 22  # numbers in the estimates of the events of all sequences that advance together
 
 
 class _Sums(NamedTuple):
-    """a, W and f̄ of this module."""
+    """Sums over all sequences; see the table of this module.
+
+    after: a.
+    events: W.
+    average: f̄.
+    """
 
     after: FloatArray
     events: FloatArray
@@ -45,13 +50,15 @@ class _Sums(NamedTuple):
 
     @staticmethod
     def of(operators: ObservableOperators, n_terminals: int) -> _Sums:
-        """Raises ValueError if sequences are infinitely long on average."""
-        n_tags, m = operators.n_symbols // 2, operators.root.shape[1]
+        """Solve the equations of a and f̄.  Raises ValueError if sequences are infinitely long on average."""
+        n_tags = operators.n_symbols // 2
+        m = operators.root.shape[1]
         leaf = np.zeros((n_tags, n_terminals, m))
         leaf[tuple(operators.rules.leaf.T)] = operators.leaf
         last = np.zeros((n_tags, m, m))
         last[operators.rules.unary[:, 1]] = operators.unary
         emitted = leaf.sum(axis=1)
+        # A: the rules K+t → t K+u, summed over observations.
         step = np.zeros((n_tags, m, n_tags, m))
         for (_, t, spine), tensor in zip(operators.rules.binary, operators.binary, strict=True):
             m_a, m_b, m_c = tensor.shape
@@ -62,6 +69,7 @@ class _Sums(NamedTuple):
         system = np.eye(n_tags * m) - matrix
         after = np.linalg.solve(system, np.einsum("tij,tj->ti", last, emitted).ravel())
         average = np.asarray(np.linalg.solve(system.T, operators.root[n_tags:].ravel()), dtype=np.float64)
+        # W: the same rules with a in the place of the next spine, and the rules of last positions.
         going_on = np.zeros((n_tags, m, m))
         for (_, t, spine), tensor in zip(operators.rules.binary, operators.binary, strict=True):
             m_a, m_b, m_c = tensor.shape
@@ -70,49 +78,16 @@ class _Sums(NamedTuple):
         return _Sums(after, np.concatenate(events, axis=2).reshape(n_tags * m, -1), average)
 
 
-class _Walk(NamedTuple):
-    """What a pass over sequences finds."""
-
-    log: FloatArray  # (T,) of the probability of each
-    state: FloatArray  # (T, K·M) f of the last position, up to a factor
-
-
-class _Stretches(NamedTuple):
-    """Parts of sequences, and the position (n,) there of each of theirs."""
-
-    sequences: Sequences
-    position: IntArray
-    is_last: BoolArray  # (n,) of the whole sequence
-
-    @staticmethod
-    def of(whole: Sequences, first: IntArray, end: IntArray) -> _Stretches:
-        """One stretch for each pair of positions."""
-        start = np.concatenate([[0], np.cumsum(end - first)])
-        position = np.arange(start[-1]) + np.repeat(first - start[:-1], end - first)
-        part = Sequences(whole.terminal[position], whole.tag[position], start)
-        return _Stretches(part, position, whole.is_last[position])
-
-    @property
-    def is_event(self) -> BoolArray:
-        """(n,) whether there is an observation."""
-        return np.asarray(self.sequences.terminal != OPEN)
-
-    def event(self, n_terminals: int) -> IntArray:
-        """(n,) what each position tells."""
-        return np.asarray(self.sequences.terminal + n_terminals * self.is_last)
-
-    def first(self, marked: BoolArray) -> IntArray:
-        """The first marked position of each stretch, counted from the first of all; -1 where there is none."""
-        places = np.where(marked, np.arange(len(marked)), len(marked))
-        found = np.minimum.reduceat(places, self.sequences.start[:-1])
-        return np.where(found < len(marked), found, -1)
-
-
 @dataclass(frozen=True, eq=False)
 class Predictor:
-    """Probabilities of events, never below ε times those of a coarse model; in the notation of this module.
+    """Probabilities of events, at least ε times those of a coarse model.
 
-    least: (2n,) ε q, first of events that are not the last, then of those that are.
+    Event x is an observation before others, event n + x the same observation at the last position.
+
+    operators: the model.
+    builder: finds the tags that may emit an observation.
+    sums: a, W and f̄.
+    least: (2n,) ε q(e) of each event.
     """
 
     operators: ObservableOperators
@@ -122,90 +97,22 @@ class Predictor:
 
     @staticmethod
     def of(operators: ObservableOperators, coarse: ObservableOperators, n_terminals: int, floor: float) -> Predictor:
-        """A predictor with ε = floor.  Raises ValueError if sequences are infinitely long on average."""
+        """Make a predictor with ε = floor.  Raises ValueError if sequences are infinitely long on average."""
         _, events, average = _Sums.of(coarse, n_terminals)
         q = average @ events
         builder = TrellisBuilder(operators.rules, operators.n_symbols // 2)
         return Predictor(operators, builder, _Sums.of(operators, n_terminals), floor * q / q.sum())
 
-    def _forward(self, sequences: Sequences, *, from_average: bool) -> FloatArray:
-        """f (N, K·M) of every position, up to a factor each; sequences begin at f_1, or at f̄."""
-        operators, n_tags = self.operators, self.builder.n_tags
-        m = operators.root.shape[1]
-        if from_average:
-            nothing = np.zeros((n_tags, m))
-            operators = replace(operators, root=np.concatenate([nothing, self.sums.average.reshape(n_tags, m)]))
-        candidates = self.builder.candidates(sequences.terminal).with_all_tags(n_tags)
-        trellis = self.builder.build(sequences.start, candidates)
-        outer = outside(operators, trellis.forest, inside(operators, trellis.forest))
-        position = trellis.candidates.position
-        exponent = outer.exponents[trellis.spine]
-        largest = np.full(len(sequences.terminal), np.iinfo(np.int64).min)
-        np.maximum.at(largest, position, exponent)
-        rows = np.zeros((len(sequences.terminal), n_tags, m))
-        scale = np.exp2(np.maximum(exponent - largest[position], -2000).astype(float))
-        rows[position, trellis.candidates.tag] = outer.vectors[trellis.spine] * scale[:, None]
-        return rows.reshape(len(rows), -1)
-
-    def _estimates(self, state: FloatArray) -> FloatArray:
-        """p̂ of all events (n, 2n) after each state (n, K·M); zero where what may come has no positive total."""
-        total = state @ self.sums.after
-        scale = np.divide(1.0, total, out=np.zeros_like(total), where=total > 0)
-        return np.asarray((state @ self.sums.events) * scale[:, None])
-
-    def _happened(self, state: FloatArray, event: IntArray) -> tuple[FloatArray, BoolArray]:
-        """Of each state's event: log p, and whether it had to be raised."""
-        log, was_raised = np.zeros(len(event)), np.zeros(len(event), dtype=bool)
-        block = max(_BLOCK // len(self.least), 1)
-        for at in range(0, len(event), block):
-            rows = slice(at, at + block)
-            estimates = self._estimates(state[rows])
-            own = np.arange(len(estimates)), event[rows]
-            was_raised[rows] = estimates[own] <= self.least[event[rows]]
-            raised = np.maximum(estimates, self.least)
-            with np.errstate(divide="ignore"):
-                log[rows] = np.log(raised[own] / raised.sum(axis=1))
-        return log, was_raised
-
-    def _walk(self, sequences: Sequences) -> _Walk:
-        """Over sequences, the last positions of which may be `OPEN`: those tell of no event.
-
-        Where the model forgets, it goes on with a short stretch; with a longer one if nothing had to be raised there.
-        """
-        log = np.zeros(sequences.n_sequences)
-        state = np.zeros((sequences.n_sequences, len(self.sums.after)))
-        whose, at, again = np.arange(sequences.n_sequences), sequences.start[:-1], False
-        reach = np.diff(sequences.start)
-        while len(whose):
-            end = sequences.start[whose + 1]
-            stretch = _Stretches.of(sequences, at, np.minimum(at + reach, end))
-            f = self._forward(stretch.sequences, from_average=again)
-            own, was_raised = self._happened(f, np.where(stretch.is_event, stretch.event(len(self.least) // 2), 0))
-            begins = np.zeros(len(own), dtype=bool)
-            begins[stretch.sequences.start[:-1]] = again  # the event at which the model forgot has been counted
-            new = stretch.is_event & ~begins
-            raised = stretch.first(was_raised & new)
-            is_done = (at + reach >= end) | (raised >= 0)
-            last = np.where(raised >= 0, raised, stretch.sequences.start[1:] - 1)
-            of = stretch.sequences.sequence
-            counted = new & is_done[of] & (np.arange(len(own)) <= last[of])
-            log += np.bincount(whose[of[counted]], own[counted], minlength=len(log))
-            state[whose] = f[stretch.sequences.start[1:] - 1]
-            forgets = raised >= 0
-            at = np.where(forgets, stretch.position[last], at)
-            reach = np.where(forgets, _STRETCH, 4 * reach)
-            left = np.where(forgets, at + 1 < end, ~is_done)
-            whose, at, reach, again = whose[left], at[left], reach[left], True
-        return _Walk(log, state)
-
-    def log_probabilities(self, sequences: Sequences) -> FloatArray:
-        """(T,) natural logarithms, all finite."""
-        return self._walk(sequences).log
+    @property
+    def n_terminals(self) -> int:
+        """n."""
+        return len(self.least) // 2
 
     @cached_property
     def _steps(self) -> FloatArray:
         """(K, M², K·M) the rules K+t → t K+u by t: from its spine and its emission to the spines of all u."""
-        operators, n_tags = self.operators, self.builder.n_tags
+        operators = self.operators
+        n_tags = self.builder.n_tags
         m = operators.root.shape[1]
         steps = np.zeros((n_tags, m, m, n_tags, m))
         for (_, t, spine), tensor in zip(operators.rules.binary, operators.binary, strict=True):
@@ -213,32 +120,109 @@ class Predictor:
             steps[t, :m_a, :m_b, spine - n_tags, :m_c] = tensor.multiplied_out()
         return steps.reshape(n_tags, m * m, n_tags * m)
 
-    def _next(self, state: FloatArray, terminal: IntArray) -> FloatArray:
-        """f A_x (n, K·M), up to a factor each, of states and the observations (n,) that come there."""
-        candidates = self.builder.candidates(terminal)
+    def _first(self, n: int) -> FloatArray:
+        """Repeat f_1 for n sequences, (n, K·M)."""
+        return np.tile(self.operators.root[self.builder.n_tags :].ravel(), (n, 1))
+
+    def _estimates(self, state: FloatArray) -> FloatArray:
+        """Compute p̂ of all events (T, 2n) in states (T, K·M); zero where a continuation has no positive weight."""
+        total = state @ self.sums.after
+        scale = np.divide(1.0, total, out=np.zeros_like(total), where=total > 0)
+        return np.asarray((state @ self.sums.events) * scale[:, None])
+
+    def _probabilities(self, estimates: FloatArray) -> FloatArray:
+        """Raise the estimates of all events (T, 2n), and divide them by their sums; zero where ε and the sum are."""
+        raised = np.maximum(estimates, self.least)
+        total = raised.sum(axis=1, keepdims=True)
+        return np.asarray(np.divide(raised, total, out=np.zeros_like(raised), where=total > 0))
+
+    def _next(self, state: FloatArray, estimates: FloatArray, event: IntArray) -> FloatArray:
+        """Compute f_{i+1} (T, K·M), up to a factor each.
+
+        state: (T, K·M) f_i.
+        estimates: (T, 2n) of all events.
+        event: (T,) the event of each sequence, which is not the last.
+        """
+        was_raised = estimates[np.arange(len(event)), event] <= self.least[event]
+        state = np.where(was_raised[:, None], self.sums.average, state)
         before = state.reshape(len(state), self.builder.n_tags, self.operators.root.shape[1])
+        candidates = self.builder.candidates(event)
+        position = candidates.position
         after = np.zeros_like(state)
         for t in np.unique(candidates.tag):
-            rows, rule = (column[candidates.tag == t] for column in (candidates.position, candidates.rule))
-            pairs = before[rows, t, :, None] * self.operators.leaf[rule, None, :]  # (n, M, M)
+            has_tag = candidates.tag == t
+            rows = position[has_tag]
+            emission = self.operators.leaf[candidates.rule[has_tag]]
+            pairs = before[rows, t, :, None] * emission[:, None, :]  # (n, M, M)
             after[rows] += pairs.reshape(len(rows), -1) @ self._steps[t]
         return np.asarray(after / np.maximum(np.abs(after).max(axis=1, keepdims=True), TINY))
+
+    def _read(self, rows: Sequence[IntArray], *, are_whole: bool) -> tuple[FloatArray, FloatArray]:
+        """Compute the logarithm (T,) of the probability of the events of each row, and the state (T, K·M) after them.
+
+        rows: the terminals of T sequences, each of any length.
+        are_whole: whether the last position of a row is the last of its sequence.
+        """
+        length = np.array([len(row) for row in rows], dtype=np.int64)
+        start = np.cumsum(length) - length
+        terminal = np.concatenate([np.zeros(0, dtype=np.int64), *rows])
+        log = np.zeros(len(rows))
+        state = self._first(len(rows))
+        for i in range(length.max(initial=0)):
+            reading = np.flatnonzero(length > i)
+            is_last = (length[reading] == i + 1) & are_whole
+            event = terminal[start[reading] + i] + self.n_terminals * is_last
+            estimates = self._estimates(state[reading])
+            own = self._probabilities(estimates)[np.arange(len(event)), event]
+            with np.errstate(divide="ignore"):
+                log[reading] += np.log(own)
+            going_on = reading[~is_last]
+            state[going_on] = self._next(state[going_on], estimates[~is_last], event[~is_last])
+        return log, state
+
+    def log_probabilities(self, rows: Sequence[IntArray]) -> FloatArray:
+        """Compute the natural logarithms (T,) of the probabilities of sequences; all are finite if ε > 0.
+
+        rows: the terminals of each sequence.
+        """
+        log = np.zeros(len(rows))
+        # Sequences of about the same length advance together.
+        order = sorted(range(len(rows)), key=lambda number: len(rows[number]))
+        block = max(_BLOCK // len(self.least), 1)
+        for at in range(0, len(rows), block):
+            numbers = order[at : at + block]
+            log[numbers], _ = self._read([rows[number] for number in numbers], are_whole=True)
+        return log
+
+    def following(self, prefixes: Sequence[IntArray]) -> FloatArray:
+        """Compute the probabilities (T, 2n) of all events after each prefix.
+
+        prefixes: the terminals of each, which may be none.
+        """
+        _, state = self._read(prefixes, are_whole=False)
+        return self._probabilities(self._estimates(state))
 
     def sample(
         self, n: int, n_known: int, rng: np.random.Generator, length: int | None, max_length: int
     ) -> list[list[int]]:
-        """n sequences of terminals 0 ... n_known - 1; of the given length, or of any.
+        """Draw sequences of terminals 0 ... n_known - 1, event by event.
 
-        Raises ValueError if one grows longer than max_length, or nothing that may follow has a positive probability.
+        n: the number of sequences.
+        n_known: the number of terminals to draw from.
+        rng: the source of random numbers.
+        length: of every sequence; None for any.
+        max_length: the longest sequence to wait for.
+
+        Raises ValueError if a sequence grows longer than max_length, or no possible event has a positive probability.
         """
         if length is not None and length < 1:
             raise ValueError(f"the length of a sequence must be at least 1, not {length}")
-        n_terminals = len(self.least) // 2
+        n_terminals = self.n_terminals
         known = np.tile(np.arange(n_terminals) < n_known, 2)
         is_last = np.arange(2 * n_terminals) >= n_terminals
         drawn: list[list[int]] = [[] for _ in range(n)]
         growing = drawn
-        state = np.tile(self.operators.root[self.builder.n_tags :].ravel(), (n, 1))
+        state = self._first(n)
         while growing:
             if len(growing[0]) == max_length:
                 raise ValueError(f"a sampled sequence has more than {max_length} observations")
@@ -252,14 +236,7 @@ class Predictor:
             event = np.minimum((ends <= rng.random((len(p), 1)) * ends[:, -1:]).sum(axis=1), 2 * n_terminals - 1)
             for prefix, e in zip(growing, event.tolist(), strict=True):
                 prefix.append(e % n_terminals)
-            forgets = estimates[np.arange(len(event)), event] <= self.least[event]
             goes_on = ~is_last[event]
             growing = [prefix for prefix, going in zip(growing, goes_on.tolist(), strict=True) if going]
-            state = np.where(forgets[:, None], self.sums.average, state)[goes_on]
-            state = self._next(state, event[goes_on] % n_terminals)
+            state = self._next(state[goes_on], estimates[goes_on], event[goes_on])
         return drawn
-
-    def following(self, prefixes: Sequences) -> FloatArray:
-        """Of all events (T, 2n) that may follow prefixes, each of which ends in an `OPEN` position."""
-        raised = np.maximum(self._estimates(self._walk(prefixes).state), self.least)
-        return np.asarray(raised / raised.sum(axis=1, keepdims=True))

@@ -9,7 +9,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Generic, TypeVar
@@ -68,13 +67,18 @@ class Vocabulary(Generic[Name]):
 
 def _keys(rows: IntArray) -> IntArray:
     """Number rows (N, k) of integers >= -1 by keys (N,) in their lexicographic order; equal rows have equal keys."""
-    columns = list(rows.T + 1)
-    # Where the product of the columns' ranges is too large for 64 bits, ranks take the place of values.
-    if math.prod(int(column.max(initial=0)) + 1 for column in columns) > np.iinfo(np.int64).max:
-        columns = [np.unique(column, return_inverse=True)[1] for column in columns]
     key = np.zeros(len(rows), dtype=np.int64)
-    for column in columns:
-        key = key * (column.max(initial=0) + 1) + column
+    size = 1  # keys are less than this
+    for column in rows.T + 1:
+        width = int(column.max(initial=0)) + 1
+        if size * width > np.iinfo(np.int64).max:
+            # ranks, of which there are no more than rows, take the place of what is too large for 64 bits
+            key = np.unique(key, return_inverse=True)[1]
+            column = np.unique(column, return_inverse=True)[1]
+            size = int(key.max(initial=0)) + 1
+            width = int(column.max(initial=0)) + 1
+        key = key * width + column
+        size *= width
     return key
 
 

@@ -126,7 +126,7 @@ def test_settings() -> None:
     assert AnchorTagger.train(words()).model.options == AnchorOptions()
     assert AnchorTagger.train(words(), options=options).model.options == options
     assert AnchorTagger.train(words(), 2, options=options).model.options.n_states == 2
-    with pytest.raises(ValueError, match=r"AnchorOptions\.states must be an integer of at least 1"):
+    with pytest.raises(ValueError, match=r"AnchorOptions\.n_states must be an integer of at least 1"):
         AnchorTagger.train(words(), 0)
 
 

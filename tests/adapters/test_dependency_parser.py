@@ -5,7 +5,6 @@ import math
 from collections.abc import Callable, Iterable
 from typing import Any
 
-import numpy as np
 import pytest
 from nltk.parse import DependencyEvaluator, DependencyGraph
 
@@ -13,9 +12,9 @@ from spectral_latent.corpora import sentence_from_nltk
 from spectral_latent.dependency import DependencyModel, DependencyOptions
 from spectral_latent.estimation import EstimatorOptions
 from spectral_latent.evaluation import AttachmentScore, score_attachments
-from spectral_latent.reranking import PerceptronOptions, PerceptronReranker, Reranker
 from spectral_latent_nltk import ParseGraph, SpectralDependencyParser
 from tests.conformance.parsers import DependencyGraphConformance
+from tests.reranking.nbest_lists import last_first
 
 SUBJECTS = ["They PRP {verb} nsubj", "The DT 2 det\ndogs NNS {verb} nsubj", "old JJ 2 amod\ncats NNS {verb} nsubj"]
 VERBS = ["see VBP 0 root", "left VBD 0 root"]
@@ -64,8 +63,7 @@ def test_reranked() -> None:
     lines = "They PRP 2\nsee VBP 0\ndogs NNS 2\nwith IN {}\neyes NNS 4\n. . 2"
     parser = SpectralDependencyParser.train((DependencyGraph(lines.format(head)) for head in (2, 2, 3)), n_states=2)
     sentence = pairs_of(DependencyGraph(lines.format(2)))
-    names, weights = ("base:rank", "base:score", "base:score-per-word"), np.array([1.0, 0.0, 0.0])
-    reranker = Reranker(PerceptronReranker(PerceptronOptions(), names, weights, np.zeros(21), 1, 1.0))
+    reranker = last_first(has_heads=True)
     heads = [heads_of(graph) for graph in parser.parse(sentence, 50)]
     assert len(heads) > 1
     for method in (parser.parse, parser.tagged_parse):

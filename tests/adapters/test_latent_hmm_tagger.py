@@ -15,7 +15,7 @@ from nltk.tag.util import untag
 from spectral_latent.corpora import tagged_sentences
 from spectral_latent.estimation import EstimationError, EstimatorOptions
 from spectral_latent.evaluation import many_to_one, score_tags
-from spectral_latent.sequence import LatentHMM, SequenceOptions
+from spectral_latent.sequence import HMMOptions, LatentHMM, TaggerOptions
 from spectral_latent_nltk import LatentHMMTagger
 from tests.conformance.taggers import (
     HiddenMarkovTaggerConformance,
@@ -62,7 +62,7 @@ class TestByEM(_Corpus, HiddenMarkovTaggerConformance):
 
     @staticmethod
     def train(examples: Iterable[Any]) -> LatentHMMTagger:
-        return LatentHMMTagger.train(examples, 2, options=SequenceOptions(estimator=EstimatorOptions("em")))
+        return LatentHMMTagger.train(examples, 2, options=TaggerOptions(EstimatorOptions("em")))
 
 
 class TestWithoutTags(_Corpus, LearntTaggerConformance, HiddenMarkovTaggerConformance):
@@ -72,7 +72,7 @@ class TestWithoutTags(_Corpus, LearntTaggerConformance, HiddenMarkovTaggerConfor
     def train(examples: Iterable[Any]) -> LatentHMMTagger:
         if isinstance(examples, Iterable) and not isinstance(examples, str | bytes):
             examples = map(_words_if_pairs, examples)
-        options = SequenceOptions(estimator=EstimatorOptions("em", iterations=20))
+        options = HMMOptions(EstimatorOptions("em", iterations=20))
         return LatentHMMTagger.train_unsupervised(examples, 4, options=options)
 
     def tags(self, tagger: Any) -> set[Any]:
@@ -137,14 +137,14 @@ def test_a_sentence_that_begins_as_none_did(tagger: LatentHMMTagger) -> None:
 
 
 def test_settings() -> None:
-    options = SequenceOptions(back_off=2.0)
-    assert LatentHMMTagger.train(corpus()).model.options == SequenceOptions()
+    options = TaggerOptions(back_off=2.0)
+    assert LatentHMMTagger.train(corpus()).model.options == TaggerOptions()
     assert LatentHMMTagger.train(corpus(), options=options).model.options == options
     changed = LatentHMMTagger.train(corpus(), 3, jobs=2, options=options).model.options
-    assert changed == SequenceOptions(n_states=3, back_off=2.0)
+    assert changed == TaggerOptions(EstimatorOptions(n_states=3), back_off=2.0)
     for n_states in (0, -1):
         for train in (LatentHMMTagger.train, LatentHMMTagger.train_unsupervised):
-            with pytest.raises(ValueError, match=r"SequenceOptions\.states must be an integer of at least 1"):
+            with pytest.raises(ValueError, match=r"EstimatorOptions\.n_states must be an integer of at least 1"):
                 train([], n_states)
 
 
@@ -181,9 +181,9 @@ def test_what_states_cannot_be_learnt_from(sentences: Any, error: type[Exception
 
 def test_models_that_cannot_tag() -> None:
     with pytest.raises(ValueError, match="name hybrid, clustering or em"):
-        LatentHMMTagger.train_unsupervised(words(), 2, options=SequenceOptions())
+        LatentHMMTagger.train_unsupervised(words(), 2, options=HMMOptions())
     with pytest.raises(ValueError, match="spectral operators have no states"):
-        LatentHMMTagger(LatentHMM.fit(words()))
+        LatentHMMTagger(LatentHMM.train(words()))
 
 
 def test_a_single_tag() -> None:
@@ -238,7 +238,7 @@ def test_log_probability_is_that_of_the_model(tagger: LatentHMMTagger) -> None:
 
 
 def test_log_probability_of_states_is_that_of_the_model() -> None:
-    options = SequenceOptions(estimator=EstimatorOptions("em", iterations=20))
+    options = HMMOptions(EstimatorOptions("em", iterations=20))
     tagger = LatentHMMTagger.train_unsupervised(words(), 3, options=options)
     hidden, sentence = tagger.model.hidden, words()[0]
     x = tagger.model.observations.terminals_of(sentence)
@@ -274,7 +274,7 @@ def test_random_sentences(tagger: LatentHMMTagger) -> None:
 def test_random_states_are_those_of_their_words() -> None:
     """A word that has one state only is drawn with it."""
     sentences = [["a", "b"], ["a", "b", "b"]] * 50
-    options = SequenceOptions(estimator=EstimatorOptions("em", iterations=200, tolerance=0.0, state_smoothing=0.0))
+    options = HMMOptions(EstimatorOptions("em", iterations=200, tolerance=0.0, state_smoothing=0.0))
     tagger = LatentHMMTagger.train_unsupervised(sentences, 2, options=options)
     state = dict(tagger.tag(["a", "b"]))
     assert state["a"] != state["b"]
@@ -283,9 +283,9 @@ def test_random_states_are_those_of_their_words() -> None:
 
 
 def test_repr(tagger: LatentHMMTagger) -> None:
-    assert repr(tagger) == "<LatentHMMTagger: 11 tags of up to 2 states, 15 words>"
+    assert repr(tagger) == "<LatentHMMTagger: 11 tags, 2 states, 15 words>"
     unsupervised = LatentHMMTagger.train_unsupervised(words(), 3)
-    assert repr(unsupervised) == "<LatentHMMTagger: 3 states, 15 words>"
+    assert repr(unsupervised) == "<LatentHMMTagger: 3 tags, 3 states, 15 words>"
 
 
 def test_treebank(treebank_tagger: LatentHMMTagger) -> None:
@@ -318,7 +318,7 @@ def test_universal_dependencies(shared_file: Callable[[str], Path], treebank: st
 def test_states_resemble_tags(require_corpus: Callable[[str], Any]) -> None:
     require_corpus("treebank")
     sentences = list(tagged_sentences("nltk:treebank:dev"))
-    options = SequenceOptions(estimator=EstimatorOptions("hybrid"), floor=0.01)
+    options = HMMOptions(EstimatorOptions("hybrid"))
     tagger = LatentHMMTagger.train_unsupervised(map(untag, sentences), 12, options=options)
     gold = sentences[:150]
     found = tagger.tag_sents(map(untag, gold))

@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
 import pytest
 from nltk.grammar import Nonterminal, ProbabilisticProduction
 from nltk.parse import ViterbiParser
@@ -14,9 +13,9 @@ from nltk.tree import ParentedTree, Tree
 
 from spectral_latent.constituency import Binarisation, ConstituencyOptions, preset
 from spectral_latent.estimation import EstimatorOptions
-from spectral_latent.reranking import PerceptronOptions, PerceptronReranker, Reranker
 from spectral_latent_nltk import FALLBACK, ParseTree, SpectralParser
 from tests.conformance.parsers import ProbabilisticTreeConformance
+from tests.reranking.nbest_lists import last_first
 
 SUBJECTS = ["(NP (PRP They))", "(NP (DT The) (NNS dogs))", "(NP (NP (NNS Cats)) (PP (IN with) (NP (NNS tails))))"]
 OBJECTS = ["(NP (PRP it))", "(NP (DT the) (JJ old) (NN house))", "(NP (NP (NNS dogs)) (PP (IN with) (NP (NNS tails))))"]
@@ -110,9 +109,7 @@ def test_reranked() -> None:
     other = Tree.fromstring("(S (NP (PRP They)) (VP (VBP see) (NP (NNS dogs)) (PP (IN with) (NP (NNS eyes)))) (. .))")
     parser = SpectralParser.train([*treebank(), other])
     sentence = other.leaves()
-    weights = np.array([1.0, 0.0, 0.0])
-    names = ("base:rank", "base:score", "base:score-per-word")
-    reranker = Reranker(PerceptronReranker(PerceptronOptions(), names, weights, np.zeros(21), 1, 1.0))
+    reranker = last_first()
     trees = parser.parse_all(sentence, n_best=50)
     assert len(trees) > 1
     assert parser.parse_all(sentence, n_best=50, rerank=reranker) == trees[::-1]

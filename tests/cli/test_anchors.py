@@ -6,16 +6,15 @@ import sys
 import xml.etree.ElementTree as ET
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 import pytest
 
 from spectral_latent.anchors import AnchorHMM, AnchorOptions, HullOptions
-from spectral_latent.anchors.hulls import HullName
 from spectral_latent.anchors.tables import anchor_names, anchor_plane, anchor_rows, anchor_table, draw_anchors
 from spectral_latent.cli.train import HULLS
 from spectral_latent.estimation import EstimatorOptions
-from spectral_latent.sequence import LatentHMM, SequenceOptions
+from spectral_latent.sequence import HMMOptions, LatentHMM
 
 Run = Callable[..., Any]
 PARTS = {"DET": ["the", "a", "this"], "NOUN": ["dog", "cat", "bird"], "VERB": ["sees", "hears", "likes"]}
@@ -68,7 +67,7 @@ def test_what_is_told(run: Run, source: Path, tmp_path: Path) -> None:
     assert first == f"Training on {len(gold())} sentences"
     assert last.startswith(f"{tmp_path / 'model'}: 4 states, 11 words, ")
     result = run("train", "anchor", source, "-o", tmp_path / "model")
-    assert "(the words have room for no more than " in result.stderr
+    assert "(the corpus supports only " in result.stderr
 
 
 def test_tags_do_not_matter(run: Run, source: Path, anchored: Path, tmp_path: Path) -> None:
@@ -79,7 +78,6 @@ def test_tags_do_not_matter(run: Run, source: Path, anchored: Path, tmp_path: Pa
 
 
 def test_settings(run: Run, source: Path, tmp_path: Path) -> None:
-    assert get_args(HullName) == HULLS
     for hull in HULLS:
         options = ["--hull", hull, "--no-spelling", "--window", "2", "--seed", "3", "--n-states", "3"]
         assert run("train", "anchor", source, "-o", tmp_path / hull, *options, "-q").exit_code == 0
@@ -196,7 +194,7 @@ def test_pictures_that_cannot_be(run: Run, anchored: Path, tmp_path: Path, monke
         ("none/a.svg", "the folder does not exist; create it first"),
     ):
         result = run("anchors", anchored, "--picture", tmp_path / name)
-        assert (result.exit_code, message in result.stderr) == (1, True)
+        assert (result.exit_code, message in result.stderr) == (2 if "folder" in message else 1, True)
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     result = run("anchors", anchored, "--picture", tmp_path / "a.svg")
     assert (result.exit_code, result.stdout) == (1, "")
@@ -244,7 +242,7 @@ def test_evaluate_as_a_tagger(run: Run, source: Path, anchored: Path, labelled: 
     assert json.loads(run("evaluate", labelled, tmp_path / "a.tagged", "--json").stdout)["unknown_tokens"] == 1
     result = run("evaluate", anchored, source)
     assert (result.exit_code, result.stdout) == (1, "")
-    assert "an anchor model, where a tagger is needed; use it with" in result.stderr
+    assert "an anchor model without labels, where a tagger is needed; use it with" in result.stderr
     assert "evaluate --unsupervised" in result.stderr
 
 
@@ -265,11 +263,11 @@ def test_evaluate_universal_tags(run: Run, labelled: Path, model: Path, treebank
 
 
 def test_evaluate_states_of_other_models(run: Run, source: Path, tagger: Path, model: Path, tmp_path: Path) -> None:
-    options = SequenceOptions(n_states=4, estimator=EstimatorOptions("em", iterations=20))
-    LatentHMM.fit(sentences(), options).save(tmp_path / "em")
+    options = HMMOptions(EstimatorOptions("em", n_states=4, iterations=20), choose_states=False)
+    LatentHMM.train(sentences(), options).save(tmp_path / "em")
     found = json.loads(run("evaluate", tmp_path / "em", source, "--unsupervised", "--json").stdout)
     assert (list(found), found["many_to_one"] > 40) == (KEYS, True)
-    LatentHMM.fit(sentences()).save(tmp_path / "spectral")
+    LatentHMM.train(sentences()).save(tmp_path / "spectral")
     for path, message in (
         (tmp_path / "spectral", "spectral operators have no states"),
         (tagger, "a tagger, where a model of sequences without tags is needed"),
@@ -280,9 +278,10 @@ def test_evaluate_states_of_other_models(run: Run, source: Path, tagger: Path, m
 
 
 def test_models_of_another_kind(run: Run, anchored: Path, labelled: Path, tagger: Path) -> None:
-    for path, name in ((anchored, "an anchor model"), (labelled, "an anchor model with labels")):
+    for path in (anchored, labelled):
         result = run("parse", path, stdin="a")
-        assert (result.exit_code, f"{name}, where a parser is needed; use it with" in result.stderr) == (1, True)
+        assert (result.exit_code, result.stdout) == (1, "")
+        assert f"{path}: an anchor model, where a parser is needed; use it with" in result.stderr
     result = run("anchors", tagger)
     assert (result.exit_code, result.stdout) == (1, "")
     assert "a tagger, where an anchor model is needed; use it with `spectral-latent tag`" in result.stderr
@@ -292,10 +291,7 @@ def test_labels_that_are_no_strings(run: Run, source: Path, anchored: Path, tmp_
     model = AnchorHMM.load(anchored)
     model.label(dict(zip(model.anchors, range(4), strict=True))).save(tmp_path / "numbers")
     result = run("tag", tmp_path / "numbers", stdin="the dog")
-    assert (result.exit_code, "the tag 0 is no string; use the model in Python, with AnchorHMM" in result.stderr) == (
-        1,
-        True,
-    )
+    assert (result.exit_code, "the tag 0 is not a string; use the model in Python" in result.stderr) == (1, True)
     assert "  3" in run("anchors", tmp_path / "numbers").stdout
 
 

@@ -33,7 +33,7 @@ def test_several_processes_give_the_same(run: Run, model: Path, treebank: Path) 
 
 def test_processes_are_for_parsers(run: Run, tagger: Path, taggings: Path) -> None:
     result = run("evaluate", tagger, taggings, "--jobs", "2")
-    assert (result.exit_code, f"--jobs is for parsers, and {tagger} is none" in result.stderr) == (2, True)
+    assert (result.exit_code, f"--jobs is for parsers, and {tagger} is not one" in result.stderr) == (2, True)
 
 
 def test_table(run: Run, model: Path, treebank: Path) -> None:
@@ -123,7 +123,7 @@ def test_tags_that_the_tagger_lacks(run: Run, tagger: Path, tmp_path: Path) -> N
     (tmp_path / "a.tagged").write_text("They/PRON see/VBP it/PRON ./PUNCT\n")
     result = run("evaluate", tagger, tmp_path / "a.tagged", "--json")
     assert (figures(result)["accuracy"], figures(result)["tokens"]) == (25.0, 4)
-    assert result.stderr == "Tags that the tagger does not have, and so gets wrong: PRON (2), PUNCT (1)\n"
+    assert result.stderr == "The tagger does not have these gold tags, which all count as errors: PRON (2), PUNCT (1)\n"
     assert run("evaluate", tagger, tmp_path / "a.tagged", "-q").stderr == ""
 
 

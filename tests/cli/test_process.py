@@ -30,6 +30,8 @@ def start(*arguments: str | Path, **variables: str) -> subprocess.Popen[bytes]:
         ["train", "dependency", "--help"],
         ["train", "tagger", "--help"],
         ["train", "anchor", "--help"],
+        ["rerank", "--help"],
+        ["score", "--help"],
         ["tag", "--help"],
         ["parse", "--help"],
         ["anchors", "--help"],
@@ -95,7 +97,7 @@ def test_a_folder_that_may_not_be_written_to(treebank: Path, tmp_path: Path, kin
     tmp_path.chmod(0o500)
     with start("train", kind, treebank, "-o", tmp_path / "model") as process:
         _, errors = process.communicate(timeout=60)
-    assert process.returncode == 1
+    assert process.returncode == 2
     assert b"may not be written to" in errors
 
 

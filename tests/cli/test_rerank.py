@@ -6,15 +6,18 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import numpy as np
 import pytest
 
+from spectral_latent.cli.lists import CANDIDATES
+from spectral_latent.constituency import ConstituencyModel
 from spectral_latent.corpora import dependency_trees, parse_brackets, to_conllu
 from spectral_latent.corpora.nbest import NBestFormat, read_nbest
 from spectral_latent.corpora.nbest_output import write_nbest
 from spectral_latent.dependency import DependencySentence
 from spectral_latent.evaluation import GoldTree, score_brackets
-from spectral_latent.reranking import PerceptronOptions, PerceptronReranker
+from spectral_latent.operators import load_model
+from spectral_latent.reranking import N_CANDIDATES, Candidate, NBest, Reranker
+from tests.reranking.nbest_lists import last_first
 
 Run = Callable[..., Any]
 
@@ -75,8 +78,13 @@ def dependencies(run: Run, tmp_path_factory: pytest.TempPathFactory) -> Files:
         DependencySentence.of(["the", *row, "."], tags)._replace(heads=(*HEADS[:-1], next(stops))) for row in words
     ]
     gold.write_text("".join(map(to_conllu, trees)))
-    rows = [f"{rank}\t{-rank}.0\t{' '.join(map(str, heads))}\n" for rank, heads in enumerate((WRONG, HEADS))]
-    lists.write_text("\n".join(f"# sent_id = {number}\n{''.join(rows)}" for number in range(1, len(trees) + 1)))
+    both = [
+        NBest.of(
+            [Candidate(tree._replace(heads=heads), -rank) for rank, heads in enumerate((WRONG, HEADS))], str(number)
+        )
+        for number, tree in enumerate(trees, start=1)
+    ]
+    lists.write_text("".join(write_nbest(both, "conllu")))
     assert run("train", "dependency", gold, "-o", model, "--n-states", "2", "-q").exit_code == 0
     assert run("rerank", "train", lists, "--gold", gold, "--model", model, "-o", reranker, "-q").exit_code == 0
     return Files(gold, lists, model, reranker)
@@ -113,34 +121,28 @@ def test_evaluate_dependencies_without_punctuation(run: Run, dependencies: Files
 def test_apply_writes_the_best_trees(run: Run, phrases: Files, dependencies: Files, tmp_path: Path) -> None:
     found = run("rerank", "apply", phrases.reranker, phrases.lists, "--model", f"latent={phrases.model}")
     assert found.stdout.splitlines() == clean_trees(phrases.gold)
-    given = ("--sentences", dependencies.gold, "--model", dependencies.model)
-    found = run("rerank", "apply", dependencies.reranker, dependencies.lists, *given)
+    found = run("rerank", "apply", dependencies.reranker, dependencies.lists, "--model", dependencies.model)
     (best := tmp_path / "best.conllu").write_text(found.stdout)
     assert [tree.heads for tree in dependency_trees(best)] == [HEADS] * 8
 
 
 def test_apply_writes_the_lists_with_another_score(run: Run, files: Files, tmp_path: Path) -> None:
-    is_heads = files.gold.suffix == ".conllu"
-    sentences = list(dependency_trees(files.gold)) if is_heads else None
-    given = ("--sentences", files.gold) if is_heads else ()
-    text = files.lists.read_text()
-    found = run("rerank", "apply", files.reranker, "--model", files.model, "--lists", *given, stdin=text)
+    found = run("rerank", "apply", files.reranker, "--model", files.model, "--lists", stdin=files.lists.read_text())
     (rescored := tmp_path / "lists").write_text(found.stdout)
-    for old, new in zip(read_nbest(files.lists, sentences), read_nbest(rescored, sentences), strict=True):
-        assert [(tree, more) for tree, _, more in new.candidates] == [
-            (tree, (score,)) for tree, score, _ in old.candidates
+    for old, new in zip(read_nbest(files.lists), read_nbest(rescored), strict=True):
+        assert [(strip(tree), others) for tree, _, others in new.candidates] == [
+            (strip(tree), (score,)) for tree, score, _ in old.candidates
         ]
         first, second = (candidate.score for candidate in new.candidates)
         assert first is not None and second is not None and first < second
 
 
-@pytest.mark.parametrize(("kind", "form"), [("phrases", "bllip"), ("dependencies", "conllu")])
+@pytest.mark.parametrize(("kind", "form"), [("phrases", "bllip"), ("dependencies", "json")])
 def test_every_format_gives_the_same(
     run: Run, request: pytest.FixtureRequest, kind: str, form: NBestFormat, tmp_path: Path
 ) -> None:
     files: Files = request.getfixturevalue(kind)
-    is_heads = kind == "dependencies"
-    lists = list(read_nbest(files.lists, list(dependency_trees(files.gold)) if is_heads else None))
+    lists = list(read_nbest(files.lists))
     given = ("--gold", files.gold, "--model", files.model, "--json")
     expected = run("rerank", "evaluate", files.reranker, files.lists, *given).stdout
     forms: list[NBestFormat] = [form, "json"]
@@ -159,8 +161,8 @@ def test_several_models_and_no_templates(run: Run, phrases: Files, tmp_path: Pat
     both = ("--model", f"one={phrases.model}", "--model", f"two={phrases.model}")
     given = ("--gold", phrases.gold, *both, "--no-templates", "-o", tmp_path / "reranker", "-q")
     assert run("rerank", "train", phrases.lists, *given).exit_code == 0
-    names = PerceptronReranker.load(tmp_path / "reranker").names
-    assert {name.partition(":")[0] for name in names} == {"base", "one", "two"}
+    _, settings = load_model(tmp_path / "reranker", "reranker")
+    assert (settings["models"], settings["templates"]) == (["one", "two"], [])
     assert run("rerank", "apply", tmp_path / "reranker", phrases.lists, *both).exit_code == 0
     wrong = run("rerank", "apply", tmp_path / "reranker", phrases.lists, *both[:2])
     assert (wrong.exit_code, "needs latent models named two" in wrong.stderr) == (1, True)
@@ -172,7 +174,10 @@ def test_features_and_their_names(run: Run, phrases: Files, tmp_path: Path) -> N
         found = run("rerank", "features", *given, *like)
         lines = found.stdout.splitlines()
         names = dict(line.split("\t") for line in (tmp_path / "map").read_text().splitlines())
-        assert tuple(names.values()) == PerceptronReranker.load(phrases.reranker).names
+        assert (
+            tuple(names.values())
+            == Reranker.load(phrases.reranker, {"latent": ConstituencyModel.load(phrases.model)}).perceptron.names
+        )
         gain, qid, *cells = lines[3].partition(" # ")[0].split()
         words = len(GoldTree.of(next(parse_brackets(clean_trees(phrases.gold)[1]))).words)  # type: ignore[union-attr]
         assert (len(lines), float(gain), qid) == (36, words, "qid:2")  # a right tree's F1 is 100 %
@@ -227,8 +232,7 @@ def test_jackknifed_lists_are_of_the_same_sentences(run: Run, files: Files, tmp_
 
 
 def test_parse_in_the_order_of_a_reranker(run: Run, files: Files, tmp_path: Path) -> None:
-    names, weights = ("base:rank", "base:score", "base:score-per-word"), np.array([1.0, 0.0, 0.0])
-    PerceptronReranker(PerceptronOptions(), names, weights, np.zeros(21), 1, 1.0).save(tmp_path / "last_first")
+    last_first(has_heads=files.gold.suffix == ".conllu").save(tmp_path / "last_first")
     text = text_of(files, tmp_path)
     command, of = ("parse", files.model, text), ("--rerank", tmp_path / "last_first", "--candidates", "3")
     forwards = trees_in(run(*command, "--n-best", "3").stdout, tmp_path / "forwards")
@@ -301,8 +305,22 @@ def test_wrong_gold_and_models(run: Run, phrases: Files, dependencies: Files, tm
     found = run("rerank", "apply", phrases.model, phrases.lists, "--model", phrases.model)
     assert "where a reranker" in found.stderr
     assert "a reranker, where a parser is needed" in run("score", phrases.reranker, phrases.gold).stderr
-    heads = run("rerank", "apply", dependencies.reranker, dependencies.lists, "--model", dependencies.model)
-    assert "heads come without words" in heads.stderr
+
+
+def test_the_number_of_candidates_is_the_librarys(run: Run) -> None:
+    assert CANDIDATES == N_CANDIDATES
+    for command in (("rerank", "lists"), ("parse",)):
+        assert f"[default: {N_CANDIDATES}" in " ".join(run(*command, "--help").stdout.split())
+
+
+def test_top_brackets_and_function_labels_change_no_choice(run: Run, phrases: Files, tmp_path: Path) -> None:
+    """The reranker chooses by the same features where trees are written as BLLIP writes them, and keeps them so."""
+    text = phrases.lists.read_text().replace("(NP ", "(NP-SBJ ").replace("(S ", "(S1 (S ")
+    lines = [f"{line})" if line else line for line in text.split("\n")]
+    (lists := tmp_path / "lists").write_text("\n".join(lines))
+    found = run("rerank", "apply", phrases.reranker, lists, "--model", phrases.model)
+    expected = [tree.replace("(NP ", "(NP-SBJ ") for tree in clean_trees(phrases.gold)]
+    assert found.stdout.splitlines() == [f"(S1 {tree})" for tree in expected]
 
 
 def test_options_of_parse_that_need_a_reranker(run: Run, phrases: Files, dependencies: Files) -> None:

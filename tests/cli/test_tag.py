@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from spectral_latent.corpora import read_conllu
-from spectral_latent.sequence import LatentHMM
+from spectral_latent.sequence import LatentHMM, LatentTagger
 
 Run = Callable[..., Any]
 
@@ -79,7 +79,7 @@ def test_byte_order_mark_and_line_ends(run: Run, tagger: Path) -> None:
 def test_tags_are_those_of_the_model(run: Run, tagger: Path) -> None:
     sentences = [["Dogs", "see", "the", "old", "cats"]] * 5000  # more than is read at once
     result = run("tag", tagger, stdin="\n".join(map(" ".join, sentences)))
-    expected = LatentHMM.load(tagger).tag(sentences)
+    expected = LatentTagger.load(tagger).tag(sentences)
     found = [[token.rpartition("/")[2] for token in line.split()] for line in result.stdout.splitlines()]
     assert found == expected
 
@@ -90,7 +90,7 @@ def test_conllu(
     run: Run, tagger: Path, tmp_path: Path, options: list[str], column: int, change: tuple[str, str]
 ) -> None:
     text = re.sub(*change, CONLLU)
-    expected = filled(text, column, list(chain.from_iterable(LatentHMM.load(tagger).tag(SENTENCES))))
+    expected = filled(text, column, list(chain.from_iterable(LatentTagger.load(tagger).tag(SENTENCES))))
     (tmp_path / "two.conllu").write_bytes(text.encode())
     (tmp_path / "two").write_bytes(text.encode())
     assert run("tag", tagger, tmp_path / "two.conllu", *options).stdout_bytes == expected.encode()
@@ -105,8 +105,8 @@ def test_conllu(
 def test_the_column_of_training_is_filled(
     run: Run, tagger: Path, tmp_path: Path, learnt: str, given: str | None, column: int
 ) -> None:
-    replace(LatentHMM.load(tagger), column=learnt).save(tmp_path / "model")
-    expected = filled(CONLLU, column, list(chain.from_iterable(LatentHMM.load(tagger).tag(SENTENCES))))
+    replace(LatentTagger.load(tagger), tagset=learnt).save(tmp_path / "model")
+    expected = filled(CONLLU, column, list(chain.from_iterable(LatentTagger.load(tagger).tag(SENTENCES))))
     options = [] if given is None else ["--column", given]
     assert run("tag", tmp_path / "model", "--format", "conllu", *options, stdin=CONLLU).stdout == expected
     assert run("tag", tmp_path / "model", stdin="it").stdout == "it/PRP\n"
@@ -119,7 +119,7 @@ def test_text_in_a_file_named_conllu(run: Run, tagger: Path, tmp_path: Path) -> 
 
 def test_conllu_longer_than_what_is_read_at_once(run: Run, tagger: Path, tmp_path: Path) -> None:
     text = f"{CONLLU}\n" * 500
-    tags = list(chain.from_iterable(LatentHMM.load(tagger).tag(SENTENCES)))
+    tags = list(chain.from_iterable(LatentTagger.load(tagger).tag(SENTENCES)))
     result = run("tag", tagger, "--format", "conllu", stdin=text)
     assert result.stdout == filled(text, 3, tags * 500)
     wrong = text + "1\tYes\n"
@@ -161,8 +161,8 @@ def test_models_that_cannot_be_used(run: Run, tagger: Path, tmp_path: Path) -> N
         "empty": (b"", "not a model, or cut short"),
         "version": (whole.replace(b'\\"version\\":4', b'\\"version\\":9', 1), "format version 9"),
         "kind": (
-            whole.replace(b'"sequence\\"', b'"sequense\\"', 1),
-            "a sequense model, where a tagger is needed; train it again",
+            whole.replace(b'"tagger\\"', b'"tugger\\"', 1),
+            "a tugger model, where a tagger is needed; train it again",
         ),
         "tags": (whole.replace(b'\\"PRP\\"', b'\\"NNS\\"', 1), "the model is damaged"),
     }
@@ -185,7 +185,7 @@ def test_models_of_another_kind(run: Run, model: Path, tagger: Path, tmp_path: P
         result = run(command, tagger, stdin="They see it .")
         assert (result.exit_code, result.stdout) == (1, "")
         assert f"{tagger}: a tagger, where a parser is needed; use it with `spectral-latent tag`" in result.stderr
-    LatentHMM.fit(["abc", "abd"] * 5).save(tmp_path / "untagged")
+    LatentHMM.train(["abc", "abd"] * 5).save(tmp_path / "untagged")
     for command in ("parse", "tag", "evaluate"):
         result = run(command, tmp_path / "untagged", tmp_path / "untagged")
         assert (result.exit_code, result.stdout) == (1, "")
@@ -193,10 +193,10 @@ def test_models_of_another_kind(run: Run, model: Path, tagger: Path, tmp_path: P
 
 
 def test_tags_that_are_hard_to_write(run: Run, tmp_path: Path) -> None:
-    LatentHMM.fit_tagged([[("a", 1), ("b", 2)]]).save(tmp_path / "numbers")
+    LatentTagger.train([[("a", 1), ("b", 2)]]).save(tmp_path / "numbers")
     result = run("tag", tmp_path / "numbers", stdin="a b")
-    assert (result.exit_code, "the tag 1 is no string" in result.stderr) == (1, True)
-    LatentHMM.fit_tagged([[("a", "A/X"), ("b", "B")]]).save(tmp_path / "slash")
+    assert (result.exit_code, "the tag 1 is not a string" in result.stderr) == (1, True)
+    LatentTagger.train([[("a", "A/X"), ("b", "B")]]).save(tmp_path / "slash")
     result = run("tag", tmp_path / "slash", stdin="a b")
     assert (result.exit_code, result.stdout, "The tag 'A/X'" in result.stderr) == (0, "a/A/X b/B\n", True)
     row = "1\ta\t_\t{}\t_\t_\t_\t_\t_\t_\n"

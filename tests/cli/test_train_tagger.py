@@ -10,7 +10,7 @@ import pytest
 
 from spectral_latent.cli.train import ESTIMATORS
 from spectral_latent.corpora import tagged_sentences
-from spectral_latent.sequence import LatentHMM
+from spectral_latent.sequence import LatentTagger
 
 Run = Callable[..., Any]
 
@@ -74,8 +74,8 @@ def test_columns(run: Run, refuse: Callable[..., str], tmp_path: Path) -> None:
     for column, tags in ((None, ["NOUN", "VERB"]), ("upos", ["NOUN", "VERB"]), ("xpos", ["NNS", "VBP"])):
         options = [] if column is None else ["--column", column]
         assert run("train", "tagger", tmp_path / "a.conllu", "-o", tmp_path / "model", *options).exit_code == 0
-        model = LatentHMM.load(tmp_path / "model")
-        assert (model.tags, model.column) == (tags, column)
+        model = LatentTagger.load(tmp_path / "model")
+        assert (model.tags, model.tagset) == (tags, column)
     (tmp_path / "a.conllu").unlink()
     assert "leave out the column 'xpos'" in refuse("a.tagged", b"Dogs/NNS\n", "--column", "xpos")
 
@@ -94,7 +94,7 @@ def test_sources_that_do_not_exist(run: Run, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("output", ["none/model", ""])
 def test_where_no_file_can_be(run: Run, taggings: Path, tmp_path: Path, output: str) -> None:
-    assert run("train", "tagger", taggings, "-o", tmp_path / output).exit_code == 1
+    assert run("train", "tagger", taggings, "-o", tmp_path / output).exit_code == 2
 
 
 @pytest.mark.parametrize(
@@ -135,8 +135,8 @@ def test_settings_and_the_same_bytes(run: Run, taggings: Path, tmp_path: Path) -
     for name, extra in (("a", []), ("b", ["--jobs", "2"]), ("c", ["--n-states", "3", "--seed", "7"])):
         assert run("train", "tagger", taggings, "-o", tmp_path / name, *extra).exit_code == 0
     assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
-    options = LatentHMM.load(tmp_path / "c").options
-    assert (options.n_states, options.estimator.seed, options.estimator.estimator) == (3, 7, "spectral")
+    options = LatentTagger.load(tmp_path / "c").options
+    assert (options.estimator.n_states, options.estimator.seed, options.estimator.estimator) == (3, 7, "spectral")
 
 
 def test_several_sources_and_kinds(run: Run, taggings: Path, tmp_path: Path) -> None:
@@ -144,14 +144,14 @@ def test_several_sources_and_kinds(run: Run, taggings: Path, tmp_path: Path) -> 
     result = run("train", "tagger", taggings, tmp_path, "-o", tmp_path / "model")
     assert result.exit_code == 0
     assert "Training on 19 sentences" in result.stderr
-    assert {"NOUN", "PRP"} <= set(LatentHMM.load(tmp_path / "model").tags)
+    assert {"NOUN", "PRP"} <= set(LatentTagger.load(tmp_path / "model").tags)
 
 
 def test_a_corpus_of_nltk(run: Run, require_corpus: Callable[[str], Any], tmp_path: Path) -> None:
     require_corpus("treebank")
     result = run("train", "tagger", "nltk:treebank:train", "-o", tmp_path / "model", "-q")
     assert result.exit_code == 0, result.stderr
-    assert len(LatentHMM.load(tmp_path / "model").tags) == 45
+    assert len(LatentTagger.load(tmp_path / "model").tags) == 45
     sentences = list(tagged_sentences("nltk:treebank:dev"))
     text = "".join(" ".join(word for word, _ in sentence) + "\n" for sentence in sentences)
     tagged = [line.split(" ") for line in run("tag", tmp_path / "model", stdin=text).stdout.splitlines()]
@@ -174,6 +174,6 @@ def test_what_cannot_be_written(run: Run, taggings: Path, tmp_path: Path, monkey
         assert (result.exit_code, result.stderr) == (1, f"Error: {model}: No space left on device\n")
     monkeypatch.setattr("os.access", lambda _, mode: mode != os.W_OK)
     result = run("train", "tagger", taggings, "-o", model)
-    assert (result.exit_code, "the folder may not be written to; give another" in result.stderr) == (1, True)
+    assert (result.exit_code, "the folder may not be written to; give another" in result.stderr) == (2, True)
     assert "Training" not in result.stderr  # told before all work
     assert [(path.name, path.read_bytes()) for path in tmp_path.iterdir()] == [("model", b"an older model")]

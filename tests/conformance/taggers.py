@@ -250,7 +250,7 @@ class LearntTaggerConformance(TaggerConformance):
         whole, broken, rotten = tmp_path / "whole", tmp_path / "broken", tmp_path / "rotten"
         tagger.save(whole)
         broken.write_bytes(whole.read_bytes()[:-100])
-        rotten.write_bytes(whole.read_bytes().replace(b"tagged", b"tugged").replace(b"labels", b"lobels"))
+        rotten.write_bytes(whole.read_bytes().replace(b"options", b"aptions"))
         (tmp_path / "text").write_text("not a model")
         for path in (broken, rotten, tmp_path / "text", tmp_path / "none", tmp_path):
             with pytest.raises(ValueError, match=path.name):

@@ -1,4 +1,4 @@
-"""Dependency treebanks by name, what is no tree, sentences to be parsed, and the writer of CoNLL-U."""
+"""Dependency treebanks by name, what is no tree; and the writer of CoNLL-U."""
 
 import re
 from collections.abc import Callable
@@ -14,7 +14,6 @@ from nltk.parse import DependencyGraph
 
 from spectral_latent.corpora import (
     CorpusError,
-    annotated_sentences,
     dependency_trees,
     parse_conllu,
     sentence_from_nltk,
@@ -153,7 +152,7 @@ def test_conll_x(tmp_path: Path) -> None:
     expected = DependencySentence(
         ("Cathy", "zag"), ("Cathy", "zie"), ("N", "V"), ("N", "Vf"), ("eigen|ev", "_"), (2, 0), ("su", "ROOT")
     )
-    assert list(dependency_trees(file)) == list(annotated_sentences(file)) == [expected]
+    assert list(dependency_trees(file)) == [expected]
 
 
 def test_folders(tmp_path: Path) -> None:
@@ -166,7 +165,7 @@ def test_folders(tmp_path: Path) -> None:
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text("no tree")
     expected = ["a.CONLLX", "b/x.conllu", "c.dp", "d.conll", "e.tab"]
-    assert first_forms(dependency_trees(tmp_path)) == first_forms(annotated_sentences(tmp_path)) == expected
+    assert first_forms(dependency_trees(tmp_path)) == expected
     empty = tmp_path / "empty"
     empty.mkdir()
     with pytest.raises(CorpusError, match=r"no dependency treebank files here; give .*\*\.conllu"):
@@ -224,55 +223,11 @@ def test_any_lines_give_trees_or_the_error(lines: list[str]) -> None:
             assert sum(len(tree.forms) for tree in trees) == len([line for line in lines if "\t" in line])
 
 
-# Sentences to be parsed
-
-
-def test_heads_may_be_missing_or_no_tree(tmp_path: Path) -> None:
-    text = conll("_", "_") + conll("2", "1")
-    (tmp_path / "a.conll").write_text(text)
-    (tmp_path / "b.dp").write_text(tab("_") + tab("0"))
-    assert list(annotated_sentences(tmp_path / "a.conll")) == list(parse_conllu(text))
-    assert heads_of(annotated_sentences(tmp_path)) == [None, (2, 1), None, (0,)]
-
-
-def test_tagged_and_plain_text(tmp_path: Path) -> None:
-    tagged, plain = tmp_path / "tagged", tmp_path / "plain"
-    for folder in (tagged, plain):
-        folder.mkdir()
-    (tagged / "a.pos").write_text("a/A b/B\n\nc/C\n")
-    (plain / "a.txt").write_text("a/b/A c\nd/D\n")
-    (plain / "b.txt").write_text("a/A\nb/B\n")
-    with_tags = [DependencySentence.of(["a", "b"], ["A", "B"]), DependencySentence.of(["c"], ["C"])]
-    without = [DependencySentence.of(["a/b/A", "c"]), DependencySentence.of(["d/D"])]
-    assert list(annotated_sentences(tagged)) == list(annotated_sentences(str(tagged / "a.pos"))) == with_tags
-    assert list(annotated_sentences(plain / "a.txt")) == without
-    assert [sentence.upos for sentence in annotated_sentences(plain / "b.txt")] == [("A",), ("B",)]
-    (tagged / "b.pos").write_text("a/A\nb\n")
-    with pytest.raises(CorpusError, match=r"b\.pos, line 2: 'b' is not a word/TAG"):
-        list(annotated_sentences(tagged / "b.pos"))
-    (tagged / "c.pos").write_text("b\n")
-    with pytest.raises(CorpusError, match=r"c\.pos, line 1: 'b' is not a word/TAG"):
-        list(annotated_sentences(tagged / "c.pos"))
-    with pytest.raises(CorpusError, match="none: No such file"):
-        annotated_sentences(tmp_path / "none")
-
-
-def test_errors_in_tables_are_not_taken_for_text(tmp_path: Path) -> None:
-    for name in ("a.conllu", "a.dp"):
-        file = tmp_path / name
-        file.write_text("Dogs bark\n")
-        with pytest.raises(CorpusError, match=f"{name}, line 1: 1 column where"):
-            list(annotated_sentences(file))
-    with pytest.raises(CorpusError, match=r"a\.conllu, line 1: 1 column where"):
-        list(annotated_sentences(tmp_path))
-
-
 # NLTK
 
 
 def test_corpora_of_nltk(install: Install) -> None:
     install({"a.train": conll("0", "1"), "b.test": tab("2", "0") + tab("2", "1")}, DependencyCorpusReader)
-    assert heads_of(annotated_sentences("nltk:toy")) == [(0, 1), (2, 0), (2, 1)]
     trees = dependency_trees("nltk:toy:train")
     assert [next(trees).heads, next(trees).heads] == [(0, 1), (2, 0)]
     with pytest.raises(CorpusError, match=r"nltk:toy, file b\.test, sentence 2, line 4: no word has the HEAD 0"):
@@ -282,19 +237,16 @@ def test_corpora_of_nltk(install: Install) -> None:
 def test_parts_by_sentence_of_a_single_file(install: Install) -> None:
     install({"a.dp": "".join(tab("0", form=str(n)) for n in range(1, 21))}, DependencyCorpusReader)
     assert first_forms(dependency_trees("nltk:toy:test")) == ["9", "19"]
-    assert first_forms(annotated_sentences("nltk:toy:dev")) == ["8", "18"]
+    assert first_forms(dependency_trees("nltk:toy:dev")) == ["8", "18"]
 
 
 def test_other_corpora_of_nltk(install: Install) -> None:
     install({"a.mrg": "(S (NN dog))\n"})
     with pytest.raises(CorpusError, match="nltk:toy: no dependency treebank; give one such as nltk:dependency_tree"):
         list(dependency_trees("nltk:toy"))
-    assert list(annotated_sentences("nltk:toy")) == [DependencySentence.of(["dog"], ["NN"])]
     for name in ("nosuchcorpus", "stopwords_"):
         with pytest.raises(CorpusError, match="NLTK has no such dependency treebank; give one such as nltk:dependency"):
             dependency_trees(f"nltk:{name}")
-        with pytest.raises(CorpusError, match="NLTK has no such corpus"):
-            annotated_sentences(f"nltk:{name}")
     with pytest.raises(CorpusError, match="no part 'tset'"):
         dependency_trees("nltk:toy:tset")
 
@@ -308,7 +260,6 @@ def test_dependency_treebank_is_that_of_nltk(require_corpus: Callable[[str], Any
     assert all(len(tree.roots) == 1 and tree.is_projective() for tree in trees)
     parts = {part: list(dependency_trees(f"nltk:dependency_treebank:{part}")) for part in ("train", "dev", "test")}
     assert {part: len(trees) for part, trees in parts.items()} == {"train": 2936, "dev": 555, "test": 423}
-    assert parts["test"] == list(annotated_sentences("nltk:dependency_treebank:test"))
     assert [tree.forms for tree in parts["dev"]] == [
         tuple(word for word, _ in pairs) for pairs in tagged_sentences("nltk:dependency_treebank:dev")
     ]

@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 
 from spectral_latent.constituency import PhraseSymbol
-from spectral_latent.corpora.grammars import LatentGrammar, latent_grammar
+from spectral_latent.corpora.grammars import WrittenGrammar, parse_grammar
 
 WORDS = "NP[#] : it/they\nVP[#] VP|VB[#] : sleeps/sleep runs/run\n"
 
 
-def weight(grammar: LatentGrammar, *names: str) -> float:
+def weight(grammar: WrittenGrammar, *names: str) -> float:
     """The probability of a rule of three names, or of a name and a word."""
     symbols, states = zip(*(grammar.states[name] for name in names if name in grammar.states), strict=True)
     operators = grammar.operators
@@ -21,7 +21,7 @@ def weight(grammar: LatentGrammar, *names: str) -> float:
 
 
 def test_symbols_and_states() -> None:
-    grammar = latent_grammar(f"S -> NP[#] @S[#] 1\n@S[#] -> VP|VB[#] VP[#] 1\n{WORDS}")
+    grammar = parse_grammar(f"S -> NP[#] @S[#] 1\n@S[#] -> VP|VB[#] VP[#] 1\n{WORDS}")
     assert grammar.labels == [
         PhraseSymbol(("S",)),
         PhraseSymbol(("S",), bar=True),
@@ -36,7 +36,7 @@ def test_symbols_and_states() -> None:
 
 
 def test_weights_sum_to_one_over_rules_and_words() -> None:
-    grammar = latent_grammar(f"S -> NP[#] VP[#] 3/2\nS -> NP[sg] VP|VB[sg] 5\n{WORDS}")
+    grammar = parse_grammar(f"S -> NP[#] VP[#] 3/2\nS -> NP[sg] VP|VB[sg] 5\n{WORDS}")
     assert weight(grammar, "S", "NP[sg]", "VP[sg]") == pytest.approx(0.3)
     assert weight(grammar, "S", "NP[pl]", "VP[pl]") == pytest.approx(0.2)
     assert weight(grammar, "S", "NP[sg]", "VP|VB[sg]") == pytest.approx(0.5)
@@ -46,12 +46,12 @@ def test_weights_sum_to_one_over_rules_and_words() -> None:
 
 
 def test_words_of_several_lines_are_ranked_together() -> None:
-    together, apart = latent_grammar("A : x y z"), latent_grammar("A : x y\nA : z")
+    together, apart = parse_grammar("A : x y z"), parse_grammar("A : x y\nA : z")
     assert np.array_equal(together.operators.leaf, apart.operators.leaf)
 
 
 def test_names_in_small_letters_leave_no_node() -> None:
-    grammar = latent_grammar(
+    grammar = parse_grammar(
         f"S -> subject[#] VP[#] 1\nsubject[#] -> NP[#] 3\nsubject[#] -> other[#] 1\nother[#] -> VP|VB[#] 1\n{WORDS}"
     )
     assert "subject[sg]" not in grammar.states
@@ -73,4 +73,4 @@ def test_names_in_small_letters_leave_no_node() -> None:
 )
 def test_mistakes(text: str, message: str) -> None:
     with pytest.raises(ValueError, match=message):
-        latent_grammar(text)
+        parse_grammar(text)

@@ -18,8 +18,7 @@ from nltk.tree import ProbabilisticTree, Tree
 from spectral_latent.constituency import Phrase
 from spectral_latent.corpora import CorpusError, parse_brackets
 from spectral_latent.corpora.conllu import parse_conllu
-from spectral_latent.corpora.dependencies import dependency_trees
-from spectral_latent.corpora.nbest import NBestFormat, nbest_format, nbest_of, parse_nbest, read_nbest
+from spectral_latent.corpora.nbest import NBestFormat, nbest_format, parse_nbest, read_nbest, to_nbest
 from spectral_latent.corpora.nbest_output import best_trees, feature_map, svmlight, write_nbest
 from spectral_latent.dependency import DependencySentence
 from spectral_latent.reranking import BaseFeatures, Candidate, CandidateError, FeatureTable, NBest, TreeTemplates
@@ -89,45 +88,24 @@ def test_conllu(lists: list[NBest], data: st.DataObject) -> None:
     assert list(parse_nbest(text_of(again, "conllu"))) == again
 
 
-@given(several(dependency_lists), st.data())
-def test_heads(lists: list[NBest], data: st.DataObject) -> None:
-    text = with_ends(text_of(lists, "heads"), data)
-    sentences = [sentence_of(nbest) for nbest in lists]
-    expected = [with_sentence(nbest, sentence) for nbest, sentence in zip(lists, sentences, strict=True)]
-    assert list(parse_nbest(text, sentences=sentences)) == expected
-
-
 @given(several(phrase_lists) | several(dependency_lists), st.data())
 def test_json(lists: list[NBest], data: st.DataObject) -> None:
     text = with_ends(text_of(lists, "json"), data)
     for line in text.removeprefix("\ufeff").strip().split("\n"):
         json.loads(line, parse_constant=pytest.fail)  # standard JSON, without Infinity
-    sentences = [sentence_of(nbest) for nbest in lists if not is_of_phrases(nbest)]
-    expected = [
-        nbest if is_of_phrases(nbest) or not len(nbest) else with_sentence(nbest, sentence_of(nbest)) for nbest in lists
-    ]
-    again = [nbest if len(nbest) else NBest(nbest.id, (), ()) for nbest in expected]  # JSON has no other words
-    assert list(parse_nbest(text, sentences=sentences)) == again
+    assert list(parse_nbest(text)) == lists
     assert nbest_format(text) == "json"
 
 
-def is_of_phrases(nbest: NBest) -> bool:
-    return any(isinstance(candidate.tree, Phrase) for candidate in nbest.candidates)
-
-
-def sentence_of(nbest: NBest) -> DependencySentence:
-    """What the heads of a list are given for: a sentence of its name."""
-    return DependencySentence.of(nbest.words)._replace(comments=(f"sent_id = {nbest.id}",))
-
-
-def with_sentence(nbest: NBest, sentence: DependencySentence) -> NBest:
-    trees = [candidate.tree for candidate in nbest.candidates]
-    heads = [tree.heads for tree in trees if isinstance(tree, DependencySentence)]
-    candidates = [
-        candidate._replace(tree=sentence._replace(heads=own))
-        for candidate, own in zip(nbest.candidates, heads, strict=True)
-    ]
-    return NBest(nbest.id, nbest.words, tuple(candidates))
+def test_json_keeps_what_features_need() -> None:
+    """All columns of CoNLL-U before the heads; relations and comments are not among them."""
+    (sentence,) = parse_conllu(ROWS.format(2, 0))
+    sentence = sentence._replace(feats=("Number=Plur", "_"), relations=("nsubj", "root"), comments=("by hand",))
+    text = text_of([NBest.of([Candidate(sentence, -1.5)], "a")], "json")
+    (nbest,) = parse_nbest(text)
+    assert nbest.candidates[0] == Candidate(sentence._replace(relations=("_", "_"), comments=()), -1.5)
+    bare = text_of([NBest.of([Candidate(DependencySentence.of(["Yes"])._replace(heads=(0,)))])], "json")
+    assert json.loads(bare) == {"sent_id": "1", "words": ["Yes"], "candidates": [{"heads": [0]}]}
 
 
 RUN = "(S1 (NN run))"
@@ -170,18 +148,22 @@ def test_as_other_parsers_write_heads() -> None:
         (-2.0, (0, 1)),
     ]
     assert (second.id, second.candidates[0].score, second.words) == ("b", None, ("Dogs", "bark"))
-    sentences = list(parse_conllu(ROWS.format(2, 0)))
-    (nbest,) = parse_nbest("# sent_id = 1\n# by hand\n0\t73.5\t2 0\n1\t7\t0 1\n", sentences=sentences)
-    assert [candidate.score for candidate in nbest.candidates] == [73.5, 7.0]
-    (again,) = parse_nbest('{"candidates": [{"heads": [2, 0], "score": 73.5}]}', sentences=sentences)
-    assert again.candidates[0] == nbest.candidates[0]
+    (again,) = parse_nbest('{"words": ["Dogs", "bark"], "candidates": [{"heads": [2, 0], "score": 73.5}]}')
+    assert (again.id, again.words) == ("1", ("Dogs", "bark"))
+    assert (again.candidates[0].score, again.candidates[0].tree.heads) == (73.5, (2, 0))  # type: ignore[union-attr]
 
 
-def test_sentences_by_name_and_by_number() -> None:
-    sentence = DependencySentence.of(["a", "b"])
-    named = [sentence._replace(forms=(name, name), comments=(f"sent_id = {name}",)) for name in ("x", "1")]
-    lists = list(parse_nbest("# sent_id = x\n0\t2 0\n# sent_id = 2\n0\t2 0\n# sent_id = 1\n0\t2 0\n", sentences=named))
-    assert [nbest.words[0] for nbest in lists] == ["x", "1", "1"]  # a name is meant before a number
+FAILURES = {
+    "bllip": (f"2 a\n-1\n{RUN}\n-inf\n(())\n\n1 b\n0\n( ( ) )\n", [("a", 1), ("b", 0)]),
+    "trees": (f"-1\t{RUN}\n-inf\t(())\n\n-inf ( () )\n", [("1", 1), ("2", 0)]),
+}
+
+
+@pytest.mark.parametrize("form", FAILURES)
+def test_a_parser_that_failed_has_no_candidate(form: NBestFormat) -> None:
+    text, expected = FAILURES[form]
+    assert nbest_format(text) == form
+    assert [(nbest.id, len(nbest)) for nbest in parse_nbest(text)] == expected
 
 
 BAD = [
@@ -189,6 +171,7 @@ BAD = [
     (f"2 a\n-1\n{RUN}\n", 1, "a tree is missing"),
     (f"1 a\n-1\n{RUN}\nx\n", 4, "'x' is no length and name"),
     (f"1 a\nx\n{RUN}\n", 2, "the score 'x' is no number"),
+    ("1 a\nx\n(())\n", 2, "the score 'x' is no number"),
     (f"1 a\nnan\n{RUN}\n", 2, "the score 'nan' is no number"),
     ("1 a\n-1\n(S1 (NN run)\n", 3, "bracket that opens here is never closed"),
     (f"-1 {RUN}\n-2 (S1 (NN ran))\n", 2, "sentence 1, candidate 2: word 1 is 'ran'"),
@@ -204,14 +187,6 @@ BAD = [
     (f"# sent_id = a\n{ROWS.format(2, 1)}", 2, "sentence a, candidate 1: the heads are no tree"),
     (f"# sent_id = a\n{ROWS.format(2, 3)}", 3, "the HEAD 3"),
     (f"# sent_id = a\n{ROWS.format(2, 0)}# sent_id = a\n{ROWS.format(2, 0).replace('Dogs', 'Cats')}", 6, "'Cats'"),
-    ("# sent_id = 1\n0\t1\t2 0\n1\t1\t2 0 1\n", 3, "3 heads for a sentence of 2 words"),
-    ("# sent_id = 1\n0\t1\t2 0\n1\t1\t2 3\n", 3, "the head 3 in a sentence of 2 words"),
-    ("# sent_id = 1\n0\t1\t2 x\n", 2, "the head 'x' in"),
-    ("# sent_id = 1\n0\tx\t2 0\n", 2, "the score 'x' is no number"),
-    ("# sent_id = 1\nx\t1\t2 0\n", 2, "the rank 'x' is no number"),
-    ("# sent_id = 1\n0\t1\t2 1\n", 2, "the heads are no tree"),
-    ("# sent_id = 9\n0\t1\t2 0\n", 1, "no sentence '9' among the 1 names"),
-    ("# by hand\n0\t1\t2 0\n", 2, "no sentence is named yet"),
     ('{"candidates": []}\n{"candidates": [}\n', 2, "not JSON"),
     ("{" + "[" * 100_000, 1, "not JSON"),
     ('{"sent_id": 3}', 1, "no list of candidates"),
@@ -223,43 +198,43 @@ BAD = [
     ('{"candidates": [{"tree": "(S (NN a))", "score": true}]}', 1, "the score 'True' is no number"),
     ('{"candidates": [{"tree": "(S (NN a))", "score": "x"}]}', 1, "the score 'x' is no number"),
     ('{"candidates": [{"tree": "(S (NN a))", "score": NaN}]}', 1, "the score 'nan' is no number"),
-    ('{"candidates": [{"tree": "(S (NN a))", "further": [1]}]}', 1, "the score 'None' is no number"),
+    ('{"candidates": [{"tree": "(S (NN a))", "other_scores": [1]}]}', 1, "the score 'None' is no number"),
     ('{"candidates": [{"tree": "(S (NN a))"}, {"tree": "(S (NN b))"}]}', 1, "candidate 2: word 1 is 'b'"),
-    ('{"candidates": [{"heads": [2, 0.0]}]}', 1, "the head 0.0 in"),
-    ('{"candidates": [{"heads": [2, false]}]}', 1, "the head False in"),
-    ('{"sent_id": "x", "candidates": [{"heads": [2, 0]}]}', 1, "no sentence 'x'"),
+    ('{"candidates": []}\n{"candidates": [{"heads": [2, 0]}]}', 2, "heads come without words"),
+    ('{"words": ["a", "b"], "candidates": [{"heads": [2, 0, 1]}]}', 1, "3 heads for a sentence of 2 words"),
+    ('{"words": ["a", "b"], "candidates": [{"heads": [2, 3]}]}', 1, "the head 3 in a sentence of 2 words"),
+    ('{"words": ["a", "b"], "candidates": [{"heads": [2, 0.0]}]}', 1, "the head 0.0 in"),
+    ('{"words": ["a", "b"], "candidates": [{"heads": [2, false]}]}', 1, "the head False in"),
+    ('{"words": ["a", "b"], "candidates": [{"heads": [2, 1]}]}', 1, "the heads are no tree"),
+    ('{"words": "ab", "candidates": [{"heads": [2, 0]}]}', 1, "words is not a list of strings"),
+    ('{"words": ["a", 1], "candidates": []}', 1, "words is not a list of strings"),
+    ('{"words": ["a", "b"], "xpos": ["A"], "candidates": []}', 1, "1 xpos of 2 words"),
+    ('{"words": ["a"], "candidates": [{"tree": "(S (NN b))"}]}', 1, "candidate 1: word 1 is 'b'"),
 ]
 
 
 @pytest.mark.parametrize(("text", "line", "problem"), BAD)
 def test_errors_name_source_and_line(text: str, line: int, problem: str) -> None:
-    sentences = [DependencySentence.of(["Dogs", "bark"])]
     for ending in ("\n", "\r\n"):
         with pytest.raises(CorpusError) as caught:
-            list(parse_nbest(text.replace("\n", ending), "lists", sentences))
+            list(parse_nbest(text.replace("\n", ending), "lists"))
         assert str(caught.value).startswith(f"lists, line {line}: ")
         assert problem in str(caught.value) and ";" in str(caught.value)
 
 
-def test_heads_need_sentences() -> None:
-    with pytest.raises(CorpusError, match=r"line 1: heads come without words; give their sentences"):
-        list(parse_nbest("# sent_id = 1\n0\t2 0\n"))
-
-
-@pytest.mark.parametrize("text", ["", "\n\n", "dogs bark\n", "50\n", "<?xml ?>"])
+@pytest.mark.parametrize("text", ["", "\n\n", "dogs bark\n", "50\n", "<?xml ?>", "# sent_id = 1\n0\t-1\t2 0\n"])
 def test_no_known_format(text: str) -> None:
     with pytest.raises(CorpusError, match=r"^lists: no n-best list; give one in a format of bllip, trees"):
         list(parse_nbest(text, "lists"))
 
 
 @given(
-    st.lists(st.sampled_from(["1 a", "2 b", "-1.5", RUN, "(())", "# sent_id = 1", "0\t1\t2 0", "", "x", "{}", "["])),
-    st.sampled_from([None, "bllip", "trees", "conllu", "heads", "json"]),
+    st.lists(st.sampled_from(["1 a", "2 b", "-1.5", RUN, "(())", "# sent_id = 1", "", "x", "{}", "["])),
+    st.sampled_from([None, "bllip", "trees", "conllu", "json"]),
 )
 def test_any_lines_give_lists_or_the_error(lines: list[str], form: NBestFormat | None) -> None:
-    sentences = [DependencySentence.of(["Dogs", "bark"])]
     try:
-        lists = list(parse_nbest("\n".join(lines), "lists", sentences, form))
+        lists = list(parse_nbest("\n".join(lines), "lists", form))
     except CorpusError as error:
         assert str(error).startswith("lists")
         return
@@ -285,16 +260,16 @@ def test_what_parsers_give_in_python() -> None:
     expected = [Candidate(PHRASE, -1.5), Candidate(PHRASE, -2.0)]
     for trees in itertools.product([TREE, PHRASE, str(PHRASE.bracketed())], repeat=2):
         pairs = zip([-1.5, np.float32(-2.0)], trees, strict=True)
-        assert nbest_of(pairs, "7") == NBest("7", ("dog", "barks"), tuple(expected))
+        assert to_nbest(pairs, "7") == NBest("7", ("dog", "barks"), tuple(expected))
     probable = ProbabilisticTree("S", list(TREE), logprob=-3.0)
-    assert nbest_of([probable]).candidates == (Candidate(PHRASE, -3.0),)
+    assert to_nbest([probable]).candidates == (Candidate(PHRASE, -3.0),)
     parses = [SimpleNamespace(ptb_parse=TREE, parser_score=-9, reranker_score=score) for score in (0.5, None)]
-    assert nbest_of(parses[:1]).candidates[0].scores == (0.5, -9.0)  # as bllipparser's ScoredParse
-    assert nbest_of(parses[1:]).candidates[0].scores == (-9.0,)
-    assert nbest_of([(None, TREE)]).candidates == (Candidate(PHRASE),)
-    assert nbest_of([((2.0, 1.0), TREE)]).candidates == (Candidate(PHRASE, 2.0, (1.0,)),)
+    assert to_nbest(parses[:1]).candidates[0].scores == (0.5, -9.0)  # as bllipparser's ScoredParse
+    assert to_nbest(parses[1:]).candidates[0].scores == (-9.0,)
+    assert to_nbest([(None, TREE)]).candidates == (Candidate(PHRASE),)
+    assert to_nbest([((2.0, 1.0), TREE)]).candidates == (Candidate(PHRASE, 2.0, (1.0,)),)
     graph = DependencyGraph("Dogs NNS 2 SUB\nbark VBP 0 ROOT")
-    nbest = nbest_of([(73.5, graph)])
+    nbest = to_nbest([(73.5, graph)])
     assert nbest.words == ("Dogs", "bark") and nbest.candidates[0].tree.heads == (2, 0)  # type: ignore[union-attr]
 
 
@@ -312,21 +287,20 @@ def test_what_parsers_give_in_python() -> None:
 )
 def test_what_is_no_list_in_python(items: list[Any], error: type[Exception], problem: str) -> None:
     with pytest.raises(error, match=re.escape(problem)):
-        nbest_of(items)
+        to_nbest(items)
 
 
 @pytest.mark.parametrize(
     ("nbest", "form", "problem"),
     [
-        (nbest_of([(None, PHRASE)]), "bllip", "no scores, which the format bllip"),
-        (nbest_of([(1.0, PHRASE)]), "conllu", "phrases have no heads; write bllip"),
-        (nbest_of([(1.0, PHRASE)]), "heads", "phrases have no heads"),
+        (to_nbest([(None, PHRASE)]), "bllip", "no scores, which the format bllip"),
+        (to_nbest([(1.0, PHRASE)]), "conllu", "phrases have no heads; write bllip"),
         (NBest.of([], "7"), "conllu", "no candidates, which the format conllu"),
-        (nbest_of([(1.0, PHRASE)], "a b"), "trees", "would not be read as one"),
-        (nbest_of([(1.0, PHRASE)], "-1.5"), "trees", "would not be read as one"),
-        (nbest_of([(None, PHRASE)], "7"), "trees", "would not be read as one"),
-        (nbest_of([(1.0, DependencyGraph("Dogs NNS 0"))]), "bllip", "dependencies have no brackets; write conllu"),
-        (nbest_of([(1.0, DependencyGraph("Dogs NNS 0"))]), "trees", "dependencies have no brackets"),
+        (to_nbest([(1.0, PHRASE)], "a b"), "trees", "would not be read as one"),
+        (to_nbest([(1.0, PHRASE)], "-1.5"), "trees", "would not be read as one"),
+        (to_nbest([(None, PHRASE)], "7"), "trees", "would not be read as one"),
+        (to_nbest([(1.0, DependencyGraph("Dogs NNS 0"))]), "bllip", "dependencies have no brackets; write conllu"),
+        (to_nbest([(1.0, DependencyGraph("Dogs NNS 0"))]), "trees", "dependencies have no brackets"),
     ],
 )
 def test_what_a_format_has_no_place_for(nbest: NBest, form: NBestFormat, problem: str) -> None:
@@ -377,7 +351,8 @@ def read_svmlight(text: str, d: int) -> tuple[list[float], list[int], list[list[
 @given(several(dependency_lists, least_scores=1) | several(phrase_lists, least_scores=1))
 def test_svmlight(lists: list[NBest]) -> None:
     kinds = {type(candidate.tree) for nbest in lists for candidate in nbest.candidates}
-    table = BaseFeatures().fit_table(lists).joined(TreeTemplates(cutoff=1).fit_table(lists))
+    base = BaseFeatures(max(nbest.n_scores for nbest in lists))
+    table = base.table(lists).joined(TreeTemplates.train(lists, cutoff=1).table(lists))
     assert len(kinds) <= 1
     gains = np.arange(len(table.list_of)) / 4
     read = read_svmlight("".join(svmlight(table, gains)), len(table.names))
@@ -409,13 +384,3 @@ def test_lists_of_the_berkeley_parser(shared_file: Callable[[str], Path]) -> Non
             assert isinstance(candidate.tree, Phrase)
             assert f"( {candidate.tree.bracketed()} )" == " ".join(tree.split())
     assert [nbest.id for nbest in lists if not len(nbest)] == ["210"]  # the parser found no tree
-
-
-def test_lists_of_mstparser(shared_file: Callable[[str], Path], require_corpus: Callable[[str], Any]) -> None:
-    require_corpus("dependency_treebank")
-    gold = list(dependency_trees("nltk:dependency_treebank:dev"))
-    file = shared_file("nbest/mstparser.dev.heads")
-    lists = list(itertools.islice(read_nbest(file, gold), 40))
-    assert [nbest.words for nbest in lists] == [sentence.forms for sentence in gold[:40]]
-    text = "".join(write_nbest(lists, "heads"))
-    assert file.read_text(encoding="utf-8").startswith(text)

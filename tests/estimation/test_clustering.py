@@ -21,7 +21,7 @@ from spectral_latent.estimation import (
     Treebank,
     state_counts,
 )
-from spectral_latent.estimation._clustering import cluster_counts
+from spectral_latent.estimation._clustering import _distant_points, _k_means, cluster_counts
 from spectral_latent.estimation._em import maximised
 from spectral_latent.trees import SkeletalTrees
 from tests.oracles import Numbers, columns, numbers_of, same_numbers, tree_strategy
@@ -131,7 +131,7 @@ def test_clusters_find_states_that_lie_apart() -> None:
 def test_every_node_has_the_state_of_the_nearest_centre() -> None:
     """Among points of two halves, each of unit mean square; centres are means of their nodes."""
     shard, _ = separated()
-    _, clusters = learnt([shard], n_states=5)
+    _, clusters = learnt([shard], states=5)
     projection = clusters.projection
     projected = projection.project(shard)
     found = clusters.of_nodes(shard)
@@ -186,7 +186,7 @@ def test_fewer_points_than_states_are_fewer_states() -> None:
     noise = np.arange(400) % 8 < 7
     features = FeatureColumns(rows[:, :1], np.where(noise, rows[:, 0], rows[:, 1])[:, None])
     shard = Shard.of(trees, features)
-    _, clusters = learnt([shard], n_states=40)
+    _, clusters = learnt([shard], states=40)
     found = clusters.of_nodes(shard)
     assert clusters.states.tolist() == [found.max() + 1]
     assert clusters.states[0] <= 2
@@ -196,7 +196,7 @@ def test_symbols_of_one_state_need_no_centres() -> None:
     trees = columns([(0, (1, 0), (1, 0))] * 60)  # the templates do not see what depends on what
     same = np.zeros((trees.n_nodes, 1), dtype=np.int64)
     shard = Shard.of(trees, FeatureColumns(same, same))
-    _, clusters = learnt([shard], n_states=5)
+    _, clusters = learnt([shard], states=5)
     assert clusters.states.tolist() == [1, 1]
     assert not clusters.centres
     assert not clusters.of_nodes(shard).any()
@@ -219,7 +219,7 @@ def test_counts_of_clusters_are_those_of_their_nodes(ends: tuple[int, ...]) -> N
 
 def test_counts_of_a_rank_keep_the_counts_of_states_in_few_terms() -> None:
     shard, _ = separated()
-    treebank, clusters = learnt(parts(shard, 75), n_states=9, cutoff=1e-6)
+    treebank, clusters = learnt(parts(shard, 75), states=9, cutoff=1e-6)
     assert clusters.states.max() > 6
     full = cluster_counts(treebank, clusters)
     near = cluster_counts(treebank, clusters, rank=2)
@@ -243,3 +243,24 @@ def test_a_rule_that_one_shard_lacks_is_counted_in_the_others() -> None:
     projection = Projection.learn(treebank.shards, EstimatorOptions(n_states=2))
     found = cluster_counts(treebank, Clusters.learn(treebank, projection, 0))
     same_numbers(numbers_of(found), numbers_of(treebank.counts))
+
+
+@given(seeds, st.integers(1, 6), st.integers(1, 12))
+def test_drawn_points_are_distinct_and_all_of_them_where_there_are_few(seed: int, k: int, n_distinct: int) -> None:
+    rng = np.random.default_rng(seed)
+    distinct = rng.permutation(np.indices((4, 3)).reshape(2, -1).T * 0.1)[:n_distinct]
+    points = rng.permutation(np.repeat(distinct, rng.integers(1, 4, n_distinct), axis=0))
+    drawn = {tuple(point) for point in _distant_points(points, k, rng).tolist()}
+    assert len(drawn) == min(k, n_distinct)
+    assert drawn <= {tuple(point) for point in distinct.tolist()}
+
+
+@given(seeds)
+def test_centres_are_the_means_of_the_points_nearest_to_them(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    middles = np.array([[0.0, 0.0], [9.0, 0.0], [0.0, 9.0]])
+    points = (middles[:, None] + rng.uniform(-1, 1, (3, 20, 2))).reshape(-1, 2)
+    centres = _k_means(points, 3, rng)
+    nearest = np.square(points[:, None] - centres).sum(axis=2).argmin(axis=1)
+    for number in np.unique(nearest):
+        np.testing.assert_allclose(centres[number], points[nearest == number].mean(axis=0))

@@ -262,10 +262,12 @@ def test_engines_agree_to_the_bit(name: str, rank: int | None, cluster: Client) 
     options = options_of(name, rank=None if name == "spectral" else rank)
     treebank = cut(sample(), [70, 140, 210], memory=0)
     one, two = (bits(estimate(treebank, options, jobs=jobs)) for jobs in (1, 2))
+    with joblib.parallel_config(backend="loky"):
+        processes = bits(estimate(treebank, options, jobs=2))
     cluster.wait_for_workers(2)
     with joblib.parallel_config(backend="dask"):
         distributed = bits(estimate(treebank, options))
-    assert one == two == distributed
+    assert one == two == processes == distributed
 
 
 class _Fragile:
@@ -293,7 +295,8 @@ def test_a_killed_worker_changes_no_estimate(name: str, tmp_path: Path) -> None:
     whole = cut(sample(), [100, 200])
     fragile = Treebank([_Fragile(shard, tmp_path, os.getpid()) for shard in whole.shards], whole.counts)
     expected = bits(estimate(whole, options_of(name)))
-    assert bits(estimate(fragile, options_of(name), jobs=2)) == expected
+    with joblib.parallel_config(backend="loky"):
+        assert bits(estimate(fragile, options_of(name), jobs=2)) == expected
     assert len(list(tmp_path.iterdir())) == 3
 
 

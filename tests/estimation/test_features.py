@@ -14,9 +14,9 @@ from spectral_latent.estimation import (
     hash_columns,
     inside_templates,
     outside_templates,
-    parent_rule,
     rule_names,
 )
+from spectral_latent.estimation._features import parent_rule
 from tests.oracles import children, columns, kind_and_rule, leaves, post_order, tree_strategy
 
 treebanks = st.lists(tree_strategy(n_symbols=3, n_terminals=2, max_leaves=10), min_size=1, max_size=6)

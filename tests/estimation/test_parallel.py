@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import os
 import signal
+import threading
 import weakref
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Literal
 
 import joblib
 import numpy as np
 import pytest
 from dask.distributed import Client
+from threadpoolctl import threadpool_info
 
 from spectral_latent.estimation import EstimationError, parallel_map
 
@@ -30,9 +33,32 @@ def test_results_come_in_the_order_of_the_items(jobs: int | None) -> None:
     assert list(parallel_map(shifted, [], jobs, 3, 0.5)) == []
 
 
-def test_one_job_is_this_process_and_two_are_others() -> None:
-    assert set(parallel_map(process, range(4), 1)) == {os.getpid()}
-    assert os.getpid() not in parallel_map(process, range(4), 2)
+def test_workers_are_threads_of_this_process_unless_processes_are_preferred_or_configured() -> None:
+    assert set(parallel_map(process, range(4), 1, prefer="processes")) == {os.getpid()}
+    assert set(parallel_map(process, range(4), 2)) == {os.getpid()}
+    assert os.getpid() not in parallel_map(process, range(4), 2, prefer="processes")
+    with joblib.parallel_config(backend="loky"):
+        assert os.getpid() not in parallel_map(process, range(4), 2)
+
+
+def meeting(_number: int, barrier: threading.Barrier) -> bool:
+    barrier.wait()
+    return True
+
+
+def test_threads_work_at_the_same_time() -> None:
+    assert all(parallel_map(meeting, range(4), 2, threading.Barrier(2, timeout=60)))
+
+
+def linear_algebra_threads(_number: int) -> set[int]:
+    return {library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas"}
+
+
+@pytest.mark.parametrize("prefer", ["threads", "processes"])
+def test_linear_algebra_has_one_thread_in_every_worker(prefer: Literal["threads", "processes"]) -> None:
+    before = linear_algebra_threads(0)
+    assert all(found <= {1} for found in parallel_map(linear_algebra_threads, range(4), 2, prefer=prefer))
+    assert linear_algebra_threads(0) == before
 
 
 def test_a_cluster_takes_part_whatever_the_number_of_jobs(cluster: Client) -> None:
@@ -67,8 +93,9 @@ def test_one_process_holds_one_item_at_a_time() -> None:
 
 def test_errors_are_those_of_the_function() -> None:
     for jobs in (1, 2):
-        with pytest.raises(ZeroDivisionError):
-            list(parallel_map(divmod, [1, 2], jobs, 0))
+        for prefer in ("threads", "processes"):
+            with pytest.raises(ZeroDivisionError):
+                list(parallel_map(divmod, [1, 2], jobs, 0, prefer=prefer))
 
 
 def fragile(number: int, marker: Path, parent: int, table: np.ndarray) -> float:
@@ -98,4 +125,4 @@ def hopeless(number: int, parent: int) -> int:
 
 def test_workers_that_are_always_killed_are_told_of() -> None:
     with pytest.raises(EstimationError, match="killed 3 times in a row, at part"):
-        list(parallel_map(hopeless, range(4), 2, os.getpid()))
+        list(parallel_map(hopeless, range(4), 2, os.getpid(), prefer="processes"))

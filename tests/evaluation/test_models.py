@@ -1,6 +1,7 @@
 """Evaluations of models against what is found step by step."""
 
 from collections.abc import Iterable
+from dataclasses import replace
 from itertools import product
 
 from spectral_latent.constituency import ConstituencyModel, Phrase
@@ -14,7 +15,7 @@ from spectral_latent.evaluation import (
     score_brackets,
     score_tags,
 )
-from spectral_latent.sequence import LatentHMM
+from spectral_latent.sequence import LatentTagger
 
 NOUNS, VERBS = ("cats", "dogs", "mice"), ("bark", "sleep")
 TREES = [
@@ -30,20 +31,20 @@ def test_trees_without_words() -> None:
 def test_a_parser() -> None:
     model = ConstituencyModel.train(TREES[:3])
     gold = [tree for tree in map(GoldTree.of, TREES) if tree]
-    seen: list[GoldTree] = []
+    seen: list[list[str]] = []
 
-    def progress(trees: Iterable[GoldTree]) -> Iterable[GoldTree]:
-        seen.extend(trees)
+    def progress(sentences: Iterable[list[str]]) -> Iterable[list[str]]:
+        seen.extend(sentences)
         return seen
 
     found = evaluate_parser(model, gold, progress=progress)
-    assert seen == gold
-    assert found.scores == score_brackets((tree, model.parse(list(words)).tree) for tree, words in gold)
+    assert seen == [words for _, words in gold]
+    assert found.score == score_brackets((tree, model.parse(list(words)).tree) for tree, words in gold)
     assert [list(parse.tree.words()) for parse in found.parses] == [words for _, words in gold]
     assert (found.fallbacks, found.sentences_per_second > 0) == (0, True)
     on_two = evaluate_parser(model, gold, jobs=2)
-    assert (on_two.parses, on_two.scores, on_two.seconds > 0) == (found.parses, found.scores, True)
-    assert evaluate_parser(model, []).scores == score_brackets([])
+    assert (on_two.parses, on_two.score, on_two.seconds > 0) == (found.parses, found.score, True)
+    assert evaluate_parser(model, []).score == score_brackets([])
 
 
 def test_a_dependency_parser() -> None:
@@ -67,13 +68,13 @@ def test_a_dependency_parser() -> None:
     crossing = evaluate_dependency_parser(model, gold, projective=False)
     assert crossing.parses == [model.parse(sentence, projective=False) for sentence in words]
     on_two = evaluate_dependency_parser(model, gold, projective=False, jobs=2)
-    assert on_two._replace(seconds=0.0) == crossing._replace(seconds=0.0)
+    assert replace(on_two, seconds=0.0) == replace(crossing, seconds=0.0)
     assert evaluate_dependency_parser(model, []).score == score_attachments([], [])
 
 
 def test_a_tagger() -> None:
     gold = [[(n, "N"), (v, "V")] for n, v in product(NOUNS, VERBS)] * 300  # more than one batch
-    model = LatentHMM.fit_tagged(gold[:4])
+    model = LatentTagger.train(gold[:4])
     found = evaluate_tagger(model.tag, gold, model.observations.known)
     assert found.tags == model.tag([[word for word, _ in row] for row in gold])
     predicted = [

@@ -32,12 +32,12 @@ LISTS = st.lists(st.lists(st.integers(0, 10), min_size=1, max_size=3), min_size=
 @given(LISTS, st.data())
 def test_choices(correct: list[list[int]], data: st.DataObject) -> None:
     chosen = [data.draw(st.integers(-1, len(row) - 1)) for row in correct]
-    found, oracle = evaluate_reranking([sentences(*row) for row in correct], chosen, accuracy, samples=10)
+    difference, oracle = evaluate_reranking([sentences(*row) for row in correct], chosen, accuracy, samples=10)
     tokens = 10 * len(correct)
-    assert found.base == pytest.approx(100 * sum(row[0] for row in correct) / tokens)
-    assert found.other == pytest.approx(100 * sum(row[i] for row, i in zip(correct, chosen, strict=True)) / tokens)
+    assert difference.base == pytest.approx(100 * sum(row[0] for row in correct) / tokens)
+    assert difference.other == pytest.approx(100 * sum(row[i] for row, i in zip(correct, chosen, strict=True)) / tokens)
     assert oracle == pytest.approx(max(100 * sum(choice) / tokens for choice in itertools.product(*correct)))
-    assert found.low <= found.high
+    assert difference.low <= difference.high
 
 
 @pytest.mark.parametrize(("level", "low", "high"), [(0.95, 10.0, 30.0), (0.4, 20.0, 20.0), (0.6, 10.0, 30.0)])
@@ -101,7 +101,7 @@ def test_lists_of_mstparser(shared_file: Callable[[str], Path], require_corpus: 
         right.append([sum(map(int.__eq__, sentence.heads or (), tree.heads or ())) for tree in trees])
     best = [int(np.argmax(row)) for row in right]
     words = sum(len(sentence.forms) for sentence in gold)
-    found, oracle = evaluate_reranking(scores, best, lambda score: score.uas, samples=100)
-    assert found.base == pytest.approx(100 * sum(row[0] for row in right) / words)
-    assert found.other == pytest.approx(oracle) == pytest.approx(100 * sum(map(max, right)) / words)
-    assert 0 < found.low < found.other - found.base < found.high
+    difference, oracle = evaluate_reranking(scores, best, lambda score: score.uas, samples=100)
+    assert difference.base == pytest.approx(100 * sum(row[0] for row in right) / words)
+    assert difference.other == pytest.approx(oracle) == pytest.approx(100 * sum(map(max, right)) / words)
+    assert 0 < difference.low < difference.other - difference.base < difference.high

@@ -72,7 +72,7 @@ def test_best_derivation_is_the_best_of_all_trees(seed: int, n: int) -> None:
         np.testing.assert_array_equal(column, same)
 
 
-@given(seeds, st.integers(1, 4), st.integers(0, 2000))
+@given(seeds, st.integers(1, 4), st.integers(1, 2000))
 @settings(max_examples=40)
 def test_k_best_derivations_are_the_first_k_of_all_trees(seed: int, n: int, k: int) -> None:
     rng = np.random.default_rng(seed)
@@ -159,6 +159,12 @@ def test_the_one_derivation_of_a_tree_is_the_tree(tree: tuple) -> None:
         assert derivation.edges.tolist() == list(range(forest.n_items))
         assert derivation.score == pytest.approx(weights.sum())
         assert nested(derivation.tree(forest, skeletal.rules)) == [tree]
+
+
+def test_less_than_one_derivation_is_an_error() -> None:
+    skeletal = columns([(0, (0, 0), (0, 1))])
+    with pytest.raises(ValueError, match="number of derivations must be at least 1, not 0"):
+        k_best_derivations(Forest.of_trees(skeletal, skeletal.rules), np.ones(3), 0)
 
 
 def test_a_forest_without_a_derivation_has_none() -> None:

@@ -1,10 +1,18 @@
-"""Random n-best lists."""
+"""Random n-best lists, and a reranker that puts them in the opposite order."""
 
+import numpy as np
 from hypothesis import strategies as st
 
 from spectral_latent.constituency import Phrase
 from spectral_latent.dependency import DependencySentence
-from spectral_latent.reranking import Candidate, NBest
+from spectral_latent.reranking import (
+    Candidate,
+    CandidateFeatures,
+    NBest,
+    PerceptronOptions,
+    PerceptronReranker,
+    Reranker,
+)
 
 WORD = st.sampled_from(["dog", "-LRB-", "é", "10\u00a0000", "#", "1"])
 TAG = st.sampled_from(["N", "V", ":", "-LRB-"])
@@ -48,3 +56,10 @@ def dependency_lists(draw: st.DrawFn, n_scores: int = 1, min_size: int = 0, id: 
     scores = st.lists(SCORE, min_size=n_scores, max_size=n_scores)
     trees = [sentence._replace(heads=heads_of(draw, len(words))) for _ in range(size)]
     return NBest.of((Candidate.of(tree, draw(scores)) for tree in trees), id, words)
+
+
+def last_first(has_heads: bool = False) -> Reranker:
+    """A reranker of candidates with one score that puts the last one first."""
+    features = CandidateFeatures(has_heads, n_scores=1)
+    weights = np.array([float(name == "base:rank") for name in features.names])
+    return Reranker(features, PerceptronReranker(PerceptronOptions(), features.names, weights, np.zeros(21), 1, 1.0))

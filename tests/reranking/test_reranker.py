@@ -1,7 +1,7 @@
-"""Rerankers as they are saved and applied, and the library's own parsers under them."""
+"""Rerankers as they are trained, saved and applied."""
 
-from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -9,13 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spectral_latent.constituency import ConstituencyModel, Phrase
-from spectral_latent.dependency import DependencySentence
-from spectral_latent.operators import ModelFileError
-from spectral_latent.reranking import Candidate, NBest
+from spectral_latent.dependency import DependencyModel, DependencySentence
+from spectral_latent.operators import ModelFileError, load_model, save_model
+from spectral_latent.reranking import Candidate, CandidateFeatures, NBest, PerceptronOptions, Reranker, parses_to_nbest
 from spectral_latent.reranking.latent import LatentFeatures
-from spectral_latent.reranking.own import best_parses, jackknifed_lists, load_reranker, nbest_of_parses, own_lists
-from spectral_latent.reranking.reranker import Reranker, feature_table, models_needed
-from tests.reranking.nbest_lists import phrase_lists
+from spectral_latent.trees import FloatArray
+from tests.reranking.nbest_lists import last_first, phrase_lists
 
 NOUNS = ("cats", "dogs", "mice", "men", "oxen", "sheep")
 
@@ -29,149 +28,225 @@ LISTS = [
     NBest.of([Candidate(tree("VB", noun), -1.0), Candidate(gold, -2.0)]) for noun, gold in zip(NOUNS, GOLD, strict=True)
 ]
 GAINS = [0, 1] * len(NOUNS)
-
-
 MODEL = ConstituencyModel.train([*GOLD, tree("VB", "cats")])
 RERANKER = Reranker.train(LISTS, GAINS, {"latent": MODEL})
 
 
-@pytest.fixture(scope="module")
-def model() -> ConstituencyModel:
-    return MODEL
+def values(reranker: Reranker, lists: list[NBest]) -> FloatArray:
+    return reranker.features.table(lists).values.toarray()
 
 
 @pytest.mark.parametrize("templates", [False, True])
-def test_saved_and_loaded_it_gives_the_same(model: ConstituencyModel, templates: bool, tmp_path: Path) -> None:
-    trained = Reranker.train(LISTS, GAINS, {"a": model, "b": model}, templates=templates)
+def test_saved_and_loaded_it_gives_the_same(templates: bool, tmp_path: Path) -> None:
+    options = PerceptronOptions(epochs=3)
+    trained = Reranker.train(LISTS, GAINS, {"a": MODEL, "b": MODEL}, templates=templates, options=options)
     trained.save(tmp_path / "file")
-    loaded = Reranker.load(tmp_path / "file", {"b": model, "a": model})  # in any order
-    assert loaded.perceptron.names == trained.perceptron.names
-    assert any(name.startswith("rule:") for name in trained.perceptron.names) == templates
-    np.testing.assert_array_equal(loaded.table(LISTS).values.toarray(), trained.table(LISTS).values.toarray())
+    loaded = Reranker.load(tmp_path / "file", {"b": MODEL, "a": MODEL})  # in any order
+    assert loaded.features == trained.features
+    assert any(name.startswith("rule:") for name in loaded.perceptron.names) == templates
+    for name in ("options", "names", "epochs", "damping"):
+        assert getattr(loaded.perceptron, name) == getattr(trained.perceptron, name)
+    np.testing.assert_array_equal(loaded.perceptron.weights, trained.perceptron.weights)
+    np.testing.assert_array_equal(loaded.perceptron.held_out, trained.perceptron.held_out)
     np.testing.assert_array_equal(loaded.rerank(LISTS), [1] * len(LISTS))
+    loaded.save(tmp_path / "again")
+    assert (tmp_path / "again").read_bytes() == (tmp_path / "file").read_bytes()
 
 
-def test_the_table_of_training_is_that_of_application(model: ConstituencyModel) -> None:
-    reranker = Reranker.train(LISTS, GAINS, {"latent": model})
-    there, here = feature_table(LISTS, {"latent": model}), reranker.table(LISTS)
-    assert here.names == there.names
+@pytest.mark.parametrize(
+    ("arrays", "settings"),
+    [
+        ({"weights": np.zeros(2)}, {}),
+        ({"weights": None}, {}),
+        ({"weights": RERANKER.perceptron.weights.astype(np.float32)}, {}),
+        ({"weights": np.full_like(RERANKER.perceptron.weights, np.nan)}, {}),
+        ({"held_out": np.zeros((21, 1))}, {}),
+        ({"held_out": np.zeros(20)}, {}),
+        ({}, {"epochs": 21}),
+        ({}, {"epochs": -1}),
+        ({}, {"epochs": 1.5}),
+        ({}, {"epochs": None}),
+        ({}, {"damping": 2.0}),
+        ({}, {"damping": [1.0]}),
+        ({}, {"has_heads": 1}),
+        ({}, {"n_scores": 0}),
+        ({}, {"n_scores": True}),
+        ({}, {"n_scores": 10**9}),
+        ({}, {"n_scores": -1}),
+        ({}, {"templates": []}),
+        ({}, {"templates": [1]}),
+        ({}, {"templates": "rule:S NN VB"}),
+        ({}, {"templates": [RERANKER.features.templates[0]] * len(RERANKER.features.templates)}),
+        ({}, {"models": "latent"}),
+        ({}, {"models": [["latent"]]}),
+        ({}, {"options": {"epochs": 20}}),
+        ({}, {"options": {"epochs": 0, "folds": 5, "order_weight": 1, "gain_weight": 3, "max_step": 1, "seed": 0}}),
+    ],
+)
+def test_damaged_files(tmp_path: Path, arrays: dict[str, Any], settings: dict[str, Any]) -> None:
+    RERANKER.save(tmp_path / "reranker")
+    whole, header = load_model(tmp_path / "reranker", "reranker")
+    damaged = {name: array for name, array in (whole | arrays).items() if array is not None}
+    save_model(tmp_path / "damaged", damaged, header | settings)
+    with pytest.raises(ModelFileError, match=r"damaged: .*; train (it|the model) again"):
+        Reranker.load(tmp_path / "damaged", {"latent": MODEL})
+
+
+def test_missing_parts(tmp_path: Path) -> None:
+    RERANKER.save(tmp_path / "reranker")
+    whole, header = load_model(tmp_path / "reranker", "reranker")
+    settings = {"has_heads", "n_scores", "templates", "models", "options", "epochs", "damping"}
+    assert set(header) == settings | {"kind", "format", "version"}
+    for name in settings:
+        save_model(tmp_path / "damaged", whole, {key: value for key, value in header.items() if key != name})
+        with pytest.raises(ModelFileError, match="train it again"):
+            Reranker.load(tmp_path / "damaged", {"latent": MODEL})
+
+
+def test_the_table_of_training_is_that_of_application() -> None:
+    features = CandidateFeatures.train(LISTS, {"latent": MODEL})
+    there, here = features.table(LISTS), RERANKER.features.table(LISTS)
+    assert here.names == there.names == features.names == RERANKER.perceptron.names
     np.testing.assert_array_equal(here.values.toarray(), there.values.toarray())
 
 
-def test_scores_are_weighted_sums_and_give_the_order(model: ConstituencyModel) -> None:
-    reranker = Reranker.train(LISTS, GAINS, {"latent": model})
-    expected = reranker.table(LISTS).values.toarray() @ reranker.perceptron.weights
-    found = [candidate.score for nbest in reranker.rescored(LISTS) for candidate in nbest.candidates]
-    np.testing.assert_allclose(found, expected)
-    for each, scores in zip(LISTS, np.reshape(expected, (-1, 2)), strict=True):
-        np.testing.assert_array_equal(reranker.ranking(each), np.argsort(-scores))
+def test_a_perceptron_of_other_features() -> None:
+    with pytest.raises(ValueError, match="the perceptron weighs other features"):
+        Reranker(CandidateFeatures(has_heads=False, n_scores=1), RERANKER.perceptron)
 
 
-def test_empty_lists_and_no_lists(model: ConstituencyModel) -> None:
-    reranker = Reranker.train(LISTS, GAINS, {"latent": model})
+def test_scores_are_weighted_sums_and_give_the_order() -> None:
+    expected = values(RERANKER, LISTS) @ RERANKER.perceptron.weights
+    scores = [candidate.score for nbest in RERANKER.rescore(LISTS) for candidate in nbest.candidates]
+    np.testing.assert_allclose(scores, expected)
+    for nbest, both in zip(LISTS, np.reshape(expected, (-1, 2)), strict=True):
+        np.testing.assert_array_equal(RERANKER.rank(nbest), np.argsort(-both))
+
+
+def test_empty_lists_and_no_lists() -> None:
     nothing = NBest.of([], words=["dogs"])
-    np.testing.assert_array_equal(reranker.rerank([LISTS[0], nothing]), [1, -1])
-    assert reranker.rescored([nothing]) == [nothing]
-    assert reranker.rescored([]) == []
-    assert len(reranker.ranking(nothing)) == 0
+    np.testing.assert_array_equal(RERANKER.rerank([LISTS[0], nothing]), [1, -1])
+    assert RERANKER.rescore([nothing]) == [nothing]
+    assert RERANKER.rescore([]) == []
+    assert len(RERANKER.rank(nothing)) == 0
 
 
 @given(st.lists(phrase_lists(), max_size=4))
 def test_any_lists_of_phrases(lists: list[NBest]) -> None:
     """Symbols and words never seen, impossible trees, lists of one tree or none."""
-    table = RERANKER.table(lists)
+    table = RERANKER.features.table(lists)
     expected = table.values.toarray() @ RERANKER.perceptron.weights
-    for number, (each, place, other) in enumerate(
-        zip(lists, RERANKER.rerank(lists), RERANKER.rescored(lists), strict=True)
+    for number, (nbest, place, other) in enumerate(
+        zip(lists, RERANKER.rerank(lists), RERANKER.rescore(lists), strict=True)
     ):
         scores = expected[table.start[number] : table.start[number + 1]]
-        assert place == -1 if not len(each) else scores[place] == pytest.approx(scores.max(), rel=1e-9)
-        assert [tree for tree, *_ in other.candidates] == [tree for tree, *_ in each.candidates]
+        assert place == -1 if not len(nbest) else scores[place] == pytest.approx(scores.max(), rel=1e-9)
+        assert [tree for tree, *_ in other.candidates] == [tree for tree, *_ in nbest.candidates]
         np.testing.assert_allclose([score for _, score, _ in other.candidates], scores, rtol=1e-9)
 
 
-def test_models_must_be_those_of_training(model: ConstituencyModel, tmp_path: Path) -> None:
-    reranker = Reranker.train(LISTS, GAINS, {"a": model})
-    assert models_needed(reranker.perceptron) == {"a"}
-    reranker.save(tmp_path / "file")
-    for models, message in (({}, "needs latent models named a"), ({"a": model, "b": model}, "no features .* named b")):
+def annotated(phrase: Phrase) -> Phrase:
+    """The tree as treebanks and BLLIP write it: a top bracket, function labels, a trace before the words."""
+    trace = Phrase("NP-SBJ-1", (Phrase("-NONE-", ("*T*-1",)),))
+    return Phrase("S1", (Phrase("S-TPC", (trace, *phrase.children)),))
+
+
+def test_top_brackets_function_labels_and_traces_change_no_feature() -> None:
+    lists = [
+        NBest.of([candidate._replace(tree=annotated(candidate.tree)) for candidate in nbest.candidates])  # type: ignore[arg-type]
+        for nbest in LISTS
+    ]
+    plain = values(RERANKER, LISTS)
+    np.testing.assert_array_equal(values(RERANKER, lists), plain)
+    assert plain[:, RERANKER.features.names.index("latent:least")].min() > 0
+    features = CandidateFeatures.train(lists, {"latent": MODEL})
+    assert features == RERANKER.features
+    assert RERANKER.rescore(lists)[0].candidates[0].tree == annotated(
+        tree("VB", "cats")
+    )  # what is returned is as given
+
+
+def test_models_must_be_those_of_training(tmp_path: Path) -> None:
+    Reranker.train(LISTS, GAINS, {"a": MODEL}).save(tmp_path / "file")
+    for models, message in (
+        (None, "needs latent models named a;"),
+        ({"b": MODEL}, "needs latent models named a;"),
+        ({"a": MODEL, "b": MODEL}, "has no features of latent models named b;"),
+    ):
         with pytest.raises(ModelFileError, match=f"file: .*{message}"):
             Reranker.load(tmp_path / "file", models)
+
+
+def test_a_parser_is_the_model_named_latent(tmp_path: Path) -> None:
+    for name, models in (("own", {"latent": MODEL}), ("other", {"other": MODEL}), ("none", {})):
+        Reranker.train(LISTS, GAINS, models).save(tmp_path / name)
+    other = ConstituencyModel.train(GOLD)
+    assert Reranker.load(tmp_path / "own", parser=MODEL).features.models == {"latent": MODEL}
+    assert Reranker.load(tmp_path / "own", {"latent": other}, parser=MODEL).features.models == {"latent": other}
+    assert Reranker.load(tmp_path / "none", parser=MODEL).features.models == {}
+    assert Reranker.load(tmp_path / "other", {"other": MODEL}, parser=other).features.models == {"other": MODEL}
+    with pytest.raises(ModelFileError, match="named other"):
+        Reranker.load(tmp_path / "other", parser=MODEL)
 
 
 def test_lists_of_another_formalism() -> None:
     words = DependencySentence.of(["cats", "run"], ["NN", "VB"])
     heads = [NBest.of([Candidate(words._replace(heads=(0, 1)), -1.0), Candidate(words._replace(heads=(2, 0)), -2.0)])]
-    of_heads, of_phrases = (Reranker.train(lists * 6, [0, 1] * 6 * len(lists), {}) for lists in (heads, LISTS))
-    with pytest.raises(ValueError, match="phrases for a reranker of dependencies"):
-        of_heads.rerank(LISTS)
-    with pytest.raises(ValueError, match="dependencies for a reranker of phrases"):
-        of_phrases.rerank(heads)
+    for templates in (False, True):
+        of_heads, of_phrases = (
+            Reranker.train(lists * 6, [0, 1] * 6 * len(lists), templates=templates) for lists in (heads, LISTS)
+        )
+        with pytest.raises(ValueError, match="phrases for a reranker of dependencies"):
+            of_heads.rerank(LISTS)
+        with pytest.raises(ValueError, match="dependencies for a reranker of phrases"):
+            of_phrases.rerank(heads)
     with pytest.raises(ValueError, match="dependency trees for a model of phrases"):
-        feature_table(heads, {"latent": MODEL}, templates=False)
+        Reranker.train(heads * 6, [0, 1] * 6, {"latent": MODEL}, templates=False)
+    of_dependencies = DependencyModel.train([words._replace(heads=(2, 0))])
+    with pytest.raises(ValueError, match="phrases for a model of dependencies"):
+        Reranker.train(LISTS, GAINS, {"latent": of_dependencies})
 
 
-def test_latent_features_do_not_depend_on_annotation_that_is_cleaned_away(model: ConstituencyModel) -> None:
+def test_latent_features_do_not_depend_on_annotation_that_is_cleaned_away() -> None:
     """A top bracket, function labels and empty elements, which parsers write, say nothing of the words."""
     plain = tree("NN", "cats")
     subject, verb = plain.children
     assert isinstance(subject, Phrase) and isinstance(verb, Phrase)
     empty = Phrase("NP", (Phrase("-NONE-", ("*T*-1",)),))
     annotated = Phrase("S1", (Phrase("S-TPC", (empty, subject._replace(label=f"{subject.label}-SBJ"), verb)),))
-    first, second = LatentFeatures(model).table([NBest.of([Candidate(plain), Candidate(annotated)])]).values.toarray()
+    first, second = LatentFeatures(MODEL).table([NBest.of([Candidate(plain), Candidate(annotated)])]).values.toarray()
     np.testing.assert_array_equal(first, second)
-    assert first[LatentFeatures(model).feature_names().index("latent:least")] > 0.0
+    assert first[LatentFeatures(MODEL).names.index("latent:least")] > 0.0
 
 
 @pytest.mark.parametrize("name", ["base", "rule", "siblings", "a:b", ""])
-def test_names_that_a_model_cannot_have(model: ConstituencyModel, name: str) -> None:
+def test_names_that_a_model_cannot_have(name: str) -> None:
     with pytest.raises(ValueError, match="cannot be named"):
-        feature_table(LISTS, {name: model})
+        CandidateFeatures.train(LISTS, {name: MODEL})
 
 
-def test_own_lists_are_the_parsers(model: ConstituencyModel) -> None:
-    for gold, nbest in zip(GOLD, own_lists(model, GOLD, 3), strict=True):
-        parses = model.parse_nbest(list(gold.words()), 3)
-        assert list(nbest.candidates) == [Candidate(parse.tree, parse.log) for parse in parses]
+# Parsing
 
 
-def test_own_lists_of_a_sentence_that_cannot_be_derived(model: ConstituencyModel) -> None:
-    (nbest,) = own_lists(model, [Phrase("S", (Phrase("NN", ("dogs",)),) * 5)], 3)
-    assert [(tree.label, score) for tree, score, _ in nbest.candidates if isinstance(tree, Phrase)] == [
-        ("FALLBACK", -np.inf)
-    ]
-    reranker = Reranker.train(LISTS, GAINS, {"latent": model})
-    np.testing.assert_array_equal(reranker.rerank([nbest]), [0])
-
-
-def test_jackknifed_lists_come_from_the_other_folds(model: ConstituencyModel) -> None:
-    options = [member.options for member in model.members]
-    found = jackknifed_lists(model, GOLD, 3, folds=2)
-    for begin, own in ((0, GOLD[3:]), (3, GOLD[:3])):
-        expected = own_lists(ConstituencyModel.train(own, options), GOLD[begin : begin + 3], 3)
-        assert [each.candidates for each in found[begin : begin + 3]] == [each.candidates for each in expected]
-    assert [each.id for each in found] == list("123456")
-
-
-def test_best_parses_are_the_first_of_the_rerankers_order(model: ConstituencyModel) -> None:
-    search = partial(model.parse_nbest, ["cats", "run"])
-    reranker = Reranker.train(LISTS, [1, 0] * len(NOUNS), {"latent": model})
-    parses = search(5)
-    order = reranker.ranking(nbest_of_parses(parses))
-    assert len(parses) > 1
-    for n in (1, 2):
-        assert list(best_parses(search, n, reranker)) == [parses[i] for i in order[:n]]
-        assert best_parses(search, n) == search(n)
-    assert best_parses(search, 1, reranker, candidates=1) == search(1)
+def test_parses_are_the_first_of_the_rerankers_order() -> None:
+    reranker = Reranker.train(LISTS, [1, 0] * len(NOUNS), {"latent": MODEL})
+    sentences = [["cats", "run"], [], ["dogs", "run"]]
+    for n_best, n_candidates in ((1, 50), (2, 50), (2, 1), (1, 1)):
+        found = list(reranker.parse_all(MODEL, sentences, n_best, n_candidates=n_candidates))
+        assert [len(parses) for parses in found] == [n_best, 0, n_best]
+        for words, parses in zip(sentences, found, strict=True):
+            if words:
+                candidates = MODEL.parse_nbest(words, max(n_best, n_candidates))
+                order = reranker.rank(parses_to_nbest(candidates))
+                assert parses == [candidates[place] for place in order[:n_best]]
     with pytest.raises(ValueError, match="n_best must be at least 1"):
-        best_parses(search, 0, reranker)
+        next(reranker.parse_all(MODEL, sentences, 0))
 
 
-def test_a_parser_is_the_latent_model_of_its_reranker(model: ConstituencyModel, tmp_path: Path) -> None:
-    for name, models in (("own", {"latent": model}), ("other", {"other": model}), ("none", {})):
-        Reranker.train(LISTS, GAINS, models).save(tmp_path / name)
-    assert load_reranker(tmp_path / "own", model).models == {"latent": model}
-    assert load_reranker(tmp_path / "none", model).models == {}
-    assert load_reranker(tmp_path / "other", model, {"other": model}).models == {"other": model}
-    with pytest.raises(ModelFileError, match="named other"):
-        load_reranker(tmp_path / "other", model)
+def test_fifty_candidates_for_any_number_of_parses_and_of_processes() -> None:
+    backwards = last_first()
+    (candidates,) = MODEL.parse_all([["cats", "run"]], 50)
+    assert len(candidates) > 1
+    sentences = [["cats", "run"]] * 3
+    one, two = (list(backwards.parse_all(MODEL, sentences, jobs=jobs)) for jobs in (1, 2))
+    assert one == two == [[candidates[-1]]] * 3

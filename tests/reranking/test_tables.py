@@ -1,14 +1,13 @@
 """Tables of features against plain dense arrays."""
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
-from spectral_latent.reranking import FeatureTable, group_of, is_in_group
+from spectral_latent.reranking import FeatureTable
+from spectral_latent.reranking.tables import group_of
 
 NAMES = ("base:rank", "base:score", "latent:m8:log-p", "latent:m8:sign", "rule:S NP : VP", "plain")
 
@@ -29,21 +28,18 @@ def dense(table: FeatureTable) -> dict[str, list[float]]:
     return dict(zip(table.names, table.values.toarray().T.tolist(), strict=True))
 
 
-@given(tables())
-def test_groups(table: FeatureTable) -> None:
-    for group in {group_of(name) for name in table.names} | {"latent:m8"}:
-        inside = [name for name in table.names if name == group or name.startswith(group + ":")]
-        if not inside:
-            continue
-        chosen, others = table.select(group), table.drop(group)
-        assert list(chosen.names) == inside
-        assert list(others.names) == [name for name in table.names if name not in inside]
-        assert dense(chosen) | dense(others) == dense(table)
-        again = chosen.joined(others)
-        assert dense(again) == dense(table)
-        assert dict(zip(again.names, again.measured, strict=True)) == dict(
-            zip(table.names, table.measured, strict=True)
-        )
+@given(tables(), st.data())
+def test_joined(table: FeatureTable, data: st.DataObject) -> None:
+    """What is taken apart by names is the same when it is joined again."""
+    chosen = [data.draw(st.booleans()) for _ in table.names]
+    parts = [
+        table.aligned([name for name, is_chosen in zip(table.names, chosen, strict=True) if is_chosen == wanted])
+        for wanted in (True, False)
+    ]
+    again = parts[0].joined(parts[1])
+    assert dense(again) == dense(table)
+    kinds = (dict(zip(each.names, each.measured.tolist(), strict=True)) for each in (again, table))
+    assert next(kinds) == next(kinds)
 
 
 @given(tables(), st.data())
@@ -79,28 +75,9 @@ def test_varying(table: FeatureTable) -> None:
     assert table.varying().tolist() == expected
 
 
-@given(tables())
-def test_arrays_can_be_saved_without_objects(tmp_path_factory: pytest.TempPathFactory, table: FeatureTable) -> None:
-    file = Path(tmp_path_factory.mktemp("tables"), "table.npz")
-    np.savez(file, **table.arrays())
-    with np.load(file, allow_pickle=False) as saved:
-        names = tuple(saved["names"].tolist())
-        shape = (int(saved["start"][-1]), len(names))
-        values = sparse.csr_array((saved["data"], saved["indices"], saved["indptr"]), shape=shape)
-        again = FeatureTable(names, values, saved["start"], tuple(saved["ids"].tolist()), saved["measured"])
-    assert (
-        dense(again) == dense(table) and again.ids == table.ids and again.measured.tolist() == table.measured.tolist()
-    )
-
-
-def test_group_names() -> None:
-    table = FeatureTable.measures({"latent:log-p": [1.0], "latents": [2.0]}, [1], ["a"])
-    assert table.select("latent").names == ("latent:log-p",)
-    assert is_in_group("latent", "latent") and not is_in_group("latent", "latent:log-p")
-    with pytest.raises(ValueError, match="no features of the group 'lat'; there are latent, latents"):
-        table.select("lat")
-    with pytest.raises(ValueError, match="no features of the group"):
-        table.drop("latent", "base")
+@pytest.mark.parametrize(("name", "group"), [("base:score", "base"), ("latent:m8:log-p", "latent"), ("plain", "plain")])
+def test_group_names(name: str, group: str) -> None:
+    assert group_of(name) == group
 
 
 def test_refused() -> None:

@@ -10,13 +10,13 @@ import pytest
 
 from spectral_latent.corpora import tagged_sentences
 from spectral_latent.evaluation import TaggingScore, score_tags
-from spectral_latent.sequence import LatentHMM
+from spectral_latent.sequence import LatentTagger
 
 Tagged = list[list[tuple[str, str]]]
 
 
 def score(train: Tagged, test: Tagged) -> TaggingScore:
-    tagger = LatentHMM.fit_tagged(train)
+    tagger = LatentTagger.train(train)
     rows = [[word for word, _ in row] for row in test]
     predicted = [list(zip(row, tags, strict=True)) for row, tags in zip(rows, tagger.tag(rows), strict=True)]
     return score_tags(test, predicted, known={word for row in train for word, _ in row})

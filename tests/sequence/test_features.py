@@ -44,7 +44,7 @@ def distinct(*columns: Column) -> set[tuple[int, ...]]:
 @given(strings, st.integers(1, 4))
 def test_untagged_templates_are_neighbours_and_n_grams(rows: list[list[int]], longest: int) -> None:
     sequences = Sequences.of(rows)
-    found = untagged_features(sequences, N, longest)
+    found = untagged_features(sequences, longest)
     lengths = range(2, longest + 1)
     spine, emission = sequences.spine, sequences.emission
     assert tells_apart(found.inside[spine]) == distinct(
@@ -62,9 +62,9 @@ def test_untagged_templates_are_neighbours_and_n_grams(rows: list[list[int]], lo
 def changed_features(rows: list[list[tuple[int, int]]], kind: str) -> tuple[Sequences, list[np.ndarray]]:
     sequences = Sequences.of([[x for x, _ in row] for row in rows], [[t for _, t in row] for row in rows])
     if kind == "tagged":
-        found = tagged_features(sequences, np.array([[0, 1, 2], [0, 1, -1], [0, 2, -1]]), K)
+        found = tagged_features(sequences, np.array([[0, 1, 2], [0, 1, -1], [0, 2, -1]]))
     else:
-        found = untagged_features(sequences, N, 3)
+        found = untagged_features(sequences, 3)
     return sequences, [found.inside, found.outside]
 
 

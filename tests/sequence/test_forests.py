@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from spectral_latent.inference import inside, k_best_derivations, total_weight, tree_weights
 from spectral_latent.operators import ObservableOperators
 from spectral_latent.sequence import HiddenMarkov, Sequences
-from spectral_latent.sequence.forests import OPEN, Candidates, Trellis, TrellisBuilder
+from spectral_latent.sequence.forests import Candidates, Trellis, TrellisBuilder
 from spectral_latent.trees import Forest
 from tests.sequence.hmms import TaggedModel, random_hmm, random_tagged
 
@@ -97,15 +97,6 @@ def test_some_candidates_are_a_sublist(counts: list[int], marks: int) -> None:
     for i, (first, end) in enumerate(itertools.pairwise(start)):
         assert found.tag[found.start[i] : found.start[i + 1]].tolist() == tag[first:end][keep[first:end]].tolist()
     np.testing.assert_array_equal(found.rule, found.tag + 100)
-
-
-def test_an_open_position_may_have_any_tag() -> None:
-    model = random_tagged(np.random.default_rng(0), K, 1, N, missing=0.5)
-    builder = TrellisBuilder(model.operators().rules, K)
-    found = builder.candidates(np.array([OPEN, 2, OPEN]))
-    known = np.flatnonzero(model.known[:, 2]).tolist()
-    assert found.tag.tolist() == [*range(K), *known, *range(K)]
-    assert (found.rule < 0).tolist() == [True] * K + [False] * len(known) + [True] * K
 
 
 def test_a_terminal_without_a_rule_leaves_no_candidate() -> None:

@@ -6,7 +6,7 @@ import enum
 import json
 from collections import Counter
 from collections.abc import Hashable
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 
 import numpy as np
@@ -17,9 +17,11 @@ from safetensors import safe_open
 from safetensors.numpy import save
 
 from spectral_latent.estimation import EstimationError, EstimatorName, EstimatorOptions
-from spectral_latent.operators import ModelFileError, load_model, save_model
-from spectral_latent.sequence import END, LatentHMM, SequenceOptions, Sequences
-from spectral_latent.sequence.forests import OPEN
+from spectral_latent.inference import inside, total_weight
+from spectral_latent.lexicon import LexiconOptions
+from spectral_latent.operators import ModelFileError
+from spectral_latent.sequence import END, HMMOptions, LatentHMM, LatentTagger, Sequences, StateTagger, TaggerOptions
+from spectral_latent.sequence.forests import TrellisBuilder
 from tests.sequence.hmms import all_strings, chi_square, draw_strings, forward_backward, paths, random_hmm
 
 Corpus = list[list[tuple[str, Hashable]]]
@@ -33,13 +35,19 @@ CORPUS: Corpus = [
 ]
 
 
-def options(estimator: EstimatorName = "spectral", states: int | None = 2) -> SequenceOptions:
-    return SequenceOptions(n_states=states, estimator=EstimatorOptions(estimator))
+def options(estimator: EstimatorName = "spectral", n_states: int = 2) -> TaggerOptions:
+    return TaggerOptions(EstimatorOptions(estimator, n_states=n_states))
+
+
+def hmm_options(estimator: EstimatorName = "spectral", n_states: int | None = 2) -> HMMOptions:
+    """Options with a number of states, or with one that is chosen."""
+    most = EstimatorOptions(estimator, n_states=n_states or 32)
+    return HMMOptions(most, choose_states=n_states is None)
 
 
 @pytest.fixture(scope="module", params=ESTIMATORS)
-def tagger(request: pytest.FixtureRequest) -> LatentHMM:
-    return LatentHMM.fit_tagged(CORPUS * 4, options(request.param))
+def tagger(request: pytest.FixtureRequest) -> LatentTagger:
+    return LatentTagger.train(CORPUS * 4, options(request.param))
 
 
 @pytest.fixture(scope="module")
@@ -52,12 +60,12 @@ def strings() -> list[list[int]]:
 # Tagging
 
 
-def test_training_sentences_get_their_tags(tagger: LatentHMM) -> None:
+def test_training_sentences_get_their_tags(tagger: LatentTagger) -> None:
     assert tagger.tag([word for word, _ in row] for row in CORPUS) == [[tag for _, tag in row] for row in CORPUS]
-    assert tagger.is_tagged and set(tagger.tags) == set("DNVPI")
+    assert set(tagger.tags) == set("DNVPI")
 
 
-def test_sentences_of_any_number_in_any_order(tagger: LatentHMM) -> None:
+def test_sentences_of_any_number_in_any_order(tagger: LatentTagger) -> None:
     """Batches do not show: an empty sentence among them, one longer than a batch, and none at all."""
     long = ["the", "dog", "Zürich", "sees"] * 1_200
     rows = [[], ["the", "dog"], long, ["dogs"], []]
@@ -68,7 +76,7 @@ def test_sentences_of_any_number_in_any_order(tagger: LatentHMM) -> None:
 
 
 @pytest.mark.parametrize("word", ["", "\x00", "東京", "a b", "\ud800", "1", "x" * 10_000, "The", "-DOGS"])
-def test_unseen_words(tagger: LatentHMM, word: str) -> None:
+def test_unseen_words(tagger: LatentTagger, word: str) -> None:
     sentence = ["the", word, word]
     (found,) = tagger.tag([sentence])
     assert len(found) == 3 and set(found) <= set(tagger.tags)
@@ -76,7 +84,7 @@ def test_unseen_words(tagger: LatentHMM, word: str) -> None:
     assert tagger.posteriors(sentence).sum(axis=1) == pytest.approx(1.0)
 
 
-def test_posteriors_and_paths_agree_with_tags(tagger: LatentHMM) -> None:
+def test_posteriors_and_paths_agree_with_tags(tagger: LatentTagger) -> None:
     sentence = ["the", "dog", "barks", "Zürich"]
     posterior = tagger.posteriors(sentence)
     assert posterior.shape == (4, 5) and (posterior >= 0).all()
@@ -90,24 +98,48 @@ def test_posteriors_and_paths_agree_with_tags(tagger: LatentHMM) -> None:
 
 
 @pytest.mark.parametrize("states", [1, 3])
-def test_empty_sequences(tagger: LatentHMM, states: int) -> None:
+def test_empty_sequences(tagger: LatentTagger, states: int) -> None:
     assert tagger.tag([[], []]) == [[], []]
     assert tagger.paths([], 3) == [([], 0.0)]
     assert tagger.posteriors([]).shape == (0, 5)
     with pytest.raises(ValueError, match="sequence 2 is empty"):
         tagger.log_probabilities([["dog"], []])
     with pytest.raises(ValueError, match="sequence 1 is empty"):
-        tagger.weights([[]])
+        tagger.score([[]])
     with pytest.raises(ValueError, match="sequence 1 is empty"):
         tagger.joint_log_probabilities([[]])
-    untagged = LatentHMM.fit(["ab", "ba"] * 9, options("em", states))
-    assert untagged.posteriors([]).shape == (0, untagged.hidden.n_states)
+    untagged = LatentHMM.train(["ab", "ba"] * 9, hmm_options("em", states))
+    assert untagged.tagger.posteriors([]).shape == (0, untagged.hidden.n_states)
+    assert untagged.tagger.tag([[]]) == [[]] and untagged.tagger.paths([]) == [([], 0.0)]
     assert END not in untagged.following([])
+
+
+@pytest.mark.parametrize("sentence", ["dogs bark", "d"])
+def test_a_string_is_not_a_sentence_of_words(tagger: LatentTagger, sentence: str) -> None:
+    """It would be read as a list of characters."""
+    rng = np.random.default_rng(0)
+    for ask in (
+        lambda: tagger.tag([["dogs"], sentence]),
+        lambda: tagger.posteriors(sentence),
+        lambda: tagger.paths(sentence),
+        lambda: tagger.draw(sentence, rng),
+        lambda: tagger.score([sentence]),
+        lambda: tagger.log_probabilities([sentence]),
+        lambda: tagger.following(sentence),
+    ):
+        with pytest.raises(TypeError, match=f"must be a list of words, not the string '{sentence}'"):
+            ask()
+
+
+def test_a_string_is_a_sequence_of_characters() -> None:
+    model = LatentHMM.train(["ab", "ba"] * 9, hmm_options("em"))
+    assert model.tagger.tag(["ab"]) == model.tagger.tag([["a", "b"]])
+    assert model.score(["ab"]).log == model.score([("a", "b")]).log
 
 
 def test_joint_probabilities_are_shares_of_those_of_words() -> None:
     """With one state, and words of which only one tag is known: sums over tags of p(words, tags) are p(words)."""
-    model = LatentHMM.fit_tagged(CORPUS * 4, options("em", 1))
+    model = LatentTagger.train(CORPUS * 4, options("em", 1))
     sentence = ["dog", "Zürich"]
     pairs = [
         [(word, tag) for word, tag in zip(sentence, row, strict=True)]
@@ -120,12 +152,12 @@ def test_joint_probabilities_are_shares_of_those_of_words() -> None:
     assert posterior.sum(axis=1) == pytest.approx(model.posteriors(sentence)[0], abs=5e-3)  # pruned a little
 
 
-def test_joint_probabilities_of_what_is_unknown(tagger: LatentHMM) -> None:
+def test_joint_probabilities_of_what_is_unknown(tagger: LatentTagger) -> None:
     found = tagger.joint_log_probabilities([[("dog", "N")], [("dog", "no tag")], [("Zürich", "N")]])
     assert np.isfinite(found[[0, 2]]).all() and np.isneginf(found[1])
 
 
-def test_words_follow_words(tagger: LatentHMM) -> None:
+def test_words_follow_words(tagger: LatentTagger) -> None:
     for prefix in ([], ["the"], ["the", "Zürich"], ["the", "dog", "barks"] * 50):
         found = tagger.following(prefix)
         assert (END in found) == bool(prefix)
@@ -136,18 +168,20 @@ def test_words_follow_words(tagger: LatentHMM) -> None:
 @pytest.mark.parametrize("estimator", ["spectral", "em"])
 def test_probabilities_of_words_are_what_follows_in_turn(estimator: EstimatorName) -> None:
     """p(x_1 ... x_n) = Π p(x_i | before) p(end), also where most words have few tags."""
-    model = LatentHMM.fit_tagged(CORPUS * 50, options(estimator))
+    model = LatentTagger.train(CORPUS * 50, options(estimator))
     for sentence in (["the", "dog", "barks"], ["it"], ["dogs", "bark", "dogs"], ["dog", "dog", "the", "yes"]):
         log = sum(np.log(model.following(sentence[:i])[word]) for i, word in enumerate(sentence))
         log += np.log(model.following(sentence)[END])
         assert model.log_probabilities([sentence])[0] == pytest.approx(log, rel=1e-9)
 
 
-def test_samples_are_sentences_with_tags(tagger: LatentHMM) -> None:
+def test_samples_are_sentences_with_tags(tagger: LatentTagger) -> None:
     words = {word for row in CORPUS for word, _ in row}
-    for sentence in tagger.sample(20, np.random.default_rng(0), length=4):
-        assert len(sentence) == 4
-        assert {word for word, _ in sentence} <= words and {tag for _, tag in sentence} <= set(tagger.tags)
+    rng = np.random.default_rng(0)
+    for sentence in tagger.sample(20, rng, length=4):
+        assert len(sentence) == 4 and set(sentence) <= words
+        tags = tagger.draw(sentence, rng)
+        assert len(tags) == 4 and set(tags) <= set(tagger.tags)
     assert tagger.sample(0, np.random.default_rng(0)) == []
 
 
@@ -158,35 +192,33 @@ def test_probabilities_of_all_sentences_add_up_to_one(estimator: EstimatorName, 
 
     The words are those seen, and each kind of word never seen; every word of a kind stands for the kind.
     """
-    model = LatentHMM.fit_tagged(
+    model = LatentTagger.train(
         [[("a", "X"), ("b", "Y")], [("a", "X")], [("b", "Y"), ("c", "X")]] * 50, options(estimator, states)
     )
     predictor, n = model._predictor, model.observations.n_terminals
     rows = list(all_strings(n, 2))
-    emitted = set(model.latent.rules.leaf[:, 1].tolist())
+    emitted = set(model.parameters.latent.rules.leaf[:, 1].tolist())
     rows = [row for row in rows if set(row) <= emitted]
     log = total_log(model, rows)
     assert (log < 0).all()
-    first = predictor.following(Sequences.of([[OPEN]]))[0]
+    first = predictor.following([np.zeros(0, dtype=np.int64)])[0]
     longer = 0.0
     for x in emitted:
-        second = predictor.following(Sequences.of([[x, OPEN]]))[0]
+        second = predictor.following([np.array([x])])[0]
         longer += first[x] * second[:n].sum()
     assert np.exp(log).sum() + longer == pytest.approx(1.0, abs=1e-9)
 
 
-def total_log(model: LatentHMM, rows: list[tuple[int, ...]]) -> np.ndarray:
+def total_log(model: LatentTagger, rows: list[tuple[int, ...]]) -> np.ndarray:
     """`log_probabilities` of terminals."""
-
-    class Terminals:
-        n_terminals = model.observations.n_terminals
-        known = model.observations.known
-
-        @staticmethod
-        def terminals_of(row: tuple[int, ...]) -> np.ndarray:
-            return np.array(row)
-
-    return replace(model, observations=Terminals()).log_probabilities(rows)  # type: ignore[arg-type]
+    sequences = [np.array(row) for row in rows]
+    if not model.parameters.latent.probabilities:
+        return model._predictor.log_probabilities(sequences)
+    _, latent = model.parameters.proper
+    columns = Sequences.of(rows)
+    builder = TrellisBuilder(latent.rules, model.parameters.n_tags)
+    forest = builder.build(columns.start, builder.candidates(columns.terminal)).forest
+    return total_weight(latent, forest, inside(latent, forest)).log
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -208,7 +240,7 @@ def total_log(model: LatentHMM, rows: list[tuple[int, ...]]) -> np.ndarray:
     ids=["one word", "two tags", "inconsistent", "odd tags", "duplicates", "one tag", "empty names"],
 )
 def test_little_data_is_enough_to_tag(corpus: Corpus, estimator: EstimatorName) -> None:
-    model = LatentHMM.fit_tagged(corpus, options(estimator))
+    model = LatentTagger.train(corpus, options(estimator))
     tags = {tag for row in corpus for _, tag in row}
     rows = [[word for word, _ in row] for row in corpus[:2]] + [["never seen", "a"]]
     for row, found in zip(rows, model.tag(rows), strict=True):
@@ -225,7 +257,7 @@ def test_little_data_is_enough_to_tag(corpus: Corpus, estimator: EstimatorName) 
     ids=lambda corpus: f"{len(corpus)} × {str(corpus[0])[:8]}",
 )
 def test_little_data_is_enough_to_predict(corpus: list, estimator: EstimatorName) -> None:
-    model = LatentHMM.fit(corpus, options(estimator, 3))
+    model = LatentHMM.train(corpus, hmm_options(estimator, 3))
     known = model.observations.known
     rows = [corpus[0], [*corpus[0], known[-1]], ["never seen"]]
     log = model.log_probabilities(rows)
@@ -234,8 +266,8 @@ def test_little_data_is_enough_to_predict(corpus: list, estimator: EstimatorName
         p = np.array(list(model.following(prefix).values()))
         assert (p >= 0).all() and p.sum() <= 1.0 + 1e-9
     if estimator != "spectral":
-        assert [len(row) for row in model.tag(rows)] == [len(row) for row in rows]
-        assert model.posteriors(rows[1]).sum(axis=1) == pytest.approx(1.0)
+        assert [len(row) for row in model.tagger.tag(rows)] == [len(row) for row in rows]
+        assert model.tagger.posteriors(rows[1]).sum(axis=1) == pytest.approx(1.0)
 
 
 class Colour(enum.Enum):
@@ -245,59 +277,122 @@ class Colour(enum.Enum):
 
 def test_any_hashable_object_is_an_observation() -> None:
     row: list[Hashable] = [3, -1.5, None, "x", ("x", (1, 2)), frozenset({1}), b"x", Colour.RED, 10**30, 2j]
-    model = LatentHMM.fit([row, row[::-1]] * 20, options())
+    model = LatentHMM.train([row, row[::-1]] * 20, hmm_options())
     assert model.observations.known == row
     assert np.isfinite(model.log_probabilities([row, [Colour.BLUE, frozenset()]])).all()
     assert set(map(id, model.following([]))) <= set(map(id, row))
     drawn = model.sample(3, np.random.default_rng(0), length=4)
     assert all(any(x is y or x == y for y in row) for sequence in drawn for x in sequence)
-    assert LatentHMM.fit(np.array([[1, 2], [2, 2]] * 9)).following(np.array([1]))[2] > 0
+    assert LatentHMM.train(np.array([[1, 2], [2, 2]] * 9)).following(np.array([1]))[2] > 0
 
 
 def test_what_was_never_seen_is_one_observation(strings: list[list[int]]) -> None:
-    model = LatentHMM.fit(strings, options())
+    model = LatentHMM.train(strings, hmm_options())
     one, two, three = model.log_probabilities([[0, "x"], [0, None], [0, 1]])
     assert one == two < three
 
 
 def test_bad_data_are_named() -> None:
     with pytest.raises(EstimationError, match="no sequences"):
-        LatentHMM.fit([])
+        LatentHMM.train([])
     with pytest.raises(EstimationError, match="no sequences"):
-        LatentHMM.fit_tagged(iter([]))
+        LatentTagger.train(iter([]))
     with pytest.raises(EstimationError, match="sequence 3 is empty"):
-        LatentHMM.fit(["a", "b", ""])
+        LatentHMM.train(["a", "b", ""])
     with pytest.raises(EstimationError, match="sequence 2 is empty"):
-        LatentHMM.fit_tagged([[("a", "X")], []])
+        LatentTagger.train([[("a", "X")], []])
     for token in ("a", ("a",), ("a", "X", "Y"), (1, "X"), ("a", None), ("a", ["X"]), None):
         with pytest.raises(EstimationError, match="sentence 2, token 1"):
-            LatentHMM.fit_tagged([[("a", "X")], [token]])  # type: ignore[list-item]
-    with pytest.raises(EstimationError, match="'pivots'"):
-        LatentHMM.fit(["ab"], options("pivots"))
+            LatentTagger.train([[("a", "X")], [token]])  # type: ignore[list-item]
 
 
-def test_bad_requests_are_refused(strings: list[list[int]], tagger: LatentHMM) -> None:
-    spectral = LatentHMM.fit(strings, options())
-    for ask in (lambda: spectral.tag([[0]]), lambda: spectral.posteriors([0]), lambda: spectral.paths([0])):
-        with pytest.raises(ValueError, match="no states"):
-            ask()
+def test_bad_requests_are_refused(strings: list[list[int]], tagger: LatentTagger) -> None:
+    spectral = LatentHMM.train(strings, hmm_options())
+    with pytest.raises(ValueError, match="no states; train with the estimator clustering, em or hybrid"):
+        _ = spectral.hidden
     with pytest.raises(ValueError, match="no states"):
-        _ = tagger.hidden
-    with pytest.raises(ValueError, match="k must be at least 1"):
-        tagger.paths(["dog"], 0)
-    with pytest.raises(ValueError, match="no joint"):
-        spectral.joint_log_probabilities([[("a", "X")]])
-    with pytest.raises(ValueError, match="no states"):
-        spectral.draw([0], np.random.default_rng(0))
+        _ = spectral.tagger
+    with pytest.raises(ValueError, match="n_best must be at least 1, not 0"):
+        tagger.paths(["dog"], n_best=0)
+    with pytest.raises(ValueError, match="n_best must be at least 1"):
+        tagger.paths([], n_best=0)
+    with pytest.raises(ValueError, match="2 states need as many names, not 3"):
+        StateTagger(LatentHMM.train(strings, hmm_options("em")), ["a", "b", "c"])
     with pytest.raises(ValueError):
         spectral.sample(1, np.random.default_rng(0), length=0)
 
 
-@pytest.mark.parametrize("bad", [{"states": 0}, {"floor": -0.1}, {"floor": 1.5}, {"back_off": -1.0}])
+@pytest.mark.parametrize("estimator", ["pivots", "pivots-em"])
+def test_estimators_that_find_no_states_without_tags_are_refused_at_once(estimator: EstimatorName) -> None:
+    """When the options are made, not after the search for the number of states."""
+    with pytest.raises(ValueError, match=rf"must be spectral, clustering, em or hybrid, not '{estimator}'"):
+        HMMOptions(EstimatorOptions(estimator))
+    with pytest.raises(ValueError, match=r"HMMOptions\.estimator must have the rank None"):
+        HMMOptions(EstimatorOptions("em", rank=2))
+
+
+@pytest.mark.parametrize("bad", [{"floor": -0.1}, {"floor": 1.5}, {"back_off": -1.0}])
 def test_bad_options_are_refused(bad: dict) -> None:
-    """When they are made, or when they are used; not later, when a model that was saved cannot be loaded."""
-    with pytest.raises(ValueError):
-        LatentHMM.fit(["ab", "ba"] * 3, SequenceOptions(**bad))
+    """When they are made; not later, when a model that was saved cannot be loaded."""
+    for kind in (HMMOptions, TaggerOptions):
+        with pytest.raises(ValueError):
+            kind(**bad)
+
+
+AMBIGUOUS: Corpus = [
+    [("the", "D"), ("saw", "N"), ("can", "M"), ("saw", "V")],
+    [("can", "M"), ("the", "D"), ("Can", "N"), ("rust", "V")],
+    [("they", "P"), ("saw", "V"), ("the", "D"), ("rust", "N")],
+    [("they", "P"), ("can", "V"), ("rust", "N")],
+] * 40
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"estimator": EstimatorOptions(n_states=1)},
+        {"lexicon": LexiconOptions(tag_strength=1.0)},
+        {"back_off": 20.0},
+        {"floor": 0.5},
+        {"beam": 0.9},
+        {"threshold": 0.9},
+    ],
+    ids=lambda change: next(iter(change)),
+)
+def test_every_option_of_taggers_changes_the_answers(change: dict) -> None:
+    sentences = [["saw", "rust", "saw", "can"], ["the", "Cans"], ["they", "they", "rust"]]
+    one, other = (LatentTagger.train(AMBIGUOUS, replace(options(n_states=4), **each)) for each in ({}, change))
+    answers = [
+        np.concatenate([model.log_probabilities(sentences), *(model.posteriors(row).ravel() for row in sentences)])
+        for model in (one, other)
+    ]
+    assert np.abs(answers[0] - answers[1]).max() > 1e-6
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"estimator": EstimatorOptions(n_states=1)},
+        {"choose_states": False},
+        {"back_off": 20.0},
+        {"floor": 0.5},
+    ],
+    ids=lambda change: next(iter(change)),
+)
+def test_every_option_of_models_without_tags_changes_the_answers(strings: list[list[int]], change: dict) -> None:
+    rows = [row[:6] for row in strings[:20]]
+    start = HMMOptions(EstimatorOptions(n_states=8))
+    one, other = (LatentHMM.train(strings, replace(start, **each)).log_probabilities(rows) for each in ({}, change))
+    assert np.abs(one - other).max() > 1e-6
+
+
+def test_every_option_is_among_these() -> None:
+    for kind, test in (
+        (TaggerOptions, test_every_option_of_taggers_changes_the_answers),
+        (HMMOptions, test_every_option_of_models_without_tags_changes_the_answers),
+    ):
+        (mark,) = test.pytestmark
+        assert {name for change in mark.args[1] for name in change} == {field.name for field in fields(kind)}
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -306,54 +401,66 @@ def test_bad_options_are_refused(bad: dict) -> None:
 
 @pytest.mark.parametrize("estimator", ["clustering", "em", "hybrid"])
 def test_states_are_tagged_as_the_textbook_does(strings: list[list[int]], estimator: EstimatorName) -> None:
-    model = LatentHMM.fit(strings, options(estimator))
+    model = LatentHMM.train(strings, hmm_options(estimator))
     hidden, known = model.hidden, [*model.observations.known, "never seen"]
     for x in [*all_strings(4, 3), tuple(np.random.default_rng(0).integers(0, 4, 30).tolist())]:
         row, expected = [known[i] for i in x], forward_backward(hidden, x)
-        np.testing.assert_allclose(model.posteriors(row), expected.gamma, atol=1e-10)
+        np.testing.assert_allclose(model.tagger.posteriors(row), expected.gamma, atol=1e-10)
         assert model.log_probabilities([row])[0] == pytest.approx(expected.log, rel=1e-10)
         if len(x) <= 3:
             joint = paths(hidden, x)
-            ((tags, log),) = model.paths(row)
+            ((tags, log),) = model.tagger.paths(row)
             assert log == pytest.approx(np.log(max(joint.values())) - expected.log, abs=1e-9)
             assert joint[tuple(tags)] == pytest.approx(max(joint.values()))
-            assert len(model.paths(row, 100)) == len(joint)
+            assert len(model.tagger.paths(row, 100)) == len(joint)
 
 
 @pytest.mark.parametrize("estimator", ["clustering", "em", "hybrid"])
 def test_joint_probabilities_of_states_are_those_of_paths(strings: list[list[int]], estimator: EstimatorName) -> None:
-    model = LatentHMM.fit(strings, options(estimator))
+    model = LatentHMM.train(strings, hmm_options(estimator))
     known = [*model.observations.known, "never seen"]
     for x in all_strings(4, 3):
         expected = paths(model.hidden, x)
         rows = [[(known[i], state) for i, state in zip(x, path, strict=True)] for path in expected]
-        found = np.exp(model.joint_log_probabilities(rows))
+        found = np.exp(model.tagger.joint_log_probabilities(rows))
         np.testing.assert_allclose(found, list(expected.values()), rtol=1e-10)
-    found = model.joint_log_probabilities([(0, state) for state in row] for row in ((0, 1), (0, 2), (-1, 0), ("0", 1)))
+    found = model.tagger.joint_log_probabilities(
+        [(0, state) for state in row] for row in ((0, 1), (0, 2), (-1, 0), ("0", 1))
+    )
     assert np.isfinite(found).tolist() == [True, False, False, False] and np.isneginf(found[1:]).all()
 
 
 def test_what_has_no_joint_probability_with_states(strings: list[list[int]]) -> None:
-    model = LatentHMM.fit(strings, options("em"))
-    assert model.joint_log_probabilities([]).shape == (0,)
+    model = LatentHMM.train(strings, hmm_options("em"))
+    assert model.tagger.joint_log_probabilities([]).shape == (0,)
     with pytest.raises(ValueError, match="sequence 2 is empty"):
-        model.joint_log_probabilities([[(0, 1)], []])
+        model.tagger.joint_log_probabilities([[(0, 1)], []])
     for token in (0, (0,), (0, 1, 1), (0, None), (0, [1])):
         with pytest.raises(EstimationError, match=r"sentence 2, token 1: .* is not a pair"):
-            model.joint_log_probabilities([[(0, 1)], [token]])  # type: ignore[list-item]
+            model.tagger.joint_log_probabilities([[(0, 1)], [token]])  # type: ignore[list-item]
+
+
+def test_states_may_have_names(strings: list[list[int]]) -> None:
+    states = LatentHMM.train(strings, hmm_options("em")).tagger
+    named = replace(states, tags=["zero", "one"])
+    found, names = states.tag(strings), named.tag(strings)
+    assert names == [[named.tags[state] for state in row] for row in found]
+    pairs = [list(zip(row, tags, strict=True)) for row, tags in zip(strings, names, strict=True)]
+    numbers = [list(zip(row, tags, strict=True)) for row, tags in zip(strings, found, strict=True)]
+    np.testing.assert_array_equal(named.joint_log_probabilities(pairs), states.joint_log_probabilities(numbers))
 
 
 def test_states_are_drawn_as_likely_as_they_are(strings: list[list[int]]) -> None:
-    model, x, n = LatentHMM.fit(strings, options("em")), (0, 2, 1), 2_000
+    model, x, n = LatentHMM.train(strings, hmm_options("em")), (0, 2, 1), 2_000
     row, rng = [model.observations.known[i] for i in x], np.random.default_rng(0)
-    drawn = Counter(tuple(model.draw(row, rng)) for _ in range(n))
+    drawn = Counter(tuple(model.tagger.draw(row, rng)) for _ in range(n))
     joint = paths(model.hidden, x)
     p = np.array(list(joint.values())) / sum(joint.values())
     assert chi_square(np.array([drawn[path] for path in joint]), p) < 4.0
-    assert model.draw([], rng) == []
+    assert model.tagger.draw([], rng) == []
 
 
-def test_tags_are_drawn_for_unseen_words_too(tagger: LatentHMM) -> None:
+def test_tags_are_drawn_for_unseen_words_too(tagger: LatentTagger) -> None:
     sentence = ["the", "dog", "barks", "Zürich"]
     drawn = [tagger.draw(sentence, np.random.default_rng(seed)) for seed in range(20)]
     assert {tuple(tags[:3]) for tags in drawn} == {("D", "N", "V")}
@@ -367,34 +474,35 @@ def test_tags_are_drawn_for_unseen_words_too(tagger: LatentHMM) -> None:
 @pytest.mark.parametrize("estimator", ESTIMATORS)
 def test_the_same_data_give_the_same_bytes(strings: list[list[int]], tmp_path: Path, estimator: EstimatorName) -> None:
     for name, jobs in (("one", 1), ("two", 1), ("three", 2)):
-        LatentHMM.fit_tagged(CORPUS * 4, options(estimator), jobs=jobs).save(tmp_path / f"{name} tagged")
-        LatentHMM.fit(strings, options(estimator), jobs=jobs).save(tmp_path / name)
+        LatentTagger.train(CORPUS * 4, options(estimator), jobs=jobs).save(tmp_path / f"{name} tagged")
+        LatentHMM.train(strings, hmm_options(estimator), jobs=jobs).save(tmp_path / name)
     for kind in ("", " tagged"):
         first = (tmp_path / f"one{kind}").read_bytes()
         assert first == (tmp_path / f"two{kind}").read_bytes() == (tmp_path / f"three{kind}").read_bytes()
 
 
 def test_other_seeds_are_other_models(strings: list[list[int]]) -> None:
-    one, two = (
-        LatentHMM.fit(strings, SequenceOptions(n_states=2, estimator=EstimatorOptions("em", seed=seed)))
-        for seed in (0, 1)
-    )
+    one, two = (LatentHMM.train(strings, HMMOptions(EstimatorOptions("em", n_states=2, seed=seed))) for seed in (0, 1))
     assert not np.array_equal(one.hidden.emission, two.hidden.emission)
 
 
-def assert_same(one: LatentHMM, two: LatentHMM, rows: list) -> None:
+def assert_same(one: LatentHMM | LatentTagger, two: LatentHMM | LatentTagger, rows: list) -> None:
     np.testing.assert_allclose(one.log_probabilities(rows), two.log_probabilities(rows), rtol=1e-12)
     assert one.following(rows[0]) == pytest.approx(two.following(rows[0]), rel=1e-12)
-    assert one.options == two.options and one.tags == two.tags and one.floor == two.floor
+    assert one.options == two.options and one.parameters.floor == two.parameters.floor
     assert one.observations.known == two.observations.known
     assert one.sample(3, np.random.default_rng(0), length=3) == two.sample(3, np.random.default_rng(0), length=3)
 
 
-def test_saving_and_loading_keeps_a_tagger(tagger: LatentHMM, tmp_path: Path) -> None:
+def test_saving_and_loading_keeps_a_tagger(tagger: LatentTagger, tmp_path: Path) -> None:
     tagger.save(path := tmp_path / "model")
-    loaded, rows = LatentHMM.load(path), [["the", "Zürich", "barks"], ["dogs"]]
+    loaded, rows = LatentTagger.load(path), [["the", "Zürich", "barks"], ["dogs"]]
     assert_same(tagger, loaded, rows)
-    assert loaded.tag(rows) == tagger.tag(rows) and loaded.paths(rows[0], 5) == tagger.paths(rows[0], 5)
+    assert (
+        loaded.tags == tagger.tags
+        and loaded.tag(rows) == tagger.tag(rows)
+        and loaded.paths(rows[0], 5) == tagger.paths(rows[0], 5)
+    )
     loaded.save(tmp_path / "again")
     assert (tmp_path / "again").read_bytes() == path.read_bytes()
 
@@ -402,24 +510,24 @@ def test_saving_and_loading_keeps_a_tagger(tagger: LatentHMM, tmp_path: Path) ->
 @pytest.mark.parametrize("estimator", ESTIMATORS)
 def test_saving_and_loading_keeps_any_plain_name(tmp_path: Path, estimator: EstimatorName) -> None:
     row = [1, None, ("x", (2, ())), 2.5, "é", "\x00", "", 10**30, float("inf")]
-    model = LatentHMM.fit([row, row[::-1]] * 20, options(estimator))
+    model = LatentHMM.train([row, row[::-1]] * 20, hmm_options(estimator))
     model.save(path := tmp_path / "model")
     loaded = LatentHMM.load(path)
     assert_same(model, loaded, [row, row[2:5], ["never seen"]])
     assert [type(name) for name in loaded.observations.known] == [type(name) for name in row]
     if estimator != "spectral":
-        assert loaded.tag([row]) == model.tag([row])
+        assert loaded.tagger.tag([row]) == model.tagger.tag([row])
 
 
 def test_tags_of_any_plain_kind_are_kept(tmp_path: Path) -> None:
-    model = LatentHMM.fit_tagged([[("a", 1), ("b", ("x", None)), ("c", "y")]] * 3, options())
+    model = LatentTagger.train([[("a", 1), ("b", ("x", None)), ("c", "y")]] * 3, options())
     model.save(path := tmp_path / "model")
-    assert LatentHMM.load(path).tag([["a", "b", "c"]]) == model.tag([["a", "b", "c"]]) == [[1, ("x", None), "y"]]
+    assert LatentTagger.load(path).tag([["a", "b", "c"]]) == model.tag([["a", "b", "c"]]) == [[1, ("x", None), "y"]]
 
 
 @pytest.mark.parametrize("name", [frozenset({1}), b"x", 2j, ("x", frozenset())])
 def test_what_cannot_be_saved_is_named_and_leaves_no_file(name: Hashable, tmp_path: Path) -> None:
-    model = LatentHMM.fit([[name, 1]] * 3, options())
+    model = LatentHMM.train([[name, 1]] * 3, hmm_options())
     with pytest.raises(ValueError, match="cannot be saved"):
         model.save(tmp_path / "model")
     assert not list(tmp_path.iterdir())
@@ -427,16 +535,16 @@ def test_what_cannot_be_saved_is_named_and_leaves_no_file(name: Hashable, tmp_pa
 
 @pytest.mark.parametrize("floor", [0, 0.0, 0.05])
 def test_every_floor_that_is_taken_can_be_loaded(floor: float, tmp_path: Path) -> None:
-    model = LatentHMM.fit_tagged(CORPUS, replace(options(), floor=floor))
+    model = LatentTagger.train(CORPUS, replace(options(), floor=floor))
     model.save(path := tmp_path / "model")
-    assert LatentHMM.load(path).floor == floor
+    assert LatentTagger.load(path).parameters.floor == floor
     assert not np.isnan(model.joint_log_probabilities(CORPUS)).any()
 
 
 @pytest.fixture(scope="module")
 def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("models") / "model"
-    LatentHMM.fit_tagged(CORPUS, options()).save(path)
+    LatentTagger.train(CORPUS, options()).save(path)
     return path
 
 
@@ -445,9 +553,9 @@ def test_damaged_files_are_refused(file: Path, tmp_path: Path) -> None:
     for size in (0, 1, 8, 100, len(content) // 2, len(content) - 1):
         path.write_bytes(content[:size])
         with pytest.raises(ModelFileError):
-            LatentHMM.load(path)
+            LatentTagger.load(path)
     with pytest.raises(ModelFileError, match="no such file"):
-        LatentHMM.load(tmp_path / "missing")
+        LatentTagger.load(tmp_path / "missing")
 
 
 def test_any_changed_byte_is_refused_or_harmless(file: Path, tmp_path: Path) -> None:
@@ -460,25 +568,24 @@ def test_any_changed_byte_is_refused_or_harmless(file: Path, tmp_path: Path) -> 
         changed[at] ^= 1 << int(rng.integers(8))
         path.write_bytes(changed)
         try:
-            model = LatentHMM.load(path)
+            model = LatentTagger.load(path)
         except ModelFileError:
             continue
-        assert isinstance(model, LatentHMM)
+        assert isinstance(model, LatentTagger)
 
 
-@pytest.mark.parametrize("column", [None, "xpos", "of my own"])
-def test_the_column_of_the_tags_is_kept(column: str | None, file: Path, tmp_path: Path) -> None:
-    replace(LatentHMM.load(file), column=column).save(tmp_path / "model")
-    assert LatentHMM.load(tmp_path / "model").column == column
+@pytest.mark.parametrize("tagset", [None, "xpos", "of my own"])
+def test_the_name_of_the_tagset_is_kept(tagset: str | None, file: Path, tmp_path: Path) -> None:
+    replace(LatentTagger.load(file), tagset=tagset).save(tmp_path / "model")
+    assert LatentTagger.load(tmp_path / "model").tagset == tagset
 
 
-def test_a_file_that_knows_of_no_column_is_read(file: Path, tmp_path: Path) -> None:
-    arrays, settings = load_model(file, "sequence")
-    del settings["column"]
-    save_model(tmp_path / "old", arrays, settings)
-    old, new = LatentHMM.load(tmp_path / "old"), LatentHMM.load(file)
-    assert old.column is None
-    assert_same(old, new, [["the", "dog"], ["cats"]])
+def test_models_of_the_other_kind_are_refused(file: Path, strings: list[list[int]], tmp_path: Path) -> None:
+    LatentHMM.train(strings, hmm_options()).save(tmp_path / "model")
+    with pytest.raises(ModelFileError, match="a hmm model, where a tagger model is needed"):
+        LatentTagger.load(tmp_path / "model")
+    with pytest.raises(ModelFileError, match="a tagger model, where a hmm model is needed"):
+        LatentHMM.load(file)
 
 
 def rewritten(file: Path, path: Path, settings_too: dict, arrays_too: dict) -> None:
@@ -497,17 +604,17 @@ def rewritten(file: Path, path: Path, settings_too: dict, arrays_too: dict) -> N
         {"tags": ["D", "N"]},
         {"tags": ["D", "D", "V", "P", "I"]},
         {"tags": 7},
-        {"known": []},
-        {"known": ["the"] * 11},
-        {"known": [1] * 11},
-        {"known": {}},
+        {"words": []},
+        {"words": ["the"] * 11},
+        {"words": [1] * 11},
+        {"words": {}},
         {"floor": 2.0},
         {"floor": "0.1"},
         {"floor": None},
-        {"column": 4},
-        {"column": ["upos"]},
+        {"tagset": 4},
+        {"tagset": ["upos"]},
         {"options": {}},
-        {"options": {"states": "many"}},
+        {"options": {"beam": "many"}},
         {"options": None},
     ],
     ids=str,
@@ -515,7 +622,7 @@ def rewritten(file: Path, path: Path, settings_too: dict, arrays_too: dict) -> N
 def test_settings_that_make_no_sense_are_refused(file: Path, tmp_path: Path, wrong: dict) -> None:
     rewritten(file, tmp_path / "wrong", wrong, {})
     with pytest.raises(ModelFileError):
-        LatentHMM.load(tmp_path / "wrong")
+        LatentTagger.load(tmp_path / "wrong")
 
 
 @pytest.mark.parametrize(
@@ -533,7 +640,7 @@ def test_settings_that_make_no_sense_are_refused(file: Path, tmp_path: Path, wro
 def test_arrays_that_do_not_fit_are_refused(file: Path, tmp_path: Path, wrong: dict) -> None:
     rewritten(file, tmp_path / "wrong", {}, wrong)
     with pytest.raises(ModelFileError):
-        LatentHMM.load(tmp_path / "wrong")
+        LatentTagger.load(tmp_path / "wrong")
 
 
 def test_rules_of_another_formalism_are_refused(file: Path, tmp_path: Path) -> None:
@@ -545,7 +652,7 @@ def test_rules_of_another_formalism_are_refused(file: Path, tmp_path: Path) -> N
         both = {f"{part}.{name}": array for part in ("coarse", "latent") for name, array in wrong.items()}
         rewritten(file, tmp_path / "wrong", {}, both)
         with pytest.raises(ModelFileError):
-            LatentHMM.load(tmp_path / "wrong")
+            LatentTagger.load(tmp_path / "wrong")
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -559,7 +666,7 @@ untagged = st.lists(st.lists(st.integers(0, 4), min_size=1, max_size=6), min_siz
 @settings(max_examples=25)
 @given(tagged, st.lists(st.lists(words, max_size=5), max_size=4), st.sampled_from(ESTIMATORS), st.integers(1, 4))
 def test_taggers_of_random_corpora(corpus: Corpus, rows: list[list[str]], estimator: EstimatorName, m: int) -> None:
-    model = LatentHMM.fit_tagged(corpus, options(estimator, m))
+    model = LatentTagger.train(corpus, options(estimator, m))
     tags = {tag for row in corpus for _, tag in row}
     assert set(model.tags) == tags
     for row, found in zip(rows, model.tag(rows), strict=True):
@@ -580,7 +687,7 @@ def test_taggers_of_random_corpora(corpus: Corpus, rows: list[list[str]], estima
 def test_predictors_of_random_corpora(
     corpus: list[list[int]], rows: list[list[int]], estimator: EstimatorName, m: int | None
 ) -> None:
-    model = LatentHMM.fit(corpus, options(estimator, m))
+    model = LatentHMM.train(corpus, hmm_options(estimator, m))
     log = model.log_probabilities(rows)
     assert not np.isnan(log).any() and (log <= 1e-9).all()
     assert np.isfinite(model.log_probabilities(corpus)).all()
@@ -588,5 +695,5 @@ def test_predictors_of_random_corpora(
         p = list(model.following(prefix).values())
         assert min(p) >= 0 and sum(p) <= 1.0 + 1e-9
     if estimator != "spectral":
-        assert [len(row) for row in model.tag(rows)] == [len(row) for row in rows]
-        assert model.posteriors(rows[0]).sum(axis=1) == pytest.approx(1.0)
+        assert [len(row) for row in model.tagger.tag(rows)] == [len(row) for row in rows]
+        assert model.tagger.posteriors(rows[0]).sum(axis=1) == pytest.approx(1.0)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -12,8 +13,7 @@ from hypothesis import strategies as st
 
 from spectral_latent.estimation import EstimatorOptions
 from spectral_latent.operators import ObservableOperators, Tensor
-from spectral_latent.sequence import END, HiddenMarkov, LatentHMM, SequenceOptions, Sequences
-from spectral_latent.sequence.forests import OPEN
+from spectral_latent.sequence import END, HiddenMarkov, HMMOptions, LatentHMM
 from spectral_latent.sequence.prediction import Predictor
 from tests.sequence.hmms import (
     TaggedModel,
@@ -41,9 +41,14 @@ def exact(model: HiddenMarkov) -> Predictor:
     return Predictor.of(model.operators(), uniform(n), n, 0.0)
 
 
+def arrays(rows: Iterable[Sequence[int]]) -> list[np.ndarray]:
+    """Each row as an array of integers."""
+    return [np.array(row, dtype=np.int64) for row in rows]
+
+
 def events(predictor: Predictor, prefixes: list[String]) -> np.ndarray:
     """(T, 2, n): of each observation that goes on, and of each that ends the string."""
-    found = predictor.following(Sequences.of([*prefix, OPEN] for prefix in prefixes))
+    found = predictor.following(arrays(prefixes))
     return found.reshape(len(prefixes), 2, -1)
 
 
@@ -55,7 +60,7 @@ def events(predictor: Predictor, prefixes: list[String]) -> np.ndarray:
 def test_probabilities_are_those_of_the_model(seed: int) -> None:
     model = random_hmm(np.random.default_rng(seed), 4, N)
     strings = list(all_strings(N, 5))
-    found = np.exp(exact(model).log_probabilities(Sequences.of(strings)))
+    found = np.exp(exact(model).log_probabilities(arrays(strings)))
     np.testing.assert_allclose(found, [probability(model, x) for x in strings], rtol=1e-11)
 
 
@@ -100,7 +105,7 @@ def test_tags_with_states_are_summed_over(seed: int, k: int, m: int) -> None:
     np.testing.assert_allclose(predictor.sums.after, 1.0, rtol=1e-9)
     found = {x: sum(model.paths(x).values()) for x in all_strings(N, 3)}
     found = {x: p for x, p in found.items() if p > 0}
-    log = predictor.log_probabilities(Sequences.of(found))
+    log = predictor.log_probabilities(arrays(found))
     np.testing.assert_allclose(np.exp(log), list(found.values()), rtol=1e-10)
 
 
@@ -133,8 +138,8 @@ def over_ranked(seed: int) -> LatentHMM:
     """More states than little data can tell apart, and nothing smoothed."""
     rng = np.random.default_rng(seed)
     strings = draw_strings(random_hmm(rng, 2, N, stop=(0.4, 0.6)), 40, rng)
-    raw = EstimatorOptions(smoothing=None, scaling=None, cutoff=1e-9)
-    return LatentHMM.fit(strings, SequenceOptions(n_states=3, floor=0.05, estimator=raw))
+    raw = EstimatorOptions(n_states=3, scaling=None, cutoff=1e-9)
+    return LatentHMM.train(strings, HMMOptions(raw, choose_states=False, floor=0.05))
 
 
 OVER_RANKED = [3, 8, 9, 15]  # seeds with which some estimates are negative
@@ -152,7 +157,7 @@ def test_probabilities_add_up_to_one(negative: LatentHMM) -> None:
     strings = [tuple(known[x] for x in row) for row in all_strings(n, longest)]
     log = negative.log_probabilities(strings)
     assert np.isfinite(log).all()
-    assert (negative.weights(strings).sign <= 0).any()  # there was something to raise
+    assert (negative.score(strings).sign <= 0).any()  # there was something to raise
     total, open_mass = dict(zip(strings, np.exp(log), strict=True)), {(): 1.0}
     for length in range(longest):
         prefixes = [prefix for prefix in open_mass if len(prefix) == length]
@@ -172,7 +177,7 @@ def test_only_ratios_of_estimates_count() -> None:
     """p̂ of all strings need not add up to one: events are divided by the total of what may come."""
     operators = random_hmm(np.random.default_rng(0), 2, N).operators()
     doubled = replace(operators, root=2.0 * operators.root, probabilities=False)
-    strings = Sequences.of(all_strings(N, 3))
+    strings = arrays(all_strings(N, 3))
     found, expected = (
         Predictor.of(each, uniform(N), N, 0.0).log_probabilities(strings) for each in (doubled, operators)
     )
@@ -223,7 +228,7 @@ def test_raising_and_forgetting_by_definition() -> None:
     plain = np.full(4, 0.25)
     predictor = Predictor.of(operators, uniform(2), 2, floor)
     strings = list(all_strings(2, 9))
-    found = predictor.log_probabilities(Sequences.of(strings))
+    found = predictor.log_probabilities(arrays(strings))
     np.testing.assert_allclose(found, [step_by_step(operators, plain, floor, x) for x in strings], rtol=1e-9)
 
 
@@ -231,8 +236,8 @@ def test_a_batch_is_every_string_alone() -> None:
     predictor = Predictor.of(turning(), uniform(2), 2, 0.02)
     rng = np.random.default_rng(0)
     strings = [rng.integers(0, 2, size).tolist() for size in rng.integers(1, 40, 60)]
-    together = predictor.log_probabilities(Sequences.of(strings))
-    alone = np.concatenate([predictor.log_probabilities(Sequences.of([x])) for x in strings])
+    together = predictor.log_probabilities(arrays(strings))
+    alone = np.concatenate([predictor.log_probabilities(arrays([x])) for x in strings])
     np.testing.assert_allclose(together, alone, rtol=1e-10)
 
 
@@ -254,7 +259,7 @@ def test_long_strings_are_finite(seed: int, n: int) -> None:
 def test_ten_thousand_steps_of_a_model_of_probabilities() -> None:
     model = random_hmm(np.random.default_rng(0), 4, N, stop=(1e-4, 1e-3))
     (x,) = np.random.default_rng(1).integers(0, N, (1, 10_000)).tolist()
-    (found,) = exact(model).log_probabilities(Sequences.of([x]))
+    (found,) = exact(model).log_probabilities(arrays([x]))
     row, log = model.initial, 0.0
     for symbol in x[:-1]:
         row = (row * model.emission[:, symbol] * (1.0 - model.stop)) @ model.transition
@@ -272,7 +277,7 @@ def test_ten_thousand_steps_of_a_model_of_probabilities() -> None:
 def learnt(request: pytest.FixtureRequest) -> LatentHMM:
     rng = np.random.default_rng(0)
     strings = draw_strings(random_hmm(rng, 2, N), 300, rng)
-    return LatentHMM.fit(strings, SequenceOptions(n_states=3, estimator=EstimatorOptions(request.param)))
+    return LatentHMM.train(strings, HMMOptions(EstimatorOptions(request.param, n_states=3), choose_states=False))
 
 
 def test_what_follows_is_a_ratio_of_prefix_sums(learnt: LatentHMM) -> None:
@@ -374,7 +379,7 @@ def test_long_samples(negative: LatentHMM) -> None:
 
 
 def test_samples_that_do_not_end_are_stopped() -> None:
-    model = LatentHMM.fit([[0, 1] * 200] * 30, SequenceOptions(n_states=1))
+    model = LatentHMM.train([[0, 1] * 200] * 30, HMMOptions(EstimatorOptions(n_states=1)))
     with pytest.raises(ValueError, match="more than 20 observations"):
         model.sample(5, np.random.default_rng(0), max_length=20)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -18,7 +19,7 @@ from spectral_latent.estimation import (
     Progress,
     TreebankCounts,
 )
-from spectral_latent.sequence import LatentHMM, SequenceOptions, Sequences, training
+from spectral_latent.sequence import HMMOptions, LatentHMM, LatentTagger, Sequences, TaggerOptions, training
 from tests.sequence.hmms import draw_strings, probability, random_hmm
 from tests.streams import Watch, make_shards
 
@@ -32,6 +33,11 @@ def strings(n: int, seed: int = 0, m: int = 3, n_symbols: int = 4) -> list[list[
     return draw_strings(random_hmm(rng, m, n_symbols, concentration=0.5), n, rng)
 
 
+def exactly(estimator: EstimatorName, n_states: int, iterations: int = 5) -> HMMOptions:
+    """Options with a given number of states."""
+    return HMMOptions(EstimatorOptions(estimator, n_states=n_states, iterations=iterations), choose_states=False)
+
+
 # ---------------------------------------------------------------------------------------------------------------------
 # The plain model
 
@@ -41,8 +47,9 @@ def test_the_plain_model_has_relative_frequencies_and_a_little_of_all_else() -> 
     rng = np.random.default_rng(0)
     corpus = [[(f"w{t}{rng.integers(3)}", t) for t in rng.integers(0, 3, size).tolist()] for size in [1, 2, 5, 9] * 8]
     back_off = 0.5
-    model = LatentHMM.fit_tagged(corpus, SequenceOptions(back_off=back_off))
-    rules, plain = model.coarse.rules, model.coarse
+    model = LatentTagger.train(corpus, TaggerOptions(back_off=back_off))
+    plain = model.parameters.coarse
+    rules = plain.rules
     k, n = len(model.tags), np.zeros(3)
     pairs, last = np.zeros((k, k)), np.zeros(k)
     for row in corpus:
@@ -66,22 +73,21 @@ def test_the_plain_model_has_relative_frequencies_and_a_little_of_all_else() -> 
 
 def test_the_number_of_states_is_the_one_with_the_best_score() -> None:
     told: list[Progress] = []
-    model = LatentHMM.fit(strings(2_000), SequenceOptions(), listener=told.append)
+    model = LatentHMM.train(strings(2_000), listener=told.append)
     scores = [progress.score for progress in told if progress.stage == "states" and progress.score is not None]
     tried = (1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 32)
     assert 3 <= len(scores) <= len(tried)
-    assert model.latent.states.max() == tried[int(np.argmax(scores))] > 1
+    assert model.parameters.n_states == tried[int(np.argmax(scores))] > 1
 
 
 @pytest.mark.parametrize("estimator", ["spectral", "clustering", "em", "hybrid"])
-def test_the_states_of_the_options_hold_and_the_estimators_own_do_not(estimator: EstimatorName) -> None:
+def test_the_number_of_states_of_the_options_holds(estimator: EstimatorName) -> None:
     data = strings(400)
-    one, two = (
-        LatentHMM.fit(data, SequenceOptions(n_states=2, estimator=EstimatorOptions(estimator, n_states=own)))
-        for own in (3, 16)
-    )
-    assert one.latent.states.tolist() == [2, 2]
-    np.testing.assert_array_equal(one.latent.leaf, two.latent.leaf)
+    for n_states in (1, 2, 3):
+        model = LatentHMM.train(data, exactly(estimator, n_states))
+        assert model.parameters.latent.states.tolist() == [n_states] * 2
+        chosen = LatentHMM.train(data, HMMOptions(EstimatorOptions(estimator, n_states=n_states)))
+        assert 1 <= chosen.parameters.n_states <= n_states
 
 
 def test_independent_observations_are_learnt_as_such() -> None:
@@ -90,18 +96,15 @@ def test_independent_observations_are_learnt_as_such() -> None:
     truth = random_hmm(rng, 1, 5)
     data, test = draw_strings(truth, 3_000, rng), draw_strings(truth, 1_000, rng)
     exact = np.log([probability(truth, x) for x in test])
-    assert (exact - LatentHMM.fit(data, SequenceOptions(n_states=1)).log_probabilities(test)).mean() < 0.005
-    assert (exact - LatentHMM.fit(data).log_probabilities(test)).mean() < 0.03
+    assert (exact - LatentHMM.train(data, exactly("spectral", 1)).log_probabilities(test)).mean() < 0.005
+    assert (exact - LatentHMM.train(data).log_probabilities(test)).mean() < 0.03
 
 
 @pytest.mark.parametrize("estimator", ["clustering", "em", "hybrid"])
 def test_states_make_the_data_likelier(estimator: EstimatorName) -> None:
     data = strings(1_000)
     likelihood = [
-        LatentHMM.fit(data, SequenceOptions(n_states=m, estimator=EstimatorOptions(estimator, iterations=20)))
-        .log_probabilities(data)
-        .sum()
-        for m in (1, 3)
+        LatentHMM.train(data, exactly(estimator, m, iterations=20)).log_probabilities(data).sum() for m in (1, 3)
     ]
     assert likelihood[1] > likelihood[0]
 
@@ -119,7 +122,7 @@ def test_shards_hold_what_was_given(
     make_shards(monkeypatch, size, in_files=in_files, module=training)
     store = training.collect((row, [x % 2 for x in row]) for row in rows)
     for _ in range(2):  # any number of times
-        found = Sequences.joined([training.sequences_of(columns) for columns in store])
+        found = Sequences.joined([Sequences(**columns) for columns in store])
         expected = Sequences.of(rows, ([x % 2 for x in row] for row in rows))
         for name in ("terminal", "tag", "start"):
             np.testing.assert_array_equal(getattr(found, name), getattr(expected, name))
@@ -187,32 +190,36 @@ def test_shards_are_learnt_alike_in_memory_in_files_and_on_processes(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """To the byte; and but for rounding as the whole."""
-    rank = None if estimator == "spectral" else 2
-    options = SequenceOptions(n_states=states, estimator=EstimatorOptions(estimator, iterations=3, rank=rank))
+    if tagged:
+        rank = None if estimator == "spectral" else 2
+        train_model = partial(
+            LatentTagger.train, options=TaggerOptions(EstimatorOptions(estimator, 3, iterations=3, rank=rank))
+        )
+    else:
+        most = EstimatorOptions(estimator, states or 32, iterations=3)
+        train_model = partial(LatentHMM.train, options=HMMOptions(most, choose_states=states is None))
     pairs = words_with_tags(300)
     data = [[word for word, _ in row] for row in pairs]
 
     def train(size: int, *, in_files: bool, jobs: int = 1) -> bytes:
         make_shards(monkeypatch, size, in_files=in_files, module=training)
-        model = (
-            LatentHMM.fit_tagged(iter(pairs), options, jobs=jobs)
-            if tagged
-            else LatentHMM.fit(iter(data), options, jobs=jobs)
-        )
+        model = train_model(iter(pairs if tagged else data), jobs=jobs)
         model.save(tmp_path / "model")
         return (tmp_path / "model").read_bytes()
 
     shards = train(250, in_files=False)
     assert train(250, in_files=True) == shards
     assert train(250, in_files=True, jobs=2) == shards
-    in_shards = LatentHMM.load(tmp_path / "model")
+    load = LatentTagger.load if tagged else LatentHMM.load
+    in_shards = load(tmp_path / "model")
     train(10**9, in_files=False)
-    whole = LatentHMM.load(tmp_path / "model")
-    np.testing.assert_array_equal(in_shards.coarse.leaf, whole.coarse.leaf)
-    np.testing.assert_array_equal(in_shards.prior, whole.prior)
-    np.testing.assert_array_equal(in_shards.latent.states, whole.latent.states)
-    for name in ("coarse", "latent"):
-        assert getattr(in_shards, name).rules.equals(getattr(whole, name).rules)
+    whole = load(tmp_path / "model")
+    one = in_shards.parameters
+    other = whole.parameters
+    np.testing.assert_array_equal(one.coarse.leaf, other.coarse.leaf)
+    np.testing.assert_array_equal(one.prior, other.prior)
+    np.testing.assert_array_equal(one.latent.states, other.latent.states)
+    assert one.coarse.rules.equals(other.coarse.rules) and one.latent.rules.equals(other.latent.rules)
     probe = data[:50]
     np.testing.assert_allclose(in_shards.log_probabilities(probe), whole.log_probabilities(probe), rtol=1e-6)
 
@@ -221,11 +228,10 @@ def test_shards_are_learnt_alike_in_memory_in_files_and_on_processes(
 def test_sequences_that_are_read_are_not_held(tagged: bool) -> None:
     """As sentences or strings they are let go at once; what stays are numbers."""
     watch, pairs = Watch(), [tuple(row) for row in words_with_tags(400)]
-    options = SequenceOptions(n_states=2)
     if tagged:
-        LatentHMM.fit_tagged(watch.stream(pairs), options)
+        LatentTagger.train(watch.stream(pairs), TaggerOptions(EstimatorOptions(n_states=2)))
     else:
-        LatentHMM.fit(watch.stream([tuple(word for word, _ in row) for row in pairs]), options)
+        LatentHMM.train(watch.stream([tuple(word for word, _ in row) for row in pairs]), exactly("spectral", 2))
     assert watch.read == len(pairs) and watch.most <= 2
 
 
@@ -239,7 +245,7 @@ def test_a_known_model_is_learnt_from_twenty_thousand_strings(seed: int) -> None
     rng = np.random.default_rng(seed)
     truth = random_hmm(rng, 5, 20, stop=(1 / 6.2, 1 / 6.2))
     train, test = draw_strings(truth, 20_000, rng), draw_strings(truth, 2_000, rng)
-    model = LatentHMM.fit(train)
+    model = LatentHMM.train(train)
     exact = np.log([probability(truth, x) for x in test])
     assert (exact - model.log_probabilities(test)).mean() <= 0.02
-    assert (model.weights(test).sign > 0).all()
+    assert (model.score(test).sign > 0).all()

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spectral_latent.trees import Forest, Vocabulary
+from spectral_latent.trees import Forest, Rules, Vocabulary
 from tests.oracles import columns, tree_strategy
 
 names = st.lists(st.one_of(st.text(max_size=2), st.integers(0, 3), st.tuples(st.text(max_size=1))))
@@ -31,6 +32,16 @@ def test_a_name_never_entered_is_minus_one_or_an_error() -> None:
     with pytest.raises(KeyError):
         vocabulary["b"]
     assert len(vocabulary) == 1
+
+
+def test_rows_are_told_apart_where_even_ranks_are_too_many_for_64_bits() -> None:
+    n = 70_000  # n⁴ > 2⁶³
+    rng = np.random.default_rng(0)
+    rows = np.stack([rng.permutation(n) for _ in range(4)], axis=1) * 10**9
+    distinct, which = Rules.distinct(rows)
+    assert distinct.tolist() == sorted(rows.tolist())
+    np.testing.assert_array_equal(distinct[which], rows)
+    np.testing.assert_array_equal(Rules.find(distinct, rows[:10]), which[:10])
 
 
 treebanks = st.lists(tree_strategy(max_leaves=6), min_size=1, max_size=4)

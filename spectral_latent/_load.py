@@ -1,0 +1,81 @@
+"""Models of every kind from their files."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from importlib import import_module
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from numpy.typing import NDArray
+
+from spectral_latent.operators import ModelFileError, opened_model
+
+if TYPE_CHECKING:
+    from spectral_latent.anchors import AnchorHMM
+    from spectral_latent.constituency import ConstituencyModel
+    from spectral_latent.dependency import DependencyModel
+    from spectral_latent.model import LatentTreeModel
+    from spectral_latent.reranking import Reranker
+    from spectral_latent.sequence import LatentHMM, LatentTagger
+
+    Model: TypeAlias = (
+        AnchorHMM | ConstituencyModel | DependencyModel | LatentHMM | LatentTagger | LatentTreeModel | Reranker
+    )
+
+__all__ = ["load", "make_model"]
+
+_CLASSES = MappingProxyType(
+    {
+        "anchors": ("anchors", "AnchorHMM"),
+        "constituency": ("constituency", "ConstituencyModel"),
+        "dependency": ("dependency", "DependencyModel"),
+        "hmm": ("sequence", "LatentHMM"),
+        "tagger": ("sequence", "LatentTagger"),
+        "tree": ("model", "LatentTreeModel"),
+    }
+)  # the room and the name of the class for each kind of model file
+_RERANKER = "reranker"
+
+
+def load(path: str | os.PathLike[str]) -> Model:
+    """Read a model of any kind from its file.
+
+    path: a file that a model's `save` has written, or the command `spectral-latent train`.
+
+    A reranker's file does not hold the latent models that it may need; with these, use `Reranker.load`.
+
+    Raises ModelFileError if the file is not a whole model of this version, or a reranker that needs latent models.
+
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> from spectral_latent import LatentTagger, load
+    >>> with TemporaryDirectory() as folder:
+    ...     file = Path(folder, "tagger")
+    ...     LatentTagger.train([[("dogs", "N"), ("bark", "V")]]).save(file)
+    ...     load(file).tag([["dogs", "bark"]])
+    [['N', 'V']]
+    """
+    with opened_model(path) as (arrays, settings):
+        if settings.get("kind") != _RERANKER:
+            model: Model = make_model(arrays, settings)
+            return model
+    from spectral_latent.reranking import Reranker
+
+    return Reranker.load(path, {})
+
+
+def make_model(arrays: Mapping[str, NDArray[Any]], settings: Mapping[str, Any]) -> Any:
+    """Make a model of the contents of its file, which `opened_model` gives; the class follows from the kind.
+
+    arrays: the arrays of the file by their names.
+    settings: the settings of the file; the entry `kind` names the kind of the model.
+
+    Raises ModelFileError for a kind that this library does not know.
+    """
+    kind = str(settings.get("kind"))
+    if kind not in _CLASSES:
+        raise ModelFileError(f"a model of the unknown kind {kind!r}; train it again")
+    room, name = _CLASSES[kind]
+    return getattr(import_module(f"spectral_latent.{room}"), name).from_arrays(arrays, settings)

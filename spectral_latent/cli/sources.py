@@ -1,0 +1,184 @@
+"""Corpora that commands read from each SOURCE: a file, a folder, or a corpus of NLTK."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from spectral_latent.cli.inputs import refuse_format
+
+if TYPE_CHECKING:
+    from spectral_latent.constituency import Phrase
+    from spectral_latent.corpora import Format
+    from spectral_latent.corpora.dependencies import Entry
+    from spectral_latent.evaluation import GoldTree
+
+__all__ = [
+    "DEPENDENCY_SOURCES",
+    "SOURCES",
+    "TAGGED_SOURCES",
+    "TEXT_SOURCES",
+    "dependency_entries",
+    "gold_trees",
+    "tagged",
+    "treebank",
+    "universal",
+    "untagged",
+]
+
+SOURCES = """\b
+SOURCE of trees is one of
+  a file of trees in Penn Treebank brackets,
+  a folder of files named *.mrg, *.parse, *.psd, *.ptb, *.tree or *.trees,
+  nltk:NAME, a treebank of NLTK, or a part of it, nltk:NAME:train, :dev or :test."""
+DEPENDENCY_SOURCES = """\b
+SOURCE of dependency trees is one of
+  a file in CoNLL-U, CoNLL-X or Malt-TAB,
+  a folder of files named *.conllu, *.conll, *.conllx, *.dp or *.tab,
+  nltk:NAME, a dependency treebank of NLTK, or a part of it, nltk:NAME:train, :dev or :test."""
+TAGGED_SOURCES = """\b
+SOURCE of tagged sentences is one of
+  a file in CoNLL-U, CoNLL-X or Malt-TAB, or with one sentence a line, as in the/DT dog/NN,
+  a folder of files named *.conllu, *.conll, *.conllx, *.dp, *.tab, *.pos or *.tagged,
+  nltk:NAME, a tagged corpus of NLTK, or a part of it, nltk:NAME:train, :dev or :test."""
+TEXT_SOURCES = """\b
+SOURCE of sentences is one of
+  a file in CoNLL-U, CoNLL-X or Malt-TAB, or with one tokenised sentence a line, with tags or without,
+  a folder of files named *.conllu, *.conll, *.conllx, *.dp, *.tab, *.pos or *.tagged, or else *.tok or *.txt,
+  nltk:NAME, a corpus of NLTK, or a part of it, nltk:NAME:train, :dev or :test."""
+_BEGINNING = 1 << 16  # bytes of a file that show its format
+
+
+def treebank(sources: Iterable[str]) -> Iterator[Phrase]:
+    """Read the trees of sources, one source after the other.
+
+    sources: what the command line names; see `SOURCES`.
+
+    Raises CorpusError for anything but trees with words, and ClickException for a file in another format.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = Path(folder, "two.mrg")
+    ...     _ = file.write_text("(NNS dogs) (NNS cats)")
+    ...     [tree.bracketed() for tree in treebank([str(file), folder])]
+    ['(NNS dogs)', '(NNS cats)', '(NNS dogs)', '(NNS cats)']
+    """
+    from spectral_latent.corpora import constituency_trees
+
+    for source in sources:
+        _check_format(source, "brackets")
+        yield from constituency_trees(source)
+
+
+def gold_trees(sources: Iterable[str]) -> Iterator[GoldTree]:
+    """Read the trees of sources, and their words without traces; errors are those of `treebank`.
+
+    sources: what the command line names; see `SOURCES`.
+    """
+    from spectral_latent.evaluation import GoldTree
+
+    yield from filter(None, map(GoldTree.of, treebank(sources)))
+
+
+def dependency_entries(sources: Iterable[str]) -> Iterator[Entry]:
+    """Read the dependency trees of sources, one source after the other.
+
+    sources: what the command line names; see `DEPENDENCY_SOURCES`.
+
+    Raises CorpusError as `corpora.dependency_trees`, and ClickException for a file in another format.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = Path(folder, "one.dp")
+    ...     _ = file.write_text("dogs\\tNNS\\t0\\n")
+    ...     [entry.sentence.heads for entry in dependency_entries([str(file)])]
+    [(0,)]
+    """
+    from spectral_latent.corpora.dependencies import tree_entries
+
+    for source in sources:
+        _check_format(source, "conllu", "malt-tab")
+        yield from tree_entries(source)
+
+
+def tagged(sources: Iterable[str], column: str | None, default: str | None = None) -> Iterator[list[tuple[str, str]]]:
+    """Read the tagged sentences of sources, one source after the other.
+
+    sources: what the command line names; see `TAGGED_SOURCES`.
+    column: the column with the tags; None for the default.
+    default: the column of sources that have it; None for upos.
+
+    Raises CorpusError as `corpora.tagged_sentences`, and ClickException for a file in another format.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = Path(folder, "one.tagged")
+    ...     _ = file.write_text("Dogs/NNS bark/VBP")
+    ...     list(tagged([str(file)], None))
+    [[('Dogs', 'NNS'), ('bark', 'VBP')]]
+    """
+    from spectral_latent.corpora import tagged_sentences
+
+    for source in sources:
+        _check_format(source, "tagged", "conllu", "malt-tab")
+        yield from tagged_sentences(source, column, default)
+
+
+def untagged(sources: Iterable[str]) -> Iterator[list[str]]:
+    """Read the sentences of sources without their tags, one source after the other.
+
+    sources: what the command line names; see `TEXT_SOURCES`.
+
+    Raises CorpusError as `corpora.sentences`, and ClickException for a file in another format.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = Path(folder, "one.txt")
+    ...     _ = file.write_text("Dogs bark")
+    ...     list(untagged([str(file)]))
+    [['Dogs', 'bark']]
+    """
+    from spectral_latent.corpora import sentences
+
+    for source in sources:
+        _check_format(source, "text", "tagged", "conllu", "malt-tab")
+        yield from sentences(source)
+
+
+def universal(sources: Iterable[str]) -> Iterator[list[tuple[str, str]]]:
+    """Read tagged sentences with universal tags, made from UPOS or, by NLTK, from a corpus's own tags.
+
+    sources: what the command line names; see `TAGGED_SOURCES`.
+
+    Raises CorpusError as `tagged`, and for a tag that is neither a UPOS tag nor a universal one.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = Path(folder, "one.tagged")
+    ...     _ = file.write_text("She/PRON is/AUX")
+    ...     list(universal([str(file)]))
+    [[('She', 'PRON'), ('is', 'VERB')]]
+    """
+    from spectral_latent.corpora import CorpusError, universal_tag
+
+    for source in sources:
+        for sentence in tagged([source], "universal" if source.startswith("nltk:") else None):
+            try:
+                yield [(word, universal_tag(tag)) for word, tag in sentence]
+            except ValueError as error:
+                raise CorpusError(f"{source}: {error}") from None
+
+
+def _check_format(source: str, *needed: Format) -> None:
+    """Raise ClickException if a source is a file in another format than those needed.
+
+    needed: the formats that can be read, the usual one first.
+    """
+    from spectral_latent.corpora import sniff_format
+
+    path = Path(source)
+    if path.is_file():
+        with path.open("rb") as file:
+            beginning = file.read(_BEGINNING).decode("utf-8", errors="replace")
+        refuse_format(source, sniff_format(source, beginning), *needed)

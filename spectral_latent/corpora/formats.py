@@ -1,0 +1,77 @@
+"""Tell the format of a text: by the name of its file, or by its first line.
+
+| format | ending of the name | first line, empty lines and lines that begin with # left out |
+| --- | --- | --- |
+| `brackets` | .mrg, .parse, .psd, .ptb, .tree, .trees | opens a tree: `( (S`, `(S (NP`, `(NN dog)` |
+| `conllu`, also for CoNLL-X | .conllu, .conll, .conllx | ten columns |
+| `malt-tab` | .dp, .tab | three or four columns |
+| `tagged` | .pos, .tagged | every word has a slash within: `the/DT dog/NN` |
+| `text` | | any other |
+
+Tabs divide columns.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import PurePath
+from types import MappingProxyType
+from typing import Literal, TypeAlias
+
+from spectral_latent.corpora.conllu import CONLLU, MALT_TAB, parse_tab_with_lines, parse_with_lines
+
+__all__ = ["ENDINGS", "TABLE_ENDINGS", "TABLE_READERS", "Format", "sniff_format"]
+
+Format: TypeAlias = Literal["brackets", "conllu", "malt-tab", "tagged", "text"]
+
+ENDINGS: MappingProxyType[Format, tuple[str, ...]] = MappingProxyType(
+    {
+        "brackets": (".mrg", ".parse", ".psd", ".ptb", ".tree", ".trees"),
+        "conllu": CONLLU,
+        "malt-tab": MALT_TAB,
+        "tagged": (".pos", ".tagged"),
+        "text": (".tok", ".txt"),  # these endings decide nothing: such a file may hold any format
+    }
+)
+TABLE_ENDINGS = (*CONLLU, *MALT_TAB)
+TABLE_READERS = MappingProxyType({"conllu": parse_with_lines, "malt-tab": parse_tab_with_lines})
+_COLUMNS: MappingProxyType[int, Format] = MappingProxyType({3: "malt-tab", 4: "malt-tab", 10: "conllu"})
+_LINE = re.compile(r"^[ \t]*\S.*", re.MULTILINE | re.ASCII)
+_LINE_NOT_COMMENT = re.compile(r"^(?!#)[ \t]*\S.*", re.MULTILINE | re.ASCII)
+_OPENS_TREE = re.compile(r"\s*\((?:\s*\([^\s]|\s*$|[^\s()]+\s*(?:\(|$)|[^\s()]+\s+[^\s()]+\s*\))", re.ASCII)
+_WORD = re.compile(r"\S+", re.ASCII)
+_WORD_AND_TAG = re.compile(r".+/[^/]+")
+
+
+def sniff_format(name: str, beginning: str) -> Format:
+    """Tell the format of a text.
+
+    name: the text's file; its ending decides where the table at the head of this module has it.  Three or four
+        columns are Malt-TAB also in a file named as CoNLL, because treebanks of that name come in both formats.
+    beginning: the text, or as many of its first lines as are known: up to the first one that is not empty and does not
+        begin with # is enough.
+
+    >>> [sniff_format(name, "") for name in ("wsj_0001.mrg", "ewt.conllu", "wsj.dp", "brown.pos", "-")]
+    ['brackets', 'conllu', 'malt-tab', 'tagged', 'text']
+    >>> texts = ("( (S (NP", "# sent_id = 1\\n1" + 9 * "\\t_", "Dogs\\tNNS\\t2", "the/DT dog/NN", "either/or , but")
+    >>> [sniff_format("-", text) for text in texts]
+    ['brackets', 'conllu', 'malt-tab', 'tagged', 'text']
+    """
+    beginning = beginning.removeprefix("\ufeff")
+    found = _LINE_NOT_COMMENT.search(beginning) or _LINE.search(beginning)
+    line = found[0] if found else ""
+    by_columns = _COLUMNS.get(line.count("\t") + 1)
+    by_name = _format_of_ending(PurePath(name).suffix.lower())
+    if by_name and not (by_name == "conllu" and by_columns):
+        return by_name
+    if by_columns:
+        return by_columns
+    words = _WORD.findall(line)
+    if words and all(map(_WORD_AND_TAG.fullmatch, words)):
+        return "tagged"
+    return "brackets" if _OPENS_TREE.match(line) else "text"
+
+
+def _format_of_ending(ending: str) -> Format | None:
+    """Return the format that the ending of a file's name decides, if it decides one."""
+    return next((form for form, endings in ENDINGS.items() if form != "text" and ending in endings), None)

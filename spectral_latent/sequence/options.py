@@ -1,0 +1,69 @@
+"""Settings of taggers and of latent hidden Markov models without tags."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Annotated
+
+from spectral_latent._options import Above, AtLeast, AtMost, Below, Options
+from spectral_latent.estimation import EstimatorOptions
+from spectral_latent.lexicon import LexiconOptions
+
+__all__ = ["HMMOptions", "TaggerOptions"]
+
+_UNTAGGED = ("spectral", "clustering", "em", "hybrid")
+
+
+@dataclass(frozen=True)
+class TaggerOptions(Options):
+    """Settings of training a tagger, and of tagging.
+
+    estimator: how the latent states of tags are found.
+    lexicon: how words are smoothed.
+    back_off: pseudo-count of the transitions of each tag, divided among the next tags by their frequency.
+    floor: ε of `prediction`: the least probability of an event, as a share of its probability in the coarse model.  It
+    bounds spectral estimates; other estimators give probabilities.
+    beam: a tag of a word is left out if it is less likely than this share of the word's likeliest tag.
+    threshold: a tag of a position is left out if its coarse posterior is less than this share of the largest one.
+    """
+
+    estimator: EstimatorOptions = field(default_factory=lambda: EstimatorOptions(n_states=8))
+    lexicon: LexiconOptions = field(default_factory=LexiconOptions)
+    back_off: Annotated[float, Above(0.0), AtMost(1e9)] = 1.0
+    floor: Annotated[float, AtLeast(0.0), Below(1.0)] = 0.01
+    beam: Annotated[float, AtLeast(0.0), Below(1.0)] = 1e-3
+    threshold: Annotated[float, AtLeast(0.0), Below(1.0)] = 1e-3
+
+
+@dataclass(frozen=True)
+class HMMOptions(Options):
+    """Settings of training a latent hidden Markov model on sequences without tags.
+
+    estimator: how states are found: spectral, clustering, em or hybrid.  Its `smoothing` is not used, because all
+    positions share one rule; it has no `rank`, because that rule is a sum of one term for each state.
+    choose_states: whether to take the number of states, up to the estimator's `n_states`, that makes held-out sequences
+    likeliest, or 1 if there are fewer than 20 sequences; if not, the estimator's `n_states` is the number.
+    back_off: pseudo-count of the transitions of each state, divided equally among the next states.
+    floor: ε of `prediction`: the least probability of an event, as a share of its probability in the model of one
+    state; None for the one that makes held-out sequences likeliest.  It bounds spectral estimates; other estimators
+    give probabilities.
+
+    >>> HMMOptions(EstimatorOptions("pivots"))
+    Traceback (most recent call last):
+        ...
+    ValueError: HMMOptions.estimator must be spectral, clustering, em or hybrid, not 'pivots'
+    """
+
+    estimator: EstimatorOptions = field(default_factory=lambda: EstimatorOptions(n_states=32))
+    choose_states: bool = True
+    back_off: Annotated[float, Above(0.0), AtMost(1e9)] = 1.0
+    floor: Annotated[float, AtLeast(0.0), Below(1.0)] | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.estimator.estimator not in _UNTAGGED:
+            raise ValueError(
+                f"HMMOptions.estimator must be spectral, clustering, em or hybrid, not {self.estimator.estimator!r}"
+            )
+        if self.estimator.rank is not None:
+            raise ValueError("HMMOptions.estimator must have the rank None: a hidden Markov model needs no fewer terms")

@@ -1,0 +1,95 @@
+"""The numbers of a latent hidden Markov model, with or without tags."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from spectral_latent.operators import ObservableOperators, arrays_of, column_from, operators_from
+from spectral_latent.trees import FloatArray
+
+__all__ = ["SequenceParameters"]
+
+
+@dataclass(frozen=True, eq=False)
+class SequenceParameters:
+    """Operators over the s-trees of sequences with K tags; see `conversion`.
+
+    prior: (K,) the share of each tag among all positions.
+    coarse: operators with one state for each tag.
+    latent: operators over the same rules, with latent states.
+    floor: ε of `prediction`.
+    """
+
+    prior: FloatArray
+    coarse: ObservableOperators
+    latent: ObservableOperators
+    floor: float
+
+    def __post_init__(self) -> None:
+        rules = self.latent.rules
+        n_tags = self.n_tags
+        if not self.coarse.rules.equals(rules):
+            raise ValueError("the coarse and the latent operators number other rules")
+        if not 2 * n_tags == self.latent.n_symbols == self.coarse.n_symbols:
+            raise ValueError("the operators do not have two symbols for each tag")
+        spine, emission = np.concatenate([rules.unary, rules.binary[:, :2]]).T
+        if not (spine == n_tags + emission).all() or (emission >= n_tags).any() or (rules.binary[:, 2] < n_tags).any():
+            raise ValueError("the rules are not those of sequences")
+
+    def check_sizes(self, n_tags: int, n_terminals: int) -> None:
+        """Raise ValueError unless the parameters are of so many tags, and emit none but so many terminals."""
+        if self.n_tags != n_tags:
+            raise ValueError(f"the operators are of {self.n_tags} tags, not {n_tags}")
+        if self.latent.rules.leaf[:, 1].max(initial=-1) >= n_terminals:
+            raise ValueError("a rule emits a terminal that has no name")
+
+    @property
+    def n_tags(self) -> int:
+        """K."""
+        return len(self.prior)
+
+    @property
+    def n_states(self) -> int:
+        """The most latent states that a tag has."""
+        return int(self.latent.states.max())
+
+    @cached_property
+    def proper(self) -> tuple[ObservableOperators, ObservableOperators]:
+        """Coarse and latent operators, scaled so that coarse root vectors, and emissions of each tag, sum to one.
+
+        The lexicon adds emissions of unseen words, and some trees that begin anywhere are not sequences.  Latent
+        emissions that are probabilities sum to one without scaling.
+        """
+        n_tags = self.n_tags
+        tag = self.coarse.rules.leaf[:, 0]
+        emitted = np.bincount(tag, self.coarse.leaf[:, 0], minlength=n_tags)[tag, None]
+        begins = self.coarse.root[n_tags:].sum()
+        coarse = replace(self.coarse, leaf=self.coarse.leaf / emitted, root=self.coarse.root / begins)
+        if self.latent.probabilities:
+            return coarse, replace(self.latent, root=self.latent.root / self.latent.root[n_tags:].sum())
+        return coarse, replace(self.latent, leaf=self.latent.leaf / emitted, root=self.latent.root / begins)
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """The arrays of a model file."""
+        return {"prior": self.prior, **arrays_of("coarse", self.coarse), **arrays_of("latent", self.latent)}
+
+    def settings(self) -> dict[str, Any]:
+        """The settings of a model file."""
+        return {"probabilities": self.latent.probabilities, "floor": self.floor}
+
+    @staticmethod
+    def from_arrays(arrays: Mapping[str, NDArray[Any]], settings: Mapping[str, Any]) -> SequenceParameters:
+        """Make parameters of the contents of a model file.  Raises ValueError if they do not fit together."""
+        prior = column_from("prior", arrays)
+        coarse = operators_from("coarse", arrays)
+        latent = operators_from("latent", arrays, probabilities=settings["probabilities"] is True)
+        floor = settings["floor"]
+        if type(floor) is not float or not 0.0 <= floor < 1.0:
+            raise ValueError(f"floor is {floor!r}")
+        return SequenceParameters(prior, coarse, latent, floor)

@@ -1,0 +1,143 @@
+"""One way to look at an input, for all commands: its format shows in its name or in its first line."""
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, get_args
+
+import pytest
+
+from spectral_latent.cli.inputs import FORMATS, read_sentences
+from spectral_latent.corpora import Format, parse_brackets
+
+Run = Callable[..., Any]
+
+WORDS = ["They", "see", "dogs", "."]
+ROW = "{}\t{}\t_\t_\tX\t_\t{}\t_\t_\t_\n"
+MALT = "They\tX\t2\nsee\tX\t0\ndogs\tX\t2\n.\tX\t2\n"
+INPUTS: dict[str, tuple[str, str]] = {  # an ending, and the sentence in that format
+    "brackets": ("mrg", "( (S (NP-SBJ (X They)) (VP (X see) (NP (X dogs) (-NONE- *))) (X .)) )\n"),
+    "conllu": ("conllu", "# a\n" + "".join(ROW.format(n, word, "_") for n, word in enumerate(WORDS, start=1)) + "\n"),
+    "malt-tab": ("tab", MALT),
+    "tagged": ("tagged", "They/X see/X dogs/X ./X\n"),
+    "text": ("txt", "They see dogs .\n"),
+}
+
+
+@pytest.fixture(scope="module")
+def parser(run: Run, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A dependency parser of the words above."""
+    folder = tmp_path_factory.mktemp("parser")
+    (folder / "a.tab").write_text(MALT)
+    assert run("train", "dependency", folder / "a.tab", "-o", folder / "model", "-q").exit_code == 0
+    return folder / "model"
+
+
+def test_the_formats_are_those_of_the_library() -> None:
+    assert set(FORMATS) == set(get_args(Format)) == set(INPUTS)
+
+
+@pytest.mark.parametrize("form", INPUTS)
+def test_all_formats_are_read_by_name_by_first_line_and_by_option(form: str, tmp_path: Path) -> None:
+    ending, text = INPUTS[form]
+    for name in (f"a.{ending}", "a"):
+        (tmp_path / name).write_text(text)
+        given = read_sentences(str(tmp_path / name))
+        assert (given.form, given.length) == (form, 1)
+        assert [sentence.words for sentence in given.sentences] == [WORDS]
+
+
+@pytest.mark.parametrize("form", INPUTS)
+def test_a_constituency_parser_takes_all_formats(run: Run, model: Path, tmp_path: Path, form: str) -> None:
+    ending, text = INPUTS[form]
+    expected = run("parse", model, stdin=" ".join(WORDS)).stdout
+    (tmp_path / f"a.{ending}").write_text(text)
+    for result in (run("parse", model, stdin=text), run("parse", model, tmp_path / f"a.{ending}")):
+        assert (result.exit_code, result.stdout, result.stderr) == (0, expected, "")
+    (tree,) = parse_brackets(expected)
+    assert list(tree.words()) == WORDS
+
+
+@pytest.mark.parametrize("form", INPUTS)
+def test_a_dependency_parser_takes_all_formats(run: Run, parser: Path, tmp_path: Path, form: str) -> None:
+    ending, text = INPUTS[form]
+    (tmp_path / f"a.{ending}").write_text(text)
+    for result in (run("parse", parser, stdin=text), run("parse", parser, tmp_path / f"a.{ending}")):
+        assert result.exit_code == 0, result.stderr
+        comment, *rows, end = result.stdout.removesuffix("\n").split("\n")
+        assert (comment, end) == ("# a" if form == "conllu" else "# sent_id = 1", "")
+        assert [row.split("\t")[1] for row in rows] == WORDS
+        assert [row.split("\t")[6] for row in rows] == ["2", "0", "2", "2"]
+
+
+@pytest.mark.parametrize("form", INPUTS)
+def test_a_tagger_takes_all_formats(run: Run, tagger: Path, tmp_path: Path, form: str) -> None:
+    ending, text = INPUTS[form]
+    tags = ["PRP", "VBP", "NNS", "."]
+    (tmp_path / f"a.{ending}").write_text(text)
+    rest = iter(tags)
+    if form == "malt-tab":  # given back with other tags
+        expected = re.sub(r"\tX\t", lambda _: f"\t{next(rest)}\t", text)
+    elif form == "conllu":
+        expected = re.sub(r"\t_\t_\tX\t", lambda _: f"\t_\t{next(rest)}\tX\t", text)
+    else:
+        expected = " ".join(map("/".join, zip(WORDS, tags, strict=True))) + "\n"
+    for result in (run("tag", tagger, stdin=text), run("tag", tagger, tmp_path / f"a.{ending}")):
+        assert (result.exit_code, result.stdout, result.stderr) == (0, expected, "")
+
+
+def test_the_option_says_more_than_the_first_line(run: Run, model: Path, tagger: Path) -> None:
+    assert run("tag", tagger, stdin="and/or\n").stdout.count("/") == 1
+    assert run("tag", tagger, "--format", "text", stdin="and/or\n").stdout.count("/") == 2
+    (tree,) = parse_brackets(run("parse", model, "--format", "text", stdin="and/or n/a").stdout)
+    assert list(tree.words()) == ["and/or", "n/a"]
+    result = run("parse", model, "--format", "brackets", stdin="They see it .")
+    assert (result.exit_code, "'They' stands outside brackets" in result.stderr) == (1, True)
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_empty_input(run: Run, tagger: Path, model: Path, parser: Path, form: str) -> None:
+    for command, path in (("tag", tagger), ("parse", model), ("parse", parser)):
+        result = run(command, path, "--format", form, stdin="")
+        assert (result.exit_code, result.output) == (0, "")
+
+
+def test_comments_after_the_last_sentence(run: Run, model: Path, parser: Path, tagger: Path) -> None:
+    text = INPUTS["conllu"][1]
+    for path in (model, parser):
+        assert run("parse", path, stdin=text + "# the end\n").stdout == run("parse", path, stdin=text).stdout
+    assert run("tag", tagger, stdin=text + "# the end\n").stdout.endswith("\n\n# the end\n")
+
+
+REFUSED = {
+    ("constituency", "conllu"): "sentences in CoNLL-U, where trees in brackets are needed",
+    ("constituency", "malt-tab"): "sentences in Malt-TAB, where trees in brackets are needed",
+    (
+        "constituency",
+        "tagged",
+    ): "words with tags, where trees in brackets are needed; they are for taggers",
+    ("dependency", "brackets"): "trees in brackets, where sentences in CoNLL-U are needed; they are for constituency",
+    ("dependency", "tagged"): "words with tags, where sentences in CoNLL-U are needed",
+    ("tagger", "brackets"): "trees in brackets, where words with tags are needed",
+    ("anchor", "brackets"): "trees in brackets, where tokenised sentences are needed",
+}
+
+
+@pytest.mark.parametrize(("kind", "form"), REFUSED)
+def test_sources_in_another_format_are_refused(
+    run: Run, model: Path, parser: Path, tagger: Path, tmp_path: Path, kind: str, form: str
+) -> None:
+    ending, text = INPUTS[form]
+    commands: list[tuple[str | Path, ...]] = [("train", kind, "SOURCE", "-o", tmp_path / "new")]
+    if kind != "anchor":
+        path = {"constituency": model, "dependency": parser, "tagger": tagger}[kind]
+        commands.append(("evaluate", path, "SOURCE"))
+    if kind in ("constituency", "dependency"):
+        commands.append(("score", path, "SOURCE"))
+    for name in (f"a.{ending}", "a.txt"):
+        (tmp_path / name).write_text(text)
+        for command in commands:
+            result = run(*(tmp_path / name if part == "SOURCE" else part for part in command))
+            assert (result.exit_code, result.stdout) == (1, "")
+            assert f"{tmp_path / name}: {REFUSED[kind, form]}" in result.stderr
+    assert not (tmp_path / "new").exists()

@@ -1,0 +1,151 @@
+"""The names of the package itself, and `spectral_latent.load`."""
+
+import ast
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import networkx as nx
+import pytest
+
+import spectral_latent
+from spectral_latent import (
+    AnchorHMM,
+    ConstituencyModel,
+    DependencyModel,
+    EstimatorOptions,
+    LatentHMM,
+    LatentTagger,
+    LatentTreeModel,
+    Reranker,
+    load,
+    preset,
+)
+from spectral_latent._load import _CLASSES
+from spectral_latent.constituency import Phrase
+from spectral_latent.dependency import DependencySentence
+from spectral_latent.operators import ModelFileError, load_model, save_model
+from spectral_latent.reranking import Candidate, NBest
+
+TREES = [Phrase("S", (Phrase("NN", (noun,)), Phrase("VB", ("run",)))) for noun in ("cats", "dogs", "mice", "men")]
+WORDS = [["the", "cat", "sleeps"], ["a", "dog", "barks"], ["the", "dog", "sleeps"]] * 3
+
+
+def graph() -> nx.DiGraph:
+    tree = nx.DiGraph([("root", "left")])
+    tree.add_node("root", label="pair")
+    tree.add_node("left", label="one", observation="x")
+    return tree
+
+
+def reranker() -> Reranker:
+    lists = [NBest.of([Candidate(tree, -1.0), Candidate(Phrase("X", (tree,)), -2.0)]) for tree in TREES]
+    return Reranker.train(lists, [1, 0] * 4, {})
+
+
+MODELS: dict[str, tuple[type, Callable[[], Any]]] = {
+    "anchors": (AnchorHMM, lambda: AnchorHMM.train(WORDS)),
+    "constituency": (ConstituencyModel, lambda: ConstituencyModel.train(TREES)),
+    "dependency": (
+        DependencyModel,
+        lambda: DependencyModel.train([DependencySentence.of(["Yes", "!"], "AB")._replace(heads=(0, 1))]),
+    ),
+    "reranker": (Reranker, reranker),
+    "hmm": (LatentHMM, lambda: LatentHMM.train(["abc", "abd"] * 5)),
+    "tagger": (LatentTagger, lambda: LatentTagger.train([[("dogs", "N"), ("bark", "V")]])),
+    "tree": (LatentTreeModel, lambda: LatentTreeModel.train([graph()], EstimatorOptions("em", n_states=1))),
+}
+
+
+def run(script: str) -> str:
+    """What a script prints, in a process of its own."""
+    command = [sys.executable, "-c", script]
+    root = Path(__file__).resolve().parents[1]
+    return subprocess.run(command, cwd=root, capture_output=True, text=True, check=True).stdout
+
+
+def test_importing_the_package_costs_nothing() -> None:
+    script = (
+        "import spectral_latent, sys, time; print(time.process_time(), *{'numpy', 'numba', 'nltk'} & set(sys.modules))"
+    )
+    seconds, *heavy = run(script).split()
+    assert heavy == []
+    assert float(seconds) < 0.3
+
+
+def test_all_names_are_listed_and_found() -> None:
+    assert dir(spectral_latent) == sorted(spectral_latent.__all__)
+    assert set(run("from spectral_latent import *; print(*dir())").split()) >= set(spectral_latent.__all__)
+    assert spectral_latent.preset is preset
+    with pytest.raises(AttributeError, match="module 'spectral_latent' has no attribute 'ConstituencyModle'"):
+        _ = spectral_latent.ConstituencyModle
+
+
+def test_type_checkers_see_the_names() -> None:
+    tree = ast.parse(Path(spectral_latent.__file__).read_text(encoding="utf-8"))
+    (guarded,) = (node for node in tree.body if isinstance(node, ast.If))
+    imports = [node for node in guarded.body if isinstance(node, ast.ImportFrom)]
+    seen = {name.name: str(node.module).partition(".")[2] for node in imports for name in node.names}
+    assert seen == spectral_latent._MODULES
+    assert sorted([*seen, "__version__"]) == sorted(spectral_latent.__all__)
+
+
+@pytest.mark.parametrize("kind", MODELS)
+def test_a_model_of_any_kind_is_loaded(kind: str, tmp_path: Path) -> None:
+    expected, train = MODELS[kind]
+    train().save(tmp_path / "model")
+    assert load_model(tmp_path / "model")[1]["kind"] == kind
+    loaded: Any = load(tmp_path / "model")
+    assert type(loaded) is expected
+    loaded.save(tmp_path / "again")
+    assert (tmp_path / "again").read_bytes() == (tmp_path / "model").read_bytes()
+
+
+def test_every_kind_is_tried_here() -> None:
+    assert set(_CLASSES) | {"reranker"} == set(MODELS)
+
+
+def test_a_reranker_that_needs_models(tmp_path: Path) -> None:
+    lists = [NBest.of([Candidate(tree, -1.0), Candidate(Phrase("X", (tree,)), -2.0)]) for tree in TREES]
+    Reranker.train(lists, [1, 0] * 4, {"latent": ConstituencyModel.train(TREES)}).save(tmp_path / "model")
+    with pytest.raises(ModelFileError, match="the reranker needs latent models named latent"):
+        load(tmp_path / "model")
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"", "not a model, or cut short"),
+        (b"( (S (NN rain)))", "not a model, or cut short"),
+        (None, "a folder; give the file of a model"),
+    ],
+)
+def test_what_is_not_a_model(tmp_path: Path, content: bytes | None, message: str) -> None:
+    path = tmp_path / "model"
+    if content is None:
+        path.mkdir()
+    else:
+        path.write_bytes(content)
+    with pytest.raises(ModelFileError) as raised:
+        load(path)
+    assert str(raised.value).startswith(f"{path}: ")
+    assert message in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"version": 1}, "format version 1, but this library reads [0-9]+; train it again"),
+        ({"version": 99}, "format version 99, but this library reads [0-9]+; install a newer spectral-latent"),
+        ({"version": "x"}, "format version x, but this library reads [0-9]+; train it again"),
+        ({"kind": "toy"}, "a model of the unknown kind 'toy'; train it again"),
+        ({"kind": ["toy"]}, "a model of the unknown kind .*; train it again"),
+        ({}, "a model of the unknown kind 'None'; train it again"),
+    ],
+)
+def test_models_of_other_versions_and_kinds(tmp_path: Path, settings: dict[str, Any], message: str) -> None:
+    save_model(tmp_path / "model", {}, settings)
+    with pytest.raises(ModelFileError, match=message):
+        load(tmp_path / "model")
