@@ -1,19 +1,18 @@
-"""The steps of the slides, each measured: plain PCFG, the estimator out of the box, and what is added to it.
+"""Constituency parsers: the plain PCFG, the default and the presets, in accuracy, time and memory.
 
     python benchmarks/constituency.py                      # tune: the dev split of NLTK's treebank sample
-    python benchmarks/constituency.py --split test         # report
-    python benchmarks/constituency.py --train DIR --evaluate DIR --n-states 16 --steps plain "+ smoothing"
-    python benchmarks/constituency.py --train nltk:alpino:train --evaluate nltk:alpino:dev --steps fast accurate
+    python benchmarks/constituency.py --split test --nltk  # report
+    python benchmarks/constituency.py --train nltk:alpino:train --evaluate nltk:alpino:dev --models fast accurate
 
 Every row is a process of its own, so that its peak memory is its own.  Seconds are CPU seconds of that process after
-compilation; training includes everything from trees in memory to a model in memory.
+compilation; training includes everything from trees in memory to a model in memory.  The steps of the slides and other
+numbers of states are measured by `python -m spectral_latent.papers cohen2013`.
 """
 
 from __future__ import annotations
 
 import argparse
 import time
-from collections.abc import Iterator
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -23,8 +22,9 @@ from spectral_latent.constituency import Binarisation, ConstituencyModel, Consti
 from spectral_latent.corpora import constituency_trees
 from spectral_latent.evaluation import GoldTree, evaluate_parser, score_brackets
 
-STEPS = ("plain", "out of the box", "+ absolute marginals", "+ scaling", "+ smoothing", "simple features")
-PRESETS = {
+MODELS = {
+    "plain": (ConstituencyOptions(),),
+    "default": (ConstituencyOptions(),),
     "fast": preset("fast"),
     "fast, from first": (replace(preset("fast")[0], binarisation=Binarisation("first")),),
     "fast, from last": (replace(preset("fast")[0], binarisation=Binarisation("last")),),
@@ -41,24 +41,10 @@ class Corpus(NamedTuple):
     evaluate: str
 
 
-def settings(step: str, states: int) -> ConstituencyOptions:
-    """The options of one step: what comes later is off."""
-    default = ConstituencyOptions()
-    at = STEPS.index(step)
-    estimator = replace(
-        default.estimator,
-        n_states=states,
-        scaling=default.estimator.scaling if at >= STEPS.index("+ scaling") else None,
-        smoothing=default.estimator.smoothing if at >= STEPS.index("+ smoothing") else None,
-    )
-    features = "simple" if step == "simple features" else "all"
-    return replace(default, estimator=estimator, absolute=at >= STEPS.index("+ absolute marginals"), features=features)
-
-
-def trained(trees: list[Phrase], step: str, states: int) -> ConstituencyModel:
-    """The model of one step or preset; the plain PCFG parses with its own operators."""
-    model = ConstituencyModel.train(trees, PRESETS.get(step) or settings(step, states))
-    if step != "plain":
+def trained(trees: list[Phrase], name: str) -> ConstituencyModel:
+    """The model of a row; the plain PCFG parses with its own operators."""
+    model = ConstituencyModel.train(trees, MODELS[name])
+    if name != "plain":
         return model
     (grammar,) = model.members
     return ConstituencyModel((grammar.with_operators(grammar.grammar.coarse),))
@@ -70,14 +56,14 @@ def words_of(tree: Phrase) -> list[str]:
     return list(cleaned.words()) if cleaned is not None else []
 
 
-def measure(corpus: Corpus, step: str, states: int) -> dict[str, float]:
+def measure(corpus: Corpus, name: str) -> dict[str, float]:
     """One row of the table."""
     warm = [Phrase("S", (Phrase("A", (a,)), Phrase("B", ("b",)))) for a in "ab"]
-    trained(warm, step, 1).parse(["a", "b"])
+    trained(warm, name).parse(["a", "b"])
     start = time.process_time()
     trees = list(constituency_trees(corpus.train))
     read = time.process_time()
-    model = trained(trees, step, states)
+    model = trained(trees, name)
     learnt = time.process_time()
     gold = [tree for tree in map(GoldTree.of, constituency_trees(corpus.evaluate)) if tree is not None]
     evaluation = evaluate_parser(model, gold)
@@ -95,19 +81,13 @@ def measure(corpus: Corpus, step: str, states: int) -> dict[str, float]:
     }
 
 
-def rows(steps: list[str], states: list[int]) -> Iterator[tuple[str, int]]:
-    """The plain grammar and presets once, every other step for every number of states."""
-    own = {"plain": [1]} | {name: [options[0].estimator.n_states] for name, options in PRESETS.items()}
-    for step in steps:
-        yield from ((step, m) for m in own.get(step, states))
-
-
-def steps_table(corpus: Corpus, steps: list[str], states: list[int]) -> None:
+def print_table(corpus: Corpus, names: list[str]) -> None:
     """Print the table row by row."""
     print(f"\n{corpus.train} → {corpus.evaluate}\n")
-    print_head(["step", "m"], COLUMNS)
-    for step, m in rows(steps, states):
-        print_row([step, m], in_new_process(measure, corpus, step, m), COLUMNS, WHOLE)
+    print_head(["model", "m"], COLUMNS)
+    for name in names:
+        n_states = 1 if name == "plain" else MODELS[name][0].estimator.n_states
+        print_row([name, n_states], in_new_process(measure, corpus, name), COLUMNS, WHOLE)
 
 
 def nltk_table(corpus: Corpus) -> None:
@@ -128,7 +108,7 @@ def nltk_table(corpus: Corpus) -> None:
     grammar = induce_pcfg(Nonterminal("S"), productions)
     sentences = map(words_of, constituency_trees(corpus.evaluate))
     by_length = {len(words): words for words in sentences if known.issuperset(words)}
-    model, parser = trained(train, "+ smoothing", 16), ViterbiParser(grammar, max_time=None)
+    model, parser = trained(train, "default"), ViterbiParser(grammar, max_time=None)
     model.parse(by_length[8])
     print("\n| words | NLTK ViterbiParser s | spectral ms | times |\n| ---: | ---: | ---: | ---: |")
     for length in (8, 10, 12, 15):
@@ -148,14 +128,13 @@ def main() -> None:
     parser.add_argument("--split", choices=("dev", "test"), default="dev", help="of NLTK's treebank sample")
     parser.add_argument("--train", help="another treebank to learn from: a file, a folder or nltk:NAME")
     parser.add_argument("--evaluate", help="the trees to parse with --train")
-    parser.add_argument("--n-states", type=int, nargs="+", default=[1, 8, 16, 24, 32])
-    parser.add_argument("--steps", nargs="+", choices=(*STEPS, *PRESETS), default=list(STEPS))
+    parser.add_argument("--models", nargs="+", choices=MODELS, default=["plain", "default", "fast", "accurate"])
     parser.add_argument("--nltk", action="store_true", help="also time NLTK's ViterbiParser")
     arguments = parser.parse_args()
     if (arguments.train is None) != (arguments.evaluate is None):
         parser.error("--train and --evaluate go together")
     corpus = Corpus(arguments.train or "nltk:treebank:train", arguments.evaluate or f"nltk:treebank:{arguments.split}")
-    steps_table(corpus, arguments.steps, arguments.n_states)
+    print_table(corpus, arguments.models)
     if arguments.nltk:
         nltk_table(corpus)
 

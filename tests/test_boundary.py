@@ -28,7 +28,7 @@ from spectral_latent.grammar.coarse import CoarseGrammar, CoarseLeaves
 from spectral_latent.grammar.forests import pruned_forest
 from spectral_latent.inference import check_forest
 from spectral_latent.operators import ObservableOperators, Tensor
-from spectral_latent.papers.brown import brown_clusters
+from spectral_latent.papers.brown import find_brown_clusters
 from spectral_latent.reranking.tables import FeatureTable
 from spectral_latent.sequence import HiddenMarkov, Sequences
 from spectral_latent.sequence.forests import Candidates, TrellisBuilder
@@ -110,7 +110,7 @@ def test_clusters_of_types(columns: dict[str, Any], n_types: int, clusters: int)
     terminal = columns["terminal"]
     sequences = Sequences(terminal, np.zeros(7, dtype=np.int64), np.array([0, 3, 7]))
     if np.shape(terminal) == (7,):
-        found = unless_refused(lambda: brown_clusters(sequences, n_types, clusters))
+        found = unless_refused(lambda: find_brown_clusters(sequences, n_types, clusters))
         assert found is None or len(found) == n_types
 
 

@@ -22,8 +22,8 @@ from hypothesis import strategies as st
 
 import spectral_latent
 from spectral_latent._options import Above, AtLeast, AtMost, Below, Options, field_types
-from spectral_latent.anchors import AnchorHMM, AnchorOptions, HullOptions, Types
-from spectral_latent.anchors.hulls import HullName
+from spectral_latent.anchors import AnchorHMM, AnchorOptions, HullOptions, WordTypes
+from spectral_latent.anchors.options import HullName
 from spectral_latent.cli import main
 from spectral_latent.cli.train import ESTIMATORS, HULLS, PRESETS
 from spectral_latent.constituency import Binarisation, ConstituencyModel, ConstituencyOptions, Phrase
@@ -41,7 +41,7 @@ from spectral_latent.estimation import EstimationError, EstimatorName, Estimator
 from spectral_latent.grammar import GrammarOptions
 from spectral_latent.lexicon import LexiconOptions, SpellingModel, SpellingOptions
 from spectral_latent.operators import options_from
-from spectral_latent.papers import LogLinearOptions, log_linear
+from spectral_latent.papers.featurized import FeaturizedOptions, train_featurized_hmm
 from spectral_latent.reranking import PerceptronOptions
 from spectral_latent.reranking.perceptron import PerceptronReranker
 from spectral_latent.reranking.tables import FeatureTable
@@ -484,8 +484,8 @@ def train_hull(options: HullOptions) -> None:
         train_anchors(AnchorOptions(hull=replace(options, construction=construction)))
 
 
-def train_log_linear(options: LogLinearOptions) -> None:
-    assert log_linear(Types.of(WORDS), options).emission.sum(axis=1) == pytest.approx(1.0)
+def train_featurized(options: FeaturizedOptions) -> None:
+    assert train_featurized_hmm(WordTypes.of(WORDS), options).emission.sum(axis=1) == pytest.approx(1.0)
 
 
 def train_reranker(options: PerceptronOptions) -> None:
@@ -514,7 +514,7 @@ TRAIN: dict[type[Options], Callable[[Any], None]] = {
     HMMOptions: train_states,
     HullOptions: train_hull,
     LexiconOptions: train_lexicon,
-    LogLinearOptions: train_log_linear,
+    FeaturizedOptions: train_featurized,
     PerceptronOptions: train_reranker,
     RelationOptions: train_relations,
     SpellingOptions: train_spelling,

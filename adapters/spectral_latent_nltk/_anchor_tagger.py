@@ -67,7 +67,7 @@ class AnchorTagger(BatchTagger):
 
         Several anchors may have the same tag.
 
-        Raises ValueError if a word is no anchor, or an anchor has no tag; TypeError if a tag cannot be hashed.
+        Raises ValueError if a word is not an anchor, or an anchor has no tag; TypeError if a tag cannot be hashed.
         """
         for word, tag in tags.items():
             if not isinstance(tag, Hashable):

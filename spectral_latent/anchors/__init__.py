@@ -1,7 +1,7 @@
 """Parts of speech from words alone: the anchor hidden Markov model (Stratos, Collins and Hsu 2016)."""
 
-from spectral_latent.anchors.hulls import HullOptions
-from spectral_latent.anchors.model import AnchorHMM, AnchorOptions
-from spectral_latent.anchors.vocabulary import Types
+from spectral_latent.anchors.conversion import WordTypes
+from spectral_latent.anchors.model import AnchorHMM
+from spectral_latent.anchors.options import AnchorOptions, HullName, HullOptions
 
-__all__ = ["AnchorHMM", "AnchorOptions", "HullOptions", "Types"]
+__all__ = ["AnchorHMM", "AnchorOptions", "HullName", "HullOptions", "WordTypes"]

@@ -1,119 +1,159 @@
-"""A point for every word, inside the convex hull of the points of anchors (Stratos et al. 2016, Figure 3).
+"""Points for words, inside the convex hull of the points of their anchors (Stratos et al. 2016, Figure 3).
+
+If every state has an anchor, a word that no other state emits, then the contexts that are expected of a word are a
+mixture of those expected of the anchors: the word's point lies in a convex hull, and the anchors are its corners.
 
 | here | paper | meaning |
 | --- | --- | --- |
-| C[x, c] | n P(Y = c, X = x) | how often context c - a word next to it, with its place - stands by type x |
-| `random`, `best-fit` | Ω = E[Y \\| X] Π | conditional probabilities, projected |
-| `cca` | (11) with canonical correlations | those of the correlation of types and contexts |
-| `brown` | f(O), unit rows | C^½ / ((#x + κ)(#c + κ))^¼, left singular vectors times √σ, rows of length one |
+| C[x, c] | n P(Y = c, X = x) | how often context c stands by type x; a context is a neighbouring word and its place |
+| "random", "best-fit" | Ω = E[Y \\| X] Π | conditional probabilities, projected |
+| "cca" | (11) with canonical correlations | the same, projected by the canonical correlations of types and contexts |
+| "brown" | f(O), unit rows | C^½ / ((#x + κ)(#c + κ))^¼, left singular vectors times √σ, rows of length one |
 
-With spelling (section 4.4.4) rows are drawn to what a word's features predict, a word of n tokens counting n to κ₀:
-a rare word's contexts say little, its spelling as much as that of any other.  The paper appends features to contexts
-instead; drawn together, the row of a word never seen is known as well.
+With spelling (section 4.4.4) every point is drawn to the one that the features of its word predict: a word of n tokens
+counts n, the prediction κ₀.  The contexts of a rare word tell little, its spelling as much as that of any other.  The
+paper appends features to contexts instead; drawn together, the point of a word never seen is known as well.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Annotated, Literal, NamedTuple
+from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 from scipy import sparse
 from scipy.sparse.linalg import cg
 
 from spectral_latent._compiled import TINY
-from spectral_latent._options import Above, AtLeast, AtMost, Options
-from spectral_latent.anchors.vocabulary import SpellingFeatures, Types
+from spectral_latent.anchors.conversion import WordTypes
+from spectral_latent.anchors.features import SpellingFeatures
+from spectral_latent.anchors.options import HullOptions
 from spectral_latent.estimation import truncated_svd
 from spectral_latent.sequence.conversion import Sequences
 from spectral_latent.trees import FloatArray
 
-__all__ = ["Hull", "HullName", "HullOptions", "Spelling"]
-
-HullName = Literal["brown", "cca", "best-fit", "random"]
+__all__ = ["Hull", "SpellingRegression", "build_hull", "canonical_svd", "context_counts", "to_unit_length"]
 
 
-@dataclass(frozen=True)
-class HullOptions(Options):
-    """How points are made.
+class SpellingRegression(NamedTuple):
+    """A linear prediction of points from spelling: mean + φ(x) weights, or the mean alone without features.
 
-    construction: see this module.
-    window: contexts are words up to so many positions before and after, with their place.
-    smoothing: κ, tokens added to the counts that scale `brown` and `cca`.
-    spelling: whether features of spelling take part.
-    prior: κ₀, tokens that the prediction from spelling, or without it the mean, is worth; 0 for rows as they are.
-    penalty: of the squared weights of features.
-    seed: of `random`.
+    features: φ, or None.
+    mean: (d,) the weighted mean of the points of the corpus.
+    weights: (s, d) of the features; s is 0 without them.
     """
 
-    construction: HullName = "brown"
-    window: Annotated[int, AtLeast(1), AtMost(100)] = 1
-    smoothing: Annotated[float, AtLeast(0.0)] = 50.0
-    spelling: bool = True
-    prior: Annotated[float, AtLeast(0.0)] = 30.0
-    penalty: Annotated[float, Above(0.0), AtMost(1e9)] = 10.0
-    seed: Annotated[int, AtLeast(0)] = 0
-
-
-class Spelling(NamedTuple):
-    """What the features of a word predict of its row: mean + φ(x) weights."""
-
     features: SpellingFeatures | None
-    mean: FloatArray  # (d,)
-    weights: FloatArray  # (s, d)
+    mean: FloatArray
+    weights: FloatArray
 
-    def rows(self, words: list[str], capital: FloatArray) -> FloatArray:
-        """Predicted rows (n, d) of words in lower case, of which the given share (n,) is capitalised."""
+    def predict(self, words: Sequence[str], capital: FloatArray) -> FloatArray:
+        """Predict the points (n, d) of n words.
+
+        words: in lower case.
+        capital: (n,) the share of each word's tokens that are capitalised.
+        """
         if self.features is None:
             return np.tile(self.mean, (len(words), 1))
         return np.asarray(self.features.matrix(words, capital) @ self.weights + self.mean)
 
 
 class Hull(NamedTuple):
-    """Rows (n, d) of the types, of length one for `brown`, and what is predicted of words never seen."""
+    """The points (n, d) of all types, and the regression that predicts those of words never seen.
 
-    rows: FloatArray
-    spelling: Spelling
+    Points of the construction "brown" have length one.
+    """
 
-    @staticmethod
-    def of(types: Types, dimensions: int, options: HullOptions) -> Hull:
-        """The hull of the types in so many dimensions.
-
-        >>> types = Types.of([["the", "cat", "saw", "a", "dog"], ["a", "dog", "saw", "the", "cat"]])
-        >>> rows = Hull.of(types, 2, HullOptions(spelling=False, prior=0.0)).rows
-        >>> bool(np.allclose(rows[types.names.index("cat")], rows[types.names.index("dog")], atol=0.01))
-        True
-        """
-        rows = _rows(types, dimensions, options)
-        features = SpellingFeatures.of(types.names) if options.spelling else None
-        spelling = _spelling(rows, types, features, options)
-        if options.prior > 0:
-            expected = spelling.rows(types.names, types.capital)
-            rows = (types.tokens[:, None] * rows + options.prior * expected) / (types.tokens + options.prior)[:, None]
-        return Hull(unit(rows) if options.construction == "brown" else rows, spelling)
+    points: FloatArray
+    spelling: SpellingRegression
 
 
-def unit(rows: FloatArray) -> FloatArray:
-    """Rows scaled to length one."""
+def build_hull(types: WordTypes, dimensions: int, options: HullOptions) -> Hull:
+    """Compute the points of all types.
+
+    types: the corpus.
+    dimensions: d, the most that points have.
+    options: how contexts and spelling make points.
+
+    >>> types = WordTypes.of([["the", "cat", "saw", "a", "dog"], ["a", "dog", "saw", "the", "cat"]])
+    >>> points = build_hull(types, 2, HullOptions(spelling=False, prior=0.0)).points
+    >>> bool(np.allclose(points[types.names.index("cat")], points[types.names.index("dog")], atol=0.01))
+    True
+    """
+    points = _context_points(types, dimensions, options)
+    spelling = _regression(points, types, options)
+    if options.prior > 0:
+        predicted = spelling.predict(types.names, types.capital)
+        total = types.tokens[:, None] * points + options.prior * predicted
+        points = total / (types.tokens + options.prior)[:, None]
+    return Hull(to_unit_length(points) if options.construction == "brown" else points, spelling)
+
+
+def to_unit_length(rows: FloatArray) -> FloatArray:
+    """Scale rows (n, d) to length one.
+
+    >>> to_unit_length(np.array([[3.0, 4.0]]))
+    array([[0.6, 0.8]])
+    """
     return np.asarray(rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), TINY))
 
 
 def context_counts(sequences: Sequences, n_types: int, window: int) -> sparse.csr_array:
-    """C (n, 2 window (n + 1)) of this module; the context n is beyond the end of the sentence."""
+    """Count the contexts of every type: C (n, 2 window (n + 1)).
+
+    Columns are those of the place before, the place after, two before, and so on.  In each place context n stands for
+    what is beyond the end of the sentence.
+
+    sequences: of types 0 ... n - 1.
+    n_types: n.
+    window: the farthest place on either side.
+
+    >>> context_counts(Sequences.of([[0, 1]]), n_types=2, window=1).toarray()
+    array([[0., 0., 1., 0., 1., 0.],
+           [1., 0., 0., 0., 0., 1.]])
+    """
     x = sequences.terminal
-    places = [offset for distance in range(1, window + 1) for offset in (-distance, distance)]
-    neighbours = (np.where((y := sequences.shifted(x, offset)) < 0, n_types, y) for offset in places)
-    tables = [sparse.coo_array((np.ones(len(x)), (x, y)), shape=(n_types, n_types + 1)) for y in neighbours]
+    tables = []
+    for distance in range(1, window + 1):
+        for offset in (-distance, distance):
+            y = sequences.shifted(x, offset)
+            y[y < 0] = n_types
+            tables.append(sparse.coo_array((np.ones(len(x)), (x, y)), shape=(n_types, n_types + 1)))
     return sparse.csr_array(sparse.hstack(tables, format="csr"))
 
 
-def _leading(matrix: sparse.csr_array, rank: int) -> tuple[FloatArray, FloatArray]:
-    """Left singular vectors (n, k) and singular values (k,)."""
-    u, sigma, _ = truncated_svd(matrix, rank)
-    return u, sigma
+def canonical_svd(
+    counts: sparse.csr_array,
+    totals: tuple[FloatArray, FloatArray],
+    rank: int,
+    *,
+    smoothing: float,
+    power: float = 1.0,
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Decompose counts divided by the roots of their totals: C^p / ((#x + κ)(#c + κ))^(p/2) = U diag(σ) Vᵀ.
+
+    With power 1 and κ = 0 these are the canonical correlations of the indicators of rows and of columns, not centred.
+    Gives U (n, k), σ (k,) and V (d, k).
+
+    counts: C (n, d), how often each row and column occur together.
+    totals: #x (n,) and #c (d,), how often each row and each column occur.
+    rank: the most triplets, k.
+    smoothing: κ.
+    power: p.
+
+    >>> counts = sparse.csr_array([[2.0, 0.0], [0.0, 8.0]])
+    >>> canonical_svd(counts, (np.array([2.0, 8.0]), np.array([2.0, 8.0])), 2, smoothing=0.0)[1]
+    array([1., 1.])
+    """
+    by_row, by_column = (np.maximum(total + smoothing, TINY) ** (-power / 2) for total in totals)  # some may be 0
+    powers = counts.copy()
+    powers.data = counts.data**power
+    scaled = sparse.csr_array(sparse.diags_array(by_row) @ powers @ sparse.diags_array(by_column))
+    return truncated_svd(scaled, rank)
 
 
-def _rows(types: Types, dimensions: int, options: HullOptions) -> FloatArray:
+def _context_points(types: WordTypes, dimensions: int, options: HullOptions) -> FloatArray:
+    """Compute the points (n, d) of types from their contexts alone."""
     counts = context_counts(types.sequences, len(types.names), options.window)
     n_places = 2 * options.window
     if options.construction in ("random", "best-fit"):
@@ -121,28 +161,27 @@ def _rows(types: Types, dimensions: int, options: HullOptions) -> FloatArray:
         if options.construction == "random":
             directions = np.random.default_rng(options.seed).standard_normal((counts.shape[1], dimensions))
             return np.asarray(conditional @ directions / np.sqrt(dimensions))
-        u, sigma = _leading(conditional, dimensions)
+        u, sigma, _ = truncated_svd(conditional, dimensions)
         return u * sigma
-    power = 0.5 if options.construction == "brown" else 1.0
-    by_type = (types.tokens + options.smoothing) ** (-power / 2)
-    by_context = np.maximum(counts.sum(axis=0) + options.smoothing, TINY) ** (-power / 2)  # some never occur
-    counts.data = counts.data**power
-    scaled = sparse.csr_array(sparse.diags_array(by_type) @ counts @ sparse.diags_array(by_context))
-    u, sigma = _leading(scaled, dimensions)
-    if options.construction == "brown":
-        return unit(u * np.sqrt(sigma))
-    return np.asarray(u * sigma * by_type[:, None])
+    totals = (types.tokens, counts.sum(axis=0).astype(float))
+    is_brown = options.construction == "brown"
+    power = 0.5 if is_brown else 1.0
+    u, sigma, _ = canonical_svd(counts, totals, dimensions, smoothing=options.smoothing, power=power)
+    if is_brown:
+        return to_unit_length(u * np.sqrt(sigma))
+    return np.asarray(u * sigma / np.sqrt(types.tokens + options.smoothing)[:, None])
 
 
-def _spelling(rows: FloatArray, types: Types, features: SpellingFeatures | None, options: HullOptions) -> Spelling:
-    """Ridge regression of rows on features; a type of n tokens counts n / (n + κ₀)."""
+def _regression(points: FloatArray, types: WordTypes, options: HullOptions) -> SpellingRegression:
+    """Fit points to spelling by ridge regression, in which a type of n tokens has the weight n / (n + κ₀)."""
     weight = types.tokens / (types.tokens + options.prior)
-    mean = weight @ rows / weight.sum()
-    if features is None:
-        return Spelling(None, mean, np.zeros((0, rows.shape[1])))
+    mean = weight @ points / weight.sum()
+    if not options.spelling:
+        return SpellingRegression(None, mean, np.zeros((0, points.shape[1])))
+    features = SpellingFeatures.of(types.names)
     phi = features.matrix(types.names, types.capital)
     gram = sparse.csr_array(phi.T @ sparse.diags_array(weight) @ phi) + options.penalty * sparse.eye_array(phi.shape[1])
     inverse_diagonal = sparse.diags_array(1.0 / gram.diagonal())
-    targets = phi.T @ (weight[:, None] * (rows - mean))
+    targets = phi.T @ (weight[:, None] * (points - mean))
     solved = [cg(gram, target, rtol=1e-6, maxiter=500, M=inverse_diagonal)[0] for target in targets.T]
-    return Spelling(features, mean, np.stack(solved, axis=1))
+    return SpellingRegression(features, mean, np.stack(solved, axis=1))

@@ -1,10 +1,10 @@
-"""Anchor models to look at: a table of states with their words (Stratos et al. 2016, Tables 3 and 4), and a picture.
+"""Tables and pictures of anchor models: the states with their words (Stratos et al. 2016, Tables 3 and 4).
 
 | here | formula | meaning |
 | --- | --- | --- |
 | `AnchorRow.words` | o(x \\| h) | the words that the state is likeliest to emit |
-| `AnchorPlane.corners` | (v_h - v̄) W | the anchors' points in the plane of the first two principal directions W |
-| `AnchorPlane.points` | Σ_h p(h \\| x) (v_h - v̄) W | those of words, as the model mixes them from the anchors' |
+| `AnchorPlane.anchor_points` | (v_h - v̄) W | the anchors' points v, projected on two principal directions W |
+| `AnchorPlane.points` | Σ_h p(h \\| x) (v_h - v̄) W | the points of words, mixed from those of anchors |
 """
 
 from __future__ import annotations
@@ -26,7 +26,14 @@ _ENDINGS = (".pdf", ".png", ".svg")
 
 
 class AnchorRow(NamedTuple):
-    """A state: its number, anchor, label, share of all tokens, and likeliest words with o(x | h)."""
+    """A state of a model.
+
+    state: its number.
+    anchor: its anchor.
+    label: its tag, None before anchors are labelled.
+    share: its share of all tokens, between 0 and 1.
+    words: the words that it is likeliest to emit, with o(x | h).
+    """
 
     state: int
     anchor: str
@@ -36,15 +43,22 @@ class AnchorRow(NamedTuple):
 
 
 class AnchorPlane(NamedTuple):
-    """Points in a plane: corners (m, 2) of the anchors, points (n, 2) of words."""
+    """Anchors and words as points in a plane.
 
-    corners: FloatArray
+    anchor_points: (m, 2) of the anchors.
+    words: n of the words that states are likeliest to emit.
+    points: (n, 2) of these words.
+    """
+
+    anchor_points: FloatArray
     words: list[str]
     points: FloatArray
 
 
 def anchor_names(model: AnchorHMM) -> list[str]:
-    """A readable name for each state: its anchor in capitals; as it is, if two would be the same.
+    """Name each state by its anchor in capitals, or by its anchor as it is if two names would be the same.
+
+    model: labelled or not.
 
     >>> anchor_names(AnchorHMM.train([["It", "rains"], ["it", "snows"]] * 3))
     ['IT', 'RAINS']
@@ -54,18 +68,24 @@ def anchor_names(model: AnchorHMM) -> list[str]:
 
 
 def anchor_rows(model: AnchorHMM, top: int = 10) -> list[AnchorRow]:
-    """The states in their order, each with so many words.
+    """List the states in their order.
+
+    model: labelled or not.
+    top: how many words each has.
 
     >>> [row.anchor for row in anchor_rows(AnchorHMM.train([["It", "rains"], ["it", "snows"]] * 3))]
     ['it', 'rains']
     """
     labels: tuple[Hashable, ...] = model.labels or (None,) * model.n_states
-    columns = zip(model.anchors, labels, model.share.tolist(), model.top_words(top), strict=True)
+    columns = zip(model.anchors, labels, model.state_prior.tolist(), model.top_words(top), strict=True)
     return [AnchorRow(state, *column) for state, column in enumerate(columns)]
 
 
 def anchor_table(model: AnchorHMM, top: int = 10) -> str:
-    """The rows as lines of text: shares in percent, and the labels where there are some.
+    """Format the states as lines of text, with shares in percent, and with labels if there are any.
+
+    model: labelled or not.
+    top: how many words a line has.
 
     >>> print(anchor_table(AnchorHMM.train([["It", "rains"], ["it", "snows"]] * 3).label({"it": "N", "rains": "V"})))
     state  anchor  label  share  top words
@@ -88,16 +108,19 @@ def anchor_table(model: AnchorHMM, top: int = 10) -> str:
 
 
 def anchor_plane(model: AnchorHMM, top: int = 10) -> AnchorPlane:
-    """The anchors and so many likely words of each state in the plane of the corners' principal directions.
+    """Project anchors and likely words into the plane of the anchors' first two principal directions.
+
+    model: labelled or not.
+    top: how many words of each state.
 
     >>> plane = anchor_plane(AnchorHMM.train([["It", "rains"], ["it", "snows"]] * 3))
-    >>> plane.corners.shape, plane.words, plane.points.shape
+    >>> plane.anchor_points.shape, plane.words, plane.points.shape
     ((2, 2), ['it', 'rains', 'snows'], (3, 2))
     """
     order = model.top_types(top)
     found = np.unique(order[np.take_along_axis(model.hidden.emission, order, axis=1) > 0.0])
-    joint = model.hidden.emission[:, found].T * model.share  # p(x, h)
-    centred = model.corners - model.corners.mean(axis=0)
+    joint = model.hidden.emission[:, found].T * model.state_prior  # p(x, h)
+    centred = model.anchor_points - model.anchor_points.mean(axis=0)
     _, _, directions = np.linalg.svd(centred, full_matrices=False)
     plane = centred @ directions[:2].T
     largest = np.take_along_axis(plane, np.abs(plane).argmax(axis=0)[None, :], axis=0)
@@ -107,9 +130,13 @@ def anchor_plane(model: AnchorHMM, top: int = 10) -> AnchorPlane:
 
 
 def draw_anchors(model: AnchorHMM, path: str | os.PathLike[str], top: int = 30) -> None:
-    """Write a picture, .svg, .png or .pdf, of `anchor_plane`: anchors with their words and labels, words as dots.
+    """Draw `anchor_plane`: anchors with their names and labels, words as dots.
 
     The same model gives the same SVG.  Raises ImportError without matplotlib, and ValueError for another ending.
+
+    model: labelled or not.
+    path: the picture to write; its name ends in .svg, .png or .pdf.
+    top: how many words of each state.
     """
     if Path(path).suffix.lower() not in _ENDINGS:
         raise ValueError(f"{os.fspath(path)}: name a picture that ends in {', '.join(_ENDINGS)}")
@@ -122,8 +149,8 @@ def draw_anchors(model: AnchorHMM, path: str | os.PathLike[str], top: int = 30) 
     figure = Figure(figsize=(8.0, 8.0), layout="constrained")
     axes = figure.add_subplot()
     axes.scatter(plane.points[:, 0], plane.points[:, 1], s=8, color="0.6", linewidths=0)
-    axes.scatter(plane.corners[:, 0], plane.corners[:, 1], s=40, color="tab:red")
-    for row, (x, y) in zip(anchor_rows(model, 0), plane.corners.tolist(), strict=True):
+    axes.scatter(plane.anchor_points[:, 0], plane.anchor_points[:, 1], s=40, color="tab:red")
+    for row, (x, y) in zip(anchor_rows(model, 0), plane.anchor_points.tolist(), strict=True):
         name = _shown(row.anchor) if row.label is None else f"{_shown(row.anchor)} ({_shown(str(row.label))})"
         axes.annotate(name, (x, y), (4, 4), textcoords="offset points", parse_math=False, fontsize=11)
     axes.set_axis_off()
@@ -134,7 +161,7 @@ def draw_anchors(model: AnchorHMM, path: str | os.PathLike[str], top: int = 30) 
 
 
 def _shown(word: str) -> str:
-    """The word, with escapes for what cannot be printed.
+    """Replace the characters of a word that cannot be printed by escapes.
 
     >>> _shown("a\\tb")
     'a\\\\tb'

@@ -23,10 +23,10 @@ from spectral_latent.cli.score import score
 from spectral_latent.cli.tag import tag
 from spectral_latent.cli.train import train
 
-__all__ = ["main"]
+__all__ = ["CommandGroup", "main"]
 
 
-class _Group(click.Group):
+class CommandGroup(click.Group):
     """A group whose commands end with a message, not a traceback, for errors that a user can put right."""
 
     def invoke(self, ctx: click.Context) -> Any:
@@ -64,7 +64,7 @@ def _show_warning(message: Warning | str, *_: Any, **__: Any) -> None:
     click.echo(f"Warning: {message}", err=True)
 
 
-@click.group(cls=_Group, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=CommandGroup, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, "-V", "--version", message="%(prog)s %(version)s")
 def main() -> None:
     """Latent-variable grammars and taggers by spectral learning.

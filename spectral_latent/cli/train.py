@@ -25,7 +25,7 @@ from spectral_latent.cli.sources import (
 )
 
 if TYPE_CHECKING:
-    from spectral_latent.anchors.hulls import HullName
+    from spectral_latent.anchors.options import HullName
     from spectral_latent.constituency.presets import PresetName
     from spectral_latent.estimation import EstimatorName, EstimatorOptions
 
@@ -297,7 +297,7 @@ def anchor(
     training = _Training(output, quiet)
     sentences = training.stream(untagged(sources), "sentences")
     options = AnchorOptions(n_states, hull=HullOptions(hull, window, spelling=not no_spelling, seed=seed))
-    model = AnchorHMM.train(sentences, options)
+    model = AnchorHMM.train(sentences, options, listener=training.console.on_progress)
     fewer = "" if model.n_states == n_states else f" (the corpus supports only {model.n_states})"
     training.save(model, f"{model.n_states} states{fewer}, {len(model.words)} words")
 

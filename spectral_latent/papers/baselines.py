@@ -1,11 +1,13 @@
-"""What anchor hidden Markov models are compared with (Stratos et al. 2016, section 5.2), over the same types.
+"""Hidden Markov models over word types that anchor models are compared with (Stratos et al. 2016, section 5.2).
 
 | here | paper | meaning |
 | --- | --- | --- |
-| `baum_welch_of_seeds` | BW | expectation maximisation from random starts; the likeliest |
-| `cluster_model` | CLUSTER | the types' Brown clusters as states, and relative frequencies |
-| `log_linear` | LOG-LINEAR | see `spectral_latent.papers.log_linear` |
-| `max_marginal_states` | section 5.2 | the likeliest state of each position given the whole sequence |
+| `train_baum_welch` | BW | expectation maximisation from random starts; the likeliest model |
+| `train_cluster_hmm` | CLUSTER | the types' Brown clusters as states, and relative frequencies |
+| `featurized.train_featurized_hmm` | LOG-LINEAR | probabilities that are log-linear in features of words |
+| `solve_closed_form` | Figure 2, (6) and (7) | anchor models without constraints: π = O⁺ u₁, T = diag(π̄)⁻¹ O⁺ B (O⁺)ᵀ |
+| `decode_states` | section 5.2 | the likeliest state of each position, given the whole sequence |
+| `score_per_word` | Table 6 | Σ log p(sentence) / Σ words, in nats, ends of sentences included |
 """
 
 from __future__ import annotations
@@ -13,44 +15,56 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+from scipy import sparse
 
-from spectral_latent.anchors.vocabulary import Types
+from spectral_latent.anchors import WordTypes
+from spectral_latent.anchors.training import Bigrams, emissions_of_mixtures, hidden_markov_with_end
 from spectral_latent.estimation import EstimationError, EstimatorOptions, TreebankCounts
-from spectral_latent.papers.brown import brown_clusters
-from spectral_latent.papers.log_linear import LogLinearOptions, log_linear
+from spectral_latent.inference import tree_weights
+from spectral_latent.papers.brown import find_brown_clusters
 from spectral_latent.sequence.conversion import Sequences
 from spectral_latent.sequence.decoding import batches, state_marginals
 from spectral_latent.sequence.hidden_markov import HiddenMarkov, UntaggedShard, baum_welch
-from spectral_latent.trees import IntArray
+from spectral_latent.trees import FloatArray, Forest, IntArray
 
-__all__ = ["LogLinearOptions", "baum_welch_of_seeds", "cluster_model", "log_linear", "max_marginal_states"]
+__all__ = ["decode_states", "score_per_word", "solve_closed_form", "train_baum_welch", "train_cluster_hmm"]
 
 
-def cluster_model(types: Types, states: int) -> HiddenMarkov:
-    """Brown clusters as states, of which there are no more than types; every word is emitted by one of them.
+def train_cluster_hmm(types: WordTypes, n_states: int) -> HiddenMarkov:
+    """Estimate the model whose states are Brown clusters, from relative frequencies.
+
+    Every type is emitted by one state.  There are no more states than types.
+
+    types: the corpus.
+    n_states: m.
 
     Raises EstimationError if there are no types.
 
-    >>> types = Types.of([["the", "cat", "sleeps"], ["the", "dog", "sleeps"], ["a", "cat", "barks"]])
-    >>> (cluster_model(types, states=3).emission > 0).sum(axis=0)
+    >>> types = WordTypes.of([["the", "cat", "sleeps"], ["the", "dog", "sleeps"], ["a", "cat", "barks"]])
+    >>> (train_cluster_hmm(types, n_states=3).emission > 0).sum(axis=0)
     array([1, 1, 1, 1, 1, 1])
     """
     if not types.names:
         raise EstimationError("no sentences to learn from")
-    cluster = brown_clusters(types.sequences, len(types.names), states)
+    cluster = find_brown_clusters(types.sequences, len(types.names), n_states)
     return HiddenMarkov.of_states(types.sequences, cluster[types.sequences.terminal], len(types.names))
 
 
-def baum_welch_of_seeds(
-    types: Types, states: int, seeds: Sequence[int] = (0,), iterations: int = 100, tolerance: float = 1e-3
+def train_baum_welch(
+    types: WordTypes, n_states: int, seeds: Sequence[int] = (0,), iterations: int = 100, tolerance: float = 1e-3
 ) -> HiddenMarkov:
-    """The likeliest of the models in which expectation maximisation ends from one random start per seed.
+    """Climb by expectation maximisation from random starts, and give the likeliest of the models found.
 
-    tolerance: it ends when the log-likelihood per sentence rises by less, at the latest after so many iterations.
-    Raises EstimationError if there are no types.
+    types: the corpus.
+    n_states: m.
+    seeds: one for each start.
+    iterations: the most of each climb.
+    tolerance: a climb ends when the log-likelihood per sentence rises by less.
 
-    >>> types = Types.of([["the", "cat", "sleeps"], ["a", "dog", "barks"]] * 3)
-    >>> baum_welch_of_seeds(types, states=2, seeds=(0, 1)).emission.sum(axis=1)
+    Raises EstimationError if there are no types, and ValueError if there are no seeds.
+
+    >>> types = WordTypes.of([["the", "cat", "sleeps"], ["a", "dog", "barks"]] * 3)
+    >>> train_baum_welch(types, n_states=2, seeds=(0, 1)).emission.sum(axis=1)
     array([1., 1.])
     """
     if not seeds:
@@ -60,17 +74,65 @@ def baum_welch_of_seeds(
     options = EstimatorOptions("em", iterations=iterations, tolerance=tolerance, state_smoothing=0.0)
     shards = [UntaggedShard(types.sequences)]
     counts = TreebankCounts.of_shards(shards)
-    starts = (HiddenMarkov.random(counts, states, len(types.names), seed) for seed in seeds)
+    starts = (HiddenMarkov.random(counts, n_states, len(types.names), seed) for seed in seeds)
     return max((baum_welch(shards, start, options) for start in starts), key=lambda found: found[1])[0]
 
 
-def max_marginal_states(model: HiddenMarkov, sequences: Sequences) -> IntArray:
-    """The state (N,) with the largest marginal at every position; of equal ones, the first.
+def solve_closed_form(mixtures: FloatArray, bigrams: Bigrams) -> HiddenMarkov:
+    """Solve equations 4 to 7 of the anchor model; exact for the moments of a population (Theorem 4.1).
+
+    From samples, entries of π and T may be negative, and their rows need not sum to one.
+
+    mixtures: p(h | x) (n, m), as `find_mixtures` gives them.
+    bigrams: of the corpus.
+
+    >>> bigrams = Bigrams(*map(np.array, ([0, 1], [1, 2], [1.0, 1.0], [0], [1.0], [1.0, 1.0])))
+    >>> solve_closed_form(np.eye(2), bigrams).stop  # type 1 follows type 0, and the end follows type 1
+    array([0., 1.])
+    """
+    n, m = mixtures.shape
+    state_prior, emission = emissions_of_mixtures(mixtures, bigrams.unigrams)
+    inverse = np.linalg.pinv(emission.T)
+    with_end = np.zeros((m + 1, n + 1))  # type n, the end of a sequence, is emitted by state m alone
+    with_end[:m, :n] = inverse
+    with_end[m, n] = 1.0
+    probability = bigrams.count / bigrams.count.sum()
+    pairs = sparse.csr_array((probability, (bigrams.before, bigrams.after)), shape=(n, n + 1))
+    following = inverse @ (pairs @ with_end.T) / state_prior[:, None]
+    return hidden_markov_with_end(inverse @ bigrams.first_probabilities(), following, emission)
+
+
+def decode_states(model: HiddenMarkov, sequences: Sequences) -> IntArray:
+    """Find the state (N,) with the largest marginal at every position; of equal ones, the first.
+
+    model: over the types of the sequences.
+    sequences: N positions in all.
 
     >>> sure = HiddenMarkov(np.array([1.0, 0.0]), np.array([[0.0, 1.0], [1.0, 0.0]]), np.full(2, 0.5), np.ones((2, 1)))
-    >>> max_marginal_states(sure, Sequences.of([[0, 0, 0], [0]]))
+    >>> decode_states(sure, Sequences.of([[0, 0, 0], [0]]))
     array([0, 1, 0, 0])
     """
     operators = model.operators()
     found = [state_marginals(Sequences.of(batch), operators).argmax(axis=1) for batch in batches(sequences.rows)]
     return np.concatenate([np.zeros(0, dtype=np.int64), *found])
+
+
+def score_per_word(model: HiddenMarkov, sequences: Sequences) -> float:
+    """Compute the mean log-probability of a word, in nats; -inf if a sequence is impossible.
+
+    model: over the types of the sequences.
+    sequences: at least one.
+
+    >>> coin = HiddenMarkov(np.array([1.0]), np.array([[1.0]]), np.array([0.5]), np.array([[0.5, 0.5]]))
+    >>> round(score_per_word(coin, Sequences.of([[0, 1], [1]])), 4)  # log 1/4
+    -1.3863
+    """
+    operators = model.operators()
+    total = 0.0
+    for batch in batches(np.split(sequences.terminal, sequences.start[1:-1])):
+        trees = Sequences.of(batch).trees(n_tags=1)
+        weight = tree_weights(operators, Forest.of_trees(trees, operators.rules))
+        if (weight.sign <= 0).any():
+            return -np.inf
+        total += float(weight.log.sum())
+    return total / len(sequences.terminal)

@@ -2,23 +2,24 @@
 
 | here | Brown et al. 1992, section 3 | meaning |
 | --- | --- | --- |
-| `count[c, d]` | C(c d) | how often a word of cluster d follows one of cluster c |
+| `counts[c, d]` | C(c d) | how often a word of cluster d follows one of cluster c |
 | `before[c]`, `after[c]` | Σ_d C(c d), Σ_d C(d c) | over the whole corpus, also what is not yet clustered |
 | w(c, d) | N q_k(c, d) | C(c d) log(C(c d) N / (before_c after_d)): N times its share of mutual information |
 | `loss[i, j]` | N L_k(i, j) | mutual information lost by making clusters i and j one |
 
-The m most frequent types are clusters; every further one becomes a cluster, and the two whose merging loses least
-are made one (the same, end of section 3; Liang 2005).  The loss of a pair is a sum over clusters, so that a merge and
-a new cluster change it in a constant number of terms: O(m²) per type.
+The m most frequent types are the first clusters.  Every further type becomes a cluster, and the two clusters whose
+merging loses least are made one (Brown et al., end of section 3; Liang 2005).  The loss of a pair is a sum over
+clusters, so that a merge and a new cluster change it in a constant number of terms: O(m²) per type.
 
 The boundary of sentences is a cluster of its own, slot 0, which is never merged: it precedes first words and follows
-last ones.  Then N times the mutual information, less the entropy of types, is the log-likelihood of the hidden Markov
+last words.  Then N times the mutual information, less the entropy of types, is the log-likelihood of the hidden Markov
 model of relative frequencies whose states are the clusters, with its beginnings and ends.
 """
 
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -27,112 +28,128 @@ from spectral_latent._compiled import check_range, compiled
 from spectral_latent.sequence.conversion import Sequences
 from spectral_latent.trees import FloatArray, IntArray
 
-__all__ = ["brown_clusters"]
+__all__ = ["find_brown_clusters"]
 
 _TIE = 1e-7  # losses, in nats over the whole corpus, that differ by less are equal
 
 
-def brown_clusters(sequences: Sequences, n_types: int, clusters: int) -> IntArray:
-    """The cluster (n,) of each of n types, which are numbered by falling frequency: types 0 ... n-1 come in order.
-
-    Raises ValueError if a type of the sequences is none of the n.
+def find_brown_clusters(sequences: Sequences, n_types: int, n_clusters: int) -> IntArray:
+    """Find the cluster (n,) of each of n types.
 
     Clusters are numbered by their first types.  Of pairs that lose equally little, the one with the lowest place in
-    the table is merged.  With no more types than clusters, each is its own.
+    the table is merged.  If there are no more types than clusters, each type is a cluster.
+
+    sequences: of types 0 ... n - 1, numbered by falling frequency, which is the order in which they become clusters.
+    n_types: n.
+    n_clusters: m.
+
+    Raises ValueError if a type of the sequences is not below n, or m is less than 1.
 
     >>> chase = Sequences.of([[0, 2, 3, 4, 2], [1, 2, 3, 5, 2], [0, 4, 3, 1, 4], [1, 4, 3, 5, 4]])
-    >>> brown_clusters(chase, n_types=6, clusters=3)
+    >>> find_brown_clusters(chase, n_types=6, n_clusters=3)
     array([0, 0, 1, 2, 1, 0])
     """
-    if clusters < 1:
-        raise ValueError(f"clusters must be at least 1, not {clusters}")
-    if n_types <= clusters:
+    if n_clusters < 1:
+        raise ValueError(f"n_clusters must be at least 1, not {n_clusters}")
+    if n_types <= n_clusters:
         return np.arange(n_types)
-    x, first = sequences.terminal, sequences.terminal[sequences.start[:-1]]
+    x = sequences.terminal
     check_range("types of sequences", x, 0, n_types)
-    pair = (  # type x is x + 1, and the boundary 0
-        np.concatenate([x + 1, np.zeros_like(first)]),
-        np.concatenate([sequences.shifted(x, 1) + 1, first + 1]),
-    )
-    table = sparse.csr_array(sparse.coo_array((np.ones(len(pair[0])), pair), shape=(n_types + 1, n_types + 1)))
-    turned = sparse.csr_array(table.T)
-    slot = _clustered(
-        clusters + 1,
-        table.indptr.astype(np.int64),
-        table.indices.astype(np.int64),
-        table.data,
-        turned.indptr.astype(np.int64),
-        turned.indices.astype(np.int64),
-        turned.data,
-    )
+    # Type x is x + 1 in the table of bigrams, and the boundary 0.
+    first = x[sequences.start[:-1]] + 1
+    before = np.concatenate([x + 1, np.zeros_like(first)])
+    after = np.concatenate([sequences.shifted(x, 1) + 1, first])
+    shape = (n_types + 1, n_types + 1)
+    by_row = sparse.csr_array(sparse.coo_array((np.ones(len(before)), (before, after)), shape=shape))
+    slot = _clustered(n_clusters + 1, _lists(by_row), _lists(sparse.csr_array(by_row.T)))
     _, earliest, number = np.unique(slot[1:], return_index=True, return_inverse=True)
     return np.asarray(np.argsort(np.argsort(earliest))[number], dtype=np.int64)
 
 
-@compiled
-def _share(count: float, before: float, after: float, total: float) -> float:
-    """w of the head of this module."""
-    return count * math.log(count * total / (before * after)) if count > 0.0 else 0.0
+class _Lists(NamedTuple):
+    """The rows of a sparse table: row x has counts[e] in column[e] for start[x] <= e < start[x + 1]."""
+
+    start: IntArray
+    column: IntArray
+    counts: FloatArray
+
+
+def _lists(table: sparse.csr_array) -> _Lists:
+    """Give the rows of a sparse table to compiled code."""
+    return _Lists(table.indptr.astype(np.int64), table.indices.astype(np.int64), table.data)
+
+
+class _Clusters(NamedTuple):
+    """Counts and losses of up to m + 1 clusters, in the notation of this module; slots that are free hold zeros."""
+
+    counts: FloatArray  # (m + 1, m + 1)
+    before: FloatArray  # (m + 1,)
+    after: FloatArray  # (m + 1,)
+    loss: FloatArray  # (m + 1, m + 1), symmetric
+    total: float
 
 
 @compiled
-def _term(count: FloatArray, before: FloatArray, after: FloatArray, total: float, i: int, j: int, d: int) -> float:
-    """What cluster d, neither i nor j, adds to loss[i, j]."""
+def _weight(clusters: _Clusters, count: float, before: float, after: float) -> float:
+    """Compute w, N times the share of the mutual information that a pair of clusters has."""
+    return count * math.log(count * clusters.total / (before * after)) if count > 0.0 else 0.0
+
+
+@compiled
+def _term(clusters: _Clusters, i: int, j: int, d: int) -> float:
+    """Compute the term of cluster d, neither i nor j, in loss[i, j]: w(i, d) + w(j, d) - w(i ∪ j, d) and its mirror."""
+    count, before, after = clusters.counts, clusters.before, clusters.after
     return (
-        _share(count[i, d], before[i], after[d], total)
-        + _share(count[j, d], before[j], after[d], total)
-        - _share(count[i, d] + count[j, d], before[i] + before[j], after[d], total)
-        + _share(count[d, i], before[d], after[i], total)
-        + _share(count[d, j], before[d], after[j], total)
-        - _share(count[d, i] + count[d, j], before[d], after[i] + after[j], total)
+        _weight(clusters, count[i, d], before[i], after[d])
+        + _weight(clusters, count[j, d], before[j], after[d])
+        - _weight(clusters, count[i, d] + count[j, d], before[i] + before[j], after[d])
+        + _weight(clusters, count[d, i], before[d], after[i])
+        + _weight(clusters, count[d, j], before[d], after[j])
+        - _weight(clusters, count[d, i] + count[d, j], before[d], after[i] + after[j])
     )
 
 
 @compiled
-def _losses_of(
-    count: FloatArray, before: FloatArray, after: FloatArray, total: float, loss: FloatArray, used: int, i: int
-) -> None:
-    """Fill in loss[i, j] and loss[j, i] of all clusters 0 < j < used."""
+def _set_losses(clusters: _Clusters, used: int, i: int) -> None:
+    """Compute loss[i, j] and loss[j, i] anew for all clusters 0 < j < used."""
+    count, before, after = clusters.counts, clusters.before, clusters.after
     for j in range(1, used):
         if j == i:
             continue
-        whole = 0.0
+        # Bigrams inside the pair: four weights become one.
+        loss = 0.0
         for a in (i, j):
             for b in (i, j):
-                whole += _share(count[a, b], before[a], after[b], total)
+                loss += _weight(clusters, count[a, b], before[a], after[b])
         within = count[i, i] + count[i, j] + count[j, i] + count[j, j]
-        whole -= _share(within, before[i] + before[j], after[i] + after[j], total)
+        loss -= _weight(clusters, within, before[i] + before[j], after[i] + after[j])
+        # Bigrams of the pair with every other cluster, the boundary included.
         for d in range(used):
             if d not in (i, j):
-                whole += _term(count, before, after, total, i, j, d)
-        loss[i, j] = loss[j, i] = whole
+                loss += _term(clusters, i, j, d)
+        clusters.loss[i, j] = loss
+        clusters.loss[j, i] = loss
 
 
 @compiled
-def _add_terms(
-    count: FloatArray,
-    before: FloatArray,
-    after: FloatArray,
-    total: float,
-    loss: FloatArray,
-    d: int,
-    other: int,
-    used: int,
-    sign: float,
-) -> None:
-    """loss[i, j] ± the term of d, for all 0 < i, j < used that are neither d nor `other`."""
+def _add_terms(clusters: _Clusters, d: int, other: int, used: int, sign: float) -> None:
+    """Add ± the term of cluster d to the losses of all pairs of clusters 0 < i < j < used but d and `other`.
+
+    The counts of d have changed or are about to change.  Losses of d itself are computed anew afterwards, and `other`
+    is the slot that d is merged with, or -1.
+    """
     for i in range(1, used):
         if i in (d, other):
             continue
         for j in range(i + 1, used):
             if j not in (d, other):
-                loss[i, j] += sign * _term(count, before, after, total, i, j, d)
-                loss[j, i] = loss[i, j]
+                clusters.loss[i, j] += sign * _term(clusters, i, j, d)
+                clusters.loss[j, i] = clusters.loss[i, j]
 
 
 @compiled
 def _root(parent: IntArray, x: int) -> int:
-    """The type that stands for the cluster of type x; paths are halved on the way."""
+    """Find the type that stands for the cluster of type x; paths are halved on the way."""
     while parent[x] != x:
         parent[x] = parent[parent[x]]
         x = parent[x]
@@ -140,62 +157,77 @@ def _root(parent: IntArray, x: int) -> int:
 
 
 @compiled
-def _clustered(
-    m: int,
-    row_start: IntArray,
-    row_column: IntArray,
-    row_count: FloatArray,
-    column_start: IntArray,
-    column_row: IntArray,
-    column_count: FloatArray,
-) -> IntArray:
-    """The slot 0 ... m of each type's cluster, from the bigrams by rows and by columns.
+def _cheapest_pair(loss: FloatArray) -> tuple[int, int]:
+    """Find the pair of clusters 0 < a < b whose merging loses least."""
+    a, b = 1, 2
+    for i in range(1, len(loss)):
+        for j in range(i + 1, len(loss)):
+            if loss[i, j] < loss[a, b] - _TIE:
+                a, b = i, j
+    return a, b
 
-    The first of the m clusters is the boundary, type 0; there are n > m types with it.
+
+@compiled
+def _merge(clusters: _Clusters, a: int, b: int) -> None:
+    """Merge cluster b into a; slot b is free afterwards."""
+    used = len(clusters.before)
+    # The terms of a and of b leave all other losses.
+    _add_terms(clusters, a, b, used, -1.0)
+    _add_terms(clusters, b, a, used, -1.0)
+    clusters.counts[a] += clusters.counts[b]
+    clusters.counts[:, a] += clusters.counts[:, b]
+    clusters.before[a] += clusters.before[b]
+    clusters.after[a] += clusters.after[b]
+    clusters.counts[b] = 0.0
+    clusters.counts[:, b] = 0.0
+    clusters.before[b] = 0.0
+    clusters.after[b] = 0.0
+    # The terms of the merged cluster enter, and its own losses are computed anew.
+    _add_terms(clusters, a, b, used, 1.0)
+    _set_losses(clusters, used, a)
+
+
+@compiled
+def _clustered(m: int, rows: _Lists, columns: _Lists) -> IntArray:
+    """Find the slot 0 ... m of each type's cluster.
+
+    m: how many clusters there are in the end, with the boundary, which is type 0 and cluster 0.
+    rows, columns: the bigrams of n > m types by their first and by their second type.
     """
-    n, total = len(row_start) - 1, row_count.sum()
-    count, loss = np.zeros((m + 1, m + 1)), np.zeros((m + 1, m + 1))
-    before, after = np.zeros(m + 1), np.zeros(m + 1)
-    parent, slot, owner = np.arange(n), np.zeros(n, dtype=np.int64), np.zeros(m + 1, dtype=np.int64)
+    n = len(rows.start) - 1
+    clusters = _Clusters(
+        np.zeros((m + 1, m + 1)), np.zeros(m + 1), np.zeros(m + 1), np.zeros((m + 1, m + 1)), rows.counts.sum()
+    )
+    parent = np.arange(n)  # of a type: itself, or a type of the cluster that its own was merged into
+    slot = np.zeros(n, dtype=np.int64)  # of a type that stands for its cluster
+    owner = np.zeros(m + 1, dtype=np.int64)  # the type that stands for the cluster in each slot
     free = 0
     for x in range(n):
         # Type x becomes a cluster in the free slot, with its bigrams of types up to x.
-        slot[x], owner[free] = free, x
-        before[free] = row_count[row_start[x] : row_start[x + 1]].sum()
-        after[free] = column_count[column_start[x] : column_start[x + 1]].sum()
-        for e in range(row_start[x], row_start[x + 1]):
-            if row_column[e] <= x:
-                count[free, slot[_root(parent, row_column[e])]] += row_count[e]
-        for e in range(column_start[x], column_start[x + 1]):
-            if column_row[e] < x:
-                count[slot[_root(parent, column_row[e])], free] += column_count[e]
+        slot[x] = free
+        owner[free] = x
+        clusters.before[free] = rows.counts[rows.start[x] : rows.start[x + 1]].sum()
+        clusters.after[free] = columns.counts[columns.start[x] : columns.start[x + 1]].sum()
+        for e in range(rows.start[x], rows.start[x + 1]):
+            if rows.column[e] <= x:
+                clusters.counts[free, slot[_root(parent, rows.column[e])]] += rows.counts[e]
+        for e in range(columns.start[x], columns.start[x + 1]):
+            if columns.column[e] < x:
+                clusters.counts[slot[_root(parent, columns.column[e])], free] += columns.counts[e]
+        # Fewer than m clusters: wait.  Exactly m: all losses at once.
         if x < m - 1:
             free += 1
             continue
-        # The first m clusters: all losses at once.
         if x == m - 1:
             for i in range(1, m):
-                _losses_of(count, before, after, total, loss, m, i)
+                _set_losses(clusters, m, i)
             free = m
             continue
-        # One cluster too many: losses with it, and the pair that loses least.
-        _add_terms(count, before, after, total, loss, free, -1, m + 1, 1.0)
-        _losses_of(count, before, after, total, loss, m + 1, free)
-        a, b = 1, 2
-        for i in range(1, m + 1):
-            for j in range(i + 1, m + 1):
-                if loss[i, j] < loss[a, b] - _TIE:
-                    a, b = i, j
-        # Merge b into a: their terms leave all other losses, and that of the merged cluster enters.
-        _add_terms(count, before, after, total, loss, a, b, m + 1, -1.0)
-        _add_terms(count, before, after, total, loss, b, a, m + 1, -1.0)
-        count[a] += count[b]
-        count[:, a] += count[:, b]
-        before[a] += before[b]
-        after[a] += after[b]
-        count[b], count[:, b], before[b], after[b] = 0.0, 0.0, 0.0, 0.0
-        _add_terms(count, before, after, total, loss, a, b, m + 1, 1.0)
-        _losses_of(count, before, after, total, loss, m + 1, a)
+        # One cluster too many: bring in its terms and losses, and merge the pair that loses least.
+        _add_terms(clusters, free, -1, m + 1, 1.0)
+        _set_losses(clusters, m + 1, free)
+        a, b = _cheapest_pair(clusters.loss)
+        _merge(clusters, a, b)
         parent[owner[b]] = owner[a]
         free = b
     for x in range(n):

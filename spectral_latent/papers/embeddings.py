@@ -1,12 +1,12 @@
-"""Representations U of words in k dimensions: from dependency arcs, or from text without trees.
+"""Embeddings U of words in k dimensions: from dependency arcs, or from text without trees.
 
 | here | meaning |
 | --- | --- |
 | W (n, V) | indicators of the word at each of n positions |
 | L, R (n, h (V + 1)) | indicators of the h words before and after it, with their place; also of the sentence's ends |
-| κ | `smoothing`: indicator x is scaled by √(n / (#x + κ)), so that WᵀW / n and its like are nearly the identity |
+| κ | `smoothing`: indicator x is scaled by √(n / (#x + κ)), so that WᵀW / n, LᵀL / n and RᵀR / n are nearly diagonal |
 | Φ_L, Φ_R | the k canonical directions of L and R |
-| S = [L Φ_L, R Φ_R] | what both contexts of a position have in common, (n, 2k) |
+| S = [L Φ_L, R Φ_R] | the directions that both contexts of a position have in common, (n, 2k) |
 | row x of U | the canonical variates of word x |
 
 Canonical correlations of W with [L, R] are the one-step version; of W with S, the two-step version (Dhillon, Rodu,
@@ -24,34 +24,38 @@ import numpy as np
 from scipy import sparse
 from scipy.linalg import orth
 
+from spectral_latent.anchors.hulls import canonical_svd
 from spectral_latent.estimation import truncated_svd
 from spectral_latent.papers.observations import Observations
 from spectral_latent.sequence import Sequences
 from spectral_latent.trees import FloatArray, IntArray
 
-__all__ = ["cca_embeddings", "dependency_bigrams"]
+__all__ = ["embed_by_arcs", "embed_by_contexts"]
 
-_NOTHING = 1e-10  # a singular value this small, relative to the first, is zero but for rounding
+_ROUNDING = 1e-10  # a singular value this small, relative to the first, is zero except for rounding
 
 
-def dependency_bigrams(observations: Observations, k: int) -> FloatArray:
-    """U (V, k): the leading left singular vectors of [B_R, B_L, B_Rᵀ, B_Lᵀ], the counts of arcs seen from either end.
+def embed_by_arcs(observations: Observations, k: int) -> FloatArray:
+    """Compute U (V, k), the leading left singular vectors of [B_R, B_L, B_Rᵀ, B_Lᵀ], counts of arcs from either end.
 
-    With enough data its range is that of O.  The side of heads alone would leave out the words that never head another.
-    There are fewer than k columns if the counts have a lower rank.  Raises ValueError if k is less than 1.
+    With enough data its range is that of O.  Counts of heads alone would leave out the words that never head another.
+    There are fewer than k columns if the counts have a lower rank.
+
+    observations: the trees.
+    k: at least 1; ValueError if it is less.
 
     >>> the, dog, cat, barks = range(4)
     >>> trees = Observations.of([((the, dog, barks), (2, 3, 0)), ((the, cat, barks), (2, 3, 0))], n_words=4)
-    >>> u = dependency_bigrams(trees, k=3)
+    >>> u = embed_by_arcs(trees, k=3)
     >>> u.shape, bool(np.allclose(u[dog], u[cat]))
     ((4, 3), True)
     """
-    _at_least_one(k=k)
+    _check_positive(k=k)
     u, sigma, _ = truncated_svd(observations.neighbours, k)
-    return _worth_having(u, sigma)
+    return _nonzero(u, sigma)
 
 
-def cca_embeddings(
+def embed_by_contexts(
     sentences: Iterable[Iterable[int]],
     n_words: int,
     k: int,
@@ -60,76 +64,97 @@ def cca_embeddings(
     window: int = 1,
     smoothing: float = 50.0,
 ) -> FloatArray:
-    """U (V, k) by canonical correlations of words with the `window` words before and after them.
+    """Compute U (V, k) by canonical correlations of words with the words before and after them.
 
-    sentences: of observations 0 ... V-1; a negative number, as `Vocabulary.get` gives it, is any word beyond those.
-    steps: see this module.  Words that do not occur have rows of zeros.  There are fewer than k columns if the contexts
-    have fewer dimensions.
-    Raises ValueError if there is no sentence, one is empty, an observation is V or more, or a setting makes no sense.
+    Words that do not occur have rows of zeros.  There are fewer than k columns if the contexts have fewer dimensions.
+
+    sentences: observations 0 ... V - 1; a negative number, as `Vocabulary.get` gives it, stands for any other word.
+    n_words: V.
+    k: the dimensions.
+    steps: of the method; see this module.
+    window: h, how many words before and after a word are its context.
+    smoothing: κ.
+
+    Raises ValueError if there is no sentence, one is empty, an observation is V or more, or a setting is out of range.
 
     >>> from spectral_latent.trees import Vocabulary
     >>> names = Vocabulary(["dogs", "cats", "bark", "sleep"])
     >>> text = [["dogs", "bark"], ["cats", "bark"], ["dogs", "sleep", "soundly"], ["cats", "sleep", "soundly"]]
-    >>> u = cca_embeddings(([names.get(word) for word in words] for words in text), len(names), k=3)
+    >>> u = embed_by_contexts(([names.get(word) for word in words] for words in text), len(names), k=3)
     >>> bool(np.allclose(u[names["dogs"]], u[names["cats"]])), u.shape
     (True, (4, 3))
     """
-    _at_least_one(k=k, window=window)
+    _check_positive(k=k, window=window)
     if steps not in (1, 2) or not 0 <= smoothing < np.inf:
         raise ValueError(f"steps must be 1 or 2, and smoothing finite and not negative; not {steps} and {smoothing}")
     sequences = Sequences.of(sentences)
     if not sequences.n_sequences:
-        raise ValueError("no sentences to learn representations from")
+        raise ValueError("no sentences to learn embeddings from")
     if (largest := int(sequences.terminal.max())) >= n_words:
         raise ValueError(f"observation {largest} is not below the number of words, {n_words}")
     word = np.where(sequences.terminal < 0, n_words, sequences.terminal)
     distances = range(1, window + 1)
-    before, after = (np.stack([sequences.shifted(word, side * d) for d in distances], axis=1) for side in (-1, 1))
-    indicators, left, right = (_indicators(x, smoothing) for x in (word[:, None], before, after))
+    before = np.stack([sequences.shifted(word, -d) for d in distances], axis=1)
+    after = np.stack([sequences.shifted(word, d) for d in distances], axis=1)
+    indicators, left, right = (_indicators(columns) for columns in (word[:, None], before, after))
     if steps == 1:
         contexts = sparse.csr_array(sparse.hstack([left, right], format="csr"))
-        u, sigma, _ = truncated_svd(_covariance(indicators, contexts), k)
-        directions = _worth_having(u, sigma)
+        u, sigma, _ = _correlate(indicators, contexts, k, smoothing)
+        directions = _nonzero(u, sigma)
     else:
-        directions = _two_step(indicators, left, right, k)
-    seen, first = np.unique(word, return_index=True)
+        directions = _two_step(indicators, left, right, k, smoothing)
+    seen, count = np.unique(word, return_counts=True)
     rows = np.zeros((n_words + 1, directions.shape[1]))
-    rows[seen] = indicators[first] @ directions
+    rows[seen] = np.sqrt(len(word) / (count + smoothing))[:, None] * directions
     return rows[:n_words]
 
 
-def _indicators(columns: IntArray, smoothing: float) -> sparse.csr_array:
-    """The scaled indicators (n, d) of the values in columns (n, h); see this module."""
+def _indicators(columns: IntArray) -> sparse.csr_array:
+    """Make the indicators (n, d) of the values in columns (n, h); every column has values of its own."""
     n, width = columns.shape
-    indices, values, size = np.empty((n, width), dtype=np.int64), np.empty((n, width)), 0
+    indices = np.empty((n, width), dtype=np.int64)
+    size = 0
     for place in range(width):
-        _, which, count = np.unique(columns[:, place], return_inverse=True, return_counts=True)
+        values, which = np.unique(columns[:, place], return_inverse=True)
         indices[:, place] = size + which
-        values[:, place] = np.sqrt(n / (count + smoothing))[which]
-        size += len(count)
+        size += len(values)
     starts = np.arange(0, n * width + 1, width)
-    return sparse.csr_array((values.ravel(), indices.ravel(), starts), shape=(n, size))
+    return sparse.csr_array((np.ones(n * width), indices.ravel(), starts), shape=(n, size))
 
 
-def _covariance(left: sparse.csr_array, right: sparse.csr_array) -> sparse.csr_array:
-    """The mean of the products of rows (n, d) and (n, d')."""
-    return sparse.csr_array((left.T @ right) / left.shape[0])
+def _correlate(
+    left: sparse.csr_array, right: sparse.csr_array, k: int, smoothing: float
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Find the k canonical directions of indicators (n, d) and (n, d'), and their correlations."""
+    counts = sparse.csr_array(left.T @ right)
+    totals = (left.sum(axis=0).astype(float), right.sum(axis=0).astype(float))
+    return canonical_svd(counts, totals, k, smoothing=smoothing)
 
 
-def _two_step(word: sparse.csr_array, left: sparse.csr_array, right: sparse.csr_array, k: int) -> FloatArray:
-    """The canonical directions (d, k) of words with what their contexts have in common."""
-    to_left, correlation, to_right = truncated_svd(_covariance(left, right), k)
-    parts = (side @ _worth_having(u, correlation) for side, u in ((left, to_left), (right, to_right)))
-    u, sigma, _ = np.linalg.svd(word.T @ orth(np.hstack(list(parts))), full_matrices=False)
-    return _worth_having(u[:, :k], sigma[:k])
+def _two_step(
+    word: sparse.csr_array, left: sparse.csr_array, right: sparse.csr_array, k: int, smoothing: float
+) -> FloatArray:
+    """Find the canonical directions (d, k) of words with S, the directions that their contexts have in common."""
+    to_left, correlation, to_right = _correlate(left, right, k, smoothing)
+    word, left, right = (_scaled(side, smoothing) for side in (word, left, right))
+    common = np.hstack([left @ _nonzero(to_left, correlation), right @ _nonzero(to_right, correlation)])
+    u, sigma, _ = np.linalg.svd(word.T @ orth(common), full_matrices=False)
+    return _nonzero(u[:, :k], sigma[:k])
 
 
-def _worth_having(u: FloatArray, sigma: FloatArray) -> FloatArray:
-    """The singular vectors whose values are not zero."""
-    return u[:, sigma > _NOTHING * sigma.max(initial=0.0)]
+def _scaled(indicators: sparse.csr_array, smoothing: float) -> sparse.csr_array:
+    """Scale the indicator (n, d) of each value x by √(n / (#x + κ))."""
+    scale = np.sqrt(indicators.shape[0] / (indicators.sum(axis=0) + smoothing))
+    return sparse.csr_array(indicators @ sparse.diags_array(scale))
 
 
-def _at_least_one(**numbers: int) -> None:
+def _nonzero(u: FloatArray, sigma: FloatArray) -> FloatArray:
+    """Keep the singular vectors whose values are not zero."""
+    return u[:, sigma > _ROUNDING * sigma.max(initial=0.0)]
+
+
+def _check_positive(**numbers: int) -> None:
+    """Raise ValueError if a number is less than 1."""
     for name, number in numbers.items():
         if number < 1:
             raise ValueError(f"{name} must be at least 1, not {number}")

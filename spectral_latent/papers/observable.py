@@ -1,4 +1,4 @@
-"""The estimators of Dhillon, Rodu, Collins, Foster and Ungar (2012) for p(words | tree), as operators of s-trees.
+"""Estimators of p(words | tree) by Dhillon, Rodu, Collins, Foster and Ungar (2012), as operators of s-trees.
 
 | here | paper (sections 3.2 and 3.3) | meaning |
 | --- | --- | --- |
@@ -19,14 +19,14 @@ child is still to come.  Right children are attached first, the closest first, t
 
     0 → 0 0  a left child (left) to a head (right)      1 → 1 0, 0 → 1 0  a right child (right), the last one by 0
 
-Errors of the paper, and what becomes of them:
+Errors of the paper, and which functions have them:
 
 1. Ω̂ is printed with indices of a left child and its parent (or, by the order of arguments, of both children the wrong
    way round); its matrix says left by right child.  Both functions take the matrix.
-2. D((UᵀU)⁻¹ Uᵀ δ_x) is right only if U and O have the same range, as is so of `dependency_bigrams` but not of
-   representations made elsewhere.  `paper_operators` has the error.
+2. D((UᵀU)⁻¹ Uᵀ δ_x) is right only if U and O have the same range, as is so of `embed_by_arcs` but not of
+   embeddings made elsewhere.  `estimate_paper_operators` has the error.
 3. Λ from all arcs, K and Ω from triples, μ and c₁ from all words go together only if every word of a tree has the same
-   distribution of states, T_L π = T_R π = π.  `paper_operators` has the error.
+   distribution of states, T_L π = T_R π = π.  `estimate_paper_operators` has the error.
 4. T_L and T_R must be invertible too, and some word must have children on both sides.  Both functions refuse otherwise.
 
 In samples the D(·) do not commute.  The paper leaves the order of children open and prints the word last; here the word
@@ -46,7 +46,7 @@ from spectral_latent.operators import ObservableOperators, Tensor, Tensors
 from spectral_latent.papers.observations import Observations
 from spectral_latent.trees import FloatArray, IntArray, Rules
 
-__all__ = ["corrected_operators", "paper_operators"]
+__all__ = ["estimate_corrected_operators", "estimate_paper_operators"]
 
 _WORST = 1e12  # the condition number of a matrix that is no longer inverted
 _NO_UNARY = np.empty((0, 2), dtype=np.int64)
@@ -62,16 +62,19 @@ class _Moments(NamedTuple):
     triples: FloatArray  # (k, k, k)
 
 
-def paper_operators(observations: Observations, u: FloatArray) -> ObservableOperators:
-    """Algorithm 1 as printed, with errors 2 and 3 of this module; exact if range(U) = range(O) and T_d π = π.
+def estimate_paper_operators(observations: Observations, u: FloatArray) -> ObservableOperators:
+    """Estimate operators by Algorithm 1 as printed, with errors 2 and 3 of this module.
 
-    u: (V, k).  The same p̂ for any basis of its range.
+    They are exact if range(U) = range(O) and T_d π = π.  Any basis of the range of U gives the same p̂.  In one
+    dimension there is one state: words are independent, and uniform because of error 2.
+
+    observations: the trees.
+    u: U (V, k).
+
     Raises ValueError if U does not fit, EstimationError if a matrix to be inverted is singular.
 
-    A single dimension knows no states: words are drawn one by one, and here from the uniform distribution (error 2).
-
     >>> trees = Observations.of([((0, 1, 1), (2, 0, 2))], n_words=2)
-    >>> model = paper_operators(trees, np.ones((2, 1)))
+    >>> model = estimate_paper_operators(trees, np.ones((2, 1)))
     >>> (model.leaf[:2] @ model.root[0]).round(3)  # p̂ of the trees of one word
     array([0.5, 0.5])
     """
@@ -85,17 +88,20 @@ def paper_operators(observations: Observations, u: FloatArray) -> ObservableOper
     return _operators(moments, root=moments.mean, words=basis)
 
 
-def corrected_operators(observations: Observations, u: FloatArray) -> ObservableOperators:
-    """The same with errors 1 to 3 mended; exact if UᵀO, T_L and T_R are invertible.
+def estimate_corrected_operators(observations: Observations, u: FloatArray) -> ObservableOperators:
+    """Estimate operators by Algorithm 1 with errors 1 to 3 mended; exact if UᵀO, T_L and T_R are invertible.
 
-    All moments are those of the same triples, μ that of their right children, so that whatever distribution of states
-    triples have cancels out; c₁ is the mean of roots.  Words are fitted to their neighbours; see `_fitted_words`.
+    All moments come from the same triples, and μ from their right children, so that the distribution of states in
+    triples cancels out; c₁ is the mean of roots.  Words are fitted to their neighbours; see `_fitted_words`.  Any basis
+    of the range of U gives the same p̂.
 
-    u: (V, k).  The same p̂ for any basis of its range.
+    observations: the trees.
+    u: U (V, k).
+
     Raises ValueError if U does not fit, EstimationError if a matrix to be inverted is singular or there is no root.
 
     >>> trees = Observations.of([((0, 1, 1), (2, 0, 2))], n_words=2)
-    >>> model = corrected_operators(trees, np.ones((2, 1)))
+    >>> model = estimate_corrected_operators(trees, np.ones((2, 1)))
     >>> (model.leaf[:2] @ model.root[0]).round(3)  # one of four ends of arcs is word 0
     array([0.25, 0.75])
     """
@@ -108,7 +114,7 @@ def corrected_operators(observations: Observations, u: FloatArray) -> Observable
 
 
 def _basis(observations: Observations, u: FloatArray) -> FloatArray:
-    """An orthonormal basis (V, k) of the range of U; in it (UᵀU)⁻¹ Uᵀ δ_x is row x."""
+    """Compute an orthonormal basis (V, k) of the range of U, in which (UᵀU)⁻¹ Uᵀ δ_x is row x."""
     if u.ndim != 2 or len(u) != observations.n_words or not u.shape[1] or not np.isfinite(u).all():
         raise ValueError(f"U must be finite, with {observations.n_words} rows, one a word; its shape is {u.shape}")
     if not np.linalg.cond(u) < _WORST:
@@ -117,26 +123,27 @@ def _basis(observations: Observations, u: FloatArray) -> FloatArray:
 
 
 def _mean(rows: FloatArray, weight: FloatArray) -> FloatArray:
+    """Compute the mean (k,) of rows (n, k) with weights (n,)."""
     return np.asarray(weight @ rows / weight.sum())
 
 
 def _pairs(observations: Observations, y: FloatArray, children: IntArray) -> FloatArray:
-    """E[y_parent y_childᵀ] (k, k) over the arcs to the given children."""
+    """Compute E[y_parent y_childᵀ] (k, k) over the arcs to the given children."""
     weight = observations.weight[children]
     return np.asarray((weight[:, None] * y[observations.head[children]]).T @ y[children] / weight.sum())
 
 
 def _of_children(observations: Observations, y: FloatArray, children: IntArray) -> tuple[FloatArray, FloatArray]:
-    """For every word how many of the given words are its children, (n,), and the sum of their y, (n, k)."""
+    """Count for every word which of the given words are its children, (n,), and add up their y, (n, k)."""
     n, parent = len(observations.word), observations.head[children]
     table = sparse.csr_array(sparse.coo_array((np.ones(len(children)), (parent, children)), shape=(n, n)))
     return np.bincount(parent, minlength=n).astype(float), np.asarray(table @ y)
 
 
 def _triple_moments(observations: Observations, y: FloatArray) -> _Moments:
-    """The moments of triples of a left child, its parent and a right child; the mean is that of right children.
+    """Compute the moments of triples of a left child, its parent and a right child; the mean is over right children.
 
-    A head of a left and b right children makes a b triples, and their sum is that of the sums of its children.
+    A head of a left and b right children makes a b triples.  Sums over them are products of sums over its children.
     """
     n_left, left = _of_children(observations, y, observations.left)
     n_right, right = _of_children(observations, y, observations.right)
@@ -156,13 +163,13 @@ def _triple_moments(observations: Observations, y: FloatArray) -> _Moments:
 
 
 def _fitted_words(observations: Observations, basis: FloatArray) -> FloatArray:
-    """y_x (V, k) of every word: what comes nearest to E[1(word = x) zᵀ] = y_xᵀ E[y zᵀ], with z the word's neighbours.
+    """Solve E[1(word = x) zᵀ] = y_xᵀ E[y zᵀ] for y_x (V, k) of every word, by least squares; z are its neighbours.
 
     z: (4k,) the y of a right child, a left child, the head to the left and the head to the right.  Given its state a
-    word tells nothing of its neighbours, so that E[1(word = x) zᵀ] = δ_xᵀ O A and E[y zᵀ] = G A: then Gᵀ y_x = Oᵀ δ_x,
-    whatever the range of U.  Where it is that of O, the solution is the paper's.
+    word is independent of its neighbours, so that E[1(word = x) zᵀ] = δ_xᵀ O A and E[y zᵀ] = G A: then
+    Gᵀ y_x = Oᵀ δ_x for any range of U.  If that is the range of O, the solution is the paper's.
 
-    The other remedy, D_x = E_L⁻¹ E[y_left 1(word = x) y_rightᵀ] Λ_R⁻¹, takes k² numbers a word from those of its tokens
+    Another remedy, D_x = E_L⁻¹ E[y_left 1(word = x) y_rightᵀ] Λ_R⁻¹, takes k² numbers a word from those of its tokens
     that have children on both sides.  Its errors in simulations are 1.5 to 2.5 times as large, and a word without such
     tokens, such as a full stop, gets the probability zero.
     """
@@ -172,6 +179,7 @@ def _fitted_words(observations: Observations, basis: FloatArray) -> FloatArray:
 
 
 def _inverse(matrix: FloatArray, name: str) -> FloatArray:
+    """Invert a matrix (k, k); EstimationError, with its name, if it is singular."""
     if not (condition := float(np.linalg.cond(matrix))) < _WORST:
         raise EstimationError(
             f"{name} cannot be inverted (condition number {condition:.0e}): there are fewer states than the "
@@ -182,7 +190,12 @@ def _inverse(matrix: FloatArray, name: str) -> FloatArray:
 
 
 def _operators(moments: _Moments, root: FloatArray, words: FloatArray) -> ObservableOperators:
-    """Equations of section 3.3.  root: (k,) c₁.  words: (V, k) y_x."""
+    """Compute the operators of section 3.3.
+
+    moments: of triples or of all arcs.
+    root: (k,) c₁.
+    words: (V, k) y_x.
+    """
     of_left, of_right = _inverse(moments.left_pairs, "Λ_L"), _inverse(moments.right_pairs, "Λ_R")
     to_left, to_right = moments.siblings @ of_right, moments.siblings.T @ of_left
     from_left = moments.right_pairs @ _inverse(moments.siblings, "Ω_L")  # E_L⁻¹

@@ -1,4 +1,4 @@
-"""Dependency trees as columns of integers: what estimators and word representations count."""
+"""Dependency trees as columns of integers, which estimators and word embeddings count."""
 
 from __future__ import annotations
 
@@ -18,8 +18,10 @@ __all__ = ["Observations"]
 class Observations:
     """The n words of some sentences with their heads, one sentence after another, projective or not.
 
-    word: (n,) the observation at each word, 0 ... V-1.  head: (n,) where its head stands in the same columns; -1 at a
-    root.  weight: (n,) how often its sentence counts.  n_words: V.
+    word: (n,) the observation at each position, 0 ... V - 1.
+    head: (n,) the position of its head in these columns; -1 at a root.
+    weight: (n,) how often its sentence counts.
+    n_words: V.
     """
 
     word: IntArray
@@ -33,11 +35,14 @@ class Observations:
         n_words: int,
         weights: Sequence[float] | FloatArray | None = None,
     ) -> Observations:
-        """Sentences of words and heads, where 1 is the first word and 0 stands for the root, as in CoNLL-U.
+        """Put sentences one after another into columns.  Heads are not searched for cycles.
 
-        weights: how often each sentence counts, once if not given.  Heads are not searched for cycles.
-        Raises ValueError, with the number of the sentence, where columns differ in length, a word is none of
-        0 ... V-1, a head is outside the sentence or the word itself, or a weight is negative or not finite.
+        sentences: the words and the heads of each; head 1 is the first word and 0 the root, as in CoNLL-U.
+        n_words: V.
+        weights: how often each sentence counts; once if not given.
+
+        Raises ValueError, with the number of the sentence, where columns differ in length, a word is not
+        below V, a head is outside the sentence or the word itself, or a weight is negative or not finite.
 
         >>> dogs, bark, loudly = range(3)
         >>> trees = Observations.of([((dogs, bark), (2, 0)), ((dogs, bark, loudly), (2, 0, 2))], n_words=3)
@@ -77,7 +82,9 @@ class Observations:
         return np.flatnonzero(self.head < 0)
 
     def bigrams(self, children: IntArray) -> sparse.csr_array:
-        """B (V, V): how often each word heads each other in the arcs to the given children.
+        """Count how often each word heads each other word: B (V, V).
+
+        children: the positions whose arcs are counted.
 
         >>> trees = Observations.of([((0, 1), (2, 0)), ((0, 1, 2), (2, 0, 2))], n_words=3)
         >>> trees.bigrams(trees.left).toarray()
@@ -90,17 +97,17 @@ class Observations:
 
     @cached_property
     def neighbours(self) -> sparse.csr_array:
-        """[B_R, B_L, B_Rᵀ, B_Lᵀ] (V, 4V): how often each word has each right child, left child, head to either side."""
+        """[B_R, B_L, B_Rᵀ, B_Lᵀ] (V, 4V): counts of each word's right children, left children, and heads by side."""
         down = [self.bigrams(children) for children in (self.right, self.left)]
         return sparse.csr_array(sparse.hstack([*down, *(table.T for table in down)], format="csr"))
 
 
 def _check(number: int, word: Sequence[int], head: Sequence[int], n_words: int) -> None:
-    """Raise ValueError if these are not the words and heads of a sentence."""
+    """Raise ValueError if the words and heads are not those of a sentence."""
     if len(word) != len(head):
         raise ValueError(f"sentence {number}: {len(word)} words, but {len(head)} heads")
     for i, (x, h) in enumerate(zip(word, head, strict=True), start=1):
         if not 0 <= x < n_words:
-            raise ValueError(f"sentence {number}, word {i}: observation {x} is none of 0 ... {n_words - 1}")
+            raise ValueError(f"sentence {number}, word {i}: observation {x} is not one of 0 ... {n_words - 1}")
         if not 0 <= h <= len(head) or h == i:
             raise ValueError(f"sentence {number}, word {i}: head {h} is neither 0 nor another word of the sentence")

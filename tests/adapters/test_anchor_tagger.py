@@ -104,7 +104,7 @@ def test_labels_are_kept(tagger: AnchorTagger, tmp_path: Path) -> None:
 
 
 def test_wrong_labels(tagger: AnchorTagger) -> None:
-    with pytest.raises(ValueError, match="'never' is no anchor; the anchors are "):
+    with pytest.raises(ValueError, match="'never' is not an anchor; the anchors are "):
         tagger.label({**tagger.anchors, "never": "X"})
     first, *rest = tagger.anchors
     with pytest.raises(ValueError, match=f"no tag for the anchors {rest[0]}, "):

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from spectral_latent.anchors import HullOptions
-from spectral_latent.anchors.hulls import Hull, HullName, context_counts
-from spectral_latent.anchors.vocabulary import Types
+from spectral_latent.anchors import HullName, HullOptions
+from spectral_latent.anchors.conversion import WordTypes
+from spectral_latent.anchors.hulls import build_hull, context_counts
 from spectral_latent.sequence import Sequences
 
 CONSTRUCTIONS: list[HullName] = ["brown", "cca", "best-fit", "random"]
@@ -68,7 +68,7 @@ def test_contexts_are_those_of_a_loop(rows: list[list[int]], window: int) -> Non
 # Constructions
 
 
-def dense(types: Types, options: HullOptions) -> np.ndarray:
+def dense(types: WordTypes, options: HullOptions) -> np.ndarray:
     """(n, contexts) that the first d singular vectors of are wanted, as Figure 3 has it."""
     rows = np.split(types.sequences.terminal, types.sequences.start[1:-1])
     counts = loop_counts([row.tolist() for row in rows], len(types.names), options.window)
@@ -86,7 +86,7 @@ def dense(types: Types, options: HullOptions) -> np.ndarray:
 @pytest.mark.parametrize("construction", ["brown", "cca", "best-fit"])
 def test_rows_are_those_of_dense_decompositions(construction: HullName, window: int) -> None:
     """Singular vectors have signs of their own: inner products of rows do not."""
-    types = Types.of(english(0))
+    types = WordTypes.of(english(0))
     options = plain(construction, window=window)
     matrix = dense(types, options)
     values, vectors = np.linalg.eigh(matrix @ matrix.T)
@@ -99,7 +99,7 @@ def test_rows_are_those_of_dense_decompositions(construction: HullName, window: 
         wanted = u * sigma  # = the matrix, projected on right singular vectors
         if construction == "cca":
             wanted /= np.sqrt(types.tokens + options.smoothing)[:, None]
-    rows = Hull.of(types, 4, options).rows
+    rows = build_hull(types, 4, options).points
     assert rows.shape == wanted.shape
     assert rows @ rows.T == pytest.approx(wanted @ wanted.T, abs=1e-9)
 
@@ -108,29 +108,29 @@ def test_large_matrices_give_the_same_rows_as_small_ones() -> None:
     """More than some hundred types are decomposed iteratively."""
     rng = np.random.default_rng(0)
     rows = [[int(x) for x in 150 * h + (150 * rng.random(3) ** 2).astype(int)] for h in rng.integers(0, 3, 4000)]
-    types = Types.of([[f"w{x}" for x in row] for row in rows])
+    types = WordTypes.of([[f"w{x}" for x in row] for row in rows])
     assert len(types.names) > 420
     options = plain("brown")
     u, sigma, _ = np.linalg.svd(dense(types, options), full_matrices=False)
     wanted = u[:, :3] * np.sqrt(sigma[:3])
     wanted /= np.linalg.norm(wanted, axis=1, keepdims=True)
-    found = Hull.of(types, 3, options).rows
+    found = build_hull(types, 3, options).points
     assert found @ found.T == pytest.approx(wanted @ wanted.T, abs=1e-7)
 
 
 def test_random_projections_keep_inner_products() -> None:
-    types = Types.of(english(1))
+    types = WordTypes.of(english(1))
     omega = dense(types, plain("best-fit"))
-    rows = Hull.of(types, 20_000, plain("random", seed=1)).rows
+    rows = build_hull(types, 20_000, plain("random", seed=1)).points
     assert rows @ rows.T == pytest.approx(omega @ omega.T, abs=0.03)
-    other = Hull.of(types, 20_000, plain("random", seed=2)).rows
+    other = build_hull(types, 20_000, plain("random", seed=2)).points
     assert abs(other - rows).max() > 1e-3
 
 
 @pytest.mark.parametrize("construction", CONSTRUCTIONS)
 def test_types_in_the_same_contexts_have_the_same_row(construction: HullName) -> None:
-    types = Types.of([[a, b, c] for a in "ae" for b in ("b", "bb", "c") for c in "xy"] + [["b"], ["bb"]])
-    rows = dict(zip(types.names, Hull.of(types, 3, plain(construction)).rows, strict=True))
+    types = WordTypes.of([[a, b, c] for a in "ae" for b in ("b", "bb", "c") for c in "xy"] + [["b"], ["bb"]])
+    rows = dict(zip(types.names, build_hull(types, 3, plain(construction)).points, strict=True))
     assert rows["b"] == pytest.approx(rows["bb"], abs=1e-12)
     assert rows["x"] == pytest.approx(rows["y"], abs=1e-12)
     assert rows["b"] != pytest.approx(rows["x"], abs=1e-3)
@@ -139,14 +139,14 @@ def test_types_in_the_same_contexts_have_the_same_row(construction: HullName) ->
 @pytest.mark.parametrize("spelling", [True, False])
 @pytest.mark.parametrize("prior", [0.0, 30.0])
 def test_rows_of_brown_have_length_one(spelling: bool, prior: float) -> None:
-    rows = Hull.of(Types.of(english(2)), 5, HullOptions(spelling=spelling, prior=prior)).rows
+    rows = build_hull(WordTypes.of(english(2)), 5, HullOptions(spelling=spelling, prior=prior)).points
     assert np.linalg.norm(rows, axis=1) == pytest.approx(np.ones(len(rows)), abs=1e-14)
 
 
 @pytest.mark.parametrize("construction", CONSTRUCTIONS)
 def test_the_same_bytes_for_the_same_types(construction: HullName) -> None:
-    one, two = (Hull.of(Types.of(english(3)), 4, HullOptions(construction=construction)) for _ in range(2))
-    assert one.rows.tobytes() == two.rows.tobytes()
+    one, two = (build_hull(WordTypes.of(english(3)), 4, HullOptions(construction=construction)) for _ in range(2))
+    assert one.points.tobytes() == two.points.tobytes()
     assert one.spelling.weights.tobytes() == two.spelling.weights.tobytes()
 
 
@@ -154,9 +154,9 @@ def test_the_same_bytes_for_the_same_types(construction: HullName) -> None:
 @pytest.mark.parametrize("construction", ["brown", "cca"])
 def test_smoothing_may_be_zero(construction: HullName) -> None:
     """Some contexts then have no weight: those that never occur."""
-    types = Types.of(english(9))
-    rows = Hull.of(types, 4, plain(construction, smoothing=0.0)).rows
-    near = Hull.of(types, 4, plain(construction, smoothing=1e-9)).rows
+    types = WordTypes.of(english(9))
+    rows = build_hull(types, 4, plain(construction, smoothing=0.0)).points
+    near = build_hull(types, 4, plain(construction, smoothing=1e-9)).points
     assert rows @ rows.T == pytest.approx(near @ near.T, abs=1e-6)
 
 
@@ -168,9 +168,9 @@ def test_smoothing_may_be_zero(construction: HullName) -> None:
 @pytest.mark.parametrize("construction", CONSTRUCTIONS)
 def test_weights_are_those_of_ridge_regression(construction: HullName, prior: float) -> None:
     """arg min over W of Σ_x n_x / (n_x + κ₀) ‖row_x - mean - φ(x) W‖² + penalty ‖W‖², as one of least squares."""
-    types = Types.of(english(4))
-    raw = Hull.of(types, 4, plain(construction)).rows
-    hull = Hull.of(types, 4, HullOptions(construction=construction, prior=prior, penalty=2.0))
+    types = WordTypes.of(english(4))
+    raw = build_hull(types, 4, plain(construction)).points
+    hull = build_hull(types, 4, HullOptions(construction=construction, prior=prior, penalty=2.0))
     assert hull.spelling.features is not None
     weight = types.tokens / (types.tokens + prior)
     mean = np.average(raw, axis=0, weights=weight)
@@ -181,7 +181,7 @@ def test_weights_are_those_of_ridge_regression(construction: HullName, prior: fl
     target = np.vstack([np.sqrt(weight)[:, None] * (raw - mean), np.zeros((s, 4))])
     wanted = np.linalg.lstsq(design, target)[0]
     assert hull.spelling.weights == pytest.approx(wanted, abs=1e-4 * abs(wanted).max())
-    assert hull.spelling.rows(types.names, types.capital) == pytest.approx(
+    assert hull.spelling.predict(types.names, types.capital) == pytest.approx(
         phi @ wanted + mean, abs=1e-4 * abs(raw).max()
     )
 
@@ -189,22 +189,22 @@ def test_weights_are_those_of_ridge_regression(construction: HullName, prior: fl
 @pytest.mark.parametrize("spelling", [True, False])
 @pytest.mark.parametrize("construction", CONSTRUCTIONS)
 def test_a_word_of_n_tokens_counts_n_to_the_prior(construction: HullName, spelling: bool) -> None:
-    types = Types.of(english(5))
-    raw = Hull.of(types, 4, plain(construction)).rows
-    hull = Hull.of(types, 4, HullOptions(construction=construction, spelling=spelling, prior=7.0))
+    types = WordTypes.of(english(5))
+    raw = build_hull(types, 4, plain(construction)).points
+    hull = build_hull(types, 4, HullOptions(construction=construction, spelling=spelling, prior=7.0))
     share = (types.tokens / (types.tokens + 7.0))[:, None]
-    wanted = share * raw + (1 - share) * hull.spelling.rows(types.names, types.capital)
+    wanted = share * raw + (1 - share) * hull.spelling.predict(types.names, types.capital)
     if construction == "brown":
         wanted /= np.linalg.norm(wanted, axis=1, keepdims=True)
-    assert hull.rows == pytest.approx(wanted, abs=1e-12)
+    assert hull.points == pytest.approx(wanted, abs=1e-12)
 
 
 def test_unseen_words_are_the_sum_of_the_features_that_are_known() -> None:
-    types = Types.of(english(6))
-    spelling = Hull.of(types, 4, HullOptions()).spelling
+    types = WordTypes.of(english(6))
+    spelling = build_hull(types, 4, HullOptions()).spelling
     assert spelling.features is not None
     by_name = dict(zip(spelling.features.names, spelling.weights, strict=True))
-    found = spelling.rows(["creation", "zzz", "7-q", "", "喜欢"], np.array([1.0, 0.0, 0.25, 0.0, 0.0]))
+    found = spelling.predict(["creation", "zzz", "7-q", "", "喜欢"], np.array([1.0, 0.0, 0.25, 0.0, 0.0]))
     base = spelling.mean + by_name["no capital"] + by_name["no hyphen"] + by_name["no digit"]
     wanted = [
         spelling.mean + sum(by_name[name] for name in ("capital", "no hyphen", "no digit", "-n", "-on", "-ion")),
@@ -218,10 +218,10 @@ def test_unseen_words_are_the_sum_of_the_features_that_are_known() -> None:
 
 def test_spelling_tells_words_apart_that_were_never_seen() -> None:
     """The nearest row of a known word is that of one with its ending."""
-    types = Types.of(english(7))
-    hull = Hull.of(types, 5, HullOptions())
-    found = hull.spelling.rows(["creation", "jumped"], np.zeros(2))
-    near = [types.names[i] for i in (found @ hull.rows.T / np.linalg.norm(found, axis=1)[:, None]).argmax(axis=1)]
+    types = WordTypes.of(english(7))
+    hull = build_hull(types, 5, HullOptions())
+    found = hull.spelling.predict(["creation", "jumped"], np.zeros(2))
+    near = [types.names[i] for i in (found @ hull.points.T / np.linalg.norm(found, axis=1)[:, None]).argmax(axis=1)]
     nouns = {"cat", "dogs", "paris", "well-being", "42", "station", "nation", "rome", "x-ray", "ships"}
     verbs = {"walked", "talked", "is", "sees", "ran", "looking", "making", "stopped"}
     assert near[0] in nouns
@@ -229,11 +229,11 @@ def test_spelling_tells_words_apart_that_were_never_seen() -> None:
 
 
 def test_without_spelling_unseen_words_have_the_mean() -> None:
-    types = Types.of(english(8))
-    hull = Hull.of(types, 3, HullOptions(spelling=False))
-    raw = Hull.of(types, 3, plain("brown")).rows
+    types = WordTypes.of(english(8))
+    hull = build_hull(types, 3, HullOptions(spelling=False))
+    raw = build_hull(types, 3, plain("brown")).points
     weight = types.tokens / (types.tokens + 30.0)
-    found = hull.spelling.rows(["a", "B"], np.zeros(2))
+    found = hull.spelling.predict(["a", "B"], np.zeros(2))
     assert found == pytest.approx(np.tile(np.average(raw, axis=0, weights=weight), (2, 1)), abs=1e-12)
 
 
@@ -244,13 +244,13 @@ def test_without_spelling_unseen_words_have_the_mean() -> None:
 @settings(max_examples=60)
 @given(texts, st.integers(1, 15), settings_of_hulls)
 def test_rows_are_finite_whatever_the_words(sentences: list[list[str]], d: int, options: HullOptions) -> None:
-    types = Types.of(sentences)
-    hull = Hull.of(types, d, options)
-    assert len(hull.rows) == len(types.names)
-    assert 1 <= hull.rows.shape[1] <= d
-    assert np.isfinite(hull.rows).all()
-    unseen = hull.spelling.rows(["Ω", "", "a-1"], np.array([1.0, 0.0, 0.0]))
-    assert unseen.shape == (3, hull.rows.shape[1])
+    types = WordTypes.of(sentences)
+    hull = build_hull(types, d, options)
+    assert len(hull.points) == len(types.names)
+    assert 1 <= hull.points.shape[1] <= d
+    assert np.isfinite(hull.points).all()
+    unseen = hull.spelling.predict(["Ω", "", "a-1"], np.array([1.0, 0.0, 0.0]))
+    assert unseen.shape == (3, hull.points.shape[1])
     assert np.isfinite(unseen).all()
 
 
@@ -258,6 +258,6 @@ def test_rows_are_finite_whatever_the_words(sentences: list[list[str]], d: int, 
 @pytest.mark.parametrize("sentences", [[["a"]], [["a"]] * 5, [["a", "a"]], [["a"], ["b"], ["C"]]])
 def test_one_type_or_sentences_of_one_word(construction: HullName, sentences: list[list[str]]) -> None:
     """All words stand in the same contexts, and so have one row."""
-    rows = Hull.of(Types.of(sentences), 2, plain(construction)).rows
+    rows = build_hull(WordTypes.of(sentences), 2, plain(construction)).points
     assert abs(rows).max() > 0
     assert rows == pytest.approx(np.tile(rows[0], (len(rows), 1)), abs=1e-7)

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from spectral_latent.anchors import AnchorHMM, AnchorOptions, HullOptions
 from spectral_latent.corpora import tagged_sentences
-from spectral_latent.estimation import EstimationError
+from spectral_latent.estimation import EstimationError, Progress
 from spectral_latent.evaluation import many_to_one
 from spectral_latent.operators import ModelFileError, load_model, save_model
 from tests.sequence.hmms import forward_backward
@@ -62,16 +62,16 @@ def test_every_state_has_an_anchor_that_no_other_emits(model: AnchorHMM) -> None
 def test_parameters_are_probabilities(construction: Any) -> None:
     options = AnchorOptions(n_states=4, hull=HullOptions(construction=construction))
     model = AnchorHMM.train(sentences(1), options)
-    for array in (model.hidden.initial[None], model.hidden.transition, model.hidden.emission, model.share[None]):
+    for array in (model.hidden.initial[None], model.hidden.transition, model.hidden.emission, model.state_prior[None]):
         assert array.min() >= 0
         assert array.sum(axis=1) == pytest.approx(np.ones(len(array)), abs=1e-12)
-    for array in (model.hidden.initial, model.hidden.transition, model.hidden.stop, model.share):
+    for array in (model.hidden.initial, model.hidden.transition, model.hidden.stop, model.state_prior):
         assert array.min() > 0  # nothing is impossible
     assert model.hidden.stop.max() < 1
     tally = Counter(w.lower() for words in sentences(1) for w in words)
     u = np.array([tally[w] for w in model.words]) / model.tokens
     assert model.tokens == tally.total()
-    assert model.share @ model.hidden.emission == pytest.approx(u, abs=1e-12)  # (4) and (5)
+    assert model.state_prior @ model.hidden.emission == pytest.approx(u, abs=1e-12)  # (4) and (5)
 
 
 def test_one_more_token_of_every_state_and_one_more_sentence() -> None:
@@ -79,7 +79,7 @@ def test_one_more_token_of_every_state_and_one_more_sentence() -> None:
     model = AnchorHMM.train([["a", "a", "b"], ["a", "b"]] * 2, replace(PLAIN, n_states=2))
     assert model.anchors == {"a": 0, "b": 1}
     p = np.array([0.6, 0.4])  # of 10 tokens
-    assert model.share == pytest.approx(p)
+    assert model.state_prior == pytest.approx(p)
     ends = 4 / 11
     counts, more = np.array([[2.0, 4.0, 0.0], [0.0, 0.0, 4.0]]), np.array([*((1 - ends) * p), ends])
     wanted = (counts + more) / np.array([[7.0], [5.0]])
@@ -116,9 +116,31 @@ def test_what_nothing_can_be_learnt_from(wrong: list[list[str]], message: str) -
 
 
 @pytest.mark.parametrize("wrong", [["the cat"], "the cat", [["a"], "b"]])
-def test_strings_are_no_sentences(wrong: Any) -> None:
-    with pytest.raises(TypeError, match=r"sentence [12] is a string; give a list of its words"):
-        AnchorHMM.train(wrong)
+def test_strings_are_no_sentences(wrong: Any, model: AnchorHMM) -> None:
+    for ask in (AnchorHMM.train, model.states, model.tag):
+        with pytest.raises(TypeError, match=r"sentence [12] is a string; give a list of its words"):
+            ask(wrong)
+
+
+def test_a_string_is_no_sentence_of_posteriors(model: AnchorHMM) -> None:
+    with pytest.raises(TypeError, match="sentence 1 is a string; give a list of its words"):
+        model.posteriors("the cat")
+
+
+def test_tagged_words_are_no_words(model: AnchorHMM) -> None:
+    tagged: Any = [["the"], [("cat", "N")]]
+    for ask in (AnchorHMM.train, model.states, model.tag):
+        with pytest.raises(TypeError, match=r"sentence 2: expected a word, a string, not \('cat', 'N'\)"):
+            ask(tagged)
+
+
+def test_the_listener_is_told_the_climb_of_transitions() -> None:
+    told: list[Progress] = []
+    AnchorHMM.train(sentences(14), AnchorOptions(n_states=5, steps=7), listener=told.append)
+    assert [(each.stage, each.done, each.total) for each in told] == [("EM", step, 7) for step in range(1, 8)]
+    scores = [each.score or 0.0 for each in told]
+    assert scores == sorted(scores)
+    assert scores[0] < scores[-1] < 0
 
 
 @pytest.mark.parametrize(
@@ -184,7 +206,7 @@ def by_the_book(model: AnchorHMM, words: list[str]) -> np.ndarray:
             x.append(index[name.lower()])
         else:
             x.append(emission.shape[1])
-            column = model.mixtures([name])[0] / model.tokens / model.share
+            column = model.mixtures([name])[0] / model.tokens / model.state_prior
             emission = np.column_stack([emission, column])
     return forward_backward(replace(model.hidden, emission=emission), x).gamma
 
@@ -280,7 +302,9 @@ def test_labels_of_anchors_make_a_tagger(model: AnchorHMM) -> None:
 
 def test_labels_that_do_not_fit(model: AnchorHMM) -> None:
     tags = dict.fromkeys(model.anchors, "X")
-    with pytest.raises(ValueError, match="'nonsense' is no anchor; the anchors are " + ", ".join(map(re.escape, tags))):
+    with pytest.raises(
+        ValueError, match="'nonsense' is not an anchor; the anchors are " + ", ".join(map(re.escape, tags))
+    ):
         model.label({**tags, "nonsense": "X"})
     gone = list(tags)[1:3]
     with pytest.raises(ValueError, match="no tag for the anchors " + ", ".join(map(re.escape, gone)) + "$"):
@@ -341,20 +365,22 @@ def changed(name: str, function: Callable[[Any], Any]) -> Callable[[dict[str, An
     return change
 
 
+PARTS = ("anchor_points", "state_prior")
+LEARNT = (*PARTS, "mean", "weights")
 DAMAGED_ARRAYS: list[Callable[[dict[str, Any]], Any]] = [
-    *(lambda a, name=name: a.pop(name) for name in (*ARRAYS, "anchor", "corners", "share", "mean", "weights")),
-    *(changed(name, lambda x: x[:-1]) for name in (*ARRAYS, "anchor", "corners", "share", "mean", "weights")),
-    *(changed(name, lambda x: x * np.nan) for name in (*ARRAYS, "corners", "share", "mean", "weights")),
-    *(changed(name, lambda x: x.astype(np.float32)) for name in (*ARRAYS, "anchor", "corners", "share")),
-    *(changed(name, lambda x: x[0]) for name in ("anchor", "corners", "initial", "share", "mean")),
+    *(lambda a, name=name: a.pop(name) for name in (*ARRAYS, "anchor_types", *LEARNT)),
+    *(changed(name, lambda x: x[:-1]) for name in (*ARRAYS, "anchor_types", *LEARNT)),
+    *(changed(name, lambda x: x * np.nan) for name in (*ARRAYS, *LEARNT)),
+    *(changed(name, lambda x: x.astype(np.float32)) for name in (*ARRAYS, "anchor_types", *PARTS)),
+    *(changed(name, lambda x: x[0]) for name in ("anchor_types", "anchor_points", "initial", "state_prior", "mean")),
     changed("emission", np.transpose),
-    changed("anchor", lambda x: x - 100),
-    changed("anchor", lambda x: x + 100),
-    changed("anchor", np.zeros_like),
-    *(changed(name, lambda x: -x) for name in (*ARRAYS, "share")),
-    *(changed(name, lambda x: x + 1) for name in (*ARRAYS, "share")),
+    changed("anchor_types", lambda x: x - 100),
+    changed("anchor_types", lambda x: x + 100),
+    changed("anchor_types", np.zeros_like),
+    *(changed(name, lambda x: -x) for name in (*ARRAYS, "state_prior")),
+    *(changed(name, lambda x: x + 1) for name in (*ARRAYS, "state_prior")),
     lambda a: a.update(weights=a["weights"][:0]),
-    lambda a: a.update({name: a[name][:0] for name in ("anchor", "corners", "share", "initial", "stop", "emission")}),
+    lambda a: a.update({name: a[name][:0] for name in ("anchor_types", *PARTS, "initial", "stop", "emission")}),
 ]
 DAMAGED_SETTINGS: list[Callable[[dict[str, Any]], Any]] = [
     *(lambda s, name=name: s.pop(name) for name in ("options", "words", "features", "labels", "tokens")),
@@ -371,7 +397,7 @@ DAMAGED_SETTINGS: list[Callable[[dict[str, Any]], Any]] = [
     changed("labels", lambda x: "a" * len(x)),
     changed("features", lambda x: list(range(len(x)))),
     changed("features", lambda x: x[::-1]),
-    changed("options", lambda x: {**x, "states": "5"}),
+    changed("options", lambda x: {**x, "n_states": "5"}),
     changed("options", lambda x: {**x, "steps": 0}),
     changed("options", lambda x: {**x, "more": 1}),
     changed("options", lambda x: {**x, "sharpness": float("nan")}),

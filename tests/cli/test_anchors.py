@@ -63,8 +63,9 @@ def labelled(run: Run, anchored: Path, labels: dict[str, str]) -> Path:
 def test_what_is_told(run: Run, source: Path, tmp_path: Path) -> None:
     result = run("train", "anchor", source, "-o", tmp_path / "model", "--n-states", "4")
     assert (result.exit_code, result.stdout) == (0, "")
-    first, last = result.stderr.splitlines()
+    first, *steps, last = result.stderr.splitlines()
     assert first == f"Training on {len(gold())} sentences"
+    assert [line.split(":")[0] for line in steps] == [f"EM {step}/10" for step in range(1, 11)]
     assert last.startswith(f"{tmp_path / 'model'}: 4 states, 11 words, ")
     result = run("train", "anchor", source, "-o", tmp_path / "model")
     assert "(the corpus supports only " in result.stderr
@@ -138,11 +139,11 @@ def test_plane(anchored: Path) -> None:
     """Anchors are where their words are, and distances are those of the corners' largest two directions."""
     model = AnchorHMM.load(anchored)
     plane = anchor_plane(model, 100)
-    assert plane.corners.mean(axis=0) == pytest.approx(0.0, abs=1e-12)
+    assert plane.anchor_points.mean(axis=0) == pytest.approx(0.0, abs=1e-12)
     for word, state in model.anchors.items():
-        assert plane.points[plane.words.index(word)] == pytest.approx(plane.corners[state], abs=1e-6)
+        assert plane.points[plane.words.index(word)] == pytest.approx(plane.anchor_points[state], abs=1e-6)
     assert set(plane.words) == set(model.words)
-    scatter = plane.corners.T @ plane.corners
+    scatter = plane.anchor_points.T @ plane.anchor_points
     assert scatter[0, 1] == pytest.approx(0.0, abs=1e-9)
     assert scatter[0, 0] >= scatter[1, 1]
     one = AnchorHMM.train([["rain"]])
@@ -158,7 +159,7 @@ def test_one_label_for_each_anchor(run: Run, anchored: Path, labelled: Path, lab
     result = run("anchors", anchored, "--label", f"{first}=X", "-o", again)
     assert (result.exit_code, f"no tag for the anchors {rest[0]}" in result.stderr) == (1, True)
     result = run("anchors", anchored, "--label", "never=X", "-o", again)
-    assert (result.exit_code, "'never' is no anchor; the anchors are" in result.stderr) == (1, True)
+    assert (result.exit_code, "'never' is not an anchor; the anchors are" in result.stderr) == (1, True)
     for wrong in (["--label", "the=X"], ["-o", again], ["--label", "the", "-o", again], ["--label", "=X", "-o", again]):
         assert run("anchors", anchored, *wrong).exit_code == 2
     assert AnchorHMM.load(again).labels == ("X", *(labels[anchor] for anchor in rest))  # as it was

@@ -13,13 +13,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from benchmarks.consistency import weighted_estimate
 from spectral_latent.dependency import Attachment, DependencySentence, HeadSymbol
 from spectral_latent.dependency.conversion import Side, skeletal_trees
 from spectral_latent.dependency.features import dependency_features
 from spectral_latent.estimation import EstimatorOptions, FeatureColumns, Shard, inside_templates, outside_templates
 from spectral_latent.inference import tree_weights
 from spectral_latent.operators import ObservableOperators
+from spectral_latent.papers.weighted_nodes import estimate_from_nodes
 from spectral_latent.trees import Forest, SkeletalTrees, Vocabulary
 from tests.dependency.trees import Heads, LatentTrees, children, random_model, random_tree
 
@@ -245,7 +245,7 @@ class Population(NamedTuple):
     def estimated(self, options: EstimatorOptions = EXACT) -> ObservableOperators:
         """By the default estimator, from moments in which every sentence has its probability as its weight."""
         weights = self.p[self.trees.tree]
-        return weighted_estimate(Shard.of(self.trees, self.features), weights, options)
+        return estimate_from_nodes(Shard.of(self.trees, self.features), weights, options)
 
     def estimates(self, operators: ObservableOperators) -> np.ndarray:
         found = tree_weights(operators, Forest.of_trees(self.trees, operators.rules))

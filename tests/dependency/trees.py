@@ -13,7 +13,7 @@ import numpy as np
 
 from spectral_latent.inference import tree_weights
 from spectral_latent.operators import ObservableOperators
-from spectral_latent.papers import Observations
+from spectral_latent.papers.observations import Observations
 from spectral_latent.trees import Forest, SkeletalTrees
 from tests.oracles import Tree, columns
 

@@ -7,8 +7,8 @@ import math
 import numpy as np
 import pytest
 
-from spectral_latent.papers import check_assumptions, log_likelihood_per_word
-from spectral_latent.papers.assumptions import AnchorWord
+from spectral_latent.papers.assumptions import AnchorWord, check_assumptions
+from spectral_latent.papers.baselines import score_per_word
 from spectral_latent.sequence import HiddenMarkov, Sequences
 from tests.sequence.hmms import draw_strings, paths, random_hmm
 
@@ -56,15 +56,15 @@ def test_likelihood_by_enumeration(seed: int) -> None:
     model = random_hmm(rng, 3, 4, stop=(0.4, 0.8))
     strings = [x for x in draw_strings(model, 60, rng) if len(x) <= 7]
     expected = sum(math.log(sum(paths(model, x).values())) for x in strings) / sum(map(len, strings))
-    assert log_likelihood_per_word(model, Sequences.of(strings)) == pytest.approx(expected, rel=1e-12)
+    assert score_per_word(model, Sequences.of(strings)) == pytest.approx(expected, rel=1e-12)
 
 
 def test_likelihood_of_more_words_than_are_scored_together() -> None:
     coin = HiddenMarkov(np.ones(1), np.ones((1, 1)), np.full(1, 0.5), np.full((1, 2), 0.5))
     strings = [[0, 1, 0]] * 3000
-    assert log_likelihood_per_word(coin, Sequences.of(strings)) == pytest.approx(math.log(0.25))
+    assert score_per_word(coin, Sequences.of(strings)) == pytest.approx(math.log(0.25))
 
 
 def test_the_impossible_has_no_likelihood() -> None:
     coin = HiddenMarkov(np.ones(1), np.ones((1, 1)), np.full(1, 0.5), np.array([[1.0, 0.0]]))
-    assert log_likelihood_per_word(coin, Sequences.of([[0], [1]])) == -math.inf
+    assert score_per_word(coin, Sequences.of([[0], [1]])) == -math.inf

@@ -10,9 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from spectral_latent.anchors import HullOptions, Types
-from spectral_latent.anchors.hulls import Hull
-from spectral_latent.papers import Observations, cca_embeddings, dependency_bigrams
+from spectral_latent.anchors import HullOptions, WordTypes
+from spectral_latent.anchors.hulls import build_hull
+from spectral_latent.papers.embeddings import embed_by_arcs, embed_by_contexts
+from spectral_latent.papers.observations import Observations
 from tests.dependency.trees import random_tree
 from tests.sequence.hmms import draw_strings, random_hmm
 
@@ -83,16 +84,16 @@ def test_bigrams_are_the_singular_vectors_of_counts(v: int, n: int, k: int) -> N
             table[trees.word[head], side, x] += weight
             table[x, 2 + side, trees.word[head]] += weight
     wanted = leading(table.reshape(v, -1), k)
-    found = dependency_bigrams(trees, k)
+    found = embed_by_arcs(trees, k)
     assert found @ found.T == pytest.approx(wanted @ wanted.T, abs=1e-9)
 
 
 def test_there_are_no_more_columns_than_the_counts_have_dimensions() -> None:
     trees = Observations.of([((0, 1, 2), (2, 0, 2))] * 3, n_words=5)
-    found = dependency_bigrams(trees, k=5)
+    found = embed_by_arcs(trees, k=5)
     assert found.shape == (5, 3)
     assert found[3:] == pytest.approx(0.0, abs=1e-12)
-    assert dependency_bigrams(Observations.of([], 5), k=2).shape == (5, 0)
+    assert embed_by_arcs(Observations.of([], 5), k=2).shape == (5, 0)
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -116,7 +117,7 @@ def test_one_step_is_a_dense_decomposition(v: int, window: int, smoothing: float
     word = scaled(contexts(sentences, [0], v), smoothing)
     near = scaled(contexts(sentences, offsets, v), smoothing)
     wanted = (word.max(axis=0)[:, None] * leading(word.T @ near, 3))[1:-1]
-    found = cca_embeddings(sentences, v, 3, steps=1, window=window, smoothing=smoothing)
+    found = embed_by_contexts(sentences, v, 3, steps=1, window=window, smoothing=smoothing)
     assert found @ found.T == pytest.approx(wanted @ wanted.T, abs=1e-8)
 
 
@@ -130,24 +131,24 @@ def test_two_steps_are_two_dense_decompositions(v: int, window: int, smoothing: 
     common = np.hstack([left @ leading(left.T @ right, 3), right @ leading(right.T @ left, 3)])
     u = leading(word.T @ common @ inverse_root(common.T @ common), 3)
     wanted = (word.max(axis=0)[:, None] * u)[1:-1]
-    found = cca_embeddings(sentences, v, 3, steps=2, window=window, smoothing=smoothing)
+    found = embed_by_contexts(sentences, v, 3, steps=2, window=window, smoothing=smoothing)
     assert found @ found.T == pytest.approx(wanted @ wanted.T, abs=1e-8)
 
 
 def test_one_step_is_the_canonical_correlation_of_hulls() -> None:
     """Their rows are ours but for the scale of each column."""
     names = "abcdefgh"
-    types = Types.of([[names[x] for x in row] for row in text(2, 8)])
-    hull = Hull.of(types, 3, HullOptions(construction="cca", smoothing=7.0, spelling=False, prior=0.0)).rows
+    types = WordTypes.of([[names[x] for x in row] for row in text(2, 8)])
+    hull = build_hull(types, 3, HullOptions(construction="cca", smoothing=7.0, spelling=False, prior=0.0)).points
     sentences = np.split(types.sequences.terminal, types.sequences.start[1:-1])
-    ratio = cca_embeddings(sentences, len(hull), 3, steps=1, smoothing=7.0) / hull
+    ratio = embed_by_contexts(sentences, len(hull), 3, steps=1, smoothing=7.0) / hull
     assert ratio == pytest.approx(np.tile(ratio[0], (len(hull), 1)), rel=1e-7)
 
 
 @pytest.mark.parametrize("steps", [1, 2])
 def test_words_in_the_same_contexts_have_the_same_row(steps: Any) -> None:
     sentences = [[a, b, c] for a in (0, 1) for b in (2, 3, 4) for c in (5, 6)] + [[2], [3]]
-    rows = cca_embeddings(sentences, 8, 3, steps=steps, smoothing=1.0)
+    rows = embed_by_contexts(sentences, 8, 3, steps=steps, smoothing=1.0)
     assert rows[2] == pytest.approx(rows[3], abs=1e-12)
     assert rows[2] != pytest.approx(rows[0], abs=1e-3)
     assert rows[7].tolist() == [0.0] * rows.shape[1]  # never seen
@@ -156,9 +157,9 @@ def test_words_in_the_same_contexts_have_the_same_row(steps: Any) -> None:
 @pytest.mark.parametrize("steps", [1, 2])
 def test_words_beyond_the_vocabulary_are_one_word(steps: Any) -> None:
     sentences = text(4, 6)
-    known = cca_embeddings(sentences, 6, 3, steps=steps)
-    renamed = cca_embeddings([[x - 1 for x in row] for row in sentences], 5, 3, steps=steps)
-    further = cca_embeddings([[x if x else -7 for x in row] for row in sentences], 6, 3, steps=steps)
+    known = embed_by_contexts(sentences, 6, 3, steps=steps)
+    renamed = embed_by_contexts([[x - 1 for x in row] for row in sentences], 5, 3, steps=steps)
+    further = embed_by_contexts([[x if x else -7 for x in row] for row in sentences], 6, 3, steps=steps)
     assert renamed @ renamed.T == pytest.approx(known[1:] @ known[1:].T, abs=1e-9)
     assert further[1:] @ further[1:].T == pytest.approx(known[1:] @ known[1:].T, abs=1e-9)
     assert not further[0].any()
@@ -167,7 +168,7 @@ def test_words_beyond_the_vocabulary_are_one_word(steps: Any) -> None:
 @pytest.mark.parametrize("steps", [1, 2])
 def test_the_same_bytes_for_the_same_text(steps: Any) -> None:
     sentences = text(5, 450, n=1500)
-    one, two = (cca_embeddings(sentences, 450, 4, steps=steps) for _ in range(2))
+    one, two = (embed_by_contexts(sentences, 450, 4, steps=steps) for _ in range(2))
     assert one.tobytes() == two.tobytes()
 
 
@@ -176,7 +177,7 @@ def test_the_same_bytes_for_the_same_text(steps: Any) -> None:
 def test_rows_are_finite_whatever_the_text(
     sentences: list[list[int]], k: int, steps: Any, window: int, smoothing: float
 ) -> None:
-    rows = cca_embeddings(sentences, 5, k, steps=steps, window=window, smoothing=smoothing)
+    rows = embed_by_contexts(sentences, 5, k, steps=steps, window=window, smoothing=smoothing)
     assert rows.shape[0] == 5
     assert 1 <= rows.shape[1] <= k
     assert np.isfinite(rows).all()
@@ -195,7 +196,7 @@ def test_rows_are_finite_whatever_the_text(
         ({"window": 0}, "window must be at least 1, not 0"),
         *(({"steps": steps}, "steps must be 1 or 2") for steps in (0, 3)),
         *(({"smoothing": number}, "smoothing finite and not negative") for number in (-1.0, np.nan, np.inf)),
-        ({"sentences": []}, "no sentences to learn representations from"),
+        ({"sentences": []}, "no sentences to learn embeddings from"),
         ({"sentences": [[0], []]}, "sequence 2 is empty"),
         ({"sentences": [[0, 3]]}, "observation 3 is not below the number of words, 3"),
     ],
@@ -203,9 +204,9 @@ def test_rows_are_finite_whatever_the_text(
 def test_what_makes_no_sense(wrong: dict[str, Any], message: str) -> None:
     settings_of: dict[str, Any] = {"sentences": [[0, 1]], "n_words": 3, "k": 2} | wrong
     with pytest.raises(ValueError, match=message):
-        cca_embeddings(**settings_of)
+        embed_by_contexts(**settings_of)
 
 
 def test_dimensions_of_bigrams() -> None:
     with pytest.raises(ValueError, match="k must be at least 1, not 0"):
-        dependency_bigrams(treebank(0, 3), 0)
+        embed_by_arcs(treebank(0, 3), 0)

@@ -15,7 +15,9 @@ from hypothesis import strategies as st
 from spectral_latent.estimation import EstimationError
 from spectral_latent.inference import tree_weights
 from spectral_latent.operators import ObservableOperators
-from spectral_latent.papers import Observations, corrected_operators, dependency_bigrams, paper_operators
+from spectral_latent.papers.embeddings import embed_by_arcs
+from spectral_latent.papers.observable import estimate_corrected_operators, estimate_paper_operators
+from spectral_latent.papers.observations import Observations
 from spectral_latent.trees import FloatArray, Forest
 from tests.dependency.trees import (
     LatentTrees,
@@ -30,7 +32,7 @@ from tests.dependency.trees import (
 
 K, V = 3, 6
 Estimator = Callable[[Observations, FloatArray], ObservableOperators]
-ESTIMATORS: list[Estimator] = [paper_operators, corrected_operators]
+ESTIMATORS: list[Estimator] = [estimate_paper_operators, estimate_corrected_operators]
 
 
 def invertible(rng: np.random.Generator, k: int) -> np.ndarray:
@@ -50,7 +52,7 @@ class Case:
         self.sentences = every_shape(rng, V)
         self.p = np.array([self.model.probability(sentence) for sentence in self.sentences])
         self.representations = {
-            "bigrams": dependency_bigrams(self.population, K),
+            "bigrams": embed_by_arcs(self.population, K),
             "random": rng.normal(size=(V, K)),  # its range is not that of O
         }
 
@@ -75,27 +77,27 @@ def changing(request: pytest.FixtureRequest) -> Case:
 
 
 def test_paper_is_exact_on_its_own_conditions(stationary: Case) -> None:
-    assert stationary.errors(paper_operators, "bigrams").max() < 1e-8
+    assert stationary.errors(estimate_paper_operators, "bigrams").max() < 1e-8
 
 
 def test_paper_is_wrong_where_representations_have_another_range_than_emissions(stationary: Case) -> None:
-    assert stationary.errors(paper_operators, "random").max() > 1
+    assert stationary.errors(estimate_paper_operators, "random").max() > 1
 
 
 def test_paper_is_wrong_where_the_distribution_of_states_changes(changing: Case) -> None:
-    assert changing.errors(paper_operators, "bigrams").max() > 1
+    assert changing.errors(estimate_paper_operators, "bigrams").max() > 1
 
 
 @pytest.mark.parametrize("u", ["bigrams", "random"])
 def test_corrected_is_exact_without_those_conditions(stationary: Case, changing: Case, u: str) -> None:
-    assert stationary.errors(corrected_operators, u).max() < 1e-8
-    assert changing.errors(corrected_operators, u).max() < 1e-8
+    assert stationary.errors(estimate_corrected_operators, u).max() < 1e-8
+    assert changing.errors(estimate_corrected_operators, u).max() < 1e-8
 
 
 def test_a_hidden_markov_model_is_a_chain_of_right_children(changing: Case) -> None:
     """Against the forward algorithm, T = T_R."""
     model = changing.model
-    operators = corrected_operators(changing.population, changing.representations["random"])
+    operators = estimate_corrected_operators(changing.population, changing.representations["random"])
     rng = np.random.default_rng(0)
     strings = [tuple(rng.integers(0, V, n).tolist()) for n in (1, 2, 3, 6, 12)]
     wanted = []
@@ -120,7 +122,7 @@ def test_transitions_of_lower_rank_are_refused(estimator: Estimator) -> None:
     model.left[:, 2] = (model.left[:, 0] + model.left[:, 1]) / 2
     population = model.population(rng)
     with pytest.raises(EstimationError, match=r"Λ_L cannot be inverted .* take fewer columns, or an estimator"):
-        estimator(population, dependency_bigrams(population, K))
+        estimator(population, embed_by_arcs(population, K))
 
 
 @pytest.mark.parametrize("estimator", ESTIMATORS)
@@ -131,9 +133,9 @@ def test_more_dimensions_than_states_are_refused(stationary: Case, estimator: Es
 
 
 def test_in_one_dimension_words_do_not_depend_on_one_another(changing: Case) -> None:
-    u = dependency_bigrams(changing.population, 1)
+    u = embed_by_arcs(changing.population, 1)
     pairs = [((x, y), (0, 1)) for x, y in ((2, 3), (4, 5), (2, 5), (4, 3))]
-    one, two, three, four = estimates(corrected_operators(changing.population, u), pairs)
+    one, two, three, four = estimates(estimate_corrected_operators(changing.population, u), pairs)
     assert one * two == pytest.approx(three * four, rel=1e-12)
 
 
@@ -206,7 +208,7 @@ def test_estimates_are_those_of_algorithm_1_in_loops(seed: int, k: int) -> None:
     sentences = sample(seed)
     u = np.random.default_rng(seed).uniform(-1, 1, size=(V, k))
     trees = Observations.of(sentences, V)
-    for estimator, corrected in ((paper_operators, False), (corrected_operators, True)):
+    for estimator, corrected in ((estimate_paper_operators, False), (estimate_corrected_operators, True)):
         wanted = np.array([*map(algorithm_1(sentences, u, corrected=corrected), sentences)])
         assert estimates(estimator(trees, u), sentences) == pytest.approx(wanted, rel=1e-6)
 
@@ -246,7 +248,7 @@ def test_corrected_approaches_the_model_with_data() -> None:
     errors = []
     for n in (10**4, 10**6):
         drawn = Observations.of(every, 4, rng.multinomial(n, table.ravel()))
-        found = estimates(corrected_operators(drawn, dependency_bigrams(drawn, 2)), every)
+        found = estimates(estimate_corrected_operators(drawn, embed_by_arcs(drawn, 2)), every)
         errors.append(np.median(abs(np.log(abs(found)) - np.log(table.ravel()))))
     assert errors[1] < 0.3 * errors[0] < 0.1
 
@@ -273,7 +275,7 @@ def test_sentences_that_do_not_count_are_no_evidence(estimator: Estimator) -> No
 def test_roots_are_needed() -> None:
     trees = Observations.of([((0, 1, 2), (2, 3, 2))], V)
     with pytest.raises(EstimationError, match="no sentence has a root"):
-        corrected_operators(trees, np.ones((V, 1)))
+        estimate_corrected_operators(trees, np.ones((V, 1)))
 
 
 @pytest.mark.parametrize("estimator", ESTIMATORS)
@@ -307,7 +309,7 @@ def test_a_treebank_as_another_program_found_it(require_corpus: Callable[[str], 
     train, held_out = ([(tuple(index[t] for t in tags), tuple(heads)) for tags, heads in parts[dev]] for dev in (0, 1))
     trees, s = Observations.of(train, len(index)), s_trees(held_out)
     for k, share, median in ((4, 0.501, 2.4), (8, 0.526, 7.3), (10, 0.476, 6.2), (16, 0.508, 7.1)):
-        operators = paper_operators(trees, dependency_bigrams(trees, k))
+        operators = estimate_paper_operators(trees, embed_by_arcs(trees, k))
         weight = tree_weights(operators, Forest.of_trees(s, operators.rules))
         assert np.mean(weight.sign <= 0) == pytest.approx(share, abs=0.005)
         assert np.median(weight.log / [len(words) for words, _ in held_out]) == pytest.approx(median, abs=0.1)

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spectral_latent.papers import Observations
+from spectral_latent.papers.observations import Observations
 from tests.dependency.trees import Sentence, children, random_tree
 
 V = 4
@@ -68,8 +68,8 @@ def test_no_sentences() -> None:
     ("wrong", "message"),
     [
         (((0, 1), (2,)), "sentence 2: 2 words, but 1 heads"),
-        (((0, -1), (2, 0)), "sentence 2, word 2: observation -1 is none of 0 ... 3"),
-        (((0, 4), (2, 0)), "sentence 2, word 2: observation 4 is none of 0 ... 3"),
+        (((0, -1), (2, 0)), "sentence 2, word 2: observation -1 is not one of 0 ... 3"),
+        (((0, 4), (2, 0)), "sentence 2, word 2: observation 4 is not one of 0 ... 3"),
         (((0, 1), (3, 0)), "sentence 2, word 1: head 3 is neither 0 nor another word of the sentence"),
         (((0, 1), (-1, 0)), "sentence 2, word 1: head -1 is neither"),
         (((0, 1), (2, 2)), "sentence 2, word 2: head 2 is neither"),

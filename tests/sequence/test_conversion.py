@@ -106,3 +106,8 @@ def test_parts_are_cut_between_sequences(pairs: Rows, size: int) -> None:
     for part, of_part in zip(found, expected, strict=True):
         for name in ("terminal", "tag", "start"):
             np.testing.assert_array_equal(getattr(part, name), getattr(columns(of_part), name))
+
+
+@given(st.lists(st.lists(st.integers(0, 9), min_size=1, max_size=5), max_size=6))
+def test_rows_are_what_sequences_were_made_of(rows: list[list[int]]) -> None:
+    assert [row.tolist() for row in Sequences.of(rows).rows] == rows

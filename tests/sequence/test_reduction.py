@@ -20,7 +20,6 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
-from benchmarks.consistency import Projected, weighted_moments, weighted_projections
 from spectral_latent.estimation import (
     EstimatorOptions,
     FeatureColumns,
@@ -33,6 +32,7 @@ from spectral_latent.estimation import (
 )
 from spectral_latent.inference import tree_weights
 from spectral_latent.operators import ObservableOperators
+from spectral_latent.papers.weighted_nodes import Projected, project_nodes, sum_moments
 from spectral_latent.sequence import HiddenMarkov, Sequences
 from spectral_latent.trees import Forest
 from tests.sequence.hmms import all_strings, begins, draw_strings, probability, random_hmm
@@ -188,8 +188,8 @@ class Population(NamedTuple):
 
     def learn(self, chosen: FeatureColumns) -> tuple[Projected, ObservableOperators]:
         trees = self.sequences.trees(1)
-        projected = weighted_projections(trees, chosen, self.weights, EXACT)
-        moments = weighted_moments(trees, trees.rules, *projected, self.weights)
+        projected = project_nodes(trees, chosen, self.weights, EXACT)
+        moments = sum_moments(trees, trees.rules, *projected, self.weights)
         return projected, operators_from_moments(moments)
 
 

@@ -16,7 +16,6 @@ from typing import NamedTuple
 import numpy as np
 from scipy import sparse
 
-from benchmarks.consistency import weighted_moments
 from spectral_latent.estimation import (
     EstimatorOptions,
     FeatureColumns,
@@ -34,6 +33,7 @@ from spectral_latent.estimation._projections import (
     _one_hot,
     _Values,
 )
+from spectral_latent.papers.weighted_nodes import sum_moments
 from spectral_latent.trees import SkeletalTrees
 from tests.oracles import Lpcfg, Rule, Tree, columns, leaves, proper, random_lpcfg, spans
 
@@ -182,7 +182,7 @@ class Population:
         """The exact moments, or those under other weights (N,)."""
         trees, y, z = self.projected(projection)
         weights = self.weights if weights is None else weights
-        return weighted_moments(trees, self.model.rules(), projection.states, y, z, weights)
+        return sum_moments(trees, self.model.rules(), projection.states, y, z, weights)
 
     def sentences(self, n: int) -> dict[tuple[int, ...], list[int]]:
         """The n sentences with the most trees, and the numbers of these."""

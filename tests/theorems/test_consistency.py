@@ -9,24 +9,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benchmarks.consistency import (
-    OPTIONS,
-    VARIANTS,
-    all_nodes,
-    draw_one_node_per_tree,
-    errors,
-    features_of,
-    fitted,
-    one_node_counted_once,
-    one_node_per_tree,
-    plot,
-    report,
-    true_model,
-    weighted_estimate,
-    weighted_moments,
-)
 from spectral_latent.estimation import EstimatorOptions, Projection, Shard
 from spectral_latent.inference import sample_trees, tree_weights
+from spectral_latent.papers.cohen2012 import (
+    OPTIONS,
+    VARIANTS,
+    all_trees,
+    draw_errors,
+    draw_picture,
+    features_of,
+    finite_model,
+    fit_line,
+    print_consistency,
+    recursive_model,
+)
+from spectral_latent.papers.weighted_nodes import draw_one_node_per_tree, estimate_from_nodes, sum_moments
 from spectral_latent.trees import Forest, SkeletalTrees
 from tests.oracles import columns, moments_by_loops, random_projections, same_moments, tree_strategy
 
@@ -35,14 +32,14 @@ SIZES = [1_000, 4_000, 16_000, 64_000]
 
 @pytest.fixture(scope="module")
 def found() -> dict[str, np.ndarray]:
-    return errors(SIZES, seeds=3)
+    return draw_errors(SIZES, seeds=3)
 
 
-@pytest.mark.parametrize("variant", [name for name, f in VARIANTS.items() if f is not one_node_counted_once])
+@pytest.mark.parametrize("variant", ["all nodes", "one node per tree"])
 def test_theorem_3_the_error_falls_with_the_square_root_of_the_sample(
     found: dict[str, np.ndarray], variant: str
 ) -> None:
-    slope, _ = fitted(SIZES, found[variant])
+    slope, _ = fit_line(SIZES, found[variant])
     assert -0.65 < slope < -0.35
 
 
@@ -54,8 +51,19 @@ def test_draws_counted_once_each_do_not_converge_to_the_truth(found: dict[str, n
     assert (found["one node, counted once"] > 0.2).all()
 
 
+def test_all_trees_of_a_finite_grammar_are_listed() -> None:
+    """Once each, with probabilities that sum to one."""
+    model = finite_model(3)
+    trees = all_trees(model.rules)
+    shapes = {
+        part.tobytes() for part in np.split(np.stack([trees.symbol, trees.terminal]), trees.root[:-1] + 1, axis=1)
+    }
+    assert len(shapes) == len(trees.root) == (3 + 9) ** 2 + (3 + 9) * 3
+    assert np.exp(tree_weights(model, Forest.of_trees(trees, model.rules)).log).sum() == pytest.approx(1.0)
+
+
 def sample(n_trees: int) -> Shard:
-    trees = sample_trees(true_model(), n_trees, np.random.default_rng(0)).trees
+    trees = sample_trees(recursive_model(), n_trees, np.random.default_rng(0)).trees
     return Shard.of(trees, features_of(trees))
 
 
@@ -69,9 +77,9 @@ def test_the_table_and_the_figure(
     found: dict[str, np.ndarray], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     pytest.importorskip("matplotlib")
-    report(SIZES, found)
-    plot(SIZES, found, tmp_path / "figure.png")
-    assert capsys.readouterr().out.count("\n|") == 1 + len(SIZES) + 1
+    print_consistency(SIZES, found)
+    draw_picture(SIZES, found, tmp_path / "figure.png")
+    assert capsys.readouterr().out.count("\n|") == 2 + len(SIZES) + 1  # head and slopes
     assert 5_000 < (tmp_path / "figure.png").stat().st_size < 60_000
 
 
@@ -85,12 +93,12 @@ STATES = [2, 1, 3]
 
 
 @given(treebanks, seeds)
-def test_weighted_moments_are_sums_over_nodes(treebank: list[tuple[tuple, int]], seed: int) -> None:
+def test_sum_moments_are_sums_over_nodes(treebank: list[tuple[tuple, int]], seed: int) -> None:
     trees = columns([tree for tree, _ in treebank])
     rng = np.random.default_rng(seed)
     y, z = random_projections(trees, STATES, rng)
     weights = rng.uniform(0.0, 3.0, trees.n_nodes)
-    found = weighted_moments(trees, trees.rules, np.array(STATES), y, z, weights)
+    found = sum_moments(trees, trees.rules, np.array(STATES), y, z, weights)
     same_moments(found, moments_by_loops(trees, trees.rules, STATES, y, z, weights), rtol=1e-9, atol=1e-9)
 
 
@@ -102,16 +110,17 @@ def test_a_tree_of_weight_k_is_k_trees(treebank: list[tuple[tuple, int]], seed: 
     groups = [np.flatnonzero(once.tree == i) for i, (_, k) in enumerate(treebank) for _ in range(k)]
     at = np.concatenate([np.zeros(0, dtype=np.int64), *groups])
     weights = np.array([k for _, k in treebank], dtype=float)[once.tree]
-    found = weighted_moments(once, once.rules, np.array(STATES), y, z, weights)
+    found = sum_moments(once, once.rules, np.array(STATES), y, z, weights)
     same_moments(found, moments_by_loops(repeated, once.rules, STATES, y[at], z[at]), rtol=1e-9, atol=1e-9)
 
 
 def test_where_all_weights_are_one_the_library_estimates_the_same() -> None:
     shard = sample(500)
     trees = shard.trees
-    found = weighted_estimate(shard, np.ones(trees.n_nodes), OPTIONS)
+    found = estimate_from_nodes(shard, np.ones(trees.n_nodes), OPTIONS)
     ours, theirs = (
-        tree_weights(operators, Forest.of_trees(trees, operators.rules)) for operators in (found, all_nodes(shard, 0))
+        tree_weights(operators, Forest.of_trees(trees, operators.rules))
+        for operators in (found, VARIANTS["all nodes"](shard, 0))
     )
     assert ours.log == pytest.approx(theirs.log, rel=1e-9)
     assert (ours.sign == theirs.sign).all()
@@ -134,6 +143,6 @@ def test_no_trees_have_no_draws() -> None:
 
 def test_one_node_per_tree_depends_on_the_seed_alone() -> None:
     shard = sample(1000)
-    first, again, other = (one_node_per_tree(shard, seed).packed.data for seed in (0, 0, 1))
+    first, again, other = (VARIANTS["one node per tree"](shard, seed).packed.data for seed in (0, 0, 1))
     assert np.array_equal(first, again)
     assert not np.array_equal(first, other)

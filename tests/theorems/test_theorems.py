@@ -13,7 +13,6 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from benchmarks.consistency import indicators
 from spectral_latent.estimation import (
     EstimatorOptions,
     FeatureColumns,
@@ -30,6 +29,7 @@ from spectral_latent.estimation import (
 from spectral_latent.estimation._options import LoweredStates
 from spectral_latent.inference import collapse, inside, marginals, outside, sample_trees, total_weight, tree_weights
 from spectral_latent.operators import ObservableOperators
+from spectral_latent.papers.weighted_nodes import one_hot
 from spectral_latent.trees import Forest, SkeletalTrees
 from tests.oracles import Lpcfg, cky_forest, figure_2
 from tests.theorems.populations import STRUCTURES, Population, random_model, with_twin
@@ -116,7 +116,7 @@ def means(rows: np.ndarray, weights: np.ndarray) -> np.ndarray:
 def test_lemma_1_singular_vectors_satisfy_condition_2(population: Population) -> None:
     """Ω = I diag(γ) Jᵀ, whose singular vectors make G = Uᵀ I and K = Vᵀ J invertible, and Σ = G diag(γ) Kᵀ."""
     for m, nodes in zip(population.model.states, population.skeletal.nodes_by_symbol(), strict=True):
-        phi, psi = (indicators(side[nodes]) for side in (population.features.inside, population.features.outside))
+        phi, psi = (one_hot(side[nodes]) for side in (population.features.inside, population.features.outside))
         states = population.states[nodes, :m]
         of_node, gamma = states.sum(axis=1) / states.sum(), states.sum(axis=0) / states.sum()
         i, j = means(phi.toarray(), states), means(psi.toarray(), states)

@@ -1,4 +1,4 @@
-"""Hidden Markov models whose probabilities are log-linear (Berg-Kirkpatrick et al. 2010), by direct gradient.
+"""Featurized hidden Markov models: log-linear probabilities, by direct gradient (Berg-Kirkpatrick et al. 2010).
 
 | here | paper | meaning |
 | --- | --- | --- |
@@ -10,7 +10,7 @@
 | `penalty` κ | κ | the objective is log p(data) - κ ‖w‖² |
 
 By Fisher's identity the gradient of the log-likelihood is that of the expected complete log-likelihood, so that
-L-BFGS climbs the likelihood itself.  All types have a word feature unless `cutoff` says otherwise.
+L-BFGS climbs the likelihood itself.  Every type has a feature of its own unless `cutoff` says otherwise.
 """
 
 from __future__ import annotations
@@ -25,24 +25,25 @@ from scipy.special import log_softmax, softmax
 from threadpoolctl import threadpool_limits
 
 from spectral_latent._options import Above, AtLeast, AtMost, Options
-from spectral_latent.anchors.vocabulary import SpellingFeatures, Types
+from spectral_latent.anchors.conversion import WordTypes
+from spectral_latent.anchors.features import SpellingFeatures
 from spectral_latent.estimation import EstimationError, Listener, Progress, silent
 from spectral_latent.inference import expected_counts
 from spectral_latent.sequence.hidden_markov import HiddenMarkov
 from spectral_latent.trees import FloatArray, Forest, SkeletalTrees
 
-__all__ = ["LogLinear", "LogLinearOptions", "log_linear", "word_features"]
+__all__ = ["FeaturizedOptions", "HmmWeights", "train_featurized_hmm", "word_features"]
 
 
 @dataclass(frozen=True)
-class LogLinearOptions(Options):
+class FeaturizedOptions(Options):
     """Settings of training.
 
     n_states: m.
-    cutoff: words of so many tokens have a feature of their own.
-    penalty: κ.
+    cutoff: a type of at least so many tokens has a feature of its own.
+    penalty: κ, the weight of the squared weights of features.
     iterations: the most of L-BFGS.
-    spread: the standard deviation of the weights at the start.
+    spread: the standard deviation of the random weights at the start.
     seed: of these weights.
     """
 
@@ -54,10 +55,13 @@ class LogLinearOptions(Options):
     seed: Annotated[int, AtLeast(0)] = 0
 
 
-def word_features(types: Types, cutoff: int) -> sparse.csr_array:
-    """φ (n, s): those of spelling (see `SpellingFeatures`), then one for each type of so many tokens.
+def word_features(types: WordTypes, cutoff: int) -> sparse.csr_array:
+    """Compute φ (n, s): the features of spelling (see `SpellingFeatures`), then one feature for each frequent type.
 
-    >>> word_features(Types.of([["a", "b"], ["a"]]), cutoff=2).toarray()[:, -1]
+    types: the corpus.
+    cutoff: how many tokens a frequent type has at least.
+
+    >>> word_features(WordTypes.of([["a", "b"], ["a"]]), cutoff=2).toarray()[:, -1]
     array([1., 0.])
     """
     spelling = SpellingFeatures.of(types.names).matrix(types.names, types.capital)
@@ -65,19 +69,28 @@ def word_features(types: Types, cutoff: int) -> sparse.csr_array:
     return sparse.csr_array(sparse.hstack([spelling, identity], format="csr"))
 
 
-class LogLinear(NamedTuple):
-    """The weights of the head of this module; as one vector, in this order."""
+class HmmWeights(NamedTuple):
+    """The weights of a model, in the notation of this module, in the order that they have as one vector.
 
-    initial: FloatArray  # (m,)
-    step: FloatArray  # (m, m + 1)
-    emission: FloatArray  # (m, s)
+    initial: (m,) logits of the first state.
+    step: (m, m + 1) logits of the next state, or of the end in the last column.
+    emission: (m, s) weights of features.
+    """
+
+    initial: FloatArray
+    step: FloatArray
+    emission: FloatArray
 
     @staticmethod
-    def of_vector(vector: FloatArray, n_states: int) -> LogLinear:
-        """The inverse of `vector`."""
+    def of_vector(vector: FloatArray, n_states: int) -> HmmWeights:
+        """Cut a vector of all weights into its parts.
+
+        vector: (m + m (m + 1) + m s,).
+        n_states: m.
+        """
         m = n_states
         initial, step, emission = np.split(vector, [m, m + m * (m + 1)])
-        return LogLinear(initial, step.reshape(m, m + 1), emission.reshape(m, -1))
+        return HmmWeights(initial, step.reshape(m, m + 1), emission.reshape(m, -1))
 
     @property
     def vector(self) -> FloatArray:
@@ -85,9 +98,11 @@ class LogLinear(NamedTuple):
         return np.concatenate([self.initial, self.step.ravel(), self.emission.ravel()])
 
     def hidden(self, phi: sparse.csr_array) -> HiddenMarkov:
-        """The model with these weights.
+        """Compute the probabilities of the model.
 
-        >>> zero = LogLinear(np.zeros(2), np.zeros((2, 3)), np.zeros((2, 1)))
+        phi: (n, s) the features of all types.
+
+        >>> zero = HmmWeights(np.zeros(2), np.zeros((2, 3)), np.zeros((2, 1)))
         >>> model = zero.hidden(sparse.csr_array(np.ones((4, 1))))
         >>> model.stop, model.transition[0], model.emission[0]
         (array([0.33, 0.33]), array([0.5, 0.5]), array([0.25, 0.25, 0.25, 0.25]))
@@ -102,54 +117,71 @@ class LogLinear(NamedTuple):
 
     def value_and_gradient(
         self, phi: sparse.csr_array, trees: SkeletalTrees, penalty: float
-    ) -> tuple[float, LogLinear]:
-        """log p(trees) - κ ‖w‖², and its gradient, of the untagged s-trees of sequences."""
+    ) -> tuple[float, HmmWeights]:
+        """Compute log p(trees) - κ ‖w‖² and its gradient.
+
+        phi: (n, s) the features of all types.
+        trees: of untagged sequences.
+        penalty: κ.
+        """
         model = self.hidden(phi)
         operators = model.operators()
+        # Expected counts of steps (m, m + 1), of states, and of emissions: the E-step of Baum-Welch.
         counts = expected_counts(operators, Forest.of_trees(trees, operators.rules))
         table = counts.table.mixture()
         (stop,) = table.unary
         (spine,) = table.binary
         steps = np.column_stack([spine.multiplied_out().sum(axis=1), np.diagonal(stop)])  # (m, m + 1)
         going_on = (1.0 - model.stop)[:, None] * model.transition
+        # The gradient of each logit is its expected count less its probability times the count of its state.
         by_state = table.leaf.sum(axis=0)[:, None]
-        gradient = LogLinear(
+        gradient = HmmWeights(
             initial=table.root[1] - table.root[1].sum() * model.initial,
             step=steps - steps.sum(axis=1, keepdims=True) * np.column_stack([going_on, model.stop]),
             emission=(phi.T @ (table.leaf.T - by_state * model.emission).T).T,
         )
         w = self.vector
-        return counts.log_likelihood - penalty * float(w @ w), LogLinear(
+        return counts.log_likelihood - penalty * float(w @ w), HmmWeights(
             *(part - 2.0 * penalty * own for part, own in zip(gradient, self, strict=True))
         )
 
 
-def log_linear(types: Types, options: LogLinearOptions | None = None, listener: Listener = silent) -> HiddenMarkov:
-    """Where L-BFGS ends from random weights; the same seed gives the same model.
+def train_featurized_hmm(
+    types: WordTypes, options: FeaturizedOptions | None = None, *, listener: Listener = silent
+) -> HiddenMarkov:
+    """Climb by L-BFGS from random weights; the same seed gives the same model.
+
+    types: the corpus.
+    options: the defaults if not given.
+    listener: is told the objective after every iteration.
 
     Raises EstimationError if there are no types, or the weights become so large that a sequence has probability zero.
 
-    >>> types = Types.of([["the", "cat", "sleeps"], ["a", "dog", "barks"]] * 3)
-    >>> log_linear(types, LogLinearOptions(n_states=2, iterations=5)).emission.sum(axis=1)
+    >>> types = WordTypes.of([["the", "cat", "sleeps"], ["a", "dog", "barks"]] * 3)
+    >>> train_featurized_hmm(types, FeaturizedOptions(n_states=2, iterations=5)).emission.sum(axis=1)
     array([1., 1.])
     """
-    options = options or LogLinearOptions()
+    options = options or FeaturizedOptions()
     if not types.names:
         raise EstimationError("no sentences to learn from")
-    phi, trees, m = word_features(types, options.cutoff), types.sequences.trees(n_tags=1), options.n_states
+    phi = word_features(types, options.cutoff)
+    trees = types.sequences.trees(n_tags=1)
+    m = options.n_states
     size = m + m * (m + 1) + m * phi.shape[1]
     start = options.spread * np.random.default_rng(options.seed).standard_normal(size)
     n_tokens = len(types.sequences.terminal)
     done = 0
 
     def negative(vector: FloatArray) -> tuple[float, FloatArray]:
+        """Compute what L-BFGS minimises, and its gradient, for each token."""
         try:
-            value, gradient = LogLinear.of_vector(vector, m).value_and_gradient(phi, trees, options.penalty)
+            value, gradient = HmmWeights.of_vector(vector, m).value_and_gradient(phi, trees, options.penalty)
         except ValueError as error:
             raise EstimationError(f"the weights are too large ({error}); lower `spread` or raise `penalty`") from None
         return -value / n_tokens, -gradient.vector / n_tokens
 
-    def told(intermediate_result: object) -> None:
+    def tell(intermediate_result: object) -> None:
+        """Tell the listener the objective after an iteration."""
         nonlocal done
         done += 1
         value = -float(getattr(intermediate_result, "fun", np.nan)) * n_tokens
@@ -161,7 +193,7 @@ def log_linear(types: Types, options: LogLinearOptions | None = None, listener: 
             start,
             jac=True,
             method="L-BFGS-B",
-            callback=told,
+            callback=tell,
             options={"maxiter": options.iterations, "ftol": 1e-9, "gtol": 1e-7},
         )
-    return LogLinear.of_vector(found.x, m).hidden(phi)
+    return HmmWeights.of_vector(found.x, m).hidden(phi)

@@ -12,11 +12,12 @@ from hypothesis import strategies as st
 from scipy import sparse
 from scipy.optimize import linear_sum_assignment
 
-from spectral_latent.anchors import AnchorHMM, AnchorOptions, HullOptions, hulls
-from spectral_latent.anchors.anchors import Bigrams, anchor_mixtures, choose_anchors, closed_form, likeliest
-from spectral_latent.anchors.hulls import Hull, HullName
-from spectral_latent.anchors.vocabulary import Types
+from spectral_latent.anchors import AnchorHMM, AnchorOptions, HullName, HullOptions, hulls
+from spectral_latent.anchors.conversion import WordTypes
+from spectral_latent.anchors.hulls import build_hull
+from spectral_latent.anchors.training import Bigrams, choose_anchors, count_bigrams, find_mixtures, maximise_likelihood
 from spectral_latent.estimation import anchors as greedy
+from spectral_latent.papers.baselines import solve_closed_form
 from spectral_latent.sequence import HiddenMarkov, Sequences
 
 seeds = st.integers(0, 2**32 - 1)
@@ -125,9 +126,9 @@ def draw(population: Population, n_sequences: int, rng: np.random.Generator) -> 
     return Sequences(terminal, np.zeros_like(terminal), start)
 
 
-def types_of(sequences: Sequences, counts: np.ndarray) -> Types:
+def types_of(sequences: Sequences, counts: np.ndarray) -> WordTypes:
     """Types named by their numbers."""
-    return Types([f"w{x}" for x in range(len(counts))], sequences, counts, np.zeros(len(counts)))
+    return WordTypes([f"w{x}" for x in range(len(counts))], sequences, counts, np.zeros(len(counts)))
 
 
 def errors(found: HiddenMarkov, truth: Population) -> dict[str, float]:
@@ -155,7 +156,7 @@ def test_the_moments_are_those_of_many_sequences() -> None:
     truth = anchor_hmm(0, 3, 6)
     n_sequences = 40_000
     sequences = draw(truth, n_sequences, np.random.default_rng(1))
-    for found, wanted in zip(counts_of(Bigrams.of(sequences, 6), 6), counts_of(truth.bigrams(), 6), strict=True):
+    for found, wanted in zip(counts_of(count_bigrams(sequences, 6), 6), counts_of(truth.bigrams(), 6), strict=True):
         assert (abs(found - n_sequences * wanted) <= 5 * np.sqrt(3 * n_sequences * wanted) + 1e-9).all()
     contexts = hulls.context_counts(sequences, 6, 2).toarray()
     wanted = n_sequences * truth.contexts(2)
@@ -177,11 +178,11 @@ def test_corners_and_mixtures_give_the_model_back(seed: int, m: int, more: int) 
     rows = truth.of_type @ corners
     anchors = choose_anchors(rows, truth.unigrams, m, len(rows))
     assert sorted(truth.anchors[x] for x in anchors.tolist()) == list(range(m))
-    mixtures = anchor_mixtures(rows, rows[anchors], 1.0)
+    mixtures = find_mixtures(rows, rows[anchors], 1.0)
     order = [truth.anchors[x] for x in anchors.tolist()]
     assert mixtures == pytest.approx(truth.of_type[:, order], abs=1e-9)
     assert truth.unigrams @ mixtures / truth.unigrams.sum() == pytest.approx(truth.share[order], abs=1e-9)
-    found = closed_form(mixtures, truth.bigrams())
+    found = solve_closed_form(mixtures, truth.bigrams())
     assert errors(found, truth) == pytest.approx(dict.fromkeys(("π", "T", "stop", "O"), 0.0), abs=1e-9)
 
 
@@ -200,10 +201,10 @@ def test_every_hull_gives_the_model_back(
     types = types_of(Sequences.of([[0]]), truth.unigrams)
     # κ = 0: rows of `cca` are then means of contexts
     options = HullOptions(construction=construction, window=window, smoothing=0.0, spelling=False, prior=0.0)
-    rows = Hull.of(types, m, options).rows
+    rows = build_hull(types, m, options).points
     anchors = choose_anchors(rows, truth.unigrams, m, n)
     assert sorted(truth.anchors[x] for x in anchors.tolist()) == list(range(m))
-    found = closed_form(anchor_mixtures(rows, rows[anchors], 1.0), truth.bigrams())
+    found = solve_closed_form(find_mixtures(rows, rows[anchors], 1.0), truth.bigrams())
     assert errors(found, truth) == pytest.approx(dict.fromkeys(("π", "T", "stop", "O"), 0.0), abs=1e-9)
 
 
@@ -213,7 +214,7 @@ def test_more_states_than_there_are_give_no_more(monkeypatch: pytest.MonkeyPatch
     types = types_of(Sequences.of([[0]]), truth.unigrams)
     for construction in ("best-fit", "cca", "random"):
         options = HullOptions(construction=construction, smoothing=0.0, spelling=False, prior=0.0)
-        rows = Hull.of(types, 9, options).rows
+        rows = build_hull(types, 9, options).points
         anchors = choose_anchors(rows, truth.unigrams, 9, 30)
         assert sorted(truth.anchors[x] for x in anchors.tolist()) == [0, 1, 2, 3]
 
@@ -223,7 +224,7 @@ def test_the_likeliest_model_of_the_population_is_the_true_one(seed: int) -> Non
     """Equation 8 exactly; equation 9 by EM, which comes nearer with every step."""
     truth = anchor_hmm(seed, 4, 20)
     bigrams = truth.bigrams()
-    one, three, many = (errors(likeliest(truth.of_type, bigrams, steps), truth) for steps in (1, 3, 300))
+    one, three, many = (errors(maximise_likelihood(truth.of_type, bigrams, steps), truth) for steps in (1, 3, 300))
     assert one["π"] < 1e-9
     assert one["T"] > 1.5 * three["T"] > 15 * many["T"]
     assert many == pytest.approx(dict.fromkeys(("π", "T", "stop", "O"), 0.0), abs=1e-9)
@@ -235,14 +236,14 @@ def test_the_likeliest_model_of_the_population_is_the_true_one(seed: int) -> Non
 
 def estimates(truth: Population, sequences: Sequences, construction: HullName) -> dict[str, dict[str, float]]:
     n, m = truth.hidden.emission.shape[1], truth.hidden.n_states
-    bigrams = Bigrams.of(sequences, n)
-    rows = Hull.of(
+    bigrams = count_bigrams(sequences, n)
+    rows = build_hull(
         types_of(sequences, bigrams.unigrams), m, HullOptions(construction=construction, spelling=False, prior=0.0)
-    ).rows
-    mixtures = anchor_mixtures(rows, rows[choose_anchors(rows, bigrams.unigrams, m, n)], 1.0)
+    ).points
+    mixtures = find_mixtures(rows, rows[choose_anchors(rows, bigrams.unigrams, m, n)], 1.0)
     return {
-        "closed": errors(closed_form(mixtures, bigrams), truth),
-        "likeliest": errors(likeliest(mixtures, bigrams, 300), truth),
+        "closed": errors(solve_closed_form(mixtures, bigrams), truth),
+        "likeliest": errors(maximise_likelihood(mixtures, bigrams, 300), truth),
     }
 
 
@@ -264,7 +265,7 @@ def test_errors_fall_with_the_square_root_of_the_sample(construction: HullName) 
 
 
 def test_a_model_of_words_is_recovered() -> None:
-    """The whole of `AnchorHMM.fit`, set to the letter of the paper."""
+    """The whole of `AnchorHMM.train`, set to the letter of the paper."""
     truth = anchor_hmm(1, 4, 25)
     sequences = draw(truth, 20_000, np.random.default_rng(0))
     sentences = [[f"w{x}" for x in row] for row in np.split(sequences.terminal, sequences.start[1:-1])]
@@ -387,18 +388,16 @@ def test_mixtures_are_sharpened_and_sum_to_one(seed: int, m: int, sharpness: flo
     rng = np.random.default_rng(seed)
     corners = np.eye(m) + 0.1 * rng.normal(size=(m, m))
     weights = rng.dirichlet(np.ones(m), 15)
-    found = anchor_mixtures(weights @ corners, corners, sharpness)
+    found = find_mixtures(weights @ corners, corners, sharpness)
     wanted = weights**sharpness
     assert found == pytest.approx(wanted / wanted.sum(axis=1, keepdims=True), abs=1e-7)
     assert found.sum(axis=1) == pytest.approx(np.ones(15), abs=1e-12)
-    assert anchor_mixtures(corners, corners, sharpness) == pytest.approx(
-        np.eye(m), abs=1e-7 if sharpness < 1 else 1e-12
-    )
+    assert find_mixtures(corners, corners, sharpness) == pytest.approx(np.eye(m), abs=1e-7 if sharpness < 1 else 1e-12)
 
 
 def test_sharpness_may_be_large() -> None:
     """0.5^1100 is zero as a floating-point number."""
-    found = anchor_mixtures(np.array([[0.5, 0.5], [0.4, 0.6]]), np.eye(2), 1100.0)
+    found = find_mixtures(np.array([[0.5, 0.5], [0.4, 0.6]]), np.eye(2), 1100.0)
     assert found == pytest.approx(np.array([[0.5, 0.5], [0.0, 1.0]]))
 
 
@@ -414,7 +413,7 @@ def test_bigrams_are_those_of_a_loop(rows: list[list[int]]) -> None:
         for x, y in zip(row, [*row[1:], 4], strict=True):
             table[x, y] += 1
             unigrams[x] += 1
-    bigrams = Bigrams.of(Sequences.of(rows), 4)
+    bigrams = count_bigrams(Sequences.of(rows), 4)
     found, found_first = counts_of(bigrams, 4)
     assert found.tolist() == table.tolist()
     assert found_first.tolist() == first.tolist()
@@ -432,8 +431,12 @@ def test_where_types_are_states_parameters_are_relative_frequencies(rows: list[l
     sequences = Sequences.of([[names.index(x) for x in row] for row in rows])
     n = len(names)
     wanted = HiddenMarkov.of_states(sequences, sequences.terminal, n)
-    bigrams = Bigrams.of(sequences, n)
-    for found in (closed_form(np.eye(n), bigrams), likeliest(np.eye(n), bigrams, 1), likeliest(np.eye(n), bigrams, 9)):
+    bigrams = count_bigrams(sequences, n)
+    for found in (
+        solve_closed_form(np.eye(n), bigrams),
+        maximise_likelihood(np.eye(n), bigrams, 1),
+        maximise_likelihood(np.eye(n), bigrams, 9),
+    ):
         assert found.emission == pytest.approx(np.eye(n), abs=1e-12)
         assert found.initial == pytest.approx(wanted.initial, abs=1e-12)
         assert found.stop == pytest.approx(wanted.stop, abs=1e-12)
@@ -460,10 +463,10 @@ def logarithm(found: HiddenMarkov, share: np.ndarray, bigrams: Bigrams) -> tuple
 def test_steps_climb_to_the_optimum(seed: int) -> None:
     """The gap, computed from the gradient, certifies it."""
     truth = anchor_hmm(seed, 3, 12)
-    bigrams = Bigrams.of(draw(truth, 200, np.random.default_rng(seed)), 12)
+    bigrams = count_bigrams(draw(truth, 200, np.random.default_rng(seed)), 12)
     mixtures = np.random.default_rng(seed).dirichlet(np.full(3, 0.3), 12)  # of any model
     share = bigrams.unigrams @ mixtures / bigrams.unigrams.sum()
-    found = [logarithm(likeliest(mixtures, bigrams, k), share, bigrams) for k in (1, 2, 3, 5, 10, 100, 3000)]
+    found = [logarithm(maximise_likelihood(mixtures, bigrams, k), share, bigrams) for k in (1, 2, 3, 5, 10, 100, 3000)]
     values, gaps = zip(*found, strict=True)
     assert all(before < after + 1e-9 for before, after in pairwise(values))
     assert all(value + gap >= values[-1] - 1e-9 for value, gap in found)
@@ -475,8 +478,8 @@ def test_steps_climb_to_the_optimum(seed: int) -> None:
 @given(strings, seeds, st.integers(1, 5))
 def test_the_first_states_are_the_nearest_distribution(rows: list[list[int]], seed: int, m: int) -> None:
     """Equation 8: the gradient of ‖u₁ - Oπ‖² is least, and equal, where π is positive."""
-    bigrams = Bigrams.of(Sequences.of([*rows, list(range(4))]), 4)
-    found = likeliest(np.random.default_rng(seed).dirichlet(np.ones(m), 4), bigrams, 1)
+    bigrams = count_bigrams(Sequences.of([*rows, list(range(4))]), 4)
+    found = maximise_likelihood(np.random.default_rng(seed).dirichlet(np.ones(m), 4), bigrams, 1)
     u = counts_of(bigrams, 4)[1] / (len(rows) + 1)
     gradient = found.emission @ (found.initial @ found.emission - u)
     assert found.initial @ (gradient - gradient.min()) == pytest.approx(0.0, abs=1e-12)
@@ -490,9 +493,9 @@ def test_likeliest_parameters_are_probabilities(
     rows: list[list[int]], seed: int, m: int, steps: int, concentration: float
 ) -> None:
     n = 4
-    bigrams = Bigrams.of(Sequences.of([*rows, list(range(n))]), n)
+    bigrams = count_bigrams(Sequences.of([*rows, list(range(n))]), n)
     mixtures = np.random.default_rng(seed).dirichlet(np.full(m, concentration), n)
-    found = likeliest(mixtures, bigrams, steps)
+    found = maximise_likelihood(mixtures, bigrams, steps)
     for array in (found.initial, found.transition, found.stop, found.emission):
         assert np.isfinite(array).all()
         assert array.min() >= 0
@@ -509,7 +512,7 @@ def test_likeliest_parameters_are_probabilities(
 def test_the_closed_form_is_that_of_the_paper(rows: list[list[int]], seed: int, m: int) -> None:
     """(4)-(7) with arrays: without the end, T' = diag(π̄)⁻¹ O⁺ B (O⁺)ᵀ, and what ends, diag(π̄)⁻¹ O⁺ b."""
     n = 4
-    bigrams = Bigrams.of(Sequences.of([*rows, list(range(n))]), n)
+    bigrams = count_bigrams(Sequences.of([*rows, list(range(n))]), n)
     table, first = counts_of(bigrams, n)
     mixtures = np.random.default_rng(seed).dirichlet(np.ones(m), n)
     u = bigrams.unigrams / bigrams.unigrams.sum()
@@ -520,7 +523,7 @@ def test_the_closed_form_is_that_of_the_paper(rows: list[list[int]], seed: int, 
     plus = np.linalg.lstsq(o, np.eye(n))[0]
     joint, ends = plus @ table[:, :n] @ plus.T / share[:, None], plus @ table[:, n] / share
     assume(abs(joint.sum(axis=1)).min() > 1e-3)
-    found = closed_form(mixtures, bigrams)
+    found = solve_closed_form(mixtures, bigrams)
     assert found.emission == pytest.approx(o.T, abs=1e-12)
     assert found.initial == pytest.approx(plus @ first / first.sum(), abs=1e-8)
     assert found.stop == pytest.approx(ends, abs=1e-8)

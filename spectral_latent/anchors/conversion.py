@@ -1,0 +1,96 @@
+"""Sentences as sequences of word types, which anchors and hulls are learnt from.
+
+A type is a word in lower case.  Its share of capitalised tokens is kept, as a feature of its spelling.  Only tokens
+inside sentences count for that share, because any word may open a sentence with a capital; a type that never occurs
+inside a sentence has the share of all its tokens.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from spectral_latent.sequence.conversion import Sequences
+from spectral_latent.trees import FloatArray, Vocabulary
+
+__all__ = ["WordTypes", "checked_sentences"]
+
+
+def checked_sentences(sentences: Iterable[Sequence[str]]) -> Iterator[Sequence[str]]:
+    """Pass sentences on, and raise TypeError at one that is a string, or at a word that is not a string.
+
+    A string would be taken for the list of its characters.
+
+    sentences: the words of each.
+
+    >>> list(checked_sentences([["It", "rains"]]))
+    [['It', 'rains']]
+    """
+    for number, words in enumerate(sentences, start=1):
+        if isinstance(words, str):
+            raise TypeError(f"sentence {number} is a string; give a list of its words")
+        for word in words:
+            if not isinstance(word, str):
+                raise TypeError(f"sentence {number}: expected a word, a string, not {word!r:.60}")
+        yield words
+
+
+@dataclass(frozen=True, eq=False)
+class WordTypes:
+    """The n types of a corpus by falling frequency; types equally frequent stand in order of appearance.
+
+    names: the words in lower case.
+    sequences: the sentences, with x for type x.
+    tokens: (n,) how often each type occurs.
+    capital: (n,) its share of capitalised tokens.
+    """
+
+    names: list[str]
+    sequences: Sequences
+    tokens: FloatArray
+    capital: FloatArray
+
+    @staticmethod
+    def of(sentences: Iterable[Sequence[str]]) -> WordTypes:
+        """Number the types of sentences.
+
+        Raises ValueError if a sentence is empty, and TypeError as `checked_sentences` does.
+
+        sentences: the words of each.
+
+        >>> types = WordTypes.of([["The", "cat", "saw", "the", "Nile"]])
+        >>> types.names, types.tokens, types.capital
+        (['the', 'cat', 'saw', 'nile'], array([2., 1., 1., 1.]), array([0., 0., 0., 1.]))
+        """
+        found: Vocabulary[str] = Vocabulary()
+        rows = []
+        capital: list[bool] = []
+        for words in checked_sentences(sentences):
+            rows.append([found.add(word.lower()) for word in words])
+            capital += [word[:1].isupper() for word in words]
+        sequences = Sequences.of(rows)
+        x = sequences.terminal
+        n = len(found)
+        count = np.bincount(x, minlength=n)
+        order = np.argsort(-count, kind="stable")
+        rank = np.argsort(order, kind="stable")
+        return WordTypes(
+            [found.names[i] for i in order],
+            Sequences(rank[x], sequences.tag, sequences.start),
+            count[order].astype(float),
+            _capital_shares(sequences, np.array(capital, dtype=bool), n)[order],
+        )
+
+
+def _capital_shares(sequences: Sequences, is_capital: np.ndarray, n_types: int) -> FloatArray:
+    """Compute the share of capitalised tokens of each type (n,), from whether each token (N,) is capitalised."""
+    x = sequences.terminal
+    is_within = np.ones(len(x), dtype=bool)
+    is_within[sequences.start[:-1]] = False
+    never_within = np.bincount(x, is_within, minlength=n_types) == 0
+    counts = is_within | never_within[x]
+    tokens = np.bincount(x, counts, minlength=n_types)
+    capitalised = np.bincount(x, counts & is_capital, minlength=n_types)
+    return np.asarray(capitalised / tokens)

@@ -1,0 +1,69 @@
+"""Features of how words are spelt (Stratos et al. 2016, sections 4.4.4 and 5.3)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+from scipy import sparse
+
+from spectral_latent.trees import FloatArray, Vocabulary
+
+__all__ = ["SpellingFeatures"]
+
+_LONGEST = 3  # characters of a suffix
+_CAPITALS = ("capital", "no capital")
+
+
+class SpellingFeatures:
+    """The features of Berg-Kirkpatrick et al. (2010), over characters: capital, hyphen, digit, suffixes of 1 to 3.
+
+    Capital, hyphen and digit have one feature for yes and one for no.
+
+    >>> features = SpellingFeatures.of(["a-1"])
+    >>> features.names
+    ['capital', 'no capital', 'hyphen', 'digit', '-1', '--1', '-a-1']
+    """
+
+    def __init__(self, names: Iterable[str]) -> None:
+        self._index = Vocabulary(names)
+
+    @staticmethod
+    def of(words: Sequence[str]) -> SpellingFeatures:
+        """Collect all features of words.
+
+        words: in lower case.
+        """
+        features = SpellingFeatures(_CAPITALS)
+        for word in words:
+            for name in _feature_names(word):
+                features._index.add(name)
+        return features
+
+    @property
+    def names(self) -> list[str]:
+        """The name of each feature."""
+        return self._index.names
+
+    def matrix(self, words: Sequence[str], capital: FloatArray) -> sparse.csr_array:
+        """Compute the features (n, s) of n words; those that are not among the names are left out.
+
+        words: in lower case.
+        capital: (n,) the share of each word's tokens that are capitalised.
+        """
+        rows = [[self._index.get(name) for name in _feature_names(word)] for word in words]
+        row = np.repeat(np.arange(len(words)), [len(columns) for columns in rows])
+        column = np.array([c for columns in rows for c in columns], dtype=np.int64)
+        is_known = column >= 0
+        every = np.arange(len(words))
+        first = np.zeros_like(every)  # the columns of "capital" and "no capital" are 0 and 1
+        values = np.concatenate([capital, 1.0 - capital, np.ones(np.count_nonzero(is_known))])
+        at = (np.concatenate([every, every, row[is_known]]), np.concatenate([first, first + 1, column[is_known]]))
+        return sparse.csr_array((values, at), shape=(len(words), len(self._index)))
+
+
+def _feature_names(word: str) -> list[str]:
+    """Name the features of a word in lower case, without those of capitals."""
+    has_digit = any(character.isdigit() for character in word)
+    kinds = ["hyphen" if "-" in word else "no hyphen", "digit" if has_digit else "no digit"]
+    return kinds + ["-" + word[-length:] for length in range(1, min(_LONGEST, len(word)) + 1)]

@@ -1,0 +1,199 @@
+"""Steps of training: anchors, and the hidden Markov model that they determine (Stratos et al. 2016, Figures 1 and 2).
+
+| here | paper | meaning |
+| --- | --- | --- |
+| `points[x]` | Ω_x (3) | the point of type x, in the convex hull of the points of anchors |
+| `anchor_types` | a_1 ... a_m (Figure 1) | a type for each state that occurs in no other state |
+| `mixtures[x]` | Õ_x (Proposition 4.1) | p(h \\| x): Ω_x = Σ_h Õ_x,h Ω_{a_h} |
+| `state_prior` | π̄ (4) | p(h) = Σ_x p(h \\| x) u_x |
+| `emission` | O (5) | o(x \\| h) = p(h \\| x) u_x / p(h), here (m, n) |
+| `initial` | π (8) | arg min over distributions π of ‖u₁ - O π‖² |
+| `transition`, `stop` | T (9) | arg max of the log-likelihood of bigrams |
+
+Here a state may also be followed by the end of the sequence, a type of its own that only the end emits.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from spectral_latent._compiled import TINY
+from spectral_latent.estimation import Listener, Progress, convex_weights, silent
+from spectral_latent.estimation import anchors as farthest_rows
+from spectral_latent.sequence.conversion import Sequences
+from spectral_latent.sequence.hidden_markov import HiddenMarkov
+from spectral_latent.trees import FloatArray, IntArray
+
+__all__ = [
+    "Bigrams",
+    "choose_anchors",
+    "count_bigrams",
+    "emissions_of_mixtures",
+    "find_mixtures",
+    "hidden_markov_with_end",
+    "maximise_likelihood",
+]
+
+_TIE = 1e-9  # squared distances that differ relatively by less are equal
+_SWEEPS = 10  # over all anchors; few corpora need more than three
+
+
+def choose_anchors(points: FloatArray, tokens: FloatArray, n_states: int, candidates: int) -> IntArray:
+    """Choose up to m anchors among the most frequent types (Figure 1), then exchange them while the hull grows.
+
+    Each anchor is the candidate farthest from the span of those before; of candidates equally far, the most frequent,
+    and of those the first.  Then each anchor in turn is given up for the candidate farthest from the span of the
+    others, until none changes, or ten times; the paper stops before.  Gives the types (k,) of the anchors, none if
+    there are no points.
+
+    points: (n, d) of the types.
+    tokens: (n,) how often each type occurs.
+    n_states: m.
+    candidates: a type is a candidate if it is as frequent as the type of this rank.
+
+    >>> points = np.array([[0.5, 0.5], [1.0, 0.0], [0.0, 1.0], [0.9, 0.1]])
+    >>> choose_anchors(points, tokens=np.array([9.0, 5.0, 4.0, 3.0]), n_states=2, candidates=4)
+    array([1, 2])
+    """
+    if not len(points):
+        return np.zeros(0, dtype=np.int64)
+    least = np.sort(tokens)[::-1][min(candidates, len(tokens)) - 1]
+    frequent = np.flatnonzero(tokens >= least)
+    frequent = frequent[np.argsort(-tokens[frequent], kind="stable")]
+    scaled = points[frequent] / max(float(np.abs(points[frequent]).max(initial=0.0)), TINY)
+    chosen = farthest_rows(scaled, tokens[frequent], n_states).tolist()
+    for _ in range(_SWEEPS):
+        before = list(chosen)
+        for h in range(len(chosen)):
+            # The squared distance of every candidate from the span of the other anchors.
+            basis, _ = np.linalg.qr(scaled[chosen[:h] + chosen[h + 1 :]].T)
+            squares = ((scaled - (scaled @ basis) @ basis.T) ** 2).sum(axis=1)
+            if squares.max() > (1 + _TIE) * squares[chosen[h]]:
+                chosen[h] = int(np.argmax(squares >= (1 - _TIE) * squares.max()))
+        if chosen == before:
+            break
+    return np.asarray(frequent[chosen])
+
+
+def find_mixtures(points: FloatArray, anchor_points: FloatArray, sharpness: float) -> FloatArray:
+    """Find p(h | x) (n, m): the convex weights of the nearest point of the hull, raised to a power and normalised.
+
+    points: (n, d).
+    anchor_points: (m, d), the corners of the hull.
+    sharpness: the power; 1 for Proposition 4.1 as it stands.  Noise moves points into the hull and so spreads words
+        over states that are not theirs.  Most types have one tag (Table 5), and a power above 1 takes the spread back.
+
+    >>> find_mixtures(np.array([[0.75, 0.25]]), np.eye(2), sharpness=2.0)
+    array([[0.9, 0.1]])
+    """
+    weights = convex_weights(points, anchor_points).weights
+    powers = (weights / weights.max(axis=1, keepdims=True)) ** sharpness  # the largest is 1: no row becomes zero
+    return np.asarray(powers / powers.sum(axis=1, keepdims=True))
+
+
+@dataclass(frozen=True, eq=False)
+class Bigrams:
+    """Counts of types, of pairs of neighbours, and of first types; the end of a sequence is type n.
+
+    before, after, count: (k,) pairs of neighbours, and how often each occurs.
+    first, first_count: (f,) types that begin sequences, and how often each does.
+    unigrams: (n,) how often each type occurs.
+    """
+
+    before: IntArray
+    after: IntArray
+    count: FloatArray
+    first: IntArray
+    first_count: FloatArray
+    unigrams: FloatArray
+
+    def first_probabilities(self) -> FloatArray:
+        """Compute u₁ (n,), the probability that a sequence begins with each type."""
+        probabilities = np.zeros(len(self.unigrams))
+        probabilities[self.first] = self.first_count / self.first_count.sum()
+        return probabilities
+
+
+def count_bigrams(sequences: Sequences, n_types: int) -> Bigrams:
+    """Count the types and pairs of neighbours of sequences.
+
+    sequences: of types 0 ... n - 1.
+    n_types: n.
+
+    >>> bigrams = count_bigrams(Sequences.of([[0, 1], [0]]), n_types=2)
+    >>> bigrams.before, bigrams.after, bigrams.count, bigrams.first, bigrams.first_count
+    (array([0, 0, 1]), array([1, 2, 2]), array([1., 1., 1.]), array([0]), array([2.]))
+    """
+    x = sequences.terminal
+    following = np.where(sequences.is_last, n_types, sequences.shifted(x, 1))
+    key, count = np.unique(x * (n_types + 1) + following, return_counts=True)
+    before, after = np.divmod(key, n_types + 1)
+    first, first_count = np.unique(x[sequences.start[:-1]], return_counts=True)
+    unigrams = np.bincount(x, minlength=n_types).astype(float)
+    return Bigrams(before, after, count.astype(float), first, first_count.astype(float), unigrams)
+
+
+def emissions_of_mixtures(mixtures: FloatArray, unigrams: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Compute π̄ (m,) and O (m, n), equations 4 and 5.
+
+    mixtures: p(h | x) (n, m).
+    unigrams: (n,) how often each type occurs.
+
+    >>> emissions_of_mixtures(np.array([[1.0, 0.0], [0.5, 0.5]]), np.array([1.0, 1.0]))
+    (array([0.75, 0.25]), array([[0.67, 0.33], [0. , 1. ]]))
+    """
+    u = unigrams / unigrams.sum()
+    state_prior = u @ mixtures
+    return state_prior, (mixtures * u[:, None]).T / np.maximum(state_prior, TINY)[:, None]
+
+
+def hidden_markov_with_end(initial: FloatArray, following: FloatArray, emission: FloatArray) -> HiddenMarkov:
+    """Make the model in which every state is followed by another state or by the end.
+
+    initial: (m,) π.
+    following: (m, m + 1) p(next state, or the end in the last column | state); rows sum to one.
+    emission: (m, n) O.
+
+    >>> hidden_markov_with_end(np.ones(1), np.array([[0.75, 0.25]]), np.ones((1, 1))).stop
+    array([0.25])
+    """
+    going_on = np.maximum(following[:, :-1].sum(axis=1, keepdims=True), TINY)
+    return HiddenMarkov(initial, following[:, :-1] / going_on, following[:, -1].copy(), emission)
+
+
+def maximise_likelihood(
+    mixtures: FloatArray, bigrams: Bigrams, steps: int, listener: Listener = silent
+) -> HiddenMarkov:
+    """Estimate the model under the constraints that probabilities have: equations 4, 5, 8 and 9.
+
+    Equation 8 is solved exactly, by least squares over the simplex.  Equation 9, the log-likelihood of bigrams, is
+    concave and climbed by EM from uniform rows: many steps reach its maximum, and early steps stay nearer to uniform.
+
+    mixtures: p(h | x) (n, m).
+    bigrams: of the corpus.
+    steps: iterations of EM.
+    listener: is told equation 9 before each step, which never falls.
+
+    >>> bigrams = count_bigrams(Sequences.of([[0, 1], [0, 1]]), n_types=2)
+    >>> model = maximise_likelihood(np.eye(2), bigrams, steps=1)
+    >>> model.initial, model.transition[0], model.stop  # type 1 follows type 0, and the end follows type 1
+    (array([1., 0.]), array([0., 1.]), array([0., 1.]))
+    """
+    n, m = mixtures.shape
+    state_prior, emission = emissions_of_mixtures(mixtures, bigrams.unigrams)
+    emits = np.zeros((n + 1, m + 1))  # the end of a sequence, type n, is emitted by the end, state m
+    emits[:n, :m] = emission.T
+    emits[n, m] = 1.0
+    left = emits[bigrams.before, :m] * state_prior
+    right = emits[bigrams.after]
+    following = np.full((m, m + 1), 1.0 / (m + 1))
+    for step in range(1, steps + 1):
+        probability = np.maximum(np.einsum("km,km->k", left @ following, right), TINY)
+        listener(Progress("EM", step, steps, float(bigrams.count @ np.log(probability))))
+        # Expected counts of a pair of states: Σ over bigrams of count · left · following · right / probability.
+        following = following * ((left * (bigrams.count / probability)[:, None]).T @ right)
+        following /= np.maximum(following.sum(axis=1, keepdims=True), TINY)
+    initial = convex_weights(bigrams.first_probabilities()[None, :], emission).weights[0]
+    return hidden_markov_with_end(initial, following, emission)

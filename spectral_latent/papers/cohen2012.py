@@ -1,0 +1,311 @@
+"""Theorems 2 and 3 of Cohen, Stratos, Collins, Foster and Ungar (ACL 2012, and its long version), measured.
+
+| here | paper | meaning |
+| --- | --- | --- |
+| `print_exactness` | Theorem 2 | from the moments of all trees of a grammar, p̂(τ) = p(τ) |
+| `print_consistency` | Theorem 3 | from M sampled trees, the error Σ |p̂(τ) - p(τ)| falls as 1/√M |
+| "counted once" | sections 7.1 and 8 | one node of each tree, as printed; see docs/theory.md for the error in that |
+
+The paper proves both theorems and measures nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import click
+import numpy as np
+
+from spectral_latent.estimation import (
+    EstimatorOptions,
+    FeatureColumns,
+    Shard,
+    Treebank,
+    estimate,
+    inside_templates,
+    outside_templates,
+)
+from spectral_latent.inference import sample_trees, tree_weights
+from spectral_latent.operators import ObservableOperators, Tensor, Tensors
+from spectral_latent.papers.tables import MarkdownTable
+from spectral_latent.papers.weighted_nodes import draw_one_node_per_tree, estimate_from_nodes
+from spectral_latent.trees import FloatArray, Forest, Rules, SkeletalTrees
+
+__all__ = [
+    "OPTIONS",
+    "VARIANTS",
+    "all_trees",
+    "draw_errors",
+    "draw_picture",
+    "features_of",
+    "finite_model",
+    "fit_line",
+    "print_consistency",
+    "print_exactness",
+    "recursive_model",
+]
+
+OPTIONS = EstimatorOptions(n_states=2, scaling=None, smoothing=None)
+_HELD_OUT = 5_000  # trees that the error is a mean over
+_INSIDE = ("rule", "left-opened", "right-opened")
+_OUTSIDE = ("above", "above-2")
+_STYLE = (("#0b5fa5", "o"), ("#c2571a", "s"), ("#777777", "^"))
+
+Nested = tuple[Any, ...]  # an s-tree: (symbol, terminal), or (symbol, left subtree, right subtree)
+
+
+def recursive_model() -> ObservableOperators:
+    """Make the grammar of Theorem 3: phrases (symbol 0) of phrases and words (symbol 1).
+
+    Both symbols have two states, which children mostly inherit.
+
+    >>> recursive_model().rules.binary.tolist()
+    [[0, 0, 1], [0, 1, 0], [0, 1, 1]]
+    """
+    rules = Rules(
+        leaf=np.array([[1, x] for x in range(6)]),
+        unary=np.empty((0, 2), dtype=np.int64),
+        binary=np.array([[0, 0, 1], [0, 1, 0], [0, 1, 1]]),
+    )
+    choice = np.array([[0.35, 0.05, 0.60], [0.05, 0.35, 0.60]])  # of a rule, given the state
+    inherit = np.array([[0.9, 0.1], [0.2, 0.8]])  # of a child's state, given the parent's
+    emit = np.array([[0.45, 0.30, 0.15, 0.05, 0.03, 0.02], [0.01, 0.02, 0.07, 0.15, 0.25, 0.50]])
+    both = inherit[:, :, None] * inherit[:, None, :]
+    return ObservableOperators(
+        rules,
+        states=np.array([2, 2]),
+        root=np.array([[0.6, 0.4], [0.0, 0.0]]),
+        leaf=emit.T,
+        unary=np.empty((0, 2, 2)),
+        binary=Tensors.of([Tensor.of_dense(choice[:, r, None, None] * both) for r in range(3)]),
+        probabilities=True,
+    )
+
+
+def finite_model(seed: int) -> ObservableOperators:
+    """Draw a grammar of Theorem 2, which has finitely many trees: S → A A | A B, A → B B | x, B → x.
+
+    S, A and B are symbols 0, 1 and 2, with two states each.
+
+    seed: of the probabilities.
+    """
+    rng = np.random.default_rng(seed)
+    words = 3
+    rules = Rules(
+        leaf=np.array([[a, x] for a in (1, 2) for x in range(words)]),
+        unary=np.empty((0, 2), dtype=np.int64),
+        binary=np.array([[0, 1, 1], [0, 1, 2], [1, 2, 2]]),
+    )
+    of_sentence = rng.dirichlet(np.ones(2), 2)  # p(rule | state of S)
+    of_phrase = rng.dirichlet(np.ones(1 + words), 2)  # p(A → B B or A → x | state of A)
+    of_word = rng.dirichlet(np.ones(words), 2)  # p(B → x | state of B)
+    choice = np.column_stack([of_sentence, of_phrase[:, 0]])
+    children = rng.dirichlet(np.ones(4), (3, 2)).reshape(3, 2, 2, 2)  # p(states of children | rule, state)
+    return ObservableOperators(
+        rules,
+        states=np.array([2, 2, 2]),
+        root=np.stack([rng.dirichlet(np.ones(2)), np.zeros(2), np.zeros(2)]),
+        leaf=np.concatenate([of_phrase[:, 1:].T, of_word.T]),
+        unary=np.empty((0, 2, 2)),
+        binary=Tensors.of([Tensor.of_dense(choice[:, r, None, None] * children[r]) for r in range(3)]),
+        probabilities=True,
+    )
+
+
+def all_trees(rules: Rules) -> SkeletalTrees:
+    """List all trees with symbol 0 at the root.
+
+    rules: of leaves and pairs, by which no symbol derives itself.
+
+    >>> len(all_trees(finite_model(0).rules).root)
+    180
+    """
+    symbol: list[int] = []
+    left: list[int] = []
+    right: list[int] = []
+    terminal: list[int] = []
+    root: list[int] = []
+
+    def below(symbol: int) -> list[Nested]:
+        """List the trees of a symbol."""
+        found: list[Nested] = [(symbol, x) for a, x in rules.leaf.tolist() if a == symbol]
+        for a, b, c in rules.binary.tolist():
+            if a == symbol:
+                found += [(symbol, left, right) for left, right in product(below(b), below(c))]
+        return found
+
+    def add(tree: Nested) -> int:
+        """Append the nodes of a tree, and give its root."""
+        is_leaf = len(tree) == 2
+        children = (-1, -1) if is_leaf else (add(tree[1]), add(tree[2]))
+        symbol.append(tree[0])
+        left.append(children[0])
+        right.append(children[1])
+        terminal.append(tree[1] if is_leaf else -1)
+        return len(symbol) - 1
+
+    for tree in below(0):
+        root.append(add(tree))
+    return SkeletalTrees.of(symbol, left=left, right=right, terminal=terminal, root=root)
+
+
+def features_of(trees: SkeletalTrees) -> FeatureColumns:
+    """Choose the features of nodes: the rules at a node and below it, and one and two rules above it.
+
+    trees: of any grammar.
+
+    >>> features = features_of(all_trees(finite_model(0).rules))
+    >>> features.inside.shape[1], features.outside.shape[1]
+    (3, 2)
+    """
+    inside = inside_templates(trees)
+    outside = outside_templates(trees)
+    return FeatureColumns.of({name: inside[name] for name in _INSIDE}, {name: outside[name] for name in _OUTSIDE})
+
+
+def _measure_errors(estimated: ObservableOperators, truth: ObservableOperators, trees: SkeletalTrees) -> FloatArray:
+    """Compute |p̂(τ) / p(τ) - 1| (T,) of T trees.
+
+    estimated: the operators of p̂.
+    truth: the operators of p.
+    trees: the T trees.
+    """
+    theirs, ours = (tree_weights(model, Forest.of_trees(trees, model.rules)) for model in (truth, estimated))
+    return np.asarray(np.abs(ours.sign * np.exp(ours.log - theirs.log) - 1.0))
+
+
+def _all_nodes(shard: Shard, seed: int) -> ObservableOperators:
+    """Estimate from all nodes, as the library does."""
+    return estimate(Treebank.of([shard]), OPTIONS).operators
+
+
+def _one_node_per_tree(shard: Shard, seed: int) -> ObservableOperators:
+    """Estimate from one node of each tree, which counts once for every node of its tree."""
+    return estimate_from_nodes(shard, draw_one_node_per_tree(shard.trees, np.random.default_rng(seed)), OPTIONS)
+
+
+def _one_node_counted_once(shard: Shard, seed: int) -> ObservableOperators:
+    """Estimate from one node of each tree, which counts once, as the long paper prints it."""
+    drawn = draw_one_node_per_tree(shard.trees, np.random.default_rng(seed)) > 0
+    return estimate_from_nodes(shard, drawn.astype(float), OPTIONS)
+
+
+_COUNTED_ONCE = "one node, counted once"
+VARIANTS: dict[str, Callable[[Shard, int], ObservableOperators]] = {
+    "all nodes": _all_nodes,
+    "one node per tree": _one_node_per_tree,
+    _COUNTED_ONCE: _one_node_counted_once,
+}
+
+
+def draw_errors(sizes: Sequence[int], seeds: int, variants: Iterable[str] = VARIANTS) -> dict[str, FloatArray]:
+    """Measure the errors (sizes, seeds) of every variant on independent samples.
+
+    sizes: numbers of trees.
+    seeds: samples of each size.
+    variants: names of `VARIANTS`.
+
+    >>> draw_errors([1000], seeds=2, variants=["all nodes"])["all nodes"].shape
+    (1, 2)
+    """
+    truth = recursive_model()
+    unseen = sample_trees(truth, _HELD_OUT, np.random.default_rng([0, 0])).trees
+    found = {name: np.zeros((len(sizes), seeds)) for name in variants}
+    for (i, n_trees), seed in product(enumerate(sizes), range(seeds)):
+        trees = sample_trees(truth, n_trees, np.random.default_rng([1 + seed, n_trees])).trees
+        shard = Shard.of(trees, features_of(trees))
+        for name, table in found.items():
+            # Σ_τ |p̂(τ) - p(τ)| = E |p̂(τ) / p(τ) - 1|, the mean over trees sampled from p.
+            table[i, seed] = _measure_errors(VARIANTS[name](shard, seed), truth, unseen).mean()
+    return found
+
+
+def fit_line(sizes: Sequence[int], errors: FloatArray) -> tuple[float, float]:
+    """Fit log error to log size by least squares, and give slope and intercept.
+
+    sizes: numbers of trees.
+    errors: (sizes, seeds).
+
+    >>> slope, _ = fit_line([1, 100], np.array([[1.0], [0.1]]))
+    >>> round(slope, 6)
+    -0.5
+    """
+    slope, intercept = np.polyfit(np.log(sizes), np.log(errors).mean(axis=1), 1)
+    return float(slope), float(intercept)
+
+
+def print_exactness(grammars: int) -> None:
+    """Print, for random grammars, the errors of estimates from the moments of all trees.
+
+    grammars: how many.
+    """
+    click.echo(
+        "Theorem 2: estimates from exact moments, on random grammars with finitely many trees.  The paper proves"
+    )
+    click.echo("that all nodes give p̂(τ) = p(τ).  One node of each tree, counted once, is its section 8 as printed.")
+    click.echo("Errors: the largest |p̂(τ) / p(τ) - 1|, and the sum of |p̂(τ) - p(τ)|.\n")
+    table = MarkdownTable("grammar", "trees", "paper", "largest error", "sum of errors", f"{_COUNTED_ONCE}: sum")
+    options = EstimatorOptions(n_states=2, scaling=None, smoothing=None, cutoff=1e-9)
+    for seed in range(grammars):
+        truth = finite_model(seed)
+        trees = all_trees(truth.rules)
+        shard = Shard.of(trees, features_of(trees))
+        p = np.exp(tree_weights(truth, Forest.of_trees(trees, truth.rules)).log)
+        n_nodes = np.bincount(trees.tree)
+        exact = _measure_errors(estimate_from_nodes(shard, p[trees.tree], options), truth, trees)
+        # A node is drawn with probability 1 / N, and then counts once.
+        as_printed = _measure_errors(estimate_from_nodes(shard, (p / n_nodes)[trees.tree], options), truth, trees)
+        table.row(str(seed), str(len(p)), "0", f"{exact.max():.0e}", f"{p @ exact:.0e}", f"{p @ as_printed:.3f}")
+
+
+def print_consistency(sizes: Sequence[int], found: dict[str, FloatArray]) -> None:
+    """Print geometric means of errors for every sample size, and fitted slopes.
+
+    sizes: numbers of trees.
+    found: the errors (sizes, seeds) of each variant, as `draw_errors` gives them.
+    """
+    click.echo(
+        "\nTheorem 3: Σ |p̂(τ) - p(τ)| of estimates from sampled trees.  The paper proves a slope of -1/2 for one"
+    )
+    click.echo("node of each tree, and measures nothing.\n")
+    table = MarkdownTable("trees", "paper", *found)
+    for i, n_trees in enumerate(sizes):
+        table.row(f"{n_trees:,}", "-", *(f"{np.exp(np.log(errors[i]).mean()):.4f}" for errors in found.values()))
+    table.row("slope", "-0.50", *(f"{fit_line(sizes, errors)[0]:.2f}" for errors in found.values()))
+
+
+def draw_picture(sizes: Sequence[int], found: dict[str, FloatArray], path: Path) -> None:
+    """Draw every error as a point on logarithmic axes.
+
+    Lines are fitted, or join the means of a variant that does not converge.  Raises ImportError without matplotlib.
+
+    sizes: numbers of trees.
+    found: the errors (sizes, seeds) of each variant.
+    path: the file to write.
+    """
+    try:
+        from matplotlib.figure import Figure
+    except ImportError:
+        raise ImportError("pictures need matplotlib: pip install 'spectral-latent[pictures]'") from None
+
+    figure = Figure(figsize=(6.4, 4.0), layout="constrained")
+    axes = figure.subplots()
+    ends = np.array([min(sizes), max(sizes)])
+    for (name, errors), (colour, marker) in zip(found.items(), _STYLE, strict=False):
+        slope, intercept = fit_line(sizes, errors)
+        at = np.repeat(sizes, errors.shape[1])
+        axes.plot(at, errors.ravel(), marker, color=colour, markersize=4.5, alpha=0.5, markeredgewidth=0)
+        if name == _COUNTED_ONCE:
+            axes.plot(sizes, np.exp(np.log(errors).mean(axis=1)), "--", color=colour, label=f"{name}: no convergence")
+        else:
+            label = f"{name}: slope {slope:.2f}".replace("-", "\N{MINUS SIGN}")
+            axes.plot(ends, np.exp(intercept) * ends**slope, color=colour, label=label)
+    axes.set(xscale="log", yscale="log", xlabel="training trees $M$")
+    axes.set_ylabel(r"error  $\Sigma_{\tau}\;|\hat{p}(\tau) - p(\tau)|$")
+    axes.grid(which="major", color="#e4e4e4", linewidth=0.7)
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.legend(frameon=False, loc="lower left")
+    figure.savefig(path, dpi=120)

@@ -1,0 +1,160 @@
+"""The estimator of Cohen et al. (2012), long version, Figure 7, from nodes that have weights.
+
+The library counts every node once.  Theorem 3 assumes one node of each tree, drawn at random, and Theorem 2 the
+expectations of a population; both are weights of nodes.
+
+| here | paper | meaning |
+| --- | --- | --- |
+| `y`, `z` | Y = Uᵀφ, Σ⁻¹ Vᵀψ | projected inside and outside trees |
+| `weights` | | how much a node counts in every mean; 1 for all nodes, p(τ) for the population |
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy import sparse
+
+from spectral_latent.estimation import EstimatorOptions, FeatureColumns, Moments, Shard, operators_from_moments
+from spectral_latent.operators import ObservableOperators, Tensor, Tensors
+from spectral_latent.trees import FloatArray, IntArray, Rules, SkeletalTrees
+
+__all__ = ["Projected", "draw_one_node_per_tree", "estimate_from_nodes", "one_hot", "project_nodes", "sum_moments"]
+
+
+def draw_one_node_per_tree(trees: SkeletalTrees, rng: np.random.Generator) -> FloatArray:
+    """Draw one node of each tree uniformly, and weigh it by the number of nodes of its tree; gives weights (N,).
+
+    With these weights, sums over draws have the expectation of sums over all nodes.  The long paper (sections 7.1 and
+    8) draws the same way but counts every draw once; with N the nodes of a tree, that learns p(tree) / N instead of
+    p(tree).
+
+    trees: with N nodes in all.
+    rng: draws the nodes.
+
+    >>> from spectral_latent.trees import SkeletalTrees
+    >>> trees = SkeletalTrees.of([0, 0, 1], left=[-1, -1, 0], right=[-1, -1, 1], terminal=[0, 1, -1], root=[2])
+    >>> draw_one_node_per_tree(trees, np.random.default_rng(0)).sum()
+    np.float64(3.0)
+    """
+    first = np.concatenate([[0], trees.root[:-1] + 1])[: len(trees.root)]
+    size = trees.root + 1 - first
+    weights = np.zeros(trees.n_nodes)
+    weights[rng.integers(first, trees.root + 1)] = size
+    return weights
+
+
+def one_hot(columns: IntArray) -> sparse.csr_array:
+    """Make indicator vectors (n, d): one 1 for each template's value.
+
+    columns: (n, k) the values of k templates.
+
+    >>> one_hot(np.array([[7, 1], [7, 2]])).toarray()
+    array([[1., 1., 0.], [1., 0., 1.]])
+    """
+    starts = np.zeros(columns.shape[1] + 1, dtype=np.int64)
+    places = np.zeros_like(columns)
+    for template, column in enumerate(columns.T):
+        values, places[:, template] = np.unique(column, return_inverse=True)
+        starts[template + 1] = starts[template] + len(values)
+    n, k = columns.shape
+    ends = np.arange(n + 1) * k
+    return sparse.csr_array((np.ones(n * k), (places + starts[:-1]).ravel(), ends), shape=(n, int(starts[-1])))
+
+
+class Projected(NamedTuple):
+    """Projected inside and outside trees of N nodes.
+
+    states: (S,) the number of states of each symbol.
+    y: (N, M) inside trees, zero beyond the states of a node's symbol.
+    z: (N, M) outside trees, likewise.
+    """
+
+    states: IntArray
+    y: FloatArray
+    z: FloatArray
+
+
+def project_nodes(
+    trees: SkeletalTrees, features: FeatureColumns, weights: FloatArray, options: EstimatorOptions
+) -> Projected:
+    """Project nodes by the singular vectors of Ω̂, a weighted mean of products of indicators (Figure 7, step 1).
+
+    trees: with N nodes in all.
+    features: the templates of all nodes.
+    weights: (N,) how much each node counts.
+    options: the number of states, and the cutoff of singular values.
+    """
+    groups = trees.nodes_by_symbol()
+    states = np.ones(len(groups), dtype=np.int64)
+    y, z = np.zeros((2, trees.n_nodes, options.n_states))
+    for a, nodes in enumerate(groups):
+        inside, outside = one_hot(features.inside[nodes]), one_hot(features.outside[nodes])
+        of_node = weights[nodes] / weights[nodes].sum()
+        u, sigma, vt = np.linalg.svd((inside.T @ (sparse.diags_array(of_node) @ outside)).toarray())
+        states[a] = m = np.count_nonzero(sigma[: options.n_states] > options.cutoff * sigma[0])
+        y[nodes, :m] = inside @ u[:, :m]
+        z[nodes, :m] = outside @ (vt[:m].T / sigma[:m])
+    largest = int(states.max())
+    return Projected(states, y[:, :largest], z[:, :largest])
+
+
+def sum_moments(
+    trees: SkeletalTrees, rules: Rules, states: IntArray, y: FloatArray, z: FloatArray, weights: FloatArray
+) -> Moments:
+    """Add up the moments of nodes (Figure 7, step 2).
+
+    trees: with N nodes in all.
+    rules: those that moments are made for.
+    states: (S,) the number of states of each symbol.
+    y: (N, M) projected inside trees.
+    z: (N, M) projected outside trees.
+    weights: (N,) how much each node counts.
+    """
+    rule = trees.rule_in(rules)
+    inside = np.concatenate([y, np.ones((len(y), 1))], axis=1)
+    outside = np.concatenate([z, np.ones((len(z), 1))], axis=1)
+    own = outside * weights[:, None]
+
+    def of_rules(kind: str) -> list[IntArray]:
+        """List the nodes with each rule of a kind."""
+        is_kind = getattr(trees, f"is_{kind}")
+        return [np.flatnonzero(is_kind & (rule == r)) for r in range(len(getattr(rules, kind)))]
+
+    def by_symbol(rows: FloatArray, nodes: IntArray) -> FloatArray:
+        """Add up the rows of nodes that share a symbol."""
+        return np.array([rows[nodes[trees.symbol[nodes] == a]].sum(axis=0) for a in range(len(states))])
+
+    binary = []
+    for (a, b, c), nodes in zip(rules.binary.tolist(), of_rules("binary"), strict=True):
+        legs = [own[nodes], inside[trees.left[nodes]], inside[trees.right[nodes]]]
+        x1, y2, y3 = (np.delete(leg, np.s_[states[s] : -1], axis=1) for leg, s in zip(legs, (a, b, c), strict=True))
+        pairs = (y2[:, :, None] * y3[:, None, :]).reshape(len(nodes), -1)
+        binary.append(Tensor.of_dense((x1.T @ pairs).reshape(states[[a, b, c]] + 1)))
+    size = inside.shape[1]
+    every = np.arange(trees.n_nodes)
+    leaf = [own[nodes].sum(axis=0) for nodes in of_rules("leaf")]
+    unary = [own[nodes].T @ inside[trees.left[nodes]] for nodes in of_rules("unary")]
+    return Moments(
+        rules,
+        states,
+        root=by_symbol(inside * weights[:, None], trees.root),
+        leaf=np.array(leaf).reshape(-1, size),
+        unary=np.array(unary).reshape(-1, size, size),
+        binary=Tensors.of(binary),
+        outside=by_symbol(own, every),
+        inside=by_symbol(inside * weights[:, None], every),
+    )
+
+
+def estimate_from_nodes(shard: Shard, weights: FloatArray, options: EstimatorOptions) -> ObservableOperators:
+    """Estimate operators by Figure 7 from nodes with weights; features are not scaled.
+
+    shard: trees with N nodes in all, and their features.
+    weights: (N,) how much each node counts.
+    options: the number of states, the cutoff and the smoothing.
+    """
+    trees = shard.trees
+    projected = project_nodes(trees, shard.features, weights, options)
+    return operators_from_moments(sum_moments(trees, trees.rules, *projected, weights), options.smoothing)
