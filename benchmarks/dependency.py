@@ -25,7 +25,6 @@ from spectral_latent.dependency import (
     DependencyModel,
     DependencyOptions,
     DependencySentence,
-    DependencyTraining,
 )
 from spectral_latent.estimation import EstimatorOptions
 from spectral_latent.evaluation import evaluate_dependency_parser, score_attachments
@@ -46,7 +45,7 @@ def parsing(train: Sentences, dev: Sentences, options: DependencyOptions) -> Non
     print("| --- | ---: " + "| ---: " * 8 + "|")
     lengths = np.array([len(sentence.forms) for sentence in dev])
     rows: list[tuple[str, int, Callable[[], DependencyModel]]] = [
-        ("one state", 1, lambda: DependencyTraining.of(train, options).coarse),
+        ("one state", 1, lambda: DependencyModel.prepare(train, options).coarse),
     ]
     for name, states in (("spectral", 10), ("spectral", 16), ("clustering", 16), ("EM", 16), ("hybrid", 16)):
         own = replace(options, estimator=replace(ESTIMATORS[name], n_states=states))
@@ -84,7 +83,7 @@ def of_nltk(train: Sentences, dev: Sentences) -> None:
             warnings.simplefilter("ignore")
             graph = next(iter(parser.parse(list(sentence.forms))), None)
         heads = None if graph is None else sentence_from_nltk(graph).heads
-        found.append(sentence._replace(heads=heads or (0,) * len(sentence.forms)))
+        found.append(sentence.with_heads(heads or (0,) * len(sentence.forms)))
     seconds = time.process_time() - start
     parsed = sum(tree.heads != (0,) * len(tree.forms) for tree in found)
     score = score_attachments(first, found)

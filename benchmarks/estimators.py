@@ -21,7 +21,7 @@ from dataclasses import replace
 import numpy as np
 from _measure import in_new_process, peak_megabytes, print_head, print_row
 
-from spectral_latent.constituency import ConstituencyModel, ConstituencyOptions, Phrase, clean, read_treebank
+from spectral_latent.constituency import ConstituencyModel, ConstituencyOptions, Phrase, clean, prepare
 from spectral_latent.corpora import constituency_trees
 from spectral_latent.estimation import EstimatorOptions, Progress, estimate
 from spectral_latent.evaluation import HeldOut, score_brackets
@@ -76,7 +76,7 @@ def measure(name: str, train: str, held_out: str) -> dict[str, float]:
 
 def curves(train: str, evaluate: str, numbers: Sequence[int]) -> None:
     """Print the learning curves of EM from both starts after numbers of iterations; every point is estimated anew."""
-    (training,) = read_treebank(constituency_trees(train), [ConstituencyOptions()])
+    (training,) = prepare(constituency_trees(train), [ConstituencyOptions()])
     options = training.coarse.options.estimator
     held_out = HeldOut(training.coarse, constituency_trees(evaluate))
     print_head([f"F1 on {evaluate} after"], list(map(str, numbers)))

@@ -140,7 +140,7 @@ class LatentTreeModel:
         *,
         inside_features: Mapping[str, Feature] | None = None,
         outside_features: Mapping[str, Feature] | None = None,
-        jobs: int = 1,
+        jobs: int | None = 1,
         listener: Listener = silent,
     ) -> LatentTreeModel:
         """Learn from trees, with the features of `neighbourhoods` and further ones.

@@ -9,13 +9,16 @@ from typing import TypeVar
 
 import pytest
 
-from spectral_latent.estimation import ColumnStore
+from spectral_latent.estimation import ColumnStore, _formalism
 
 Item = TypeVar("Item", bound=tuple)  # type: ignore[type-arg] # of whatever
 
 
-def make_shards(monkeypatch: pytest.MonkeyPatch, module: ModuleType, size: int, *, in_files: bool) -> None:
-    """Make the module that reads a treebank begin a new shard after so many nodes, and keep shards in files or not."""
+def make_shards(monkeypatch: pytest.MonkeyPatch, size: int, *, in_files: bool, module: ModuleType = _formalism) -> None:
+    """Make the reader of treebanks begin a new shard after so many nodes, and keep shards in files or not.
+
+    module: where the reader is.
+    """
     name = "SHARD_NODES" if hasattr(module, "SHARD_NODES") else "_SHARD_POSITIONS"
     monkeypatch.setattr(module, name, size)
     monkeypatch.setattr(module, "ColumnStore", partial(ColumnStore, memory=0 if in_files else 1 << 40))

@@ -16,14 +16,13 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from spectral_latent._compiled import check_starts
-from spectral_latent.constituency import Label, Phrase
-from spectral_latent.constituency.bracketings import Bracketings
-from spectral_latent.constituency.constituents import Constituents
-from spectral_latent.constituency.derivations import DerivationBuilder
-from spectral_latent.dependency import Attachment, DependencySentence
-from spectral_latent.dependency import Label as ArcLabel
+from spectral_latent.constituency import Phrase, PhraseSymbol
+from spectral_latent.constituency.decoding import Constituents, bracketings
+from spectral_latent.constituency.forests import DerivationBuilder
+from spectral_latent.dependency import Attachment, DependencySentence, HeadSymbol
 from spectral_latent.dependency.conversion import skeletal_trees
-from spectral_latent.dependency.forests import ArcForest, arc_marginals, headed, k_best_heads, maximum_heads, projective
+from spectral_latent.dependency.decoding import arc_marginals, maximum_heads, n_best_heads
+from spectral_latent.dependency.forests import ArcForest, headed, projective
 from spectral_latent.estimation import anchors, convex_weights
 from spectral_latent.grammar.coarse import CoarseGrammar, CoarseLeaves
 from spectral_latent.grammar.forests import pruned_forest
@@ -158,7 +157,7 @@ def test_marginals_of_arcs(columns: dict[str, Any], head: dict[str, Any], n: int
 def test_trees_of_arcs(columns: dict[str, Any]) -> None:
     weights = columns["weights"]
     fits = np.ndim(weights) == 2 and weights.shape[0] == weights.shape[1] + 1
-    for find in (lambda: k_best_heads(weights, 2), lambda: projective(weights > 0)):
+    for find in (lambda: n_best_heads(weights, 2), lambda: projective(weights > 0)):
         assert (unless_refused(find) is not None) == fits
     if not fits:
         with pytest.raises(ValueError, match="weights of arcs"):
@@ -167,16 +166,16 @@ def test_trees_of_arcs(columns: dict[str, Any]) -> None:
 
 def test_no_words_have_no_trees_of_arcs() -> None:
     nothing = np.zeros((1, 0))
-    assert k_best_heads(nothing, 3) == []
+    assert n_best_heads(nothing, 3) == []
     assert projective(nothing > 0).forest.n_edges == 0
 
 
 @given(st.lists(st.sampled_from(FAR), min_size=0, max_size=4), st.integers(0, 5), st.integers(0, 2))
 @settings(max_examples=200)
 def test_s_trees_of_dependency_trees(heads: list[int], n_words: int, n_tags: int) -> None:
-    sentence = DependencySentence.of("w" * n_words)._replace(heads=tuple(heads))
+    sentence = DependencySentence.of(["w"] * n_words).with_heads(tuple(heads))
     tags = [["t"] * (n_words + n_tags - 1)]
-    converted = unless_refused(lambda: skeletal_trees([sentence], tags, Attachment(), Vocabulary[ArcLabel]()))
+    converted = unless_refused(lambda: skeletal_trees([sentence], tags, Attachment(), Vocabulary[HeadSymbol]()))
     assert converted is None or converted.trees.n_nodes == 2 * n_words - 1
 
 
@@ -195,7 +194,8 @@ CONSTITUENTS = {
 @settings(max_examples=300)
 def test_trees_of_constituents(columns: dict[str, Any], n: int) -> None:
     first, end, chain, gain = columns.values()
-    trees = unless_refused(lambda: Bracketings.of(Constituents(first, end, chain, np.ones(5)), gain, n))
+    found = Constituents(first, end, chain, np.ones(5))
+    trees = unless_refused(lambda: bracketings(found, gain, [("A",), ("B",), ("C",)], ["w"] * n))
     if trees is not None:
         check_forest(trees.forest)
 
@@ -210,13 +210,13 @@ TREES = {
 
 class Case(NamedTuple):
     builder: DerivationBuilder
-    labels: list[Label]
+    symbols: list[PhraseSymbol]
 
 
 def derivation_case() -> Case:
-    labels = [Label(("A",)), Label(("S",)), Label(("S",), bar=True)]
+    symbols = [PhraseSymbol(("A",)), PhraseSymbol(("S",)), PhraseSymbol(("S",), bar=True)]
     rules = Rules(np.array([[0, 0]]), np.empty((0, 2), dtype=np.int64), np.array([[1, 0, 0], [1, 1, 0], [1, 2, 0]]))
-    return Case(DerivationBuilder(labels, rules, [("A",), ("S",)]), labels)
+    return Case(DerivationBuilder(symbols, rules, [("A",), ("S",)]), symbols)
 
 
 @given(spoilt(TREES))
@@ -230,11 +230,11 @@ def test_derivations_of_trees(columns: dict[str, Any]) -> None:
         assert forest.n_components == len(columns["root"])
 
 
-def test_derivations_need_labels_of_all_symbols() -> None:
-    labels = derivation_case().labels
+def test_derivations_need_all_symbols() -> None:
+    symbols = derivation_case().symbols
     rules = Rules(np.array([[3, 0]]), np.empty((0, 2), dtype=np.int64), np.array([[1, 0, 9]]))
     with pytest.raises(ValueError, match=r"symbols of rules must lie in 0 ... 2, and number 2 is 9"):
-        DerivationBuilder(labels, rules, [("A",), ("S",)])
+        DerivationBuilder(symbols, rules, [("A",), ("S",)])
 
 
 LEAVES = {

@@ -1,7 +1,8 @@
 """A fourth formalism, of nothing but the core's rooms: arithmetic without brackets, `a + 2 * b`.
 
 Trees say `op` at every node, and the operator is what a node observes; that `*` binds closer than `+` and that both
-group to the left is for latent states to find.  The five questions of a formalism are the five parts of `Arithmetic`.
+group to the left is for latent states to find.  The five questions of a formalism are answered by `Arithmetic`, an
+`estimation.Formalism`, and by `Chart`, an `inference.Analyses`.
 """
 
 from __future__ import annotations
@@ -17,39 +18,54 @@ import numpy as np
 import pytest
 
 from spectral_latent.estimation import (
+    Columns,
+    EstimationError,
     EstimatorOptions,
     FeatureColumns,
     Shard,
-    Treebank,
     estimate,
     hash_columns,
     inside_templates,
     outside_templates,
+    read_treebanks,
 )
-from spectral_latent.inference import Derivation, best_derivation, inside, marginals, outside, total_weight
+from spectral_latent.inference import Derivation, best_analyses, inside, marginals, outside, total_weight
 from spectral_latent.operators import ObservableOperators
-from spectral_latent.trees import Forest, Rules, SkeletalTrees, Symbol, Vocabulary, from_networkx, to_networkx
+from spectral_latent.trees import (
+    FloatArray,
+    Forest,
+    Rules,
+    SkeletalTrees,
+    Symbol,
+    Vocabulary,
+    from_networkx,
+    to_networkx,
+)
+from tests.streams import make_shards
 
 Expression = str | tuple[str, Any, Any]  # a value, or an operator with two expressions
 
 OP, OPERATOR, REST, VALUE = SYMBOLS = [Symbol("op"), Symbol("op", "observation"), Symbol("op", "rest"), Symbol("value")]
 
 
-@dataclass
-class Chart:
-    """A forest over some tokens; `position` (I,) is the token that an item is, or the first one that it covers."""
-
-    forest: Forest
-    position: list[int]
-
-
 class Arithmetic:
-    """The formalism."""
+    """The learning side of the formalism, and the forests of its inputs."""
 
     def __init__(self, terminals: Sequence[str]) -> None:
         self.terminals = Vocabulary(terminals)
 
-    # How does a domain object become an s-tree?
+    # How does an object become an s-tree?
+
+    def n_nodes(self, expression: Expression) -> int:
+        """An operator takes three nodes: itself, what it observes, and the rest."""
+        return 1 if isinstance(expression, str) else 3 + sum(map(self.n_nodes, expression[1:]))
+
+    def columns(self, expressions: Sequence[Expression]) -> Columns:
+        trees = self.trees(expressions)
+        return Shard.of(trees, self.features(trees)).columns
+
+    def shard(self, columns: Columns) -> Shard:
+        return Shard(columns)
 
     @staticmethod
     def graph(expression: Expression) -> nx.DiGraph:
@@ -78,7 +94,7 @@ class Arithmetic:
             return self.known(expression)
         return expression[0], *map(self._known, expression[1:])
 
-    # Which features have an inside and an outside tree?
+    # Which features do its nodes have?
 
     @staticmethod
     def features(trees: SkeletalTrees) -> FeatureColumns:
@@ -90,10 +106,18 @@ class Arithmetic:
         outer = hash_columns(np.where(above < 0, -1, operator[above]), trees.is_right_child.astype(int))
         return FeatureColumns.of(inside_templates(trees) | {"op": operator}, outside_templates(trees) | {"op": outer})
 
-    # Which forest has a bare input?
+    # How is a terminal scored that was never seen?
 
-    def forest(self, tokens: Sequence[str], rules: Rules) -> Chart:
-        """Items: tokens, spans of values i ... j-1, and the two sides of an operator in such a span."""
+    def known(self, token: str) -> str:
+        """A token as a terminal: numbers and names that were never seen are `#` and `?`."""
+        return token if token in self.terminals else "#" if token.isdigit() else "?"
+
+    # Which forest does a bare input have?
+
+    def forest(self, tokens: Sequence[str], rules: Rules) -> tuple[Forest, list[int]]:
+        """A forest, and for each item the token that it is, or the first one that it covers.
+
+        Items: tokens, spans of values i ... j-1, and the two sides of an operator in such a span."""
         op, operator, rest, value = range(4)
         items: list[tuple[int, int, list[tuple[int, int, int]]]] = []  # symbol, position, edges
 
@@ -121,27 +145,34 @@ class Arithmetic:
         start = np.concatenate([[0], np.cumsum([len(edges) for *_, edges in items])])
         symbol = np.array([symbol for symbol, *_ in items])
         root, component = np.array([len(items) - 1]), np.array([0])
-        return Chart(Forest(symbol, start, *edge.T.copy(), root, component), [position for _, position, _ in items])
+        return Forest(symbol, start, *edge.T.copy(), root, component), [position for _, position, _ in items]
 
-    # How does a decoded derivation become a domain object again?
 
-    def expression(self, derivation: Derivation, chart: Chart, rules: Rules, tokens: Sequence[str]) -> Expression:
-        tree = derivation.tree(chart.forest, rules)
-        item = np.searchsorted(chart.forest.start, derivation.edges, side="right") - 1
-        spelling = [tokens[chart.position[i]] for i in item]
-        (graph,) = to_networkx(tree, SYMBOLS, self.terminals.names, attributes={"token": spelling})
+@dataclass
+class Chart:
+    """All expressions over some tokens; `position` (I,) is the token that an item is, or the first one it covers."""
+
+    formalism: Arithmetic
+    rules: Rules
+    tokens: Sequence[str]
+    forest: Forest
+    position: list[int]
+    weight: FloatArray
+
+    # Which object does a derivation stand for?
+
+    def analysis(self, derivation: Derivation) -> Expression:
+        tree = derivation.tree(self.forest, self.rules)
+        item = np.searchsorted(self.forest.start, derivation.edges, side="right") - 1
+        spelling = [self.tokens[self.position[i]] for i in item]
+        names = self.formalism.terminals.names
+        (graph,) = to_networkx(tree, SYMBOLS, names, attributes={"token": spelling})
 
         def build(node: int) -> Expression:
             below = [build(child) for child in graph.successors(node)]
             return (graph.nodes[node]["observation"], *below) if below else graph.nodes[node]["token"]
 
         return build(0)
-
-    # How is an unseen terminal scored?
-
-    def known(self, token: str) -> str:
-        """A token as a terminal: numbers and names that were never seen are `#` and `?`."""
-        return token if token in self.terminals else "#" if token.isdigit() else "?"
 
 
 @dataclass
@@ -153,18 +184,16 @@ class Model:
 
     @staticmethod
     def train(formalism: Arithmetic, expressions: Sequence[Expression], states: int) -> Model:
-        trees = formalism.trees(expressions)
-        treebank = Treebank.of([Shard.of(trees, formalism.features(trees))])
+        (treebank,) = read_treebanks(expressions, [formalism])
         return Model(formalism, estimate(treebank, EstimatorOptions("hybrid", n_states=states)).operators)
 
     def parse(self, tokens: Sequence[str]) -> Expression:
         rules = self.operators.rules
-        chart = self.formalism.forest(tokens, rules)
-        inner = inside(self.operators, chart.forest)
-        mu = marginals(self.operators, chart.forest, inner, outside(self.operators, chart.forest, inner))
-        best = best_derivation(chart.forest, mu[chart.forest.item])
-        assert best is not None
-        return self.formalism.expression(best, chart, rules, tokens)
+        forest, position = self.formalism.forest(tokens, rules)
+        inner = inside(self.operators, forest)
+        mu = marginals(self.operators, forest, inner, outside(self.operators, forest, inner))
+        (best,) = best_analyses(Chart(self.formalism, rules, tokens, forest, position, mu[forest.item]), 1)
+        return best
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -217,6 +246,24 @@ def test_latent_states_learn_which_operator_binds_closer(models: dict[int, Model
     assert right[4] > 0.97
 
 
+def test_a_treebank_in_shards_is_that_of_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The reader closes shards where formalisms say that there are enough nodes; numbers mean the same in all."""
+    expressions = list(map(by_the_book, sentences(50, VALUES, seed=3)))
+    formalism = Arithmetic([*VALUES, "+", "*"])
+    (whole,) = read_treebanks(expressions, [formalism])
+    make_shards(monkeypatch, 30, in_files=True)
+    first, second = read_treebanks(iter(expressions), [formalism, Arithmetic([*VALUES, "+", "*"])])
+    assert len(whole.shards) == 1 < 10 < len(first.shards) == len(second.shards)
+    for treebank in (first, second):
+        assert treebank.counts.rules.equals(whole.counts.rules)
+        np.testing.assert_array_equal(treebank.counts.leaf, whole.counts.leaf)
+        np.testing.assert_array_equal(treebank.counts.binary.data, whole.counts.binary.data)
+    sizes = [formalism.n_nodes(expression) for expression in expressions]
+    assert sizes == np.diff(whole.shards[0].trees.root, prepend=-1).tolist()
+    with pytest.raises(EstimationError, match="no trees to learn from"):
+        read_treebanks([], [formalism])
+
+
 def test_unseen_terminals_are_scored_and_come_back_as_they_were(models: dict[int, Model]) -> None:
     for tokens in sentences(100, ["17", "beta", "a", "2024"], seed=2):
         expression = models[4].parse(tokens)
@@ -239,12 +286,10 @@ def test_the_weight_of_a_forest_is_that_of_all_bracketings(models: dict[int, Mod
         ]
 
     tokens = ["a", "+", "2", "*", "b", "+", "c"]
-    chart, trees = (
-        model.formalism.forest(tokens, rules),
-        Forest.of_trees(model.formalism.trees(bracketings(tokens)), rules),
-    )
+    forest, _ = model.formalism.forest(tokens, rules)
+    trees = Forest.of_trees(model.formalism.trees(bracketings(tokens)), rules)
     together, one_by_one = (
-        total_weight(model.operators, forest, inside(model.operators, forest)) for forest in (chart.forest, trees)
+        total_weight(model.operators, forest, inside(model.operators, forest)) for forest in (forest, trees)
     )
     assert len(one_by_one.log) == 5
     assert np.exp(together.log) == pytest.approx(np.exp(one_by_one.log).sum())

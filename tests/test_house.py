@@ -39,6 +39,8 @@ READABLE = (
     "model",
     "lexicon",
     "grammar",
+    "constituency",
+    "dependency",
     "reranking",
     "evaluation",
     "corpora",

@@ -417,7 +417,7 @@ PHRASES = [
     Phrase("S", (Phrase("NP", (Phrase("D", (d,)), Phrase("N", (n,)))), Phrase("VP", (Phrase("V", (v,)),))))
     for d, n, v in WORDS
 ]
-DEPENDENCIES = [DependencySentence.of(words, NAMES)._replace(heads=(2, 3, 0), relations=RELATIONS) for words in WORDS]
+DEPENDENCIES = [DependencySentence.of(words, NAMES).with_heads((2, 3, 0), RELATIONS) for words in WORDS]
 TAGGED = [list(zip(words, NAMES, strict=True)) for words in WORDS]
 QUESTION = ("the", "cow", "barks")
 

@@ -50,7 +50,7 @@ class SpectralDependencyParser(ParserI):
         graphs: Iterable[DependencyGraph],
         n_states: int | None = None,
         *,
-        jobs: int = 1,
+        jobs: int | None = 1,
         options: DependencyOptions | None = None,
     ) -> SpectralDependencyParser:
         """Learn from dependency graphs: any iterable, read once.  The same graphs give the same parser.
@@ -58,8 +58,9 @@ class SpectralDependencyParser(ParserI):
         Graphs may be non-projective.  The tags are those of the nodes' `tag`, or `ctag` where they have none.
 
         n_states: the most latent states of a symbol; 16 if `options` do not say otherwise.
-        jobs: processes; the result does not depend on it.
-        options: everything else.
+        jobs: threads; None for as many workers as the engine has that `joblib.parallel_config` names.  The result does
+        not depend on it.
+        options: the other settings.
 
         Raises TypeError or ValueError for what is not a dependency graph, and EstimationError, a ValueError, if a
         graph is not a tree with one root, if words are without a tag while others have one, or if there is no graph.
@@ -74,7 +75,7 @@ class SpectralDependencyParser(ParserI):
     def parse(
         self, sent: _Words | DependencyGraph, n_best: int = 1, rerank: Reranker | None = None
     ) -> Iterator[ParseGraph]:
-        """Up to `n_best` different projective graphs of a sentence, the best first.
+        """Find up to `n_best` different projective graphs of a sentence, the best first.
 
         The best has the largest expected number of right heads, so that log probabilities need not fall from graph to
         graph.  Tokens without a tag, or with one that the parser does not know, may have any; the first get the
@@ -94,9 +95,9 @@ class SpectralDependencyParser(ParserI):
         *,
         jobs: int | None = 1,
     ) -> Iterator[Iterator[ParseGraph]]:
-        """The same as `parse` of each sentence, in order.
+        """Find the graphs of each sentence, in order, as `parse` does.
 
-        jobs: processes; see `spectral_latent.grammar.batches.answers`.
+        jobs: processes; see `spectral_latent.grammar.batches.map_sentences`.
         """
         sentences = map(_bare, sents)
         if rerank is None:
@@ -108,25 +109,25 @@ class SpectralDependencyParser(ParserI):
     def tagged_parse(
         self, sentence: _Words | DependencyGraph, n_best: int = 1, rerank: Reranker | None = None
     ) -> Iterator[ParseGraph]:
-        """The same as `parse`, by the name that NLTK's Stanford parsers have for sentences with tags."""
+        """Call `parse`, by the name that NLTK's Stanford parsers have for sentences with tags."""
         return self.parse(sentence, n_best, rerank)
 
     def tagged_parse_sents(
         self, sentences: Iterable[_Words | DependencyGraph], n_best: int = 1, rerank: Reranker | None = None
     ) -> Iterator[Iterator[ParseGraph]]:
-        """The same as `parse_sents`, by the name that NLTK's Stanford parsers have for sentences with tags."""
+        """Call `parse_sents`, by the name that NLTK's Stanford parsers have for sentences with tags."""
         return self.parse_sents(sentences, n_best, rerank)
 
     def parse_tagged_sents(
         self, sentences: Iterable[_Words | DependencyGraph], n_best: int = 1, rerank: Reranker | None = None
     ) -> Iterator[Iterator[ParseGraph]]:
-        """The same as `parse_sents`, by the name that NLTK's MaltParser has for sentences with tags."""
+        """Call `parse_sents`, by the name that NLTK's MaltParser has for sentences with tags."""
         return self.tagged_parse_sents(sentences, n_best, rerank)
 
     def score(self, graph: DependencyGraph) -> float:
-        """log2 |p̂| of the estimated probability of a graph with its words, as `logprob` of a parse; projective or not.
+        """Compute log2 |p̂| of the estimated probability of a graph, projective or not, with its words.
 
-        A graph with a tag never seen has probability 0: -inf.
+        It is `logprob` of a parse.  A graph with a tag never seen has probability 0: -inf.
 
         Raises TypeError or ValueError for what is not a dependency graph, and EstimationError, a ValueError, if it is
         not a tree with one root.
@@ -157,7 +158,7 @@ class SpectralDependencyParser(ParserI):
 
 
 def _sentences(graphs: Iterable[DependencyGraph]) -> Iterator[DependencySentence]:
-    """The graphs as sentences; an error says which graph is wrong."""
+    """Convert graphs to sentences; an error says which graph is wrong."""
     for number, graph in enumerate(graphs, start=1):
         try:
             yield sentence_from_nltk(graph)
@@ -166,7 +167,7 @@ def _sentences(graphs: Iterable[DependencyGraph]) -> Iterator[DependencySentence
 
 
 def _bare(sent: Any) -> DependencySentence:
-    """What there is to be parsed.
+    """Convert words, tagged words or a graph to a sentence without heads.
 
     >>> _bare([("It", "PRP"), ("rains", None)]).xpos, _bare(["It", "rains"]).xpos
     (('PRP', '_'), ('_', '_'))

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from nltk.grammar import PCFG, Nonterminal, ProbabilisticProduction
 
-from spectral_latent.constituency import ConstituencyModel, Label
+from spectral_latent.constituency import ConstituencyModel, PhraseSymbol
 
 __all__ = ["plain_pcfg"]
 
@@ -33,9 +33,9 @@ def plain_pcfg(model: ConstituencyModel) -> PCFG:
 
 def _weighted(model: ConstituencyModel) -> Iterator[_Rule]:
     """All rules; none is unary below the root, because chains are collapsed."""
-    labels, grammar = model.members[0].labels, model.members[0].grammar
+    symbols, grammar = model.members[0].symbols, model.members[0].grammar
     coarse, words = grammar.coarse, grammar.lexicon.words
-    names = [Nonterminal(_name(label)) for label in labels]
+    names = [Nonterminal(_name(symbol)) for symbol in symbols]
     for name, weight in zip(names, coarse.root[:, 0].tolist(), strict=True):
         yield Nonterminal("ROOT"), (name,), weight
     for (a, b, c), tensor in zip(coarse.rules.binary.tolist(), coarse.binary, strict=True):
@@ -45,7 +45,7 @@ def _weighted(model: ConstituencyModel) -> Iterator[_Rule]:
             yield names[a], (words[x],), weight
 
 
-def _name(label: Label) -> str:
+def _name(label: PhraseSymbol) -> str:
     """`NP+NN` for a chain, `NP|<DT-NN>` for a part of an NP, `NP^<S>` for an NP that remembers its parent."""
     name = "+".join(label.chain)
     memory = f"<{'-'.join(label.memory)}>"

@@ -34,7 +34,7 @@ class ParseGraph(DependencyGraph):
         """log2 |p̂| of the estimated probability of the tree with its words; -inf for a fallback.
 
         >>> from spectral_latent.dependency import DependencySentence
-        >>> tree = DependencySentence.of(["Yes"])._replace(heads=(0,))
+        >>> tree = DependencySentence.of(["Yes"]).with_heads((0,))
         >>> round(ParseGraph.of(DependencyParse(tree, sign=1, log=math.log(0.25))).logprob(), 6)
         -2.0
         """

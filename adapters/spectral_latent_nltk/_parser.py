@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
 
@@ -44,27 +45,29 @@ class SpectralParser(ParserI):
         trees: Iterable[Tree],
         n_states: int | None = None,
         *,
-        jobs: int = 1,
-        options: ConstituencyOptions | None = None,
+        jobs: int | None = 1,
+        options: ConstituencyOptions | Sequence[ConstituencyOptions] | None = None,
     ) -> SpectralParser:
         """Learn from treebank trees: any iterable, read once.  The same trees give the same parser.
 
         n_states: the most latent states of a symbol; 16 if `options` do not say otherwise.
-        jobs: processes; the result does not depend on it.
-        options: everything else.
+        jobs: threads; None for as many workers as the engine has that `joblib.parallel_config` names.  The result does
+        not depend on it.
+        options: the settings of one grammar, or of each of several, such as those of `constituency.preset`.
 
         Raises TypeError or ValueError for what is not a treebank tree, and EstimationError, a ValueError, if a tree
         has no words or there is no tree.
         """
         if isinstance(trees, Tree):
             raise TypeError("expected an iterable of trees, got one tree; give [tree]")
-        options = options or ConstituencyOptions()
+        given = ConstituencyOptions() if options is None else options
+        several = [given] if isinstance(given, ConstituencyOptions) else list(given)
         if n_states is not None:
-            options = replace(options, estimator=replace(options.estimator, n_states=n_states))
-        return cls(ConstituencyModel.train(_phrases(trees), options, jobs=jobs))
+            several = [replace(one, estimator=replace(one.estimator, n_states=n_states)) for one in several]
+        return cls(ConstituencyModel.train(_phrases(trees), several, jobs=jobs))
 
     def parse(self, sent: Iterable[str], n_best: int = 1, rerank: Reranker | None = None) -> Iterator[ParseTree]:
-        """Up to `n_best` different trees of a tokenised sentence, the best first.
+        """Find up to `n_best` different trees of a tokenised sentence, the best first.
 
         The best has the largest expected number of right constituents, so that log probabilities need not fall from
         tree to tree.  With `rerank`, they are the best of 50 in the order of a reranker; see
@@ -77,9 +80,9 @@ class SpectralParser(ParserI):
     def parse_sents(
         self, sents: Iterable[Iterable[str]], n_best: int = 1, rerank: Reranker | None = None, *, jobs: int | None = 1
     ) -> Iterator[Iterator[ParseTree]]:
-        """The same as `parse` of each sentence, in order.
+        """Find the trees of each sentence, in order, as `parse` does.
 
-        jobs: processes; see `spectral_latent.grammar.batches.answers`.
+        jobs: processes; see `spectral_latent.grammar.batches.map_sentences`.
         """
         sentences = map(tokens_of, sents)
         if rerank is None:
@@ -89,7 +92,7 @@ class SpectralParser(ParserI):
         return (map(ParseTree.of, parses) for parses in parses_of_each)
 
     def grammar(self) -> PCFG:
-        """The rules with the probabilities that they have without latent states; made at the first call.
+        """Make the rules with the probabilities that they have without latent states, at the first call.
 
         >>> parser = SpectralParser.train([Tree("S", [Tree("NN", ["rain"]), Tree("VBZ", ["falls"])])])
         >>> for production in parser.grammar().productions()[2:4]:
@@ -102,6 +105,22 @@ class SpectralParser(ParserI):
     @cached_property
     def _grammar(self) -> PCFG:
         return plain_pcfg(self.model)
+
+    def score(self, tree: Tree) -> float:
+        """Compute log2 |p̂| of the estimated probability of a tree with its words, as `logprob` of a parse.
+
+        A tree with a rule never seen has probability 0: -inf.
+
+        Raises TypeError or ValueError for what is not a treebank tree, and EstimationError, a ValueError, if it has no
+        words.
+
+        >>> tree = Tree("S", [Tree("NN", ["rain"]), Tree("VBZ", ["falls"])])
+        >>> parser = SpectralParser.train([tree])
+        >>> parser.score(tree) == parser.parse_one(["rain", "falls"]).logprob()
+        True
+        """
+        (log,) = self.model.score([phrase_from_nltk(tree)]).log
+        return float(log) / math.log(2)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the parser to one file, whole or not at all."""
@@ -122,7 +141,7 @@ class SpectralParser(ParserI):
 
 
 def _phrases(trees: Iterable[Tree]) -> Iterator[Phrase]:
-    """The trees as phrases; an error says which tree is wrong."""
+    """Convert trees to phrases; an error says which tree is wrong."""
     for number, tree in enumerate(trees, start=1):
         try:
             yield phrase_from_nltk(tree)

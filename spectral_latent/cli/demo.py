@@ -56,10 +56,10 @@ def demo(quiet: bool) -> None:
 
 def _train(trees: Sequence[Phrase]) -> tuple[list[ConstituencyModel], list[str]]:
     """Train a plain and a spectral model; return the models, and the CPU seconds that each took."""
-    from spectral_latent.constituency import ConstituencyModel, ConstituencyOptions, read_treebank
+    from spectral_latent.constituency import ConstituencyModel, ConstituencyOptions, prepare
 
     start = time.process_time()
-    (training,) = read_treebank(trees, [ConstituencyOptions()])
+    (training,) = prepare(trees, [ConstituencyOptions()])
     coarse = time.process_time() - start
     models = [ConstituencyModel((grammar,)) for grammar in (training.coarse, training.estimate())]
     return models, [f"{coarse:.1f}", f"{time.process_time() - start:.1f}"]

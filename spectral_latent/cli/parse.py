@@ -136,7 +136,7 @@ class _Search(NamedTuple):
         sentences: what it parses.
         """
         if not self.projective:
-            found = parser.parse_all(sentences, trees="any", jobs=self.jobs)
+            found = parser.parse_all(sentences, projective=False, jobs=self.jobs)
         elif self.reranker is None:
             found = parser.parse_all(sentences, self.n_best, jobs=self.jobs)
         else:

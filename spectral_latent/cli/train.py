@@ -113,7 +113,7 @@ def constituency(
       spectral-latent train constituency nltk:treebank:train -o wsj.safetensors --preset accurate
       spectral-latent train constituency sections/ -o wsj.safetensors --estimator hybrid --n-states 24 --jobs 4
     """
-    from spectral_latent.constituency import ConstituencyModel, ConstituencyOptions, preset, read_treebank
+    from spectral_latent.constituency import ConstituencyModel, ConstituencyOptions, prepare, preset
     from spectral_latent.evaluation import with_chosen_states
 
     if held_out and estimator not in (None, "spectral"):
@@ -127,7 +127,7 @@ def constituency(
     settings = preset(preset_name) if preset_name else (ConstituencyOptions(),)
     settings = tuple(replace(own, estimator=_estimator(own.estimator, estimator, n_states, seed)) for own in settings)
     if held_out:
-        (prepared,) = read_treebank(trees, settings, jobs=jobs)
+        (prepared,) = prepare(trees, settings, jobs=jobs)
         model = with_chosen_states(prepared, treebank(held_out), jobs=jobs, listener=on_progress)
     else:
         model = ConstituencyModel.train(trees, settings, jobs=jobs, listener=on_progress)
@@ -136,7 +136,7 @@ def constituency(
     states = first.grammar.operators.states.max()
     several = f"{len(model.members)} grammars, the first with " if len(model.members) > 1 else ""
     words = len(first.grammar.lexicon.words)
-    training.save(model, f"{several}{len(first.labels)} symbols of up to {states} states, {words} words")
+    training.save(model, f"{several}{len(first.symbols)} symbols of up to {states} states, {words} words")
 
 
 @train.command(epilog=DEPENDENCY_SOURCES)

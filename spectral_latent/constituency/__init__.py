@@ -1,25 +1,27 @@
 """Constituency trees: the latent-variable PCFG."""
 
 from spectral_latent.constituency.cleaning import base_label, clean
-from spectral_latent.constituency.conversion import Binarisation, Label
+from spectral_latent.constituency.conversion import Binarisation, PhraseSymbol
+from spectral_latent.constituency.decoding import Constituent
+from spectral_latent.constituency.grammar import PhraseGrammar
 from spectral_latent.constituency.model import FALLBACK, ConstituencyModel, Parse
+from spectral_latent.constituency.options import ConstituencyOptions
 from spectral_latent.constituency.phrase import Phrase
-from spectral_latent.constituency.phrase_grammar import ConstituencyOptions, PhraseGrammar
 from spectral_latent.constituency.presets import preset
-from spectral_latent.constituency.treebank import PhraseTraining, read_treebank
+from spectral_latent.constituency.training import prepare
 
 __all__ = [
     "FALLBACK",
     "Binarisation",
     "ConstituencyModel",
     "ConstituencyOptions",
-    "Label",
+    "Constituent",
     "Parse",
     "Phrase",
     "PhraseGrammar",
-    "PhraseTraining",
+    "PhraseSymbol",
     "base_label",
     "clean",
+    "prepare",
     "preset",
-    "read_treebank",
 ]

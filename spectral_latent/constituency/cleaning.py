@@ -1,13 +1,14 @@
-"""From treebank annotation to the phrases that a parser is to learn and is scored on."""
+"""From treebank annotation to the phrases that a parser learns from and is scored on."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from spectral_latent.constituency.phrase import Phrase
+from spectral_latent.estimation import EstimationError
 
-__all__ = ["EMPTY_TAG", "base_label", "clean", "has_words", "is_empty"]
+__all__ = ["EMPTY_TAG", "base_label", "clean", "cleaned", "has_words", "is_empty"]
 
 EMPTY_TAG = "-NONE-"
 _STARRED = re.compile(r"\*([A-Z0-9?]+|pro)\*(-\d+)?")
@@ -15,11 +16,14 @@ _TOPS = frozenset({"", "TOP", "ROOT", "S1", "VROOT"})
 
 
 def is_empty(tag: str, word: str) -> bool:
-    """Whether a tagged word is an empty element: something that the annotators put where nothing was said.
+    """Tell whether a tagged word is an empty element: a mark that annotators put where nothing was said.
 
-    The Penn Treebank gives it the tag -NONE-.  Other treebanks have it stand beneath the label of the phrase that it
-    is all of, and write it as the Penn Treebank writes most: a name of capitals and digits (or pro) in asterisks,
-    perhaps with an index, such as `*0*` for the subjects that Spanish leaves out, or `*T*-1`.
+    The Penn Treebank gives it the tag -NONE-.  In other treebanks it stands directly below the label of its phrase, and
+    is written as most are in the Penn Treebank: a name of capitals and digits (or pro) in asterisks, perhaps with an
+    index, such as `*0*` for the subjects that Spanish leaves out, or `*T*-1`.
+
+    tag: the label above the word.
+    word: the word.
 
     >>> is_empty("-NONE-", "0"), is_empty("sn.e-SUJ", "*0*"), is_empty("NP", "*pro*"), is_empty("UH", "*sigh*")
     (True, True, True, False)
@@ -28,7 +32,7 @@ def is_empty(tag: str, word: str) -> bool:
 
 
 def has_words(phrase: Phrase) -> bool:
-    """Tell whether a phrase has a word that is no empty element, so that something is left of it when it is cleaned.
+    """Tell whether a phrase has a word that is not an empty element, so that something is left after cleaning.
 
     >>> has_words(Phrase("NP", (Phrase("-NONE-", ("*",)),)))
     False
@@ -42,7 +46,7 @@ def has_words(phrase: Phrase) -> bool:
 
 
 def base_label(label: str) -> str:
-    """The category without function labels and indices: cut at the first `-` or `=` that does not open the label.
+    """Cut a label at the first `-` or `=` that does not open it: the category without function labels and indices.
 
     Subtypes after dots are part of the category.
 
@@ -56,7 +60,7 @@ def base_label(label: str) -> str:
 
 
 def _rebuilt(phrase: Phrase, children: list[Phrase | str]) -> Phrase | None:
-    """The phrase over its cleaned children; None if nothing is left of it."""
+    """Make a phrase over its cleaned children; None if it has none."""
     if not children:
         return None
     label = base_label(phrase.label)
@@ -67,9 +71,9 @@ def _rebuilt(phrase: Phrase, children: list[Phrase | str]) -> Phrase | None:
 
 
 def clean(phrase: Phrase) -> Phrase | None:
-    """Without function labels, empty elements (`is_empty`), X over X, and a top bracket that holds one tree.
+    """Remove function labels, empty elements (`is_empty`), X over X, and a top bracket that holds one tree.
 
-    What is left of a phrase without words is None.  A top bracket over several trees stays, as `TOP`.
+    A phrase without words becomes None.  A top bracket over several trees stays, as `TOP`.
 
     >>> def leaf(tag, word): return Phrase(tag, (word,))
     >>> subject = Phrase("NP-SBJ", (Phrase("NP", (leaf("NNS", "dogs"),)),))
@@ -93,3 +97,18 @@ def clean(phrase: Phrase) -> Phrase | None:
             if stack and result is not None:
                 stack[-1][2].append(result)
     return result
+
+
+def cleaned(phrases: Iterable[Phrase]) -> Iterator[Phrase]:
+    """Clean phrases one by one.
+
+    Raises EstimationError at a phrase without words.
+
+    >>> [tree.label for tree in cleaned([Phrase("S1", (Phrase("NN-SBJ", ("rain",)),))])]
+    ['NN']
+    """
+    for number, phrase in enumerate(phrases, start=1):
+        without_traces = clean(phrase)
+        if without_traces is None:
+            raise EstimationError(f"tree {number} has no words: {phrase.bracketed()[:80]}")
+        yield without_traces

@@ -19,13 +19,21 @@ import numpy as np
 from spectral_latent._options import AtLeast, Options
 from spectral_latent.constituency.heads import head_child
 from spectral_latent.constituency.phrase import Phrase
-from spectral_latent.trees import IntArray, SkeletalTrees, TreeBuilder
+from spectral_latent.trees import BoolArray, IntArray, SkeletalTrees, TreeBuilder, Vocabulary
 
-__all__ = ["Binarisation", "Label", "PhraseTreeBuilder", "phrase_of", "skeletal_trees", "tag_numbers"]
+__all__ = [
+    "Binarisation",
+    "PhraseSymbol",
+    "PhraseTrees",
+    "build_phrase",
+    "phrase_of",
+    "skeletal_trees",
+    "tag_numbers",
+]
 
 
-class Label(NamedTuple):
-    """A symbol of the binarised grammar.
+class PhraseSymbol(NamedTuple):
+    """A symbol of a binarised grammar.
 
     chain: the labels of a collapsed unary chain, top to bottom, down to the tag where it ends in one.
     bar: whether this is @X, a part of the phrase X = chain[0].
@@ -39,11 +47,12 @@ class Label(NamedTuple):
 
 @dataclass(frozen=True)
 class Binarisation(Options):
-    """How phrases become binary.
+    """Settings of the conversion of phrases to binary trees.
 
-    outward_from: the head (Collins' table and a fallback), or always the first or the last child.
+    outward_from: the child that the others are attached to: the head (Collins' table and a fallback), the first child
+    or the last one.
     siblings: how many of the last attached children a bar symbol remembers.
-    parents: how many labels of the phrases above a phrase's symbol remembers.
+    parents: how many labels of the phrases above it a phrase's symbol remembers.
     """
 
     outward_from: Literal["head", "first", "last"] = "head"
@@ -51,52 +60,60 @@ class Binarisation(Options):
     parents: Annotated[int, AtLeast(0)] = 0
 
     def centre(self, label: str, children: Sequence[str]) -> int:
-        """The child that binarisation starts from."""
+        """Find the child that binarisation starts from, among children with these labels."""
         if self.outward_from == "head":
             return head_child(label, children)
         return 0 if self.outward_from == "first" else len(children) - 1
 
 
 class _Merge(NamedTuple):
-    """Join the last two finished subtrees under a symbol."""
+    """A step that joins the last two finished subtrees under a symbol."""
 
-    symbol: Label
+    symbol: PhraseSymbol
     head_is_right: bool
 
 
-PhraseTreeBuilder = TreeBuilder[Label, str, bool]
-"""Growing s-trees of phrases; the note on a binary node tells whether the head lies below its right child."""
+class PhraseTrees(NamedTuple):
+    """s-trees of N nodes.
+
+    head_is_right: (N,) whether the head of a node lies below its right child; False at a leaf.
+    """
+
+    trees: SkeletalTrees
+    head_is_right: BoolArray
 
 
-def tag_numbers(labels: Sequence[Label], tags: Sequence[str]) -> IntArray:
-    """The number of the tag that each symbol ends in (S,); -1 where it ends in none."""
+def tag_numbers(symbols: Sequence[PhraseSymbol], tags: Sequence[str]) -> IntArray:
+    """Number the tag that the chain of each symbol ends in (S,); -1 where it does not end in one of these tags."""
     number = {tag: t for t, tag in enumerate(tags)}
-    return np.array([number.get(label.chain[-1], -1) for label in labels], dtype=np.int64)
+    return np.array([number.get(symbol.chain[-1], -1) for symbol in symbols], dtype=np.int64)
 
 
 @lru_cache(1 << 14)
-def _merges(binarisation: Binarisation, symbol: Label, labels: tuple[str, ...]) -> tuple[int, tuple[_Merge, ...]]:
-    """The child to start from, and how the others join it, of a phrase over children with these labels."""
+def _merges(
+    binarisation: Binarisation, symbol: PhraseSymbol, labels: tuple[str, ...]
+) -> tuple[int, tuple[_Merge, ...]]:
+    """Find the child to start from, and how the others join it, in a phrase over children with these labels."""
     label = symbol.chain[-1]
     centre = binarisation.centre(label, labels)
     order = [*range(centre + 1, len(labels)), *range(centre - 1, -1, -1)]
     merges = []
     for step, at in enumerate(order, start=1):
         memory = tuple(labels[sibling] for sibling in order[max(step - binarisation.siblings, 0) : step])
-        bar = symbol if step == len(order) else Label((label,), True, memory)
+        bar = symbol if step == len(order) else PhraseSymbol((label,), True, memory)
         merges.append(_Merge(bar, head_is_right=at < centre))
     return centre, tuple(merges)
 
 
 def _expand(
     phrase: Phrase, parents: tuple[str, ...], binarisation: Binarisation
-) -> list[tuple[Phrase, tuple[str, ...]] | _Merge] | tuple[Label, str]:
-    """What a phrase is made of: a symbol over a word, or children and merges in post-order."""
+) -> list[tuple[Phrase, tuple[str, ...]] | _Merge] | tuple[PhraseSymbol, str]:
+    """Divide a phrase: a symbol over a word, or children and merges in post-order."""
     chain = [phrase.label]
     while len(phrase.children) == 1 and isinstance(phrase.children[0], Phrase):
         phrase = phrase.children[0]
         chain.append(phrase.label)
-    symbol = Label(tuple(chain), memory=parents)
+    symbol = PhraseSymbol(tuple(chain), memory=parents)
     first = phrase.children[0]
     if isinstance(first, str) and len(phrase.children) == 1:
         return symbol, first
@@ -111,14 +128,15 @@ def _expand(
     return [*steps, *merges[len(children) - centre - 1 :]]
 
 
-def _append(builder: PhraseTreeBuilder, phrase: Phrase, binarisation: Binarisation) -> None:
-    """Append one phrase's s-tree, nodes in post-order."""
+def _append(builder: TreeBuilder[PhraseSymbol, str, bool], phrase: Phrase, binarisation: Binarisation) -> None:
+    """Append one phrase's s-tree, nodes in post-order; the note on a node is whether its head is on the right."""
     finished: list[int] = []
     tasks: list[tuple[Phrase, tuple[str, ...]] | _Merge] = [(phrase, ("",) * min(binarisation.parents, 1))]
     while tasks:
         task = tasks.pop()
         if isinstance(task, _Merge):
-            right, left = finished.pop(), finished.pop()
+            right = finished.pop()
+            left = finished.pop()
             finished.append(builder.add(task.symbol, left, right, note=task.head_is_right))
             continue
         steps = _expand(*task, binarisation)
@@ -129,45 +147,75 @@ def _append(builder: PhraseTreeBuilder, phrase: Phrase, binarisation: Binarisati
     builder.root.append(finished.pop())
 
 
-def skeletal_trees(phrases: Iterable[Phrase], binarisation: Binarisation, builder: PhraseTreeBuilder) -> None:
-    """Append the s-trees of cleaned phrases.  Every phrase must have children that are all phrases, or one word.
+def skeletal_trees(
+    phrases: Iterable[Phrase],
+    binarisation: Binarisation,
+    symbols: Vocabulary[PhraseSymbol],
+    terminals: Vocabulary[str],
+) -> PhraseTrees:
+    """Convert cleaned phrases to s-trees; new symbols and words are entered.
 
-    >>> builder = PhraseTreeBuilder()
+    phrases: the children of each phrase below must all be phrases, or one word.
+    binarisation: how phrases become binary.
+    symbols: the numbers of symbols.
+    terminals: the numbers of words.
+    Raises ValueError for other phrases.
+
+    >>> symbols, words = Vocabulary[PhraseSymbol](), Vocabulary[str]()
     >>> tree = Phrase("S", (Phrase("NP", (Phrase("NNS", ("dogs",)),)), Phrase("VP", (Phrase("VBP", ("bark",)),))))
-    >>> skeletal_trees([tree], Binarisation(), builder)
-    >>> [label.chain for label in builder.symbols], list(builder.terminals)
+    >>> skeletal_trees([tree], Binarisation(), symbols, words).trees.symbol
+    array([0, 1, 2])
+    >>> [symbol.chain for symbol in symbols], list(words)
     ([('NP', 'NNS'), ('VP', 'VBP'), ('S',)], ['dogs', 'bark'])
     """
+    builder = TreeBuilder[PhraseSymbol, str, bool](symbols, terminals)
     for phrase in phrases:
         _append(builder, phrase, binarisation)
+    trees, notes = builder.trees()
+    return PhraseTrees(trees, np.array(notes, dtype=np.bool_))
 
 
-def phrase_of(tree: SkeletalTrees, labels: Sequence[Label], words: Sequence[str]) -> Phrase:
-    """The phrase that one s-tree over the given words stands for; labels name its symbols.
+def build_phrase(chains: Iterable[tuple[str, ...]], n_children: Iterable[int], words: Iterable[str]) -> Phrase:
+    """Build a phrase from nodes in post-order.
 
-    A bar @X at the top stands for its phrase X.
+    chains: the labels that each node puts above its children, top to bottom; none where it only joins them.
+    n_children: how many nodes are the children of each; a node without children is a word.
+    words: the words, left to right.
 
-    >>> tree = SkeletalTrees.of([0, 1, 2], left=[-1, -1, 0], right=[-1, -1, 1], terminal=[0, 1, -1], root=[2])
-    >>> labels = [Label(("NP", "NNS")), Label(("VP", "VBP")), Label(("S",))]
-    >>> print(phrase_of(tree, labels, ["dogs", "bark"]).bracketed())
-    (S (NP (NNS dogs)) (VP (VBP bark)))
+    >>> chains = [("N",), ("N",), ("NP",), ("V",), (), ("S",)]
+    >>> print(build_phrase(chains, [0, 0, 2, 0, 2, 1], ["guard", "dogs", "bark"]).bracketed())
+    (S (NP (N guard) (N dogs)) (V bark))
     """
     rest = iter(words)
     finished: list[tuple[Phrase | str, ...]] = []
-    for symbol, left in zip(tree.symbol.tolist(), tree.left.tolist(), strict=True):
-        label = labels[symbol]
-        children: tuple[Phrase | str, ...]
-        if left < 0:
-            children = (next(rest),)
+    for chain, n in zip(chains, n_children, strict=True):
+        parts: tuple[Phrase | str, ...]
+        if n == 0:
+            parts = (next(rest),)
         else:
-            right_part = finished.pop()
-            children = finished.pop() + right_part
-        if not label.bar:
-            for name in reversed(label.chain):
-                children = (Phrase(name, children),)
-        finished.append(children)
-    (*parts,) = finished.pop()
-    top = parts[0]
-    if label.bar or not isinstance(top, Phrase):
-        return Phrase(label.chain[0], tuple(parts))
+            parts = tuple(part for below in finished[-n:] for part in below)
+            del finished[-n:]
+        for label in reversed(chain):
+            parts = (Phrase(label, parts),)
+        finished.append(parts)
+    ((top,),) = finished
+    assert isinstance(top, Phrase)
     return top
+
+
+def phrase_of(tree: SkeletalTrees, symbols: Sequence[PhraseSymbol], words: Iterable[str]) -> Phrase:
+    """Convert one s-tree back to a phrase.  A bar @X at the top stands for its phrase X.
+
+    tree: the s-tree; its terminals are not looked at.
+    symbols: what its symbols stand for.
+    words: the words of its leaves.
+
+    >>> tree = SkeletalTrees.of([0, 1, 2], left=[-1, -1, 0], right=[-1, -1, 1], terminal=[0, 1, -1], root=[2])
+    >>> symbols = [PhraseSymbol(("NP", "NNS")), PhraseSymbol(("VP", "VBP")), PhraseSymbol(("S",))]
+    >>> print(phrase_of(tree, symbols, ["dogs", "bark"]).bracketed())
+    (S (NP (NNS dogs)) (VP (VBP bark)))
+    """
+    named = [symbols[symbol] for symbol in tree.symbol.tolist()]
+    chains = [() if symbol.bar else symbol.chain for symbol in named]
+    chains[-1] = named[-1].chain
+    return build_phrase(chains, np.where(tree.left < 0, 0, 2).tolist(), words)

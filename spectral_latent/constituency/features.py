@@ -1,6 +1,6 @@
 """The feature templates of the slides (18, 19) for constituency trees.
 
-Those of the core need nothing but the tree; here are the two that look at heads.
+The core has the templates that need nothing but the tree; here are the two that look at heads.
 """
 
 from __future__ import annotations
@@ -9,16 +9,18 @@ from typing import Literal
 
 import numpy as np
 
+from spectral_latent.constituency.conversion import PhraseTrees
 from spectral_latent.estimation import FeatureColumns, inside_templates, outside_templates
-from spectral_latent.trees import BoolArray, IntArray, SkeletalTrees
+from spectral_latent.trees import IntArray
 
 __all__ = ["FeatureSet", "constituency_features"]
 
 FeatureSet = Literal["all", "simple"]
 
 
-def _head_tags(trees: SkeletalTrees, head_is_right: BoolArray, tags: IntArray) -> tuple[IntArray, IntArray]:
-    """The tag of each node's head, and of the first head above that is another node's (-1 if none)."""
+def _head_tags(converted: PhraseTrees, tags: IntArray) -> tuple[IntArray, IntArray]:
+    """Find the tag of each node's head, and of the first other head above the node; -1 if there is none."""
+    trees, head_is_right = converted
     head_child = np.where(trees.is_leaf, -1, np.where(head_is_right, trees.right, trees.left))
     head = trees.follow(head_child)
     is_head = head[trees.parent] == head
@@ -28,15 +30,17 @@ def _head_tags(trees: SkeletalTrees, head_is_right: BoolArray, tags: IntArray) -
     return tag, np.where(governor >= 0, tag[governor], -1)
 
 
-def constituency_features(
-    trees: SkeletalTrees, head_is_right: BoolArray, tags: IntArray, which: FeatureSet = "all"
-) -> FeatureColumns:
-    """All templates of slides 18 and 19, or the simple ones of slide 28: rule below, rule above.
+def constituency_features(converted: PhraseTrees, tags: IntArray, which: FeatureSet = "all") -> FeatureColumns:
+    """Compute all templates of slides 18 and 19, or the simple ones of slide 28: rule below, rule above.
 
-    head_is_right: (N,) of binary nodes.  tags: (S,) a number of the tag that a leaf's symbol ends in.
+    converted: s-trees of N nodes.
+    tags: (S,) a number of the last label of each symbol, which is the tag at a leaf.
+    which: the templates.
     """
-    inner, outer = inside_templates(trees), outside_templates(trees)
+    trees = converted.trees
+    inner = inside_templates(trees)
+    outer = outside_templates(trees)
     if which == "simple":
         return FeatureColumns.of({"rule": inner["rule"]}, {"above": outer["above"]})
-    own, governor = _head_tags(trees, head_is_right, tags)
+    own, governor = _head_tags(converted, tags)
     return FeatureColumns.of(inner | {"head": own}, outer | {"governor": governor})

@@ -1,9 +1,9 @@
-"""Which child of a phrase is its head.
+"""Head rules: the child of a phrase that is its head.
 
 The table is that of Collins (1999, Appendix A) for Penn Treebank labels, with the labels that later English
 treebanks added.  A phrase whose label it does not know is headed by its last child that is neither punctuation
-nor a bracket: a statement about no language, but a fixed one.  On Spanish and Dutch, heads learnt from the treebank
-parsed no better; see docs/accuracy.md.
+nor a bracket.  No language asks for this rule, but it is always the same.  On Spanish and Dutch, heads learnt from the
+treebank parsed no better; see docs/accuracy.md.
 """
 
 from __future__ import annotations
@@ -56,13 +56,13 @@ def _is_punctuation(label: str) -> bool:
 
 
 def _scan(children: Sequence[str], start: int, wanted: frozenset[str]) -> int:
-    """Position of the first child, from the side `start`, whose label is wanted; -1 if there is none."""
+    """Find the first child, from the side `start`, whose label is wanted; -1 if there is none."""
     positions = range(len(children)) if start == _LEFT else range(len(children) - 1, -1, -1)
     return next((at for at in positions if children[at] in wanted), -1)
 
 
 def _chosen(label: str, children: Sequence[str]) -> int:
-    """The head by table or fallback, before coordination is looked at."""
+    """Find the head by table or fallback, before coordination is looked at."""
     if label in _NOUN_LIKE:
         if children[-1] == "POS":
             return len(children) - 1
@@ -78,7 +78,10 @@ def _chosen(label: str, children: Sequence[str]) -> int:
 
 
 def head_child(label: str, children: Sequence[str]) -> int:
-    """Position of the head among a phrase's children, given the labels.
+    """Find the position of the head among a phrase's children.
+
+    label: of the phrase.
+    children: the labels of the children.
 
     >>> head_child("S", ["NP", "VP", "."]), head_child("NP", ["DT", "JJ", "NN"]), head_child("XP", ["A", "B", ","])
     (1, 2, 1)

@@ -1,4 +1,4 @@
-"""The parser of phrases: one latent PCFG, or several that average what they find."""
+"""The parser of phrases: one latent PCFG, or several whose posteriors are averaged."""
 
 from __future__ import annotations
 
@@ -11,15 +11,16 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from spectral_latent.constituency.bracketings import Bracketings
-from spectral_latent.constituency.constituents import Constituents, Gains
+from spectral_latent.constituency.cleaning import cleaned
+from spectral_latent.constituency.decoding import Constituent, Constituents, Gains, bracketings
+from spectral_latent.constituency.grammar import PhraseGrammar
+from spectral_latent.constituency.options import ConstituencyOptions
 from spectral_latent.constituency.phrase import Phrase
-from spectral_latent.constituency.phrase_grammar import ConstituencyOptions, PhraseGrammar
-from spectral_latent.constituency.treebank import cleaned, read_treebank
+from spectral_latent.constituency.training import prepare
 from spectral_latent.estimation import Listener, silent
-from spectral_latent.grammar import SentenceChart
-from spectral_latent.grammar.batches import answers
-from spectral_latent.inference import Weight
+from spectral_latent.grammar import SentenceChart, check_n_best
+from spectral_latent.grammar.batches import map_sentences
+from spectral_latent.inference import Weight, best_analyses
 from spectral_latent.operators import opened_model, save_model
 from spectral_latent.trees import FloatArray, IntArray
 
@@ -30,25 +31,25 @@ _KIND = "constituency"
 
 
 class Parse(NamedTuple):
-    """A tree for a sentence, and what the model says of it.
+    """A tree for a sentence, and its estimated probability p̂.
 
-    sign, log: of the tree's estimated probability p̂, as `score` gives it; an estimate may be negative.  Of a fallback,
-    and of a tree that no grammar derives over these words, 0 and -inf.
+    tree: the tree.
+    sign: the sign of p̂, which may be negative; 0 for a fallback, and for a tree that no grammar derives.
+    log: log |p̂|; -inf where the sign is 0.
+    is_fallback: whether no grammar derives the sentence, so that the tree is flat.
     """
 
     tree: Phrase
     sign: int
     log: float
-
-    @property
-    def is_fallback(self) -> bool:
-        """Whether the grammar had no derivation of the sentence, and the tree is flat."""
-        return self.tree.label == FALLBACK
+    is_fallback: bool = False
 
 
 @dataclass(frozen=True, eq=False)
 class ConstituencyModel:
     """A parser made of one or more latent PCFGs, whose posteriors of constituents are averaged.
+
+    members: the grammars; all have the same span penalty.
 
     >>> def leaf(tag, word): return Phrase(tag, (word,))
     >>> trees = [Phrase("S", (leaf("NNS", noun), leaf("VBP", verb)))
@@ -61,8 +62,7 @@ class ConstituencyModel:
     members: tuple[PhraseGrammar, ...]
 
     def __post_init__(self) -> None:
-        if not self.members:
-            raise ValueError("a parser needs at least one grammar")
+        _check_together([member.options for member in self.members])
 
     @staticmethod
     def train(
@@ -72,44 +72,45 @@ class ConstituencyModel:
         jobs: int | None = 1,
         listener: Listener = silent,
     ) -> ConstituencyModel:
-        """Learn from treebank trees, which are read once and cleaned first.
+        """Learn from treebank trees.
 
-        options: of the one grammar, or of each of several; see `presets`.
+        A large treebank does not stay in memory, but lies in temporary files, which all workers must be able to read.
+
+        phrases: the trees, which are read once and cleaned first.
+        options: of the one grammar, or of each of several; see `presets`.  All have the same `span_penalty`.
         jobs: threads; None for as many workers as the engine has that `joblib.parallel_config` names.  A cluster that
         it names, such as Dask, takes part whatever the number.  The result is the same.
-        A large treebank does not stay in memory, but lies in temporary files, which all workers must be able to read.
-        Raises EstimationError if a tree holds no word, or there is no tree.
+        listener: told how far the work is.
+        Raises EstimationError if a tree holds no word, or there is no tree; ValueError if there are no options, or
+        those of several grammars do not go together.
         """
         given = ConstituencyOptions() if options is None else options
-        several = [given] if isinstance(given, ConstituencyOptions) else given
-        return ConstituencyModel(
-            tuple(
-                training.estimate(jobs=jobs, listener=listener)
-                for training in read_treebank(phrases, several, jobs=jobs)
-            )
-        )
+        several = [given] if isinstance(given, ConstituencyOptions) else list(given)
+        _check_together(several)
+        trainings = prepare(phrases, several, jobs=jobs)
+        return ConstituencyModel(tuple(training.estimate(jobs=jobs, listener=listener) for training in trainings))
 
     @property
     def options(self) -> ConstituencyOptions:
-        """Those of the first grammar; how trees are chosen among constituents is the same for all."""
+        """The options of the first grammar."""
         return self.members[0].options
 
     @cached_property
     def _chains(self) -> tuple[list[tuple[str, ...]], list[IntArray]]:
-        """The chains of all members, and the number among them of each one's own."""
+        """List the chains of all members; and, for each member, the numbers of its own chains among them."""
         all_chains = dict.fromkeys(chain for member in self.members for chain in member.chains)
         number = {chain: at for at, chain in enumerate(all_chains)}
         return list(number), [np.array([number[chain] for chain in member.chains]) for member in self.members]
 
     @cached_property
     def _gains(self) -> Gains:
-        return Gains(self._chains[0], self.options.cost)
+        return Gains(self._chains[0], self.options.span_penalty)
 
-    def charts(self, words: Sequence[str]) -> list[SentenceChart]:
+    def _charts(self, words: Sequence[str]) -> list[SentenceChart]:
         """Build each grammar's pruned chart of a sentence.  Raises ValueError if the sentence is empty."""
         return [member.grammar.chart(words) for member in self.members]
 
-    def constituents(self, charts: Sequence[SentenceChart]) -> Constituents | None:
+    def _constituents(self, charts: Sequence[SentenceChart]) -> Constituents | None:
         """Average the posteriors of those grammars that derive the sentence; None if none does."""
         parts = []
         for member, chart, number in zip(self.members, charts, self._chains[1], strict=True):
@@ -118,74 +119,111 @@ class ConstituencyModel:
                 parts.append(found._replace(chain=number[found.chain]))
         return Constituents.mean(parts) if parts else None
 
-    def posteriors(self, trees: Sequence[Phrase], words: Sequence[str]) -> list[FloatArray]:
-        """Of trees without traces over one sentence, the posteriors of their labelled constituents, tags included."""
-        found = self.constituents(self.charts(words)) if words else None
-        by_label = {} if found is None else self._gains.by_label(found)
-        return [np.array([by_label.get(part, 0.0) for part in _parts(tree)]) for tree in trees]
+    def posteriors(self, words: Sequence[str]) -> dict[Constituent, float]:
+        """Compute the posterior of each labelled constituent that a sentence may have, tags included.
+
+        By absolute value unless the options say otherwise; none if no grammar derives the sentence.
+
+        words: the words of the sentence.
+        Raises ValueError if there is no word.
+        """
+        found = self._constituents(self._charts(words))
+        return {} if found is None else self._gains.by_label(found)
+
+    def part_posteriors(self, trees: Iterable[Phrase]) -> list[FloatArray]:
+        """Compute the posteriors of the labelled constituents of trees, tags included: one array for each tree.
+
+        trees: several trees of one sentence, which are cleaned as `score` does it.  Where empty elements make their
+        words differ, each has the posteriors of its own words.
+        Raises EstimationError if a tree holds no word.
+        """
+        found: dict[tuple[str, ...], dict[Constituent, float]] = {}
+        rows = []
+        for tree in cleaned(trees):
+            words = tuple(tree.words())
+            if words not in found:
+                found[words] = self.posteriors(words)
+            rows.append(np.array([found[words].get(part, 0.0) for part in _constituents(tree)]))
+        return rows
 
     def parse(self, words: Sequence[str]) -> Parse:
-        """The tree of the most gain; see `constituents`.  Raises ValueError if the sentence is empty."""
+        """Find the tree of the most gain; see `decoding`.
+
+        words: the words of the sentence.
+        Raises ValueError if there is no word.
+        """
         return self.parse_nbest(words, 1)[0]
 
-    def parse_nbest(self, words: Sequence[str], k: int) -> list[Parse]:
-        """Find up to k different trees of a sentence, a marked fallback at worst; see `parses`.
-
-        Raises ValueError if the sentence is empty or k < 1.
-        """
-        _check(k)
-        return self.parses(self.charts(words), words, k) or [self.fallback(words)]
-
-    def parse_all(
-        self, sentences: Iterable[Sequence[str]], k: int = 1, *, jobs: int | None = 1
-    ) -> Iterator[list[Parse]]:
-        """Up to k trees of each sentence, in order, as `parse_nbest` gives them; an empty sentence has none.
-
-        jobs: processes; see `spectral_latent.grammar.batches.answers`.
-        Raises ValueError if k < 1.
-        """
-        _check(k)
-        return answers(_parses_of, self, sentences, jobs, k)
-
-    def parses(self, charts: Sequence[SentenceChart], words: Sequence[str], k: int) -> list[Parse]:
-        """Find up to k different trees of a sentence, by falling gain; those that no grammar derives, p̂ = 0, come last.
+    def parse_nbest(
+        self, words: Sequence[str], n_best: int, *, charts: Sequence[SentenceChart] | None = None
+    ) -> list[Parse]:
+        """Find up to `n_best` different trees of a sentence, by falling gain; trees of p̂ = 0 come last.
 
         Constituents are put together freely, also those that no grammar may have together.  Where a single grammar
-        derives none of the trees, the best that it does derive comes first.
+        derives none of the trees, the best that it does derive comes first.  A sentence that no grammar derives has a
+        flat tree, the `FALLBACK`.
+
+        words: the words of the sentence.
+        n_best: how many trees at most.
+        charts: of the sentence under each grammar, where they are built already.
+        Raises ValueError if there is no word, or n_best < 1.
         """
-        found = self.constituents(charts)
+        check_n_best(n_best)
+        if charts is None:
+            charts = self._charts(words)
+        found = self._constituents(charts)
         if found is None:
-            return []
+            return [self._fallback(words)]
         gain = self._gains.of(found)
-        parses = self._scored(self._put_together(found, gain, words, k), charts)
-        if len(self.members) == 1 and not any(parse.sign for parse in parses):
-            best = self.members[0].best(charts[0], found, gain, words)
-            parses += [parse for parse in self._scored([] if best is None else [best], charts) if parse.sign]
-        return sorted(parses, key=lambda parse: parse.sign == 0)[:k]
+        parses = self._scored(self._put_together(found, gain, words, n_best), charts)
+        spans = charts[0].spans
+        if len(self.members) == 1 and spans is not None and not any(parse.sign for parse in parses):
+            best = best_analyses(self.members[0].derivations(spans, found, gain, words), 1)
+            parses += [parse for parse in self._scored(best, charts) if parse.sign]
+        ranked = sorted(parses, key=lambda parse: parse.sign == 0)[:n_best]
+        return ranked or [self._fallback(words)]
+
+    def parse_all(
+        self, sentences: Iterable[Sequence[str]], n_best: int = 1, *, jobs: int | None = 1
+    ) -> Iterator[list[Parse]]:
+        """Find up to `n_best` trees of each sentence, in order, as `parse_nbest` does; an empty sentence has none.
+
+        sentences: the words of each.
+        n_best: how many trees of each at most.
+        jobs: processes; see `spectral_latent.grammar.batches.map_sentences`.
+        Raises ValueError, before a sentence is read, if n_best < 1.
+        """
+        check_n_best(n_best)
+        return map_sentences(_parses_of, self, sentences, jobs, n_best)
 
     def _scored(self, trees: Sequence[Phrase], charts: Sequence[SentenceChart]) -> list[Parse]:
-        """The trees with their estimated probabilities."""
+        """Add their estimated probabilities to trees."""
         pairs = zip(self.members, charts, strict=True)
         weight = Weight.mean([member.score(trees, chart.grammar) for member, chart in pairs])
         return [Parse(*parse) for parse in zip(trees, weight.sign.tolist(), weight.log.tolist(), strict=True)]
 
-    def _put_together(self, found: Constituents, gain: FloatArray, words: Sequence[str], k: int) -> list[Phrase]:
-        """Up to k trees made of K constituents with these gains (K,), whatever grammars they are from."""
-        if k == 1:  # others are in no best tree, unless it needs them
-            keep = (gain > 0.0) | (found.end - found.first == len(words)) | (found.end - found.first == 1)
-            found, gain = Constituents(*(column[keep] for column in found)), gain[keep]
-        return Bracketings.of(found, gain, len(words)).best(k, self._chains[0], words)
+    def _put_together(self, found: Constituents, gain: FloatArray, words: Sequence[str], n_best: int) -> list[Phrase]:
+        """Find the trees of the most gain that K constituents make up, whichever grammars they are from; gain: (K,)."""
+        if n_best == 1:  # the best tree has no other constituents but those that it needs
+            width = found.end - found.first
+            keep = (gain > 0.0) | (width == len(words)) | (width == 1)
+            found = Constituents(*(column[keep] for column in found))
+            gain = gain[keep]
+        return best_analyses(bracketings(found, gain, self._chains[0], words), n_best)
 
-    def fallback(self, words: Sequence[str]) -> Parse:
-        """A flat tree, marked by its label, over each word's most frequent tag."""
+    def _fallback(self, words: Sequence[str]) -> Parse:
+        """Make a flat tree, marked by its label, over each word's most frequent tag."""
         found = (Phrase(tag, (word,)) for tag, word in zip(self.members[0].tags(words), words, strict=True))
-        return Parse(Phrase(FALLBACK, tuple(found)), 0, -np.inf)
+        return Parse(Phrase(FALLBACK, tuple(found)), 0, -np.inf, is_fallback=True)
 
     def score(self, phrases: Iterable[Phrase]) -> Weight:
-        """Estimated probabilities p̂ of trees with their words, as sign and log: the mean over the grammars.
+        """Estimate the probabilities p̂ of trees with their words, as sign and log: the mean over the grammars.
 
-        Of a rule never seen, zero.  In the place of a word never seen stands its signature, under tags as likely as
-        its spelling makes them.  The trees are cleaned as for training.  Raises EstimationError if one holds no word.
+        A tree with a rule never seen has p̂ = 0.  In the place of a word never seen stands its signature, under tags as
+        likely as its spelling makes them.
+
+        phrases: the trees, which are cleaned as for training.
+        Raises EstimationError if one holds no word.
         """
         trees = list(cleaned(phrases))
         return Weight.mean([member.score(trees) for member in self.members])
@@ -207,7 +245,7 @@ class ConstituencyModel:
 
     @staticmethod
     def from_arrays(arrays: Mapping[str, NDArray[Any]], settings: Mapping[str, Any]) -> ConstituencyModel:
-        """Make a model of what its file holds, which `opened_model` gives; that explains what goes wrong."""
+        """Make a model from the contents of its file, which `opened_model` gives with an explanation of errors."""
         members = []
         for at, of_member in enumerate(settings["members"]):
             prefix = f"{at}."
@@ -216,18 +254,24 @@ class ConstituencyModel:
         return ConstituencyModel(tuple(members))
 
 
-def _parses_of(model: ConstituencyModel, words: Sequence[str], k: int) -> list[Parse]:
-    return model.parse_nbest(words, k) if words else []
+def _parses_of(model: ConstituencyModel, words: Sequence[str], n_best: int) -> list[Parse]:
+    """Find the trees of one of many sentences."""
+    return model.parse_nbest(words, n_best) if words else []
 
 
-def _check(k: int) -> None:
-    if k < 1:
-        raise ValueError(f"k must be at least 1, not {k}")
+def _check_together(options: Sequence[ConstituencyOptions]) -> None:
+    """Raise ValueError unless grammars of these options make one model."""
+    if not options:
+        raise ValueError("the options are empty; a parser needs those of at least one grammar")
+    penalties = sorted({one.span_penalty for one in options})
+    if len(penalties) > 1:
+        low, *_, high = penalties
+        raise ValueError(f"the grammars of one parser must have the same span_penalty, not {low} and {high}")
 
 
-def _parts(tree: Phrase) -> list[tuple[int, int, str, bool]]:
-    """First and next word, label, and whether it is a tag, of every constituent."""
-    parts: list[tuple[int, int, str, bool]] = []
+def _constituents(tree: Phrase) -> list[Constituent]:
+    """List the constituents of a cleaned tree."""
+    parts: list[Constituent] = []
     opened: list[tuple[str, int]] = []
     stack: list[Phrase | None] = [tree]
     at = 0
@@ -235,9 +279,9 @@ def _parts(tree: Phrase) -> list[tuple[int, int, str, bool]]:
         node = stack.pop()
         if node is None:
             label, first = opened.pop()
-            parts.append((first, at, label, False))
+            parts.append(Constituent(first, at, label, False))
         elif isinstance(node.children[0], str):
-            parts.append((at, at + 1, node.label, True))
+            parts.append(Constituent(at, at + 1, node.label, True))
             at += 1
         else:
             opened.append((node.label, at))

@@ -13,8 +13,11 @@ _WRITTEN = str.maketrans({"(": "-LRB-", ")": "-RRB-"} | dict.fromkeys(" \t\n\r\f
 class Phrase(NamedTuple):
     """A labelled constituent; its children are phrases, or words.
 
-    A preterminal (part-of-speech tag) is a phrase whose one child is a word.  Everything here walks with an
-    explicit stack, so that depth is limited by memory alone.
+    A preterminal (part-of-speech tag) is a phrase whose one child is a word.  The methods walk with an explicit stack,
+    so that depth is limited by memory alone; `==` and `hash` are those of tuples, and recursive.
+
+    label: the category or the tag.
+    children: from left to right.
 
     >>> tree = Phrase("S", (Phrase("NP", (Phrase("NNS", ("dogs",)),)), Phrase("VP", (Phrase("VBP", ("bark",)),))))
     >>> print(tree.bracketed())
@@ -27,11 +30,11 @@ class Phrase(NamedTuple):
     children: tuple[Phrase | str, ...]
 
     def is_preterminal(self) -> bool:
-        """Whether the only child is a word."""
+        """Tell whether the only child is a word."""
         return len(self.children) == 1 and isinstance(self.children[0], str)
 
     def nodes(self) -> Iterator[Phrase | str]:
-        """All phrases and words, parents before children, left to right."""
+        """Walk over all phrases and words, parents before children, left to right."""
         stack: list[Phrase | str] = [self]
         while stack:
             node = stack.pop()
@@ -40,11 +43,11 @@ class Phrase(NamedTuple):
                 stack.extend(reversed(node.children))
 
     def words(self) -> Iterator[str]:
-        """The words, left to right."""
+        """Walk over the words, left to right."""
         return (node for node in self.nodes() if isinstance(node, str))
 
     def bracketed(self) -> str:
-        """One line in Penn Treebank brackets.
+        """Write the phrase in Penn Treebank brackets, on one line.
 
         Brackets within labels and words are written as the treebank does, -LRB- and -RRB-, white space as _.
 

@@ -1,7 +1,7 @@
-"""Settings that go well together: `fast` is a single grammar, `accurate` averages three.
+"""Options that go well together: `fast` is a single grammar, `accurate` averages three.
 
-What each step is worth is measured in docs/accuracy.md; chosen on the dev splits of NLTK's treebank sample, alpino and
-cess_esp, and with several seeds.
+docs/accuracy.md measures what each step is worth.  The options were chosen on the dev splits of NLTK's
+treebank sample, alpino and cess_esp, and with several seeds.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Literal, get_args
 
 from spectral_latent.constituency.conversion import Binarisation
-from spectral_latent.constituency.phrase_grammar import ConstituencyOptions
+from spectral_latent.constituency.options import ConstituencyOptions
 from spectral_latent.estimation import EstimatorOptions
 
 __all__ = ["PresetName", "preset"]
@@ -26,7 +26,9 @@ def _grammar(states: int, iterations: int, rank: int, binarisation: Binarisation
 
 
 def preset(name: PresetName) -> tuple[ConstituencyOptions, ...]:
-    """The options of each grammar of a parser, for `ConstituencyModel.train`.  Raises ValueError for another name.
+    """Give the options of each grammar of a parser, for `ConstituencyModel.train`.
+
+    Raises ValueError for another name.
 
     >>> [options.estimator.n_states for options in preset("accurate")]
     [28, 28, 28]

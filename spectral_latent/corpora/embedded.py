@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from spectral_latent.constituency import ConstituencyOptions, Label, Phrase, PhraseGrammar
+from spectral_latent.constituency import ConstituencyOptions, Phrase, PhraseGrammar, PhraseSymbol
 from spectral_latent.constituency.conversion import phrase_of
 from spectral_latent.corpora.grammars import parse_grammar
 from spectral_latent.grammar import LatentGrammar
@@ -182,12 +182,10 @@ def embedded_truth() -> PhraseGrammar:
     """
     grammar = parse_grammar(_GRAMMAR)
     counts = mean_node_counts(grammar.operators)
-    options = ConstituencyOptions()
     return PhraseGrammar(
-        options,
         grammar.labels,
         LatentGrammar(
-            options,
+            ConstituencyOptions(),
             tags=[],
             tag_of_symbol=np.full(len(grammar.labels), -1),
             lexicon=Lexicon(grammar.words),
@@ -199,11 +197,11 @@ def embedded_truth() -> PhraseGrammar:
     )
 
 
-def _phrases(trees: SkeletalTrees, labels: Sequence[Label], words: Sequence[str]) -> Iterator[Phrase]:
+def _phrases(trees: SkeletalTrees, symbols: Sequence[PhraseSymbol], words: Sequence[str]) -> Iterator[Phrase]:
     """Make the phrase of each s-tree.
 
     trees: whose terminals are places of words.
-    labels: of the symbols.
+    symbols: what the symbols of the trees stand for.
     words: of the terminals.
     """
     first = 0
@@ -211,7 +209,7 @@ def _phrases(trees: SkeletalTrees, labels: Sequence[Label], words: Sequence[str]
         nodes = slice(first, root + 1)
         left, right = (np.maximum(child[nodes] - first, -1) for child in (trees.left, trees.right))
         tree = SkeletalTrees(trees.symbol[nodes], left, right, trees.terminal[nodes], root=np.array([root - first]))
-        yield phrase_of(tree, labels, [words[terminal] for terminal in tree.terminal[tree.is_leaf]])
+        yield phrase_of(tree, symbols, [words[terminal] for terminal in tree.terminal[tree.is_leaf]])
         first = root + 1
 
 
@@ -226,4 +224,4 @@ def embedded_treebank(n_trees: int = 2000, seed: int = 0) -> list[Phrase]:
     """
     truth = embedded_truth()
     trees = sample_trees(truth.grammar.operators, n_trees, np.random.default_rng(seed)).trees
-    return list(_phrases(trees, truth.labels, truth.grammar.lexicon.words))
+    return list(_phrases(trees, truth.symbols, truth.grammar.lexicon.words))

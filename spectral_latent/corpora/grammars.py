@@ -23,7 +23,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from spectral_latent.constituency.conversion import Label
+from spectral_latent.constituency.conversion import PhraseSymbol
 from spectral_latent.operators import ObservableOperators, Tensor, Tensors
 from spectral_latent.trees import FloatArray, Rules, Vocabulary
 
@@ -39,7 +39,7 @@ class WrittenGrammar(NamedTuple):
     operators: the probabilities of the rules.
     """
 
-    labels: list[Label]
+    labels: list[PhraseSymbol]
     words: list[str]
     states: dict[str, tuple[int, int]]
     operators: ObservableOperators
@@ -114,15 +114,15 @@ def _normal(grammar: _Productions) -> _Productions:
     return {left: list(spelt_out(left)) for left in grammar if not _is_abbreviation(left)}
 
 
-def _label(name: str) -> Label:
+def _label(name: str) -> PhraseSymbol:
     """Return the symbol of a name such as `NP|NN[pl]`."""
     symbol = name.partition("[")[0]
-    return Label(tuple(symbol.removeprefix("@").split("|")), bar=symbol.startswith("@"))
+    return PhraseSymbol(tuple(symbol.removeprefix("@").split("|")), bar=symbol.startswith("@"))
 
 
-def _numbered(names: Iterable[str]) -> tuple[list[Label], dict[str, tuple[int, int]]]:
+def _numbered(names: Iterable[str]) -> tuple[list[PhraseSymbol], dict[str, tuple[int, int]]]:
     """Number the symbols, and the states of each; return the symbols' labels, and the symbol and state of each name."""
-    labels: Vocabulary[Label] = Vocabulary()
+    labels: Vocabulary[PhraseSymbol] = Vocabulary()
     states: Counter[int] = Counter()  # of each symbol so far
     numbers = {}
     for name in names:

@@ -1,8 +1,9 @@
 """Dependency trees: the latent dependency grammar, and the estimators of Dhillon et al. (2012)."""
 
 from spectral_latent.dependency.arc_features import TaggedTree
-from spectral_latent.dependency.conversion import Attachment, Label
-from spectral_latent.dependency.model import DependencyModel, DependencyOptions, DependencyParse, DependencyTraining
+from spectral_latent.dependency.conversion import Attachment, HeadSymbol
+from spectral_latent.dependency.model import DependencyModel, DependencyParse
+from spectral_latent.dependency.options import DependencyOptions
 from spectral_latent.dependency.relations import RelationModel, RelationOptions
 from spectral_latent.dependency.sentence import DependencySentence
 
@@ -12,8 +13,7 @@ __all__ = [
     "DependencyOptions",
     "DependencyParse",
     "DependencySentence",
-    "DependencyTraining",
-    "Label",
+    "HeadSymbol",
     "RelationModel",
     "RelationOptions",
     "TaggedTree",

@@ -4,12 +4,12 @@
 | --- | --- |
 | place | words are numbered through all sentences; before each sentence is the place of its root, and one ends it all |
 | d, g | the places of a dependant and of its governor |
-| column | one integer an arc: `attribute.place`, such as the tag of g, or a property of the arc, such as its side |
-| template | a few columns; it fires one feature at each arc, which is named by their values |
+| column | one integer for each arc: `attribute.place`, such as the tag of g, or a property such as its side |
+| template | a few columns; their values at an arc are one feature of it |
 
-Where no word is, all attributes are 0.  The templates are those of the arc, its neighbours, siblings and children in
-McDonald, Lerman and Pereira (2006), Multilingual dependency analysis with a two-stage discriminative parser, section 3,
-as far as they raised the accuracy of `RelationModel` on a development set.
+Places outside a sentence have attribute 0.  The templates are those of the arc, its neighbours, siblings and children
+in McDonald, Lerman and Pereira (2006), Multilingual dependency analysis with a two-stage discriminative parser,
+section 3, as far as they raised the accuracy of `RelationModel` on a development set.
 """
 
 from __future__ import annotations
@@ -55,7 +55,11 @@ _TEMPLATES = tuple(
 
 
 class TaggedTree(NamedTuple):
-    """What relations are told from: of each word the form, the tag and, as in `DependencySentence`, the head."""
+    """A tree from which relations are told.
+
+    words, tags: one for each word.
+    heads: as in `DependencySentence`.
+    """
 
     words: Sequence[str]
     tags: Sequence[str]
@@ -63,9 +67,10 @@ class TaggedTree(NamedTuple):
 
 
 class _Arcs(NamedTuple):
-    """The arcs of sentences, one for each word, in the order of words; there are N places.
+    """The arcs of sentences, one for each of n words, in the order of words.
 
-    near: for each name of a place near an arc, where it is (n,): a root's place if there is none.
+    n_places: the number N of places.
+    near: for each name of a place near an arc, the place, (n,); a root's place where there is no such word.
     side: (n,) 0 if the governor is the root, 1 if it is to the left, 2 to the right.
     distance: (n,) from governor to dependant, as a number of binary digits; 0 from the root.
     """
@@ -77,7 +82,10 @@ class _Arcs(NamedTuple):
 
 
 def _arcs(trees: Sequence[TaggedTree]) -> _Arcs:
-    """Raises ValueError if a sentence has not one tag and one head a word, or a head is neither 0 nor a word."""
+    """List the arcs of trees.
+
+    Raises ValueError if a sentence has not one tag and one head for each word, or a head is neither 0 nor a word.
+    """
     for number, (words, tags, heads) in enumerate(trees, start=1):
         if not len(words) == len(tags) == len(heads):
             counts = f"{len(words)} words, {len(tags)} tags and {len(heads)} heads"
@@ -99,11 +107,15 @@ def _arcs(trees: Sequence[TaggedTree]) -> _Arcs:
 
 
 def _children(d: IntArray, g: IntArray, n_places: int) -> dict[str, IntArray]:
-    """Places (n,): the outermost dependants `first`, to the left, and `last`, to the right, of each dependant; the
-    nearest one to the `left` of its governor; and the next one of its governor's on the way `inner` to it."""
+    """Find places near arcs, (n,) each, among the N places.
+
+    d, g: (n,) the places of dependants and governors.
+    Returns the outermost dependants of each dependant, `first` on its left and `last` on its right; the nearest
+    dependant on the `left` of its governor; and its governor's next dependant on the way to it, `inner`.
+    """
 
     def of_place(place: IntArray, other: IntArray) -> IntArray:
-        """By place, the last one of the others, (N,); or 0."""
+        """Map each place to the last of its others, (N,); 0 where it has none."""
         found = np.zeros(n_places, dtype=np.int64)
         found[place] = other
         return found
@@ -121,7 +133,10 @@ def _children(d: IntArray, g: IntArray, n_places: int) -> dict[str, IntArray]:
 
 
 class ArcFeatures:
-    """What features are made of: the tags and the words, in lower case, that are known, and the endings of words.
+    """The features of arcs over known tags and words.
+
+    tags: the known tags.
+    words: the known words, in lower case.
 
     >>> trees = [TaggedTree(["Big", "dogs", "bark"], ["A", "N", "V"], (2, 3, 0))]
     >>> ArcFeatures.known(trees).of(trees).shape
@@ -135,19 +150,22 @@ class ArcFeatures:
 
     @staticmethod
     def known(trees: Iterable[TaggedTree]) -> ArcFeatures:
-        """With the tags and the words of trees."""
+        """Make features over the tags and the words of trees."""
         trees = list(trees)
         tags = chain.from_iterable(tree.tags for tree in trees)
         return ArcFeatures(tags, (word.lower() for tree in trees for word in tree.words))
 
     def of(self, trees: Sequence[TaggedTree]) -> IntArray:
-        """The features (n, T) of the arcs to all words, in their order: one for each template, as a number.
+        """Number the features (n, T) of the arcs to all words, in their order: one for each of T templates.
 
-        No two have the same number unless the columns of a template have more than 2⁶³ / T values together.
-        Raises ValueError if a sentence has not one tag and one head a word, or a head is neither 0 nor a word.
+        Two features have the same number only if the columns of a template have more than 2⁶³ / T values together.
+
+        trees: n words in all.
+        Raises ValueError if a sentence has not one tag and one head for each word, or a head is neither 0 nor a word.
         """
         arcs = _arcs(trees)
-        columns, size = self._columns(trees, arcs), len(_TEMPLATES)
+        columns = self._columns(trees, arcs)
+        size = len(_TEMPLATES)
         features = np.empty((len(arcs.side), size), dtype=np.int64)
         for number, template in enumerate(_TEMPLATES):
             key = np.zeros(len(features), dtype=np.int64)
@@ -158,7 +176,7 @@ class ArcFeatures:
         return features
 
     def _columns(self, trees: Sequence[TaggedTree], arcs: _Arcs) -> dict[str, tuple[IntArray, int]]:
-        """Of all names: values (n,), and a number above them.  What is not known has a value of its own."""
+        """Compute each column: its values (n,), and a number above them.  What is not known has a value of its own."""
         words = [word.lower() for tree in trees for word in tree.words]
         attributes = {
             "tag": (self.tags, chain.from_iterable(tree.tags for tree in trees)),

@@ -1,8 +1,8 @@
 """Feature templates of dependency trees.
 
-Those of the core need nothing but the s-tree; here are words, tags and distances, of what is below a node (inside) and
-of what is around it (outside).  Words count in the order of the leaves, which is that of the sentence unless the tree
-is non-projective.
+The core has the templates that need nothing but the s-tree; here are words, tags and distances below a node (inside)
+and around it (outside).  Words count in the order of the leaves, which is that of the sentence unless the tree is
+non-projective.
 """
 
 from __future__ import annotations
@@ -17,12 +17,16 @@ __all__ = ["dependency_features"]
 
 
 def _at(column: IntArray, places: IntArray) -> IntArray:
-    """column[places], and -1 where there is none."""
+    """Look up column[places]; -1 where a place is negative."""
     return np.where(places < 0, -1, column[places])
 
 
 def dependency_features(converted: DependencyTrees, tag: IntArray, word: IntArray) -> FeatureColumns:
-    """Columns of all nodes; tag, word: (n,) numbers of each word's tag and form, by place."""
+    """Compute the templates of all nodes.
+
+    converted: s-trees over n places.
+    tag, word: (n,) the numbers of the tag and the form at each place.
+    """
     trees, head = converted
     is_right = converted.head_is_right.astype(np.int64)
     modifier = np.where(trees.is_binary, np.where(is_right, trees.left, trees.right), -1)

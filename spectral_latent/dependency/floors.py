@@ -1,7 +1,7 @@
 """Weights of trees that are never negative: where the latent estimate of a subtree fails, the coarse one stands in.
 
-An estimate from singular vectors may be negative, and then so is that of all trees with that part.  Every node i of
-symbol a, with its words, is therefore compared with what the coarse grammar says of it:
+An estimate from singular vectors may be negative, and then the estimates of all trees with that part are.  The
+estimate of every node i, of symbol a, is therefore compared with that of the coarse grammar:
 
 | here | meaning |
 | --- | --- |
@@ -64,20 +64,20 @@ def mean_inside_vectors(operators: ObservableOperators, coarse: ObservableOperat
 
 
 def _subtree_weights(operators: ObservableOperators, forest: Forest, inside_vectors: ScaledVectors) -> Weight:
-    """c¹ · α of every item (I,): its weight as a tree of its own."""
+    """Compute c¹ · α of every item (I,): its weight as a tree of its own."""
     product = (operators.root[forest.symbol] * inside_vectors.vectors).sum(axis=1)
     return Weight.from_scaled(product, inside_vectors.exponents)
 
 
 def _subtree_sums(values: BoolArray | FloatArray, size: IntArray) -> FloatArray:
-    """Sums of values (N,) of nodes in post-order over the nodes at or below each; size: (N,) how many these are."""
+    """Sum up values (N,) of nodes in post-order at and below each node; size: (N,) of its subtree."""
     total = np.concatenate([[0.0], np.cumsum(values)])
     sums: FloatArray = total[1:] - total[np.arange(1, len(total)) - size]
     return sums
 
 
 def _strictly_below(cut: BoolArray, size: IntArray) -> BoolArray:
-    """Whether each node in post-order (N,) is below one that is cut, and is not that one; size: (N,) of subtrees."""
+    """Tell whether each node in post-order (N,) is strictly below a node that is cut; size: (N,) of its subtree."""
     nodes = np.flatnonzero(cut)
     change = np.zeros(len(cut) + 1, dtype=np.int64)
     np.add.at(change, nodes + 1 - size[nodes], 1)
@@ -107,7 +107,8 @@ def floored_weights(
     least = _subtree_weights(coarse, forest, by_coarse)
     below_by_coarse = Weight.from_scaled(by_coarse.vectors[:, 0], by_coarse.exponents).log
     # A subtree is cut by making its top a leaf, with one of S further rules that emit ζ.
-    n_rules, symbols = len(operators.rules.leaf), np.arange(len(stand_in))
+    n_rules = len(operators.rules.leaf)
+    symbols = np.arange(len(stand_in))
     cuts = np.stack([symbols, np.full(len(symbols), -1)], axis=1)
     extended = operators.with_leaf_rules(
         np.concatenate([operators.rules.leaf, cuts]), np.concatenate([operators.leaf, stand_in])
@@ -130,6 +131,7 @@ def floored_weights(
         left[nodes] = -1
         right[nodes] = -1
         forest = forest._replace(rule=rule, left=left, right=right)
-    total, top = total_weight(extended, forest, inside_vectors), trees.root
+    total = total_weight(extended, forest, inside_vectors)
+    top = trees.root
     log = total.log + np.bincount(trees.tree, factors, minlength=len(top))
     return Weight(np.where(cut[top], least.sign[top], total.sign), np.where(cut[top], least.log[top], log))

@@ -1,10 +1,9 @@
-"""Forests of dependency trees whose edges are arcs, and trees out of them.
+"""Forests of dependency trees whose edges are arcs.
 
 | here | meaning |
 | --- | --- |
 | `headed` | a pruned chart in which every item knows its head word: the model's own forest |
-| `weights[g, m]` | of the arc from word g to word m + 1, g = 0 the root: posteriors μ(g, m), or anything that adds up |
-| `projective` | all projective trees over arcs of positive weight: Eisner's (1996) chart, O(n³) |
+| `projective` | all projective trees over some arcs: Eisner's (1996) chart, O(n³) |
 """
 
 from __future__ import annotations
@@ -14,19 +13,10 @@ from typing import NamedTuple
 import numpy as np
 
 from spectral_latent._compiled import check_column, check_range, compiled
-from spectral_latent.inference import (
-    best_derivation,
-    check_forest,
-    edge_marginals,
-    inside,
-    k_best_derivations,
-    marginals,
-    outside,
-)
-from spectral_latent.operators import ObservableOperators
-from spectral_latent.trees import BoolArray, FloatArray, Forest, IntArray
+from spectral_latent.inference import check_forest
+from spectral_latent.trees import BoolArray, Forest, IntArray
 
-__all__ = ["ArcForest", "ArcMarginals", "arc_marginals", "headed", "k_best_heads", "maximum_heads", "projective"]
+__all__ = ["ArcForest", "headed", "projective"]
 
 
 class ArcForest(NamedTuple):
@@ -44,7 +34,11 @@ class ArcForest(NamedTuple):
 
 @compiled
 def _possible_heads(forest: Forest, head_is_right: BoolArray, position: IntArray, n: int) -> IntArray:
-    """Number the pairs (I, n) of an item and a word that may be its head, in order of items; -1 for others."""
+    """Number the pairs (I, n) of an item and a word that may be its head, in order of items; -1 for other pairs.
+
+    head_is_right: (R2,) of the binary rules.
+    position: (I,) the word of every item over one word.
+    """
     number = np.full((len(forest.symbol), n), -1, dtype=np.int64)
     count = 0
     for item in range(len(forest.symbol)):
@@ -67,8 +61,15 @@ def _possible_heads(forest: Forest, head_is_right: BoolArray, position: IntArray
 
 @compiled
 def _split_edges(forest: Forest, head_is_right: BoolArray, number: IntArray, start: IntArray, edges: IntArray) -> None:
-    """Fill start (I' + 1,), and edges (E', 5): rule, left, right, governor, dependant; if these have no rows, count."""
-    n_edges, item_number = 0, 0
+    """Fill the columns of the forest whose items are pairs of an item and its head.
+
+    head_is_right: (R2,) of the binary rules.
+    number: (I, n) of `_possible_heads`; there are I' pairs.
+    start: (I' + 1,) is filled: where the edges of each pair begin.
+    edges: (E', 5) is filled: rule, left, right, governor, dependant.  Without rows, only `start` is filled.
+    """
+    n_edges = 0
+    item_number = 0
     for item in range(len(forest.symbol)):
         for h in range(number.shape[1]):
             if number[item, h] < 0:
@@ -76,6 +77,7 @@ def _split_edges(forest: Forest, head_is_right: BoolArray, number: IntArray, sta
             # Every edge of the item, with every word that may be the head of the other child.
             for e in range(forest.start[item], forest.start[item + 1]):
                 r, left, right = forest.rule[e], forest.left[e], forest.right[e]
+                # A word on its own has no arc.
                 if left < 0:
                     if len(edges):
                         edges[n_edges] = (r, -1, -1, -1, -1)
@@ -83,6 +85,7 @@ def _split_edges(forest: Forest, head_is_right: BoolArray, number: IntArray, sta
                     continue
                 if number[right if head_is_right[r] else left, h] < 0:
                     continue
+                # An arc to each word that may be the head of the dependant's side.
                 for d in range(number.shape[1]):
                     if number[left if head_is_right[r] else right, d] >= 0:
                         if len(edges):
@@ -96,9 +99,11 @@ def _split_edges(forest: Forest, head_is_right: BoolArray, number: IntArray, sta
 def headed(forest: Forest, head_is_right: BoolArray, position: IntArray, n: int) -> ArcForest:
     """Split the items of a forest over n words by the head words that they may have.
 
+    forest: of one sentence, without unary rules.
     head_is_right: (R2,) of the binary rules.
     position: (I,) the word, from 0, of every item over one word.
-    Raises ValueError if the forest is none or has unary rules, or if the columns do not fit it.
+    n: the number of words.
+    Raises ValueError if the forest is not valid or has unary rules, or if the columns do not fit it.
     """
     check_forest(forest)
     for edge in np.flatnonzero((forest.left >= 0) & (forest.right < 0))[:1]:
@@ -120,57 +125,24 @@ def headed(forest: Forest, head_is_right: BoolArray, position: IntArray, n: int)
     return ArcForest(split, governor, dependant, head + 1)
 
 
-class ArcMarginals(NamedTuple):
-    """Posteriors μ / p̂(sentence) of the arcs and symbols of n words; those of an estimate may be negative.
-
-    arcs: (n + 1, n) of the arc from each word, 0 the root, to word m + 1.  symbols: (n, S) of the leaf rules of each
-    symbol over each word.
-    """
-
-    arcs: FloatArray
-    symbols: FloatArray
-
-
-def arc_marginals(operators: ObservableOperators, arcs: ArcForest, n: int) -> ArcMarginals:
-    """Compute the posteriors of a sentence of n words.
-
-    Raises ValueError if the arcs do not fit the forest and n, or as `inference.inside` does.
-    """
-    forest = arcs.forest
-    for name, column, size in (
-        ("governors", arcs.governor, forest.n_edges),
-        ("dependants", arcs.dependant, forest.n_edges),
-        ("heads", arcs.head, forest.n_items),
-    ):
-        check_column(f"{name} of the forest", column, (size,), np.int64)
-        check_range(f"{name} of the forest", column, -1, n + 1)
-    inner = inside(operators, forest)
-    outer = outside(operators, forest, inner)
-    by_edge = edge_marginals(operators, forest, inner, outer)
-    mu, symbols = np.zeros((n + 1, n)), np.zeros((n, operators.n_symbols))
-    has_arc, leaf = arcs.governor >= 0, np.flatnonzero(forest.left < 0)
-    np.add.at(mu, (arcs.governor[has_arc], arcs.dependant[has_arc] - 1), by_edge[has_arc])
-    of_roots = marginals(operators, forest, inner, outer)[forest.root]
-    mu[0] = np.bincount(arcs.head[forest.root] - 1, of_roots, minlength=n)
-    item = forest.item[leaf]
-    np.add.at(symbols, (arcs.head[item] - 1, forest.symbol[item]), by_edge[leaf])
-    return ArcMarginals(mu, symbols)
-
-
 @compiled
 def _eisner(allowed: BoolArray, number: IntArray, edges: IntArray, start: IntArray) -> tuple[int, int]:
     """Count the items and edges of `projective`; write them where `edges` has rows.
 
+    The kinds of items over the words i ... j are: 0, j and all between belong to i; 1, i and all between belong to j;
+    2, as 0 and i governs j; 3, as 1 and j governs i.
+
     allowed: (n + 1, n) arcs.
-    number: (4, n, n) of the items over words i ... j: all children of i there, or of j; i is j's governor, or j is i's.
-    edges: (E, 4) left and right child, governor, dependant; no rows to count only.
-    start: (I + 1,) where the edges of each item begin.
+    number: (4, n, n) the number of the item of each kind over the words i ... j, which is filled.
+    edges: (E, 4) left and right child, governor, dependant, which are filled; without rows, they are counted only.
+    start: (I + 1,) where the edges of each item begin, which is filled with them.
     """
     n = allowed.shape[1]
     n_items, n_edges = 0, 0
     for width in range(n):
         for i in range(n - width):
             j = i + width
+            # Items with an arc come first, because the others over the same words are made of them.
             for kind in (2, 3, 0, 1):
                 before = n_edges
                 # One word without children, on either side.
@@ -193,6 +165,7 @@ def _eisner(allowed: BoolArray, number: IntArray, edges: IntArray, start: IntArr
                         if len(edges):
                             edges[n_edges] = (left, right, g + 1 if g >= 0 else -1, d + 1 if g >= 0 else -1)
                         n_edges += 1
+                # Only what can be derived becomes an item.
                 number[kind, i, j] = -1
                 if n_edges > before:
                     number[kind, i, j] = n_items
@@ -215,6 +188,7 @@ def projective(allowed: BoolArray) -> ArcForest:
     allowed: (n + 1, n) the arcs that they may have, from each word, 0 the root, to word m + 1.
     Raises ValueError if it has another shape.
 
+    >>> from spectral_latent.inference import k_best_derivations
     >>> arcs = projective(np.ones((4, 3), dtype=bool))
     >>> len(k_best_derivations(arcs.forest, np.zeros(arcs.forest.n_edges), 100))
     7
@@ -223,7 +197,8 @@ def projective(allowed: BoolArray) -> ArcForest:
     check_column("allowed arcs", allowed, (n + 1, n), np.bool_)
     number = np.full((4, n, n), -1, dtype=np.int64)
     n_items, n_edges = _eisner(allowed, number, np.empty((0, 4), dtype=np.int64), np.empty(0, dtype=np.int64))
-    edges, start = np.empty((n_edges, 4), dtype=np.int64), np.zeros(n_items + 2, dtype=np.int64)
+    edges = np.empty((n_edges, 4), dtype=np.int64)
+    start = np.zeros(n_items + 2, dtype=np.int64)
     number.fill(-1)
     _eisner(allowed, number, edges, start)
     start[-1] = n_edges
@@ -232,68 +207,3 @@ def projective(allowed: BoolArray) -> ArcForest:
     rule = np.zeros(n_edges, dtype=np.int64)
     forest = Forest(nothing, start, rule, left, right, np.array([n_items]), np.zeros(1, dtype=np.int64))
     return ArcForest(forest, governor, dependant, nothing)
-
-
-def _edge_weights(arcs: ArcForest, weights: FloatArray) -> FloatArray:
-    """Look up the weights of the edges' arcs (E,); zero for an edge without one."""
-    found = np.zeros(arcs.forest.n_edges)
-    has_arc = arcs.governor >= 0
-    found[has_arc] = weights[arcs.governor[has_arc], arcs.dependant[has_arc] - 1]
-    return found
-
-
-def k_best_heads(weights: FloatArray, k: int) -> list[tuple[int, ...]]:
-    """List the heads of up to k projective trees, by falling sum of their arcs' weights.
-
-    weights: (n + 1, n) of the arcs from each word, 0 the root, to word m + 1; no tree has an arc of weight ≤ 0.
-    Raises ValueError if it has another shape.
-
-    >>> weights = np.array([[0.9, 0.1], [0.0, 0.9], [0.1, 0.0]])
-    >>> k_best_heads(weights, 5)
-    [(0, 1), (2, 0)]
-    """
-    arcs = projective(np.asarray(weights) > 0)
-    by_edge = _edge_weights(arcs, weights)
-    if k == 1:
-        best = best_derivation(arcs.forest, by_edge)
-        derivations = [] if best is None else [best]
-    else:
-        derivations = k_best_derivations(arcs.forest, by_edge, k)
-    trees = []
-    for derivation in derivations:
-        edges = derivation.edges[arcs.governor[derivation.edges] >= 0]
-        heads = np.zeros(weights.shape[1], dtype=np.int64)
-        heads[arcs.dependant[edges] - 1] = arcs.governor[edges]
-        trees.append(tuple(heads.tolist()))
-    return trees
-
-
-def maximum_heads(weights: FloatArray) -> tuple[int, ...] | None:
-    """Find the heads of the tree of one root, projective or not, whose arcs' weights add up to the most.
-
-    Only arcs of positive weight are used; None if no tree has those alone.
-
-    weights: (n + 1, n) of the arcs from each word, 0 the root, to word m + 1.
-    Raises ValueError if it has another shape.
-
-    >>> maximum_heads(np.array([[0.9, 0.1], [0.0, 0.9], [0.1, 0.0]]))
-    (0, 1)
-    """
-    import networkx as nx
-
-    n = np.shape(weights)[-1] if np.ndim(weights) else 0
-    check_column("weights of arcs", weights, (n + 1, n), np.float64)
-    graph = nx.DiGraph()
-    graph.add_nodes_from(range(n + 1))
-    one_root = weights.copy()
-    one_root[0] -= n + weights.sum()  # no second arc from the root is worth what it costs
-    for governor, dependant in zip(*np.nonzero(weights > 0), strict=True):
-        graph.add_edge(int(governor), int(dependant) + 1, weight=float(one_root[governor, dependant]))
-    try:
-        tree = nx.maximum_spanning_arborescence(graph)
-    except nx.NetworkXException:
-        return None
-    heads = [0] * n
-    for governor, dependant in tree.edges:
-        heads[dependant - 1] = governor
-    return tuple(heads) if heads.count(0) == 1 else None

@@ -28,22 +28,22 @@ from scipy.special import softmax
 
 from spectral_latent._options import Above, AtLeast, AtMost, Options
 from spectral_latent.dependency.arc_features import ArcFeatures, TaggedTree
+from spectral_latent.dependency.sentence import BLANK
 from spectral_latent.lexicon.log_linear import log_linear_weights
 from spectral_latent.trees import BoolArray, FloatArray, IntArray, matches
 
 __all__ = ["RelationModel", "RelationOptions"]
 
-_BLANK = "_"
 _PREFIX = "relations."
 
 
 @dataclass(frozen=True)
 class RelationOptions(Options):
-    """How the classifier is trained.
+    """Settings of the training of the classifier.
 
     penalty: λ.
-    iterations: of L-BFGS at most.
-    min_count: features that fewer arcs have are left out.
+    iterations: the most of L-BFGS.
+    min_count: a feature that fewer arcs have is left out.
     """
 
     penalty: Annotated[float, Above(0.0), AtMost(1e9)] = 0.1
@@ -52,7 +52,7 @@ class RelationOptions(Options):
 
 
 class _Weights(NamedTuple):
-    """Those that are not 0 (P,), sorted by feature."""
+    """The P weights that are not 0, sorted by feature; each column is (P,)."""
 
     feature: IntArray
     relation: IntArray
@@ -60,7 +60,7 @@ class _Weights(NamedTuple):
 
 
 class RelationModel:
-    """P(a | arc) of the arcs of known trees.
+    """A classifier of the relations of arcs, P(a | arc), in known trees.
 
     names: the K relations.
 
@@ -71,7 +71,7 @@ class RelationModel:
     """
 
     def __init__(self, features: ArcFeatures, names: Sequence[str], weights: _Weights, possible: BoolArray) -> None:
-        """possible: (2, K) whether a relation may be that of an arc from a word, and from the root."""
+        """Hold a classifier; possible: (2, K) the relations that arcs from words, and from the root, may have."""
         self._features = features
         self.names = list(names)
         self._weights = weights
@@ -83,61 +83,68 @@ class RelationModel:
     ) -> RelationModel | None:
         """Learn from arcs whose relation is not `_`; None if there are none.
 
-        Raises ValueError if a sentence has not one tag, one head and one relation a word, or a head is neither 0 nor a
-        word.
+        trees: the words, tags and heads of sentences.
+        relations: of the words of each sentence.
+        options: the settings.
+        Raises ValueError if a sentence has not one tag, one head and one relation for each word, or a head is neither 0
+        nor a word.
         """
         for number, (tree, given) in enumerate(zip(trees, relations, strict=True), start=1):
             if len(tree.words) != len(given):
                 counts = f"{len(tree.words)} words and {len(given)} relations"
                 raise ValueError(f"sentence {number} has {counts}; give each word one, or `_`")
         every = list(chain.from_iterable(relations))
-        names = sorted(set(every) - {_BLANK})
+        names = sorted(set(every) - {BLANK})
         if not names:
             return None
         number_of = {name: number for number, name in enumerate(names)}
         label = np.array([number_of.get(name, -1) for name in every])
         annotated = label >= 0
-        label, known = label[annotated], ArcFeatures.known(trees)
+        label = label[annotated]
+        known = ArcFeatures.known(trees)
         weights = _fit(known.of(trees)[annotated], np.eye(len(names))[label], options or RelationOptions())
         possible = np.zeros((2, len(names)), dtype=np.bool_)
         possible[_from_root(trees)[annotated], label] = True
         return RelationModel(known, names, weights, possible | ~possible.any(axis=1, keepdims=True))
 
     def posterior(self, trees: Sequence[TaggedTree]) -> FloatArray:
-        """P(a | arc) (n, K) of the arcs to all words, in their order.
+        """Compute P(a | arc) of the arcs to all words, in their order, (n, K).
 
-        It is 0 for relations that were never seen at an arc from the root, if this is one, or else at one from a word.
-        Raises ValueError if a sentence has not one tag and one head a word, or a head is neither 0 nor a word.
+        An arc from the root may have the relations of such arcs in training, any other arc those of all other arcs.
+
+        trees: n words in all.
+        Raises ValueError if a sentence has not one tag and one head for each word, or a head is neither 0 nor a word.
         """
         return np.asarray(softmax(self._scores(trees), axis=1))
 
     def relations(self, trees: Sequence[TaggedTree]) -> list[tuple[str, ...]]:
-        """The likeliest relation of the arc to each word.  Raises ValueError as `posterior` does."""
+        """Find the likeliest relation of the arc to each word.  Raises ValueError as `posterior` does."""
         best = iter([self.names[label] for label in self._scores(trees).argmax(axis=1).tolist()])
         return [tuple(islice(best, len(tree.words))) for tree in trees]
 
     def _scores(self, trees: Sequence[TaggedTree]) -> FloatArray:
-        """φ·W (n, K); -inf where a relation is not possible."""
-        features, size = self._features.of(trees), len(self.names)
+        """Compute φ·W (n, K); -inf where a relation is not possible."""
+        features = self._features.of(trees)
+        size = len(self.names)
         row, which = matches(self._weights.feature, features.ravel())
         cell = which // features.shape[1] * size + self._weights.relation[row]
         scores = np.bincount(cell, self._weights.weight[row], minlength=len(features) * size).reshape(-1, size)
         return np.where(self._possible[_from_root(trees)], scores, -np.inf)
 
     def arrays(self) -> dict[str, NDArray[Any]]:
-        """The numbers of the model, for a file; named `relations.field`."""
+        """Collect the numbers of the model, for a file; named `relations.field`."""
         fields = {**self._weights._asdict(), "possible": self._possible}
         return {_PREFIX + name: array for name, array in fields.items()}
 
     def settings(self) -> dict[str, Any]:
-        """What else a file needs."""
+        """Collect what else a file needs."""
         return {"tags": self._features.tags.names, "words": self._features.words.names, "names": self.names}
 
     @staticmethod
     def from_arrays(arrays: Mapping[str, NDArray[Any]], settings: Mapping[str, Any]) -> RelationModel:
-        """The inverse of `arrays`, among others, and `settings`.
+        """Invert `arrays`, among other arrays, and `settings`.
 
-        Raises ValueError, KeyError or TypeError if they are no model.
+        Raises ValueError, KeyError or TypeError if they are not those of a model.
         """
         *columns, possible = (arrays[_PREFIX + name] for name in (*_Weights._fields, "possible"))
         weights = _Weights(*columns)
@@ -152,20 +159,21 @@ class RelationModel:
             and bool(possible.any(axis=1).all())
         )
         if not sound:
-            raise ValueError("arrays of no classifier of relations")
+            raise ValueError("the arrays of the classifier of relations do not fit together")
         return RelationModel(ArcFeatures(settings["tags"], settings["words"]), names, weights, possible)
 
 
 def _from_root(trees: Sequence[TaggedTree]) -> IntArray:
-    """1 for an arc from the root, 0 for one from a word (n,)."""
+    """Tell for each arc whether it is from the root: 1, or from a word: 0; (n,)."""
     return np.array([int(head == 0) for tree in trees for head in tree.heads], dtype=np.int64)
 
 
 def _fit(features: IntArray, target: FloatArray, options: RelationOptions) -> _Weights:
-    """From features (n, T) and relations (n, K) of arcs."""
+    """Learn weights from features (n, T) and relations (n, K) of arcs."""
     kept, count = np.unique(features, return_counts=True)
     frequent = count >= options.min_count
-    kept, value = kept[frequent], count[frequent] ** -0.25
+    kept = kept[frequent]
+    value = count[frequent] ** -0.25
     column, which = matches(kept, features.ravel())
     phi = sparse.csr_array((value[column], (which // features.shape[1], column)), shape=(len(features), len(kept)))
     weights = log_linear_weights(phi, target, options.penalty, options.iterations, frequent=np.inf)

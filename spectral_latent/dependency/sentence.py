@@ -4,21 +4,25 @@ from __future__ import annotations
 
 from bisect import bisect
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-__all__ = ["DependencySentence"]
+from spectral_latent.grammar import check_words
+
+__all__ = ["BLANK", "DependencySentence", "check_sentence"]
+
+BLANK = "_"  # the value of a column that is not annotated
 
 
 class DependencySentence(NamedTuple):
-    """The words of a sentence with their annotation, as in CoNLL-U; one entry a word in every field but the last.
+    """A sentence with its annotation, as in CoNLL-U; every field but the last has one entry for each word.
 
-    Strings are kept as they stand: what is not annotated is `_`, but for the heads.
+    Strings are kept as they stand.  A column that is not annotated has `_` for each word; the heads are then None.
 
     >>> words = DependencySentence(
     ...     ("Dogs", "bark"), ("dog", "bark"), ("NOUN", "VERB"), ("NNS", "VBP"), ("Number=Plur", "_"),
     ...     heads=(2, 0), relations=("nsubj", "root"),
     ... )
-    >>> words.is_tree(), words._replace(heads=(2, 1)).is_tree()
+    >>> words.is_tree(), words.with_heads((2, 1)).is_tree()
     (True, False)
     """
 
@@ -40,42 +44,56 @@ class DependencySentence(NamedTuple):
 
     @staticmethod
     def of(forms: Sequence[str], tags: Sequence[str] | None = None) -> DependencySentence:
-        """Words of which nothing is annotated but, where they are given, the tags, which are both `upos` and `xpos`.
+        """Make a sentence without annotation, or with tags alone.
 
-        Raises `ValueError` if there are not as many tags as words.
+        forms: the words.
+        tags: one for each word; they become both `upos` and `xpos`.
+        Raises ValueError if there are not as many tags as words, and TypeError for a string in place of the words.
 
         >>> sentence = DependencySentence.of(["Dogs", "bark"], ["NNS", "VBP"])
         >>> sentence.upos, sentence.xpos, sentence.lemmas, sentence.heads
         (('NNS', 'VBP'), ('NNS', 'VBP'), ('_', '_'), None)
         """
+        check_words(forms)
         blank = ("_",) * len(forms)
         tags = blank if tags is None else tuple(tags)
         if len(tags) != len(forms):
             raise ValueError(f"{len(tags)} tags for {len(forms)} words; give each word one tag")
         return DependencySentence(tuple(forms), blank, tags, tags, blank, None, blank)
 
-    def without_tree(self) -> DependencySentence:
-        """The words with what is annotated of them, but for heads and relations: what a parser is given.
+    def with_heads(self, heads: tuple[int, ...] | None, relations: tuple[str, ...] | None = None) -> DependencySentence:
+        """Replace the heads, and the relations where they are given.
 
-        >>> gold = DependencySentence.of(["Yes"], ["UH"])._replace(heads=(0,), relations=("root",))
+        heads: as in the field of this name.
+        relations: one for each word; None to keep those that there are.
+
+        >>> DependencySentence.of(["Dogs", "bark"]).with_heads((2, 0), ("nsubj", "root")).relations
+        ('nsubj', 'root')
+        """
+        return self._replace(heads=heads, relations=self.relations if relations is None else relations)
+
+    def without_tree(self) -> DependencySentence:
+        """Remove heads and relations, so that the sentence is as a parser is given it.
+
+        >>> gold = DependencySentence.of(["Yes"], ["UH"]).with_heads((0,), ("root",))
         >>> gold.without_tree() == DependencySentence.of(["Yes"], ["UH"])
         True
         """
-        return self._replace(heads=None, relations=("_",) * len(self.forms))
+        return self.with_heads(None, (BLANK,) * len(self.forms))
 
     @property
     def roots(self) -> tuple[int, ...]:
-        """The numbers of the words whose head is 0.
+        """List the words whose head is 0.
 
-        >>> DependencySentence.of(["Yes", "!"])._replace(heads=(0, 1)).roots
+        >>> DependencySentence.of(["Yes", "!"]).with_heads((0, 1)).roots
         (1,)
         """
         return tuple(word for word, head in enumerate(self.heads or (), start=1) if head == 0)
 
     def dependants(self) -> list[list[int]]:
-        """For the root 0 and then for each word, the numbers of the words whose head it is, in their order.
+        """List the dependants of the root 0, then those of each word, in the order of words.
 
-        >>> DependencySentence.of(["Big", "dogs", "bark"])._replace(heads=(2, 3, 0)).dependants()
+        >>> DependencySentence.of(["Big", "dogs", "bark"]).with_heads((2, 3, 0)).dependants()
         [[3], [], [1], [2]]
         """
         below: list[list[int]] = [[] for _ in range(len(self.forms) + 1)]
@@ -84,9 +102,9 @@ class DependencySentence(NamedTuple):
         return below
 
     def cycle(self) -> tuple[int, ...]:
-        """Words of which each is the head of the one before it and the first that of the last; none, if there are none.
+        """Find a cycle: each word is the head of the one before it, the first that of the last; empty if there is none.
 
-        >>> DependencySentence.of(["Big", "dogs", "bark"])._replace(heads=(2, 3, 2)).cycle()
+        >>> DependencySentence.of(["Big", "dogs", "bark"]).with_heads((2, 3, 2)).cycle()
         (2, 3)
         """
         heads = (0, *(self.heads or ()))
@@ -104,16 +122,16 @@ class DependencySentence(NamedTuple):
         return ()
 
     def is_tree(self) -> bool:
-        """Whether the heads are annotated, and lead from every word to the root; several words may hang from it."""
+        """Tell whether the heads are annotated and lead from every word to the root; several words may hang from it."""
         return self.heads is not None and not self.cycle()
 
     def is_projective(self) -> bool:
-        """Whether it is a tree whose arcs, drawn above the words with the root to their left, do not cross.
+        """Tell whether this is a tree whose arcs, drawn above the words with the root to their left, do not cross.
 
-        Then, and only then, the words stand in order if each is read between its left and its right dependants.
+        This is so exactly if the words come in order when each is read between its left and its right dependants.
 
         >>> sentence = DependencySentence.of(["What", "did", "you", "see", "?"])
-        >>> [sentence._replace(heads=heads).is_projective() for heads in ((2, 0, 2, 2, 2), (4, 0, 2, 2, 2))]
+        >>> [sentence.with_heads(heads).is_projective() for heads in ((2, 0, 2, 2, 2), (4, 0, 2, 2, 2))]
         [True, False]
         """
         if not self.is_tree():
@@ -130,3 +148,17 @@ class DependencySentence(NamedTuple):
                 around.insert(bisect(below[word], word), (word, True))
                 waiting += reversed(around)
         return order == list(range(len(below)))
+
+
+def check_sentence(sentence: Any) -> None:
+    """Raise TypeError for anything but a sentence, such as its words.
+
+    sentence: what is to be parsed.
+
+    >>> check_sentence(["dogs", "run"])
+    Traceback (most recent call last):
+    TypeError: expected a DependencySentence, not ['dogs', 'run']; give DependencySentence.of(['dogs', 'run'])
+    """
+    if not isinstance(sentence, DependencySentence):
+        words = f"{sentence!r}.split()" if isinstance(sentence, str) else repr(sentence)
+        raise TypeError(f"expected a DependencySentence, not {sentence!r:.60}; give DependencySentence.of({words:.80})")

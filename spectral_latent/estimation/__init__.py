@@ -17,6 +17,7 @@ from spectral_latent.estimation._features import (
     outside_templates,
     rule_names,
 )
+from spectral_latent.estimation._formalism import Formalism, read_treebanks
 from spectral_latent.estimation._low_rank import low_rank_operators
 from spectral_latent.estimation._moments import LeafMoments, Moments
 from spectral_latent.estimation._options import (
@@ -54,6 +55,7 @@ __all__ = [
     "EstimatorName",
     "EstimatorOptions",
     "FeatureColumns",
+    "Formalism",
     "LeafMoments",
     "Listener",
     "Moments",
@@ -74,6 +76,7 @@ __all__ = [
     "operators_from_moments",
     "outside_templates",
     "parallel_map",
+    "read_treebanks",
     "relative_frequencies",
     "rule_names",
     "run_em",

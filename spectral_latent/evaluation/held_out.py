@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from spectral_latent.constituency import ConstituencyModel, Phrase, PhraseGrammar, PhraseTraining, clean
+from spectral_latent.constituency import ConstituencyModel, Phrase, PhraseGrammar, clean
 from spectral_latent.estimation import (
     Listener,
     Moments,
@@ -15,6 +15,7 @@ from spectral_latent.estimation import (
     spectral_moments,
 )
 from spectral_latent.evaluation.brackets import score_brackets
+from spectral_latent.grammar import Training
 from spectral_latent.operators import ObservableOperators
 
 __all__ = ["HeldOut", "with_chosen_states"]
@@ -47,13 +48,13 @@ class HeldOut:
         pairs = []
         for gold, words, built in self.items:
             chart = built._replace(grammar=built.grammar.with_latent(operators))
-            (parse,) = model.parses([chart], words, 1) or [model.fallback(words)]
+            (parse,) = model.parse_nbest(words, 1, charts=[chart])
             pairs.append((gold, parse.tree))
         return score_brackets(pairs).f1
 
 
 def with_chosen_states(
-    training: PhraseTraining,
+    training: Training[PhraseGrammar],
     gold: Iterable[Phrase],
     candidates: Sequence[int] = (1, 2, 4, 8, 12),
     *,

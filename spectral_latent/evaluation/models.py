@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from spectral_latent.constituency import ConstituencyModel, Parse, Phrase, clean
@@ -13,7 +14,7 @@ from spectral_latent.evaluation._ratios import percentage
 from spectral_latent.evaluation.attachment import AttachmentScore, score_attachments
 from spectral_latent.evaluation.brackets import BracketScores, score_brackets
 from spectral_latent.evaluation.tagging import TaggingScore, score_tags
-from spectral_latent.grammar.batches import answers
+from spectral_latent.grammar.batches import map_sentences
 
 __all__ = [
     "DependencyEvaluation",
@@ -164,7 +165,7 @@ def evaluate_dependency_parser(
     (100.0, 0.0, False)
     """
     sentences = [sentence.without_tree() for sentence in gold]
-    parses, seconds = _parse_all(model, sentences, jobs, progress, "projective" if projective else "any")
+    parses, seconds = _parse_all(model, sentences, jobs, progress, projective=projective)
     parsed = [parse.sentence for parse in parses]
     signs = model.score(sentence for sentence in gold if len(sentence.roots) == 1).sign
     nonpositive = len(gold) - int((signs > 0).sum())
@@ -173,20 +174,20 @@ def evaluate_dependency_parser(
 
 
 def _parse_all(
-    model: Any, sentences: Sequence[Any], jobs: int | None, progress: _Progress, *args: Any
+    model: Any, sentences: Sequence[Any], jobs: int | None, progress: _Progress, **options: bool
 ) -> tuple[list[Any], float]:
-    """Parse sentences, with further arguments for `parse`, and add up the seconds of CPU time."""
+    """Parse sentences, with options for `parse`, and add up the seconds of CPU time."""
     for sentence in sentences[:1]:
-        model.parse(sentence, *args)
-    answered = answers(_timed_parse, model, sentences, jobs, *args)
+        model.parse(sentence, **options)
+    answered = map_sentences(partial(_timed_parse, **options), model, sentences, jobs)
     timed = [answer for _, answer in zip(progress(sentences), answered, strict=True)]
     return [parse for parse, _ in timed], sum(seconds for _, seconds in timed)
 
 
-def _timed_parse(model: Any, sentence: Any, *args: Any) -> tuple[Any, float]:
+def _timed_parse(model: Any, sentence: Any, **options: bool) -> tuple[Any, float]:
     """Parse a sentence, and measure the seconds of CPU time."""
     start = time.process_time()
-    return model.parse(sentence, *args), time.process_time() - start
+    return model.parse(sentence, **options), time.process_time() - start
 
 
 def _has_relations(sentences: Iterable[DependencySentence]) -> bool:

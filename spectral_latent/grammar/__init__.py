@@ -3,15 +3,19 @@
 from spectral_latent.grammar.forests import SpanForest
 from spectral_latent.grammar.latent_grammar import LatentGrammar
 from spectral_latent.grammar.options import GrammarOptions
+from spectral_latent.grammar.requests import check_n_best, check_words
 from spectral_latent.grammar.sentence import SentenceChart, SentenceGrammar
-from spectral_latent.grammar.training import GrammarTraining, spelling_of
+from spectral_latent.grammar.training import Training, prepare_grammar, spelling_of
 
 __all__ = [
     "GrammarOptions",
-    "GrammarTraining",
     "LatentGrammar",
     "SentenceChart",
     "SentenceGrammar",
     "SpanForest",
+    "Training",
+    "check_n_best",
+    "check_words",
+    "prepare_grammar",
     "spelling_of",
 ]

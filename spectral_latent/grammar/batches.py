@@ -1,7 +1,7 @@
-"""A model's answers about many sentences, by this process or by several.
+"""One function of a model and a sentence, over many sentences, in this process or in several.
 
-Models are large and their first answer is slow, so neither they nor what they remember travels with the sentences: a
-model is saved once, and every process reads that file once.
+Models are large and their first answer is slow, so that they do not travel with the sentences: a model is saved once,
+and every process reads that file once and keeps it.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from joblib import effective_n_jobs
 
 from spectral_latent.estimation import parallel_map
 
-__all__ = ["Saved", "answers"]
+__all__ = ["Saved", "map_sentences"]
 
 _BATCH = 8  # sentences of one task: parsed in tenths of a second, so that processes end together
 _AHEAD = 32  # batches for each process that are read before their answers are asked for
@@ -41,20 +41,25 @@ Answer = TypeVar("Answer")
 Rest = TypeVarTuple("Rest")
 
 
-def answers(
+def map_sentences(
     function: Callable[[Model, Item, Unpack[Rest]], Answer],
     model: Model,
     items: Iterable[Item],
     jobs: int | None,
     *args: *Rest,
 ) -> Iterator[Answer]:
-    """function(model, item, ...) of each item, in order; the same for any number of processes.
+    """Apply a function to each item, in order: function(model, item, ...).
 
-    With one process, an item is read when its answer is asked for.  With more, some hundreds are read and answered
-    before the first answer is given, and an error of a function or of the items comes before all of them.  Nothing is
-    under way between two answers, so that other work may use the processes.
-    jobs: processes; None for as many as the engine has that `joblib.parallel_config` names, such as a Dask cluster.
-    They read the model from a temporary file, which must be within reach of all.
+    With one process, an item is read when its answer is asked for.  With more, some hundreds of items are read and
+    answered before the first answer is given, and an error of the function or of the items comes before all of these.
+    No work goes on between two answers, so that the processes may be used for other work.
+
+    function: other processes must be able to import it.
+    model: other processes read it from a temporary file, which must be within reach of all.
+    items: the sentences.
+    jobs: processes, which do not change the answers; None for as many as the engine has that `joblib.parallel_config`
+    names, such as a Dask cluster.
+    args: further arguments of the function.
     Raises EstimationError if processes are killed again and again; see `parallel_map`.
 
     >>> class Scale:
@@ -62,7 +67,7 @@ def answers(
     ...     @staticmethod
     ...     def load(path): return Scale()
     ...     def weigh(self, item, factor): return factor * item
-    >>> list(answers(Scale.weigh, Scale(), [1, 2, 3], 1, 10))
+    >>> list(map_sentences(Scale.weigh, Scale(), [1, 2, 3], 1, 10))
     [10, 20, 30]
     """
     n_jobs = effective_n_jobs(jobs)
@@ -76,26 +81,27 @@ def answers(
         items = iter(items)
         while batches := list(_batches(items, _AHEAD * n_jobs)):
             task = (function, type(model), file, args)
-            found = list(parallel_map(_answers_of, batches, jobs, *task, prefer="processes"))
+            found = list(parallel_map(_map_batch, batches, jobs, *task, prefer="processes"))
             yield from chain.from_iterable(found)
 
 
 def _batches(items: Iterator[Item], most: int) -> Iterator[list[Item]]:
-    """The next items, in so many batches at most."""
+    """Take the next items, in `most` batches at most."""
     for _ in range(most):
         if not (batch := list(islice(items, _BATCH))):
             return
         yield batch
 
 
-def _answers_of(
+def _map_batch(
     batch: list[Item], function: Callable[..., Answer], kind: type[Saved], file: str, args: tuple[Any, ...]
 ) -> list[Answer]:
+    """Apply a function to the items of a batch, in a process of its own."""
     model = _loaded(kind, file)
     return [function(model, item, *args) for item in batch]
 
 
 @lru_cache(maxsize=1)
 def _loaded(kind: type[Saved], file: str) -> Any:
-    """The model of a file, which this process keeps until it is given another."""
+    """Read the model of a file, which this process keeps until it is given another."""
     return kind.load(file)

@@ -124,7 +124,7 @@ class InsideChart(NamedTuple):
 
 @compiled
 def _with_items(chart: InsideChart, size: int, more: int) -> InsideChart:
-    """The chart with room for more items after the first `size`."""
+    """Make room in a chart for more items after the first `size`."""
     if size + more <= len(chart.symbol):
         return chart
     symbol = np.empty(2 * size + more, dtype=np.int32)
@@ -168,7 +168,7 @@ class _Splits(NamedTuple):
 
 @compiled
 def _splits(chart: InsideChart, i: int, j: int, room: _Splits) -> tuple[_Splits, int]:
-    """The splits of (i, j), and the largest exponent; room: for as many as a cell may have."""
+    """List the splits of (i, j), and their largest exponent; room: for as many as a cell may have."""
     count, top = 0, EMPTY
     for k in range(i + 1, j):
         b, c = k * (k - 1) // 2 + i, j * (j - 1) // 2 + k
@@ -177,6 +177,7 @@ def _splits(chart: InsideChart, i: int, j: int, room: _Splits) -> tuple[_Splits,
             room.right[count] = c
             top = max(top, chart.exponent[b] + chart.exponent[c])
             count += 1
+    # Scores of all splits are added, so that they need one exponent: the largest.
     for at in range(count):
         exponent = chart.exponent[room.left[at]] + chart.exponent[room.right[at]]
         room.scale[at] = math.ldexp(1.0, max(exponent - top, -1100))
@@ -261,6 +262,7 @@ class _Extents(NamedTuple):
 
 @compiled
 def _extents(chart: InsideChart, n: int, n_symbols: int) -> _Extents:
+    """Find the extents of the items of a sentence of n words."""
     shape = (n + 1, n_symbols)
     found = _Extents(
         np.full(shape, n + 1, dtype=np.int32),
@@ -354,6 +356,7 @@ def _expand(
             weight = above * grammar.weight[r] * walk.scale[k]
             walk.outside[left] += weight * chart.inside[right]
             walk.outside[right] += weight * chart.inside[left]
+            # The edge is kept if it is likely; the best of the others is remembered.
             posterior = weight * chart.inside[left] * chart.inside[right]
             if posterior > walk.threshold:
                 edges = with_room(edges, n_edges)
@@ -409,6 +412,7 @@ def likely_edges(
             if walk.outside[item] * chart.inside[item] > best:
                 best, best_item = walk.outside[item] * chart.inside[item], item
         walk.wanted[best_item] = True
+    # From the widest span down, so that the outside score of an item is whole before its children's.
     for length in range(n, 0, -1):
         for i in range(n - length + 1):
             j = i + length
@@ -419,6 +423,7 @@ def likely_edges(
                 if not walk.wanted[item] and walk.outside[item] * chart.inside[item] <= threshold:
                     continue
                 before = n_edges
+                # A word keeps the leaf rules of the item's symbol; a longer item the edges to its children.
                 if length == 1:
                     for at in range(leaves.start[i], leaves.start[i + 1]):
                         if leaves.symbol[at] == chart.symbol[item]:

@@ -6,9 +6,9 @@ What a formalism adds is what its symbols stand for, and how its trees become s-
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,18 +17,22 @@ from spectral_latent._compiled import check_column, check_range
 from spectral_latent.grammar.coarse import CoarseGrammar, CoarseLeaves
 from spectral_latent.grammar.forests import pruned_forest
 from spectral_latent.grammar.options import GrammarOptions
+from spectral_latent.grammar.requests import check_words
 from spectral_latent.grammar.sentence import SentenceChart, SentenceGrammar
 from spectral_latent.lexicon import Lexicon, WordEncoder
 from spectral_latent.operators import ObservableOperators, arrays_of, column_from, operators_from
 from spectral_latent.trees import BoolArray, FloatArray, IntArray
 
-__all__ = ["LatentGrammar"]
+__all__ = ["LatentGrammar", "OptionsKind"]
+
+OptionsKind = TypeVar("OptionsKind", bound=GrammarOptions)
 
 
 @dataclass(frozen=True, eq=False)
-class LatentGrammar:
+class LatentGrammar(Generic[OptionsKind]):
     """Latent and coarse operators over the same rules, with a lexicon.
 
+    options: the settings of training and parsing.
     tags: names of the tags of words.
     tag_of_symbol: (S,) the number of the tag of each symbol over words, such as `NN` and `NP\\|NN`; -1 of others.
     seen: (R2,) the binary rules that the treebank has; charts try these alone first.
@@ -37,7 +41,7 @@ class LatentGrammar:
     operators: the latent ones.
     """
 
-    options: GrammarOptions
+    options: OptionsKind
     tags: list[str]
     tag_of_symbol: IntArray
     lexicon: Lexicon
@@ -49,6 +53,10 @@ class LatentGrammar:
     def __post_init__(self) -> None:
         if not self.coarse.rules.equals(self.operators.rules):
             raise ValueError("the coarse and the latent grammar must number the same rules")
+
+    def with_operators(self, operators: ObservableOperators) -> LatentGrammar[OptionsKind]:
+        """Replace the latent operators by others over the same rules."""
+        return replace(self, operators=operators)
 
     @cached_property
     def _encoder(self) -> WordEncoder:
@@ -83,8 +91,9 @@ class LatentGrammar:
 
         words: n words.
         tags: (n,) the number of the only tag that each word may have, or -1.
-        Raises ValueError if there is no word.
+        Raises ValueError if there is no word, and TypeError for a string in place of a sentence.
         """
+        check_words(words)
         if not len(words):
             raise ValueError("an empty sentence has no parse")
         grammar = self.for_sentences([words], tags)
@@ -137,8 +146,8 @@ class LatentGrammar:
         arrays: Mapping[str, NDArray[Any]],
         settings: Mapping[str, Any],
         tag_of_symbol: IntArray,
-        options: GrammarOptions,
-    ) -> LatentGrammar:
+        options: OptionsKind,
+    ) -> LatentGrammar[OptionsKind]:
         """Invert `arrays` and `settings`.
 
         tag_of_symbol: (S,) the number of the tag of each symbol over words, -1 of others.

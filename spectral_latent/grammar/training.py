@@ -4,25 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Generic, Protocol, Self, TypeVar
 
 from spectral_latent.estimation import (
     LeafMoments,
     Listener,
     Priors,
     Treebank,
-    TreebankCounts,
-    TreebankShard,
     estimate,
     relative_frequencies,
     silent,
 )
-from spectral_latent.grammar.latent_grammar import LatentGrammar
+from spectral_latent.grammar.latent_grammar import LatentGrammar, OptionsKind
 from spectral_latent.grammar.options import GrammarOptions
 from spectral_latent.lexicon import Lexicon, SpellingModel, WordCounts, smooth_emissions
-from spectral_latent.operators import RuleTable
+from spectral_latent.operators import ObservableOperators, RuleTable
 from spectral_latent.trees import FloatArray, IntArray, Rules
 
-__all__ = ["GrammarTraining", "spelling_of"]
+__all__ = ["Training", "prepare_grammar", "spelling_of"]
 
 
 def spelling_of(words: Sequence[str], counts: WordCounts, tag_of_symbol: IntArray, n_tags: int) -> SpellingModel:
@@ -42,49 +41,67 @@ def spelling_of(words: Sequence[str], counts: WordCounts, tag_of_symbol: IntArra
     return SpellingModel.train(words, counts.word, tag, counts.times, counts.opens, n_tags)
 
 
-@dataclass(frozen=True, eq=False)
-class GrammarTraining:
-    """A treebank made ready for estimation, and the grammar that it makes without latent states.
+class CoarseModel(Protocol):
+    """A model without latent states, which may be given some."""
 
-    coarse: the grammar whose latent operators are its coarse ones.
+    @property
+    def options(self) -> GrammarOptions:
+        """The settings of training."""
+
+    def with_operators(self, operators: ObservableOperators) -> Self:
+        """Replace the latent operators by others over the same rules."""
+
+
+Model = TypeVar("Model", bound=CoarseModel)
+
+
+@dataclass(frozen=True, eq=False)
+class Training(Generic[Model]):
+    """A treebank made ready for estimation, and the model that it makes without latent states.
+
+    coarse: the model whose latent operators are its coarse ones.
     treebank: what the latent operators are estimated from.
     """
 
-    coarse: LatentGrammar
+    coarse: Model
     treebank: Treebank
 
-    @staticmethod
-    def of(
-        shards: Sequence[TreebankShard],
-        counts: TreebankCounts,
-        lexicon: Lexicon,
-        tags: list[str],
-        tag_of_symbol: IntArray,
-        options: GrammarOptions,
-        unseen_rules: RuleTable | None = None,
-    ) -> GrammarTraining:
-        """Estimate the coarse grammar of a treebank.
+    def estimate(self, *, jobs: int | None = 1, listener: Listener = silent) -> Model:
+        """Estimate the latent model by the estimator of its options.
 
-        shards: the s-trees; their terminals are the words of the lexicon.
-        counts: how often the rules of all shards occur.
-        tags: the names of the tags.
-        tag_of_symbol: (S,) the number of the tag of each symbol over words; -1 for other symbols.
-        unseen_rules: how often rules are to be counted besides those seen.
+        jobs: threads; the result does not depend on it.
+        listener: told how far the work is.
         """
+        estimator = self.coarse.options.estimator
+        return self.coarse.with_operators(estimate(self.treebank, estimator, jobs=jobs, listener=listener).operators)
 
-        def smooth(moments: LeafMoments) -> tuple[IntArray, FloatArray]:
-            """Give rare and unseen words emissions."""
-            return smooth_emissions(lexicon, moments, tag_of_symbol)
 
-        treebank = Treebank(shards, counts, Priors(smooth, options.fragments, unseen_rules))
-        prior = counts.symbol / counts.symbol.sum()
-        coarse = relative_frequencies(counts, treebank.priors)
-        seen = Rules.find(counts.rules.binary, coarse.rules.binary) >= 0
-        return GrammarTraining(
-            LatentGrammar(options, tags, tag_of_symbol, lexicon, seen, prior, coarse, coarse), treebank
-        )
+def prepare_grammar(
+    treebank: Treebank,
+    lexicon: Lexicon,
+    tags: list[str],
+    tag_of_symbol: IntArray,
+    options: OptionsKind,
+    unseen_rules: RuleTable | None = None,
+) -> Training[LatentGrammar[OptionsKind]]:
+    """Estimate the coarse grammar of a treebank, and add what the treebank lacks to its counts.
 
-    def estimate(self, *, jobs: int | None = 1, listener: Listener = silent) -> LatentGrammar:
-        """Estimate the latent grammar by the estimator of the options; any number of `jobs` gives the same result."""
-        options = self.coarse.options.estimator
-        return replace(self.coarse, operators=estimate(self.treebank, options, jobs=jobs, listener=listener).operators)
+    treebank: s-trees whose terminals are the words of the lexicon, without priors.
+    lexicon: the words.
+    tags: the names of the tags.
+    tag_of_symbol: (S,) the number of the tag of each symbol over words; -1 for other symbols.
+    options: the settings of the grammar.
+    unseen_rules: how often rules are to be counted besides those seen.
+    """
+
+    def smooth(moments: LeafMoments) -> tuple[IntArray, FloatArray]:
+        """Give rare and unseen words emissions."""
+        return smooth_emissions(lexicon, moments, tag_of_symbol)
+
+    counts = treebank.counts
+    priors = Priors(smooth, options.fragments, unseen_rules)
+    coarse = relative_frequencies(counts, priors)
+    seen = Rules.find(counts.rules.binary, coarse.rules.binary) >= 0
+    share = counts.symbol / counts.symbol.sum()
+    grammar = LatentGrammar(options, tags, tag_of_symbol, lexicon, seen, share, coarse, coarse)
+    return Training(grammar, replace(treebank, priors=priors))

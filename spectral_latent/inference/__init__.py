@@ -1,6 +1,7 @@
 """Infer over forests: the one inside-outside engine, decoding, sampling, and means of what a model generates."""
 
 from spectral_latent.inference._checks import check_forest
+from spectral_latent.inference.analyses import Analyses, best_analyses
 from spectral_latent.inference.counting import ExpectedCounts, expected_counts
 from spectral_latent.inference.decoding import Derivation, best_derivation, k_best_derivations
 from spectral_latent.inference.generative_means import collapse, mean_node_counts
@@ -17,11 +18,13 @@ from spectral_latent.inference.inside_outside import (
 from spectral_latent.inference.sampling import SampledTrees, sample_trees
 
 __all__ = [
+    "Analyses",
     "Derivation",
     "ExpectedCounts",
     "SampledTrees",
     "ScaledVectors",
     "Weight",
+    "best_analyses",
     "best_derivation",
     "check_forest",
     "collapse",

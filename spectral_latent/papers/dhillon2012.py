@@ -28,8 +28,7 @@ from spectral_latent.dependency import (
     DependencyModel,
     DependencyOptions,
     DependencySentence,
-    DependencyTraining,
-    Label,
+    HeadSymbol,
 )
 from spectral_latent.dependency.conversion import skeletal_trees
 from spectral_latent.estimation import EstimationError, EstimatorOptions
@@ -87,9 +86,9 @@ def _score_given_tree(
     tags: the V observations.
     column: where a sentence has its tags, "upos" or "xpos".
     """
-    labels = Vocabulary([Label("", "complete"), Label("", "right"), Label("", "left")])
+    labels = Vocabulary([HeadSymbol("", "complete"), HeadSymbol("", "right"), HeadSymbol("", "left")])
     rows = [_tags_of(sentence, column) for sentence in sentences]
-    converted = skeletal_trees(sentences, rows, Attachment(refined=False), labels)
+    converted = skeletal_trees(sentences, rows, Attachment(symbols_have_tags=False), labels)
     trees = converted.over(np.array([tags.get(tag) for row in rows for tag in row]))
     # A word whose left children are yet to come (symbol 2) is scored like one that is complete (symbol 0).
     symbol = np.where(trees.symbol == 2, 0, trees.symbol)
@@ -121,7 +120,7 @@ class _Treebank(NamedTuple):
     def train_library(self, name: str, n_states: int) -> Callable[[Sentences], Weight]:
         """Train a model of the library, with one symbol a role."""
         estimator = replace(_ESTIMATORS[name], n_states=n_states)
-        options = replace(_options(self.column), estimator=estimator, attachment=Attachment(refined=False))
+        options = replace(_options(self.column), estimator=estimator, attachment=Attachment(symbols_have_tags=False))
         return DependencyModel.train(self.trees, options).score
 
     def scorers(self, states: Sequence[int]) -> Iterator[tuple[str, int, _Scorer]]:
@@ -213,7 +212,7 @@ def print_scores(train: str, evaluate: str, column: str, states: Sequence[int], 
     """
     trees, gold = (_read(source, column) for source in (train, evaluate))
     tags = Vocabulary(tag for sentence in [*trees, *gold] for tag in _tags_of(sentence, column))
-    base, seconds = timed(lambda: DependencyTraining.of(trees, _options(column)).coarse)
+    base, seconds = timed(lambda: DependencyModel.prepare(trees, _options(column)).coarse)
     lists = _Lists.of(base, gold, n_best)
     in_lists = f"{len(lists.candidates):,} candidates, {lists.chosen_uas(lists.right_heads()):.1f} at best"
     lengths = np.array([len(sentence.forms) for sentence in gold])

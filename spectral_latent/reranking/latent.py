@@ -103,11 +103,11 @@ class LatentFeatures:
         return _score_rooted(self.model, _sentences(trees))
 
     def _posteriors(self, nbest: NBest) -> list[FloatArray]:
-        """Those of each candidate's parts."""
+        """Compute the posteriors of each candidate's parts."""
         trees = [candidate.tree for candidate in nbest.candidates]
         if isinstance(self.model, ConstituencyModel):
-            return self.model.posteriors(_phrases(trees), nbest.words)
-        return self.model.posteriors(_sentences(trees))
+            return self.model.part_posteriors(_phrases(trees))
+        return self.model.part_posteriors(_sentences(trees))
 
 
 def _score_rooted(model: DependencyModel, trees: Sequence[DependencySentence]) -> Weight:

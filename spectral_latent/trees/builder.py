@@ -61,11 +61,3 @@ class TreeBuilder(Generic[SymbolName, TerminalName, Note]):
         """Return the finished trees and the notes on their nodes (N,)."""
         trees = SkeletalTrees.of(self.symbol, left=self.left, right=self.right, terminal=self.terminal, root=self.root)
         return trees, list(self.notes)
-
-    def taken(self) -> tuple[SkeletalTrees, list[Note]]:
-        """Return what `trees` does, and start again without trees; numbers of names keep their meaning."""
-        found = self.trees()
-        self.notes = []
-        for column in (self.symbol, self.left, self.right, self.terminal, self.root):
-            del column[:]
-        return found

@@ -3,6 +3,7 @@
 import itertools
 import math
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -10,7 +11,7 @@ from nltk.grammar import Nonterminal, ProbabilisticProduction
 from nltk.parse import ViterbiParser
 from nltk.tree import ParentedTree, Tree
 
-from spectral_latent.constituency import Binarisation, ConstituencyOptions
+from spectral_latent.constituency import Binarisation, ConstituencyOptions, preset
 from spectral_latent.estimation import EstimatorOptions
 from spectral_latent_nltk import FALLBACK, ParseTree, SpectralParser
 from tests.conformance.parsers import ProbabilisticTreeConformance
@@ -57,6 +58,15 @@ def test_learns_the_trees(parser: SpectralParser) -> None:
         assert Tree.convert(parser.parse_one(tree.leaves())) == tree[0]
 
 
+def test_scores_are_log_probabilities_of_parses(parser: SpectralParser) -> None:
+    for tree in treebank()[::5]:
+        (best,) = parser.parse(tree.leaves())
+        assert parser.score(tree) == pytest.approx(best.logprob())
+    assert parser.score(Tree("NEW", [Tree("NNS", ["dogs"])])) == -math.inf
+    with pytest.raises(ValueError, match="has no words"):
+        parser.score(Tree("S", [Tree("-NONE-", ["*"])]))
+
+
 def test_learns_from_other_kinds_of_tree(parser: SpectralParser) -> None:
     sentence = treebank()[0].leaves()
     for kind in (ParentedTree.convert, Tree.freeze):
@@ -70,6 +80,10 @@ def test_settings() -> None:
     assert SpectralParser.train(treebank(), options=options).model.options == options
     changed = SpectralParser.train(treebank(), 2, jobs=2, options=options).model.options.estimator
     assert changed == EstimatorOptions(n_states=2, smoothing=10.0)
+    several = SpectralParser.train(treebank()[:6], 2, options=preset("accurate")).model.members
+    assert [one.options for one in several] == [
+        replace(one, estimator=replace(one.estimator, n_states=2)) for one in preset("accurate")
+    ]
     with pytest.raises(ValueError, match=r"EstimatorOptions\.n_states must be an integer of at least 1, not 0"):
         SpectralParser.train(treebank(), 0)
 

@@ -315,7 +315,7 @@ def torn(run: Run, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_n_best(run: Run, torn: Path) -> None:
     model = DependencyModel.load(torn)
-    parses = model.parse_nbest(DependencySentence.of("abc", "ABC"), 3)
+    parses = model.parse_nbest(DependencySentence.of(["a", "b", "c"], "ABC"), 3)
     found = list(parse_conllu(run("parse", torn, "--n-best", "3", stdin="a/A b/B c/C\n\na/A b/B c/C\n").stdout))
     expected = [(parse.sentence.heads, f"score = {parse.log:.6f}") for parse in parses]
     assert len(expected) > 1
@@ -348,7 +348,7 @@ def test_evaluation_on_several_processes(run: Run, parser: Path, trees: Path) ->
 
 
 def test_non_projective(run: Run, parser: Path, loaded: DependencyModel) -> None:
-    parse = loaded.parse(DependencySentence.of(gold()[0].forms, gold()[0].xpos), "any")
+    parse = loaded.parse(DependencySentence.of(gold()[0].forms, gold()[0].xpos), projective=False)
     found = run("parse", parser, "--non-projective", stdin=TAGGED.splitlines()[0])
     assert heads_of(found.stdout) == [parse.sentence.heads]
     result = run("parse", parser, "--non-projective", "--n-best", "2", stdin=TAGGED)

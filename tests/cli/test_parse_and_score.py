@@ -192,7 +192,7 @@ def test_trees_are_cleaned_once(
         cleaned.append(tree)
         return clean(tree)
 
-    monkeypatch.setattr("spectral_latent.constituency.treebank.clean", spy)
+    monkeypatch.setattr("spectral_latent.constituency.cleaning.clean", spy)
     monkeypatch.setattr("spectral_latent.evaluation.models.clean", spy)
     n = len(treebank.read_text().splitlines())
     assert run("train", "constituency", treebank, "-o", tmp_path / "again", "--n-states", "2", "-q").exit_code == 0

@@ -1,13 +1,16 @@
 """Cleaning, binarisation and its inverse."""
 
+from typing import NamedTuple
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spectral_latent.constituency import Binarisation, Phrase, base_label, clean
-from spectral_latent.constituency.conversion import PhraseTreeBuilder, phrase_of, skeletal_trees
+from spectral_latent.constituency import Binarisation, Phrase, PhraseSymbol, base_label, clean
+from spectral_latent.constituency.conversion import phrase_of, skeletal_trees
 from spectral_latent.constituency.heads import head_child
 from spectral_latent.corpora import parse_brackets
+from spectral_latent.trees import SkeletalTrees, Vocabulary
 
 LABELS = st.sampled_from(["S", "NP", "VP", "PP", "@NP", "NP|NN", "@", "X^Y", "."])
 WORDS = st.text(min_size=1, max_size=4)
@@ -23,25 +26,31 @@ BINARISATIONS = st.builds(
 )
 
 
-def encoded(phrases: list[Phrase], binarisation: Binarisation) -> PhraseTreeBuilder:
-    builder = PhraseTreeBuilder()
-    skeletal_trees(phrases, binarisation, builder)
-    return builder
+class Encoded(NamedTuple):
+    """s-trees, and the names of their symbols and terminals."""
+
+    trees: SkeletalTrees
+    symbols: list[PhraseSymbol]
+    words: list[str]
+
+
+def encoded(phrases: list[Phrase], binarisation: Binarisation) -> Encoded:
+    symbols, words = Vocabulary[PhraseSymbol](), Vocabulary[str]()
+    return Encoded(skeletal_trees(phrases, binarisation, symbols, words).trees, symbols.names, words.names)
 
 
 @given(PHRASES, BINARISATIONS)
 def test_binarisation_and_collapsing_are_undone_exactly(phrase: Phrase, binarisation: Binarisation) -> None:
-    builder = encoded([phrase], binarisation)
-    tree, _ = builder.trees()
-    assert phrase_of(tree, builder.symbols.names, list(phrase.words())) == phrase
+    found = encoded([phrase], binarisation)
+    assert phrase_of(found.trees, found.symbols, list(phrase.words())) == phrase
 
 
 @given(st.lists(PHRASES, min_size=1, max_size=4), BINARISATIONS)
 def test_s_trees_are_binary_and_keep_the_words(phrases: list[Phrase], binarisation: Binarisation) -> None:
-    builder = encoded(phrases, binarisation)
-    trees, _ = builder.trees()
+    found = encoded(phrases, binarisation)
+    trees = found.trees
     assert not trees.is_unary.any()
-    words = [builder.terminals.names[terminal] for terminal in trees.terminal if terminal >= 0]
+    words = [found.words[terminal] for terminal in trees.terminal if terminal >= 0]
     assert words == [word for phrase in phrases for word in phrase.words()]
     assert len(trees.root) == len(phrases)
 
@@ -53,13 +62,13 @@ def one(text: str) -> Phrase:
 
 def rules(text: str, binarisation: Binarisation) -> list[str]:
     """The binary rules of one tree's s-tree, top down, in a readable notation."""
-    builder = encoded([one(text)], binarisation)
-    trees, _ = builder.trees()
+    found = encoded([one(text)], binarisation)
+    trees = found.trees
 
-    def name(symbol: int) -> str:
-        label = builder.symbols.names[symbol]
-        memory = f"[{','.join(label.memory)}]" if label.memory else ""
-        return "@" * label.bar + "+".join(label.chain) + memory
+    def name(number: int) -> str:
+        symbol = found.symbols[number]
+        memory = f"[{','.join(symbol.memory)}]" if symbol.memory else ""
+        return "@" * symbol.bar + "+".join(symbol.chain) + memory
 
     return [
         f"{name(trees.symbol[node])} → {name(trees.symbol[trees.left[node]])} {name(trees.symbol[trees.right[node]])}"
@@ -170,7 +179,6 @@ def test_trees_thousands_deep() -> None:
     for _ in range(5000):
         phrase = Phrase("NP", (Phrase("DT", ("the",)), phrase))
     assert clean(phrase) is not None
-    builder = encoded([phrase], Binarisation())
-    tree, _ = builder.trees()
-    back = phrase_of(tree, builder.symbols.names, list(phrase.words()))
+    found = encoded([phrase], Binarisation())
+    back = phrase_of(found.trees, found.symbols, list(phrase.words()))
     assert back.bracketed() == phrase.bracketed()

@@ -1,8 +1,9 @@
 """The constituency model from end to end."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import joblib
 import numpy as np
@@ -16,17 +17,17 @@ from spectral_latent.constituency import (
     Binarisation,
     ConstituencyModel,
     ConstituencyOptions,
+    Constituent,
     Phrase,
     clean,
+    prepare,
     preset,
-    treebank,
 )
 from spectral_latent.constituency.features import FeatureSet
-from spectral_latent.constituency.treebank import read_treebank
 from spectral_latent.corpora import constituency_trees, parse_brackets
 from spectral_latent.estimation import EstimationError, EstimatorOptions
 from spectral_latent.evaluation import score_brackets
-from spectral_latent.operators import ModelFileError
+from spectral_latent.operators import ModelFileError, load_model, save_model
 from tests.streams import Watch, make_shards
 
 SENTENCES = """
@@ -94,6 +95,46 @@ def test_scores_of_parses_are_scores_of_their_trees(model: ConstituencyModel, se
     np.testing.assert_array_equal(weight.sign, [parse.sign for parse in parses])
 
 
+def test_posteriors_are_sums_over_trees() -> None:
+    """By enumeration of the trees of the grammar, which has two for some sentences."""
+    options = ConstituencyOptions(
+        estimator=EstimatorOptions("hybrid", n_states=2), threshold=0.0, beam=0.0, fragments=0.0
+    )
+    model = ConstituencyModel.train(parse_brackets("(S (A a) (S (A a) (A a))) (S (S (A a) (A a)) (A a))"), options)
+    right, left = parse_brackets("(S (A a) (S (A a) (A a))) (S (S (A a) (A a)) (A a))")
+    share = np.exp(model.score([right, left]).log)
+    share /= share.sum()
+    found = model.posteriors(["a", "a", "a"])
+    assert found[Constituent(0, 3, "S", False)] == pytest.approx(1.0)
+    assert found[Constituent(1, 3, "S", False)] == pytest.approx(share[0])
+    assert found[Constituent(0, 2, "S", False)] == pytest.approx(share[1])
+    assert all(found[Constituent(at, at + 1, "A", True)] == pytest.approx(1.0) for at in range(3))
+    (row,) = model.part_posteriors([right])
+    assert sorted(row) == pytest.approx(sorted([1.0, 1.0, 1.0, 1.0, share[0]]))
+
+
+def test_trees_are_cleaned_for_posteriors_as_for_scores(model: ConstituencyModel, trees: list[Phrase]) -> None:
+    """A top bracket, function labels and empty elements change nothing."""
+    plain = trees[3]
+    (annotated,) = parse_brackets(
+        "(S1 (S (NP-SBJ-1 (NNP Mary)) (NP (-NONE- *T*-2)) (VP (VBZ sleeps) (NP-TMP (-NONE- *-1))) (. .)))"
+    )
+    assert clean(annotated) == plain
+    expected, found = model.part_posteriors([plain, annotated])
+    assert expected.min() > 0.0
+    np.testing.assert_array_equal(found, expected)
+    with pytest.raises(EstimationError, match="tree 2 has no words"):
+        model.part_posteriors([plain, Phrase("S", (Phrase("-NONE-", ("*",)),))])
+
+
+def test_posteriors_are_of_the_words_that_a_tree_has(model: ConstituencyModel, trees: list[Phrase]) -> None:
+    """An empty element for one parser may be a word for another."""
+    (longer,) = parse_brackets("(S (NP (NNP Mary)) (VP (VBZ sleeps) (NP (NN *sigh*))) (. .))")
+    alone = [model.part_posteriors([tree])[0].tolist() for tree in (trees[3], longer)]
+    assert [row.tolist() for row in model.part_posteriors([trees[3], longer])] == alone
+    assert model.part_posteriors([]) == []
+
+
 def test_a_tree_with_rules_never_seen_has_weight_zero(model: ConstituencyModel) -> None:
     weight = model.score(parse_brackets("(S (. .) (. .)) (NEW (NN dog) (NN dog)) (NP (NN silence))"))
     np.testing.assert_array_equal(weight.sign, [0, 0, 1])
@@ -139,10 +180,10 @@ MEMBERS = [
 
 def test_shards_are_learnt_as_the_whole_is(trees: list[Phrase], monkeypatch: pytest.MonkeyPatch) -> None:
     whole = ConstituencyModel.train(iter(trees), MEMBERS)
-    make_shards(monkeypatch, treebank, 40, in_files=True)
+    make_shards(monkeypatch, 40, in_files=True)
     shards = ConstituencyModel.train(iter(trees), MEMBERS)
     for ours, theirs in zip(shards.members, whole.members, strict=True):
-        assert ours.labels == theirs.labels and ours.grammar.tags == theirs.grammar.tags
+        assert ours.symbols == theirs.symbols and ours.grammar.tags == theirs.grammar.tags
         np.testing.assert_array_equal(ours.grammar.operators.states, theirs.grammar.operators.states)
         np.testing.assert_array_equal(ours.grammar.coarse.leaf, theirs.grammar.coarse.leaf)
         np.testing.assert_array_equal(ours.grammar.seen, theirs.grammar.seen)
@@ -163,14 +204,15 @@ def test_a_treebank_is_read_once_and_what_members_have_in_common_is_learnt_once(
     model = ConstituencyModel.train(stream(), MEMBERS)
     assert read == trees and model.members[0].options is MEMBERS[0]
     assert len({id(member.grammar.lexicon) for member in model.members}) == 1
-    assert model.members[0].labels is model.members[2].labels is not model.members[1].labels
+    assert model.members[0].symbols is model.members[2].symbols is not model.members[1].symbols
 
 
 def test_a_treebank_that_is_read_is_not_held(trees: list[Phrase], monkeypatch: pytest.MonkeyPatch) -> None:
-    """A phrase is made binary as it is read, for all grammars, and then let go."""
+    """The phrases of a shard are made binary, for all grammars, and then let go."""
     watch = Watch()
+    make_shards(monkeypatch, 60, in_files=False)
     model = ConstituencyModel.train(watch.stream(trees * 4), MEMBERS[:2])
-    assert watch.read == 4 * len(trees) and watch.most <= 2
+    assert watch.read == 4 * len(trees) and watch.most <= 10
     assert model.members[0].grammar.prior.sum() == pytest.approx(1.0)
 
 
@@ -178,7 +220,7 @@ def test_shards_are_learnt_alike_in_memory_in_files_on_processes_and_on_a_cluste
     trees: list[Phrase], cluster: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def train(*, in_files: bool = True, jobs: int | None = 1) -> bytes:
-        make_shards(monkeypatch, treebank, 150, in_files=in_files)
+        make_shards(monkeypatch, 150, in_files=in_files)
         ConstituencyModel.train(iter(trees), MEMBERS, jobs=jobs).save(tmp_path / "model")
         return (tmp_path / "model").read_bytes()
 
@@ -196,9 +238,9 @@ def test_features_and_counts_do_not_depend_on_shards(
 ) -> None:
     """What a shard numbers means the same in all: put together, shards are the columns of the whole."""
     options = ConstituencyOptions(features=features)
-    (whole,) = read_treebank(trees, [options])
-    make_shards(monkeypatch, treebank, 40, in_files=True)
-    (parts,) = read_treebank(trees, [options])
+    (whole,) = prepare(trees, [options])
+    make_shards(monkeypatch, 40, in_files=True)
+    (parts,) = prepare(trees, [options])
     shards, (shard,) = parts.treebank.shards, whole.treebank.shards
     assert len(shards) > 5
     for name in ("symbol", "terminal"):
@@ -221,8 +263,9 @@ def test_all_sentences_are_parsed_as_each_one(model: ConstituencyModel, trees: l
             assert list(model.parse_all(iter(sentences), k, jobs=jobs)) == expected
     assert [parses[0] for parses in model.parse_all(sentences[:9])] == [model.parse(words) for words in sentences[:9]]
     assert list(model.parse_all([], jobs=2)) == []
-    with pytest.raises(ValueError, match="k must be at least 1, not 0"):
-        list(model.parse_all(sentences, 0, jobs=2))
+    for none in (sentences, []):
+        with pytest.raises(ValueError, match="n_best must be at least 1, not 0"):
+            model.parse_all(none, 0, jobs=2)
 
 
 def test_a_model_whose_parts_do_not_fit_is_refused(model: ConstituencyModel, tmp_path: Path) -> None:
@@ -230,7 +273,7 @@ def test_a_model_whose_parts_do_not_fit_is_refused(model: ConstituencyModel, tmp
     (member,) = model.members
     grammar = member.grammar
     for broken in (
-        replace(member, labels=member.labels[:-1]),
+        replace(member, symbols=member.symbols[:-1]),
         replace(member, grammar=replace(grammar, tags=grammar.tags[:-1])),
         replace(member, grammar=replace(grammar, tags=[*grammar.tags[:-1], "NEW"])),
     ):
@@ -246,10 +289,15 @@ def test_a_model_whose_parts_do_not_fit_is_refused(model: ConstituencyModel, tmp
 def test_bad_requests_are_refused(model: ConstituencyModel) -> None:
     with pytest.raises(ValueError, match="empty sentence"):
         model.parse([])
-    with pytest.raises(ValueError, match="k must be at least 1"):
+    with pytest.raises(ValueError, match="n_best must be at least 1"):
         model.parse_nbest(["a"], 0)
+    for ask in (model.parse, model.posteriors, lambda words: next(model.parse_all([words]))):
+        with pytest.raises(TypeError, match=r"not the string 'dogs run'; give 'dogs run'.split\(\)"):
+            ask("dogs run")
     with pytest.raises(EstimationError, match="no trees"):
         ConstituencyModel.train([])
+    with pytest.raises(ValueError, match="options are empty"):
+        ConstituencyModel.train(parse_brackets("(NN word)"), [])
     with pytest.raises(EstimationError, match="tree 2 has no words"):
         ConstituencyModel.train([Phrase("NN", ("a",)), Phrase("S", (Phrase("-NONE-", ("*",)),))])
 
@@ -267,6 +315,71 @@ def test_the_spelling_of_unseen_words_decides_between_tags() -> None:
         assert model.parse([word, "."]).tree.bracketed() == f"(X (A ({tag} {word})) (. .))"
 
 
+def test_grammars_of_one_parser_have_one_span_penalty(trees: list[Phrase]) -> None:
+    """How trees are chosen is the same for all grammars: an option that one of them ignored would be void."""
+    options = [
+        ConstituencyOptions(span_penalty=0.4),
+        ConstituencyOptions(binarisation=Binarisation("last"), span_penalty=0.2),
+    ]
+
+    def untouched() -> Iterator[Phrase]:
+        pytest.fail("a tree is read")
+        yield
+
+    with pytest.raises(ValueError, match=r"the same span_penalty, not 0\.2 and 0\.4"):
+        ConstituencyModel.train(untouched(), options)
+
+
+def test_options_live_in_one_place() -> None:
+    """Those of a grammar are the ones that parsing reads."""
+    texts = ("(S (A a) (S (A a) (A a)))", "(S (S (A a) (A a)) (A a))", "(S (A a) (A a) (A a))")
+    model = ConstituencyModel.train(parse_brackets("".join(texts)), ConstituencyOptions(threshold=0.0))
+    (member,) = model.members
+    with pytest.raises(TypeError, match="options"):
+        replace(member, options=ConstituencyOptions())  # type: ignore[call-arg]
+    found = []
+    for penalty in (0.0, 0.9):
+        options = replace(model.options, span_penalty=penalty)
+        other = ConstituencyModel((replace(member, grammar=replace(member.grammar, options=options)),))
+        assert other.options is options
+        found.append(other.parse(["a", "a", "a"]).tree.bracketed())
+    assert found[0] in texts[:2] and found[1] == texts[2]
+
+
+DAMAGE: list[Callable[[dict[str, Any], dict[str, Any]], Any]] = [
+    lambda arrays, _: arrays.clear(),
+    lambda arrays, _: arrays.pop("0.prior"),
+    lambda arrays, _: arrays.update({"0.latent.leaf": arrays["0.latent.leaf"] * np.nan}),
+    lambda arrays, _: arrays.update({"0.seen": arrays["0.seen"][:-1]}),
+    lambda arrays, _: arrays.update({"0.coarse.leaf_rules": arrays["0.coarse.leaf_rules"] + 1}),
+    lambda _, settings: settings.update(members=[]),
+    lambda _, settings: settings.update(members=7),
+    lambda _, settings: settings["members"].append({}),
+    lambda _, settings: settings["members"][0].pop("symbols"),
+    lambda _, settings: settings["members"][0]["symbols"].__setitem__(0, [[], False, []]),
+    lambda _, settings: settings["members"][0]["symbols"].__setitem__(0, ["NP"]),
+    lambda _, settings: settings["members"][0].update(tags=[]),
+    lambda _, settings: settings["members"][0].update(words="words"),
+    lambda _, settings: settings["members"][0].update(options={}),
+    lambda _, settings: settings["members"][0]["options"].update(span_penalty=1.5),
+    lambda _, settings: settings["members"][0]["options"]["binarisation"].update(outward_from="middle"),
+]
+
+
+@pytest.mark.parametrize("change", DAMAGE, ids=range(len(DAMAGE)))
+@pytest.mark.filterwarnings("ignore:invalid value encountered")  # made by the damage itself
+def test_damaged_models_are_refused(
+    model: ConstituencyModel, change: Callable[[dict[str, Any], dict[str, Any]], Any], tmp_path: Path
+) -> None:
+    path = tmp_path / "model"
+    model.save(path)
+    arrays, settings = load_model(path, "constituency")
+    change(arrays, settings)
+    save_model(path, arrays, settings)
+    with pytest.raises(ModelFileError, match=str(path)):
+        ConstituencyModel.load(path)
+
+
 def test_floors_are_for_dependencies_alone() -> None:
     """Phrases are weighed as they are estimated, and have no option that says otherwise."""
     with pytest.raises(TypeError, match="floor"):
@@ -281,7 +394,7 @@ def test_charts_are_those_of_operators_for_the_sentence(model: ConstituencyModel
         leaf = operators.rules.leaf[forest.rule[forest.left < 0]]
         np.testing.assert_array_equal(leaf[:, 0], forest.symbol[forest.item[forest.left < 0]])
         assert set(leaf[:, 1]) == set(chart.grammar.words.word)
-        assert model.parses([chart], words, 1) == [model.parse(words)]
+        assert model.parse_nbest(words, 1, charts=[chart]) == [model.parse(words)]
 
 
 @pytest.mark.parametrize("text", ["(NN word)", "(S (NN a) (NN b))", "(S (A (B (C c))) (D d))"])

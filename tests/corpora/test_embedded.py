@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from spectral_latent.constituency import Binarisation, ConstituencyModel, ConstituencyOptions, Label
-from spectral_latent.constituency.conversion import PhraseTreeBuilder, skeletal_trees
+from spectral_latent.constituency import Binarisation, ConstituencyModel, ConstituencyOptions, PhraseSymbol
+from spectral_latent.constituency.conversion import skeletal_trees
 from spectral_latent.corpora import parse_brackets
 from spectral_latent.corpora.embedded import embedded_treebank, embedded_truth
 from spectral_latent.estimation import EstimatorOptions, TreebankCounts, relative_frequencies
@@ -53,7 +53,7 @@ def test_the_plain_grammar_is_what_relative_frequencies_tend_to() -> None:
     trees = sample_trees(truth.grammar.operators, 20_000, np.random.default_rng(9)).trees
     counted, exact = relative_frequencies(TreebankCounts.of_trees(trees)), truth.grammar.coarse
     assert exact.rules.equals(truth.grammar.operators.rules)
-    count = np.bincount(trees.symbol, minlength=len(truth.labels))
+    count = np.bincount(trees.symbol, minlength=len(truth.symbols))
     for kind in ("leaf", "binary"):
         ours, theirs = (
             model.leaf[:, 0]
@@ -71,9 +71,8 @@ def test_the_plain_grammar_is_what_relative_frequencies_tend_to() -> None:
 def test_trees_binarise_to_the_symbols_of_the_truth() -> None:
     truth = embedded_truth()
     trees = sample_trees(truth.grammar.operators, 300, np.random.default_rng(0)).trees
-    builder = PhraseTreeBuilder(Vocabulary(truth.labels), Vocabulary(truth.grammar.lexicon.words))
-    skeletal_trees(embedded_treebank(300, seed=0), Binarisation(), builder)
-    again, _ = builder.trees()
+    symbols, words = Vocabulary(truth.symbols), Vocabulary(truth.grammar.lexicon.words)
+    again = skeletal_trees(embedded_treebank(300, seed=0), Binarisation(), symbols, words).trees
     for name in ("symbol", "left", "right", "terminal", "root"):
         assert np.array_equal(getattr(again, name), getattr(trees, name))
 
@@ -83,7 +82,7 @@ def test_probability_of_a_tree_by_hand() -> None:
 
     def first_word(chain: tuple[str, ...], state: int) -> float:
         """Probability of the first of a list of words."""
-        rules = truth.grammar.operators.rules.leaf[:, 0] == truth.labels.index(Label(chain))
+        rules = truth.grammar.operators.rules.leaf[:, 0] == truth.symbols.index(PhraseSymbol(chain))
         n_words = np.count_nonzero(truth.grammar.operators.leaf[rules, state])
         return float(5.0**-3 / sum((rank + 4.0) ** -3 for rank in range(1, n_words + 1)))
 

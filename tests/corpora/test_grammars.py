@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from spectral_latent.constituency import Label
+from spectral_latent.constituency import PhraseSymbol
 from spectral_latent.corpora.grammars import WrittenGrammar, parse_grammar
 
 WORDS = "NP[#] : it/they\nVP[#] VP|VB[#] : sleeps/sleep runs/run\n"
@@ -23,8 +23,12 @@ def weight(grammar: WrittenGrammar, *names: str) -> float:
 def test_symbols_and_states() -> None:
     grammar = parse_grammar(f"S -> NP[#] @S[#] 1\n@S[#] -> VP|VB[#] VP[#] 1\n{WORDS}")
     assert grammar.labels == [
-        Label(("S",)), Label(("S",), bar=True), Label(("NP",)), Label(("VP",)), Label(("VP", "VB")),
-    ]  # fmt: skip
+        PhraseSymbol(("S",)),
+        PhraseSymbol(("S",), bar=True),
+        PhraseSymbol(("NP",)),
+        PhraseSymbol(("VP",)),
+        PhraseSymbol(("VP", "VB")),
+    ]
     assert grammar.operators.states.tolist() == [1, 2, 2, 2, 2]
     assert grammar.states["@S[sg]"] == (1, 0) and grammar.states["VP|VB[pl]"] == (4, 1)
     assert grammar.operators.root.tolist() == [[1.0, 0.0], *[[0.0, 0.0]] * 4]

@@ -47,7 +47,7 @@ def test_nodes_are_those_that_nltk_reads_from_a_table() -> None:
 
 
 def test_several_roots_of_several_relations() -> None:
-    sentence = DependencySentence.of("abc")._replace(heads=(0, 1, 0), relations=("top", "_", "_"))
+    sentence = DependencySentence.of(["a", "b", "c"])._replace(heads=(0, 1, 0), relations=("top", "_", "_"))
     graph = sentence_to_nltk(sentence)
     assert dict(graph.nodes[0]["deps"]) == {"top": [1], "ROOT": [3]}
     assert dict(graph.nodes[1]["deps"]) == {"": [2]}
@@ -66,7 +66,7 @@ def test_graphs_made_by_hand() -> None:
     assert sentence_from_nltk(graph_of(np.int64(2), 0)) == DependencySentence.of(["a", "b"])._replace(heads=(2, 0))
     graph = graph_of()
     graph.nodes = {1: {"word": "a", "head": 0, "tag": "A"}}
-    assert sentence_from_nltk(graph) == DependencySentence.of("a")._replace(xpos=("A",), heads=(0,))
+    assert sentence_from_nltk(graph) == DependencySentence.of(["a"])._replace(xpos=("A",), heads=(0,))
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spectral_latent.dependency import Attachment, DependencySentence, Label
+from spectral_latent.dependency import Attachment, DependencySentence, HeadSymbol
 from spectral_latent.dependency.conversion import (
     DependencyTrees,
     Role,
@@ -45,8 +45,10 @@ def tags_of(heads: Heads) -> list[str]:
     return ["ABC"[word * word % 3] for word in range(len(heads))]
 
 
-def converted(trees: list[Heads], attachment: Attachment, labels: Vocabulary[Label] | None = None) -> DependencyTrees:
-    sentences = [DependencySentence.of("w" * len(heads))._replace(heads=heads) for heads in trees]
+def converted(
+    trees: list[Heads], attachment: Attachment, labels: Vocabulary[HeadSymbol] | None = None
+) -> DependencyTrees:
+    sentences = [DependencySentence.of(["w"] * len(heads)).with_heads(heads) for heads in trees]
     return skeletal_trees(sentences, map(tags_of, trees), attachment, Vocabulary() if labels is None else labels)
 
 
@@ -60,16 +62,16 @@ def labelled(heads: Heads, first: Side) -> Tree:
         attached = left + right if first == "left" else right + left
         roles = [*(side for side, _ in attached), "complete"]
         tag = tags_of(heads)[word - 1]
-        chain: Tree = (Label(tag, roles[0]), word - 1)  # type: ignore[arg-type]
+        chain: Tree = (HeadSymbol(tag, roles[0]), word - 1)  # type: ignore[arg-type]
         for above, (side, child) in zip(roles[1:], attached, strict=True):
-            label = Label(tag, above)  # type: ignore[arg-type]
+            label = HeadSymbol(tag, above)  # type: ignore[arg-type]
             chain = (label, chain, under(child)) if side == "right" else (label, under(child), chain)
         return chain
 
     return under(heads.index(0) + 1)
 
 
-def named(tree: Tree, labels: Vocabulary[Label]) -> Tree:
+def named(tree: Tree, labels: Vocabulary[HeadSymbol]) -> Tree:
     """The tree with numbers for labels."""
     label, *rest = tree
     return (labels[label], *(part if isinstance(part, int) else named(part, labels) for part in rest))
@@ -99,7 +101,7 @@ def heads_of(found: DependencyTrees) -> list[Heads]:
 @pytest.mark.parametrize("first", SIDES)
 def test_every_tree_has_the_s_tree_of_the_definition(first: Side) -> None:
     assert [sum(len(heads) == n for heads in EVERY_TREE) for n in range(1, LONGEST + 1)] == [1, 2, 9, 64, 625]
-    labels = Vocabulary[Label]()
+    labels = Vocabulary[HeadSymbol]()
     trees, _ = converted(EVERY_TREE, Attachment(first), labels)
     start = np.concatenate([[0], np.cumsum([len(heads) for heads in EVERY_TREE])])
     places = SkeletalTrees(
@@ -144,8 +146,8 @@ def test_words_make_leaves_and_arcs_binary_nodes(first: Side) -> None:
 
 def test_right_children_first_is_the_other_conversion_of_the_tests() -> None:
     """That has two symbols: 1 where a right child is still to come."""
-    labels = Vocabulary[Label]()
-    trees, _ = converted(EVERY_TREE, Attachment("right", refined=False), labels)
+    labels = Vocabulary[HeadSymbol]()
+    trees, _ = converted(EVERY_TREE, Attachment("right", symbols_have_tags=False), labels)
     start = np.cumsum([0, *map(len, EVERY_TREE)])
     other = columns(
         s_tree((tuple(range(i, i + len(heads))), heads)) for i, heads in zip(start, EVERY_TREE, strict=False)
@@ -172,13 +174,13 @@ def test_both_sides_are_mirror_images() -> None:
         turned = tuple(0 if head == 0 else n + 1 - head for head in reversed(heads))
         pair = []
         for trees, first in ((heads, SIDES[0]), (turned, SIDES[1])):
-            labels = Vocabulary[Label]()
-            found = converted([trees], Attachment(first, refined=False), labels)
+            labels = Vocabulary[HeadSymbol]()
+            found = converted([trees], Attachment(first, symbols_have_tags=False), labels)
             pair.append(unnamed(nested(found.trees)[0], labels))
         assert mirrored(pair[0], n) == pair[1]
 
 
-def unnamed(tree: Tree, labels: Vocabulary[Label]) -> Tree:
+def unnamed(tree: Tree, labels: Vocabulary[HeadSymbol]) -> Tree:
     """The inverse of `named`."""
     symbol, *rest = tree
     return (labels.names[symbol], *(part if isinstance(part, int) else unnamed(part, labels) for part in rest))
@@ -199,15 +201,15 @@ def test_a_deep_and_a_wide_tree() -> None:
 @pytest.mark.parametrize("refined", [True, False])
 def test_possible_rules_are_those_that_trees_have(first: Side, refined: bool) -> None:
     """All of them, and no others: up to five words, every rule between labels that occur is in some tree."""
-    labels = Vocabulary[Label]()
+    labels = Vocabulary[HeadSymbol]()
     attachment = Attachment(first, refined)
     every_tag = [list(tags) for tags in itertools.product("AB", repeat=3)]
     small = [heads for heads in EVERY_TREE if len(heads) == 3]
-    sentences = [DependencySentence.of("www")._replace(heads=heads) for heads in small for _ in every_tag]
+    sentences = [DependencySentence.of(["w", "w", "w"]).with_heads(heads) for heads in small for _ in every_tag]
     trees, _ = skeletal_trees(sentences, every_tag * len(small), attachment, labels)
     wider = [heads for heads in EVERY_TREE if len(heads) > 3]
     tags = [list(np.random.default_rng(i).choice(["A", "B"], len(heads))) for i, heads in enumerate(wider * 4)]
-    sentences = [DependencySentence.of("w" * len(heads))._replace(heads=heads) for heads in wider * 4]
+    sentences = [DependencySentence.of(["w"] * len(heads)).with_heads(heads) for heads in wider * 4]
     more, _ = skeletal_trees(sentences, tags, attachment, labels)
     rules, dependant_is_right = possible_rules(labels.names, attachment)
     seen = {tuple(rule) for part in (trees, more) for rule in part.rules.binary.tolist()}
@@ -218,7 +220,7 @@ def test_possible_rules_are_those_that_trees_have(first: Side, refined: bool) ->
 @given(seeds, st.integers(1, 12), st.sampled_from(SIDES), st.booleans())
 def test_every_rule_of_every_tree_is_possible(seed: int, n: int, first: Side, refined: bool) -> None:
     rng = np.random.default_rng(seed)
-    labels, attachment = Vocabulary[Label](), Attachment(first, refined)
+    labels, attachment = Vocabulary[HeadSymbol](), Attachment(first, refined)
     found = converted([random_tree(rng, n) for _ in range(3)], attachment, labels)
     trees = found.trees
     rules, dependant_is_right = possible_rules(labels.names, attachment)
@@ -248,7 +250,7 @@ def weights(model: Lpcfg, trees: SkeletalTrees) -> np.ndarray:
 @pytest.mark.parametrize("refined", [True, False])
 def test_one_state_weights_are_products_of_rules_along_the_dependency_tree(first: Side, refined: bool) -> None:
     """By hand: what a word's symbols are follows from how many children are still to come, and on which side."""
-    labels, attachment = Vocabulary[Label](), Attachment(first, refined)
+    labels, attachment = Vocabulary[HeadSymbol](), Attachment(first, refined)
     trees = converted(EVERY_TREE, attachment, labels).trees
     word = np.where(trees.is_leaf, trees.terminal % 3, -1)
     worded = SkeletalTrees(trees.symbol, trees.left, trees.right, word, trees.root)
@@ -256,7 +258,7 @@ def test_one_state_weights_are_products_of_rules_along_the_dependency_tree(first
     model = random_numbers(np.random.default_rng(0), [1] * len(labels), rules, factored=False)
 
     def symbol(tag: str, role: Role) -> int:
-        return labels[Label(tag if refined else "", role)]
+        return labels[HeadSymbol(tag if refined else "", role)]
 
     def along(heads: Heads, start: int) -> float:
         tags, product = tags_of(heads), 1.0
@@ -283,7 +285,7 @@ def test_one_state_weights_are_products_of_rules_along_the_dependency_tree(first
 @pytest.mark.parametrize("first", SIDES)
 def test_latent_weights_are_sums_over_the_states_of_all_nodes(first: Side) -> None:
     small = [heads for heads in EVERY_TREE if len(heads) <= 4][::3]
-    labels = Vocabulary[Label]()
+    labels = Vocabulary[HeadSymbol]()
     trees = converted(small, Attachment(first), labels).trees
     states = np.random.default_rng(1).integers(1, 3, len(labels)).tolist()
     model = random_numbers(np.random.default_rng(2), states, rules_of(nested(trees)))
@@ -308,9 +310,9 @@ def test_latent_dependency_trees_are_a_grammar_whose_heads_keep_their_state(firs
     k, v = 3, 4
     model = random_model(rng, k, v, stationary=False)
     roles: list[Role] = ["complete", "left", "right"]
-    labels = Vocabulary(Label("", role) for role in roles)
+    labels = Vocabulary(HeadSymbol("", role) for role in roles)
     stop = dict(zip(roles, rng.uniform(0.2, 1.0, 3), strict=True))
-    rules, _ = possible_rules(labels.names, Attachment(first, refined=False))
+    rules, _ = possible_rules(labels.names, Attachment(first, symbols_have_tags=False))
     t = {}
     for above, left, right in rules.tolist():
         if labels.names[left].role == "complete" and labels.names[right].role != "complete":
@@ -321,7 +323,7 @@ def test_latent_dependency_trees_are_a_grammar_whose_heads_keep_their_state(firs
     q = {(a, x): model.emission[x] for a in range(3) for x in range(v)}
     pi = [model.initial * (role == "complete") for role in roles]
     grammar = Lpcfg([k] * 3, pi, q, {}, t)
-    trees = converted(EVERY_TREE, Attachment(first, refined=False), labels).trees
+    trees = converted(EVERY_TREE, Attachment(first, symbols_have_tags=False), labels).trees
     words = rng.integers(0, v, sum(map(len, EVERY_TREE)))
     worded = SkeletalTrees(
         trees.symbol, trees.left, trees.right, np.where(trees.is_leaf, words[trees.terminal], -1), trees.root
@@ -358,21 +360,21 @@ def test_latent_dependency_trees_are_a_grammar_whose_heads_keep_their_state(firs
     ],
 )
 def test_what_is_no_tree_is_refused(heads: tuple[int, ...] | None, message: str) -> None:
-    good = DependencySentence.of("w")._replace(heads=(0,))
-    wrong = DependencySentence.of("www")._replace(heads=heads)
+    good = DependencySentence.of(["w"]).with_heads((0,))
+    wrong = DependencySentence.of(["w", "w", "w"]).with_heads(heads)
     with pytest.raises(EstimationError, match=message):
         skeletal_trees([good, wrong], [["A"], ["A"] * 3], Attachment(), Vocabulary())
 
 
 def test_a_sentence_without_words_is_refused() -> None:
-    empty = DependencySentence.of("")._replace(heads=())
+    empty = DependencySentence.of([]).with_heads(())
     with pytest.raises(EstimationError, match="has 0 roots"):
         skeletal_trees([empty], [[]], Attachment(), Vocabulary())
 
 
 def test_every_array_of_heads_is_a_tree_or_refused() -> None:
     for heads in itertools.product(range(-1, 5), repeat=3):
-        sentence = DependencySentence.of("www")._replace(heads=heads)
+        sentence = DependencySentence.of(["w", "w", "w"]).with_heads(heads)
         if heads in EVERY_TREE:
             assert heads_of(skeletal_trees([sentence], [["A"] * 3], Attachment(), Vocabulary())) == [heads]
         else:

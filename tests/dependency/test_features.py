@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from spectral_latent.dependency import Attachment, DependencySentence, Label
+from spectral_latent.dependency import Attachment, DependencySentence, HeadSymbol
 from spectral_latent.dependency.conversion import Side, skeletal_trees
 from spectral_latent.dependency.features import dependency_features
 from spectral_latent.estimation import EstimatorOptions, FeatureColumns, Shard, inside_templates, outside_templates
@@ -103,7 +103,7 @@ def partition(column: Sequence[Any]) -> tuple[int, ...]:
 
 def test_leaves_of_the_same_word_have_the_same_rule() -> None:
     """Places tell every leaf apart; the templates of the core are about words."""
-    sentence = DependencySentence.of(["a", "a"])._replace(heads=(0, 1))
+    sentence = DependencySentence.of(["a", "a"]).with_heads((0, 1))
     converted = skeletal_trees([sentence] * 3, ["XX"] * 3, Attachment(), Vocabulary())
     found = dependency_features(converted, np.zeros(6, dtype=np.int64), np.zeros(6, dtype=np.int64))
     for columns in (found.inside, found.outside):
@@ -122,7 +122,7 @@ def test_columns_tell_apart_what_the_definitions_do(seed: int, sizes: list[int],
         [column.tolist() for column in np.split(tags, cuts)],
         [part.tolist() for part in np.split(words, cuts)],
     )
-    sentences = [DependencySentence.of("w" * n)._replace(heads=heads) for n, heads in zip(sizes, trees, strict=True)]
+    sentences = [DependencySentence.of(["w"] * n).with_heads(heads) for n, heads in zip(sizes, trees, strict=True)]
     names = [list(map(str, mine)) for mine in by_sentence[0]]
     converted = skeletal_trees(sentences, names, Attachment(first), Vocabulary())
     found = dependency_features(converted, tags, words)
@@ -164,7 +164,7 @@ def test_what_is_inside_and_what_is_outside_do_not_look_at_one_another(seed: int
             columns.append(np.concatenate([around[:, : word - 1], of_inner, around[:, word:]], axis=1))
             nodes.append([start + word - 1, start + word - 2 + len(below)])
     tags, words = np.concatenate(columns, axis=1)
-    sentences = [DependencySentence.of("w" * len(heads))._replace(heads=heads) for heads in trees]
+    sentences = [DependencySentence.of(["w"] * len(heads)).with_heads(heads) for heads in trees]
     names = [list(map(str, column[0].tolist())) for column in columns]
     converted = skeletal_trees(sentences, names, Attachment(first), Vocabulary())
     found = dependency_features(converted, tags, words)
@@ -235,8 +235,8 @@ class Population(NamedTuple):
             table = shape.p * model.sentences(shape.heads)
             drawn += [(shape, words) for words in np.ndindex(*table.shape)]
             p += table.ravel().tolist()
-        records = (DependencySentence.of(shape.tags)._replace(heads=shape.heads) for shape, _ in drawn)
-        converted = skeletal_trees(records, [shape.tags for shape, _ in drawn], attachment, Vocabulary[Label]())
+        records = (DependencySentence.of(list(shape.tags)).with_heads(shape.heads) for shape, _ in drawn)
+        converted = skeletal_trees(records, [shape.tags for shape, _ in drawn], attachment, Vocabulary[HeadSymbol]())
         tag = np.array([ord(name) - ord("A") for shape, _ in drawn for name in shape.tags])
         word = tag * len(model.emission) + np.array([x for _, words in drawn for x in words])
         trees = converted.over(word)

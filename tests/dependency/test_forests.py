@@ -12,16 +12,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from spectral_latent.dependency import Attachment, DependencySentence, Label
+from spectral_latent.dependency import Attachment, DependencySentence, HeadSymbol
 from spectral_latent.dependency.conversion import Side, heads_are_right, possible_rules, skeletal_trees
-from spectral_latent.dependency.forests import (
-    ArcForest,
-    arc_marginals,
-    headed,
-    k_best_heads,
-    maximum_heads,
-    projective,
-)
+from spectral_latent.dependency.decoding import arc_marginals, maximum_heads, n_best_heads
+from spectral_latent.dependency.forests import ArcForest, headed, projective
 from spectral_latent.grammar.coarse import CoarseGrammar, CoarseLeaves
 from spectral_latent.grammar.forests import pruned_forest
 from spectral_latent.inference import inside, k_best_derivations, total_weight, tree_weights
@@ -53,41 +47,41 @@ class Grammar(NamedTuple):
     """A random latent grammar with all rules that trees may have; terminal 0 has the tag A, 1 has B, and 2 either."""
 
     attachment: Attachment
-    labels: Vocabulary[Label]
+    symbols: Vocabulary[HeadSymbol]
     coarse: ObservableOperators
     latent: ObservableOperators
 
     @staticmethod
     def random(rng: np.random.Generator, attachment: Attachment, *, proper: bool) -> Grammar:
-        tags = ["A", "B"] if attachment.refined else [""]
-        labels = Vocabulary(Label(tag, role) for tag in tags for role in ("complete", "left", "right"))  # type: ignore[arg-type]
-        binary = [tuple(rule) for rule in possible_rules(labels.names, attachment)[0].tolist()]
+        tags = ["A", "B"] if attachment.symbols_have_tags else [""]
+        symbols = Vocabulary(HeadSymbol(tag, role) for tag in tags for role in ("complete", "left", "right"))  # type: ignore[arg-type]
+        binary = [tuple(rule) for rule in possible_rules(symbols.names, attachment)[0].tolist()]
         emits = {"A": (0, 2), "B": (1, 2), "": (0, 1, 2)}
-        leaf = [(labels[label], x) for label in labels for x in emits[label.tag]]
+        leaf = [(symbols[symbol], x) for symbol in symbols for x in emits[symbol.tag]]
         rules = {"leaf": leaf, "unary": [], "binary": binary}
         models: list[Lpcfg] = []
-        for states in ([1] * len(labels), rng.integers(1, 4, len(labels)).tolist()):
+        for states in ([1] * len(symbols), rng.integers(1, 4, len(symbols)).tolist()):
             model = (random_lpcfg if proper or not models else random_numbers)(rng, states, rules)
-            is_root = [label.role == "complete" for label in labels]
+            is_root = [symbol.role == "complete" for symbol in symbols]
             models.append(replace(model, pi=[pi * top for pi, top in zip(model.pi, is_root, strict=True)]))
-        return Grammar(attachment, labels, *(model.operators() for model in models))
+        return Grammar(attachment, symbols, *(model.operators() for model in models))
 
     def forest(self, terminals: np.ndarray) -> ArcForest:
         """Unpruned."""
-        grammar = CoarseGrammar.of(self.coarse, np.ones(len(self.labels)))
+        grammar = CoarseGrammar.of(self.coarse, np.ones(len(self.symbols)))
         spans = pruned_forest(grammar, CoarseLeaves.of(self.coarse, terminals), beam=0.0, threshold=0.0)
         assert spans is not None
-        is_right = heads_are_right(self.labels.names, self.coarse.rules.binary)
+        is_right = heads_are_right(self.symbols.names, self.coarse.rules.binary)
         return headed(spans.forest, is_right, spans.first, len(terminals))
 
     def weights(self, terminals: np.ndarray) -> tuple[list[Heads], np.ndarray]:
         """Every projective tree, and its weight summed over all tags."""
         trees = projective_of(len(terminals))
         every = itertools.product(*({0: "A", 1: "B", 2: "AB"}[x] for x in terminals.tolist()))
-        tags = list(every) if self.attachment.refined else [("",) * len(terminals)]
+        tags = list(every) if self.attachment.symbols_have_tags else [("",) * len(terminals)]
         pairs = [(heads, names) for heads in trees for names in tags]
-        sentences = [DependencySentence.of("w" * len(terminals))._replace(heads=heads) for heads, _ in pairs]
-        converted = skeletal_trees(sentences, [names for _, names in pairs], self.attachment, self.labels)
+        sentences = [DependencySentence.of(["w"] * len(terminals)).with_heads(heads) for heads, _ in pairs]
+        converted = skeletal_trees(sentences, [names for _, names in pairs], self.attachment, self.symbols)
         worded = converted.over(np.tile(terminals, len(pairs)))
         found = tree_weights(self.latent, Forest.of_trees(worded, self.latent.rules))
         return trees, (found.sign * np.exp(found.log)).reshape(len(trees), len(tags)).sum(axis=1)
@@ -136,7 +130,7 @@ def heads_of(arcs: ArcForest, edges: np.ndarray, n: int) -> Heads:
 def test_derivations_of_a_headed_forest_are_all_trees(first: Side) -> None:
     """One derivation for each projective tree, and items that know their head."""
     rng = np.random.default_rng(1)
-    grammar = Grammar.random(rng, Attachment(first, refined=False), proper=True)
+    grammar = Grammar.random(rng, Attachment(first, symbols_have_tags=False), proper=True)
     for n in range(1, 7):
         arcs = grammar.forest(rng.integers(0, 3, n))
         derivations = k_best_derivations(arcs.forest, rng.uniform(size=arcs.forest.n_edges), 2000)
@@ -190,17 +184,17 @@ def ranked(weights: np.ndarray, trees: list[Heads]) -> list[tuple[float, Heads]]
 def test_k_best_are_the_first_of_all_trees_in_order(seed: int, n: int, density: float, k: int) -> None:
     weights = random_weights(np.random.default_rng(seed), n, density)
     expected = ranked(weights, projective_of(n))
-    assert k_best_heads(weights, k) == [heads for _, heads in expected[:k]]
-    assert k_best_heads(weights, 1) == [heads for _, heads in expected[:1]]
+    assert n_best_heads(weights, k) == [heads for _, heads in expected[:k]]
+    assert n_best_heads(weights, 1) == [heads for _, heads in expected[:1]]
 
 
 def test_k_best_of_six_words_are_all_trees_in_order() -> None:
     weights = random_weights(np.random.default_rng(0), 6, 1.0)
-    assert k_best_heads(weights, 1000) == [heads for _, heads in ranked(weights, projective_of(6))]
+    assert n_best_heads(weights, 1000) == [heads for _, heads in ranked(weights, projective_of(6))]
 
 
 def test_trees_as_good_as_one_another_are_all_found() -> None:
-    assert sorted(k_best_heads(np.ones((5, 4)), 100)) == sorted(projective_of(4))
+    assert sorted(n_best_heads(np.ones((5, 4)), 100)) == sorted(projective_of(4))
 
 
 @settings(max_examples=150)
@@ -233,16 +227,16 @@ def test_trees_that_weights_forbid() -> None:
     crossing[[0, 1, 1, 2], [0, 1, 2, 3]] = 1.0  # 1 to 3 and 2 to 4
     for weights in (two_roots, circle, np.zeros((2, 1)), np.zeros((4, 3)), -np.ones((3, 2))):
         assert maximum_heads(weights) is None
-        assert k_best_heads(weights, 1) == k_best_heads(weights, 5) == []
+        assert n_best_heads(weights, 1) == n_best_heads(weights, 5) == []
     assert maximum_heads(crossing) == (0, 1, 1, 2)
-    assert k_best_heads(crossing, 5) == []
+    assert n_best_heads(crossing, 5) == []
 
 
 def test_the_best_projective_tree_is_not_the_best_of_all() -> None:
     weights = np.full((5, 4), 0.1)
     weights[[0, 1, 1, 2], [0, 1, 2, 3]] = 1.0
     assert maximum_heads(weights) == (0, 1, 1, 2)
-    assert k_best_heads(weights, 1)[0] == ranked(weights, projective_of(4))[0][1]
+    assert n_best_heads(weights, 1)[0] == ranked(weights, projective_of(4))[0][1]
 
 
 def test_long_sentences() -> None:
@@ -250,5 +244,5 @@ def test_long_sentences() -> None:
     weights = np.zeros((n + 1, n))
     weights[range(n), range(n)] = 1.0
     weights += 1e-3 * np.random.default_rng(0).random((n + 1, n))
-    assert k_best_heads(weights, 1) == [tuple(range(n))]
+    assert n_best_heads(weights, 1) == [tuple(range(n))]
     assert maximum_heads(weights) == tuple(range(n))

@@ -21,7 +21,6 @@ from spectral_latent.dependency import (
     DependencyModel,
     DependencyOptions,
     DependencySentence,
-    DependencyTraining,
     RelationModel,
     RelationOptions,
     TaggedTree,
@@ -367,7 +366,7 @@ OPTIONS = DependencyOptions(estimator=EstimatorOptions(n_states=2))
 
 def sentence(words: str, tags: str, heads: tuple[int, ...], relations: str) -> DependencySentence:
     made = DependencySentence.of(words.split(), tags.split())
-    return made._replace(heads=heads, relations=tuple(relations.split()))
+    return made.with_heads(heads, tuple(relations.split()))
 
 
 TREES = [
@@ -392,7 +391,7 @@ def test_parses_have_relations(parser: DependencyModel) -> None:
         tree = other.sentence
         assert tree.heads is not None and parser.relations is not None
         assert [tree.relations] == parser.relations.relations([TaggedTree(tree.forms, tree.xpos, tree.heads)])
-    assert DependencyTraining.of(TREES, OPTIONS).estimate().parse(probe).sentence == parse.sentence
+    assert DependencyModel.prepare(TREES, OPTIONS).estimate().parse(probe).sentence == parse.sentence
 
 
 def test_a_sentence_without_derivation_has_relations() -> None:

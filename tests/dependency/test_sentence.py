@@ -13,7 +13,7 @@ HEADS = st.integers(1, 8).flatmap(lambda n: st.tuples(*[st.integers(0, n)] * n))
 
 
 def sentence(heads: tuple[int, ...] | None, words: int = 0) -> DependencySentence:
-    return DependencySentence.of("w" * (words if heads is None else len(heads)))._replace(heads=heads)
+    return DependencySentence.of(["w"] * (words if heads is None else len(heads))).with_heads(heads)
 
 
 def graph_of(heads: tuple[int, ...]) -> nx.DiGraph:

@@ -66,7 +66,7 @@ def test_a_dependency_parser() -> None:
     assert (found.fallbacks, found.sentences_per_second > 0) == (sum(p.is_fallback for p in found.parses), True)
     assert not evaluate_dependency_parser(model, [tree._replace(relations=("_",) * 3) for tree in gold]).has_relations
     crossing = evaluate_dependency_parser(model, gold, projective=False)
-    assert crossing.parses == [model.parse(sentence, "any") for sentence in words]
+    assert crossing.parses == [model.parse(sentence, projective=False) for sentence in words]
     on_two = evaluate_dependency_parser(model, gold, projective=False, jobs=2)
     assert replace(on_two, seconds=0.0) == replace(crossing, seconds=0.0)
     assert evaluate_dependency_parser(model, []).score == score_attachments([], [])

@@ -12,7 +12,7 @@ import joblib
 import pytest
 from dask.distributed import Client
 
-from spectral_latent.grammar.batches import answers
+from spectral_latent.grammar.batches import map_sentences
 
 MOST_AHEAD = 600  # items that two processes may have read without having given an answer
 
@@ -58,7 +58,7 @@ def threads() -> Iterator[None]:
 def test_answers_are_those_of_one_process_in_order(n: int, threads: None) -> None:
     expected = [3 * item + 5 for item in range(n)]
     for jobs in (1, 2):
-        assert list(answers(scaled, Scale(3), iter(range(n)), jobs, 5)) == expected
+        assert list(map_sentences(scaled, Scale(3), iter(range(n)), jobs, 5)) == expected
 
 
 @pytest.mark.parametrize(("jobs", "most"), [(1, 1), (2, MOST_AHEAD)])
@@ -70,7 +70,7 @@ def test_items_are_not_read_ahead_without_bound(jobs: int, most: int, threads: N
             read.append(item)
             yield item
 
-    found = answers(scaled, Scale(2), items(), jobs, 0)
+    found = map_sentences(scaled, Scale(2), items(), jobs, 0)
     assert not read
     for at in range(3 * MOST_AHEAD):
         assert next(found) == 2 * at
@@ -79,9 +79,9 @@ def test_items_are_not_read_ahead_without_bound(jobs: int, most: int, threads: N
 
 
 def test_nothing_is_under_way_between_answers(threads: None) -> None:
-    outer = answers(scaled, Scale(2), range(700), 2, 0)
+    outer = map_sentences(scaled, Scale(2), range(700), 2, 0)
     assert next(outer) == 0
-    assert list(answers(scaled, Scale(3), range(700), 3, 0)) == [3 * item for item in range(700)]
+    assert list(map_sentences(scaled, Scale(3), range(700), 3, 0)) == [3 * item for item in range(700)]
     assert list(outer) == [2 * item for item in range(1, 700)]
 
 
@@ -92,14 +92,14 @@ def test_errors_are_passed_on(jobs: int, threads: None) -> None:
         raise OSError("the line is dead")
 
     with pytest.raises(ValueError, match="the item -7 is negative"):
-        list(answers(scaled, Scale(3), [*range(40), -7, *range(40)], jobs, 0))
+        list(map_sentences(scaled, Scale(3), [*range(40), -7, *range(40)], jobs, 0))
     with pytest.raises(OSError, match="the line is dead"):
-        list(answers(scaled, Scale(3), broken(), jobs, 0))
+        list(map_sentences(scaled, Scale(3), broken(), jobs, 0))
 
 
 def test_the_file_is_gone_after_the_last_answer(threads: None) -> None:
     for ends in (False, True):
-        found = answers(origin, Scale(3), range(20), 2)
+        found = map_sentences(origin, Scale(3), range(20), 2)
         (_, _, file) = next(found)
         assert file is not None
         assert Path(file).exists()
@@ -111,7 +111,7 @@ def test_the_file_is_gone_after_the_last_answer(threads: None) -> None:
 def test_each_process_reads_the_model_once(engine: str, jobs: int | None, cluster: Client) -> None:
     cluster.wait_for_workers(2)
     with joblib.parallel_config(backend=engine):
-        first, again = (list(answers(origin, Scale(3), range(MOST_AHEAD), jobs)) for _ in range(2))
+        first, again = (list(map_sentences(origin, Scale(3), range(MOST_AHEAD), jobs)) for _ in range(2))
     for found, n_read in ((first, {1}), (again, {1, 2})):  # 1 of a process that had nothing to do the first time
         assert {n for _, n, _ in found} <= n_read
         assert len({file for _, _, file in found}) == 1

@@ -13,12 +13,20 @@ from spectral_latent.estimation import (
     EstimatorOptions,
     FeatureColumns,
     Shard,
+    Treebank,
     TreebankCounts,
     inside_templates,
     outside_templates,
     relative_frequencies,
 )
-from spectral_latent.grammar import GrammarOptions, GrammarTraining, LatentGrammar, SentenceGrammar, spelling_of
+from spectral_latent.grammar import (
+    GrammarOptions,
+    LatentGrammar,
+    SentenceGrammar,
+    Training,
+    prepare_grammar,
+    spelling_of,
+)
 from spectral_latent.inference import Weight, inside, k_best_derivations, total_weight, tree_weights
 from spectral_latent.lexicon import Lexicon, LexiconOptions, WordCounts
 from spectral_latent.operators import ObservableOperators, RuleTable
@@ -27,6 +35,7 @@ from tests.oracles import Tree, columns, leaves, nested
 
 S, A, B = 0, 1, 2  # a sentence, and two tags
 TAG_OF_SYMBOL = np.array([-1, 0, 1])
+Grammar = LatentGrammar[GrammarOptions]
 WORDS = ["ant", "ape", "bat", "bee", "both"]
 SENTENCES: list[Tree] = [
     (S, (A, 0), (B, 2)),
@@ -48,7 +57,7 @@ def shards_of(trees: list[Tree], n_shards: int = 1) -> list[Shard]:
     return [Shard.of(part, FeatureColumns.of(inside_templates(part), outside_templates(part))) for part in parts]
 
 
-def training(options: GrammarOptions = OPTIONS, *, unseen: bool = True) -> GrammarTraining:
+def training(options: GrammarOptions = OPTIONS, *, unseen: bool = True) -> Training[Grammar]:
     trees = columns(SENTENCES * 10)
     leaf = trees.is_leaf
     seen = WordCounts.of(trees.symbol[leaf], trees.terminal[leaf], trees.first_leaf[leaf] == 0)
@@ -57,17 +66,16 @@ def training(options: GrammarOptions = OPTIONS, *, unseen: bool = True) -> Gramm
     rules = RuleTable.of_counts(
         Rules(none, none, UNSEEN), root=np.zeros(3), leaf=np.zeros(0), unary=np.zeros(0), binary=np.array([0.5, 0.5])
     )
-    shards = shards_of(SENTENCES * 10)
-    counts = TreebankCounts.of_shards(shards)
-    return GrammarTraining.of(shards, counts, lexicon, ["A", "B"], TAG_OF_SYMBOL, options, rules if unseen else None)
+    treebank = Treebank.of(shards_of(SENTENCES * 10))
+    return prepare_grammar(treebank, lexicon, ["A", "B"], TAG_OF_SYMBOL, options, rules if unseen else None)
 
 
 @pytest.fixture(scope="module")
-def grammar() -> LatentGrammar:
+def grammar() -> Grammar:
     return training().estimate()
 
 
-def used(grammar: LatentGrammar, words: str, tags: list[int] | None = None) -> set[tuple[int, ...]] | None:
+def used(grammar: Grammar, words: str, tags: list[int] | None = None) -> set[tuple[int, ...]] | None:
     """The binary rules of a sentence's forest; None if it has none."""
     _, spans = grammar.chart(words.split(), None if tags is None else np.array(tags))
     if spans is None:
@@ -80,7 +88,7 @@ def used(grammar: LatentGrammar, words: str, tags: list[int] | None = None) -> s
 # Grammars of sentences
 
 
-def test_leaf_rules_of_a_sentence_are_those_of_its_words(grammar: LatentGrammar) -> None:
+def test_leaf_rules_of_a_sentence_are_those_of_its_words(grammar: Grammar) -> None:
     """With their vectors; besides there are those of any word, of which nothing is known."""
     sentence = grammar.for_sentences([["ant", "both"], ["ant"]])
     ant, both, again = sentence.words.word.tolist()
@@ -94,7 +102,7 @@ def test_leaf_rules_of_a_sentence_are_those_of_its_words(grammar: LatentGrammar)
             np.testing.assert_array_equal(operators.leaf[here], whole.leaf[there])
 
 
-def test_a_sentence_has_one_table_of_leaf_rules(grammar: LatentGrammar) -> None:
+def test_a_sentence_has_one_table_of_leaf_rules(grammar: Grammar) -> None:
     sentence = grammar.for_sentences([["new", "ant", "unheard"]])
     assert sentence.coarse.rules.equals(sentence.latent.rules)
     leaf = sentence.latent.rules.leaf
@@ -125,13 +133,13 @@ def test_a_forest_is_weighed_by_the_operators_of_its_sentence() -> None:
     assert total.sign[0] * np.exp(total.log[0]) == pytest.approx(weights, rel=1e-10)
 
 
-def test_an_empty_sentence_is_refused(grammar: LatentGrammar) -> None:
+def test_an_empty_sentence_is_refused(grammar: Grammar) -> None:
     with pytest.raises(ValueError, match="an empty sentence has no parse"):
         grammar.chart([])
     assert grammar.for_sentences([]).words.word.tolist() == grammar.for_sentences([[]]).words.word.tolist() == []
 
 
-def test_a_grammar_with_unary_rules_has_no_charts(grammar: LatentGrammar) -> None:
+def test_a_grammar_with_unary_rules_has_no_charts(grammar: Grammar) -> None:
     def with_a_chain(operators: ObservableOperators) -> ObservableOperators:
         m = operators.root.shape[1]
         rules = replace(operators.rules, unary=np.array([[S, A]]))
@@ -159,14 +167,14 @@ def test_rules_of_the_treebank_are_told_apart() -> None:
     np.testing.assert_allclose(found.prior, np.bincount(columns(SENTENCES).symbol) / columns(SENTENCES).n_nodes)
 
 
-def test_rules_never_seen_are_tried_only_where_the_others_fail(grammar: LatentGrammar) -> None:
+def test_rules_never_seen_are_tried_only_where_the_others_fail(grammar: Grammar) -> None:
     assert used(grammar, "ant both") == {(S, A, B)}
     assert used(grammar, "both both") == {(S, A, B)}
     assert used(grammar, "both ant") == {(S, B, A)}
     assert used(grammar, "ant bat ape") == {(S, A, S), (S, B, A)}
 
 
-def test_tags_decide_which_rules_are_used(grammar: LatentGrammar) -> None:
+def test_tags_decide_which_rules_are_used(grammar: Grammar) -> None:
     """Also those of words that never had them."""
     assert used(grammar, "both both", [0, 1]) == {(S, A, B)}
     assert used(grammar, "both both", [1, 0]) == {(S, B, A)}
@@ -183,14 +191,14 @@ def test_tags_and_words_are_given_up_where_nothing_derives_them() -> None:
     assert used(one_word, "both both") is None
 
 
-def without_binary_rules(grammar: LatentGrammar) -> dict[str, Any]:
+def without_binary_rules(grammar: Grammar) -> dict[str, Any]:
     """The parts of a grammar that derives one word at most."""
     rules = replace(grammar.coarse.rules, binary=grammar.coarse.rules.binary[:0])
     coarse, operators = (replace(part, rules=rules, binary=[]) for part in (grammar.coarse, grammar.operators))
     return {"coarse": coarse, "operators": operators, "seen": grammar.seen[:0]}
 
 
-def test_leaves_of_a_forest_are_over_the_words_with_their_tags(grammar: LatentGrammar) -> None:
+def test_leaves_of_a_forest_are_over_the_words_with_their_tags(grammar: Grammar) -> None:
     words, tags = ["ant", "unheard", "both", "bat"], np.array([0, 0, -1, 1])
     sentence, spans = grammar.chart(words, tags)
     assert spans is not None
@@ -203,11 +211,11 @@ def test_leaves_of_a_forest_are_over_the_words_with_their_tags(grammar: LatentGr
     assert ((tags[place] < 0) | (TAG_OF_SYMBOL[symbol] == tags[place])).all()
 
 
-def test_the_most_frequent_symbols_of_words(grammar: LatentGrammar) -> None:
+def test_the_most_frequent_symbols_of_words(grammar: Grammar) -> None:
     assert grammar.most_frequent_symbols(["ant", "bat", "ape", "bee"]).tolist() == [A, B, A, B]
 
 
-def test_a_word_without_rules_has_the_most_frequent_symbol_of_all(grammar: LatentGrammar) -> None:
+def test_a_word_without_rules_has_the_most_frequent_symbol_of_all(grammar: Grammar) -> None:
     bare = replace(grammar, lexicon=Lexicon(WORDS))
     of_ant = grammar.coarse.rules.leaf[:, 1] == 0
     leaf = {"rules": replace(grammar.coarse.rules, leaf=grammar.coarse.rules.leaf[~of_ant])}
@@ -240,12 +248,12 @@ def weights_of(sentence: SentenceGrammar, trees: SkeletalTrees) -> Weight:
     return tree_weights(sentence.latent, sentence.forest_of(trees))
 
 
-def test_weights_of_known_words_are_those_of_the_trees(grammar: LatentGrammar) -> None:
+def test_weights_of_known_words_are_those_of_the_trees(grammar: Grammar) -> None:
     expected = tree_weights(grammar.operators, Forest.of_trees(columns(SENTENCES), grammar.operators.rules))
     same(weights_of(grammar.for_sentences(words_of(SENTENCES)), placed(SENTENCES)), expected)
 
 
-def test_words_may_stand_in_another_order_than_leaves(grammar: LatentGrammar) -> None:
+def test_words_may_stand_in_another_order_than_leaves(grammar: Grammar) -> None:
     """As in trees that are not projective."""
     trees = placed(SENTENCES)
     order = np.random.default_rng(0).permutation(int(trees.is_leaf.sum()))
@@ -260,7 +268,7 @@ def test_words_may_stand_in_another_order_than_leaves(grammar: LatentGrammar) ->
     )
 
 
-def test_the_weight_of_an_unseen_word_is_that_of_its_leaf_rule(grammar: LatentGrammar) -> None:
+def test_the_weight_of_an_unseen_word_is_that_of_its_leaf_rule(grammar: Grammar) -> None:
     sentence = grammar.for_sentences([["unheard", "bat"]])
     tree = columns([(S, (A, int(sentence.words.word[0])), (B, int(sentence.words.word[1])))])
     expected = tree_weights(sentence.latent, Forest.of_trees(tree, sentence.latent.rules))
@@ -268,7 +276,7 @@ def test_the_weight_of_an_unseen_word_is_that_of_its_leaf_rule(grammar: LatentGr
     same(weights_of(sentence, placed([(S, (A, 0), (B, 0))])), expected)
 
 
-def test_one_grammar_weighs_several_trees_over_its_sentence(grammar: LatentGrammar) -> None:
+def test_one_grammar_weighs_several_trees_over_its_sentence(grammar: Grammar) -> None:
     trees: list[Tree] = [(S, (A, 0), (B, 0)), (S, (B, 0), (A, 0)), (S, (A, 0), (B, 0))]
     words = ["unheard", "both"]
     once = grammar.for_sentences([words]).repeated(3)
@@ -290,18 +298,18 @@ def test_weights_of_all_trees_of_a_forest_add_up_to_its_own() -> None:
     assert (weight.sign * np.exp(weight.log)).sum() == pytest.approx(total.sign[0] * np.exp(total.log[0]))
 
 
-def test_what_is_unknown_has_weight_zero(grammar: LatentGrammar) -> None:
+def test_what_is_unknown_has_weight_zero(grammar: Grammar) -> None:
     trees: list[Tree] = [(S, (B, 2), (B, 2)), (S, (A, 0), (7, 2)), (7, (A, 0), (B, 2)), (S, (A, 0), (B, 2)), (S, 0)]
     weight = weights_of(grammar.for_sentences(words_of(trees)), placed(trees))
     assert weight.sign.tolist() == [0, 0, 0, 1, 0]
     assert np.isneginf(weight.log[[0, 1, 2, 4]]).all()
 
 
-def test_no_trees_have_no_weights(grammar: LatentGrammar) -> None:
+def test_no_trees_have_no_weights(grammar: Grammar) -> None:
     assert weights_of(grammar.for_sentences([]), placed([])).log.shape == (0,)
 
 
-def test_charts_have_fewer_leaf_rules_than_scores(grammar: LatentGrammar) -> None:
+def test_charts_have_fewer_leaf_rules_than_scores(grammar: Grammar) -> None:
     """Unlikely tags of unseen words are left out of charts, never of scores."""
     lexicon = grammar.lexicon
     options = replace(lexicon.options, min_expected=1.0)
@@ -316,7 +324,7 @@ def test_charts_have_fewer_leaf_rules_than_scores(grammar: LatentGrammar) -> Non
 # Files
 
 
-def test_arrays_and_settings_hold_everything(grammar: LatentGrammar) -> None:
+def test_arrays_and_settings_hold_everything(grammar: Grammar) -> None:
     again = LatentGrammar.from_arrays(grammar.arrays(), grammar.settings(), TAG_OF_SYMBOL, grammar.options)
     arrays = grammar.arrays()
     assert again.settings() == grammar.settings() and again.arrays().keys() == arrays.keys()
@@ -343,14 +351,14 @@ Change = Callable[[dict[str, Any], dict[str, Any]], None]
         (lambda _, settings: settings.update(words="words"), "words or tags are missing"),
     ],
 )
-def test_arrays_and_settings_that_are_no_grammar(grammar: LatentGrammar, change: Change, message: str) -> None:
+def test_arrays_and_settings_that_are_no_grammar(grammar: Grammar, change: Change, message: str) -> None:
     arrays, settings = grammar.arrays(), grammar.settings()
     change(arrays, settings)
     with pytest.raises(ValueError, match=message):
         LatentGrammar.from_arrays(arrays, settings, TAG_OF_SYMBOL, grammar.options)
 
 
-def test_parts_that_number_rules_otherwise_are_refused(grammar: LatentGrammar) -> None:
+def test_parts_that_number_rules_otherwise_are_refused(grammar: Grammar) -> None:
     with pytest.raises(ValueError, match="must number the same rules"):
         replace(grammar, coarse=relative_frequencies(TreebankCounts.of_trees(columns(SENTENCES))))
     with pytest.raises(ValueError, match="do not fit together"):
@@ -365,6 +373,6 @@ def test_parts_that_number_rules_otherwise_are_refused(grammar: LatentGrammar) -
         (np.array([0]), r"have shape \(1,\)"),
     ],
 )
-def test_tags_that_do_not_exist_are_refused(grammar: LatentGrammar, tags: np.ndarray, message: str) -> None:
+def test_tags_that_do_not_exist_are_refused(grammar: Grammar, tags: np.ndarray, message: str) -> None:
     with pytest.raises(ValueError, match=f"tags of words {message}"):
         grammar.chart(["unheard", "of"], tags)

@@ -12,6 +12,7 @@ from spectral_latent.constituency import ConstituencyModel, Phrase
 from spectral_latent.dependency import DependencyModel, DependencySentence
 from spectral_latent.operators import ModelFileError, load_model, save_model
 from spectral_latent.reranking import Candidate, CandidateFeatures, NBest, PerceptronOptions, Reranker, parses_to_nbest
+from spectral_latent.reranking.latent import LatentFeatures
 from spectral_latent.trees import FloatArray
 from tests.reranking.nbest_lists import last_first, phrase_lists
 
@@ -204,6 +205,18 @@ def test_lists_of_another_formalism() -> None:
     of_dependencies = DependencyModel.train([words._replace(heads=(2, 0))])
     with pytest.raises(ValueError, match="phrases for a model of dependencies"):
         Reranker.train(LISTS, GAINS, {"latent": of_dependencies})
+
+
+def test_latent_features_do_not_depend_on_annotation_that_is_cleaned_away() -> None:
+    """A top bracket, function labels and empty elements, which parsers write, say nothing of the words."""
+    plain = tree("NN", "cats")
+    subject, verb = plain.children
+    assert isinstance(subject, Phrase) and isinstance(verb, Phrase)
+    empty = Phrase("NP", (Phrase("-NONE-", ("*T*-1",)),))
+    annotated = Phrase("S1", (Phrase("S-TPC", (empty, subject._replace(label=f"{subject.label}-SBJ"), verb)),))
+    first, second = LatentFeatures(MODEL).table([NBest.of([Candidate(plain), Candidate(annotated)])]).values.toarray()
+    np.testing.assert_array_equal(first, second)
+    assert first[LatentFeatures(MODEL).names.index("latent:least")] > 0.0
 
 
 @pytest.mark.parametrize("name", ["base", "rule", "siblings", "a:b", ""])

@@ -119,7 +119,7 @@ def test_states_make_the_data_likelier(estimator: EstimatorName) -> None:
 def test_shards_hold_what_was_given(
     monkeypatch: pytest.MonkeyPatch, in_files: bool, rows: list[list[int]], size: int
 ) -> None:
-    make_shards(monkeypatch, training, size, in_files=in_files)
+    make_shards(monkeypatch, size, in_files=in_files, module=training)
     store = training.collect((row, [x % 2 for x in row]) for row in rows)
     for _ in range(2):  # any number of times
         found = Sequences.joined([Sequences(**columns) for columns in store])
@@ -202,7 +202,7 @@ def test_shards_are_learnt_alike_in_memory_in_files_and_on_processes(
     data = [[word for word, _ in row] for row in pairs]
 
     def train(size: int, *, in_files: bool, jobs: int = 1) -> bytes:
-        make_shards(monkeypatch, training, size, in_files=in_files)
+        make_shards(monkeypatch, size, in_files=in_files, module=training)
         model = train_model(iter(pairs if tagged else data), jobs=jobs)
         model.save(tmp_path / "model")
         return (tmp_path / "model").read_bytes()

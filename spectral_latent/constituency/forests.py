@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 from spectral_latent._compiled import check_column, check_range, compiled, with_room
-from spectral_latent.constituency.conversion import Label
+from spectral_latent.constituency.conversion import PhraseSymbol
 from spectral_latent.constituency.phrase import Phrase
 from spectral_latent.trees import BoolArray, Forest, IntArray, Rules, ranges
 
@@ -27,8 +27,11 @@ __all__ = ["DerivationBuilder", "PhraseColumns"]
 class PhraseColumns(NamedTuple):
     """T trees of N nodes.
 
-    chain, label: (N,) numbers of the chain of labels, and of its last; -1 where the grammar has none.
-    children: (N,) how many a node has, none over a word.  root: (T,) the root of each tree.  words: of all trees.
+    chain: (N,) the number of the chain of labels; -1 where the grammar has none such.
+    label: (N,) the number of the chain's last label; likewise.
+    children: (N,) how many a node has; 0 over a word.
+    root: (T,) the root of each tree.
+    words: the words of all trees.
     """
 
     chain: IntArray
@@ -72,10 +75,13 @@ def _joined(
     z: int,
     found: IntArray,
 ) -> tuple[IntArray, int]:
-    """Fill rows of `found` with the ways to make a symbol of this number over the range a ... z-1; how many there are.
+    """List the ways to make a symbol of this number over the range a ... z-1, in order of symbols.
 
-    kind: (S,) the numbers of symbols.  span: (m, m + 1, 2) the items of each range.
-    found: (n, 4) parent, rule, left item, right item.
+    kind: (S,) the numbers of symbols.
+    items: symbols of items in the first column.
+    span: (m, m + 1, 2) the items of each range.
+    found: (n, 4) what is filled: parent, rule, left item, right item.
+    Returns `found`, and how many of its rows are filled.
     """
     size = 0
     if number < 0:
@@ -96,12 +102,48 @@ def _joined(
 
 
 @compiled
+def _add_word(
+    leaves: IntArray, first: int, end: int, items: IntArray, n_items: int, edges: IntArray, n_edges: int
+) -> tuple[IntArray, int, IntArray, int]:
+    """Append an item with one edge for each of the leaf rules first ... end - 1: the symbols that a word may have."""
+    for k in range(first, end):
+        items = with_room(items, n_items)
+        edges = with_room(edges, n_edges)
+        edges[n_edges] = (leaves[k, 1], -1, -1)
+        n_edges += 1
+        items[n_items] = (leaves[k, 0], n_edges)
+        n_items += 1
+    return items, n_items, edges, n_edges
+
+
+@compiled
+def _add_range(
+    found: IntArray, size: int, items: IntArray, n_items: int, edges: IntArray, n_edges: int
+) -> tuple[IntArray, int, IntArray, int]:
+    """Append an item for each symbol among the first rows of `found`, which are in order of symbols.
+
+    found: (n, 4) as `_joined` fills it; every row becomes an edge.
+    """
+    for k in range(size):
+        edges = with_room(edges, n_edges)
+        edges[n_edges] = found[k, 1:]
+        n_edges += 1
+        # The last way to make a symbol ends its item.
+        if k + 1 == size or found[k + 1, 0] != found[k, 0]:
+            items = with_room(items, n_items)
+            items[n_items] = (found[k, 0], n_edges)
+            n_items += 1
+    return items, n_items, edges, n_edges
+
+
+@compiled
 def _all_derivations(
     columns: tuple[IntArray, IntArray, IntArray, BoolArray], grammar: _Grammar, leaf_start: IntArray, leaves: IntArray
 ) -> tuple[IntArray, IntArray, IntArray]:
     """List all items and edges of trees of N nodes.
 
     columns: (N,) chain, label, number of children, and whether a node is a root; nodes are in post-order.
+    grammar: symbols and rules.
     leaf_start: (n + 1,) where the rules of each of n words begin among the leaves.
     leaves: (L, 2) symbol and rule of each leaf rule over the words.
     Returns items (I, 2): symbol and end of its edges; edges (E, 3): rule, left, right; and the first item of each
@@ -109,46 +151,36 @@ def _all_derivations(
     """
     chain, label, children, is_root = columns
     n = len(chain)
-    items, edges = np.empty((4 * n + 16, 2), dtype=np.int64), np.empty((4 * n + 16, 3), dtype=np.int64)
+    items = np.empty((4 * n + 16, 2), dtype=np.int64)
+    edges = np.empty((4 * n + 16, 3), dtype=np.int64)
     found = np.empty((64, 4), dtype=np.int64)
     span_of = np.zeros((n, 2), dtype=np.int64)  # the items of each node
     stack = np.empty(n, dtype=np.int64)  # nodes whose parent is yet to come
-    n_items, n_edges, depth, leaf = 0, 0, 0, 0
+    n_items, n_edges = 0, 0
+    depth = 0  # of the stack
+    word = 0  # the next word
     for node in range(n):
         m = children[node]
         first = n_items
-        # A word: an item for each of its leaf rules.
         if m == 0:
-            # A word: one item for every symbol that has a rule for it.
-            for k in range(leaf_start[leaf], leaf_start[leaf + 1]):
-                items = with_room(items, n_items)
-                edges = with_room(edges, n_edges)
-                edges[n_edges] = (leaves[k, 1], -1, -1)
-                n_edges += 1
-                items[n_items] = (leaves[k, 0], n_edges)
-                n_items += 1
-            leaf += 1
+            begin, end = leaf_start[word], leaf_start[word + 1]
+            items, n_items, edges, n_edges = _add_word(leaves, begin, end, items, n_items, edges, n_edges)
+            word += 1
         else:
-            # A phrase: take its children from the stack, and fill the chart of their ranges.
+            # A phrase: take its children from the stack, and fill the chart of their ranges, the short ones first.
             depth -= m
             span = np.zeros((m, m + 1, 2), dtype=np.int64)
             for c in range(m):
                 span[c, c + 1] = span_of[stack[depth + c]]
             for width in range(2, m + 1):
+                # All children make the phrase itself, some of them a bar of it.
                 kind, number = (grammar.chain, chain[node]) if width == m else (grammar.bar, label[node])
                 for a in range(m - width + 1):
-                    found, size = _joined(grammar, kind, number, items, span, a, a + width, found)
-                    # Ways to make one symbol stand together: they are the edges of one item.
-                    span[a, a + width] = (n_items, n_items)
-                    for k in range(size):
-                        edges = with_room(edges, n_edges)
-                        edges[n_edges] = found[k, 1:]
-                        n_edges += 1
-                        if k + 1 == size or found[k + 1, 0] != found[k, 0]:
-                            items = with_room(items, n_items)
-                            items[n_items] = (found[k, 0], n_edges)
-                            n_items += 1
-                    span[a, a + width, 1] = n_items
+                    z = a + width
+                    found, size = _joined(grammar, kind, number, items, span, a, z, found)
+                    span[a, z, 0] = n_items
+                    items, n_items, edges, n_edges = _add_range(found, size, items, n_items, edges, n_edges)
+                    span[a, z, 1] = n_items
             first = span[0, m, 0]
         # A tree without a derivation still has a root, which has no edge.
         if is_root[node] and first == n_items:
@@ -164,26 +196,25 @@ def _all_derivations(
 class DerivationBuilder:
     """Build the forests of given trees under one grammar.
 
-    Raises ValueError if a rule has a symbol without a label.
-
-    labels: (S,) what each symbol stands for.
+    symbols: (S,) what each symbol stands for.
     rules: of the grammar.
     chains: how chains of labels are numbered.
+    Raises ValueError if a rule has a symbol beyond these.
     """
 
-    def __init__(self, labels: Sequence[Label], rules: Rules, chains: Sequence[tuple[str, ...]]) -> None:
-        check_range("symbols of rules", np.append(rules.binary, rules.leaf[:, 0]), 0, len(labels))
+    def __init__(self, symbols: Sequence[PhraseSymbol], rules: Rules, chains: Sequence[tuple[str, ...]]) -> None:
+        check_range("symbols of rules", np.append(rules.binary, rules.leaf[:, 0]), 0, len(symbols))
         self.chains = {chain: number for number, chain in enumerate(chains)}
-        names = sorted({label.chain[-1] for label in labels})
+        names = sorted({symbol.chain[-1] for symbol in symbols})
         self.names = {name: number for number, name in enumerate(names)}
-        chain = np.array([-1 if label.bar else self.chains[label.chain] for label in labels], dtype=np.int64)
-        bar = np.array([self.names[label.chain[-1]] if label.bar else -1 for label in labels], dtype=np.int64)
+        chain = np.array([-1 if symbol.bar else self.chains[symbol.chain] for symbol in symbols], dtype=np.int64)
+        bar = np.array([self.names[symbol.chain[-1]] if symbol.bar else -1 for symbol in symbols], dtype=np.int64)
         # The symbols of chain k are symbols[start[k] ... start[k+1]].
         self._symbols = np.argsort(chain, kind="stable")
         self._start = np.searchsorted(chain[self._symbols], np.arange(len(chains) + 1))
         order = np.argsort(rules.binary[:, 1], kind="stable")
         parent, left, right = np.ascontiguousarray(rules.binary[order].T)
-        self._grammar = _Grammar(chain, bar, np.searchsorted(left, np.arange(len(labels) + 1)), parent, right, order)
+        self._grammar = _Grammar(chain, bar, np.searchsorted(left, np.arange(len(symbols) + 1)), parent, right, order)
 
     def columns(self, phrases: Iterable[Phrase]) -> PhraseColumns:
         """Number the nodes of cleaned phrases."""

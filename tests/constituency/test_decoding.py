@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from spectral_latent.constituency import Phrase
-from spectral_latent.constituency.bracketings import Bracketings
-from spectral_latent.constituency.constituents import Constituents
+from spectral_latent.constituency.decoding import Constituents, bracketings
+from spectral_latent.inference import best_analyses
 
 CHAINS = [("A",), ("B",), ("C", "D")]
 
@@ -64,7 +64,7 @@ def test_the_best_trees_are_the_first_of_all(case: tuple[list[str], dict[tuple[i
     words, gains = case
     every = every_tree(gains, words)
     rows, gain = list(gains), np.array(list(gains.values()))
-    trees = Bracketings.of(constituents(rows), gain, len(words)).best(k, CHAINS, words)
+    trees = best_analyses(bracketings(constituents(rows), gain, CHAINS, words), k)
     assert len(trees) == len(set(trees)) == min(k, len(every))
     assert [every[tree] for tree in trees] == pytest.approx(sorted(every.values(), reverse=True)[:k], abs=1e-9)
 
@@ -73,9 +73,9 @@ def test_the_order_of_constituents_does_not_matter() -> None:
     rng = np.random.default_rng(0)
     rows = [(i, j, c) for i in range(4) for j in range(i + 1, 5) for c in range(2)]
     gain, order, words = rng.normal(size=len(rows)), rng.permutation(len(rows)), list("abcd")
-    expected = Bracketings.of(constituents(rows), gain, 4).best(9, CHAINS, words)
+    expected = best_analyses(bracketings(constituents(rows), gain, CHAINS, words), 9)
     shuffled = constituents([rows[at] for at in order])
-    assert Bracketings.of(shuffled, gain[order], 4).best(9, CHAINS, words) == expected
+    assert best_analyses(bracketings(shuffled, gain[order], CHAINS, words), 9) == expected
 
 
 def test_long_sentences_have_room_for_all_edges() -> None:
@@ -84,8 +84,8 @@ def test_long_sentences_have_room_for_all_edges() -> None:
     rows.append((0, n, 2))
     found = constituents(rows)
     width = found.end - found.first
-    (tree,) = Bracketings.of(found, np.where((width == 2) & (found.first % 2 == 0), 1.0, -1.0), n).best(
-        1, CHAINS, [str(i) for i in range(n)]
-    )
+    words = [str(i) for i in range(n)]
+    gain = np.where((width == 2) & (found.first % 2 == 0), 1.0, -1.0)
+    (tree,) = best_analyses(bracketings(found, gain, CHAINS, words), 1)
     assert tree.bracketed().count("(B") == n // 2
-    assert list(tree.words()) == [str(i) for i in range(n)]
+    assert list(tree.words()) == words

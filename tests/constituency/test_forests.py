@@ -13,8 +13,8 @@ from spectral_latent.constituency import (
     Phrase,
     PhraseGrammar,
 )
-from spectral_latent.constituency.constituents import Constituents, Gains
 from spectral_latent.constituency.conversion import phrase_of
+from spectral_latent.constituency.decoding import Constituent, Constituents, Gains
 from spectral_latent.corpora import parse_brackets
 from spectral_latent.estimation import EstimatorOptions
 from spectral_latent.inference import k_best_derivations, tree_weights
@@ -44,7 +44,7 @@ def derived(member: PhraseGrammar, words: list[str]) -> dict[Phrase, float]:
     total: dict[Phrase, float] = defaultdict(float)
     for derivation in k_best_derivations(forest, np.zeros(forest.n_edges), 100_000):
         weight = tree_weights(operators, derivation.as_forest(forest))
-        tree = phrase_of(derivation.tree(forest, operators.rules), member.labels, words)
+        tree = phrase_of(derivation.tree(forest, operators.rules), member.symbols, words)
         total[tree] += float(weight.sign[0] * np.exp(weight.log[0]))
     return total
 
@@ -58,7 +58,7 @@ def test_scores_sum_over_derivations(binarisation: Binarisation, estimator: str)
     assert len(expected) >= 5
     weight = model.score(expected)
     found = weight.sign * np.exp(weight.log)
-    whole = [label for label in member.labels if not label.bar]
+    whole = [label for label in member.symbols if not label.bar]
     assert whole and np.abs(found).max() > 0
     rooted = np.array(list(expected.values()))
     # a derivation may also end in a bar, which is a fragment of S and no tree of it
@@ -88,8 +88,8 @@ def test_several_grammars_average_posteriors_and_probabilities() -> None:
     some = trees()[:5]
     logs = np.array([one.score(some).log for one in alone])
     np.testing.assert_allclose(model.score(some).log, np.log(np.exp(logs).mean(axis=0)), rtol=1e-10)
-    whole = np.array(model.posteriors(some[:1], WORDS)[0])
-    parts = np.array([one.posteriors(some[:1], WORDS)[0] for one in alone])
+    whole = np.array(model.part_posteriors(some[:1])[0])
+    parts = np.array([one.part_posteriors(some[:1])[0] for one in alone])
     np.testing.assert_allclose(whole, parts.mean(axis=0), rtol=1e-10)
     parses = model.parse_nbest(WORDS, 6)
     assert len({parse.tree for parse in parses}) == len(parses) > 2
@@ -105,20 +105,19 @@ def test_a_parser_without_grammars_is_refused() -> None:
 def test_the_best_tree_has_the_most_gain() -> None:
     model = ConstituencyModel.train(trees(), options(Binarisation()))
     (member,) = model.members
-    posteriors = {
-        tree: float(np.sum(model.posteriors([tree], WORDS)[0])) for tree in derived(member, WORDS) if tree.label == "S"
-    }
+    every = [tree for tree in derived(member, WORDS) if tree.label == "S"]
+    posteriors = {tree: float(row.sum()) for tree, row in zip(every, model.part_posteriors(every), strict=True)}
 
     def gain(tree: Phrase) -> float:
         labelled = sum(1 for node in tree.nodes() if isinstance(node, Phrase) and not node.is_preterminal())
-        return posteriors[tree] - model.options.cost * labelled
+        return posteriors[tree] - model.options.span_penalty * labelled
 
     best = model.parse(WORDS).tree
     assert gain(best) == pytest.approx(max(map(gain, posteriors)), abs=1e-9)
 
 
 def test_posteriors_of_a_chain_count_for_each_of_its_labels() -> None:
-    gains = Gains([("S",), ("S", "VP"), ("X", "A")], cost=0.25)
+    gains = Gains([("S",), ("S", "VP"), ("X", "A")], span_penalty=0.25)
     found = Constituents(np.array([0, 0, 0]), np.array([2, 2, 1]), np.array([0, 1, 2]), np.array([0.5, 0.3, 0.9]))
     assert gains.of(found) == pytest.approx([0.8 - 0.25, 0.8 + 0.3 - 0.5, 0.9 - 0.25 + 0.9])
-    assert gains.by_label(found)[0, 2, "S", False] == pytest.approx(0.8)
+    assert gains.by_label(found)[Constituent(0, 2, "S", False)] == pytest.approx(0.8)

@@ -1,0 +1,300 @@
+"""From the constituents that a sentence may have to its best trees.
+
+| here | meaning |
+| --- | --- |
+| μ(i, j, X) | posterior that X spans the words i ... j-1, summed over the chains of labels that hold X |
+| gain of a chain at (i, j) | Σ_X (μ(i, j, X) - span penalty); the tag of a word has no penalty |
+
+The tree of the most gain is that of Goodman's (1996) labelled recall, less a penalty that weighs precision against it.
+Posteriors of several grammars may be averaged first, whatever their binarisations.
+
+All trees that constituents make up are one forest, which does not depend on the grammars that found them:
+
+| item | meaning |
+| --- | --- |
+| (i, j, chain) | a phrase with its chain of labels, over the words i ... j-1: a row and the phrase after it |
+| any (i, j) | one of the phrases over these words |
+| row (i, j) | one such phrase, or several side by side |
+
+Rows grow to the right only, so that every tree is derived once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from spectral_latent._compiled import check_column, check_range, compiled, with_room
+from spectral_latent.constituency.conversion import build_phrase
+from spectral_latent.constituency.phrase import Phrase
+from spectral_latent.inference import Derivation
+from spectral_latent.trees import BoolArray, FloatArray, Forest, IntArray, Rules, ranges
+
+__all__ = ["Constituent", "Constituents", "Gains", "PhraseForest", "bracketings"]
+
+Chain = tuple[str, ...]
+_ANY = -1
+_ROW = -2
+
+
+class Constituent(NamedTuple):
+    """A labelled part of a sentence.
+
+    first, end: it is over the words first ... end - 1.
+    label: its label.
+    is_tag: whether it is the tag of a word.
+    """
+
+    first: int
+    end: int
+    label: str
+    is_tag: bool
+
+
+class Constituents(NamedTuple):
+    """K chains of labels over parts of a sentence.
+
+    first, end: (K,) a chain is over the words first ... end - 1.
+    chain: (K,) its number.
+    posterior: (K,).
+    """
+
+    first: IntArray
+    end: IntArray
+    chain: IntArray
+    posterior: FloatArray
+
+    @property
+    def spans(self) -> IntArray:
+        """Number the span of each, (K,)."""
+        return self.end * (self.end + 1) // 2 + self.first
+
+    def merged(self) -> Constituents:
+        """Put each chain over the same words once, with the sum of its posteriors.
+
+        >>> Constituents(*np.array([[0, 0], [1, 1], [2, 2]]), np.array([0.25, 0.5])).merged().posterior
+        array([0.75])
+        """
+        rows, which = Rules.distinct(np.stack([self.first, self.end, self.chain], axis=1))
+        first, end, chain = np.ascontiguousarray(rows.T)
+        return Constituents(first, end, chain, np.bincount(which, self.posterior, minlength=len(rows)).astype(float))
+
+    @staticmethod
+    def mean(parts: Sequence[Constituents]) -> Constituents:
+        """Average the posteriors of several grammars; a constituent that one of them lacks has posterior zero there.
+
+        parts: what each grammar found; all number the chains alike.
+
+        >>> one, two = (Constituents(*np.array([[0, 0], [1, 2], [0, chain]]), np.ones(2)) for chain in (1, 2))
+        >>> Constituents.mean([one, two]).posterior
+        array([1. , 0.5, 0.5])
+        """
+        every = Constituents(*(np.concatenate(column) for column in zip(*parts, strict=True)))
+        return every._replace(posterior=every.posterior / len(parts)).merged()
+
+
+class Gains:
+    """The gains of chains of labels over spans.
+
+    chains: as constituents number them.
+    span_penalty: what a label loses that is not the tag of a word.
+
+    >>> gains = Gains([("S",), ("S", "VP")], span_penalty=0.4)
+    >>> gains.of(Constituents(np.array([0, 0]), np.array([2, 2]), np.array([0, 1]), np.array([0.5, 0.3])))
+    array([0.4, 0.3])
+    """
+
+    def __init__(self, chains: Sequence[Chain], span_penalty: float) -> None:
+        self.span_penalty = span_penalty
+        self.labels = sorted({label for chain in chains for label in chain})
+        number = {label: at for at, label in enumerate(self.labels)}
+        self.length = np.array([len(chain) for chain in chains], dtype=np.int64)
+        self.end = np.cumsum(self.length)
+        self.label = np.array([number[label] for chain in chains for label in chain], dtype=np.int64)
+
+    def of(self, found: Constituents) -> FloatArray:
+        """Compute the gain of each constituent, (K,)."""
+        row, _, is_tag, posterior = self._by_label(found)
+        gain: FloatArray = np.bincount(row, posterior - self.span_penalty * ~is_tag, minlength=len(found.chain)).astype(
+            float
+        )
+        return gain
+
+    def _by_label(self, found: Constituents) -> tuple[IntArray, IntArray, BoolArray, FloatArray]:
+        """List, for every label of every chain: which constituent has it, the label, whether it is a tag, and μ."""
+        end = self.end[found.chain]
+        at, row = ranges(end - self.length[found.chain], end)
+        is_tag: BoolArray = (at == end[row] - 1) & (found.end - found.first == 1)[row]
+        key = found.spans[row] * (2 * len(self.labels)) + self.label[at] + len(self.labels) * is_tag
+        _, which = np.unique(key, return_inverse=True)
+        posterior: FloatArray = np.bincount(which, found.posterior[row])[which].astype(float)
+        return row, self.label[at], is_tag, posterior
+
+    def by_label(self, found: Constituents) -> dict[Constituent, float]:
+        """Sum up μ of every labelled constituent."""
+        row, label, is_tag, posterior = self._by_label(found)
+        names = [self.labels[number] for number in label.tolist()]
+        spans = found.first[row].tolist(), found.end[row].tolist()
+        constituents = map(Constituent, *spans, names, is_tag.tolist())
+        return dict(zip(constituents, posterior.tolist(), strict=True))
+
+
+@compiled
+def _last_ends(n: int, first: IntArray, end: IntArray) -> IntArray:
+    """Find the last end of the constituents of two words or more that begin at each word, (n,); -1 if none does."""
+    last = np.full(n, -1, dtype=np.int64)
+    for at in range(len(first)):
+        if end[at] - first[at] > 1:
+            last[first[at]] = max(last[first[at]], end[at])
+    return last
+
+
+@compiled
+def _with_edge(edges: IntArray, n_edges: int, left: int, right: int) -> tuple[IntArray, int]:
+    """Append an edge to the first n_edges of the edges (E, 2); return these, and how many there are then."""
+    edges = with_room(edges, n_edges)
+    edges[n_edges] = (left, right)
+    return edges, n_edges + 1
+
+
+@compiled
+def _extended(row: IntArray, phrase: IntArray, i: int, j: int, edges: IntArray, n_edges: int) -> tuple[IntArray, int]:
+    """Append the ways to make (i, j) of a row from i and any phrase after it.
+
+    row, phrase: (n + 1, n + 1) the items over i ... j - 1, or -1.
+    edges: (E, 2), of which the first n_edges are in use.
+    """
+    for k in range(i + 1, j):
+        if row[i, k] >= 0 and phrase[k, j] >= 0:
+            edges, n_edges = _with_edge(edges, n_edges, row[i, k], phrase[k, j])
+    return edges, n_edges
+
+
+@compiled
+def _build(n: int, first: IntArray, end: IntArray) -> tuple[IntArray, IntArray, IntArray, int]:
+    """Build the items and edges of all trees over n words.
+
+    first, end: (K,) the words of each constituent, in order of length, then of the first word.
+    Returns items (I,): numbers of constituents, _ANY or _ROW; where the edges of each begin (I,); the edges (E, 2):
+    left and right child; and how many of the last items are over the whole sentence.
+    """
+    # The item of any phrase, and of any row of phrases, over the words i ... j-1; -1 where there is none.
+    phrase = np.full((n + 1, n + 1), -1, dtype=np.int64)
+    row = np.full((n + 1, n + 1), -1, dtype=np.int64)
+    most = len(first) + n * (n + 1)
+    items = np.empty(most, dtype=np.int64)
+    starts = np.empty(most, dtype=np.int64)
+    edges = np.empty((1024, 2), dtype=np.int64)
+    last = _last_ends(n, first, end)
+    n_items, n_edges, n_tops = 0, 0, 0
+    at = 0  # the next constituent
+    for length in range(1, n + 1):
+        for i in range(n - length + 1):
+            j = i + length
+            before = n_items
+            # Every constituent over these words: a word, or a row and a phrase after it.
+            while at < len(first) and end[at] - first[at] == length and first[at] == i:
+                items[n_items] = at
+                starts[n_items] = n_edges
+                if length == 1:
+                    edges, n_edges = _with_edge(edges, n_edges, -1, -1)
+                edges, n_edges = _extended(row, phrase, i, j, edges, n_edges)
+                n_items += 1
+                at += 1
+            # Any of them, as the child of another.
+            if length == n:
+                n_tops = n_items - before
+            elif n_items > before:
+                phrase[i, j] = n_items
+                items[n_items] = _ANY
+                starts[n_items] = n_edges
+                for item in range(before, n_items):
+                    edges, n_edges = _with_edge(edges, n_edges, item, -1)
+                n_items += 1
+            # A row, if something longer begins here: one phrase, or a row and a phrase after it.
+            if j < last[i]:
+                items[n_items] = _ROW
+                starts[n_items] = n_edges
+                if phrase[i, j] >= 0:
+                    edges, n_edges = _with_edge(edges, n_edges, phrase[i, j], -1)
+                edges, n_edges = _extended(row, phrase, i, j, edges, n_edges)
+                if n_edges > starts[n_items]:
+                    row[i, j] = n_items
+                    n_items += 1
+    return items[:n_items], starts[:n_items], edges[:n_edges], n_tops
+
+
+class PhraseForest(NamedTuple):
+    """Trees of a sentence as the derivations of a forest (`inference.Analyses`).
+
+    forest: of I items and E edges.
+    weight: (E,) the gain of the constituent that an edge derives, else zero.
+    chain: (I,) the number of the chain of labels that an item puts above its children; negative where it only joins
+    them.
+    chains: the chains, as they are numbered.
+    words: the words of the sentence.
+    """
+
+    forest: Forest
+    weight: FloatArray
+    chain: IntArray
+    chains: Sequence[Chain]
+    words: Sequence[str]
+
+    def analysis(self, derivation: Derivation) -> Phrase:
+        """Build the tree that a derivation stands for."""
+        item = np.searchsorted(self.forest.start, derivation.edges, side="right") - 1
+        left = self.forest.left[derivation.edges]
+        right = self.forest.right[derivation.edges]
+        chains = [self.chains[number] if number >= 0 else () for number in self.chain[item].tolist()]
+        n_children = np.where(left < 0, 0, np.where(right < 0, 1, 2))
+        return build_phrase(chains, n_children.tolist(), self.words)
+
+
+def bracketings(found: Constituents, gain: FloatArray, chains: Sequence[Chain], words: Sequence[str]) -> PhraseForest:
+    """Build the forest of all trees that constituents make up; it has no root if there is no tree.
+
+    found: K constituents.
+    gain: (K,) of each.
+    chains: the chains of labels, as the constituents number them.
+    words: the n words of the sentence.
+    Raises ValueError if the columns differ in length, or if a constituent is not within the words.
+
+    >>> from spectral_latent.inference import best_analyses
+    >>> spans = np.array([[0, 1], [1, 2], [2, 3], [0, 2], [0, 3]]).T
+    >>> found = Constituents(*spans, np.array([0, 0, 0, 1, 2]), np.ones(5))
+    >>> for gain in (0.5, -0.5):
+    ...     gains = np.array([0.0, 0.0, 0.0, gain, 0.9])
+    ...     trees = bracketings(found, gains, [("N",), ("NP",), ("S",)], ["a", "b", "c"])
+    ...     print(best_analyses(trees, 1)[0].bracketed())
+    (S (NP (N a) (N b)) (N c))
+    (S (N a) (N b) (N c))
+    """
+    n = len(words)
+    for name, column in (("first", found.first), ("end", found.end), ("chain", found.chain)):
+        check_column(f"values of `{name}` of constituents", column, (np.size(found.first),), np.int64)
+    check_column("gains of constituents", gain, (len(found.first),), np.float64)
+    check_range("ends of constituents", found.end, 1, n + 1)
+    check_range("chains of constituents", found.chain, 0, len(chains))
+    for at in np.flatnonzero((found.first < 0) | (found.first >= found.end))[:1]:
+        raise ValueError(f"constituent {at} is over the words {found.first[at]} ... {found.end[at] - 1}")
+    order = np.lexsort((found.first, found.end - found.first))
+    items, starts, edges, n_tops = _build(n, found.first[order], found.end[order])
+    starts = np.append(starts, len(edges))
+    which = order[np.maximum(items, 0)]
+    is_part = items < 0
+    chain = np.where(is_part, items, found.chain[which])
+    left, right = np.ascontiguousarray(edges.T)
+    forest = Forest(
+        symbol=chain,
+        start=starts,
+        rule=np.zeros(len(edges), dtype=np.int64),
+        left=left,
+        right=right,
+        root=np.arange(len(items) - n_tops, len(items)),
+        component=np.zeros(n_tops, dtype=np.int64),
+    )
+    weight = np.repeat(np.where(is_part, 0.0, gain[which]), np.diff(starts))
+    return PhraseForest(forest, weight, chain, chains, words)

@@ -1,0 +1,140 @@
+"""A latent PCFG of phrases: what its symbols stand for, and a grammar over words."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from spectral_latent.constituency.conversion import PhraseSymbol, tag_numbers
+from spectral_latent.constituency.decoding import Constituents, PhraseForest
+from spectral_latent.constituency.forests import DerivationBuilder
+from spectral_latent.constituency.options import ConstituencyOptions
+from spectral_latent.constituency.phrase import Phrase
+from spectral_latent.grammar import LatentGrammar, SentenceChart, SentenceGrammar, SpanForest
+from spectral_latent.inference import Weight, inside, marginals, outside, tree_weights
+from spectral_latent.operators import ObservableOperators, options_from
+from spectral_latent.trees import BoolArray, FloatArray, IntArray, Rules
+
+__all__ = ["PhraseGrammar"]
+
+_LEAST = 1e-6  # constituents of smaller posteriors are in no tree
+
+
+@dataclass(frozen=True, eq=False)
+class PhraseGrammar:
+    """A latent PCFG of phrases.
+
+    symbols: what each of the S symbols of the grammar stands for.
+    grammar: the operators over words, and the options.
+    """
+
+    symbols: list[PhraseSymbol]
+    grammar: LatentGrammar[ConstituencyOptions]
+
+    @property
+    def options(self) -> ConstituencyOptions:
+        """The settings of training and parsing."""
+        return self.grammar.options
+
+    def with_operators(self, operators: ObservableOperators) -> PhraseGrammar:
+        """Replace the latent operators by others over the same rules."""
+        return replace(self, grammar=self.grammar.with_operators(operators))
+
+    @cached_property
+    def chains(self) -> list[tuple[str, ...]]:
+        """The chains of labels that a constituent may have; `constituents` numbers them."""
+        return list(dict.fromkeys(symbol.chain for symbol in self.symbols))
+
+    @cached_property
+    def _chain_of(self) -> IntArray:
+        """Number the chain of each symbol, (S,); a bar has the chain of its phrase."""
+        number = {chain: at for at, chain in enumerate(self.chains)}
+        return np.array([number[symbol.chain] for symbol in self.symbols], dtype=np.int64)
+
+    @cached_property
+    def _is_bar(self) -> BoolArray:
+        """Whether each symbol is a bar, (S,)."""
+        return np.array([symbol.bar for symbol in self.symbols])
+
+    def _is_part(self, spans: SpanForest) -> BoolArray:
+        """Whether each item (I,) is a bar that is not over the whole sentence."""
+        is_part: BoolArray = self._is_bar[spans.forest.symbol] & (spans.end - spans.first < spans.end.max())
+        return is_part
+
+    def constituents(self, chart: SentenceChart) -> Constituents | None:
+        """Compute the posteriors of a sentence's constituents; None if the grammar does not derive the sentence.
+
+        They are taken by absolute value unless the options say otherwise.  A bar @X over all words stands for its
+        phrase X.  A chain may come twice over the same words; `Constituents.mean` adds its posteriors up.
+
+        chart: of the sentence under this grammar.
+        """
+        if chart.spans is None:
+            return None
+        operators = chart.grammar.latent
+        forest, first, end = chart.spans
+        inside_vectors = inside(operators, forest)
+        mu = marginals(operators, forest, inside_vectors, outside(operators, forest, inside_vectors))
+        posterior = np.abs(mu) if self.options.absolute else mu
+        kept = np.flatnonzero(~self._is_part(chart.spans) & (posterior > _LEAST))
+        return Constituents(first[kept], end[kept], self._chain_of[forest.symbol[kept]], posterior[kept])
+
+    def derivations(
+        self, spans: SpanForest, found: Constituents, gain: FloatArray, words: Sequence[str]
+    ) -> PhraseForest:
+        """Weigh the grammar's own trees of a sentence by the gains of their constituents.
+
+        spans: the forest of the sentence under this grammar.
+        found: K different constituents, in order; all others lose the span penalty.
+        gain: (K,).
+        words: of the sentence.
+        """
+        forest, first, end = spans
+        chain = np.where(self._is_part(spans), -1, self._chain_of[forest.symbol])
+        at = Rules.find(np.stack(found[:3], axis=1), np.stack([first, end, chain], axis=1))
+        weight = np.where(chain < 0, 0.0, np.append(gain, -self.options.span_penalty)[at])
+        return PhraseForest(forest, weight[forest.item], chain, self.chains, words)
+
+    def tags(self, words: Sequence[str]) -> list[str]:
+        """Find the most frequent tag of each word."""
+        return [self.symbols[symbol].chain[-1] for symbol in self.grammar.most_frequent_symbols(words).tolist()]
+
+    @cached_property
+    def _derivation_builder(self) -> DerivationBuilder:
+        return DerivationBuilder(self.symbols, self.grammar.coarse.rules, self.chains)
+
+    def score(self, phrases: Sequence[Phrase], sentence: SentenceGrammar | None = None) -> Weight:
+        """Estimate the probabilities of T cleaned phrases, summed over derivations; see `ConstituencyModel.score`.
+
+        phrases: the trees.
+        sentence: where all phrases are over the words of one sentence, its grammar, which saves looking them up.
+        """
+        if sentence is None:
+            grammar = self.grammar.for_sentences([list(phrase.words()) for phrase in phrases])
+        else:
+            grammar = sentence.repeated(len(phrases))
+        columns = self._derivation_builder.columns(phrases)
+        forest = self._derivation_builder.forest(columns, grammar.words.word, grammar.latent.rules.leaf)
+        return tree_weights(grammar.latent, forest)
+
+    def settings(self) -> dict[str, Any]:
+        """Collect what a file needs besides the arrays of the grammar."""
+        return {"symbols": [list(symbol) for symbol in self.symbols], **self.grammar.settings()}
+
+    @staticmethod
+    def from_arrays(arrays: Mapping[str, NDArray[Any]], settings: Mapping[str, Any]) -> PhraseGrammar:
+        """Invert `grammar.arrays` and `settings`.
+
+        Raises ValueError, KeyError or TypeError if they are not those of a grammar.
+        """
+        symbols = [PhraseSymbol(tuple(chain), bool(bar), tuple(memory)) for chain, bar, memory in settings["symbols"]]
+        if not all(symbol.chain for symbol in symbols):
+            raise ValueError("labels of symbols are missing")
+        options = options_from(ConstituencyOptions, settings["options"])
+        tag_of_symbol = tag_numbers(symbols, settings["tags"])
+        return PhraseGrammar(symbols, LatentGrammar.from_arrays(arrays, settings, tag_of_symbol, options))

@@ -1,0 +1,28 @@
+"""Settings of latent PCFGs of phrases."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Annotated
+
+from spectral_latent._options import AtLeast, Below
+from spectral_latent.constituency.conversion import Binarisation
+from spectral_latent.constituency.features import FeatureSet
+from spectral_latent.grammar import GrammarOptions
+
+__all__ = ["ConstituencyOptions"]
+
+
+@dataclass(frozen=True)
+class ConstituencyOptions(GrammarOptions):
+    """Settings of training and parsing, besides those of all grammars.
+
+    binarisation: how phrases become binary.
+    features: which templates the features of inside and outside trees have.
+    span_penalty: a constituent is worth its posterior less this.  The larger, the fewer constituents a tree has, and
+    the more of them are right.
+    """
+
+    binarisation: Binarisation = field(default_factory=Binarisation)
+    features: FeatureSet = "all"
+    span_penalty: Annotated[float, AtLeast(0.0), Below(1.0)] = 0.4

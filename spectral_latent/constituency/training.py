@@ -1,0 +1,87 @@
+"""From phrases to treebanks under several grammars, and to the grammars that they make without latent states."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+
+from spectral_latent.constituency.cleaning import cleaned
+from spectral_latent.constituency.conversion import Binarisation, PhraseSymbol, skeletal_trees, tag_numbers
+from spectral_latent.constituency.features import FeatureSet, constituency_features
+from spectral_latent.constituency.grammar import PhraseGrammar
+from spectral_latent.constituency.options import ConstituencyOptions
+from spectral_latent.constituency.phrase import Phrase
+from spectral_latent.estimation import Columns, Shard, read_treebanks
+from spectral_latent.grammar import Training, prepare_grammar, spelling_of
+from spectral_latent.lexicon import Lexicon, WordCounts
+from spectral_latent.trees import Vocabulary
+
+__all__ = ["prepare"]
+
+
+class _PhraseFormalism:
+    """The conversion of cleaned phrases by one binarisation, with one set of features (`estimation.Formalism`).
+
+    symbols, terminals: as they are numbered.
+    words: how often each symbol stands over each word, for every shard.
+    """
+
+    def __init__(self, binarisation: Binarisation, features: FeatureSet, terminals: Vocabulary[str]) -> None:
+        self.binarisation = binarisation
+        self.features = features
+        self.symbols = Vocabulary[PhraseSymbol]()
+        self.terminals = terminals
+        self.words: list[WordCounts] = []
+        self._last_labels = Vocabulary[str]()
+
+    def n_nodes(self, phrase: Phrase) -> int:
+        """Count the nodes of a phrase's s-tree: its words, and the binary nodes above them."""
+        return 2 * sum(1 for _ in phrase.words()) - 1
+
+    def columns(self, phrases: Sequence[Phrase]) -> Columns:
+        """Make the s-trees and features of phrases."""
+        converted = skeletal_trees(phrases, self.binarisation, self.symbols, self.terminals)
+        trees = converted.trees
+        leaf = trees.is_leaf
+        self.words.append(WordCounts.of(trees.symbol[leaf], trees.terminal[leaf], trees.first_leaf[leaf] == 0))
+        last = np.array([self._last_labels.add(symbol.chain[-1]) for symbol in self.symbols], dtype=np.int64)
+        return Shard.of(trees, constituency_features(converted, last, self.features)).columns
+
+    def shard(self, columns: Columns) -> Shard:
+        """Make a shard of the s-trees and features."""
+        return Shard(columns)
+
+
+def prepare(
+    phrases: Iterable[Phrase], options: Sequence[ConstituencyOptions], *, jobs: int | None = 1
+) -> list[Training[PhraseGrammar]]:
+    """Make the treebank and the coarse grammar of each of several options, from phrases that are read once.
+
+    Grammars of one binarisation and one set of features share their treebank; all grammars share the spelling model.
+
+    phrases: treebank trees, which are cleaned here.
+    options: those of each grammar.
+    jobs: threads; the result does not depend on it.
+    Raises EstimationError if a phrase holds no word, or if there is none.
+    """
+    terminals = Vocabulary[str]()
+    kinds = [(one.binarisation, one.features) for one in options]
+    formalisms = {kind: _PhraseFormalism(*kind, terminals) for kind in kinds}
+    treebanks = dict(zip(formalisms, read_treebanks(cleaned(phrases), [*formalisms.values()], jobs=jobs), strict=True))
+
+    # Tags and spellings are the same under every binarisation.
+    first = formalisms[kinds[0]]
+    symbols = first.symbols.names
+    words = WordCounts.total(first.words)
+    tags = sorted({symbols[symbol].chain[-1] for symbol in np.unique(words.symbol).tolist()})
+    spelling = spelling_of(terminals.names, words, tag_numbers(symbols, tags), len(tags))
+    lexicons = {one.lexicon: Lexicon(terminals.names, one.lexicon, spelling) for one in options}
+
+    trainings = []
+    for one, kind in zip(options, kinds, strict=True):
+        symbols = formalisms[kind].symbols.names
+        tag_of_symbol = tag_numbers(symbols, tags)
+        training = prepare_grammar(treebanks[kind], lexicons[one.lexicon], tags, tag_of_symbol, one)
+        trainings.append(Training(PhraseGrammar(symbols, training.coarse), training.treebank))
+    return trainings

@@ -1,0 +1,141 @@
+"""From the posteriors of arcs to the best dependency trees.
+
+| here | meaning |
+| --- | --- |
+| `weights[g, m]` | of the arc from word g, where 0 is the root, to word m + 1 |
+| weight of a tree | the sum of the weights of its arcs |
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from spectral_latent._compiled import check_column, check_range
+from spectral_latent.dependency.forests import ArcForest, projective
+from spectral_latent.inference import Derivation, best_analyses, edge_marginals, inside, marginals, outside
+from spectral_latent.operators import ObservableOperators
+from spectral_latent.trees import FloatArray, Forest
+
+__all__ = ["ArcMarginals", "arc_marginals", "maximum_heads", "n_best_heads"]
+
+
+class ArcMarginals(NamedTuple):
+    """Posteriors of the arcs and symbols of a sentence of n words, which may be negative.
+
+    arcs: (n + 1, n) of the arc from each word, where 0 is the root, to word m + 1.
+    symbols: (n, S) of each symbol over each word.
+    """
+
+    arcs: FloatArray
+    symbols: FloatArray
+
+
+def arc_marginals(operators: ObservableOperators, arcs: ArcForest, n: int) -> ArcMarginals:
+    """Compute the posteriors of the arcs and symbols of a sentence.
+
+    operators: over the rules of the forest.
+    arcs: the forest of the sentence, by head words.
+    n: the number of words.
+    Raises ValueError if the arcs do not fit the forest and n, or as `inference.inside` does.
+    """
+    forest = arcs.forest
+    for name, column, size in (
+        ("governors", arcs.governor, forest.n_edges),
+        ("dependants", arcs.dependant, forest.n_edges),
+        ("heads", arcs.head, forest.n_items),
+    ):
+        check_column(f"{name} of the forest", column, (size,), np.int64)
+        check_range(f"{name} of the forest", column, -1, n + 1)
+    inner = inside(operators, forest)
+    outer = outside(operators, forest, inner)
+    by_edge = edge_marginals(operators, forest, inner, outer)
+    mu = np.zeros((n + 1, n))
+    symbols = np.zeros((n, operators.n_symbols))
+    has_arc = arcs.governor >= 0
+    leaf = np.flatnonzero(forest.left < 0)
+    np.add.at(mu, (arcs.governor[has_arc], arcs.dependant[has_arc] - 1), by_edge[has_arc])
+    of_roots = marginals(operators, forest, inner, outer)[forest.root]
+    mu[0] = np.bincount(arcs.head[forest.root] - 1, of_roots, minlength=n)
+    item = forest.item[leaf]
+    np.add.at(symbols, (arcs.head[item] - 1, forest.symbol[item]), by_edge[leaf])
+    return ArcMarginals(mu, symbols)
+
+
+class _ProjectiveTrees(NamedTuple):
+    """The projective trees over weighted arcs, as the derivations of a forest (`inference.Analyses`).
+
+    arcs: the forest, of E edges.
+    weight: (E,) of the edges' arcs; zero for an edge without an arc.
+    n: the number of words.
+    """
+
+    arcs: ArcForest
+    weight: FloatArray
+    n: int
+
+    @staticmethod
+    def of(weights: FloatArray) -> _ProjectiveTrees:
+        """Build the forest of trees over arcs of positive weights (n + 1, n)."""
+        arcs = projective(np.asarray(weights) > 0)
+        weight = np.zeros(arcs.forest.n_edges)
+        has_arc = arcs.governor >= 0
+        weight[has_arc] = weights[arcs.governor[has_arc], arcs.dependant[has_arc] - 1]
+        return _ProjectiveTrees(arcs, weight, weights.shape[1])
+
+    @property
+    def forest(self) -> Forest:
+        """The forest."""
+        return self.arcs.forest
+
+    def analysis(self, derivation: Derivation) -> tuple[int, ...]:
+        """Collect the heads of the tree that a derivation stands for."""
+        edges = derivation.edges[self.arcs.governor[derivation.edges] >= 0]
+        heads = np.zeros(self.n, dtype=np.int64)
+        heads[self.arcs.dependant[edges] - 1] = self.arcs.governor[edges]
+        return tuple(heads.tolist())
+
+
+def n_best_heads(weights: FloatArray, n_best: int) -> list[tuple[int, ...]]:
+    """List the heads of up to `n_best` projective trees, by falling sum of their arcs' weights.
+
+    weights: (n + 1, n) of the arcs from each word, 0 the root, to word m + 1; no tree has an arc of weight ≤ 0.
+    n_best: how many trees.
+    Raises ValueError if the weights have another shape.
+
+    >>> weights = np.array([[0.9, 0.1], [0.0, 0.9], [0.1, 0.0]])
+    >>> n_best_heads(weights, 5)
+    [(0, 1), (2, 0)]
+    """
+    return best_analyses(_ProjectiveTrees.of(weights), n_best)
+
+
+def maximum_heads(weights: FloatArray) -> tuple[int, ...] | None:
+    """Find the heads of the tree with one root, projective or not, whose arcs have the largest sum of weights.
+
+    weights: (n + 1, n) of the arcs from each word, 0 the root, to word m + 1; no tree has an arc of weight ≤ 0.
+    Returns None if there is no tree.
+    Raises ValueError if the weights have another shape.
+
+    >>> maximum_heads(np.array([[0.9, 0.1], [0.0, 0.9], [0.1, 0.0]]))
+    (0, 1)
+    """
+    import networkx as nx
+
+    n = np.shape(weights)[-1] if np.ndim(weights) else 0
+    check_column("weights of arcs", weights, (n + 1, n), np.float64)
+    graph = nx.DiGraph()
+    graph.add_nodes_from(range(n + 1))
+    one_root = weights.copy()
+    one_root[0] -= n + weights.sum()  # no second arc from the root is worth what it costs
+    for governor, dependant in zip(*np.nonzero(weights > 0), strict=True):
+        graph.add_edge(int(governor), int(dependant) + 1, weight=float(one_root[governor, dependant]))
+    try:
+        tree = nx.maximum_spanning_arborescence(graph)
+    except nx.NetworkXException:
+        return None
+    heads = [0] * n
+    for governor, dependant in tree.edges:
+        heads[dependant - 1] = governor
+    return tuple(heads) if heads.count(0) == 1 else None

@@ -1,0 +1,51 @@
+"""Settings of latent dependency grammars."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Annotated, Literal
+
+from spectral_latent._options import Above, AtLeast, AtMost, Below
+from spectral_latent.dependency.arc_features import TaggedTree
+from spectral_latent.dependency.conversion import Attachment
+from spectral_latent.dependency.sentence import DependencySentence
+from spectral_latent.grammar import GrammarOptions
+from spectral_latent.lexicon import LexiconOptions
+
+__all__ = ["DependencyOptions"]
+
+
+@dataclass(frozen=True)
+class DependencyOptions(GrammarOptions):
+    """Settings of training and parsing, besides those of all grammars.
+
+    attachment: how trees become binary.
+    tags: which column of a sentence has the tags; the other one if that is not annotated.
+    words: which column has the observations.
+    lexicon: its default keeps rarer pairs of a word and a tag than that of phrases does, because a tag has several
+    roles.
+    unseen: how many arcs never seen are counted for each symbol, by how frequent their dependant's tag is on its side.
+    floor: where the estimated weight of a part of a tree is less than this share of the coarse PCFG's, the coarse
+    weight stands in for it when trees are scored, so that no weight is negative; None for estimates as they are.  See
+    `floors`.
+    """
+
+    attachment: Attachment = field(default_factory=Attachment)
+    tags: Literal["upos", "xpos"] = "xpos"
+    words: Literal["forms", "upos", "xpos"] = "forms"
+    lexicon: LexiconOptions = field(default_factory=lambda: LexiconOptions(min_expected=3e-5))
+    unseen: Annotated[float, AtLeast(0.0), AtMost(1e9)] = 0.5
+    floor: Annotated[float, Above(0.0), Below(1.0)] | None = 0.01
+
+    def tags_of(self, sentence: DependencySentence) -> tuple[str, ...]:
+        """Take the tags of a sentence from their column."""
+        return sentence.xpos if self.tags == "xpos" else sentence.upos
+
+    def words_of(self, sentence: DependencySentence) -> tuple[str, ...]:
+        """Take the observations of a sentence from their column."""
+        words: tuple[str, ...] = getattr(sentence, self.words)
+        return words
+
+    def tagged_tree(self, sentence: DependencySentence) -> TaggedTree:
+        """Take the columns of a sentence from which relations are told."""
+        return TaggedTree(self.words_of(sentence), self.tags_of(sentence), sentence.heads or ())

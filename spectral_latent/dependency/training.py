@@ -1,0 +1,193 @@
+"""From dependency trees to a treebank, and to the grammar that it makes without latent states."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from itertools import chain
+from typing import Literal, NamedTuple
+
+import numpy as np
+
+from spectral_latent.dependency.arc_features import TaggedTree
+from spectral_latent.dependency.conversion import (
+    HeadSymbol,
+    heads_are_right,
+    possible_rules,
+    skeletal_trees,
+    tag_numbers,
+)
+from spectral_latent.dependency.features import dependency_features
+from spectral_latent.dependency.options import DependencyOptions
+from spectral_latent.dependency.relations import RelationModel
+from spectral_latent.dependency.sentence import BLANK, DependencySentence
+from spectral_latent.estimation import Columns, EstimationError, Shard, TreebankCounts, read_treebanks
+from spectral_latent.grammar import LatentGrammar, Training, prepare_grammar, spelling_of
+from spectral_latent.lexicon import Lexicon, WordCounts
+from spectral_latent.operators import RuleTable
+from spectral_latent.trees import IntArray, Rules, Vocabulary
+
+__all__ = ["Prepared", "prepare"]
+
+
+class _DependencyFormalism:
+    """The conversion of dependency trees (`estimation.Formalism`).
+
+    symbols, terminals: as they are numbered.
+    words: how often each symbol stands over each word, for every shard.
+    tagged, relations: from which relations are learnt, for every sentence.
+    """
+
+    def __init__(self, options: DependencyOptions) -> None:
+        self.options = options
+        self.symbols = Vocabulary[HeadSymbol]()
+        self.terminals = Vocabulary[str]()
+        self.words: list[WordCounts] = []
+        self.tagged: list[TaggedTree] = []
+        self.relations: list[tuple[str, ...]] = []
+        self._tags = Vocabulary[str]()
+
+    def n_nodes(self, sentence: DependencySentence) -> int:
+        """Bound the number of nodes of a sentence's s-tree."""
+        return 2 * len(sentence.forms)
+
+    def columns(self, sentences: Sequence[DependencySentence]) -> Columns:
+        """Make the s-trees and features of sentences."""
+        options = self.options
+        tags = [options.tags_of(sentence) for sentence in sentences]
+        converted = skeletal_trees(sentences, tags, options.attachment, self.symbols, first=len(self.tagged) + 1)
+        word = _numbers(self.terminals, chain.from_iterable(map(options.words_of, sentences)))
+        tag = _numbers(self._tags, chain.from_iterable(tags))
+        features = dependency_features(converted, tag, word)
+
+        # The first word of a sentence opens it, wherever its leaf stands.
+        opens = np.zeros(len(word), dtype=np.bool_)
+        opens[np.cumsum([0, *(len(sentence.forms) for sentence in sentences[:-1])])] = True
+        leaf = converted.trees.is_leaf
+        place = converted.trees.terminal[leaf]
+        self.words.append(WordCounts.of(converted.trees.symbol[leaf], word[place], opens[place]))
+
+        self.tagged += map(options.tagged_tree, sentences)
+        self.relations += (sentence.relations for sentence in sentences)
+        return Shard.of(converted.over(word), features).columns
+
+    def shard(self, columns: Columns) -> Shard:
+        """Make a shard of the s-trees and features."""
+        return Shard(columns)
+
+
+class Prepared(NamedTuple):
+    """The parts of a model without latent states, and the treebank from which the states are estimated.
+
+    symbols: what the symbols of the grammar stand for.
+    training: the grammar and the treebank.
+    relations: what tells the relations of arcs; None if the treebank has no relations.
+    """
+
+    symbols: list[HeadSymbol]
+    training: Training[LatentGrammar[DependencyOptions]]
+    relations: RelationModel | None
+
+
+def prepare(sentences: Iterable[DependencySentence], options: DependencyOptions, *, jobs: int | None = 1) -> Prepared:
+    """Make the treebank and the coarse grammar of dependency trees, which are read once.
+
+    Relations are learnt in memory, from words, tags and heads alone.
+
+    sentences: the trees.
+    options: the settings.
+    jobs: threads; the result does not depend on it.
+    Raises EstimationError if there are no sentences, if one is not a tree with one root, or if some words have no tag
+    while others have one.
+    """
+    options, checked = _with_annotated_tags(iter(sentences), options)
+    formalism = _DependencyFormalism(options)
+    (treebank,) = read_treebanks(checked, [formalism], jobs=jobs)
+    symbols = formalism.symbols.names
+    tags = sorted({symbol.tag for symbol in symbols})
+    tag_of_symbol = tag_numbers(symbols, tags)
+    words = formalism.terminals.names
+    spelling = spelling_of(words, WordCounts.total(formalism.words), tag_of_symbol, len(tags))
+    lexicon = Lexicon(words, options.lexicon, spelling)
+    unseen = _unseen_rules(treebank.counts, symbols, options)
+    training = prepare_grammar(treebank, lexicon, tags, tag_of_symbol, options, unseen)
+    return Prepared(symbols, training, RelationModel.train(formalism.tagged, formalism.relations))
+
+
+def _with_annotated_tags(
+    sentences: Iterator[DependencySentence], options: DependencyOptions
+) -> tuple[DependencyOptions, Iterator[DependencySentence]]:
+    """Choose the column of tags: that of the options, or the other one if theirs is nowhere annotated.
+
+    The first sentence decides; where it has no tag in either column, no other sentence may have one.
+    Returns the options with this column, and the sentences.  The iterator raises EstimationError where a later sentence
+    does not fit, or words have no tag.
+    """
+    first = next(sentences, None)
+    if first is None:
+        return options, iter(())
+    other: Literal["upos", "xpos"] = "upos" if options.tags == "xpos" else "xpos"
+    preferred = (options, replace(options, tags=other))
+    # The columns before the first annotated one must stay blank; all, if none is annotated.
+    n_blank = [*(_is_annotated(first, one) for one in preferred), True].index(True)
+    chosen = (*preferred, options)[n_blank]
+    return chosen, _checked(first, sentences, chosen, preferred[:n_blank])
+
+
+def _checked(
+    first: DependencySentence,
+    others: Iterator[DependencySentence],
+    chosen: DependencyOptions,
+    blank: Sequence[DependencyOptions],
+) -> Iterator[DependencySentence]:
+    """Give out sentences whose tags are as those of the first one.
+
+    chosen: has the column that must be annotated, unless it is among the blank ones.
+    blank: have the columns that must not be annotated.
+    """
+    for number, sentence in enumerate(chain([first], others), start=1):
+        for one in blank:
+            if first.forms and _is_annotated(sentence, one):
+                raise _missing_tags(1, first, one)
+        if chosen not in blank and BLANK in chosen.tags_of(sentence):
+            raise _missing_tags(number, sentence, chosen)
+        yield sentence
+
+
+def _is_annotated(sentence: DependencySentence, options: DependencyOptions) -> bool:
+    """Tell whether some word has a tag in the column of the options."""
+    return any(tag != BLANK for tag in options.tags_of(sentence))
+
+
+def _missing_tags(number: int, sentence: DependencySentence, options: DependencyOptions) -> EstimationError:
+    """Make the error of a sentence with words that have no tag."""
+    return EstimationError(
+        f"sentence {number} ({' '.join(sentence.forms[:12])}) has words without a tag in {options.tags}; "
+        f"add them, or choose another column"
+    )
+
+
+def _unseen_rules(counts: TreebankCounts, symbols: Sequence[HeadSymbol], options: DependencyOptions) -> RuleTable:
+    """Count every rule that is possible, in proportion to how often its dependant's symbol is one on that side."""
+    seen = counts.rules.binary
+    on_right = ~heads_are_right(symbols, seen)
+    dependant = np.where(on_right, seen[:, 2], seen[:, 1])
+    count = np.zeros((2, len(symbols)))
+    np.add.at(count, (on_right.astype(np.int64), dependant), counts.binary.data)
+    share = count / np.maximum(count.sum(axis=1, keepdims=True), 1.0)
+    rules, is_right = possible_rules(symbols, options.attachment)
+    weight = share[is_right.astype(np.int64), np.where(is_right, rules[:, 2], rules[:, 1])]
+    total = np.bincount(rules[:, 0], weight, minlength=len(symbols))[rules[:, 0]]
+    no_rules = np.empty((0, 2), dtype=np.int64)
+    return RuleTable.of_counts(
+        Rules(no_rules, no_rules, rules),
+        root=np.zeros(len(symbols)),
+        leaf=np.zeros(0),
+        unary=np.zeros(0),
+        binary=options.unseen * weight / total,
+    )
+
+
+def _numbers(names: Vocabulary[str], values: Iterable[str]) -> IntArray:
+    """Number values; new ones are entered."""
+    return np.array([names.add(value) for value in values], dtype=np.int64)

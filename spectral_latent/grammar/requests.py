@@ -1,0 +1,35 @@
+"""Checks of the arguments of models: sentences, and numbers of analyses."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+__all__ = ["check_n_best", "check_words"]
+
+
+def check_words(words: Sequence[str]) -> None:
+    """Raise TypeError if a string stands where the words of a sentence are wanted.
+
+    words: the words of one sentence.
+
+    >>> check_words(["dogs", "run"])
+    >>> check_words("dogs run")
+    Traceback (most recent call last):
+    TypeError: a sentence is a sequence of words, not the string 'dogs run'; give 'dogs run'.split()
+    """
+    if isinstance(words, str):
+        text = words if len(words) <= 60 else words[:57] + "..."
+        raise TypeError(f"a sentence is a sequence of words, not the string {text!r}; give {text!r}.split()")
+
+
+def check_n_best(n_best: int) -> None:
+    """Raise ValueError if fewer than one analysis of a sentence is asked for.
+
+    n_best: how many analyses of each sentence are wanted at most.
+
+    >>> check_n_best(0)
+    Traceback (most recent call last):
+    ValueError: n_best must be at least 1, not 0
+    """
+    if n_best < 1:
+        raise ValueError(f"n_best must be at least 1, not {n_best}")
