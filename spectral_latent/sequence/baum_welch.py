@@ -211,6 +211,7 @@ def _expectation(
     terminal, start: of `Sequences`.
     begins, ends, pairs, emitted: see `_backward`.
     """
+    # One table of forward vectors serves all sequences.
     longest = 0
     for t in range(len(start) - 1):
         longest = max(longest, start[t + 1] - start[t])
@@ -219,6 +220,7 @@ def _expectation(
     for t in range(len(start) - 1):
         x = terminal[start[t] : start[t + 1]]
         log_probability = _forward(model, x, forward)
+        # An impossible sequence ends the pass, and its number says which it is.
         if log_probability == -np.inf or not _backward(model, x, forward, begins, ends, pairs, emitted):
             return log_likelihood, t
         log_likelihood += log_probability
