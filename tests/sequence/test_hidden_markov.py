@@ -233,6 +233,21 @@ def test_it_climbs_from_a_random_start_until_nothing_is_gained() -> None:
     assert gains[-1] < 200 * options.tolerance <= gains[:-1].min()
 
 
+def test_states_that_are_nearly_alike_are_no_end() -> None:
+    """Gains that are small but grow."""
+    strings = strings_for(1, 200)
+    start = random_start(strings, 3, 4, 0)
+    mean = start.emission.mean(axis=0)
+    alike = replace(start, emission=mean + 0.003 * (start.emission - mean))
+    told: list[float] = []
+    baum_welch(
+        shards_of(strings), alike, EstimatorOptions("em"), listener=lambda progress: told.append(progress.score or 0.0)
+    )
+    gains = np.diff(told) / 200
+    assert gains[1] < EstimatorOptions().tolerance < gains.max()
+    assert gains.argmax() > 3
+
+
 def test_an_observation_that_the_model_lacks_is_refused() -> None:
     start = random_hmm(np.random.default_rng(8), 2, 2)
     with pytest.raises(ValueError, match=r"observations must lie in 0 ... 1, and number 1 is 2"):
