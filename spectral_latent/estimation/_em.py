@@ -46,9 +46,9 @@ class EMResult(NamedTuple):
 
 
 def has_converged(objective: Sequence[float], least: float) -> bool:
-    """Tell whether the last iteration gained less than `least`, and no more than the iteration before.
+    """Tell whether the last two iterations gained less than `least` each, the last no more than the one before.
 
-    States that begin nearly alike come apart slowly first and then faster: gains that grow are not the end.
+    States that begin nearly alike come apart slowly first and then faster: small gains that grow are not the end.
 
     objective: at the start and after each iteration.
     least: the least gain to go on for.
@@ -58,8 +58,8 @@ def has_converged(objective: Sequence[float], least: float) -> bool:
     """
     if len(objective) < 3:
         return False
-    gain = objective[-1] - objective[-2]
-    return gain < least and gain <= objective[-2] - objective[-3]
+    before, last = np.diff(objective[-3:])
+    return bool(last <= before < least)
 
 
 def maximised(counts: RuleTable) -> ObservableOperators:
