@@ -116,7 +116,7 @@ def test_all_classes_of_settings_are_options() -> None:
     }
     assert named - {Options} <= set(CLASSES)
     assert {Binarisation, Attachment, EstimatorOptions} <= set(CLASSES)
-    assert len(CLASSES) == 14
+    assert len(CLASSES) == 15
 
 
 @pytest.mark.parametrize("kind", CLASSES)
@@ -318,7 +318,7 @@ def test_messages(kind: type[Options], values: dict[str, Any], message: str) -> 
         *((("train", kind), "n_states", EstimatorOptions, "n_states") for kind in ESTIMATED),
         *((("train", kind), "seed", EstimatorOptions, "seed") for kind in ESTIMATED),
         (("train", "dependency"), "tags", DependencyOptions, "tags"),
-        (("train", "dependency"), "first", Attachment, "first"),
+        (("train", "dependency"), "first", Attachment, "first_side"),
         (("train", "anchor"), "n_states", AnchorOptions, "n_states"),
         (("train", "anchor"), "seed", HullOptions, "seed"),
         (("train", "anchor"), "hull", HullOptions, "construction"),
