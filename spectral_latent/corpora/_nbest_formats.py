@@ -255,7 +255,7 @@ def _attached(sentence: DependencySentence, heads: Sequence[Any], source: str, l
             raise _error(
                 source, line, f"the head {head!r:.60} in a sentence of {n} words; give the number of a word, or 0"
             )
-    return sentence._replace(heads=tuple(heads))
+    return sentence.with_heads(tuple(heads))
 
 
 def _error(source: str, line: int, problem: str) -> CorpusError:

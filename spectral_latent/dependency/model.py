@@ -265,9 +265,9 @@ class DependencyModel:
     def _labelled(self, trees: Sequence[DependencySentence]) -> list[DependencySentence]:
         """Give trees the likeliest relations; or none, if the model has no relations."""
         if self.relations is None:
-            return [tree._replace(relations=(BLANK,) * len(tree.forms)) for tree in trees]
-        found = self.relations.relations([self.options.tagged_tree(tree) for tree in trees])
-        return [tree._replace(relations=relations) for tree, relations in zip(trees, found, strict=True)]
+            return [tree.with_heads(tree.heads, (BLANK,) * len(tree.forms)) for tree in trees]
+        relations_of_each = self.relations.relations([self.options.tagged_tree(tree) for tree in trees])
+        return [tree.with_heads(tree.heads, names) for tree, names in zip(trees, relations_of_each, strict=True)]
 
     def score(self, sentences: Iterable[DependencySentence]) -> Weight:
         """Estimate the probabilities p̂ of trees with their words, as sign and log.
