@@ -116,19 +116,28 @@ class AnchorHMM:
         """The state of each anchor, in the order of states."""
         return {self.words[x]: h for h, x in enumerate(self.anchor_types.tolist())}
 
-    def top_types(self, k: int = 10) -> IntArray:
-        """Find the k types (m, k) that each state is likeliest to emit, likeliest first."""
-        return np.argsort(-self.hidden.emission, axis=1, kind="stable")[:, :k]
+    def top_types(self, n_words: int = 10) -> IntArray:
+        """Find the types (m, n_words) that each state is likeliest to emit, likeliest first.
 
-    def top_words(self, k: int = 10) -> list[list[tuple[str, float]]]:
-        """List the k words that each state is likeliest to emit, with o(x | h) (Table 4)."""
+        n_words: the number of types for each state.
+        """
+        return np.argsort(-self.hidden.emission, axis=1, kind="stable")[:, :n_words]
+
+    def top_words(self, n_words: int = 10) -> list[list[tuple[str, float]]]:
+        """List the words that each state is likeliest to emit, with o(x | h) (Table 4).
+
+        n_words: the number of words for each state.
+        """
         return [
             [(self.words[x], float(emission[x])) for x in row]
-            for row, emission in zip(self.top_types(k), self.hidden.emission, strict=True)
+            for row, emission in zip(self.top_types(n_words), self.hidden.emission, strict=True)
         ]
 
     def mixtures(self, words: Sequence[str]) -> FloatArray:
-        """Predict p(h | x) (n, m) of n words never seen, from their spelling alone."""
+        """Predict p(h | x) (n, m) of n words never seen, from their spelling alone.
+
+        words: the words as they are spelt.
+        """
         capital = np.array([word[:1].isupper() for word in words], dtype=float)
         points = self.spelling.predict([word.lower() for word in words], capital)
         if self.options.hull.construction == "brown":

@@ -62,7 +62,7 @@ class PhraseGrammar:
         return np.array([symbol.bar for symbol in self.symbols])
 
     def _is_part(self, spans: SpanForest) -> BoolArray:
-        """Whether each item (I,) is a bar that is not over the whole sentence."""
+        """Tell whether each item (I,) is a bar that is not over the whole sentence."""
         is_part: BoolArray = self._is_bar[spans.forest.symbol] & (spans.end - spans.first < spans.end.max())
         return is_part
 

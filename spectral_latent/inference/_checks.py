@@ -124,7 +124,7 @@ def _rule_fault(
 
 
 def _length(column: Any) -> int:
-    """The length of a column, or 0 where it has none."""
+    """Return the length of a column; 0 for anything without a length."""
     return len(column) if isinstance(column, np.ndarray) and column.ndim else 0
 
 

@@ -63,7 +63,7 @@ class Tensor:
 
     @property
     def shape(self) -> tuple[int, int, int]:
-        """(m_a, m_b, m_c)."""
+        """The numbers of states of parent, left and right child, (m_a, m_b, m_c)."""
         return self.first.shape[1], self.second.shape[1], self.third.shape[1]
 
     @property

@@ -30,7 +30,7 @@ class Alphabet:
 
     @property
     def n_terminals(self) -> int:
-        """n + 1."""
+        """The number of terminals, n + 1."""
         return len(self._names) + 1
 
     def terminals_of(self, sequence: Sequence[Hashable]) -> IntArray:

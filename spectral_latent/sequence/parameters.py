@@ -43,7 +43,7 @@ class SequenceParameters:
             raise ValueError("the rules are not those of sequences")
 
     def check_sizes(self, n_tags: int, n_terminals: int) -> None:
-        """Raise ValueError unless the parameters are of so many tags, and emit none but so many terminals."""
+        """Raise ValueError unless the parameters have so many tags, and emit terminals 0 ... n_terminals - 1 alone."""
         if self.n_tags != n_tags:
             raise ValueError(f"the operators are of {self.n_tags} tags, not {n_tags}")
         if self.latent.rules.leaf[:, 1].max(initial=-1) >= n_terminals:
@@ -51,7 +51,7 @@ class SequenceParameters:
 
     @property
     def n_tags(self) -> int:
-        """K."""
+        """The number of tags, K."""
         return len(self.prior)
 
     @property
@@ -76,11 +76,11 @@ class SequenceParameters:
         return coarse, replace(self.latent, leaf=self.latent.leaf / emitted, root=self.latent.root / begins)
 
     def arrays(self) -> dict[str, NDArray[Any]]:
-        """The arrays of a model file."""
+        """Collect the arrays of a model file."""
         return {"prior": self.prior, **arrays_of("coarse", self.coarse), **arrays_of("latent", self.latent)}
 
     def settings(self) -> dict[str, Any]:
-        """The settings of a model file."""
+        """Collect the settings of a model file."""
         return {"probabilities": self.latent.probabilities, "floor": self.floor}
 
     @staticmethod
