@@ -17,7 +17,7 @@ from spectral_latent.inference import Weight, inside, total_weight, tree_weights
 from spectral_latent.lexicon import Lexicon, WordEncoder
 from spectral_latent.operators import name_of, opened_model, options_from, plain_name, save_model
 from spectral_latent.sequence.alphabet import Alphabet
-from spectral_latent.sequence.checks import Tag, numbers_of, pairs_of, strings_of, words_of
+from spectral_latent.sequence.checks import Tag, pairs_of, strings_of, words_of
 from spectral_latent.sequence.conversion import Sequences
 from spectral_latent.sequence.decoding import Decoder, in_batches, likely_rules, state_marginals
 from spectral_latent.sequence.forests import TrellisBuilder
@@ -25,8 +25,8 @@ from spectral_latent.sequence.hidden_markov import HiddenMarkov
 from spectral_latent.sequence.options import HMMOptions, TaggerOptions
 from spectral_latent.sequence.parameters import SequenceParameters
 from spectral_latent.sequence.prediction import Predictor
-from spectral_latent.sequence.training import collect, train_tagged, train_untagged
-from spectral_latent.trees import FloatArray, Forest, IntArray, Rules, Vocabulary
+from spectral_latent.sequence.training import train_tagged, train_untagged
+from spectral_latent.trees import FloatArray, Forest, IntArray, Rules
 
 __all__ = ["END", "LatentHMM", "LatentTagger", "StateTagger"]
 
@@ -237,12 +237,9 @@ class LatentTagger(_SequenceModel, _Tagger):
         Raises EstimationError if there is no sentence, one is empty, or a token is not a pair of a word and a tag.
         """
         options = options or TaggerOptions()
-        words = Vocabulary[str]()
-        tags = Vocabulary[Tag]()
         pairs = (pairs_of(sentence, number, str) for number, sentence in enumerate(sentences, start=1))
-        store = collect(([words.add(word) for word, _ in row], [tags.add(tag) for _, tag in row]) for row in pairs)
-        lexicon, parameters = train_tagged(store, len(tags), words.names, options, jobs=jobs, listener=listener)
-        return LatentTagger(options, tags.names, lexicon, parameters)
+        tags, lexicon, parameters = train_tagged(pairs, options, jobs=jobs, listener=listener)
+        return LatentTagger(options, tags, lexicon, parameters)
 
     def _terminals(self, sequence: Sequence[str]) -> IntArray:
         return self.observations.terminals_of(words_of(sequence))
@@ -352,11 +349,8 @@ class LatentHMM(_SequenceModel):
         Raises EstimationError if there is no sequence, one is empty, or an observation is not hashable.
         """
         options = options or HMMOptions()
-        names = Vocabulary[Hashable]()
-        rows = (numbers_of(sequence, number, names) for number, sequence in enumerate(sequences, start=1))
-        store = collect((row, [0] * len(row)) for row in rows)
-        alphabet = Alphabet(names)
-        return LatentHMM(options, alphabet, train_untagged(store, alphabet, options, jobs=jobs, listener=listener))
+        alphabet, parameters = train_untagged(sequences, options, jobs=jobs, listener=listener)
+        return LatentHMM(options, alphabet, parameters)
 
     @cached_property
     def hidden(self) -> HiddenMarkov:
