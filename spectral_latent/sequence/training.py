@@ -7,7 +7,7 @@ hidden Markov model proper, where an emission has the state of its position.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial, reduce
 from typing import NamedTuple
@@ -39,9 +39,10 @@ from spectral_latent.estimation import (
 from spectral_latent.lexicon import Lexicon, SpellingModel, WordCounts, smooth_emissions
 from spectral_latent.operators import ObservableOperators, RuleTable
 from spectral_latent.sequence.alphabet import Alphabet
+from spectral_latent.sequence.baum_welch import baum_welch
 from spectral_latent.sequence.conversion import Sequences
 from spectral_latent.sequence.features import longest_grams, tagged_features, untagged_features
-from spectral_latent.sequence.hidden_markov import HiddenMarkov, baum_welch, position_counts
+from spectral_latent.sequence.hidden_markov import HiddenMarkov, position_counts
 from spectral_latent.sequence.options import HMMOptions, TaggerOptions
 from spectral_latent.sequence.parameters import SequenceParameters
 from spectral_latent.sequence.prediction import Predictor
@@ -84,6 +85,16 @@ class SequenceShard(NamedTuple):
     def features(self) -> FeatureColumns:
         """The features of the nodes."""
         return self.featurise(self.sequences)
+
+
+@dataclass(frozen=True)
+class _StoredSequences:
+    """The sequences of all shards; those of a shard in a file are read whenever they are asked for."""
+
+    store: ColumnStore
+
+    def __iter__(self) -> Iterator[Sequences]:
+        return (Sequences(**columns) for columns in self.store)
 
 
 def _columns_of(sequences: Sequences) -> Columns:
@@ -301,11 +312,18 @@ def _state_counts(shard: TreebankShard, clusters: Clusters, n_symbols: int) -> R
 
 
 def _hidden_markov(
-    treebank: Treebank, n_symbols: int, options: EstimatorOptions, jobs: int | None, listener: Listener
+    store: ColumnStore,
+    treebank: Treebank,
+    n_symbols: int,
+    options: EstimatorOptions,
+    jobs: int | None,
+    listener: Listener,
 ) -> HiddenMarkov:
     """Learn a hidden Markov model proper: of clusters or of a random start, after which EM may follow."""
     if options.estimator == "em":
-        start = HiddenMarkov.random(treebank.counts, options.n_states, n_symbols, options.seed)
+        observed = np.zeros(n_symbols)
+        observed[treebank.counts.rules.leaf[:, 1]] = treebank.counts.leaf[:, 0]
+        start = HiddenMarkov.random(observed, treebank.counts.n_trees, options.n_states, options.seed)
     else:
         projection = Projection.learn(treebank.shards, options, jobs, listener)
         clusters = Clusters.learn(treebank, projection, options.seed, jobs)
@@ -313,7 +331,7 @@ def _hidden_markov(
         start = HiddenMarkov.of_counts(counts, 0.0 if options.estimator == "clustering" else options.state_smoothing)
     if options.estimator == "clustering":
         return start
-    return baum_welch(treebank.shards, start, options, jobs=jobs, listener=listener)[0]
+    return baum_welch(_StoredSequences(store), start, options, jobs=jobs, listener=listener)[0]
 
 
 def _with_unseen(model: HiddenMarkov, counts: TreebankCounts, back_off: float) -> HiddenMarkov:
@@ -362,6 +380,6 @@ def train_untagged(
     if estimator.estimator == "spectral":
         latent = estimate(treebank, estimator, jobs=jobs, listener=listener).operators
     else:
-        model = _hidden_markov(treebank, len(alphabet.known), estimator, jobs, listener)
+        model = _hidden_markov(store, treebank, len(alphabet.known), estimator, jobs, listener)
         latent = _with_unseen(model, treebank.counts, options.back_off).operators()
     return _parameters(treebank, 1, latent, floor)
