@@ -26,7 +26,7 @@ __all__ = ["ESTIMATORS", "HULLS", "train"]
 # spelt out, so that help need not import the estimators
 HULLS = ("brown", "cca", "best-fit", "random")
 PRESETS = ("fast", "accurate")
-ESTIMATORS = ("spectral", "clustering", "em", "hybrid", "pivots", "pivots-em")
+ESTIMATORS = ("spectral", "clustering", "em", "hybrid", "pivots", "pivots-em", "recovered", "recovered-em")
 
 _DEFAULT = click.core.ParameterSource.DEFAULT
 _T = TypeVar("_T")

@@ -18,7 +18,7 @@ __all__ = [
     "silent",
 ]
 
-EstimatorName = Literal["spectral", "clustering", "em", "hybrid", "pivots", "pivots-em"]
+EstimatorName = Literal["spectral", "clustering", "em", "hybrid", "pivots", "pivots-em", "recovered", "recovered-em"]
 
 
 class EstimationError(ValueError):

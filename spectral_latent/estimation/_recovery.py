@@ -40,7 +40,8 @@ from spectral_latent.trees import FloatArray
 __all__ = ["common_factor", "recovered_counts", "recovered_maps"]
 
 _STARTS = 4  # pairs of contractions that are tried
-_ROUNDS = 400  # the most updates of all factors from each start
+_TRIAL = 60  # updates of all factors from each start
+_ROUNDS = 400  # the most updates from the best of these
 _SETTLED = 1e-7  # a round that lowers the error relatively by less is the last
 _RIDGE = 1e-12  # relative, added to systems of equations that may be singular
 _MOST_NEGATIVE = 0.25  # estimated shares γ_h below zero may sum to so much; a basis with more is not that of states
@@ -89,19 +90,23 @@ def _updated(tensors: FloatArray, second: FloatArray, third: FloatArray) -> _Fit
     return _Fit(first, second, third, rest / max(norm, TINY))
 
 
-def _fitted(tensors: FloatArray, first: FloatArray) -> _Fit:
-    """Fit Σ_h first[h] ⊗ second[r, h] ⊗ third[r, h] to tensors (R, m, J, K) by alternating least squares.
+def _started(tensors: FloatArray, first: FloatArray) -> _Fit:
+    """Fit the other factors of tensors (R, m, J, K) to a first factor (m, m), roughly, and update all.
 
-    A step is prolonged by the cube root of the number of those before (Bro 1997), unless the error rises.
-
-    first: (m, m) where the factors start.
+    Σ_h Z_h ⊗ W_h = T has the solution W = Z⁻¹ᵀ T, of which the best terms of rank one are taken.
     """
-    # Σ_h Z_h ⊗ W_h = T has the solution W = Z⁻¹ᵀ T; its best term of rank one is where the other factors start.
     slices = np.tensordot(np.linalg.pinv(first).T, tensors, axes=(1, 1)).swapaxes(0, 1)
     u, size, vt = np.linalg.svd(slices, full_matrices=False)
-    fit = _updated(tensors, u[..., 0] * size[..., :1], vt[..., 0, :])
+    return _updated(tensors, u[..., 0] * size[..., :1], vt[..., 0, :])
+
+
+def _fitted(tensors: FloatArray, fit: _Fit, rounds: int) -> _Fit:
+    """Update all factors for at most so many rounds: alternating least squares.
+
+    A step is prolonged by the cube root of the number of those before (Bro 1997), unless the error rises.
+    """
     before = fit
-    for number in range(1, _ROUNDS):
+    for number in range(1, rounds + 1):
         reach = number ** (1 / 3)
         second = fit.second + reach * (fit.second - before.second)
         third = fit.third + reach * (fit.third - before.third)
@@ -146,8 +151,9 @@ def common_factor(tensors: FloatArray, seed: int = 0) -> FloatArray:
         np.linalg.svd(side.transpose(1, 0, 2).reshape(side.shape[1], -1), compute_uv=False)[:m].min() for side in sides
     ]
     clearest = np.resize(np.argsort(least)[::-1], _STARTS)
-    fits = [_fitted(tensors, _eigenvectors(sides[number], rng)) for number in clearest]
-    return min(fits, key=lambda fit: fit.error).first
+    starts = (_started(tensors, _eigenvectors(sides[number], rng)) for number in clearest)
+    best = min((_fitted(tensors, start, _TRIAL) for start in starts), key=lambda fit: fit.error)
+    return _fitted(tensors, best, _ROUNDS).first
 
 
 def _means(moments: Moments, a: int) -> tuple[FloatArray, FloatArray]:
@@ -230,20 +236,20 @@ def _from_parents(
 
 
 def recovered_maps(moments: Moments, projection: Projection, options: EstimatorOptions) -> list[StateMaps]:
-    """Recover the states of every symbol: from its rules, else from its parents, else from its pivots.
+    """Recover the states of every symbol: from its binary rules, or from its parents if it has none, else from pivots.
 
     moments: those of the projections.
     """
+    branching = set(moments.rules.binary[:, 0].tolist())
     found: dict[int, StateMaps] = {}
-    for a in range(moments.n_symbols):
+    for a in sorted(branching):
         if (maps := _from_rules(moments, projection, a, options)) is not None:
             found[a] = maps
-    below: dict[int, StateMaps] = {}
-    for a in range(moments.n_symbols):
-        if a not in found and (maps := _from_parents(moments, found, a, options)) is not None:
-            below[a] = maps
-    known = found | below
-    return [known[a] if a in known else state_maps(projection, a, options) for a in range(moments.n_symbols)]
+    parents = dict(found)
+    for a in sorted(set(range(moments.n_symbols)) - branching):
+        if (maps := _from_parents(moments, parents, a, options)) is not None:
+            found[a] = maps
+    return [found[a] if a in found else state_maps(projection, a, options) for a in range(moments.n_symbols)]
 
 
 def recovered_counts(moments: Moments, projection: Projection, options: EstimatorOptions) -> RuleTable:

@@ -193,7 +193,7 @@ def total_log(model: LatentHMM, rows: list[tuple[int, ...]]) -> np.ndarray:
 # Little and odd data
 
 
-@pytest.mark.parametrize("estimator", [*ESTIMATORS, "pivots", "pivots-em"])
+@pytest.mark.parametrize("estimator", [*ESTIMATORS, "pivots", "pivots-em", "recovered", "recovered-em"])
 @pytest.mark.parametrize(
     "corpus",
     [
