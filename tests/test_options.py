@@ -271,7 +271,7 @@ def test_what_is_refused_is_refused_beside_accepted_values(kind: type[Options], 
             EstimatorOptions,
             {"estimator": "pivot"},
             "EstimatorOptions.estimator must be one of "
-            "'spectral', 'clustering', 'em', 'hybrid', 'pivots', 'pivots-em', not 'pivot'",
+            "'spectral', 'clustering', 'em', 'hybrid', 'pivots', 'pivots-em', 'recovered', 'recovered-em', not 'pivot'",
         ),
         (
             EstimatorOptions,

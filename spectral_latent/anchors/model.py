@@ -22,6 +22,7 @@ from spectral_latent.anchors.training import (
     maximise_likelihood,
 )
 from spectral_latent.estimation import EstimationError, Listener, silent
+from spectral_latent.inference import tree_weights
 from spectral_latent.operators import (
     ObservableOperators,
     name_of,
@@ -33,7 +34,7 @@ from spectral_latent.operators import (
 from spectral_latent.sequence.conversion import Sequences
 from spectral_latent.sequence.decoding import in_batches, state_marginals
 from spectral_latent.sequence.hidden_markov import HiddenMarkov
-from spectral_latent.trees import FloatArray, IntArray, Vocabulary
+from spectral_latent.trees import FloatArray, Forest, IntArray, Vocabulary
 
 __all__ = ["AnchorHMM"]
 
@@ -152,8 +153,8 @@ class AnchorHMM:
     def _types(self) -> Vocabulary[str]:
         return Vocabulary(self.words)
 
-    def _marginals(self, sentences: Sequence[Sequence[str]]) -> FloatArray:
-        """Compute the marginals of states (N, m) at all N positions of sentences.
+    def _encoded(self, sentences: Iterable[Sequence[str]]) -> tuple[Sequences, ObservableOperators]:
+        """Number the words of sentences, and make the operators that have the leaf rules of these words alone.
 
         A word never seen is as likely as one that was seen once.
         """
@@ -174,8 +175,23 @@ class AnchorHMM:
             state_tokens = self.tokens * np.maximum(self.state_prior, np.finfo(float).tiny)
             emission = np.concatenate([emission, self.mixtures(unseen.names) / state_tokens])
         rules = np.stack([np.zeros(len(distinct), dtype=np.int64), np.arange(len(distinct))], axis=1)
-        operators = self._operators.with_leaf_rules(rules, emission)
-        return state_marginals(replace(sequences, terminal=word), operators)
+        return replace(sequences, terminal=word), self._operators.with_leaf_rules(rules, emission)
+
+    def _marginals(self, sentences: Sequence[Sequence[str]]) -> FloatArray:
+        """Compute the marginals of states (N, m) at all N positions of sentences."""
+        return state_marginals(*self._encoded(sentences))
+
+    def log_probabilities(self, sentences: Iterable[Sequence[str]]) -> FloatArray:
+        """Compute the natural logarithms (T,) of the probabilities of sentences; -inf for an impossible one.
+
+        A word never seen is as likely as one that was seen once, whichever it is.
+
+        Raises TypeError if a sentence is not a list of strings, and ValueError if one is empty.
+
+        sentences: the words of each.
+        """
+        sequences, operators = self._encoded(checked_sentences(sentences))
+        return tree_weights(operators, Forest.of_trees(sequences.trees(n_tags=1), operators.rules)).log
 
     def states(self, sentences: Iterable[Sequence[str]]) -> list[list[int]]:
         """Find the state with the largest marginal at every position; an empty sentence has none.

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 __all__ = ["ESTIMATORS", "HULLS", "PRESETS", "train"]
 
 # the library's names, written out so that --help need not import it
-ESTIMATORS = ("spectral", "clustering", "em", "hybrid", "pivots", "pivots-em")
+ESTIMATORS = ("spectral", "clustering", "em", "hybrid", "pivots", "pivots-em", "recovered", "recovered-em")
 HULLS = ("brown", "cca", "best-fit", "random")
 PRESETS = ("fast", "accurate")
 

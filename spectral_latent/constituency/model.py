@@ -146,6 +146,20 @@ class ConstituencyModel:
             rows.append(np.array([found[words].get(part, 0.0) for part in _constituents(tree)]))
         return rows
 
+    def log_probabilities(self, sentences: Iterable[Sequence[str]]) -> FloatArray:
+        """Compute the natural logarithms (T,) of the estimated probabilities of sentences: the mean over the grammars.
+
+        A grammar sums over all trees in its pruned chart.  It is -inf where no grammar derives the sentence, and where
+        the estimate is not above zero, which happens to spectral models.  In the place of a word never seen stands its
+        signature.
+
+        sentences: the words of each.
+        Raises ValueError if a sentence has no word.
+        """
+        charts = (self._charts(words) for words in sentences)
+        found = [Weight.mean([chart.weight() for chart in several]).log_if_positive for several in charts]
+        return np.concatenate([np.zeros(0), *found])
+
     def parse(self, words: Sequence[str]) -> Parse:
         """Find the tree of the most gain; see `decoding`.
 

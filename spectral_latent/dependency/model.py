@@ -27,7 +27,7 @@ from spectral_latent.dependency.relations import RelationModel
 from spectral_latent.dependency.sentence import BLANK, DependencySentence, check_sentence
 from spectral_latent.dependency.training import prepare
 from spectral_latent.estimation import Listener, silent
-from spectral_latent.grammar import LatentGrammar, SentenceGrammar, Training, check_n_best
+from spectral_latent.grammar import LatentGrammar, SentenceChart, SentenceGrammar, Training, check_n_best
 from spectral_latent.grammar.batches import map_sentences
 from spectral_latent.inference import Weight, tree_weights
 from spectral_latent.operators import ObservableOperators, opened_model, options_from, save_model
@@ -129,15 +129,31 @@ class DependencyModel:
             return np.zeros(len(sentence.forms), dtype=np.int64)
         return np.array([self._tag_numbers.get(tag, -1) for tag in self.options.tags_of(sentence)], dtype=np.int64)
 
-    def _chart(self, sentence: DependencySentence) -> tuple[SentenceGrammar, ArcMarginals | None]:
-        """Compute the posteriors of a sentence's arcs, and the grammar over its words; None if it has no derivation."""
+    def _chart(self, sentence: DependencySentence) -> SentenceChart:
+        """Build the pruned chart of a sentence."""
         check_sentence(sentence)
-        words = self.options.words_of(sentence)
-        grammar, spans = self.grammar.chart(words, self._tags_of_words(sentence))
+        return self.grammar.chart(self.options.words_of(sentence), self._tags_of_words(sentence))
+
+    def _arcs(self, sentence: DependencySentence) -> tuple[SentenceGrammar, ArcMarginals | None]:
+        """Compute the posteriors of a sentence's arcs, and the grammar over its words; None if it has no derivation."""
+        grammar, spans = self._chart(sentence)
         if spans is None:
             return grammar, None
-        arcs = headed(spans.forest, self._head_is_right, spans.first, len(words))
-        return grammar, arc_marginals(grammar.latent, arcs, len(words))
+        n = len(sentence.forms)
+        return grammar, arc_marginals(grammar.latent, headed(spans.forest, self._head_is_right, spans.first, n), n)
+
+    def log_probabilities(self, sentences: Iterable[DependencySentence]) -> FloatArray:
+        """Compute the natural logarithms (T,) of the estimated probabilities of sentences with the tags they have.
+
+        They are sums over all trees in the pruned chart.  They are -inf where the grammar does not derive the sentence,
+        and where the estimate is not above zero, which happens to spectral models.  In the place of a word never seen
+        stands its signature.
+
+        sentences: words without a tag, or with a tag never seen, may have any tag.  Heads are not looked at.
+        Raises ValueError if a sentence is empty.
+        """
+        found = [self._chart(sentence).weight().log_if_positive for sentence in sentences]
+        return np.concatenate([np.zeros(0), *found])
 
     def posteriors(self, sentence: DependencySentence) -> FloatArray:
         """Compute the posteriors of the arcs that a sentence of n words may have.
@@ -148,7 +164,7 @@ class DependencyModel:
         sentence: words without a tag, or with a tag never seen, may have any tag.  Heads are not looked at.
         Raises ValueError if the sentence is empty.
         """
-        _, found = self._chart(sentence)
+        _, found = self._arcs(sentence)
         n = len(sentence.forms)
         return np.zeros((n + 1, n)) if found is None else self._absolute(found.arcs)
 
@@ -192,7 +208,7 @@ class DependencyModel:
         """
         if projective:
             return self.parse_nbest(sentence, 1)[0]
-        grammar, found = self._chart(sentence)
+        grammar, found = self._arcs(sentence)
         heads = None if found is None else maximum_heads(self._weights(found.arcs))
         return self._parses(sentence, grammar, found, [] if heads is None else [heads])[0]
 
@@ -203,7 +219,7 @@ class DependencyModel:
         Raises ValueError if the sentence is empty or n_best < 1.
         """
         check_n_best(n_best)
-        grammar, found = self._chart(sentence)
+        grammar, found = self._arcs(sentence)
         heads = [] if found is None else n_best_heads(self._weights(found.arcs), n_best)
         return self._parses(sentence, grammar, found, heads)
 

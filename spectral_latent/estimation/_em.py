@@ -220,10 +220,10 @@ def run_em(
         """Note where the climb is."""
         log_likelihood.append(counts.log_likelihood)
         objective.append(counts.log_likelihood + (0.0 if prior is None else _log_prior(prior, operators)))
-        listener(Progress("EM", iteration, options.iterations, objective[-1]))
+        listener(Progress("EM", iteration, options.most_iterations, objective[-1]))
 
     report(0)
-    for iteration in range(1, options.iterations + 1):
+    for iteration in range(1, options.most_iterations + 1):
         summed = counts.table if prior is None else counts.table.add_numbers(prior)
         operators = maximised(summed)
         counts = _expectation(shards, operators, jobs)

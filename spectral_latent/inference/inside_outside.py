@@ -59,6 +59,15 @@ class Weight(NamedTuple):
     sign: IntArray
     log: FloatArray
 
+    @property
+    def log_if_positive(self) -> FloatArray:
+        """The natural logarithms (C,) of the numbers above zero; -inf for all others.
+
+        >>> Weight(np.array([1, -1, 0]), np.array([-2.0, -2.0, -np.inf])).log_if_positive
+        array([ -2., -inf, -inf])
+        """
+        return np.where(self.sign > 0, self.log, -np.inf)
+
     @staticmethod
     def from_scaled(mantissa: FloatArray, exponent: IntArray) -> Weight:
         """Convert the numbers mantissa · 2^exponent.

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial, reduce
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar, cast
 
 import numpy as np
 
@@ -40,10 +40,11 @@ from spectral_latent.estimation import (
 from spectral_latent.lexicon import Lexicon, LexiconOptions, SpellingModel, WordCounts, smooth_emissions
 from spectral_latent.operators import ObservableOperators, RuleTable
 from spectral_latent.sequence.alphabet import Alphabet
+from spectral_latent.sequence.baum_welch import baum_welch
 from spectral_latent.sequence.checks import Tag, numbers_of
 from spectral_latent.sequence.conversion import Sequences
 from spectral_latent.sequence.features import longest_grams, tagged_features, untagged_features
-from spectral_latent.sequence.hidden_markov import HiddenMarkov, baum_welch, position_counts
+from spectral_latent.sequence.hidden_markov import HiddenMarkov, position_counts
 from spectral_latent.sequence.options import HMMOptions, TaggerOptions
 from spectral_latent.sequence.parameters import SequenceParameters
 from spectral_latent.sequence.prediction import Predictor
@@ -86,6 +87,16 @@ class SequenceShard(NamedTuple):
     def features(self) -> FeatureColumns:
         """The features of the nodes."""
         return self.featurise(self.sequences)
+
+
+@dataclass(frozen=True)
+class _StoredSequences:
+    """The sequences of all shards; those of a shard in a file are read whenever they are asked for."""
+
+    shards: Sequence[SequenceShard]
+
+    def __iter__(self) -> Iterator[Sequences]:
+        return (shard.sequences for shard in self.shards)
 
 
 def _columns_of(sequences: Sequences) -> Columns:
@@ -337,11 +348,18 @@ def _state_counts(shard: TreebankShard, clusters: Clusters, n_symbols: int) -> R
 
 
 def _hidden_markov(
-    treebank: Treebank, n_symbols: int, options: EstimatorOptions, jobs: int | None, listener: Listener
+    sequences: Iterable[Sequences],
+    treebank: Treebank,
+    n_symbols: int,
+    options: EstimatorOptions,
+    jobs: int | None,
+    listener: Listener,
 ) -> HiddenMarkov:
     """Learn a hidden Markov model proper: of clusters or of a random start, after which EM may follow."""
     if options.estimator == "em":
-        start = HiddenMarkov.random(treebank.counts, options.n_states, n_symbols, options.seed)
+        observed = np.zeros(n_symbols)
+        observed[treebank.counts.rules.leaf[:, 1]] = treebank.counts.leaf[:, 0]
+        start = HiddenMarkov.random(observed, treebank.counts.n_trees, options.n_states, options.seed)
     else:
         projection = Projection.learn(treebank.shards, options, jobs, listener)
         clusters = Clusters.learn(treebank, projection, options.seed, jobs)
@@ -349,7 +367,7 @@ def _hidden_markov(
         start = HiddenMarkov.of_counts(counts, 0.0 if options.estimator == "clustering" else options.state_smoothing)
     if options.estimator == "clustering":
         return start
-    return baum_welch(treebank.shards, start, options, jobs=jobs, listener=listener)[0]
+    return baum_welch(sequences, start, options, jobs=jobs, listener=listener)[0]
 
 
 def _with_unseen(model: HiddenMarkov, counts: TreebankCounts, back_off: float) -> HiddenMarkov:
@@ -362,15 +380,15 @@ def _with_unseen(model: HiddenMarkov, counts: TreebankCounts, back_off: float) -
     return replace(smoothed, emission=emission / (n_positions + unseen))
 
 
-def _first_positions(shards: Iterable[TreebankShard]) -> Sequences:
+def _first_positions(shards: Iterable[Sequences]) -> Sequences:
     """Join shards from the first on, up to as many positions as states are chosen on."""
     parts: list[Sequences] = []
     n_positions = 0
-    for shard in shards:
+    for sequences in shards:
         if n_positions >= _CHOICE_POSITIONS:
             break
-        parts.append(Sequences.of_trees(shard.trees))
-        n_positions += len(parts[-1].terminal)
+        parts.append(sequences)
+        n_positions += len(sequences.terminal)
     return Sequences.joined(parts)
 
 
@@ -397,12 +415,13 @@ def train_untagged(
     (treebank,) = read_treebanks(_checked(rows), [formalism], jobs=jobs)
     alphabet = Alphabet(formalism.names)
     treebank = _with_back_off(treebank, 1, Priors(alphabet.smooth), options.back_off)
+    stored = _StoredSequences(cast(Sequence[SequenceShard], treebank.shards))  # which the formalism has made
     plain = replace(options, estimator=replace(options.estimator, smoothing=None))
-    n_states, floor = _choose(_first_positions(treebank.shards), alphabet, plain, jobs, listener)
+    n_states, floor = _choose(_first_positions(stored), alphabet, plain, jobs, listener)
     estimator = replace(plain.estimator, n_states=n_states)
     if estimator.estimator == "spectral":
         latent = estimate(treebank, estimator, jobs=jobs, listener=listener).operators
     else:
-        model = _hidden_markov(treebank, len(alphabet.known), estimator, jobs, listener)
+        model = _hidden_markov(stored, treebank, len(alphabet.known), estimator, jobs, listener)
         latent = _with_unseen(model, treebank.counts, options.back_off).operators()
     return alphabet, _parameters(treebank, 1, latent, floor)

@@ -4,10 +4,13 @@ from collections.abc import Iterable
 from dataclasses import replace
 from itertools import product
 
+import numpy as np
+
 from spectral_latent.constituency import ConstituencyModel, Phrase
 from spectral_latent.dependency import DependencyModel, DependencySentence
 from spectral_latent.evaluation import (
     GoldTree,
+    Perplexity,
     evaluate_dependency_parser,
     evaluate_parser,
     evaluate_tagger,
@@ -45,6 +48,13 @@ def test_a_parser() -> None:
     on_two = evaluate_parser(model, gold, jobs=2)
     assert (on_two.parses, on_two.score, on_two.seconds > 0) == (found.parses, found.score, True)
     assert evaluate_parser(model, []).score == score_brackets([])
+
+
+def test_perplexity_is_per_word_of_the_sentences_that_are_possible() -> None:
+    found = Perplexity.of([-1.0, -np.inf, -5.0], [1, 4, 2])
+    assert (found.log_probability, found.words, found.impossible) == (-6.0, 3, 1)
+    assert found.value == np.exp(2.0)
+    assert Perplexity.of([-np.inf], [3]).value == Perplexity.of([], []).value == np.inf
 
 
 def test_a_dependency_parser() -> None:

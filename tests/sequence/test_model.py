@@ -225,7 +225,7 @@ def total_log(model: LatentTagger, rows: list[tuple[int, ...]]) -> np.ndarray:
 # Little and odd data
 
 
-@pytest.mark.parametrize("estimator", [*ESTIMATORS, "pivots", "pivots-em"])
+@pytest.mark.parametrize("estimator", [*ESTIMATORS, "pivots", "pivots-em", "recovered", "recovered-em"])
 @pytest.mark.parametrize(
     "corpus",
     [

@@ -172,7 +172,16 @@ def words_with_tags(n: int) -> list[list[tuple[str, int]]]:
     ]
 
 
-TAGGED: list[EstimatorName] = ["spectral", "clustering", "em", "hybrid", "pivots", "pivots-em"]
+TAGGED: list[EstimatorName] = [
+    "spectral",
+    "clustering",
+    "em",
+    "hybrid",
+    "pivots",
+    "pivots-em",
+    "recovered",
+    "recovered-em",
+]
 UNTAGGED: list[EstimatorName] = ["spectral", "clustering", "em", "hybrid"]
 
 
