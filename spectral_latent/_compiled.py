@@ -60,8 +60,8 @@ def check_range(name: str, column: NDArray[np.int64], first: int, end: int) -> N
     ValueError: symbols must lie in 0 ... 2, and number 1 is 3
     """
     if len(column) and (column.min() < first or column.max() >= end):
-        at = np.flatnonzero((column < first) | (column >= end))[0]
-        raise ValueError(f"{name} must lie in {first} ... {end - 1}, and number {at} is {column[at]}")
+        place = np.flatnonzero((column < first) | (column >= end))[0]
+        raise ValueError(f"{name} must lie in {first} ... {end - 1}, and number {place} is {column[place]}")
 
 
 def check_starts(name: str, start: NDArray[np.int64], size: int) -> None:

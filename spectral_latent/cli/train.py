@@ -333,11 +333,11 @@ class _Training:
         examples: what the model learns from.
         kind: the name of the examples.
         """
-        number = 0
+        n_read = 0
         for example in self.console.bar(examples, f"Reading {kind}"):
-            number += 1
+            n_read += 1
             yield example
-        self.console.message(f"Training on {number} {kind}")
+        self.console.message(f"Training on {n_read} {kind}")
 
     def save(self, model: Any, contents: str) -> None:
         """Write the model whole or not at all, and print what it contains.

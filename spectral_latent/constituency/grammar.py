@@ -53,8 +53,8 @@ class PhraseGrammar:
     @cached_property
     def _chain_of(self) -> IntArray:
         """Number the chain of each symbol, (S,); a bar has the chain of its phrase."""
-        number = {chain: at for at, chain in enumerate(self.chains)}
-        return np.array([number[symbol.chain] for symbol in self.symbols], dtype=np.int64)
+        number_of_chain = {chain: number for number, chain in enumerate(self.chains)}
+        return np.array([number_of_chain[symbol.chain] for symbol in self.symbols], dtype=np.int64)
 
     @cached_property
     def _is_bar(self) -> BoolArray:
@@ -85,19 +85,19 @@ class PhraseGrammar:
         return Constituents(first[kept], end[kept], self._chain_of[forest.symbol[kept]], posterior[kept])
 
     def derivations(
-        self, spans: SpanForest, found: Constituents, gain: FloatArray, words: Sequence[str]
+        self, spans: SpanForest, constituents: Constituents, gain: FloatArray, words: Sequence[str]
     ) -> PhraseForest:
         """Weigh the grammar's own trees of a sentence by the gains of their constituents.
 
         spans: the forest of the sentence under this grammar.
-        found: K different constituents, in order; all others lose the span penalty.
-        gain: (K,).
-        words: of the sentence.
+        constituents: K different constituents, in order; all others lose the span penalty.
+        gain: (K,) the gain of each.
+        words: the words of the sentence.
         """
         forest, first, end = spans
         chain = np.where(self._is_part(spans), -1, self._chain_of[forest.symbol])
-        at = Rules.find(np.stack(found[:3], axis=1), np.stack([first, end, chain], axis=1))
-        weight = np.where(chain < 0, 0.0, np.append(gain, -self.options.span_penalty)[at])
+        row = Rules.find(np.stack(constituents[:3], axis=1), np.stack([first, end, chain], axis=1))
+        weight = np.where(chain < 0, 0.0, np.append(gain, -self.options.span_penalty)[row])
         return PhraseForest(forest, weight[forest.item], chain, self.chains, words)
 
     def tags(self, words: Sequence[str]) -> list[str]:

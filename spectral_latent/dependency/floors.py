@@ -127,7 +127,9 @@ def floored_weights(
             break
         cut[nodes] = True
         cut &= ~_strictly_below(cut, size)
-        rule, left, right = forest.rule.copy(), forest.left.copy(), forest.right.copy()
+        rule = forest.rule.copy()
+        left = forest.left.copy()
+        right = forest.right.copy()
         rule[nodes] = n_rules + forest.symbol[nodes]
         left[nodes] = -1
         right[nodes] = -1

@@ -152,8 +152,8 @@ class DependencyModel:
         sentences: words without a tag, or with a tag never seen, may have any tag.  Heads are not looked at.
         Raises ValueError if a sentence is empty.
         """
-        found = [self._chart(sentence).weight().log_if_positive for sentence in sentences]
-        return np.concatenate([np.zeros(0), *found])
+        logs = [self._chart(sentence).weight().log_if_positive for sentence in sentences]
+        return np.concatenate([np.zeros(0), *logs])
 
     def posteriors(self, sentence: DependencySentence) -> FloatArray:
         """Compute the posteriors of the arcs that a sentence of n words may have.
@@ -164,9 +164,9 @@ class DependencyModel:
         sentence: words without a tag, or with a tag never seen, may have any tag.  Heads are not looked at.
         Raises ValueError if the sentence is empty.
         """
-        _, found = self._arcs(sentence)
+        _, marginals = self._arcs(sentence)
         n = len(sentence.forms)
-        return np.zeros((n + 1, n)) if found is None else self._absolute(found.arcs)
+        return np.zeros((n + 1, n)) if marginals is None else self._absolute(marginals.arcs)
 
     def _tagged(self, sentence: DependencySentence, symbols: FloatArray) -> DependencySentence:
         """Give every word without a tag the likeliest one; symbols: (n, S) posteriors."""
@@ -188,15 +188,15 @@ class DependencyModel:
         with its own tags.
         Raises EstimationError if a tree has not one head for each word.
         """
-        found: dict[tuple[tuple[str, ...], tuple[str, ...]], FloatArray] = {}
+        posteriors_of: dict[tuple[tuple[str, ...], tuple[str, ...]], FloatArray] = {}
         rows = []
         for number, tree in enumerate(trees, start=1):
             require_heads(tree, number)
             words = self.options.words_of(tree)
             tags = self.options.tags_of(tree)
-            if (words, tags) not in found:
-                found[words, tags] = self.posteriors(tree)
-            rows.append(found[words, tags][list(tree.heads or ()), np.arange(len(words))])
+            if (words, tags) not in posteriors_of:
+                posteriors_of[words, tags] = self.posteriors(tree)
+            rows.append(posteriors_of[words, tags][list(tree.heads or ()), np.arange(len(words))])
         return rows
 
     def parse(self, sentence: DependencySentence, *, projective: bool = True) -> DependencyParse:
@@ -208,9 +208,9 @@ class DependencyModel:
         """
         if projective:
             return self.parse_nbest(sentence, 1)[0]
-        grammar, found = self._arcs(sentence)
-        heads = None if found is None else maximum_heads(self._weights(found.arcs))
-        return self._parses(sentence, grammar, found, [] if heads is None else [heads])[0]
+        grammar, marginals = self._arcs(sentence)
+        heads = None if marginals is None else maximum_heads(self._weights(marginals.arcs))
+        return self._parses(sentence, grammar, marginals, [] if heads is None else [heads])[0]
 
     def parse_nbest(self, sentence: DependencySentence, n_best: int) -> list[DependencyParse]:
         """Find up to `n_best` projective trees, by falling sum of their arcs' posteriors.
@@ -219,9 +219,9 @@ class DependencyModel:
         Raises ValueError if the sentence is empty or n_best < 1.
         """
         check_n_best(n_best)
-        grammar, found = self._arcs(sentence)
-        heads = [] if found is None else n_best_heads(self._weights(found.arcs), n_best)
-        return self._parses(sentence, grammar, found, heads)
+        grammar, marginals = self._arcs(sentence)
+        heads = [] if marginals is None else n_best_heads(self._weights(marginals.arcs), n_best)
+        return self._parses(sentence, grammar, marginals, heads)
 
     def parse_all(
         self,
@@ -258,13 +258,13 @@ class DependencyModel:
         self,
         sentence: DependencySentence,
         grammar: SentenceGrammar,
-        found: ArcMarginals | None,
+        marginals: ArcMarginals | None,
         heads: Sequence[tuple[int, ...]],
     ) -> list[DependencyParse]:
         """Make the parses with these heads, and fill in relations and missing tags; a fallback if there are none."""
-        if found is None or not heads:
+        if marginals is None or not heads:
             return [self._fallback(sentence)]
-        tagged = self._tagged(sentence, found.symbols)
+        tagged = self._tagged(sentence, marginals.symbols)
         trees = self._labelled([tagged.with_heads(each) for each in heads])
         # With tags filled in, words are others to the grammar than before.
         weight = self._score(trees, grammar.repeated(len(trees)) if tagged is sentence else None)

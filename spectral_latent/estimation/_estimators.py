@@ -108,8 +108,8 @@ def spectral_moments(treebank: Treebank, projection: Projection, jobs: int | Non
     >>> spectral_moments(treebank, projection).inside
     array([[2., 2.]])
     """
-    found = parallel_map(_moments_of, treebank.shards, jobs, projection, treebank.counts.rules)
-    return reduce(Moments.__add__, found)
+    moments_of_shards = parallel_map(_moments_of, treebank.shards, jobs, projection, treebank.counts.rules)
+    return reduce(Moments.__add__, moments_of_shards)
 
 
 def _spectral(task: _Task) -> ObservableOperators:

@@ -61,9 +61,9 @@ def pruned_forest(
     # Both were listed from the top down; in a forest children come first, so that their order is turned round.
     of_chart, first, end, size = np.ascontiguousarray(items[::-1].T)
     rule, *children = np.ascontiguousarray(edges[::-1].T)
-    number = np.full(len(chart.symbol), -1, dtype=np.int64)
-    number[of_chart] = np.arange(len(of_chart))
-    left, right = (np.where(child < 0, -1, number[child]) for child in children)
+    row = np.full(len(chart.symbol), -1, dtype=np.int64)
+    row[of_chart] = np.arange(len(of_chart))
+    left, right = (np.where(child < 0, -1, row[child]) for child in children)
     root = np.flatnonzero(end - first == len(leaves.start) - 1)
     forest = Forest(
         symbol=chart.symbol[of_chart].astype(np.int64),

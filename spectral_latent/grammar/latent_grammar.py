@@ -116,16 +116,18 @@ class LatentGrammar(Generic[OptionsKind]):
         """Find the symbol over each word (n,) that has the largest share of the word's nodes in the treebank.
 
         A word without a rule has the most frequent of all symbols over words.
+
+        words: the n words of a sentence.
         """
         grammar = self.for_sentences([words])
         leaves = CoarseLeaves.of(grammar.coarse, grammar.words.word, grammar.words.likely)
         joint = leaves.weight * self.prior[leaves.symbol]
         over_words = self.coarse.rules.leaf[:, 0]
-        found = np.full(len(words), over_words[np.argmax(self.prior[over_words])], dtype=np.int64)
-        for at, (first, end) in enumerate(zip(leaves.start[:-1].tolist(), leaves.start[1:].tolist(), strict=True)):
+        symbols = np.full(len(words), over_words[np.argmax(self.prior[over_words])], dtype=np.int64)
+        for place, (first, end) in enumerate(zip(leaves.start[:-1].tolist(), leaves.start[1:].tolist(), strict=True)):
             if first < end:
-                found[at] = leaves.symbol[first + np.argmax(joint[first:end])]
-        return found
+                symbols[place] = leaves.symbol[first + np.argmax(joint[first:end])]
+        return symbols
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Collect the numbers of the grammar, for a file."""

@@ -35,8 +35,8 @@ class Alphabet:
 
     def terminals_of(self, sequence: Sequence[Hashable]) -> IntArray:
         """Look up the terminal of each observation."""
-        found = np.array([self._names.get(name) for name in sequence], dtype=np.int64)
-        return np.where(found < 0, len(self._names), found)
+        terminals = np.array([self._names.get(name) for name in sequence], dtype=np.int64)
+        return np.where(terminals < 0, len(self._names), terminals)
 
     @staticmethod
     def unseen_tokens(count: FloatArray) -> float:

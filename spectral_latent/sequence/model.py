@@ -89,14 +89,14 @@ class _SequenceModel:
         before, after = self._predictor.following([terminal[:-1], terminal])
         p = after[:n] + after[n:]
         names: list[Hashable] = list(self.observations.known)
-        found = dict(zip(names, p.tolist(), strict=False))
+        probability = dict(zip(names, p.tolist(), strict=False))
         if len(terminal):
             # The last observation was seen; whether it ends the sequence is still open.
             going_on = before[terminal[-1]]
             ending = before[n + terminal[-1]]
             end = float(ending / (going_on + ending))
-            found = {name: (1.0 - end) * p for name, p in found.items()} | {END: end}
-        return dict(sorted(found.items(), key=lambda pair: -pair[1]))
+            probability = {name: (1.0 - end) * p for name, p in probability.items()} | {END: end}
+        return dict(sorted(probability.items(), key=lambda pair: -pair[1]))
 
     def sample(
         self, n: int, rng: np.random.Generator, *, length: int | None = None, max_length: int = 10_000

@@ -155,5 +155,5 @@ class Rules:
         if len(table) == 0 or len(rows) == 0:
             return np.full(len(rows), -1, dtype=np.int64)
         known, wanted = np.split(_keys(np.concatenate([table, rows])), [len(table)])
-        at = np.minimum(np.searchsorted(known, wanted), len(known) - 1)
-        return np.where((known[at] == wanted) & (rows >= 0).all(axis=1), at, -1)
+        row = np.minimum(np.searchsorted(known, wanted), len(known) - 1)
+        return np.where((known[row] == wanted) & (rows >= 0).all(axis=1), row, -1)
