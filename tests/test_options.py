@@ -451,7 +451,7 @@ def train_estimator(options: EstimatorOptions) -> None:
             continue  # it has no rank
         with suppress(EstimationError):
             train_phrases(ConstituencyOptions(estimator=replace(options, estimator=name)))
-        if options.rank is None and not name.startswith("pivots"):
+        if options.rank is None and name in ("spectral", "clustering", "em", "hybrid"):
             with suppress(EstimationError):
                 train_states(HMMOptions(estimator=replace(options, estimator=name)))
 

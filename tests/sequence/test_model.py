@@ -322,7 +322,7 @@ def test_bad_requests_are_refused(strings: list[list[int]], tagger: LatentTagger
         spectral.sample(1, np.random.default_rng(0), length=0)
 
 
-@pytest.mark.parametrize("estimator", ["pivots", "pivots-em"])
+@pytest.mark.parametrize("estimator", ["pivots", "pivots-em", "recovered", "recovered-em"])
 def test_estimators_that_find_no_states_without_tags_are_refused_at_once(estimator: EstimatorName) -> None:
     """When the options are made, not after the search for the number of states."""
     with pytest.raises(ValueError, match=rf"must be spectral, clustering, em or hybrid, not '{estimator}'"):
