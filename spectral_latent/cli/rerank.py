@@ -23,7 +23,7 @@ from spectral_latent.cli.lists import (
 )
 from spectral_latent.cli.models import load
 from spectral_latent.cli.notes import Notes, quiet_option
-from spectral_latent.cli.outputs import can_be_written, figures_table
+from spectral_latent.cli.outputs import can_be_written, figures_table, refuse_inputs
 from spectral_latent.cli.parse import jobs_option
 from spectral_latent.cli.tables import DEPENDENCY_SOURCES, dependency_entries
 
@@ -106,6 +106,7 @@ def train(
     from spectral_latent.reranking import PerceptronOptions, Reranker
 
     notes, begun = Notes(quiet), time.perf_counter()
+    refuse_inputs(output, [lists, *gold, *models, *sentences])
     latent = load_models(models)
     found = read_lists(lists, sentences or gold)
     scores = scored(found, gold)
@@ -210,6 +211,8 @@ def features(
 
     if like is not None and no_templates:
         raise click.UsageError("--like says which features there are; leave out --no-templates")
+    if names is not None:
+        refuse_inputs(names, [lists, *gold, *models, *sentences, *filter(None, [like])])
     found = read_lists(lists, sentences or gold)
     with users_errors():
         if like is not None:

@@ -13,7 +13,7 @@ import click
 
 from spectral_latent.cli.inputs import SOURCES, TAGGED_SOURCES, TEXT_SOURCES, column_option, tagged, treebank, untagged
 from spectral_latent.cli.notes import Notes, quiet_option
-from spectral_latent.cli.outputs import can_be_written
+from spectral_latent.cli.outputs import can_be_written, refuse_inputs
 from spectral_latent.cli.tables import DEPENDENCY_SOURCES, dependency_entries
 
 if TYPE_CHECKING:
@@ -126,6 +126,7 @@ def _training(
     def decorate(function: Callable[..., None]) -> click.Command:
         @wraps(function)
         def command(quiet: bool, **given: Any) -> None:
+            refuse_inputs(given["output"], [*given["sources"], *given.get("held_out", ())])
             shared = {name: given.pop(name) for name in _Training._fields if name in given}
             function(_Training(**shared, notes=Notes(quiet), begun=time.perf_counter()), **given)
 
