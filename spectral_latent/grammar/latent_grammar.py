@@ -5,6 +5,7 @@ What a formalism adds is what its symbols stand for, and how its trees become s-
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
@@ -23,6 +24,8 @@ from spectral_latent.operators import ObservableOperators, arrays_of, column_fro
 from spectral_latent.trees import BoolArray, FloatArray, IntArray
 
 __all__ = ["LatentGrammar"]
+
+_MOST_WORDS = 1000  # of a sentence that has a chart
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,11 +86,20 @@ class LatentGrammar:
 
         words: n words.
         tags: (n,) the number of the only tag that each word may have, or -1.
+        A sentence of more than 1,000 words has no forest either, and a warning says so: time grows with the cube of
+        the length.
         Raises ValueError if there is no word.
         """
         if not len(words):
             raise ValueError("an empty sentence has no parse")
         grammar = self.for_sentences([words], tags)
+        if len(words) > _MOST_WORDS:
+            warnings.warn(
+                f"a sentence of {len(words)} words is not parsed, since the most are {_MOST_WORDS}; divide it",
+                RuntimeWarning,
+                stacklevel=2,
+            )
+            return SentenceChart(grammar, None)
         leaves = CoarseLeaves.of(grammar.coarse, grammar.words.word, grammar.words.likely)
         any_word = grammar.words.any_word
         beam = self.options.beam
