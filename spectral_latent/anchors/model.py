@@ -11,18 +11,20 @@ from typing import Annotated, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from spectral_latent._options import Above, AtLeast, Options
+from spectral_latent._options import Above, AtLeast, AtMost, Options
 from spectral_latent.anchors.anchors import Bigrams, anchor_mixtures, choose_anchors, likeliest
 from spectral_latent.anchors.hulls import Hull, HullOptions, Spelling, unit
 from spectral_latent.anchors.vocabulary import SpellingFeatures, Types
 from spectral_latent.estimation import EstimationError
 from spectral_latent.operators import (
+    Distinct,
     ObservableOperators,
-    name_of,
+    Shares,
+    array_from,
     opened_model,
-    options_from,
     plain_name,
     save_model,
+    setting_from,
 )
 from spectral_latent.sequence.conversion import Sequences
 from spectral_latent.sequence.decoding import in_batches, state_marginals
@@ -233,70 +235,30 @@ class AnchorHMM:
     @staticmethod
     def from_arrays(arrays: Mapping[str, NDArray[Any]], settings: Mapping[str, Any]) -> AnchorHMM:
         """Make a model of what its file holds, which `opened_model` gives; that explains what goes wrong."""
-        options = options_from(AnchorOptions, settings["options"])
-        words, names, labels = (settings[name] for name in ("words", "features", "labels"))
-        _check_settings(words, names, labels, settings["tokens"])
-        features = None if names is None else SpellingFeatures(names)
-        model = AnchorHMM(
-            options,
-            words,
-            hidden=HiddenMarkov(*(arrays[name] for name in _HIDDEN)),
-            spelling=Spelling(features, arrays["mean"], arrays["weights"]),
-            tokens=float(settings["tokens"]),
-            labels=None if labels is None else tuple(name_of(label) for label in labels),
-            **{name: arrays[name] for name in _ARRAYS},
+        options = setting_from("options", settings, AnchorOptions)
+        words = setting_from("words", settings, Annotated[list[str], Distinct()])
+        names = setting_from("features", settings, Annotated[list[str], Distinct()] | None)
+        labels = setting_from("labels", settings, tuple[Hashable, ...] | None)
+        tokens = setting_from("tokens", settings, Annotated[float, Above(0.0)])
+        if names is not None and names[:2] != SpellingFeatures.of([]).names:
+            raise ValueError("features begin with others")
+        n = len(words)
+        anchor = array_from("anchor", arrays, np.int64, (None,), AtLeast(0), AtMost(n - 1), Distinct())
+        m = len(anchor)
+        if not m or (labels is not None and len(labels) != m):
+            raise ValueError("there is no state, or not a label for each")
+        mean = array_from("mean", arrays, np.float64, (None,))
+        corners = array_from("corners", arrays, np.float64, (m, len(mean)))
+        weights = array_from("weights", arrays, np.float64, (len(names or ()), len(mean)))
+        hidden = HiddenMarkov(
+            initial=array_from("initial", arrays, np.float64, (m,), Shares()),
+            transition=array_from("transition", arrays, np.float64, (m, m), Shares()),
+            stop=array_from("stop", arrays, np.float64, (m,), AtLeast(0.0), AtMost(1.0)),
+            emission=array_from("emission", arrays, np.float64, (m, n), Shares()),
         )
-        model._check()
-        return model
-
-    def _check(self) -> None:
-        """Raises ValueError if the parts do not fit together."""
-        n, m, d = len(self.words), len(self.anchor), self.corners.shape[-1]
-        s = 0 if self.spelling.features is None else len(self.spelling.features.names)
-        shapes = {
-            "anchor": (m,),
-            "corners": (m, d),
-            "share": (m,),
-            "initial": (m,),
-            "transition": (m, m),
-            "stop": (m,),
-            "emission": (m, n),
-            "mean": (d,),
-            "weights": (s, d),
-        }
-        for name, shape in shapes.items():
-            owner: Any = self.hidden if name in _HIDDEN else self.spelling if name in ("mean", "weights") else self
-            array = getattr(owner, name)
-            kind = np.int64 if name == "anchor" else np.float64
-            if array.shape != shape or array.dtype != kind or not np.isfinite(array).all():
-                raise ValueError(f"{name} has another shape or type, or is not finite")
-        if m == 0 or len(set(self.words)) < n or self.anchor.min() < 0 or self.anchor.max() >= n:
-            raise ValueError("words and anchors do not fit together")
-        if len(set(self.anchor.tolist())) < m:
-            raise ValueError("a word is the anchor of two states")
-        hidden = self.hidden
-        rows = np.concatenate([self.share[None], hidden.initial[None], hidden.transition]), hidden.emission
-        if any(table.min() < 0 or abs(table.sum(axis=1) - 1).max() > _ROUNDING for table in rows):
-            raise ValueError("shares are negative or do not sum to one")
-        if hidden.stop.min() < 0 or hidden.stop.max() > 1 or self.share.min() <= 0:
-            raise ValueError("a probability is out of range")
-        if not 0 < self.tokens < np.inf:
-            raise ValueError("the number of tokens is not positive and finite")
-        if self.labels is not None and len(self.labels) != m:
-            raise ValueError("a state has no label")
-
-
-def _check_settings(words: Any, features: Any, labels: Any, tokens: Any) -> None:
-    """Raises TypeError unless what a file has is of the right kind; there may be no features and no labels."""
-    for names in (words, [] if features is None else features):
-        if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
-            raise TypeError("words or features are no strings")
-    if features is not None and features[:2] != SpellingFeatures.of([]).names:
-        raise TypeError("features begin with others")
-    if labels is not None and not isinstance(labels, list):
-        raise TypeError("labels are no list")
-    if type(tokens) not in (int, float):
-        raise TypeError("the count of tokens is no number")
+        share = array_from("share", arrays, np.float64, (m,), Above(0.0), Shares())
+        spelling = Spelling(None if names is None else SpellingFeatures(names), mean, weights)
+        return AnchorHMM(options, words, anchor, hidden, corners, share, spelling, tokens, labels)
 
 
 _ARRAYS = ("anchor", "corners", "share")

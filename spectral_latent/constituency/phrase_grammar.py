@@ -25,7 +25,7 @@ from spectral_latent.inference import (
     outside,
     tree_weights,
 )
-from spectral_latent.operators import ObservableOperators, options_from
+from spectral_latent.operators import Distinct, ObservableOperators, setting_from
 from spectral_latent.trees import BoolArray, FloatArray, IntArray, Rules
 
 __all__ = ["ConstituencyOptions", "PhraseGrammar"]
@@ -136,9 +136,9 @@ class PhraseGrammar:
     @staticmethod
     def from_arrays(arrays: Mapping[str, NDArray[Any]], settings: Mapping[str, Any]) -> PhraseGrammar:
         """The inverse of `grammar.arrays` and `settings`; ValueError, KeyError or TypeError if they are no grammar."""
-        labels = [Label(tuple(chain), bool(bar), tuple(memory)) for chain, bar, memory in settings["labels"]]
+        labels = setting_from("labels", settings, Annotated[list[Label], Distinct()])
         if not all(label.chain for label in labels):
-            raise ValueError("labels are missing")
-        options = options_from(ConstituencyOptions, settings["options"])
+            raise ValueError("a label is empty")
+        options = setting_from("options", settings, ConstituencyOptions)
         tag_of_symbol = tag_numbers(labels, settings["tags"])
         return PhraseGrammar(options, labels, LatentGrammar.from_arrays(arrays, settings, tag_of_symbol, options))

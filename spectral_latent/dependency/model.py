@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain
-from typing import Annotated, Any, Literal, NamedTuple, get_args
+from typing import Annotated, Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +17,6 @@ from spectral_latent.dependency.arc_features import TaggedTree
 from spectral_latent.dependency.conversion import (
     Attachment,
     Label,
-    Role,
     heads_are_right,
     possible_rules,
     skeletal_trees,
@@ -41,7 +40,7 @@ from spectral_latent.grammar import GrammarOptions, GrammarTraining, LatentGramm
 from spectral_latent.grammar.batches import answers
 from spectral_latent.inference import Weight, tree_weights
 from spectral_latent.lexicon import Lexicon, LexiconOptions, WordCounts
-from spectral_latent.operators import RuleTable, opened_model, options_from, save_model
+from spectral_latent.operators import Distinct, RuleTable, opened_model, save_model, setting_from
 from spectral_latent.trees import BoolArray, FloatArray, IntArray, Rules, Vocabulary
 
 __all__ = ["DependencyModel", "DependencyOptions", "DependencyParse", "DependencyTraining", "Trees"]
@@ -391,12 +390,8 @@ class DependencyModel:
     @staticmethod
     def from_arrays(arrays: Mapping[str, NDArray[Any]], settings: Mapping[str, Any]) -> DependencyModel:
         """Make a model of what its file holds, which `opened_model` gives; that explains what goes wrong."""
-        labels = [Label(tag, role) for tag, role in settings["labels"]]
-        if not all(isinstance(tag, str) and role in get_args(Role) for tag, role in labels):
-            raise ValueError("labels are missing")
-        if len(set(labels)) < len(labels):
-            raise ValueError("a label stands twice")
-        options = options_from(DependencyOptions, settings["options"])
+        labels = setting_from("labels", settings, Annotated[list[Label], Distinct()])
+        options = setting_from("options", settings, DependencyOptions)
         tag_of_symbol = _tags_of_symbols(labels, settings["tags"])
         grammar = LatentGrammar.from_arrays(arrays, settings, tag_of_symbol, options)
         about = settings["relations"]

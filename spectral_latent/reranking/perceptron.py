@@ -28,7 +28,7 @@ from scipy import sparse
 
 from spectral_latent._options import Above, AtLeast, AtMost, Options
 from spectral_latent.estimation import EstimationError
-from spectral_latent.operators import ModelFileError, load_model, options_from, save_model
+from spectral_latent.operators import Distinct, array_from, opened_model, save_model, setting_from
 from spectral_latent.reranking._kernels import Rows, visit
 from spectral_latent.reranking.tables import FeatureTable
 from spectral_latent.trees import FloatArray, IntArray
@@ -133,26 +133,16 @@ class PerceptronReranker:
     @staticmethod
     def load(path: str | os.PathLike[str]) -> PerceptronReranker:
         """Read a reranker.  Raises ModelFileError if the file is not a whole one of this version."""
-        arrays, settings = load_model(path, _KIND)
-        try:
-            options = options_from(PerceptronOptions, settings["options"])
-            names, epochs, damping = (settings[name] for name in ("names", "epochs", "damping"))
-            if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
-                raise TypeError("the names of features are no strings")
-            if type(epochs) is not int or not 0 <= epochs <= options.epochs or damping not in _DAMPING:
-                raise ValueError("epochs or damping are out of range")
-            if len(set(names)) < len(names):
-                raise ValueError("two features have one name")
-            for name, size in (("weights", len(names)), ("held_out", options.epochs + 1)):
-                if arrays[name].shape != (size,) or arrays[name].dtype != np.float64:
-                    raise ValueError(f"{name} has another shape or type")
-                if not np.isfinite(arrays[name]).all():
-                    raise ValueError(f"{name} is not finite")
-            return PerceptronReranker(options, tuple(names), arrays["weights"], arrays["held_out"], epochs, damping)
-        except ModelFileError as error:
-            raise ModelFileError(f"{path}: {error}") from None
-        except (KeyError, TypeError, ValueError) as error:
-            raise ModelFileError(f"{path}: the reranker is damaged ({error}); train it again") from None
+        with opened_model(path, _KIND) as (arrays, settings):
+            options = setting_from("options", settings, PerceptronOptions)
+            names = setting_from("names", settings, Annotated[tuple[str, ...], Distinct()])
+            epochs = setting_from("epochs", settings, Annotated[int, AtLeast(0), AtMost(options.epochs)])
+            damping = setting_from("damping", settings, float)
+            if damping not in _DAMPING:
+                raise ValueError("the damping is none that is tried")
+            weights = array_from("weights", arrays, np.float64, (len(names),))
+            held_out = array_from("held_out", arrays, np.float64, (options.epochs + 1,))
+            return PerceptronReranker(options, names, weights, held_out, epochs, damping)
 
 
 def best_of_lists(scores: FloatArray, start: IntArray) -> IntArray:

@@ -6,27 +6,28 @@ import os
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from spectral_latent._options import Above, AtLeast, AtMost, Below
 from spectral_latent.estimation import Listener, silent
 from spectral_latent.inference import Weight, inside, total_weight, tree_weights
 from spectral_latent.lexicon import Lexicon, WordEncoder
 from spectral_latent.operators import (
+    Distinct,
     ObservableOperators,
+    array_from,
     arrays_of,
-    column_from,
-    name_of,
     opened_model,
     operators_from,
-    options_from,
     plain_name,
     save_model,
+    setting_from,
 )
 from spectral_latent.sequence.alphabet import Alphabet
-from spectral_latent.sequence.checks import Tag, numbers_of, pairs_of, strings_of
+from spectral_latent.sequence.checks import Tag, numbers_of, pairs_of
 from spectral_latent.sequence.conversion import Sequences
 from spectral_latent.sequence.decoding import Decoder, in_batches, likely_rules, state_marginals
 from spectral_latent.sequence.forests import OPEN, TrellisBuilder
@@ -82,6 +83,8 @@ class LatentHMM:
         spine, emission = np.concatenate([rules.unary, rules.binary[:, :2]]).T
         if not (spine == n_tags + emission).all() or (emission >= n_tags).any() or (rules.binary[:, 2] < n_tags).any():
             raise ValueError("the rules are not those of sequences")
+        if (rules.leaf[:, 0] >= n_tags).any():
+            raise ValueError("a rule that emits an observation is of no tag")
 
     @staticmethod
     def fit_tagged(
@@ -372,19 +375,16 @@ class LatentHMM:
     @staticmethod
     def from_arrays(arrays: Mapping[str, NDArray[Any]], settings: Mapping[str, Any]) -> LatentHMM:
         """Make a model of what its file holds, which `opened_model` gives; that explains what goes wrong."""
-        options = options_from(SequenceOptions, settings["options"])
-        tags, known = ([name_of(name) for name in settings[part]] for part in ("tags", "known"))
-        if len(set(tags)) < len(tags) or len(set(known)) < len(known):
-            raise ValueError("a name stands twice")
-        observations: Lexicon | Alphabet = Alphabet(known)
-        if settings["tagged"] is True:
-            observations = Lexicon.from_arrays(strings_of(known), options.lexicon, arrays)
-        prior = column_from("prior", arrays)
-        latent = operators_from("latent", arrays, probabilities=settings["probabilities"] is True)
-        coarse = operators_from("coarse", arrays)
-        floor, column = settings["floor"], settings.get("column")
-        if type(floor) is not float or not 0.0 <= floor < 1.0:
-            raise ValueError(f"floor is {floor!r}")
-        if not isinstance(column, str | None):
-            raise ValueError(f"column is {column!r}")
+        options = setting_from("options", settings, SequenceOptions)
+        is_tagged = setting_from("tagged", settings, bool)
+        tags = setting_from("tags", settings, Annotated[list[Hashable], Distinct()])
+        kind: Any = list[str] if is_tagged else list[Hashable]
+        known = setting_from("known", settings, Annotated[kind, Distinct()])
+        observations = Lexicon.from_arrays(known, options.lexicon, arrays) if is_tagged else Alphabet(known)
+        probabilities = setting_from("probabilities", settings, bool)
+        latent = operators_from("latent", arrays, observations.n_terminals, probabilities=probabilities)
+        coarse = operators_from("coarse", arrays, observations.n_terminals, probabilities=True)
+        prior = array_from("prior", arrays, np.float64, (len(tags),), Above(0.0), AtMost(1.0))
+        floor = setting_from("floor", settings, Annotated[float, AtLeast(0.0), Below(1.0)])
+        column = setting_from("column", settings, str | None)
         return LatentHMM(options, tags, observations, prior, coarse, latent, floor, column)

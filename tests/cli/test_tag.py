@@ -159,7 +159,7 @@ def test_models_that_cannot_be_used(run: Run, tagger: Path, tmp_path: Path) -> N
     contents = {
         "short": (whole[:-100], "not a model, or cut short"),
         "empty": (b"", "not a model, or cut short"),
-        "version": (whole.replace(b'\\"version\\":4', b'\\"version\\":9', 1), "format version 9"),
+        "version": (whole.replace(b'\\"version\\":5', b'\\"version\\":9', 1), "format version 9"),
         "kind": (
             whole.replace(b'"sequence\\"', b'"sequense\\"', 1),
             "a sequense model, where a tagger is needed; train it again",

@@ -17,7 +17,7 @@ from safetensors import safe_open
 from safetensors.numpy import save
 
 from spectral_latent.estimation import EstimationError, EstimatorName, EstimatorOptions
-from spectral_latent.operators import ModelFileError, load_model, save_model
+from spectral_latent.operators import ModelFileError
 from spectral_latent.sequence import END, LatentHMM, SequenceOptions, Sequences
 from spectral_latent.sequence.forests import OPEN
 from tests.sequence.hmms import all_strings, chi_square, draw_strings, forward_backward, paths, random_hmm
@@ -470,15 +470,6 @@ def test_any_changed_byte_is_refused_or_harmless(file: Path, tmp_path: Path) -> 
 def test_the_column_of_the_tags_is_kept(column: str | None, file: Path, tmp_path: Path) -> None:
     replace(LatentHMM.load(file), column=column).save(tmp_path / "model")
     assert LatentHMM.load(tmp_path / "model").column == column
-
-
-def test_a_file_that_knows_of_no_column_is_read(file: Path, tmp_path: Path) -> None:
-    arrays, settings = load_model(file, "sequence")
-    del settings["column"]
-    save_model(tmp_path / "old", arrays, settings)
-    old, new = LatentHMM.load(tmp_path / "old"), LatentHMM.load(file)
-    assert old.column is None
-    assert_same(old, new, [["the", "dog"], ["cats"]])
 
 
 def rewritten(file: Path, path: Path, settings_too: dict, arrays_too: dict) -> None:
