@@ -243,15 +243,22 @@ def _pieces(file: str, end: re.Pattern[bytes]) -> Iterator[Piece]:
 def _cut(stream: IO[bytes], source: str, end: re.Pattern[bytes]) -> Iterator[Piece]:
     from spectral_latent.corpora.text import decode
 
-    line, rest = 1, b""
+    line = 1
+    rest = bytearray()
+    begin = 0  # of the last line: a piece ends with a line, so that what is before has been searched
     while chunk := stream.read1(_CHUNK):  # type: ignore[attr-defined]
         rest += chunk
-        at = max((match.end() for match in end.finditer(rest)), default=0)
+        if b"\n" not in chunk:
+            continue
+        at = max((match.end() for match in end.finditer(rest, begin)), default=0)
+        begin = rest.rindex(b"\n") + 1
         if at:
-            yield Piece(source, line, decode(rest[:at], source, line))
-            line, rest = line + rest.count(b"\n", 0, at), rest[at:]
+            yield Piece(source, line, decode(bytes(rest[:at]), source, line))
+            line += rest.count(b"\n", 0, at)
+            del rest[:at]
+            begin -= at
     if rest:
-        yield Piece(source, line, decode(rest, source, line))
+        yield Piece(source, line, decode(bytes(rest), source, line))
 
 
 def _name(file: str) -> str:

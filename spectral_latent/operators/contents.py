@@ -152,7 +152,7 @@ def operators_from(
     prefix: of the names of their arrays.
     arrays: the arrays of a model file, by name.
     n_terminals: the number of terminals, which the leaf rules name.
-    probabilities: whether the numbers are probabilities, of which none is negative.
+    probabilities: whether the numbers are probabilities, of which none is negative; those of roots sum to one.
 
     Raises ModelFileError if arrays are missing or do not fit together.
     """
@@ -185,6 +185,8 @@ def operators_from(
         operators = ObservableOperators.unpacked(packed, probabilities=probabilities)
         if not np.array_equal(operators.binary.offset, packed.offset):
             raise ValueError("tensor sizes do not add up")
+        if probabilities and not Shares().accepts(packed.root.ravel()):
+            raise ValueError("the roots do not sum to one")
     except (IndexError, ValueError) as error:
         raise ModelFileError(f"the operators `{prefix}` of the model are damaged ({error}); train it again") from None
     return operators

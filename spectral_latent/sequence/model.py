@@ -85,6 +85,8 @@ class LatentHMM:
             raise ValueError("the rules are not those of sequences")
         if (rules.leaf[:, 0] >= n_tags).any():
             raise ValueError("a rule that emits an observation is of no tag")
+        if not (self.coarse.root[n_tags:].any() and self.latent.root[n_tags:].any() and (self.coarse.unary > 0).all()):
+            raise ValueError("no sequence can begin or end")
 
     @staticmethod
     def fit_tagged(

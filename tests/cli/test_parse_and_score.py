@@ -142,10 +142,13 @@ def test_models_that_cannot_be_used(run: Run, model: Path, treebank: Path, tmp_p
         "empty": (b"", "not a model, or cut short"),
         "text": (b"not a model\n" * 100, "not a model, or cut short"),
         "version": (whole.replace(b'\\"version\\":5', b'\\"version\\":9', 1), "format version 9"),
-        "kind": (whole.replace(b'"constituency\\"', b'"konstituency\\"', 1), "a konstituency model, where"),
+        "damage": (whole[:-1] + bytes([whole[-1] ^ 1]), "the model is damaged (its digest is another)"),
     }
-    for name, (content, message) in contents.items():
+    for name, (content, _) in contents.items():
         (tmp_path / name).write_bytes(content)
+    storage.save_model(tmp_path / "kind", {}, {"kind": "konstituency"})
+    contents["kind"] = (b"", "a konstituency model, where")
+    for name, (_, message) in contents.items():
         result = run(command, tmp_path / name, treebank)
         assert (result.exit_code, result.stdout) == (1, "")
         assert str(tmp_path / name) in result.stderr

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import enum
-import json
 from collections import Counter
 from collections.abc import Hashable
 from dataclasses import replace
@@ -14,10 +13,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from safetensors import safe_open
-from safetensors.numpy import save
 
 from spectral_latent.estimation import EstimationError, EstimatorName, EstimatorOptions
-from spectral_latent.operators import ModelFileError
+from spectral_latent.operators import ModelFileError, load_model, save_model
 from spectral_latent.sequence import END, LatentHMM, SequenceOptions, Sequences
 from spectral_latent.sequence.forests import OPEN
 from tests.sequence.hmms import all_strings, chi_square, draw_strings, forward_backward, paths, random_hmm
@@ -473,11 +471,9 @@ def test_the_column_of_the_tags_is_kept(column: str | None, file: Path, tmp_path
 
 
 def rewritten(file: Path, path: Path, settings_too: dict, arrays_too: dict) -> None:
-    """The same file with other settings and arrays."""
-    with safe_open(file, framework="np") as opened:
-        header = json.loads(opened.metadata()["model"])
-        arrays = {name: opened.get_tensor(name) for name in opened.keys()}  # noqa: SIM118
-    path.write_bytes(save(arrays | arrays_too, {"model": json.dumps(header | settings_too)}))
+    """Write the same file with other settings and arrays, and the right digest."""
+    arrays, settings = load_model(file)
+    save_model(path, arrays | arrays_too, settings | settings_too)
 
 
 @pytest.mark.parametrize(
@@ -581,3 +577,15 @@ def test_predictors_of_random_corpora(
     if estimator != "spectral":
         assert [len(row) for row in model.tag(rows)] == [len(row) for row in rows]
         assert model.posteriors(rows[0]).sum(axis=1) == pytest.approx(1.0)
+
+
+def test_leaf_rules_of_symbols_that_are_no_tags_are_refused(file: Path, tmp_path: Path) -> None:
+    """Compiled code looks the symbol of a leaf rule up among the tags."""
+    arrays, settings = load_model(file, "sequence")
+    for name in ("coarse", "latent"):
+        rules = arrays[f"{name}.leaf_rules"].copy()
+        rules[:, 0] += len(settings["tags"])  # the symbols of the spine, which are as many
+        arrays[f"{name}.leaf_rules"] = rules
+    save_model(tmp_path / "evil", arrays, settings)
+    with pytest.raises(ModelFileError, match="a rule that emits an observation is of no tag"):
+        LatentHMM.load(tmp_path / "evil")
