@@ -138,6 +138,8 @@ def read_json(lines: Iterable[str], source: str) -> Iterator[Block]:
     for count, (number, line) in enumerate(_with_content(lines), start=1):
         try:
             entry = json.loads(line)
+            if "\\u" in line:  # half of a pair, which no text can have, is escaped
+                json.dumps(entry, ensure_ascii=False).encode()
         except (ValueError, RecursionError) as error:
             raise _error(source, number, f"not JSON ({error}); give one object for each list, on a line") from None
         candidates = entry.get("candidates") if isinstance(entry, dict) else None
