@@ -1,4 +1,4 @@
-"""What model files hold, compared with what is declared: the arrays, the settings and the operators.
+"""Contents of model files, compared with what is declared: the arrays, the settings and the operators.
 
 Types and limits are those of `Options`, and there are a few more here.
 
@@ -203,7 +203,7 @@ def setting_from(name: str, settings: Mapping[str, Any], declared: Any) -> Any:
     Raises ValueError, naming the setting, if it is missing or of another type; ModelFileError of options.
 
     >>> from typing import Annotated
-    >>> setting_from("words", {"words": ["a", "b"]}, Annotated[list[str], Distinct()])
+    >>> setting_from("names", {"names": ["a", "b"]}, Annotated[list[str], Distinct()])
     ['a', 'b']
     >>> setting_from("p", {"p": "1"}, bool)
     Traceback (most recent call last):
