@@ -32,7 +32,10 @@ __all__ = [
 FAILED = "(())"  # what parsers write in place of a tree if they find none
 HEADER = re.compile(r"([0-9]{1,9})[ \t]+(\S.*)")
 JSON_COLUMNS = ("lemmas", "upos", "xpos", "feats")  # of a dependency sentence, beside its words
-_NUMBER = re.compile(r"[+-]?(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|inf(?:inity)?)", re.IGNORECASE)
+_NUMBER = re.compile(
+    r"[+-]?(?:(?:[0-9]++(?:\.[0-9]*+)?|\.[0-9]++)(?:e[+-]?[0-9]++)?|inf(?:inity)?)",
+    re.IGNORECASE,
+)
 _COUNT = re.compile("[0-9]{1,9}")
 _COMMENT = re.compile(r"([^\s=]+)\s*=\s*(.*)")
 

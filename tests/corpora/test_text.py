@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
 from spectral_latent.corpora import CorpusError, parse_brackets
@@ -38,3 +40,19 @@ def test_half_of_a_pair_of_surrogates_is_no_text() -> None:
     with pytest.raises(CorpusError, match=r"some\.json, line 2: not JSON"):
         list(parse_nbest("\n" + line % "\\ud800", "some.json", form="json"))
     assert list(parse_nbest(line % "\\ud83d\\ude00", "some.json", form="json"))
+
+
+def test_long_columns_are_told_from_numbers_in_linear_time() -> None:
+    begun = time.process_time()
+    with pytest.raises(CorpusError, match="is no number"):
+        list(parse_nbest("1 a\n" + "0" * 10**6 + "-\n(S (NN run))\n", form="bllip"))
+    assert time.process_time() - begun < 2
+
+
+def test_numbers_of_all_notations() -> None:
+    for text in ("1", "-1", "+1.", "1.5", ".5", "1e5", "-.5E-3", "-inf", "-Infinity"):
+        (found,) = parse_nbest(f"1 a\n{text}\n(S (NN run))\n", form="bllip")
+        assert found.candidates[0].scores == (float(text),)
+    for text in (".", "1..5", "e5", "1e", "nan", "1_0"):
+        with pytest.raises(CorpusError, match="is no number"):
+            list(parse_nbest(f"1 a\n{text}\n(S (NN run))\n", form="bllip"))
