@@ -291,7 +291,7 @@ def test_what_is_refused_is_refused_beside_accepted_values(kind: type[Options], 
         (
             TaggerOptions,
             {"back_off": 0},
-            "TaggerOptions.back_off must be a finite number above 0 and of at most 1e+09, not 0",
+            "TaggerOptions.back_off must be a finite number of at least 1e-09 and of at most 1e+09, not 0",
         ),
         (
             GrammarOptions,

@@ -22,7 +22,7 @@ from spectral_latent.cli.lists import (
 )
 from spectral_latent.cli.models import load_parser
 from spectral_latent.cli.options import jobs_option, quiet_option
-from spectral_latent.cli.outputs import OutputFile, figures_table
+from spectral_latent.cli.outputs import OutputFile, figures_table, refuse_inputs
 from spectral_latent.cli.sources import DEPENDENCY_SOURCES, SOURCES, dependency_entries, treebank
 
 if TYPE_CHECKING:
@@ -101,6 +101,7 @@ def train(
 
     console = Console(quiet)
     begun = time.perf_counter()
+    refuse_inputs(output, [lists, *gold, *models])
     latent = load_models(models)
     nbest = read_lists(lists)
     scores = score_lists(nbest, gold)
@@ -208,6 +209,8 @@ def features(
 
     if like is not None and no_templates:
         raise click.UsageError("--like names the features; leave out --no-templates")
+    if names is not None:
+        refuse_inputs(names, [lists, *gold, *models, *filter(None, [like])])
     nbest = read_lists(lists)
     with users_errors():
         if like is not None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +17,7 @@ from spectral_latent.constituency.options import ConstituencyOptions
 from spectral_latent.constituency.phrase import Phrase
 from spectral_latent.grammar import LatentGrammar, SentenceChart, SentenceGrammar, SpanForest
 from spectral_latent.inference import Weight, inside, marginals, outside, tree_weights
-from spectral_latent.operators import ObservableOperators, options_from
+from spectral_latent.operators import Distinct, ObservableOperators, setting_from
 from spectral_latent.trees import BoolArray, FloatArray, IntArray, Rules
 
 __all__ = ["PhraseGrammar"]
@@ -132,9 +132,9 @@ class PhraseGrammar:
 
         Raises ValueError, KeyError or TypeError if they are not those of a grammar.
         """
-        symbols = [PhraseSymbol(tuple(chain), bool(bar), tuple(memory)) for chain, bar, memory in settings["symbols"]]
+        symbols = setting_from("symbols", settings, Annotated[list[PhraseSymbol], Distinct()])
         if not all(symbol.chain for symbol in symbols):
-            raise ValueError("labels of symbols are missing")
-        options = options_from(ConstituencyOptions, settings["options"])
+            raise ValueError("a symbol has no labels")
+        options = setting_from("options", settings, ConstituencyOptions)
         tag_of_symbol = tag_numbers(symbols, settings["tags"])
         return PhraseGrammar(symbols, LatentGrammar.from_arrays(arrays, settings, tag_of_symbol, options))

@@ -6,14 +6,13 @@ import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, NamedTuple, get_args
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from spectral_latent.dependency.conversion import (
     HeadSymbol,
-    Role,
     heads_are_right,
     require_heads,
     skeletal_trees,
@@ -30,7 +29,7 @@ from spectral_latent.estimation import Listener, silent
 from spectral_latent.grammar import LatentGrammar, SentenceChart, SentenceGrammar, Training, check_n_best
 from spectral_latent.grammar.batches import map_sentences
 from spectral_latent.inference import Weight, tree_weights
-from spectral_latent.operators import ObservableOperators, opened_model, options_from, save_model
+from spectral_latent.operators import Distinct, ObservableOperators, opened_model, save_model, setting_from
 from spectral_latent.trees import BoolArray, FloatArray, IntArray, Vocabulary
 
 __all__ = ["DependencyModel", "DependencyParse"]
@@ -332,12 +331,8 @@ class DependencyModel:
     @staticmethod
     def from_arrays(arrays: Mapping[str, NDArray[Any]], settings: Mapping[str, Any]) -> DependencyModel:
         """Make a model from the contents of its file, which `opened_model` gives with an explanation of errors."""
-        symbols = [HeadSymbol(tag, role) for tag, role in settings["symbols"]]
-        if not all(isinstance(tag, str) and role in get_args(Role) for tag, role in symbols):
-            raise ValueError("tags or roles of symbols are missing")
-        if len(set(symbols)) < len(symbols):
-            raise ValueError("a symbol stands twice")
-        options = options_from(DependencyOptions, settings["options"])
+        symbols = setting_from("symbols", settings, Annotated[list[HeadSymbol], Distinct()])
+        options = setting_from("options", settings, DependencyOptions)
         tag_of_symbol = tag_numbers(symbols, settings["tags"])
         grammar = LatentGrammar.from_arrays(arrays, settings, tag_of_symbol, options)
         of_relations = settings["relations"]

@@ -221,7 +221,7 @@ def inside_chart(grammar: CoarseGrammar, leaves: CoarseLeaves, beam: float, most
     n_symbols = len(grammar.root)
     n_cells = n * (n + 1) // 2
     first, end, exponent = np.zeros((3, n_cells), dtype=np.int64)
-    room = 4 * n_symbols + 16 * n_cells
+    room = 4 * n_symbols + 16 * n
     chart = InsideChart(first, end, exponent, np.empty(room, dtype=np.int32), np.empty(room))
     size = 0
     scores = np.zeros(n_symbols)

@@ -31,9 +31,10 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.special import softmax
 
-from spectral_latent._options import Above, AtLeast, AtMost, Options
+from spectral_latent._options import Above, AtLeast, AtMost, Below, Options
 from spectral_latent.lexicon.log_linear import Float32Array, log_linear_weights
 from spectral_latent.lexicon.signatures import character_class
+from spectral_latent.operators import Distinct, Sorted, array_from
 from spectral_latent.trees import BoolArray, FloatArray, IntArray, Vocabulary, ranges
 
 __all__ = ["SpellingModel", "SpellingOptions"]
@@ -306,25 +307,18 @@ class SpellingModel:
         words: those that the model was trained with.
         arrays: the result of `arrays`.
         """
-        weights = arrays["weights"]
-        keys = arrays["keys"]
-        ends = arrays["ends"]
-        word = arrays["share_word"]
-        symbol = arrays["share_symbol"]
-        share = arrays["share"]
-        size = weights.shape[1] if weights.ndim == 2 else 0
-        sound = (
-            weights.shape == (len(keys), size)
-            and bool(np.all(np.diff(keys, prepend=-1) > 0) and np.all(keys < len(ends) * (size + 1)))
-            and bool(np.all(np.diff(ends, prepend=0, append=len(arrays["names"])) >= 0))
-            and len(word) == len(symbol) == len(share)
-            and bool(np.all((word >= 0) & (word < len(words)) & (symbol >= 0) & (symbol < size)))
-            and bool(np.all((share > 0) & (share <= 1 + _TINY)) and np.all(np.isfinite(weights)))
-        )
-        if not sound:
-            raise ValueError("arrays of no spelling model, or of other words")
-        text = arrays["names"].tobytes()
-        pieces = (text[start:end] for start, end in itertools.pairwise([0, *ends.tolist()]))
+        size = arrays["weights"].shape[-1]
+        text = array_from("names", arrays, np.uint8, (None,))
+        ends = array_from("ends", arrays, np.int64, (None,), AtLeast(0), Sorted())
+        last = len(ends) * (size + 1) - 1
+        keys = array_from("keys", arrays, np.int64, (None,), AtLeast(0), AtMost(last), Sorted(), Distinct())
+        weights = array_from("weights", arrays, np.float32, (len(keys), size))
+        word = array_from("share_word", arrays, np.int64, (None,), AtLeast(0), Below(len(words)), Sorted())
+        symbol = array_from("share_symbol", arrays, np.int64, word.shape, AtLeast(0), Below(size))
+        share = array_from("share", arrays, np.float64, word.shape, Above(0.0), AtMost(1.0 + _TINY))
+        if len(text) != ends.max(initial=0):
+            raise ValueError("the names of spellings have no end")
+        pieces = (text[start:end].tobytes() for start, end in itertools.pairwise([0, *ends.tolist()]))
         names = [piece.decode("utf-8", "surrogatepass") for piece in pieces]
         matrix = sparse.csr_array((share, (word, symbol)), shape=(len(words), size))
         return SpellingModel(_KnownWords(words, matrix), names, keys, weights)

@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 from spectral_latent.estimation import Listener, silent
 from spectral_latent.inference import Weight, inside, total_weight, tree_weights
 from spectral_latent.lexicon import Lexicon, WordEncoder
-from spectral_latent.operators import name_of, opened_model, options_from, plain_name, save_model
+from spectral_latent.operators import Distinct, opened_model, plain_name, save_model, setting_from
 from spectral_latent.sequence.alphabet import Alphabet
-from spectral_latent.sequence.checks import Tag, pairs_of, strings_of, words_of
+from spectral_latent.sequence.checks import Tag, pairs_of, words_of
 from spectral_latent.sequence.conversion import Sequences
 from spectral_latent.sequence.decoding import Decoder, in_batches, likely_rules, state_marginals
 from spectral_latent.sequence.forests import TrellisBuilder
@@ -299,13 +299,13 @@ class LatentTagger(_SequenceModel, _Tagger):
     @staticmethod
     def from_arrays(arrays: Mapping[str, NDArray[Any]], settings: Mapping[str, Any]) -> LatentTagger:
         """Make a tagger of the contents of its file, within `opened_model`, which explains errors."""
-        options = options_from(TaggerOptions, settings["options"])
-        lexicon = Lexicon.from_arrays(strings_of(_names_from(settings["words"])), options.lexicon, arrays)
-        tagset = settings["tagset"]
-        if not isinstance(tagset, str | None):
-            raise ValueError(f"tagset is {tagset!r}")
-        parameters = SequenceParameters.from_arrays(arrays, settings)
-        return LatentTagger(options, _names_from(settings["tags"]), lexicon, parameters, tagset)
+        options = setting_from("options", settings, TaggerOptions)
+        words = setting_from("words", settings, Annotated[list[str], Distinct()])
+        tags = setting_from("tags", settings, Annotated[list[Hashable], Distinct()])
+        tagset = setting_from("tagset", settings, str | None)
+        lexicon = Lexicon.from_arrays(words, options.lexicon, arrays)
+        parameters = SequenceParameters.from_arrays(arrays, settings, lexicon.n_terminals)
+        return LatentTagger(options, tags, lexicon, parameters, tagset)
 
 
 @dataclass(frozen=True, eq=False)
@@ -392,9 +392,10 @@ class LatentHMM(_SequenceModel):
     @staticmethod
     def from_arrays(arrays: Mapping[str, NDArray[Any]], settings: Mapping[str, Any]) -> LatentHMM:
         """Make a model of the contents of its file, within `opened_model`, which explains errors."""
-        options = options_from(HMMOptions, settings["options"])
-        alphabet = Alphabet(_names_from(settings["alphabet"]))
-        return LatentHMM(options, alphabet, SequenceParameters.from_arrays(arrays, settings))
+        options = setting_from("options", settings, HMMOptions)
+        alphabet = Alphabet(setting_from("alphabet", settings, Annotated[list[Hashable], Distinct()]))
+        parameters = SequenceParameters.from_arrays(arrays, settings, alphabet.n_terminals)
+        return LatentHMM(options, alphabet, parameters)
 
 
 @dataclass(frozen=True, eq=False)
@@ -440,11 +441,3 @@ class StateTagger(_Tagger):
         operators = self._states.latent
         _, forest = self._trees(sequences, object, self.model.observations, operators.rules)
         return tree_weights(operators, forest).log
-
-
-def _names_from(plain: Any) -> list[Hashable]:
-    """Read names of a model file.  Raises ValueError if one stands twice."""
-    names = [name_of(name) for name in plain]
-    if len(set(names)) < len(names):
-        raise ValueError("a name stands twice")
-    return names
