@@ -10,9 +10,9 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_typ
 
 import numpy as np
 
-__all__ = ["Above", "AtLeast", "AtMost", "Below", "Options", "field_types"]
+__all__ = ["Above", "AtLeast", "AtMost", "Below", "Options", "accepted", "described", "field_types"]
 
-_KINDS = {int: "an integer", float: "a finite number", bool: "True or False", NoneType: "None"}
+_KINDS = {str: "a string", int: "an integer", float: "a finite number", bool: "True or False", NoneType: "None"}
 
 
 @dataclass(frozen=True)
@@ -98,9 +98,9 @@ class Options:
         for name, declared in field_types(type(self)).items():
             value = getattr(self, name)
             try:
-                plain = _accepted(value, declared)
+                plain = accepted(value, declared)
             except (ValueError, OverflowError):
-                message = f"{type(self).__name__}.{name} must be {_described(declared)}, not {value!r}"
+                message = f"{type(self).__name__}.{name} must be {described(declared)}, not {value!r}"
                 raise ValueError(message) from None
             object.__setattr__(self, name, plain)
 
@@ -117,7 +117,7 @@ def field_types(options: type[Options]) -> dict[str, Any]:
     return get_type_hints(options, include_extras=True)
 
 
-def _accepted(value: Any, declared: Any) -> Any:
+def accepted(value: Any, declared: Any) -> Any:
     """Return a value as a plain Python object of the declared type.  Raises ValueError if the type does not accept it.
 
     Raises OverflowError for an integer too large for a float.
@@ -125,12 +125,12 @@ def _accepted(value: Any, declared: Any) -> Any:
     kind = get_origin(declared) or declared
     parts = get_args(declared)
     if kind is Annotated:
-        number = _accepted(value, parts[0])
+        number = accepted(value, parts[0])
         if all(limit.accepts(number) for limit in parts[1:]):
             return number
     elif kind in (Union, UnionType):
         some = next(part for part in parts if part is not NoneType)
-        return None if value is None else _accepted(value, some)
+        return None if value is None else accepted(value, some)
     elif kind is Literal:
         if isinstance(value, str) and value in parts:
             return str(value)
@@ -148,14 +148,14 @@ def _accepted(value: Any, declared: Any) -> Any:
     raise ValueError
 
 
-def _described(declared: Any) -> str:
+def described(declared: Any) -> str:
     """Describe the values that a declared type accepts, for messages."""
     kind = get_origin(declared) or declared
     parts = get_args(declared)
     if kind is Annotated:
-        return f"{_described(parts[0])} {' and '.join(str(limit) for limit in parts[1:])}"
+        return f"{described(parts[0])} {' and '.join(str(limit) for limit in parts[1:])}"
     if kind in (Union, UnionType):
-        return " or ".join(_described(part) for part in parts)
+        return " or ".join(described(part) for part in parts)
     if kind is Literal:
         return f"one of {', '.join(repr(name) for name in parts)}"
     return _KINDS.get(kind, f"an object of {kind.__name__}")

@@ -117,26 +117,26 @@ def evaluate(
     from spectral_latent.dependency import DependencyModel
 
     console = Console(quiet)
-    found: Any = load_states(model) if unsupervised else load_model(model, "tagger", "anchors", *PARSERS)
-    if non_projective and not isinstance(found, DependencyModel):
+    loaded: Any = load_states(model) if unsupervised else load_model(model, "tagger", "anchors", *PARSERS)
+    if non_projective and not isinstance(loaded, DependencyModel):
         raise click.UsageError(f"--non-projective is for dependency parsers, and {model} is not one")
-    if jobs > 1 and not isinstance(found, ConstituencyModel | DependencyModel):
+    if jobs > 1 and not isinstance(loaded, ConstituencyModel | DependencyModel):
         raise click.UsageError(f"--jobs is for parsers, and {model} is not one")
-    if (column or is_universal) and isinstance(found, ConstituencyModel | DependencyModel):
+    if (column or is_universal) and isinstance(loaded, ConstituencyModel | DependencyModel):
         option = "--universal" if is_universal else "--column"
         raise click.UsageError(f"{option} is for taggers, and {model} is a parser")
 
     sources = _Sources(gold, max_length, console)
-    if isinstance(found, ConstituencyModel):
-        figures = _evaluate_parser(found, sources, jobs, with_perplexity)
-    elif isinstance(found, DependencyModel):
-        figures = _evaluate_dependency_parser(found, sources, not non_projective, jobs, with_perplexity)
+    if isinstance(loaded, ConstituencyModel):
+        figures = _evaluate_parser(loaded, sources, jobs, with_perplexity)
+    elif isinstance(loaded, DependencyModel):
+        figures = _evaluate_dependency_parser(loaded, sources, not non_projective, jobs, with_perplexity)
     elif unsupervised:
-        figures = _evaluate_states(found, sources.tagged(column, is_universal), console)
+        figures = _evaluate_states(loaded, sources.tagged(column, is_universal), console)
     else:
-        tagger = Tagger.of(found, model)
+        tagger = Tagger.of(loaded, model)
         gold_tags = sources.tagged(column, is_universal, tagger.column)
-        figures = _evaluate_tagger(tagger, gold_tags, console, found if with_perplexity else None)
+        figures = _evaluate_tagger(tagger, gold_tags, console, loaded if with_perplexity else None)
     click.echo(json.dumps(figures) if as_json else figures_table(figures))
 
 
@@ -173,8 +173,8 @@ class _Sources(NamedTuple):
         is_universal: whether to map the tags to universal ones.
         default: the column of sources that have it; None for upos.
         """
-        found = universal(self.names) if is_universal else tagged(self.names, column, default)
-        return self.read(found, "sentences", len)
+        sentences = universal(self.names) if is_universal else tagged(self.names, column, default)
+        return self.read(sentences, "sentences", len)
 
 
 def _perplexity(model: Any, sentences: Iterable[Any], lengths: list[int], console: Console) -> Figures:

@@ -13,7 +13,7 @@ from spectral_latent.constituency.grammar import PhraseGrammar
 from spectral_latent.constituency.options import ConstituencyOptions
 from spectral_latent.constituency.phrase import Phrase
 from spectral_latent.estimation import Columns, Shard, read_treebanks
-from spectral_latent.grammar import Training, prepare_grammar, spelling_of
+from spectral_latent.grammar import Training, check_trees, prepare_grammar, spelling_of
 from spectral_latent.lexicon import Lexicon, WordCounts
 from spectral_latent.trees import Vocabulary
 
@@ -63,12 +63,13 @@ def prepare(
     phrases: treebank trees, which are cleaned here.
     options: those of each grammar.
     jobs: threads; the result does not depend on it.
-    Raises EstimationError if a phrase holds no word, or if there is none.
+    Raises EstimationError if a phrase holds no word, or if there is none; TypeError at another object than a phrase.
     """
     terminals = Vocabulary[str]()
     kinds = [(one.binarisation, one.features) for one in options]
     formalisms = {kind: _PhraseFormalism(*kind, terminals) for kind in kinds}
-    treebanks = dict(zip(formalisms, read_treebanks(cleaned(phrases), [*formalisms.values()], jobs=jobs), strict=True))
+    trees = cleaned(check_trees(phrases, Phrase))
+    treebanks = dict(zip(formalisms, read_treebanks(trees, [*formalisms.values()], jobs=jobs), strict=True))
 
     # Tags and spellings are the same under every binarisation.
     first = formalisms[kinds[0]]

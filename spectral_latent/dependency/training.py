@@ -22,7 +22,7 @@ from spectral_latent.dependency.options import DependencyOptions
 from spectral_latent.dependency.relations import RelationModel
 from spectral_latent.dependency.sentence import BLANK, DependencySentence
 from spectral_latent.estimation import Columns, EstimationError, Shard, TreebankCounts, read_treebanks
-from spectral_latent.grammar import LatentGrammar, Training, prepare_grammar, spelling_of
+from spectral_latent.grammar import LatentGrammar, Training, check_trees, prepare_grammar, spelling_of
 from spectral_latent.lexicon import Lexicon, WordCounts
 from spectral_latent.operators import RuleTable
 from spectral_latent.trees import IntArray, Rules, Vocabulary
@@ -98,9 +98,9 @@ def prepare(sentences: Iterable[DependencySentence], options: DependencyOptions,
     options: the settings.
     jobs: threads; the result does not depend on it.
     Raises EstimationError if there are no sentences, if one is not a tree with one root, or if some words have no tag
-    while others have one.
+    while others have one; TypeError at another object than a DependencySentence.
     """
-    options, checked = _with_annotated_tags(iter(sentences), options)
+    options, checked = _with_annotated_tags(check_trees(sentences, DependencySentence), options)
     formalism = _DependencyFormalism(options)
     (treebank,) = read_treebanks(checked, [formalism], jobs=jobs)
     symbols = formalism.symbols.names

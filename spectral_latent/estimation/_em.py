@@ -181,11 +181,11 @@ def _expectation(shards: Iterable[SkeletalShard], operators: ObservableOperators
     try:
         return reduce(ExpectedCounts.__add__, parallel_map(_expected_of_shard, shards, jobs, operators))
     except ValueError:
-        number = _impossible_tree(shards, operators)
-        if number is None:
+        impossible = _impossible_tree(shards, operators)
+        if impossible is None:
             raise
         raise EstimationError(
-            f"tree {number} has probability zero; start from probabilities above zero for all rules"
+            f"tree {impossible} has probability zero; start from probabilities above zero for all rules"
         ) from None
 
 

@@ -21,7 +21,7 @@ __all__ = [
 _TO_CONVERGENCE = 1000  # iterations of EM from a random start, at most
 _FEW = 5  # iterations of EM from states that are good already
 
-EstimatorName = Literal["spectral", "clustering", "em", "hybrid", "pivots", "pivots-em"]
+EstimatorName = Literal["spectral", "clustering", "em", "hybrid", "pivots", "pivots-em", "recovered", "recovered-em"]
 
 
 class EstimationError(ValueError):

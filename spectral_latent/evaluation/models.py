@@ -163,7 +163,7 @@ def evaluate_dependency_parser(
 
     Raises ValueError if a sentence has no heads.
 
-    >>> gold = [DependencySentence.of(["Dogs", "bark"], ["NNS", "VBP"])._replace(heads=(2, 0))]
+    >>> gold = [DependencySentence.of(["Dogs", "bark"], ["NNS", "VBP"]).with_heads((2, 0))]
     >>> evaluation = evaluate_dependency_parser(DependencyModel.train(gold), gold)
     >>> evaluation.score.uas, evaluation.nonpositive_share, evaluation.has_relations
     (100.0, 0.0, False)

@@ -1,10 +1,13 @@
-"""Checks of the arguments of models: sentences, and numbers of analyses."""
+"""Checks of the arguments of models: sentences, trees, and numbers of analyses."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TypeVar
 
-__all__ = ["check_n_best", "check_words"]
+__all__ = ["check_n_best", "check_trees", "check_words"]
+
+Tree = TypeVar("Tree")
 
 
 def check_words(words: Sequence[str]) -> None:
@@ -20,6 +23,24 @@ def check_words(words: Sequence[str]) -> None:
     if isinstance(words, str):
         text = words if len(words) <= 60 else words[:57] + "..."
         raise TypeError(f"a sentence is a sequence of words, not the string {text!r}; give {text!r}.split()")
+
+
+def check_trees(trees: Iterable[Tree], kind: type[Tree]) -> Iterator[Tree]:
+    """Give trees on as they come, and raise TypeError at one of another type.
+
+    trees: the trees of a treebank.
+    kind: their class.
+
+    >>> list(check_trees("NP", int))
+    Traceback (most recent call last):
+    TypeError: tree 1 is 'N', a str; a treebank is a sequence of int
+    """
+    for number, tree in enumerate(trees, start=1):
+        if not isinstance(tree, kind):
+            raise TypeError(
+                f"tree {number} is {tree!r:.60}, a {type(tree).__name__}; a treebank is a sequence of {kind.__name__}"
+            )
+        yield tree
 
 
 def check_n_best(n_best: int) -> None:

@@ -70,7 +70,7 @@ class RuleTable:
 
     @property
     def n_symbols(self) -> int:
-        """S."""
+        """The number of symbols, S."""
         return len(self.states)
 
     def sums(self) -> FloatArray:

@@ -114,8 +114,8 @@ def decode_states(model: HiddenMarkov, sequences: Sequences) -> IntArray:
     array([0, 1, 0, 0])
     """
     operators = model.operators()
-    found = [state_marginals(Sequences.of(batch), operators).argmax(axis=1) for batch in batches(sequences.rows)]
-    return np.concatenate([np.zeros(0, dtype=np.int64), *found])
+    states = [state_marginals(Sequences.of(batch), operators).argmax(axis=1) for batch in batches(sequences.rows)]
+    return np.concatenate([np.zeros(0, dtype=np.int64), *states])
 
 
 def score_per_word(model: HiddenMarkov, sequences: Sequences) -> float:

@@ -68,7 +68,7 @@ class HiddenMarkov:
 
     @property
     def n_states(self) -> int:
-        """m."""
+        """The number of states, m."""
         return len(self.initial)
 
     def operators(self) -> ObservableOperators:

@@ -312,7 +312,7 @@ def test_a_model_whose_parts_do_not_fit_is_refused(model: ConstituencyModel, tmp
             ConstituencyModel.load(path)
     wrong = replace(member, grammar=replace(grammar, tags=[0, *grammar.tags[1:]]))
     ConstituencyModel((wrong,)).save(path)
-    with pytest.raises(ModelFileError, match="words or tags are missing"):
+    with pytest.raises(ModelFileError, match="the setting tags must be a list of strings"):
         ConstituencyModel.load(path)
 
 

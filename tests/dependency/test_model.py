@@ -605,7 +605,16 @@ def test_training_twice_gives_the_same_bytes_for_any_number_of_jobs(
     assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes() == (tmp_path / "c").read_bytes()
 
 
-ESTIMATORS: list[EstimatorName] = ["spectral", "clustering", "em", "hybrid", "pivots", "pivots-em"]
+ESTIMATORS: list[EstimatorName] = [
+    "spectral",
+    "clustering",
+    "em",
+    "hybrid",
+    "pivots",
+    "pivots-em",
+    "recovered",
+    "recovered-em",
+]
 
 
 @pytest.mark.parametrize("estimator", ESTIMATORS)

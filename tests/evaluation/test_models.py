@@ -59,9 +59,9 @@ def test_perplexity_is_per_word_of_the_sentences_that_are_possible() -> None:
 
 def test_a_dependency_parser() -> None:
     words = [DependencySentence.of([n, v, "."], ["N", "V", "."]) for n, v in product(NOUNS, VERBS)]
-    gold = [sentence._replace(heads=(2, 0, 2), relations=("nsubj", "root", "punct")) for sentence in words]
+    gold = [sentence.with_heads((2, 0, 2), ("nsubj", "root", "punct")) for sentence in words]
     model = DependencyModel.train(gold[:3])
-    odd = [words[0]._replace(heads=(0, 0, 2)), DependencySentence.of(["x"], ["X"])._replace(heads=(0,))]
+    odd = [words[0].with_heads((0, 0, 2)), DependencySentence.of(["x"], ["X"]).with_heads((0,))]
     seen: list[DependencySentence] = []
 
     def progress(sentences: Iterable[DependencySentence]) -> Iterable[DependencySentence]:

@@ -319,3 +319,14 @@ def test_rules_by_pair_of_children_are_the_rules() -> None:
         for r in range(grammar.of_pair[pair], grammar.of_pair[pair + 1])
     }
     assert by_pair == dict(zip(map(tuple, grammar.rules.tolist()), grammar.weight, strict=True))
+
+
+def test_a_chart_that_memory_does_not_hold_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    def without_memory(*_: object) -> None:
+        raise MemoryError("Allocation failed")
+
+    monkeypatch.setattr("spectral_latent.grammar.forests.inside_chart", without_memory)
+    operators = random_grammar(np.random.default_rng(0))
+    grammar = CoarseGrammar.of(operators, np.ones(N_SYMBOLS))
+    with pytest.warns(RuntimeWarning, match="more items than memory holds .* given up"):
+        assert pruned_forest(grammar, CoarseLeaves.of(operators, np.zeros(2, dtype=np.int64)), 0.0, 0.0) is None
