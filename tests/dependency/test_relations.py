@@ -134,7 +134,7 @@ tagged_trees = st.integers(0, 7).flatmap(
 
 @given(st.lists(tagged_trees, max_size=5))
 def test_arcs_have_the_same_features_as_in_plain_loops(trees: list[TaggedTree]) -> None:
-    found, wanted = ArcFeatures.known(trees).of(trees), features(trees)
+    found, wanted = ArcFeatures.known(trees).compute(trees), features(trees)
     assert found.shape == (len(wanted), len(TEMPLATES))
     pairs = {
         (number, name)
@@ -147,7 +147,7 @@ def test_arcs_have_the_same_features_as_in_plain_loops(trees: list[TaggedTree]) 
 def test_far_heads_are_told_apart_by_magnitude() -> None:
     n = 300
     tree = TaggedTree(["a"] * n, ["X"] * n, (0, *[1] * (n - 1)))
-    found = ArcFeatures.known([tree]).of([tree])[1:, TEMPLATES.index("side tag.d tag.g distance")]
+    found = ArcFeatures.known([tree]).compute([tree])[1:, TEMPLATES.index("side tag.d tag.g distance")]
     steps = [
         distance for distance, (one, other) in enumerate(itertools.pairwise(found.tolist()), start=2) if one != other
     ]
@@ -208,7 +208,7 @@ def test_at_the_optimum_the_model_expects_what_the_data_show_less_the_penalty(le
     model = RelationModel.train(trees, relations, RelationOptions(penalty=0.5, iterations=1000, min_count=least))
     assert model is not None
     label = [model.names.index(name) for row in relations for name in row]
-    arcs = ArcFeatures(model.settings()["tags"], model.settings()["words"]).of(trees).tolist()
+    arcs = ArcFeatures(model.settings()["tags"], model.settings()["words"]).compute(trees).tolist()
     count = Counter(feature for arc in arcs for feature in arc)
     excess = Counter[tuple[int, int]]()
     for arc, a, p in zip(arcs, label, model.posterior(trees).tolist(), strict=True):
