@@ -6,10 +6,11 @@
     python benchmarks/sequences.py --kinds five --models 1 --hmmlearn   # hmmlearn from the same starts, if installed
 
 KL is the mean over 2,000 further strings of log p(string) - log p̂(string), in nats.  All learners but the first two
-know the true number of states.  EM, that of Baum-Welch, of hmmlearn and after clusters, runs until an iteration raises
-the log-likelihood by less than 1e-4 a string.  A row is the median over the models of a kind; of single starts it is
-the median over all starts of all models.  Starts are *at the top* if they end within 0.001 nats a string of the
-likeliest model that any start found: the others are in a local optimum.  Seconds are CPU seconds after compilation.
+know the true number of states.  EM, from random starts and after clusters, runs until an iteration raises the
+log-likelihood by less than 1e-4 a string (and the one before did); hmmlearn runs for as many iterations.  A row is the
+median over the models of a kind; of single starts it is the median over all starts of all models.  Starts are *at
+the top* if they end within 0.001 nats a string of the likeliest model that any start found: the others are in a local
+optimum.  Seconds are CPU seconds after compilation.
 """
 
 from __future__ import annotations
@@ -70,6 +71,14 @@ class Row(NamedTuple):
     at_top: bool | None = None
 
 
+class Climb(NamedTuple):
+    """A model that EM reached, the log-likelihood of the strings, and the number of iterations."""
+
+    model: HiddenMarkov
+    log_likelihood: float
+    iterations: int
+
+
 def draw(kind: Kind, rng: np.random.Generator) -> HiddenMarkov:
     """A hidden Markov model with rows from Dirichlet distributions."""
     m, n = kind.n_states, kind.n_symbols
@@ -110,30 +119,33 @@ def bigrams(train: Sequences, test: Sequences, n_symbols: int, added: float = 0.
     return np.array([log[before, after].sum() for before, after in pairs(test)])
 
 
-def fit_hmmlearn(start: HiddenMarkov, train: Sequences) -> tuple[HiddenMarkov, float]:
+def fit(start: HiddenMarkov, train: Sequences) -> Climb:
+    """Climb by this library."""
+    done: list[int] = []
+    model, log = baum_welch([train], start, EM, listener=lambda progress: done.append(progress.done))
+    return Climb(model, log, done[-1])
+
+
+def fit_hmmlearn(start: HiddenMarkov, train: Sequences, iterations: int) -> Climb:
     """Climb by hmmlearn's CategoricalHMM, to which the end of a string is one more state with a symbol of its own."""
     from hmmlearn.hmm import CategoricalHMM  # type: ignore[import-not-found, unused-ignore]
 
     m, n = start.emission.shape
-    model: Any = CategoricalHMM(m + 1, init_params="", n_iter=EM.most_iterations, tol=EM.tolerance * train.n_sequences)
+    model: Any = CategoricalHMM(m + 1, init_params="", n_iter=iterations, tol=-np.inf)
     model.n_features = n + 1
     model.startprob_ = np.append(start.initial, 0.0)
     model.transmat_ = np.eye(m + 1)
     model.transmat_[:m, :m] = (1.0 - start.stop)[:, None] * start.transition
     model.transmat_[:m, m] = start.stop
-    model.emissionprob_ = np.eye(m + 1, n + 1)
-    model.emissionprob_[:m] = np.concatenate([start.emission, np.zeros((m, 1))], axis=1)
-    model.emissionprob_[m] = np.eye(n + 1)[n]
+    model.emissionprob_ = np.zeros((m + 1, n + 1))
+    model.emissionprob_[:m, :n] = start.emission
+    model.emissionprob_[m, n] = 1.0
     ended = [np.append(row, n) for row in train.rows]
     model.fit(np.concatenate(ended)[:, None], [len(row) for row in ended])
     stop = model.transmat_[:m, m]
-    found = HiddenMarkov(
-        model.startprob_[:m],
-        model.transmat_[:m, :m] / (1.0 - stop)[:, None],
-        stop,
-        model.emissionprob_[:m, :n],
-    )
-    return found, float(model.monitor_.history[-1])
+    transition = model.transmat_[:m, :m] / (1.0 - stop)[:, None]
+    found = HiddenMarkov(model.startprob_[:m], transition, stop, model.emissionprob_[:m, :n])
+    return Climb(found, float(model.monitor_.history[-1]), iterations)
 
 
 def timed(learn: Callable[[], Any]) -> tuple[Any, float]:
@@ -143,18 +155,14 @@ def timed(learn: Callable[[], Any]) -> tuple[Any, float]:
     return found, time.process_time() - start
 
 
-def climbs(
-    name: str, fit: Callable[[HiddenMarkov], tuple[HiddenMarkov, float]], train: Sequences, kind: Kind
-) -> Iterator[tuple[Row, HiddenMarkov]]:
-    """EM from every start, then the likeliest of the models for the seconds of all; KL is left open."""
-    observed = np.bincount(train.terminal, minlength=kind.n_symbols).astype(float)
-    starts = [HiddenMarkov.random(observed, train.n_sequences, kind.n_states, seed) for seed in range(STARTS)]
-    found = [timed(partial(fit, start)) for start in starts]
-    top, likelihood = max((model for model, _ in found), key=lambda model: model[1])
-    for (model, log), seconds in found:
-        at_top = log > likelihood - NEAR * train.n_sequences
-        yield Row(f"{name}, one start", kind.n_states, np.nan, seconds, at_top), model
-    yield Row(f"{name}, best of {STARTS}", kind.n_states, np.nan, sum(seconds for _, seconds in found)), top
+def climbs(name: str, found: list[tuple[Climb, float]], train: Sequences) -> Iterator[tuple[Row, HiddenMarkov]]:
+    """Rows of the models reached from all starts, then of the likeliest, for the seconds of all; KL is left open."""
+    top = max((climb for climb, _ in found), key=lambda climb: climb.log_likelihood)
+    for climb, seconds in found:
+        at_top = climb.log_likelihood > top.log_likelihood - NEAR * train.n_sequences
+        yield Row(f"{name}, one start", climb.model.n_states, np.nan, seconds, at_top), climb.model
+    seconds = sum(seconds for _, seconds in found)
+    yield Row(f"{name}, best of {STARTS}", top.model.n_states, np.nan, seconds), top.model
 
 
 def rows(kind: Kind, n: int, seed: int, with_hmmlearn: bool) -> Iterator[Row]:
@@ -176,14 +184,17 @@ def rows(kind: Kind, n: int, seed: int, with_hmmlearn: bool) -> Iterator[Row]:
         model, seconds = timed(partial(LatentHMM.train, strings, options))
         kl = float((exact - model.log_probabilities([row.tolist() for row in test.rows])).mean())
         yield Row(name, model.parameters.n_states, kl, seconds)
-    learners: dict[str, Callable[[HiddenMarkov], tuple[HiddenMarkov, float]]] = {
-        "Baum-Welch": lambda start: baum_welch([train], start, EM)
-    }
+    observed = np.bincount(train.terminal, minlength=kind.n_symbols).astype(float)
+    starts = [HiddenMarkov.random(observed, n, kind.n_states, number) for number in range(STARTS)]
+    found = {"Baum-Welch": [timed(partial(fit, start, train)) for start in starts]}
     if with_hmmlearn:
-        learners["hmmlearn"] = lambda start: fit_hmmlearn(start, train)
-    for name, fit in learners.items():
-        for row, found in climbs(name, fit, train, kind):
-            yield row._replace(kl=float((exact - log_probabilities(found, test)).mean()))
+        numbers = [climb.iterations for climb, _ in found["Baum-Welch"]]
+        found["hmmlearn"] = [
+            timed(partial(fit_hmmlearn, start, train, number)) for start, number in zip(starts, numbers, strict=True)
+        ]
+    for name, several in found.items():
+        for row, reached in climbs(name, several, train):
+            yield row._replace(kl=float((exact - log_probabilities(reached, test)).mean()))
 
 
 def print_kind(name: str, n: int, models: int, with_hmmlearn: bool) -> None:

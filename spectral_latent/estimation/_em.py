@@ -14,7 +14,7 @@ the log-likelihood.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import reduce
 from typing import NamedTuple
 
@@ -27,7 +27,7 @@ from spectral_latent.inference import ExpectedCounts, expected_counts, tree_weig
 from spectral_latent.operators import ObservableOperators, RuleTable, Tensor, Tensors, low_rank_tensor
 from spectral_latent.trees import FloatArray, Forest, IntArray
 
-__all__ = ["EMResult", "drawn_to", "maximised", "random_counts", "run_em", "state_prior"]
+__all__ = ["EMResult", "drawn_to", "has_converged", "maximised", "random_counts", "run_em", "state_prior"]
 
 
 class EMResult(NamedTuple):
@@ -43,6 +43,23 @@ class EMResult(NamedTuple):
     counts: ExpectedCounts
     objective: tuple[float, ...]
     log_likelihood: tuple[float, ...]
+
+
+def has_converged(objective: Sequence[float], least: float) -> bool:
+    """Tell whether the last two iterations gained less than `least` each, the last no more than the one before.
+
+    States that begin nearly alike come apart slowly first and then faster: small gains that grow are not the end.
+
+    objective: at the start and after each iteration.
+    least: the least gain to go on for.
+
+    >>> has_converged([0.0, 0.1, 0.3], least=1.0), has_converged([0.0, 0.2, 0.3], least=1.0)
+    (False, True)
+    """
+    if len(objective) < 3:
+        return False
+    before, last = np.diff(objective[-3:])
+    return bool(last <= before < least)
 
 
 def maximised(counts: RuleTable) -> ObservableOperators:
@@ -228,6 +245,6 @@ def run_em(
         operators = maximised(summed)
         counts = _expectation(shards, operators, jobs)
         report(iteration)
-        if objective[-1] - objective[-2] < options.tolerance * n_trees:
+        if has_converged(objective, options.tolerance * n_trees):
             break
     return EMResult(operators, counts, tuple(objective), tuple(log_likelihood))

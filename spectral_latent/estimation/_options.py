@@ -38,7 +38,8 @@ class EstimatorOptions(Options):
     smoothing: C of slide 25, or None for the moments as they are.
     cutoff: directions with σ_i ≤ cutoff · σ_1 are dropped.
     iterations: the most EM iterations; None for as many as suit the estimator, see `most_iterations`.
-    tolerance: EM stops when its objective per tree rises by less.
+    tolerance: EM stops when its objective per tree rises by less in two iterations, the second time by no more than the
+    first.
     state_smoothing: the share that the mean over a symbol's states has in the probabilities of a state of average
     frequency; see `_em.state_prior`.
     rank: the most terms of a binary rule's tensor, which is then smaller and faster but less exact; None for tensors as

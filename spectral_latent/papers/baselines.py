@@ -60,7 +60,7 @@ def train_baum_welch(
     n_states: m.
     seeds: one for each start.
     iterations: the most of each climb.
-    tolerance: a climb ends when the log-likelihood per sentence rises by less.
+    tolerance: of the log-likelihood per sentence; see `EstimatorOptions`.
 
     Raises EstimationError if there are no types, and ValueError if there are no seeds.
 

@@ -29,6 +29,7 @@ from spectral_latent.estimation import (
     EstimatorOptions,
     Listener,
     Progress,
+    has_converged,
     parallel_map,
     silent,
 )
@@ -281,12 +282,13 @@ def baum_welch(
     """
     model = start
     counts = _expected(shards, model, jobs)
-    listener(Progress("EM", 0, options.most_iterations, counts.log_likelihood))
+    log_likelihood = [counts.log_likelihood]
+    listener(Progress("EM", 0, options.most_iterations, log_likelihood[-1]))
     for iteration in range(1, options.most_iterations + 1):
         model = counts.maximised(model)
-        before = counts.log_likelihood
         counts = _expected(shards, model, jobs)
-        listener(Progress("EM", iteration, options.most_iterations, counts.log_likelihood))
-        if counts.log_likelihood - before < options.tolerance * counts.n_sequences:
+        log_likelihood.append(counts.log_likelihood)
+        listener(Progress("EM", iteration, options.most_iterations, log_likelihood[-1]))
+        if has_converged(log_likelihood, options.tolerance * counts.n_sequences):
             break
-    return model, counts.log_likelihood
+    return model, log_likelihood[-1]
