@@ -160,10 +160,10 @@ def test_what_is_not_known_has_features_of_its_own(known: list[TaggedTree], othe
     reader = ArcFeatures.known(known)
     number_of = dict(
         (name, number)
-        for row, arc in zip(reader.of(known).tolist(), features(known), strict=True)
+        for row, arc in zip(reader.compute(known).tolist(), features(known), strict=True)
         for number, name in zip(row, arc, strict=True)
     )
-    for row, arc in zip(reader.of(other).tolist(), features(other), strict=True):
+    for row, arc in zip(reader.compute(other).tolist(), features(other), strict=True):
         for number, name in zip(row, arc, strict=True):
             assert number_of.get(name, -1) == (number if name in number_of else -1)
             assert name in number_of or number not in number_of.values()
@@ -188,7 +188,7 @@ def test_probabilities_are_the_formula() -> None:
     reader = ArcFeatures(model.settings()["tags"], model.settings()["words"])
     from_root = [head == 0 for tree in probes for head in tree.heads]
     best = []
-    for row, (arc, is_root) in enumerate(zip(reader.of(probes).tolist(), from_root, strict=True)):
+    for row, (arc, is_root) in enumerate(zip(reader.compute(probes).tolist(), from_root, strict=True)):
         allowed = [name == "root" if is_root else name != "root" for name in model.names]
         scores = [sum(weights[f].get(a, 0.0) for f in arc) for a in range(len(model.names))]
         share = [math.exp(score) if may else 0.0 for score, may in zip(scores, allowed, strict=True)]
