@@ -141,7 +141,7 @@ class ArcFeatures:
     words: the known words, in lower case.
 
     >>> trees = [TaggedTree(["Big", "dogs", "bark"], ["A", "N", "V"], (2, 3, 0))]
-    >>> ArcFeatures.known(trees).of(trees).shape
+    >>> ArcFeatures.known(trees).compute(trees).shape
     (3, 20)
     """
 
@@ -157,7 +157,7 @@ class ArcFeatures:
         tags = chain.from_iterable(tree.tags for tree in trees)
         return ArcFeatures(tags, (word.lower() for tree in trees for word in tree.words))
 
-    def of(self, trees: Sequence[TaggedTree]) -> IntArray:
+    def compute(self, trees: Sequence[TaggedTree]) -> IntArray:
         """Number the features (n, T) of the arcs to all words, in their order: one for each of T templates.
 
         Two features have the same number only if the columns of a template have more than 2⁶³ / T values together.

@@ -103,7 +103,7 @@ class RelationModel:
         annotated = label >= 0
         label = label[annotated]
         known = ArcFeatures.known(trees)
-        weights = _fit(known.of(trees)[annotated], np.eye(len(names))[label], options or RelationOptions())
+        weights = _fit(known.compute(trees)[annotated], np.eye(len(names))[label], options or RelationOptions())
         possible = np.zeros((2, len(names)), dtype=np.bool_)
         possible[_from_root(trees)[annotated], label] = True
         return RelationModel(known, names, weights, possible | ~possible.any(axis=1, keepdims=True))
@@ -125,7 +125,7 @@ class RelationModel:
 
     def _scores(self, trees: Sequence[TaggedTree]) -> FloatArray:
         """Compute φ·W (n, K); -inf where a relation is not possible."""
-        features = self._features.of(trees)
+        features = self._features.compute(trees)
         size = len(self.names)
         row, which = matches(self._weights.feature, features.ravel())
         cell = which // features.shape[1] * size + self._weights.relation[row]
