@@ -341,8 +341,7 @@ class DependencyModel:
         options = setting_from("options", settings, DependencyOptions)
         tag_of_symbol = tag_numbers(symbols, settings["tags"])
         grammar = LatentGrammar.from_arrays(arrays, settings, tag_of_symbol, options)
-        of_relations = settings["relations"]
-        relations = None if of_relations is None else RelationModel.from_arrays(arrays, of_relations)
+        relations = RelationModel.from_arrays(arrays, settings["relations"])
         return DependencyModel(symbols, grammar, relations)
 
 
