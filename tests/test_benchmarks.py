@@ -29,11 +29,11 @@ def test_imports(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     assert load(name, monkeypatch).__doc__
 
 
-def test_steps_of_constituency(treebank: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_models_of_constituency(treebank: str, monkeypatch: pytest.MonkeyPatch) -> None:
     constituency = load("constituency", monkeypatch)
     corpus = constituency.Corpus(treebank, treebank)
-    for step, n_states in (("plain", 1), ("+ smoothing", 2), ("fast", 24)):
-        row = constituency.measure(corpus, step, n_states)
+    for name in ("plain", "default", "fast"):
+        row = constituency.measure(corpus, name)
         assert set(row) == set(constituency.COLUMNS)
         assert 50 < row["F1"] <= 100
 
@@ -47,6 +47,21 @@ def test_estimators(treebank: str, monkeypatch: pytest.MonkeyPatch, capsys: pyte
     assert (head.count("|"), rule) == (4, "| --- | ---: | ---: |")
     assert [row.split("|")[1].strip() for row in rows] == ["from clusters", "from random"]
     assert all(50 < float(cell) <= 100 for row in rows for cell in row.split("|")[2:4])
+
+
+def test_sequences(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """Every learner has a row."""
+    sequences = load("sequences", monkeypatch)
+    sequences.print_kind("three", 100, 1, with_hmmlearn=False)
+    rows = [line.split("|")[3:6] for line in capsys.readouterr().out.splitlines() if line.startswith("|")]
+    assert [row[0].strip() for row in rows] == [
+        "bigrams, λ = 0.1",
+        "spectral, states chosen",
+        "spectral",
+        "clusters, then EM",
+        "Baum-Welch, one start",
+        "Baum-Welch, best of 5",
+    ]
 
 
 def test_tagging(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
