@@ -29,7 +29,7 @@ def test_imports(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     assert load(name, monkeypatch).__doc__
 
 
-def test_models_of_constituency(treebank: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_constituency(treebank: str, monkeypatch: pytest.MonkeyPatch) -> None:
     constituency = load("constituency", monkeypatch)
     corpus = constituency.Corpus(treebank, treebank)
     for name in ("plain", "default", "fast"):

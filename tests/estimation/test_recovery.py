@@ -143,19 +143,17 @@ def test_a_symbol_whose_shares_would_be_negative_gets_its_pivots() -> None:
 # Samples
 
 
-@pytest.mark.parametrize("number", [0, 7, 10, 17])
-def test_errors_fall_with_the_root_of_the_sample(number: int) -> None:
-    """The total variation of all parameters, of two latent PCFGs and two hidden Markov models."""
+def test_errors_fall_with_the_root_of_the_sample() -> None:
+    """The total variation of all parameters, of two latent PCFGs and a hidden Markov model."""
     sizes = (2_000, 8_000, 32_000)
-    found = errors(PROBLEMS[number], sizes, range(2))
-    assert slope(sizes, found) == pytest.approx(-0.5, abs=0.2)
-    assert found[-1].max() < 0.06
+    found = np.concatenate([errors(PROBLEMS[number], sizes, [0]) for number in (0, 6, 11)], axis=1)
+    assert slope(sizes, found) == pytest.approx(-0.5, abs=0.15)
+    assert found[-1].max() < 0.1
 
 
-@pytest.mark.parametrize("number", [0, 10])
-def test_em_from_recovered_states_ends_as_high_as_the_best_of_random_starts(number: int) -> None:
-    found = climb(PROBLEMS[number], 2_000, starts=4)
-    assert (found.recovered - max(found.random)) / 2_000 > -1e-3
+def test_em_from_recovered_states_ends_as_high_as_the_best_of_random_starts() -> None:
+    found = climb(PROBLEMS[0], 500, starts=3)
+    assert (found.recovered - max(found.random)) / 500 > -0.01
 
 
 @pytest.mark.parametrize("shards", [2, 5])
