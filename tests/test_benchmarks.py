@@ -49,6 +49,21 @@ def test_estimators(treebank: str, monkeypatch: pytest.MonkeyPatch, capsys: pyte
     assert all(50 < float(cell) <= 100 for row in rows for cell in row.split("|")[2:4])
 
 
+def test_sequences(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """Every learner has a row."""
+    sequences = load("sequences", monkeypatch)
+    sequences.print_kind("three", 100, 1, with_hmmlearn=False)
+    rows = [line.split("|")[3:6] for line in capsys.readouterr().out.splitlines() if line.startswith("|")]
+    assert [row[0].strip() for row in rows] == [
+        "bigrams, λ = 0.1",
+        "spectral, states chosen",
+        "spectral",
+        "clusters, then EM",
+        "Baum-Welch, one start",
+        "Baum-Welch, best of 5",
+    ]
+
+
 def test_tagging(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     tagging = load("tagging", monkeypatch)
     sentences = [f"{noun}/N {verb}/V" for noun, verb in product(("cats", "dogs"), ("bark", "run"))]

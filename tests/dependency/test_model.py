@@ -709,7 +709,7 @@ def uas(model: DependencyModel, gold: list[DependencySentence]) -> float:
 
 @pytest.mark.corpus
 def test_treebank_sample_dev_floor(sample: Sample) -> None:
-    """Guards accuracy on real text, with gold tags; measured 85.5, and 87.1 of the other estimator below.
+    """Guards accuracy on real text, with gold tags; measured 86.1, and 87.5 of the other estimator below.
 
     0.7 % of the trees have a head that was never seen to have its children on such sides; the plain grammar lacks them.
     """
@@ -720,11 +720,11 @@ def test_treebank_sample_dev_floor(sample: Sample) -> None:
         assert np.mean(weight.sign <= 0) <= 0.01
         both = (weight.sign > 0) & (least.sign > 0)
         assert weight.log[both].sum() > least.log[both].sum()
-    assert uas(model, dev[::2]) >= 84.0
+    assert uas(model, dev[::2]) >= 85.7
 
 
 @pytest.mark.corpus
 def test_treebank_sample_dev_floor_of_hybrid(sample: Sample) -> None:
     training, dev = sample
     model = trained(training, EstimatorOptions("hybrid", smoothing=5.0))
-    assert uas(model, dev[::2]) >= 86.0
+    assert uas(model, dev[::2]) >= 87.1
