@@ -20,6 +20,7 @@ ROOMS = (
     "inference",
     "estimation",
     "model",
+    "tokenisation",
     "lexicon",
     "grammar",
     "constituency",
@@ -37,6 +38,7 @@ CORE = ("_compiled", "_options", "trees", "operators", "inference", "estimation"
 READABLE = (
     *CORE,
     "model",
+    "tokenisation",
     "lexicon",
     "grammar",
     "constituency",

@@ -16,7 +16,7 @@ from spectral_latent.constituency import FALLBACK, ConstituencyModel, Constituen
 from spectral_latent.corpora import phrase_from_nltk
 from spectral_latent.reranking import Reranker
 from spectral_latent_nltk._grammar import plain_pcfg
-from spectral_latent_nltk._tokens import tokens_of
+from spectral_latent_nltk._tokens import text_of, texts_of, tokens_of, words_of
 from spectral_latent_nltk._trees import ParseTree
 
 __all__ = ["FALLBACK", "SpectralParser"]
@@ -90,6 +90,38 @@ class SpectralParser(ParserI):
         else:
             parses_of_each = rerank.parse_all(self.model, sentences, n_best, jobs=jobs)
         return (map(ParseTree.of, parses) for parses in parses_of_each)
+
+    def raw_parse(self, sentence: str, n_best: int = 1, rerank: Reranker | None = None) -> Iterator[ParseTree]:
+        """Find up to `n_best` trees of a sentence of raw text, as NLTK's CoreNLPParser does.
+
+        sentence: the text of one sentence, which the model's `tokenisation` divides into words.
+        n_best: the largest number of trees.
+        rerank: a reranker that orders them; see `parse`.
+        """
+        return next(self.raw_parse_sents([sentence], n_best, rerank))
+
+    def raw_parse_sents(
+        self, sentences: Iterable[str], n_best: int = 1, rerank: Reranker | None = None, *, jobs: int | None = 1
+    ) -> Iterator[Iterator[ParseTree]]:
+        """Find the trees of each sentence of raw text, in order, as `raw_parse` does.
+
+        sentences: the text of each sentence.
+        n_best: the largest number of trees of each.
+        rerank: a reranker that orders them; see `parse`.
+        jobs: the number of processes; see `spectral_latent.grammar.batches.map_sentences`.
+        """
+        words = (words_of(self.model.tokenisation, sentence) for sentence in texts_of(sentences))
+        return self.parse_sents(words, n_best, rerank, jobs=jobs)
+
+    def parse_text(self, text: str, *, jobs: int | None = 1) -> Iterator[ParseTree]:
+        """Find the best tree of each sentence of a raw text, in order, as NLTK's CoreNLPParser does.
+
+        text: the text, which the model's `tokenisation` divides into sentences and words.
+        jobs: the number of processes; see `spectral_latent.grammar.batches.map_sentences`.
+        """
+        sentences = self.model.tokenisation.sentences(text_of(text))
+        words = ([token.word for token in tokens] for tokens in sentences)
+        return (next(parses) for parses in self.parse_sents(words, jobs=jobs))
 
     def grammar(self) -> PCFG:
         """Make the rules with the probabilities that they have without latent states, at the first call.

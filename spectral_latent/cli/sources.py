@@ -142,7 +142,7 @@ def untagged(sources: Iterable[str]) -> Iterator[list[str]]:
     from spectral_latent.corpora import sentences
 
     for source in sources:
-        _check_format(source, "text", "tagged", "conllu", "malt-tab")
+        _check_format(source, "tokens", "tagged", "conllu", "malt-tab")
         yield from sentences(source)
 
 

@@ -31,6 +31,7 @@ from spectral_latent.grammar import LatentGrammar, SentenceGrammar, Training, ch
 from spectral_latent.grammar.batches import map_sentences
 from spectral_latent.inference import Weight, tree_weights
 from spectral_latent.operators import ObservableOperators, opened_model, options_from, save_model
+from spectral_latent.tokenisation import Tokenisation
 from spectral_latent.trees import BoolArray, FloatArray, IntArray, Vocabulary
 
 __all__ = ["DependencyModel", "DependencyParse"]
@@ -78,6 +79,11 @@ class DependencyModel:
     def options(self) -> DependencyOptions:
         """The settings of training and parsing."""
         return self.grammar.options
+
+    @cached_property
+    def tokenisation(self) -> Tokenisation:
+        """The way to divide raw text into sentences and words."""
+        return Tokenisation(frozenset(self.grammar.lexicon.words))
 
     def with_operators(self, operators: ObservableOperators) -> DependencyModel:
         """Replace the latent operators by others over the same rules."""
@@ -228,6 +234,18 @@ class DependencyModel:
         if n_best > 1 and not projective:
             raise ValueError(f"n_best must be 1 for trees that need not be projective, not {n_best}")
         return map_sentences(_parses_of, self, sentences, jobs, n_best, projective)
+
+    def parse_text(self, text: str, n_best: int = 1, *, jobs: int | None = 1) -> Iterator[list[DependencyParse]]:
+        """Find up to `n_best` projective trees of each sentence of a raw text, in order.
+
+        text: the text, which `tokenisation` divides into sentences and words.
+        n_best: how many trees of each sentence at most.
+        jobs: processes; see `spectral_latent.grammar.batches.map_sentences`.
+        Raises ValueError, before a sentence is parsed, if n_best < 1.
+        """
+        sentences = self.tokenisation.sentences(text)
+        words = (DependencySentence.of([token.word for token in tokens]) for tokens in sentences)
+        return self.parse_all(words, n_best, jobs=jobs)
 
     def _weights(self, mu: FloatArray) -> FloatArray:
         """Compute what arcs (n + 1, n) are worth in a tree; those with marginals near zero are worth nothing."""

@@ -149,6 +149,7 @@ def test_a_pipe_is_parsed_as_it_comes(run: Callable[..., Any], tmp_path: Path) -
             process.stdin.write(b"Yes\n")
             process.stdin.flush()
             assert process.stdout.readline() == b"# sent_id = %d\n" % number
+            assert process.stdout.readline() == b"# text = Yes\n"
             assert [process.stdout.readline()[:6] for _ in range(2)] == [b"1\tYes\t", b"\n"]
         process.stdin.close()
 
