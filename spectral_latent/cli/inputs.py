@@ -116,7 +116,7 @@ def read_text(file: str, *needed: Format) -> tuple[str, str]:
     file: the name of a file, or `-` for standard input.
     needed: the formats that it may have; any format if none is given.
 
-    Raises CorpusError for bytes that are not UTF-8, and ClickException for another format.
+    Raises CorpusError for bytes that are not text, and ClickException for another format.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -126,11 +126,10 @@ def read_text(file: str, *needed: Format) -> tuple[str, str]:
     '(NNS dogs)'
     """
     from spectral_latent.corpora import sniff_format
-    from spectral_latent.corpora.text import decode
+    from spectral_latent.corpora.text import decode, utf8_chunks
 
     source = _source(file)
-    with click.open_file(file, "rb") as stream:
-        text = decode(stream.read(), source)
+    text = decode(b"".join(utf8_chunks(_chunks(file), source)), source)
     if needed:
         refuse_format(source, sniff_format(file, text), *needed)
     return text, source
@@ -224,10 +223,10 @@ def read_sentences(file: str, form: Format | None, tokenisation: Tokenisation, c
 def _opened(file: str, form: Format | None, tokenisation: Tokenisation, console: Console) -> Input:
     """Begin to read a file, as far as its format asks for."""
     from spectral_latent.corpora import sniff_format
-    from spectral_latent.corpora.text import decode
+    from spectral_latent.corpora.text import decode, utf8_chunks
 
     source = _source(file)
-    chunks = _chunks(file)
+    chunks = utf8_chunks(_chunks(file), source)
     begun = b""
     for chunk in () if form else chunks:
         begun += chunk

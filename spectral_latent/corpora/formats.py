@@ -9,17 +9,17 @@
 | `tokens` | | any other: one tokenised sentence a line |
 | `text` | | never told: raw text, not divided into sentences and words |
 
-Tabs divide columns.
+Tabs divide columns.  A name may have the ending .gz besides.
 """
 
 from __future__ import annotations
 
 import re
-from pathlib import PurePath
 from types import MappingProxyType
 from typing import Literal, TypeAlias
 
 from spectral_latent.corpora.conllu import CONLLU, MALT_TAB, parse_tab_with_lines, parse_with_lines
+from spectral_latent.corpora.text import ending_of
 
 __all__ = ["ENDINGS", "TABLE_ENDINGS", "TABLE_READERS", "Format", "sniff_format"]
 
@@ -62,7 +62,7 @@ def sniff_format(name: str, beginning: str) -> Format:
     found = _LINE_NOT_COMMENT.search(beginning) or _LINE.search(beginning)
     line = found[0] if found else ""
     by_columns = _COLUMNS.get(line.count("\t") + 1)
-    by_name = _format_of_ending(PurePath(name).suffix.lower())
+    by_name = _format_of_ending(ending_of(name))
     if by_name and not (by_name == "conllu" and by_columns):
         return by_name
     if by_columns:

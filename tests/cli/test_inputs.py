@@ -1,5 +1,7 @@
 """One way to look at an input, for all commands: its format shows in its name or in its first line."""
 
+import codecs
+import gzip
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -88,6 +90,56 @@ def test_a_tagger_takes_all_formats(run: Run, tagger: Path, tmp_path: Path, form
         expected = " ".join(map("/".join, zip(WORDS, tags, strict=True))) + "\n"
     for result in (run("tag", tagger, stdin=text), run("tag", tagger, tmp_path / f"a.{ending}")):
         assert (result.exit_code, result.stdout, result.stderr) == (0, expected, "")
+
+
+ENCODINGS: dict[str, Callable[[str], bytes]] = {
+    "a byte order mark": lambda text: text.encode("utf-8-sig"),
+    "UTF-16, little end first": lambda text: codecs.BOM_UTF16_LE + text.encode("utf-16-le"),
+    "UTF-16, big end first": lambda text: codecs.BOM_UTF16_BE + text.encode("utf-16-be"),
+    "gzip": lambda text: gzip.compress(text.encode()),
+    "gzip of UTF-16": lambda text: gzip.compress(text.encode("utf-16")),
+    "gzip in parts": lambda text: gzip.compress(text[:5].encode()) + gzip.compress(text[5:].encode()),
+}
+
+
+@pytest.mark.parametrize("form", INPUTS)
+@pytest.mark.parametrize("encoding", ENCODINGS)
+def test_encodings_and_compression(
+    run: Run, model: Path, tagger: Path, tmp_path: Path, encoding: str, form: str
+) -> None:
+    ending, text = INPUTS[form]
+    content = ENCODINGS[encoding](text)
+    (tmp_path / f"a.{ending}.gz").write_bytes(content)
+    for command, path in (("parse", model), ("tag", tagger)):
+        expected = run(command, path, stdin=text)
+        for result in (run(command, path, stdin=content), run(command, path, tmp_path / f"a.{ending}.gz")):
+            assert (result.exit_code, result.stdout, result.stderr) == (0, expected.stdout, "")
+
+
+def test_folders_of_compressed_files(run: Run, treebank: Path, model: Path, tmp_path: Path) -> None:
+    (tmp_path / "all").mkdir()
+    (tmp_path / "all" / "a.mrg.gz").write_bytes(gzip.compress(treebank.read_bytes()))
+    for source in (tmp_path / "all", tmp_path / "all" / "a.mrg.gz"):
+        result = run("train", "constituency", source, "-o", tmp_path / "new", "--n-states", "4", "-q")
+        assert (result.exit_code, result.output) == (0, "")
+        assert (tmp_path / "new").read_bytes() == model.read_bytes()
+
+
+BAD = {
+    "compressed text that is damaged": gzip.compress(b"They see it .")[:12] + b"x" * 20,
+    "compressed text that is cut short": gzip.compress(b"They see it .")[:-9],
+    "not UTF-16, as its first bytes say": codecs.BOM_UTF16_LE + b"a",
+    "binary data, where text is needed": b"\x89PNG\0\0\0",
+}
+
+
+@pytest.mark.parametrize("message", BAD)
+def test_what_is_not_text(run: Run, model: Path, tagger: Path, tmp_path: Path, message: str) -> None:
+    (tmp_path / "a").write_bytes(BAD[message])
+    for arguments in (("parse", model), ("tag", tagger), ("score", model), ("evaluate", tagger)):
+        result = run(*arguments, tmp_path / "a")
+        assert (result.exit_code, result.stdout) == (1, "")
+        assert result.stderr.startswith(f"Error: {tmp_path / 'a'}: {message}")
 
 
 RAW = 'They see\ndogs (cats). They left...\n\n"It"!'
