@@ -33,6 +33,7 @@ ROOMS = (
     "_load",
     "cli",
     "papers",
+    "__main__",
 )  # each may import only from those before it
 CORE = ("_compiled", "_options", "trees", "operators", "inference", "estimation")
 READABLE = (

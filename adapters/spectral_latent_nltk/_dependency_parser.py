@@ -182,11 +182,7 @@ class SpectralDependencyParser(ParserI):
         return cls(DependencyModel.load(path))
 
     def __repr__(self) -> str:
-        grammar = self.model.grammar
-        return (
-            f"<SpectralDependencyParser: {len(grammar.tags)} tags of up to {grammar.operators.states.max()} states, "
-            f"{len(grammar.lexicon.words)} words>"
-        )
+        return f"<SpectralDependencyParser: {self.model.sizes}>"
 
 
 def _sentences(graphs: Iterable[DependencyGraph]) -> Iterator[DependencySentence]:

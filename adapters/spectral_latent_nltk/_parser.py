@@ -164,12 +164,7 @@ class SpectralParser(ParserI):
         return cls(ConstituencyModel.load(path))
 
     def __repr__(self) -> str:
-        grammar = self.model.members[0].grammar
-        operators, words = grammar.operators, grammar.lexicon.words
-        return (
-            f"<SpectralParser: {operators.n_symbols} symbols of up to {operators.states.max()} states, "
-            f"{len(words)} words>"
-        )
+        return f"<SpectralParser: {self.model.sizes}>"
 
 
 def _phrases(trees: Iterable[Tree]) -> Iterator[Phrase]:

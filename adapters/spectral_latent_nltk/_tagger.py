@@ -150,9 +150,7 @@ class LatentHMMTagger(BatchTagger):
         return cls(LatentHMM.load(path) if kind == "hmm" else LatentTagger.load(path))
 
     def __repr__(self) -> str:
-        n_tags = len(self._tagger.tags)
-        n_words = len(self.model.observations.known)
-        return f"<LatentHMMTagger: {n_tags} tags, {self.model.parameters.n_states} states, {n_words} words>"
+        return f"<LatentHMMTagger: {self.model.sizes}>"
 
 
 def _with_named_states(model: LatentHMM) -> StateTagger:

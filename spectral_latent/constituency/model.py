@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from spectral_latent._options import Described
 from spectral_latent.constituency.cleaning import cleaned
 from spectral_latent.constituency.decoding import Constituent, Constituents, Gains, bracketings
 from spectral_latent.constituency.grammar import PhraseGrammar
@@ -46,8 +47,8 @@ class Parse(NamedTuple):
     is_fallback: bool = False
 
 
-@dataclass(frozen=True, eq=False)
-class ConstituencyModel:
+@dataclass(frozen=True, eq=False, repr=False)
+class ConstituencyModel(Described):
     """A parser made of one or more latent PCFGs, whose posteriors of constituents are averaged.
 
     members: the grammars; all have the same span penalty.
@@ -61,6 +62,12 @@ class ConstituencyModel:
     """
 
     members: tuple[PhraseGrammar, ...]
+
+    @property
+    def sizes(self) -> str:
+        """The sizes of the model."""
+        several = f"{len(self.members)} grammars, the first with " if len(self.members) > 1 else ""
+        return f"{several}{self.members[0].sizes}"
 
     def __post_init__(self) -> None:
         _check_together([member.options for member in self.members])

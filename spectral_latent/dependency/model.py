@@ -11,6 +11,7 @@ from typing import Any, NamedTuple, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from spectral_latent._options import Described
 from spectral_latent.dependency.conversion import (
     HeadSymbol,
     Role,
@@ -55,8 +56,8 @@ class DependencyParse(NamedTuple):
     is_fallback: bool = False
 
 
-@dataclass(frozen=True, eq=False)
-class DependencyModel:
+@dataclass(frozen=True, eq=False, repr=False)
+class DependencyModel(Described):
     """A latent dependency grammar: it scores trees, and parses words with or without tags.
 
     symbols: what each symbol of the grammar stands for.
@@ -74,6 +75,11 @@ class DependencyModel:
     symbols: list[HeadSymbol]
     grammar: LatentGrammar[DependencyOptions]
     relations: RelationModel | None = None
+
+    @property
+    def sizes(self) -> str:
+        """The sizes of the model."""
+        return self.grammar.sizes
 
     @property
     def options(self) -> DependencyOptions:

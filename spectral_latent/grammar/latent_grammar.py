@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spectral_latent._compiled import check_column, check_range
+from spectral_latent._options import Described, counted
 from spectral_latent.grammar.coarse import CoarseGrammar, CoarseLeaves
 from spectral_latent.grammar.forests import pruned_forest
 from spectral_latent.grammar.options import GrammarOptions
@@ -28,8 +29,8 @@ __all__ = ["LatentGrammar", "OptionsKind"]
 OptionsKind = TypeVar("OptionsKind", bound=GrammarOptions)
 
 
-@dataclass(frozen=True, eq=False)
-class LatentGrammar(Generic[OptionsKind]):
+@dataclass(frozen=True, eq=False, repr=False)
+class LatentGrammar(Generic[OptionsKind], Described):
     """Latent and coarse operators over the same rules, with a lexicon.
 
     options: the settings of training and parsing.
@@ -49,6 +50,12 @@ class LatentGrammar(Generic[OptionsKind]):
     prior: FloatArray
     coarse: ObservableOperators
     operators: ObservableOperators
+
+    @property
+    def sizes(self) -> str:
+        """The sizes of the model."""
+        states = counted(int(self.operators.states.max()), "state")
+        return f"{counted(len(self.tags), 'tag')} of up to {states}, {counted(len(self.lexicon.words), 'word')}"
 
     def __post_init__(self) -> None:
         if not self.coarse.rules.equals(self.operators.rules):

@@ -10,14 +10,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from spectral_latent._options import Described, counted
 from spectral_latent.operators import ObservableOperators, arrays_of, column_from, operators_from
 from spectral_latent.trees import FloatArray
 
 __all__ = ["SequenceParameters"]
 
 
-@dataclass(frozen=True, eq=False)
-class SequenceParameters:
+@dataclass(frozen=True, eq=False, repr=False)
+class SequenceParameters(Described):
     """Operators over the s-trees of sequences with K tags; see `conversion`.
 
     prior: (K,) the share of each tag among all positions.
@@ -30,6 +31,11 @@ class SequenceParameters:
     coarse: ObservableOperators
     latent: ObservableOperators
     floor: float
+
+    @property
+    def sizes(self) -> str:
+        """The sizes of the model."""
+        return f"{counted(self.n_tags, 'tag')} of up to {counted(self.n_states, 'state')}"
 
     def __post_init__(self) -> None:
         rules = self.latent.rules

@@ -192,7 +192,7 @@ def test_names_of_symbols_with_memory() -> None:
 
 
 def test_repr(underivable: SpectralParser) -> None:
-    assert repr(underivable) == "<SpectralParser: 3 symbols of up to 1 states, 2 words>"
+    assert repr(underivable) == "<SpectralParser: 3 symbols of up to 1 state, 2 words>"
 
 
 def test_a_treebank(require_corpus: Callable[[str], Any]) -> None:

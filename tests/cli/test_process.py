@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-COMMAND = [sys.executable, "-W", "error", "-m", "spectral_latent.cli"]
+COMMAND = [sys.executable, "-W", "error", "-m", "spectral_latent"]
 
 
 def start(*arguments: str | Path, stdin: int = subprocess.PIPE, **variables: str) -> subprocess.Popen[bytes]:
