@@ -12,7 +12,8 @@ from nltk.grammar import PCFG
 from nltk.parse.api import ParserI
 from nltk.tree import Tree
 
-from spectral_latent.constituency import FALLBACK, ConstituencyModel, ConstituencyOptions, Phrase
+from spectral_latent.constituency import FALLBACK, ConstituencyModel, ConstituencyOptions, Phrase, PresetName
+from spectral_latent.constituency import preset as options_of_preset
 from spectral_latent.corpora import phrase_from_nltk
 from spectral_latent.reranking import Reranker
 from spectral_latent_nltk._grammar import plain_pcfg
@@ -45,21 +46,27 @@ class SpectralParser(ParserI):
         trees: Iterable[Tree],
         n_states: int | None = None,
         *,
+        preset: PresetName | None = None,
         jobs: int | None = 1,
         options: ConstituencyOptions | Sequence[ConstituencyOptions] | None = None,
     ) -> SpectralParser:
         """Learn from treebank trees: any iterable, read once.  The same trees give the same parser.
 
-        n_states: the most latent states of a symbol; 16 if `options` do not say otherwise.
+        n_states: the most latent states of a symbol; 16 if `preset` and `options` do not say otherwise.
+        preset: the name of settings that go well together, "fast" or "accurate"; see `spectral_latent.preset`.
         jobs: threads; None for as many workers as the engine has that `joblib.parallel_config` names.  The result does
         not depend on it.
-        options: the settings of one grammar, or of each of several, such as those of `constituency.preset`.
+        options: the settings of one grammar, or of each of several, in the place of a preset.
 
-        Raises TypeError or ValueError for what is not a treebank tree, and EstimationError, a ValueError, if a tree
-        has no words or there is no tree.
+        Raises TypeError or ValueError for what is not a treebank tree, ValueError for a preset that does not exist or
+        is given together with options, and EstimationError, a ValueError, if a tree has no words or there is no tree.
         """
         if isinstance(trees, Tree):
             raise TypeError("expected an iterable of trees, got one tree; give [tree]")
+        if preset is not None:
+            if options is not None:
+                raise ValueError(f"preset={preset!r} gives the options; leave one of both out")
+            options = options_of_preset(preset)
         given = ConstituencyOptions() if options is None else options
         several = [given] if isinstance(given, ConstituencyOptions) else list(given)
         if n_states is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import tee
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = ["parse"]
 
+_NAMED = 5  # tags that a warning names
 _UPOS = 3  # the column of UPOS in CoNLL-U, from 0; XPOS follows
 _HEAD = 6  # the column of HEAD; DEPREL follows
 
@@ -178,14 +180,22 @@ def _print_dependencies(parser: DependencyModel, given: Input, search: _Search, 
     found, read = tee(sentence for sentence in given.sentences if sentence.sentence.forms)
     parses_of = search.parse(parser, (sentence.sentence.without_tree() for sentence in read))
     fallbacks: list[int] = []
+    unknown_tags: Counter[str] = Counter()
     try:
         shown = console.beside_output.bar(parses_of, "Parsing", given.length)
         for sentence, parses in zip(found, shown, strict=True):
             fallbacks += [sentence.number for parse in parses if parse.is_fallback]
+            unknown_tags.update(parser.unknown_tags(sentence.sentence))
             table = sentence if given.form == "conllu" else _in_conllu(sentence)
             click.echo("".join(_conllu(table, parse, search.n_best > 1) for parse in parses), nl=False)
     finally:
         _report(fallbacks, given.unit, console)
+        if unknown_tags:
+            names = ", ".join(name for name, _ in unknown_tags.most_common(_NAMED))
+            console.message(
+                f"Warning: the parser does not know the tags of {unknown_tags.total()} words, such as {names}, and "
+                f"does not use them; its own tags are such as {', '.join(parser.grammar.tags[:_NAMED])}"
+            )
 
 
 def _in_conllu(given: InputSentence) -> InputSentence:

@@ -15,7 +15,6 @@ _CHUNK = 1 << 16  # bytes of decompressed text that are made at once
 _GZIP = b"\x1f\x8b"
 _UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _SIGNATURES = (_GZIP, *_UTF_16)
-_BINARY = b"\0"  # a byte that no text in UTF-8 has
 
 
 class CorpusError(ValueError):
@@ -80,10 +79,19 @@ def utf8_chunks(chunks: Iterable[bytes], source: str) -> Iterator[bytes]:
         yield from utf8_chunks(_decompressed(whole, source), source)
     elif begun.startswith(_UTF_16):
         yield from _from_utf_16(whole, source)
-    elif _BINARY in begun:
+    elif _is_binary(begun):
         raise CorpusError(f"{source}: binary data, where text is needed; give a text file in UTF-8")
     elif begun:
         yield from whole
+
+
+def _is_binary(beginning: bytes) -> bool:
+    """Tell whether data that begin so are binary: not UTF-8, and with a zero byte, which hardly any text has."""
+    try:
+        codecs.getincrementaldecoder("utf-8")().decode(beginning)
+    except UnicodeDecodeError:
+        return b"\0" in beginning
+    return False
 
 
 def _decompressed(chunks: Iterable[bytes], source: str) -> Iterator[bytes]:

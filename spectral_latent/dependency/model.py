@@ -141,6 +141,19 @@ class DependencyModel(Described):
             return np.zeros(len(sentence.forms), dtype=np.int64)
         return np.array([self._tag_numbers.get(tag, -1) for tag in self.options.tags_of(sentence)], dtype=np.int64)
 
+    def unknown_tags(self, sentence: DependencySentence) -> list[str]:
+        """List the tags of a sentence that the model does not know, so that the words may have any tag.
+
+        sentence: the words, with tags or without.
+
+        >>> model = DependencyModel.train([DependencySentence.of(["Yes"], ["UH"]).with_heads((0,))])
+        >>> model.unknown_tags(DependencySentence.of(["Oh", "yes"], ["INTJ", "UH"]))
+        ['INTJ']
+        """
+        if not self.options.attachment.symbols_have_tags:
+            return []
+        return [tag for tag in self.options.tags_of(sentence) if tag != BLANK and tag not in self._tag_numbers]
+
     def _chart(self, sentence: DependencySentence) -> tuple[SentenceGrammar, ArcMarginals | None]:
         """Compute the posteriors of a sentence's arcs, and the grammar over its words; None if it has no derivation."""
         check_sentence(sentence)

@@ -94,7 +94,7 @@ def test_what_is_told(run: Run, trees: Path, tmp_path: Path) -> None:
     assert (result.exit_code, result.stdout) == (0, "")
     first, last = result.stderr.splitlines()
     assert first == "Training on 16 trees"
-    assert last.startswith(f"{tmp_path / 'model'}: 4 tags of up to 1 states, 6 words, ")
+    assert last.startswith(f"{tmp_path / 'model'}: 4 tags of up to 1 state, 6 words, ")
 
 
 def test_settings(run: Run, trees: Path, parser: Path, tmp_path: Path) -> None:
@@ -484,3 +484,15 @@ def test_a_treebank_of_nltk(run: Run, require_corpus: Callable[[str], Any], tmp_
     assert (found["las"], found["fallbacks"]) == (None, 0)
     assert found["uas"] > 80 and found["uas_no_punctuation"] > 80
     assert found["nonpositive_share"] < 5
+
+
+def test_tags_that_the_parser_does_not_know(run: Run, torn: Path) -> None:
+    result = run("parse", torn, stdin="a/A b/NOUN c/VERB\na/A b/NOUN\n")
+    assert (result.exit_code, result.stderr) == (
+        0,
+        "Warning: the parser does not know the tags of 3 words, such as NOUN, VERB, and does not use them; its "
+        "own tags are such as A, B, C\n",
+    )
+    for text in ("a/A b/B c/C\n", "a b c\n"):
+        assert run("parse", torn, stdin=text).stderr == ""
+    assert run("parse", torn, "-q", stdin="a/X b/B c/C").stderr == ""
