@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 INSTALLED := $(VENV)/installed
 LOWEST := $(VENV)/lowest
 
-.PHONY: demo test test-bounds test-lowest lint types bench clean
+.PHONY: demo test test-bounds test-lowest fuzz lint types bench clean
 
 demo: $(INSTALLED)
 	@$(BIN)/spectral-latent demo
@@ -21,6 +21,12 @@ test-bounds: $(INSTALLED)
 	  tests/test_boundary.py tests/inference/test_boundary.py tests/estimation/test_simplex.py \
 	  tests/constituency/test_bracketings.py tests/constituency/test_derivations.py tests/sequence/test_forests.py \
 	  tests/dependency/test_forests.py tests/reranking/test_perceptron.py
+
+# Thousands of changed texts, damaged models and killed processes, with every index checked: minutes.
+# make fuzz FUZZ="--cases 100000 --seed 2" for more.
+fuzz: $(INSTALLED)
+	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$(abspath $(VENV))/numba-boundscheck PYTHONPATH=.:adapters \
+	  $(BIN)/python -m tests.fuzz $(FUZZ)
 
 # The demonstration and a smoke test with the lowest versions that pyproject.toml allows, in an environment of their own.
 test-lowest: $(LOWEST)/installed

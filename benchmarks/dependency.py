@@ -56,38 +56,41 @@ def parsing(train: Sentences, dev: Sentences, options: DependencyOptions) -> Non
         start = time.process_time()
         model = make()
         seconds = time.process_time() - start
-        found = evaluate_dependency_parser(model, dev)
-        score, weight = found.score, model.score(dev)
+        evaluation = evaluate_dependency_parser(model, dev)
+        score = evaluation.score
+        weight = model.score(dev)
         positive = weight.sign > 0
-        las = f"{score.las:.1f}" if found.has_relations else "-"
+        las = f"{score.las:.1f}" if evaluation.has_relations else "-"
         log = weight.log[positive].sum() / max(lengths[positive].sum(), 1)
         print(
             f"| {name} | {states} | {score.uas:.1f} | {score.uas_no_punctuation:.1f} | {las} | {score.complete:.1f} "
-            f"| {100 * (1 - positive.mean()):.1f} | {log:.3f} | {seconds:.1f} | {found.sentences_per_second:.0f} |",
+            f"| {100 * (1 - positive.mean()):.1f} | {log:.3f} | {seconds:.1f} "
+            f"| {evaluation.sentences_per_second:.0f} |",
             flush=True,
         )
 
 
 def of_nltk(train: Sentences, dev: Sentences) -> None:
-    """NLTK's own parsers, as far as they run."""
+    """Measure NLTK's own parsers, as far as they run."""
     from nltk.parse import ProbabilisticProjectiveDependencyParser
 
     start = time.process_time()
     parser: Any = ProbabilisticProjectiveDependencyParser()
     parser.train([sentence_to_nltk(sentence) for sentence in train])
     trained = time.process_time() - start
-    found, first = [], list(dev[:100])
+    predicted = []
+    first = list(dev[:100])
     start = time.process_time()
     for sentence in first:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             graph = next(iter(parser.parse(list(sentence.forms))), None)
         heads = None if graph is None else sentence_from_nltk(graph).heads
-        found.append(sentence.with_heads(heads or (0,) * len(sentence.forms)))
+        predicted.append(sentence.with_heads(heads or (0,) * len(sentence.forms)))
     seconds = time.process_time() - start
-    parsed = sum(tree.heads != (0,) * len(tree.forms) for tree in found)
-    score = score_attachments(first, found)
-    uas, speed = score.uas_no_punctuation, len(first) / seconds
+    parsed = sum(tree.heads != (0,) * len(tree.forms) for tree in predicted)
+    uas = score_attachments(first, predicted).uas_no_punctuation
+    speed = len(first) / seconds
     print(
         f"\nNLTK's ProbabilisticProjectiveDependencyParser, training {trained:.1f} s: {parsed} of {len(first)} parsed,"
     )

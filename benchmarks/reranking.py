@@ -99,7 +99,7 @@ def mstparser_lists(file: Path, sentences: list[DependencySentence]) -> list[NBe
     lists = []
     for number, (sentence, block) in enumerate(zip(sentences, blocks, strict=False), start=1):
         rows = [line.split("\t") for line in block.split("\n")[1:]]
-        trees = [(sentence._replace(heads=tuple(map(int, heads.split()))), float(score)) for _, score, heads in rows]
+        trees = [(sentence.with_heads(tuple(map(int, heads.split()))), float(score)) for _, score, heads in rows]
         lists.append(NBest.of((Candidate(tree, score) for tree, score in trees), str(number)))
     return lists
 

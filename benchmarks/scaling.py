@@ -123,10 +123,11 @@ def report(rows: Sequence[Row], costs: Sequence[str], size: str, path: Path) -> 
 
 
 class Timed(Iterator[Phrase]):
-    """Trees, and the CPU seconds it took to read them."""
+    """Give trees on, and measure the CPU seconds that it takes to read them."""
 
     def __init__(self, trees: Iterator[Phrase]) -> None:
-        self.trees, self.seconds = trees, 0.0
+        self.trees = trees
+        self.seconds = 0.0
 
     def __next__(self) -> Phrase:
         start = time.process_time()
@@ -137,19 +138,19 @@ class Timed(Iterator[Phrase]):
 
 
 def nodes_of(trees: Iterable[Phrase]) -> IntArray:
-    """How many nodes each tree (T,) has when it is binary."""
+    """Count the nodes of each tree (T,) when it is binary."""
     cleaned = (clean(tree) for tree in trees)
     return np.array([2 * sum(1 for _ in tree.words()) - 1 for tree in cleaned if tree is not None])
 
 
 def draws(n_trees: int, times: float) -> list[IntArray]:
-    """How often (T,) each tree occurs among times · T, drawn with replacement: in each of ⌈times⌉ readings of all."""
+    """Draw times · T trees with replacement; count how often (T,) each occurs, for each of ⌈times⌉ readings of all."""
     drawn = np.random.default_rng(0).integers(n_trees, size=round(times * n_trees))
     return [np.bincount(part, minlength=n_trees) for part in np.array_split(drawn, int(np.ceil(times)))]
 
 
 def resampled(source: str, counts: Iterable[IntArray]) -> Iterator[Phrase]:
-    """Every tree as often as `draws` says, read anew each time; they are not in memory together."""
+    """Give every tree as often as `draws` says, read anew each time, so that one is in memory at a time."""
     for reading in counts:
         for tree, count in zip(constituency_trees(source), reading.tolist(), strict=True):
             yield from repeat(tree, count)
@@ -158,7 +159,8 @@ def resampled(source: str, counts: Iterable[IntArray]) -> Iterator[Phrase]:
 def training(source: str, counts: Sequence[IntArray]) -> dict[str, float]:
     """Learn a grammar from a treebank that is read as a stream."""
     ConstituencyModel.train([Phrase("S", (Phrase("A", (a,)), Phrase("B", ("b",)))) for a in "ab"])
-    trees, start = Timed(resampled(source, counts)), time.process_time()
+    trees = Timed(resampled(source, counts))
+    start = time.process_time()
     model = ConstituencyModel.train(trees, ConstituencyOptions())
     seconds = time.process_time() - start - trees.seconds
     rules = len(model.members[0].grammar.operators.binary)
@@ -166,7 +168,7 @@ def training(source: str, counts: Sequence[IntArray]) -> dict[str, float]:
 
 
 def sizes(source: str) -> Iterator[Row]:
-    """The treebank as it is, and resampled."""
+    """Measure training on the treebank as it is, and resampled."""
     nodes = nodes_of(constituency_trees(source))
     yield Row("as it is", int(nodes.sum()), in_new_process(training, source, [np.ones_like(nodes)]))
     for times in SIZES:
@@ -178,20 +180,21 @@ def sizes(source: str) -> Iterator[Row]:
 
 
 def sentences() -> list[list[str]]:
-    """The words of the trees of the dev split."""
+    """List the words of the trees of the dev split."""
     cleaned = (clean(tree) for tree in constituency_trees(DEV))
     return [list(tree.words()) for tree in cleaned if tree is not None]
 
 
 def of_length(length: int, most: int) -> list[list[str]]:
-    """Up to so many sentences of a length, cut from sentences in a row; none shares any with another."""
-    found, words = [], list[str]()
+    """Cut up to so many sentences of a length from sentences in a row; no two share a sentence."""
+    cut: list[list[str]] = []
+    words: list[str] = []
     for sentence in sentences():
         words += sentence
         if len(words) >= length:
-            found.append(words[:length])
+            cut.append(words[:length])
             words = []
-    return found[:most]
+    return cut[:most]
 
 
 def learnt(options: Sequence[ConstituencyOptions], path: Path) -> None:
@@ -203,7 +206,8 @@ def parsing(path: Path, length: int, most: int) -> dict[str, float]:
     """Parse sentences of a length with a model that is read from its file."""
     model = ConstituencyModel.load(path)
     model.parse(["It", "works", "."])
-    seconds, fallbacks = [], 0
+    seconds = []
+    fallbacks = 0
     for words in of_length(length, most):
         start = time.process_time()
         fallbacks += model.parse(words).is_fallback

@@ -11,9 +11,20 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_typ
 
 import numpy as np
 
-__all__ = ["Above", "AtLeast", "AtMost", "Below", "Described", "Options", "counted", "field_types"]
+__all__ = [
+    "Above",
+    "AtLeast",
+    "AtMost",
+    "Below",
+    "Options",
+    "ShortRepr",
+    "accepted",
+    "counted",
+    "described",
+    "field_types",
+]
 
-_KINDS = {int: "an integer", float: "a finite number", bool: "True or False", NoneType: "None"}
+_KINDS = {str: "a string", int: "an integer", float: "a finite number", bool: "True or False", NoneType: "None"}
 
 
 @dataclass(frozen=True)
@@ -101,9 +112,9 @@ class Options:
         for name, declared in field_types(type(self)).items():
             value = getattr(self, name)
             try:
-                plain = _accepted(value, declared)
+                plain = accepted(value, declared)
             except (ValueError, OverflowError):
-                message = f"{type(self).__name__}.{name} must be {_described(declared)}, not {value!r}"
+                message = f"{type(self).__name__}.{name} must be {described(declared)}, not {value!r}"
                 raise ValueError(message) from None
             object.__setattr__(self, name, plain)
 
@@ -116,10 +127,10 @@ class Options:
         return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in changed)})"
 
 
-class Described(ABC):
+class ShortRepr(ABC):
     """Base of objects that a line describes by their sizes, and by their options that have not the defaults.
 
-    >>> class Kettle(Described):
+    >>> class Kettle(ShortRepr):
     ...     sizes = "2 litres"
     >>> Kettle()
     <Kettle: 2 litres>
@@ -167,7 +178,7 @@ def _has_default(options: Options, field: Field[Any]) -> bool:
     return bool(value == field.default)
 
 
-def _accepted(value: Any, declared: Any) -> Any:
+def accepted(value: Any, declared: Any) -> Any:
     """Return a value as a plain Python object of the declared type.  Raises ValueError if the type does not accept it.
 
     Raises OverflowError for an integer too large for a float.
@@ -175,12 +186,12 @@ def _accepted(value: Any, declared: Any) -> Any:
     kind = get_origin(declared) or declared
     parts = get_args(declared)
     if kind is Annotated:
-        number = _accepted(value, parts[0])
+        number = accepted(value, parts[0])
         if all(limit.accepts(number) for limit in parts[1:]):
             return number
     elif kind in (Union, UnionType):
         some = next(part for part in parts if part is not NoneType)
-        return None if value is None else _accepted(value, some)
+        return None if value is None else accepted(value, some)
     elif kind is Literal:
         if isinstance(value, str) and value in parts:
             return str(value)
@@ -198,14 +209,14 @@ def _accepted(value: Any, declared: Any) -> Any:
     raise ValueError
 
 
-def _described(declared: Any) -> str:
+def described(declared: Any) -> str:
     """Describe the values that a declared type accepts, for messages."""
     kind = get_origin(declared) or declared
     parts = get_args(declared)
     if kind is Annotated:
-        return f"{_described(parts[0])} {' and '.join(str(limit) for limit in parts[1:])}"
+        return f"{described(parts[0])} {' and '.join(str(limit) for limit in parts[1:])}"
     if kind in (Union, UnionType):
-        return " or ".join(_described(part) for part in parts)
+        return " or ".join(described(part) for part in parts)
     if kind is Literal:
         return f"one of {', '.join(repr(name) for name in parts)}"
     return _KINDS.get(kind, f"an object of {kind.__name__}")

@@ -13,12 +13,12 @@ import itertools
 import os
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from spectral_latent._options import Described, counted
+from spectral_latent._options import ShortRepr, counted
 from spectral_latent.estimation import (
     EstimatorOptions,
     FeatureColumns,
@@ -34,14 +34,14 @@ from spectral_latent.estimation import (
 )
 from spectral_latent.inference import ScaledVectors, Weight, inside, outside, sample_trees, total_weight, tree_weights
 from spectral_latent.operators import (
+    Distinct,
     ObservableOperators,
     arrays_of,
-    name_of,
     opened_model,
     operators_from,
-    options_from,
     plain_name,
     save_model,
+    setting_from,
 )
 from spectral_latent.trees import (
     MISSING,
@@ -57,7 +57,7 @@ from spectral_latent.trees import (
     from_networkx,
     to_networkx,
 )
-from spectral_latent.trees.graphs import Part, checked_name
+from spectral_latent.trees.graphs import checked_name
 
 if TYPE_CHECKING:  # importing it takes a quarter of a second
     import networkx as nx
@@ -98,7 +98,7 @@ def neighbourhoods(trees: SkeletalTrees) -> tuple[dict[str, IntArray], dict[str,
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class LatentTreeModel(Described):
+class LatentTreeModel(ShortRepr):
     """A latent tree model over trees given as graphs; see `trees.graphs` for what a graph must have.
 
     A label or an observation never seen, or a label with children that it never had, gives a tree the weight zero.
@@ -303,12 +303,11 @@ class LatentTreeModel(Described):
         arrays: the arrays of the file by their names.
         settings: the settings of the file.
         """
-        symbols = [_symbol(*symbol) for symbol in settings["symbols"]]
-        terminals = [name_of(terminal) for terminal in settings["terminals"]]
-        if len(set(symbols)) < len(symbols) or len(set(terminals)) < len(terminals):
-            raise ValueError("a name stands twice")
-        options = options_from(EstimatorOptions, settings["options"])
-        operators = operators_from("latent", arrays, probabilities=settings["probabilities"] is True)
+        symbols = setting_from("symbols", settings, Annotated[list[Symbol], Distinct()])
+        terminals = setting_from("terminals", settings, Annotated[list[Hashable], Distinct()])
+        options = setting_from("options", settings, EstimatorOptions)
+        probabilities = setting_from("probabilities", settings, bool)
+        operators = operators_from("latent", arrays, len(terminals), probabilities=probabilities)
         return LatentTreeModel(options, symbols, terminals, operators)
 
 
@@ -334,10 +333,3 @@ def _feature_column(
                     raise
                 column[at] = values.add(checked_name(value, _place(encoded, at), f"feature {name!r}"))
     return column
-
-
-def _symbol(label: Any, part: Any) -> Symbol:
-    """Make a symbol of what `save` wrote."""
-    if part not in get_args(Part):
-        raise ValueError(f"{part!r} is no part of a node")
-    return Symbol(name_of(label), part)

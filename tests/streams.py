@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from functools import partial
-from types import ModuleType
 from typing import TypeVar
 
 import pytest
@@ -14,14 +13,10 @@ from spectral_latent.estimation import ColumnStore, _formalism
 Item = TypeVar("Item", bound=tuple)  # type: ignore[type-arg] # of whatever
 
 
-def make_shards(monkeypatch: pytest.MonkeyPatch, size: int, *, in_files: bool, module: ModuleType = _formalism) -> None:
-    """Make the reader of treebanks begin a new shard after so many nodes, and keep shards in files or not.
-
-    module: where the reader is.
-    """
-    name = "SHARD_NODES" if hasattr(module, "SHARD_NODES") else "_SHARD_POSITIONS"
-    monkeypatch.setattr(module, name, size)
-    monkeypatch.setattr(module, "ColumnStore", partial(ColumnStore, memory=0 if in_files else 1 << 40))
+def make_shards(monkeypatch: pytest.MonkeyPatch, size: int, *, in_files: bool) -> None:
+    """Make the reader of treebanks begin a new shard after so many nodes, and keep shards in files or not."""
+    monkeypatch.setattr(_formalism, "SHARD_NODES", size)
+    monkeypatch.setattr(_formalism, "ColumnStore", partial(ColumnStore, memory=0 if in_files else 1 << 40))
 
 
 class Watch:

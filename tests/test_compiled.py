@@ -1,11 +1,17 @@
-"""The message that functions are compiled."""
+"""Compilation: of use where nobody may write, and announced on a terminal."""
+
+from __future__ import annotations
 
 import os
 import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
+from numba.core.caching import CacheImpl
+
+from spectral_latent._compiled import compiled
 
 ROOT = Path(__file__).resolve().parents[1]
 CALL = """
@@ -16,6 +22,29 @@ with_room(numpy.array([[1, 2]], dtype=numpy.int64)[:, ::-1], 1)
 """
 QUIET = "import logging; logging.getLogger('spectral_latent').setLevel('ERROR')\n"
 OTHERS = "import numba; numba.njit(lambda x: x)(1)"
+USE = """
+from numba.core.caching import CacheImpl
+CacheImpl._locator_classes = []  # the folders for the cache that could be written to
+from spectral_latent.sequence import HiddenMarkov
+"""
+
+
+def test_functions_are_compiled_without_a_place_for_the_cache(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(CacheImpl, "_locator_classes", [])
+
+    @compiled
+    def total(numbers: np.ndarray) -> float:
+        found = 0.0
+        for number in numbers:
+            found += number
+        return found
+
+    assert total(np.arange(4.0)) == 6.0
+
+
+def test_the_library_is_imported_without_a_place_for_the_cache() -> None:
+    done = subprocess.run([sys.executable, "-c", USE], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
 
 
 def on_terminal(script: str, cache: Path) -> str:

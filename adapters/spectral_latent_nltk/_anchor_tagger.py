@@ -15,13 +15,13 @@ __all__ = ["AnchorTagger"]
 
 
 class AnchorTagger(BatchTagger):
-    """Parts of speech from words alone, behind NLTK's `TaggerI`; may be shared between threads.
+    """A tagger that learns parts of speech from words alone, behind NLTK's `TaggerI`; threads may share it.
 
     Each tag has an anchor, a word in lower case that has no other tag.  Until anchors are labelled, a tag is its
     anchor in capitals; one label for each makes them tags of your own.
 
     >>> sents = [["the", "dog", "barks"], ["the", "cat", "sleeps"], ["a", "dog", "sleeps"], ["a", "cat", "barks"]]
-    >>> tagger = AnchorTagger.train(sents, n_tags=3)
+    >>> tagger = AnchorTagger.train(sents, n_states=3)
     >>> sorted(tagger.anchors.items())
     [('barks', 'BARKS'), ('dog', 'DOG'), ('the', 'THE')]
     >>> tagger.tag(["a", "cat", "sleeps"])
@@ -38,23 +38,22 @@ class AnchorTagger(BatchTagger):
     def train(
         cls,
         unlabeled_sequences: Iterable[Iterable[str]],
-        n_tags: int | None = None,
+        n_states: int | None = None,
         *,
         options: AnchorOptions | None = None,
     ) -> AnchorTagger:
-        """Learn from sentences without tags, each a list of tokens: any iterable, read once.
+        """Learn from sentences without tags.  The same sentences give the same tagger.
 
-        The same sentences give the same tagger.
-
-        n_tags: the most tags; 12 if `options` do not say otherwise.
-        options: everything else.
+        unlabeled_sequences: sentences, each a list of tokens; any iterable, read once.
+        n_states: the most states, each of which has a tag; 12 if `options` do not say otherwise.
+        options: the other settings.
 
         Raises TypeError for what is not sentences without tags, and EstimationError, a ValueError, if a sentence is
         empty, or there is none.
         """
         options = options or AnchorOptions()
-        if n_tags is not None:
-            options = replace(options, n_states=n_tags)
+        if n_states is not None:
+            options = replace(options, n_states=n_states)
         return cls(AnchorHMM.train(each(unlabeled_sequences, tokens_of), options))
 
     @property
@@ -63,9 +62,9 @@ class AnchorTagger(BatchTagger):
         return dict(zip(self.model.anchors, self._tags, strict=True))
 
     def label(self, tags: Mapping[str, Tag]) -> AnchorTagger:
-        """A new tagger with a tag for each anchor; `{**tagger.anchors, "the": "DET"}` changes a single one.
+        """Make a tagger with other tags.  Several anchors may have the same tag.
 
-        Several anchors may have the same tag.
+        tags: the tag of each anchor; `{**tagger.anchors, "the": "DET"}` changes a single one.
 
         Raises ValueError if a word is not an anchor, or an anchor has no tag; TypeError if a tag cannot be hashed.
         """
@@ -74,9 +73,12 @@ class AnchorTagger(BatchTagger):
                 raise TypeError(f"expected a tag that can be hashed for {word!r}, got {tag!r:.60}")
         return AnchorTagger(self.model.label(tags))
 
-    def top_words(self, k: int = 10) -> dict[str, list[tuple[str, float]]]:
-        """The likeliest words of each anchor's tag, with their probabilities: what to label it by."""
-        return dict(zip(self.model.anchors, self.model.top_words(k), strict=True))
+    def top_words(self, n_words: int = 10) -> dict[str, list[tuple[str, float]]]:
+        """List the likeliest words of each anchor's tag, with their probabilities, to choose its label by.
+
+        n_words: the number of words for each anchor.
+        """
+        return dict(zip(self.model.anchors, self.model.top_words(n_words), strict=True))
 
     def _tags_of(self, sentences: list[list[str]]) -> list[list[Any]]:
         return [[self._tags[state] for state in states] for states in self.model.states(sentences)]
@@ -84,13 +86,20 @@ class AnchorTagger(BatchTagger):
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the tagger to one file, whole or not at all.
 
+        path: the file.
+
         Raises ValueError if a tag is not made of strings, numbers and tuples.
         """
         self.model.save(path)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> AnchorTagger:
-        """Read a tagger.  Raises ModelFileError, a ValueError, for a file that is not a whole model."""
+        """Read a tagger.
+
+        path: the file.
+
+        Raises ModelFileError, a ValueError, for a file that is not a whole model of this kind.
+        """
         return cls(AnchorHMM.load(path))
 
     def __repr__(self) -> str:

@@ -53,10 +53,11 @@ class SpectralDependencyParser(ParserI):
         jobs: int | None = 1,
         options: DependencyOptions | None = None,
     ) -> SpectralDependencyParser:
-        """Learn from dependency graphs: any iterable, read once.  The same graphs give the same parser.
+        """Learn from dependency graphs, projective or not.  The same graphs give the same parser.
 
-        Graphs may be non-projective.  The tags are those of the nodes' `tag`, or `ctag` where they have none.
+        The tags are those of the nodes' `tag`, or `ctag` where they have none.
 
+        graphs: trees with one root; any iterable, read once.
         n_states: the most latent states of a symbol; 16 if `options` do not say otherwise.
         jobs: threads; None for as many workers as the engine has that `joblib.parallel_config` names.  The result does
         not depend on it.
@@ -79,9 +80,12 @@ class SpectralDependencyParser(ParserI):
 
         The best has the largest expected number of right heads, so that log probabilities need not fall from graph to
         graph.  Tokens without a tag, or with one that the parser does not know, may have any; the first get the
-        likeliest one.  Log probabilities are those of words and tags, -inf where a tag is not known.  With `rerank`,
-        they are the best of 50 in the order of a reranker; see `spectral_latent.reranking.Reranker.load`.  `parse_one`,
-        `parse_all` and `parse_sents` take these too.
+        likeliest one.  Log probabilities are those of words and tags, -inf where a tag is not known.  `parse_one`,
+        `parse_all` and `parse_sents` take `n_best` and `rerank` too.
+
+        sent: words, pairs of a word and its tag, or a graph.
+        n_best: the most graphs to find.
+        rerank: a reranker, by whose order the graphs are the best of 50; None for the parser's own order.
 
         Raises TypeError for a sentence that is neither of strings nor of pairs, and ValueError for n_best < 1.
         """
@@ -97,6 +101,9 @@ class SpectralDependencyParser(ParserI):
     ) -> Iterator[Iterator[ParseGraph]]:
         """Find the graphs of each sentence, in order, as `parse` does.
 
+        sents: sentences; any iterable, read as results are asked for.
+        n_best: the most graphs of a sentence.
+        rerank: a reranker, as in `parse`.
         jobs: processes; see `spectral_latent.grammar.batches.map_sentences`.
         """
         sentences = map(_bare, sents)
@@ -159,7 +166,9 @@ class SpectralDependencyParser(ParserI):
     def score(self, graph: DependencyGraph) -> float:
         """Compute log2 |p̂| of the estimated probability of a graph, projective or not, with its words.
 
-        It is `logprob` of a parse.  A graph with a tag never seen has probability 0: -inf.
+        A parse has it as `logprob`.  A graph with a tag never seen has probability 0: -inf.
+
+        graph: a tree with one root.
 
         Raises TypeError or ValueError for what is not a dependency graph, and EstimationError, a ValueError, if it is
         not a tree with one root.
@@ -173,12 +182,20 @@ class SpectralDependencyParser(ParserI):
         return float(log) / math.log(2)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the parser to one file, whole or not at all."""
+        """Write the parser to one file, whole or not at all.
+
+        path: the file.
+        """
         self.model.save(path)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> SpectralDependencyParser:
-        """Read a parser.  Raises ModelFileError, a ValueError, for a file that is not a whole model."""
+        """Read a parser.
+
+        path: the file.
+
+        Raises ModelFileError, a ValueError, for a file that is not a whole model of this kind.
+        """
         return cls(DependencyModel.load(path))
 
     def __repr__(self) -> str:
@@ -205,7 +222,8 @@ def _bare(sent: Any) -> DependencySentence:
     tokens: Any = sent if isinstance(sent, str | bytes) else list(sent)
     if not tokens or isinstance(tokens, str) or isinstance(tokens[0], str):
         return DependencySentence.of(tokens_of(tokens))
-    words, tags = [], []
+    words: list[str] = []
+    tags: list[str] = []
     for word, tag in pairs_of(tokens):
         if not isinstance(tag, str | None):
             raise TypeError(f"expected a tag that is a string, or None, for {word!r:.60}, got {tag!r:.60}")

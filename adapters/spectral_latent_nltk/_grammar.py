@@ -15,11 +15,13 @@ _Rule = tuple[Nonterminal, tuple[Nonterminal | str, ...], float]
 
 
 def plain_pcfg(model: ConstituencyModel) -> PCFG:
-    """The rules of the model's first grammar with the probabilities that they have without latent states.
+    """Make a grammar of the rules of a model's first grammar, with their probabilities without latent states.
 
     Symbols are named as `Tree.chomsky_normal_form` and `Tree.collapse_unary` name them, so that
     `Tree.un_chomsky_normal_form` undoes the binarisation.  The start symbol is ROOT.  Terminals are the words seen
     in training; what the model sets aside for other words is divided among them.
+
+    model: the model, which stays as it is.
     """
     rules = [rule for rule in _weighted(model) if rule[-1] > 0]
     total: defaultdict[Nonterminal, float] = defaultdict(float)
@@ -32,10 +34,11 @@ def plain_pcfg(model: ConstituencyModel) -> PCFG:
 
 
 def _weighted(model: ConstituencyModel) -> Iterator[_Rule]:
-    """All rules; none is unary below the root, because chains are collapsed."""
-    symbols, grammar = model.members[0].symbols, model.members[0].grammar
-    coarse, words = grammar.coarse, grammar.lexicon.words
-    names = [Nonterminal(_name(symbol)) for symbol in symbols]
+    """List all rules with their weights; none is unary below the root, because chains are collapsed."""
+    first = model.members[0]
+    coarse = first.grammar.coarse
+    words = first.grammar.lexicon.words
+    names = [Nonterminal(_name(symbol)) for symbol in first.symbols]
     for name, weight in zip(names, coarse.root[:, 0].tolist(), strict=True):
         yield Nonterminal("ROOT"), (name,), weight
     for (a, b, c), tensor in zip(coarse.rules.binary.tolist(), coarse.binary, strict=True):
@@ -45,10 +48,10 @@ def _weighted(model: ConstituencyModel) -> Iterator[_Rule]:
             yield names[a], (words[x],), weight
 
 
-def _name(label: PhraseSymbol) -> str:
-    """`NP+NN` for a chain, `NP|<DT-NN>` for a part of an NP, `NP^<S>` for an NP that remembers its parent."""
-    name = "+".join(label.chain)
-    memory = f"<{'-'.join(label.memory)}>"
-    if label.bar:
+def _name(symbol: PhraseSymbol) -> str:
+    """Name a symbol: `NP+NN` a chain, `NP|<DT-NN>` a part of an NP, `NP^<S>` an NP that remembers its parent."""
+    name = "+".join(symbol.chain)
+    memory = f"<{'-'.join(symbol.memory)}>"
+    if symbol.bar:
         return f"{name}|{memory}"
-    return f"{name}^{memory}" if label.memory else name
+    return f"{name}^{memory}" if symbol.memory else name

@@ -13,7 +13,7 @@ __all__ = ["ParseGraph"]
 
 
 class ParseGraph(DependencyGraph):
-    """A parse: a `DependencyGraph` that knows what the model says of it.
+    """A parse: a `DependencyGraph` with its estimated probability.
 
     is_fallback: whether the model had no tree for the sentence, and all words hang from the first.
     """
@@ -23,7 +23,10 @@ class ParseGraph(DependencyGraph):
 
     @classmethod
     def of(cls, parse: DependencyParse) -> ParseGraph:
-        """The parse as a graph of NLTK's."""
+        """Convert a parse to a graph of NLTK's.
+
+        parse: a parse by a model of this library.
+        """
         graph = cls()
         graph.__dict__.update(vars(sentence_to_nltk(parse.sentence)))
         graph.is_fallback = parse.is_fallback
@@ -31,7 +34,7 @@ class ParseGraph(DependencyGraph):
         return graph
 
     def logprob(self) -> float:
-        """log2 |p̂| of the estimated probability of the tree with its words; -inf for a fallback.
+        """Return log2 |p̂| of the estimated probability of the tree with its words; -inf for a fallback.
 
         >>> from spectral_latent.dependency import DependencySentence
         >>> tree = DependencySentence.of(["Yes"]).with_heads((0,))

@@ -67,8 +67,8 @@ class SpectralParser(ParserI):
             if options is not None:
                 raise ValueError(f"preset={preset!r} gives the options; leave one of both out")
             options = options_of_preset(preset)
-        given = ConstituencyOptions() if options is None else options
-        several = [given] if isinstance(given, ConstituencyOptions) else list(given)
+        options = ConstituencyOptions() if options is None else options
+        several = [options] if isinstance(options, ConstituencyOptions) else list(options)
         if n_states is not None:
             several = [replace(one, estimator=replace(one.estimator, n_states=n_states)) for one in several]
         return cls(ConstituencyModel.train(_phrases(trees), several, jobs=jobs))
@@ -77,8 +77,11 @@ class SpectralParser(ParserI):
         """Find up to `n_best` different trees of a tokenised sentence, the best first.
 
         The best has the largest expected number of right constituents, so that log probabilities need not fall from
-        tree to tree.  With `rerank`, they are the best of 50 in the order of a reranker; see
-        `spectral_latent.reranking.Reranker.load`.  `parse_one`, `parse_all` and `parse_sents` take these too.
+        tree to tree.  `parse_one`, `parse_all` and `parse_sents` take `n_best` and `rerank` too.
+
+        sent: tokens.
+        n_best: the most trees to find.
+        rerank: a reranker, by whose order the trees are the best of 50; None for the parser's own order.
 
         Raises TypeError for a sentence that is not made of strings, and ValueError for n_best < 1.
         """
@@ -89,6 +92,9 @@ class SpectralParser(ParserI):
     ) -> Iterator[Iterator[ParseTree]]:
         """Find the trees of each sentence, in order, as `parse` does.
 
+        sents: sentences; any iterable, read as results are asked for.
+        n_best: the most trees of a sentence.
+        rerank: a reranker, as in `parse`.
         jobs: processes; see `spectral_latent.grammar.batches.map_sentences`.
         """
         sentences = map(tokens_of, sents)
@@ -150,6 +156,8 @@ class SpectralParser(ParserI):
 
         A tree with a rule never seen has probability 0: -inf.
 
+        tree: a treebank tree.
+
         Raises TypeError or ValueError for what is not a treebank tree, and EstimationError, a ValueError, if it has no
         words.
 
@@ -162,12 +170,20 @@ class SpectralParser(ParserI):
         return float(log) / math.log(2)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the parser to one file, whole or not at all."""
+        """Write the parser to one file, whole or not at all.
+
+        path: the file.
+        """
         self.model.save(path)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> SpectralParser:
-        """Read a parser.  Raises ModelFileError, a ValueError, for a file that is not a whole model."""
+        """Read a parser.
+
+        path: the file.
+
+        Raises ModelFileError, a ValueError, for a file that is not a whole model of this kind.
+        """
         return cls(ConstituencyModel.load(path))
 
     def __repr__(self) -> str:

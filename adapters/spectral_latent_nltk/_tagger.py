@@ -10,8 +10,9 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from spectral_latent import load
 from spectral_latent.estimation import EstimatorOptions
-from spectral_latent.operators import opened_model
+from spectral_latent.operators import ModelFileError
 from spectral_latent.sequence import HMMOptions, LatentHMM, LatentTagger, StateTagger, TaggerOptions
 from spectral_latent_nltk._tokens import BatchTagger, Tag, each, pairs_of, tokens_of
 
@@ -26,10 +27,10 @@ class LatentHMMTagger(BatchTagger):
     """A hidden Markov model with latent states behind NLTK's `TaggerI`; may be shared between threads.
 
     A sentence is a list of tokens, and every token gets a tag, also one that was never seen.  A tag is as it was in
-    training: a string, mostly, but anything that can be hashed, except None.  The other methods are those of NLTK's
-    `HiddenMarkovModelTagger`, and mean the same.
+    training: a string, mostly, but anything that can be hashed, except None.  The methods beyond `TaggerI` are those of
+    NLTK's `HiddenMarkovModelTagger`, and mean the same.
 
-    model: one of tagged words; or one without tags that has states, whose tags are then "0", "1" and so on.
+    model: a model of tagged words; or a model without tags that has states, whose tags are then "0", "1" and so on.
 
     >>> sents = [[("dogs", "N"), ("bark", "V")], [("cats", "N"), ("sleep", "V"), ("well", "R")]]
     >>> tagger = LatentHMMTagger.train(sents)
@@ -95,6 +96,8 @@ class LatentHMMTagger(BatchTagger):
     def best_path(self, unlabeled_sequence: Iterable[str]) -> list[Any]:
         """Find the likeliest sequence of tags (Viterbi), of which single tags may differ from those of `tag`.
 
+        unlabeled_sequence: the tokens of a sentence.
+
         Raises TypeError for a sentence that is not made of strings.
         """
         return self._tagger.paths(tokens_of(unlabeled_sequence))[0][0]
@@ -102,8 +105,10 @@ class LatentHMMTagger(BatchTagger):
     def log_probability(self, sequence: Iterable[tuple[str, Tag]]) -> float:
         """Compute the base-2 logarithm of the probability of words together with their tags.
 
-        If every tag is None, it is that of the words alone.  A sentence ends with a certain probability, which is
-        counted; a word never seen counts as all words of its kind.  A tag never seen has probability 0: -inf.
+        If every tag is None, it is the probability of the words alone.  A sentence ends with a certain probability,
+        which is counted; a word never seen counts as all words of its kind.  A tag never seen has probability 0: -inf.
+
+        sequence: pairs of a word and its tag.
 
         Raises TypeError for what is not pairs, ValueError for an empty sequence, or if only some tags are None.
         """
@@ -138,16 +143,24 @@ class LatentHMMTagger(BatchTagger):
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the tagger to one file, whole or not at all.
 
+        path: the file.
+
         Raises ValueError if a tag is not made of strings, numbers and tuples.
         """
         self.model.save(path)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> LatentHMMTagger:
-        """Read a tagger.  Raises ModelFileError, a ValueError, for a file that is not a whole model."""
-        with opened_model(path) as (_, settings):
-            kind = settings.get("kind")
-        return cls(LatentHMM.load(path) if kind == "hmm" else LatentTagger.load(path))
+        """Read a tagger, of tagged words or without tags.
+
+        path: the file.
+
+        Raises ModelFileError, a ValueError, for a file that is not a whole model of one of these kinds.
+        """
+        model = load(path)
+        if not isinstance(model, LatentTagger | LatentHMM):
+            raise ModelFileError(f"{path}: a {type(model).__name__}, where a LatentTagger or a LatentHMM is needed")
+        return cls(model)
 
     def __repr__(self) -> str:
         return f"<LatentHMMTagger: {self.model.sizes}>"

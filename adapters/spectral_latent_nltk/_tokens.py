@@ -1,4 +1,4 @@
-"""Sentences as NLTK's users give them, and as they get them back."""
+"""Checks of the sentences that NLTK's users give, and the base of taggers."""
 
 from __future__ import annotations
 
@@ -18,7 +18,9 @@ _CHUNK = 1000  # sentences that are read before they are tagged together
 
 
 def tokens_of(sentence: Iterable[str]) -> list[str]:
-    """The tokens, if they are some.
+    """List the tokens of a sentence.  Raises TypeError for a string, and for a token that is not a string.
+
+    sentence: tokens.
 
     >>> tokens_of(token for token in ("It", "rains"))
     ['It', 'rains']
@@ -67,7 +69,9 @@ def words_of(tokenisation: Tokenisation, sentence: str) -> list[str]:
 
 
 def pairs_of(sentence: Iterable[tuple[str, Tag]]) -> list[tuple[str, Tag]]:
-    """The tokens with their tags, if they are such.
+    """List the tokens of a sentence with their tags.  Raises TypeError for anything but pairs of a word and a tag.
+
+    sentence: pairs of a word and its tag.
 
     >>> pairs_of([("It", "PRP"), ["rains", None]])
     [('It', 'PRP'), ('rains', None)]
@@ -86,7 +90,10 @@ def pairs_of(sentence: Iterable[tuple[str, Tag]]) -> list[tuple[str, Tag]]:
 
 
 def each(sentences: Iterable[Any], read: Callable[[Any], list[Any]]) -> Iterator[list[Any]]:
-    """The sentences, each read; an error says which one is wrong.
+    """Read sentences one by one.  Raises TypeError with the number of the sentence that `read` refuses.
+
+    sentences: the sentences.
+    read: the function that reads one of them.
 
     >>> list(each([["It", "rains"]], tokens_of))
     [['It', 'rains']]
@@ -105,17 +112,21 @@ class BatchTagger(TaggerI):
 
     @abstractmethod
     def _tags_of(self, sentences: list[list[str]]) -> Iterable[Iterable[Any]]:
-        """The tags of each sentence."""
+        """Find the tags of each sentence."""
 
     def tag(self, tokens: Iterable[str]) -> list[tuple[str, Any]]:
-        """The tokens with their tags: at each position, the likeliest one given the whole sentence.
+        """Find the likeliest tag of each token, given the whole sentence, and return the tokens with their tags.
+
+        tokens: the tokens of a sentence.
 
         Raises TypeError for a sentence that is not made of strings.
         """
         return self.tag_sents([tokens])[0]
 
     def tag_sents(self, sentences: Iterable[Iterable[str]]) -> list[list[tuple[str, Any]]]:
-        """Sentences tagged as `tag` does it, but many together, which is faster.
+        """Tag sentences as `tag` does, but many together, which is faster.
+
+        sentences: any iterable, read once; each sentence is a list of tokens.
 
         Raises TypeError at the first sentence that is not made of strings; what follows it is not read.
         """

@@ -26,12 +26,18 @@ class ParseTree(ProbabilisticTree):
 
     @classmethod
     def of(cls, parse: Parse) -> ParseTree:
-        """The parse as a tree of NLTK's."""
+        """Convert a parse to a tree of NLTK's.
+
+        parse: a parse by a model of this library.
+        """
         tree = phrase_to_nltk(parse.tree)
         return cls(tree.label(), list(tree), logprob=parse.log / math.log(2))
 
     def copy(self, deep: bool = False) -> ParseTree:
-        """A copy with the same log probability; `deep` copies the subtrees too, as NLTK does with probability 1."""
+        """Copy the tree with its log probability.
+
+        deep: whether to copy the subtrees too, as NLTK does it: with probability 1.
+        """
         copied: ParseTree = super().copy(deep)
         copied.set_logprob(self.logprob())
         return copied

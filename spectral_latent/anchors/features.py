@@ -58,8 +58,8 @@ class SpellingFeatures:
         every = np.arange(len(words))
         first = np.zeros_like(every)  # the columns of "capital" and "no capital" are 0 and 1
         values = np.concatenate([capital, 1.0 - capital, np.ones(np.count_nonzero(is_known))])
-        at = (np.concatenate([every, every, row[is_known]]), np.concatenate([first, first + 1, column[is_known]]))
-        return sparse.csr_array((values, at), shape=(len(words), len(self._index)))
+        places = (np.concatenate([every, every, row[is_known]]), np.concatenate([first, first + 1, column[is_known]]))
+        return sparse.csr_array((values, places), shape=(len(words), len(self._index)))
 
 
 def _feature_names(word: str) -> list[str]:

@@ -6,12 +6,12 @@ import os
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from spectral_latent._options import Described, counted
+from spectral_latent._options import Above, AtLeast, AtMost, ShortRepr, counted
 from spectral_latent.anchors.conversion import WordTypes, checked_sentences
 from spectral_latent.anchors.features import SpellingFeatures
 from spectral_latent.anchors.hulls import SpellingRegression, build_hull, to_unit_length
@@ -23,30 +23,32 @@ from spectral_latent.anchors.training import (
     maximise_likelihood,
 )
 from spectral_latent.estimation import EstimationError, Listener, silent
+from spectral_latent.inference import tree_weights
 from spectral_latent.operators import (
+    Distinct,
     ObservableOperators,
-    name_of,
+    Shares,
+    array_from,
     opened_model,
-    options_from,
     plain_name,
     save_model,
+    setting_from,
 )
 from spectral_latent.sequence.conversion import Sequences
 from spectral_latent.sequence.decoding import in_batches, state_marginals
 from spectral_latent.sequence.hidden_markov import HiddenMarkov
-from spectral_latent.trees import FloatArray, IntArray, Vocabulary
+from spectral_latent.trees import FloatArray, Forest, IntArray, Vocabulary
 
 __all__ = ["AnchorHMM"]
 
 _KIND = "anchors"
-_ROUNDING = 1e-6
 _ARRAYS = ("anchor_types", "anchor_points", "state_prior")
 _HIDDEN = ("initial", "transition", "stop", "emission")
 _SPELLING = ("mean", "weights")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class AnchorHMM(Described):
+class AnchorHMM(ShortRepr):
     """A hidden Markov model over words in lower case, each state of which has a word that no other state emits.
 
     options: the settings of training.
@@ -123,19 +125,28 @@ class AnchorHMM(Described):
         """The state of each anchor, in the order of states."""
         return {self.words[x]: h for h, x in enumerate(self.anchor_types.tolist())}
 
-    def top_types(self, k: int = 10) -> IntArray:
-        """Find the k types (m, k) that each state is likeliest to emit, likeliest first."""
-        return np.argsort(-self.hidden.emission, axis=1, kind="stable")[:, :k]
+    def top_types(self, n_words: int = 10) -> IntArray:
+        """Find the types (m, n_words) that each state is likeliest to emit, likeliest first.
 
-    def top_words(self, k: int = 10) -> list[list[tuple[str, float]]]:
-        """List the k words that each state is likeliest to emit, with o(x | h) (Table 4)."""
+        n_words: the number of types for each state.
+        """
+        return np.argsort(-self.hidden.emission, axis=1, kind="stable")[:, :n_words]
+
+    def top_words(self, n_words: int = 10) -> list[list[tuple[str, float]]]:
+        """List the words that each state is likeliest to emit, with o(x | h) (Table 4).
+
+        n_words: the number of words for each state.
+        """
         return [
             [(self.words[x], float(emission[x])) for x in row]
-            for row, emission in zip(self.top_types(k), self.hidden.emission, strict=True)
+            for row, emission in zip(self.top_types(n_words), self.hidden.emission, strict=True)
         ]
 
     def mixtures(self, words: Sequence[str]) -> FloatArray:
-        """Predict p(h | x) (n, m) of n words never seen, from their spelling alone."""
+        """Predict p(h | x) (n, m) of n words never seen, from their spelling alone.
+
+        words: the words as they are spelt.
+        """
         capital = np.array([word[:1].isupper() for word in words], dtype=float)
         points = self.spelling.predict([word.lower() for word in words], capital)
         if self.options.hull.construction == "brown":
@@ -150,8 +161,8 @@ class AnchorHMM(Described):
     def _types(self) -> Vocabulary[str]:
         return Vocabulary(self.words)
 
-    def _marginals(self, sentences: Sequence[Sequence[str]]) -> FloatArray:
-        """Compute the marginals of states (N, m) at all N positions of sentences.
+    def _encoded(self, sentences: Iterable[Sequence[str]]) -> tuple[Sequences, ObservableOperators]:
+        """Number the words of sentences, and make the operators that have the leaf rules of these words alone.
 
         A word never seen is as likely as one that was seen once.
         """
@@ -172,8 +183,23 @@ class AnchorHMM(Described):
             state_tokens = self.tokens * np.maximum(self.state_prior, np.finfo(float).tiny)
             emission = np.concatenate([emission, self.mixtures(unseen.names) / state_tokens])
         rules = np.stack([np.zeros(len(distinct), dtype=np.int64), np.arange(len(distinct))], axis=1)
-        operators = self._operators.with_leaf_rules(rules, emission)
-        return state_marginals(replace(sequences, terminal=word), operators)
+        return replace(sequences, terminal=word), self._operators.with_leaf_rules(rules, emission)
+
+    def _marginals(self, sentences: Sequence[Sequence[str]]) -> FloatArray:
+        """Compute the marginals of states (N, m) at all N positions of sentences."""
+        return state_marginals(*self._encoded(sentences))
+
+    def log_probabilities(self, sentences: Iterable[Sequence[str]]) -> FloatArray:
+        """Compute the natural logarithms (T,) of the probabilities of sentences; -inf for an impossible one.
+
+        A word never seen is as likely as one that was seen once, whichever it is.
+
+        Raises TypeError if a sentence is not a list of strings, and ValueError if one is empty.
+
+        sentences: the words of each.
+        """
+        sequences, operators = self._encoded(checked_sentences(sentences))
+        return tree_weights(operators, Forest.of_trees(sequences.trees(n_tags=1), operators.rules)).log
 
     def states(self, sentences: Iterable[Sequence[str]]) -> list[list[int]]:
         """Find the state with the largest marginal at every position; an empty sentence has none.
@@ -259,69 +285,36 @@ class AnchorHMM(Described):
         arrays: by name.
         settings: everything else.
         """
-        options = options_from(AnchorOptions, settings["options"])
-        words, names, labels = (settings[name] for name in ("words", "features", "labels"))
-        _check_settings(words, names, labels, settings["tokens"])
-        features = None if names is None else SpellingFeatures(names)
-        model = AnchorHMM(
-            options,
-            words,
-            **{name: arrays[name] for name in _ARRAYS},
-            hidden=HiddenMarkov(*(arrays[name] for name in _HIDDEN)),
-            spelling=SpellingRegression(features, *(arrays[name] for name in _SPELLING)),
-            tokens=float(settings["tokens"]),
-            labels=None if labels is None else tuple(name_of(label) for label in labels),
+        words = setting_from("words", settings, Annotated[list[str], Distinct()])
+        n = len(words)
+        anchor_types = array_from("anchor_types", arrays, np.int64, (None,), AtLeast(0), AtMost(n - 1), Distinct())
+        m = len(anchor_types)
+        labels = setting_from("labels", settings, tuple[Hashable, ...] | None)
+        if not m or (labels is not None and len(labels) != m):
+            raise ValueError("there is no state, or not a label for each")
+        hidden = HiddenMarkov(
+            initial=array_from("initial", arrays, np.float64, (m,), Shares()),
+            transition=array_from("transition", arrays, np.float64, (m, m), Shares()),
+            stop=array_from("stop", arrays, np.float64, (m,), AtLeast(0.0), AtMost(1.0)),
+            emission=array_from("emission", arrays, np.float64, (m, n), Shares()),
         )
-        model._check()
-        return model
-
-    def _check(self) -> None:
-        """Raise ValueError if the parts do not fit together."""
-        n = len(self.words)
-        m = len(self.anchor_types)
-        d = self.anchor_points.shape[-1]
-        s = 0 if self.spelling.features is None else len(self.spelling.features.names)
-        shapes = {
-            "anchor_types": (m,),
-            "anchor_points": (m, d),
-            "state_prior": (m,),
-            "initial": (m,),
-            "transition": (m, m),
-            "stop": (m,),
-            "emission": (m, n),
-            "mean": (d,),
-            "weights": (s, d),
-        }
-        for name, shape in shapes.items():
-            owner: Any = self.hidden if name in _HIDDEN else self.spelling if name in _SPELLING else self
-            array = getattr(owner, name)
-            kind = np.int64 if name == "anchor_types" else np.float64
-            if array.shape != shape or array.dtype != kind or not np.isfinite(array).all():
-                raise ValueError(f"{name} has another shape or type, or is not finite")
-        if m == 0 or len(set(self.words)) < n or self.anchor_types.min() < 0 or self.anchor_types.max() >= n:
-            raise ValueError("words and anchors do not fit together")
-        if len(set(self.anchor_types.tolist())) < m:
-            raise ValueError("a word is the anchor of two states")
-        hidden = self.hidden
-        rows = np.concatenate([self.state_prior[None], hidden.initial[None], hidden.transition]), hidden.emission
-        if any(table.min() < 0 or abs(table.sum(axis=1) - 1).max() > _ROUNDING for table in rows):
-            raise ValueError("probabilities are negative or do not sum to one")
-        if hidden.stop.min() < 0 or hidden.stop.max() > 1 or self.state_prior.min() <= 0:
-            raise ValueError("a probability is out of range")
-        if not 0 < self.tokens < np.inf:
-            raise ValueError("the number of tokens is not positive and finite")
-        if self.labels is not None and len(self.labels) != m:
-            raise ValueError("a state has no label")
-
-
-def _check_settings(words: Any, features: Any, labels: Any, tokens: Any) -> None:
-    """Raise TypeError if a setting of a file has the wrong type; features and labels may be None."""
-    for names in (words, [] if features is None else features):
-        if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
-            raise TypeError("words or features are not strings")
-    if features is not None and features[:2] != SpellingFeatures.of([]).names:
-        raise TypeError("the first features are not those of capitals")
-    if labels is not None and not isinstance(labels, list):
-        raise TypeError("labels are not a list")
-    if type(tokens) not in (int, float):
-        raise TypeError("the count of tokens is not a number")
+        features = setting_from("features", settings, Annotated[list[str], Distinct()] | None)
+        if features is not None and features[:2] != SpellingFeatures.of([]).names:
+            raise ValueError("the first features are not those of capitals")
+        mean = array_from("mean", arrays, np.float64, (None,))
+        spelling = SpellingRegression(
+            features=None if features is None else SpellingFeatures(features),
+            mean=mean,
+            weights=array_from("weights", arrays, np.float64, (len(features or ()), len(mean))),
+        )
+        return AnchorHMM(
+            options=setting_from("options", settings, AnchorOptions),
+            words=words,
+            anchor_types=anchor_types,
+            anchor_points=array_from("anchor_points", arrays, np.float64, (m, len(mean))),
+            state_prior=array_from("state_prior", arrays, np.float64, (m,), Above(0.0), Shares()),
+            hidden=hidden,
+            spelling=spelling,
+            tokens=setting_from("tokens", settings, Annotated[float, Above(0.0)]),
+            labels=labels,
+        )

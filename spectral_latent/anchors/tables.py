@@ -118,15 +118,15 @@ def anchor_plane(model: AnchorHMM, top: int = 10) -> AnchorPlane:
     ((2, 2), ['it', 'rains', 'snows'], (3, 2))
     """
     order = model.top_types(top)
-    found = np.unique(order[np.take_along_axis(model.hidden.emission, order, axis=1) > 0.0])
-    joint = model.hidden.emission[:, found].T * model.state_prior  # p(x, h)
+    types = np.unique(order[np.take_along_axis(model.hidden.emission, order, axis=1) > 0.0])
+    joint = model.hidden.emission[:, types].T * model.state_prior  # p(x, h)
     centred = model.anchor_points - model.anchor_points.mean(axis=0)
     _, _, directions = np.linalg.svd(centred, full_matrices=False)
     plane = centred @ directions[:2].T
     largest = np.take_along_axis(plane, np.abs(plane).argmax(axis=0)[None, :], axis=0)
     plane = np.pad(plane * np.where(largest < 0.0, -1.0, 1.0), ((0, 0), (0, 2 - plane.shape[1])))
     points = joint / joint.sum(axis=1, keepdims=True) @ plane
-    return AnchorPlane(plane, [model.words[x] for x in found.tolist()], points)
+    return AnchorPlane(plane, [model.words[x] for x in types.tolist()], points)
 
 
 def draw_anchors(model: AnchorHMM, path: str | os.PathLike[str], top: int = 30) -> None:

@@ -38,8 +38,8 @@ class Console(NamedTuple):
         progress: the step that it reports, with its score if it has one.
         """
         if progress.lowered:
-            number = len(progress.lowered)
-            self.message(f"{number} symbols get fewer states: their further singular values are too small")
+            n_lowered = len(progress.lowered)
+            self.message(f"{n_lowered} symbols get fewer states: their further singular values are too small")
         if progress.score is not None:
             self.message(f"{progress.stage} {progress.done}/{progress.total}: {progress.score:.2f}")
 

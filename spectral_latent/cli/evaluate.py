@@ -57,6 +57,12 @@ _MOST = 10  # tags that a message lists
     is_flag=True,
     help="Map gold tags to the twelve universal ones.",
 )
+@click.option(
+    "--perplexity",
+    "with_perplexity",
+    is_flag=True,
+    help="Also compute the perplexity per word, which takes about as long as parsing or tagging.",
+)
 @click.option("--unsupervised", is_flag=True, help="Compare states that have no names with gold tags.")
 @non_projective_option
 @jobs_option
@@ -68,6 +74,7 @@ def evaluate(
     max_length: int | None,
     column: str | None,
     is_universal: bool,
+    with_perplexity: bool,
     unsupervised: bool,
     non_projective: bool,
     jobs: int,
@@ -93,6 +100,10 @@ def evaluate(
     state gets the tag that it meets most often (many to one) and if each tag goes to at most one state (one to one),
     and the V-measure; the number of sentences and words.
 
+    With --perplexity: exp(-log p / words) of the bare sentences, those of a dependency parser with their tags; and the
+    number of sentences whose estimated probability is not above zero (impossible), which the perplexity leaves out.  A
+    word never seen counts as its signature, so that the perplexities of models of other words cannot be compared.
+
     \b
     Examples:
       spectral-latent evaluate wsj.safetensors nltk:treebank:dev
@@ -100,29 +111,32 @@ def evaluate(
     """
     if column is not None and is_universal:
         raise click.UsageError("--universal chooses the column; leave out --column")
+    if with_perplexity and unsupervised:
+        raise click.UsageError("--perplexity is for parsers and taggers; leave out --unsupervised")
     from spectral_latent.constituency import ConstituencyModel
     from spectral_latent.dependency import DependencyModel
 
     console = Console(quiet)
-    found: Any = load_states(model) if unsupervised else load_model(model, "tagger", "anchors", *PARSERS)
-    if non_projective and not isinstance(found, DependencyModel):
+    loaded: Any = load_states(model) if unsupervised else load_model(model, "tagger", "anchors", *PARSERS)
+    if non_projective and not isinstance(loaded, DependencyModel):
         raise click.UsageError(f"--non-projective is for dependency parsers, and {model} is not one")
-    if jobs > 1 and not isinstance(found, ConstituencyModel | DependencyModel):
+    if jobs > 1 and not isinstance(loaded, ConstituencyModel | DependencyModel):
         raise click.UsageError(f"--jobs is for parsers, and {model} is not one")
-    if (column or is_universal) and isinstance(found, ConstituencyModel | DependencyModel):
+    if (column or is_universal) and isinstance(loaded, ConstituencyModel | DependencyModel):
         option = "--universal" if is_universal else "--column"
         raise click.UsageError(f"{option} is for taggers, and {model} is a parser")
 
     sources = _Sources(gold, max_length, console)
-    if isinstance(found, ConstituencyModel):
-        figures = _evaluate_parser(found, sources, jobs)
-    elif isinstance(found, DependencyModel):
-        figures = _evaluate_dependency_parser(found, sources, not non_projective, jobs)
+    if isinstance(loaded, ConstituencyModel):
+        figures = _evaluate_parser(loaded, sources, jobs, with_perplexity)
+    elif isinstance(loaded, DependencyModel):
+        figures = _evaluate_dependency_parser(loaded, sources, not non_projective, jobs, with_perplexity)
     elif unsupervised:
-        figures = _evaluate_states(found, sources.tagged(column, is_universal), console)
+        figures = _evaluate_states(loaded, sources.tagged(column, is_universal), console)
     else:
-        tagger = Tagger.of(found, model)
-        figures = _evaluate_tagger(tagger, sources.tagged(column, is_universal, tagger.column), console)
+        tagger = Tagger.of(loaded, model)
+        gold_tags = sources.tagged(column, is_universal, tagger.column)
+        figures = _evaluate_tagger(tagger, gold_tags, console, loaded if with_perplexity else None)
     click.echo(json.dumps(figures) if as_json else figures_table(figures))
 
 
@@ -159,11 +173,25 @@ class _Sources(NamedTuple):
         is_universal: whether to map the tags to universal ones.
         default: the column of sources that have it; None for upos.
         """
-        found = universal(self.names) if is_universal else tagged(self.names, column, default)
-        return self.read(found, "sentences", len)
+        sentences = universal(self.names) if is_universal else tagged(self.names, column, default)
+        return self.read(sentences, "sentences", len)
 
 
-def _evaluate_parser(parser: ConstituencyModel, sources: _Sources, jobs: int) -> Figures:
+def _perplexity(model: Any, sentences: Iterable[Any], lengths: list[int], console: Console) -> Figures:
+    """Compute the perplexity of a model on bare sentences.
+
+    model: one with `log_probabilities`.
+    sentences: as that takes them.
+    lengths: their numbers of words.
+    console: for the progress bar.
+    """
+    from spectral_latent.evaluation import Perplexity
+
+    found = Perplexity.of(model.log_probabilities(console.bar(sentences, "Perplexity")), lengths)
+    return {"perplexity": found.value, "impossible": found.impossible}
+
+
+def _evaluate_parser(parser: ConstituencyModel, sources: _Sources, jobs: int, with_perplexity: bool) -> Figures:
     """Compare the parses of sentences with gold trees in brackets."""
     from spectral_latent.evaluation import evaluate_parser
 
@@ -175,6 +203,7 @@ def _evaluate_parser(parser: ConstituencyModel, sources: _Sources, jobs: int) ->
             f"{scores.errors} of {scores.sentences} sentences are left out, as in EVALB: a word is punctuation in the "
             f"gold tree but not in the parse, or the reverse"
         )
+    words = [tree.words for tree in gold]
     return {
         "precision": scores.precision,
         "recall": scores.recall,
@@ -184,10 +213,13 @@ def _evaluate_parser(parser: ConstituencyModel, sources: _Sources, jobs: int) ->
         "sentences": scores.sentences,
         "fallbacks": found.fallbacks,
         "sentences_per_second": found.sentences_per_second,
+        **(_perplexity(parser, words, list(map(len, words)), sources.console) if with_perplexity else {}),
     }
 
 
-def _evaluate_dependency_parser(parser: DependencyModel, sources: _Sources, projective: bool, jobs: int) -> Figures:
+def _evaluate_dependency_parser(
+    parser: DependencyModel, sources: _Sources, projective: bool, jobs: int, with_perplexity: bool
+) -> Figures:
     """Compare the parses of sentences with gold dependency trees."""
     from spectral_latent.evaluation import evaluate_dependency_parser
 
@@ -201,6 +233,7 @@ def _evaluate_dependency_parser(parser: DependencyModel, sources: _Sources, proj
         progress=partial(sources.console.bar, label="Parsing"),
     )
     score = found.score
+    lengths = [len(sentence.forms) for sentence in gold]
     return {
         "uas": score.uas,
         "las": score.las if found.has_relations else None,
@@ -211,6 +244,7 @@ def _evaluate_dependency_parser(parser: DependencyModel, sources: _Sources, proj
         "sentences": score.sentences,
         "fallbacks": found.fallbacks,
         "sentences_per_second": found.sentences_per_second,
+        **(_perplexity(parser, gold, lengths, sources.console) if with_perplexity else {}),
     }
 
 
@@ -231,8 +265,14 @@ def _evaluate_states(tag: Callable[[list[list[str]]], list[list[str]]], gold: _G
     }
 
 
-def _evaluate_tagger(tagger: Tagger, gold: _Gold, console: Console) -> Figures:
-    """Compare the tags that a tagger finds with gold tags."""
+def _evaluate_tagger(tagger: Tagger, gold: _Gold, console: Console, model: Any) -> Figures:
+    """Compare the tags that a tagger finds with gold tags.
+
+    tagger: the tagger.
+    gold: sentences.
+    console: for messages.
+    model: that of the tagger, if its perplexity is wanted; else None.
+    """
     from spectral_latent.evaluation import evaluate_tagger
 
     known = {word for sentence in gold for word, _ in sentence if tagger.knows(word)}
@@ -243,6 +283,7 @@ def _evaluate_tagger(tagger: Tagger, gold: _Gold, console: Console) -> Figures:
     if unknown_tags:
         console.message(f"The tagger does not have these gold tags, which all count as errors: {_counts(unknown_tags)}")
     score = found.score
+    words = [[word for word, _ in sentence] for sentence in gold]
     return {
         "accuracy": score.accuracy,
         "unknown_accuracy": score.unknown_accuracy,
@@ -251,6 +292,7 @@ def _evaluate_tagger(tagger: Tagger, gold: _Gold, console: Console) -> Figures:
         "tokens": score.tokens,
         "unknown_tokens": score.unknown,
         "tokens_per_second": found.tokens_per_second,
+        **(_perplexity(model, words, list(map(len, words)), console) if model is not None else {}),
     }
 
 

@@ -80,6 +80,7 @@ _SENTENCE_ENDS: dict[Format, re.Pattern[bytes]] = {
     # the line of a word, comments, and an empty line
     "conllu": re.compile(rb"^(?! *\r?\n|#)[^\n]*\n(?:#[^\n]*\n)* *\r?\n", re.MULTILINE),
 }
+_WORD_LINE = re.compile(rb"^(?! *\r?\n|#)[^\n]*\n", re.MULTILINE)  # neither empty nor a comment
 
 _AWAITED: dict[Format | None, str] = {
     None: "Reading sentences from the terminal, one a line, with spaces between words and marks; Ctrl-D ends",
@@ -227,15 +228,11 @@ def _opened(file: str, form: Format | None, tokenisation: Tokenisation, console:
 
     source = _source(file)
     chunks = utf8_chunks(_chunks(file), source)
-    begun = b""
-    for chunk in () if form else chunks:
-        begun += chunk
-        if _FIRST_LINE.search(begun):
-            break
+    begun = bytearray()
     if form is None:
-        line = _FIRST_LINE.search(begun)
-        form = sniff_format(file, decode(begun[: line.end()] if line else begun, source))
-    chunks = chain([begun], chunks)
+        line = _read_first_line(chunks, begun)
+        form = sniff_format(file, decode(line, source))
+    chunks = chain([bytes(begun)], chunks)
     if form == "brackets":
         return Input(form, iter([_sentences_of_trees(chunks, source)]))
     pieces = (_numbered_lines(piece, source, first) for first, piece in _pieces(chunks, _SENTENCE_ENDS[form]))
@@ -257,19 +254,41 @@ def _chunks(file: str) -> Iterator[bytes]:
             yield chunk
 
 
+def _read_first_line(chunks: Iterator[bytes], begun: bytearray) -> bytes:
+    """Read a text as far as its first line that shows the format, and return it with the lines before it.
+
+    chunks: parts of the text.
+    begun: is extended by the parts that are read.
+    """
+    start = 0  # of the lines that have not been searched
+    for chunk in chunks:
+        begun += chunk
+        if b"\n" in chunk:
+            if line := _FIRST_LINE.search(begun, start):
+                return bytes(begun[: line.end()])
+            start = begun.rindex(b"\n") + 1
+    return bytes(begun)
+
+
 def _pieces(chunks: Iterable[bytes], end: re.Pattern[bytes]) -> Iterator[tuple[int, bytes]]:
     """Join parts of a text into pieces of whole sentences, each with the number of its first line."""
     first = 1
-    rest = b""
+    rest = bytearray()
+    start = 0  # of the lines that may begin a match
     for chunk in chunks:
         rest += chunk
-        at = max((match.end() for match in end.finditer(rest)), default=0)
+        if b"\n" not in chunk:
+            continue
+        whole = rest.rindex(b"\n") + 1
+        at = max((match.end() for match in end.finditer(rest, start)), default=0)
+        # a match of several lines begins with a word; any other line that is whole has been searched
+        start = max((line.start() for line in _WORD_LINE.finditer(rest, max(at, start), whole)), default=whole) - at
         if at:
-            yield first, rest[:at]
+            yield first, bytes(rest[:at])
             first += rest.count(b"\n", 0, at)
-            rest = rest[at:]
+            del rest[:at]
     if rest:
-        yield first, rest
+        yield first, bytes(rest)
 
 
 def _numbered_lines(piece: bytes, source: str, first: int) -> Iterator[_Line]:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 import click
 
-__all__ = ["Figures", "OutputFile", "figures_table"]
+__all__ = ["Figures", "OutputFile", "figures_table", "refuse_inputs"]
 
 Figures = Mapping[str, float | int | None]
 
@@ -35,6 +35,29 @@ class OutputFile(click.Path):
         if not os.access(path.parent, os.W_OK):
             self.fail(f"{path}: the folder may not be written to; give another", param, ctx)
         return path
+
+
+def refuse_inputs(output: Path, inputs: Iterable[str]) -> None:
+    """Raise ClickException if a file to write is one to read, or lies in a folder to read and is not a model.
+
+    output: the file to write.
+    inputs: files or folders to read, `NAME=FILE`, or sources of other kinds.
+    """
+    if not output.exists():
+        return
+    for given in inputs:
+        for path in (Path(given), Path(given.partition("=")[2] or given)):
+            is_input = path.exists() and output.samefile(path)
+            is_within = path.is_dir() and output.resolve().is_relative_to(path.resolve()) and not _may_be_model(output)
+            if is_input or is_within:
+                raise click.ClickException(f"{output}: a file to read, which would be lost; give another name")
+
+
+def _may_be_model(path: Path) -> bool:
+    """Tell whether a file begins as model files do: with the length of a header in braces."""
+    with path.open("rb") as file:
+        begin = file.read(9)
+    return begin[8:] == b"{" and int.from_bytes(begin[:8], "little") <= path.stat().st_size
 
 
 def figures_table(figures: Figures) -> str:

@@ -219,7 +219,7 @@ def _conllu(given: InputSentence, parse: DependencyParse, with_score: bool) -> s
 
     >>> from spectral_latent.dependency import DependencyParse, DependencySentence
     >>> words = DependencySentence.of(["Yes"])
-    >>> parse = DependencyParse(words._replace(heads=(0,)), sign=1, log=-0.5)
+    >>> parse = DependencyParse(words.with_heads((0,)), sign=1, log=-0.5)
     >>> print(_conllu(_in_conllu(InputSentence(words, 3)), parse, with_score=True).replace("\\t", " "), end="")
     # sent_id = 3
     # text = Yes

@@ -22,7 +22,7 @@ from spectral_latent.cli.lists import (
 )
 from spectral_latent.cli.models import load_parser
 from spectral_latent.cli.options import jobs_option, quiet_option
-from spectral_latent.cli.outputs import OutputFile, figures_table
+from spectral_latent.cli.outputs import OutputFile, figures_table, refuse_inputs
 from spectral_latent.cli.sources import DEPENDENCY_SOURCES, SOURCES, dependency_entries, treebank
 
 if TYPE_CHECKING:
@@ -101,13 +101,14 @@ def train(
 
     console = Console(quiet)
     begun = time.perf_counter()
+    refuse_inputs(output, [lists, *gold, *models])
     latent = load_models(models)
-    found = read_lists(lists)
-    scores = score_lists(found, gold)
-    console.message(f"Training on {len(found.lists)} lists of {len(scores.gains)} candidates")
+    nbest = read_lists(lists)
+    scores = score_lists(nbest, gold)
+    console.message(f"Training on {len(nbest.lists)} lists of {len(scores.gains)} candidates")
     options = PerceptronOptions(seed=seed)
     with users_errors():
-        reranker = Reranker.train(found.lists, scores.gains, latent, templates=not no_templates, options=options)
+        reranker = Reranker.train(nbest.lists, scores.gains, latent, templates=not no_templates, options=options)
     reranker.save(output)
     perceptron = reranker.perceptron
     if not perceptron.epochs:
@@ -129,12 +130,12 @@ def apply(reranker: str, lists: str, models: tuple[str, ...], with_lists: bool) 
     from spectral_latent.corpora.nbest_output import best_trees, write_nbest
 
     loaded = _loaded(reranker, models)
-    found = read_lists(lists)
+    nbest = read_lists(lists)
     with users_errors():
         if with_lists:
-            _echo(write_nbest(loaded.rescore(found.lists), found.form))
+            _echo(write_nbest(loaded.rescore(nbest.lists), nbest.form))
         else:
-            _echo(best_trees(found.lists, loaded.rerank(found.lists)))
+            _echo(best_trees(nbest.lists, loaded.rerank(nbest.lists)))
 
 
 @rerank.command(epilog=_GOLD)
@@ -159,10 +160,10 @@ def evaluate(
     counts as a flat tree labelled FALLBACK, or as words without a right head.
     """
     loaded = _loaded(reranker, models)
-    found = read_lists(lists)
-    scores = score_lists(found, gold)
+    nbest = read_lists(lists)
+    scores = score_lists(nbest, gold)
     with users_errors():
-        difference, oracle = scores.evaluate(loaded.rerank(found.lists))
+        difference, oracle = scores.evaluate(loaded.rerank(nbest.lists))
     figures = {
         "base": difference.base,
         "reranked": difference.other,
@@ -170,9 +171,9 @@ def evaluate(
         "error_reduction": difference.error_reduction,
         "low": difference.low,
         "high": difference.high,
-        "sentences": len(found.lists),
+        "sentences": len(nbest.lists),
         "candidates": len(scores.gains),
-        "empty_lists": sum(not len(each) for each in found.lists),
+        "empty_lists": sum(not len(each) for each in nbest.lists),
     }
     click.echo(json.dumps(figures) if as_json else figures_table(figures))
 
@@ -208,14 +209,16 @@ def features(
 
     if like is not None and no_templates:
         raise click.UsageError("--like names the features; leave out --no-templates")
-    found = read_lists(lists)
+    if names is not None:
+        refuse_inputs(names, [lists, *gold, *models, *filter(None, [like])])
+    nbest = read_lists(lists)
     with users_errors():
         if like is not None:
             chosen = _loaded(like, models).features
         else:
-            chosen = CandidateFeatures.train(found.lists, load_models(models), templates=not no_templates)
-        table = chosen.table(found.lists)
-    gains = score_lists(found, gold).gains if gold else None
+            chosen = CandidateFeatures.train(nbest.lists, load_models(models), templates=not no_templates)
+        table = chosen.table(nbest.lists)
+    gains = score_lists(nbest, gold).gains if gold else None
     if names is not None:
         names.write_text("".join(feature_map(table)), encoding="utf-8")
     _echo(svmlight(table, gains))

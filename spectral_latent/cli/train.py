@@ -12,7 +12,7 @@ import click
 
 from spectral_latent.cli.console import Console
 from spectral_latent.cli.options import column_option, jobs_option, quiet_option
-from spectral_latent.cli.outputs import OutputFile
+from spectral_latent.cli.outputs import OutputFile, refuse_inputs
 from spectral_latent.cli.sources import (
     DEPENDENCY_SOURCES,
     SOURCES,
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 __all__ = ["ESTIMATORS", "HULLS", "PRESETS", "train"]
 
 # the library's names, written out so that --help need not import it
-ESTIMATORS = ("spectral", "clustering", "em", "hybrid", "pivots", "pivots-em")
+ESTIMATORS = ("spectral", "clustering", "em", "hybrid", "pivots", "pivots-em", "recovered", "recovered-em")
 HULLS = ("brown", "cca", "best-fit", "random")
 PRESETS = ("fast", "accurate")
 
@@ -121,7 +121,7 @@ def constituency(
     if preset_name and (held_out or estimator or n_states):
         raise click.UsageError("--preset includes the estimator and the states; leave out the options that set them")
 
-    training = _Training(output, quiet)
+    training = _Training(output, [*sources, *held_out], quiet)
     on_progress = training.console.on_progress
     trees = training.stream(treebank(sources), "trees")
     settings = preset(preset_name) if preset_name else (ConstituencyOptions(),)
@@ -180,7 +180,7 @@ def dependency(
     from spectral_latent.corpora.dependencies import with_tags
     from spectral_latent.dependency import Attachment, DependencyModel, DependencyOptions
 
-    training = _Training(output, quiet)
+    training = _Training(output, sources, quiet)
     rooted = (entry.rooted() for entry in dependency_entries(sources))
     entries = training.stream(with_tags(rooted, tags), "trees")
     options = DependencyOptions(tags=tags, attachment=Attachment(first))
@@ -221,7 +221,7 @@ def tagger(
     """
     from spectral_latent.sequence import LatentTagger, TaggerOptions
 
-    training = _Training(output, quiet)
+    training = _Training(output, sources, quiet)
     sentences = training.stream(tagged(sources, column), "sentences")
     options = TaggerOptions()
     options = replace(options, estimator=_estimator(options.estimator, estimator, n_states, seed))
@@ -286,7 +286,7 @@ def anchor(
     """
     from spectral_latent.anchors import AnchorHMM, AnchorOptions, HullOptions
 
-    training = _Training(output, quiet)
+    training = _Training(output, sources, quiet)
     sentences = training.stream(untagged(sources), "sentences")
     options = AnchorOptions(n_states, hull=HullOptions(hull, window, spelling=not no_spelling, seed=seed))
     model = AnchorHMM.train(sentences, options, listener=training.console.on_progress)
@@ -310,12 +310,16 @@ def _estimator(
 class _Training:
     """Messages on the way from the sources to the model file."""
 
-    def __init__(self, output: Path, quiet: bool) -> None:
+    def __init__(self, output: Path, sources: Iterable[str], quiet: bool) -> None:
         """Begin to measure the time.
 
         output: the model file to write.
+        sources: all that is read.
         quiet: whether to print no messages.
+
+        Raises ClickException if the model file would take the place of a source.
         """
+        refuse_inputs(output, sources)
         self.console = Console(quiet)
         self._output = output
         self._start = time.perf_counter()
@@ -326,11 +330,11 @@ class _Training:
         examples: what the model learns from.
         kind: the name of the examples.
         """
-        number = 0
+        n_read = 0
         for example in self.console.bar(examples, f"Reading {kind}"):
-            number += 1
+            n_read += 1
             yield example
-        self.console.message(f"Training on {number} {kind}")
+        self.console.message(f"Training on {n_read} {kind}")
 
     def save(self, model: Any) -> None:
         """Write the model whole or not at all, and print its sizes.

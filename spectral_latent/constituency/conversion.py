@@ -85,8 +85,8 @@ class PhraseTrees(NamedTuple):
 
 def tag_numbers(symbols: Sequence[PhraseSymbol], tags: Sequence[str]) -> IntArray:
     """Number the tag that the chain of each symbol ends in (S,); -1 where it does not end in one of these tags."""
-    number = {tag: t for t, tag in enumerate(tags)}
-    return np.array([number.get(symbol.chain[-1], -1) for symbol in symbols], dtype=np.int64)
+    number_of_tag = {tag: t for t, tag in enumerate(tags)}
+    return np.array([number_of_tag.get(symbol.chain[-1], -1) for symbol in symbols], dtype=np.int64)
 
 
 @lru_cache(1 << 14)

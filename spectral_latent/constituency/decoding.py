@@ -109,45 +109,45 @@ class Gains:
     def __init__(self, chains: Sequence[Chain], span_penalty: float) -> None:
         self.span_penalty = span_penalty
         self.labels = sorted({label for chain in chains for label in chain})
-        number = {label: at for at, label in enumerate(self.labels)}
+        number_of_label = {label: number for number, label in enumerate(self.labels)}
         self.length = np.array([len(chain) for chain in chains], dtype=np.int64)
         self.end = np.cumsum(self.length)
-        self.label = np.array([number[label] for chain in chains for label in chain], dtype=np.int64)
+        self.label = np.array([number_of_label[label] for chain in chains for label in chain], dtype=np.int64)
 
-    def of(self, found: Constituents) -> FloatArray:
+    def of(self, constituents: Constituents) -> FloatArray:
         """Compute the gain of each constituent, (K,)."""
-        row, _, is_tag, posterior = self._by_label(found)
-        gain: FloatArray = np.bincount(row, posterior - self.span_penalty * ~is_tag, minlength=len(found.chain)).astype(
-            float
-        )
+        row, _, is_tag, posterior = self._by_label(constituents)
+        gain: FloatArray = np.bincount(
+            row, posterior - self.span_penalty * ~is_tag, minlength=len(constituents.chain)
+        ).astype(float)
         return gain
 
-    def _by_label(self, found: Constituents) -> tuple[IntArray, IntArray, BoolArray, FloatArray]:
+    def _by_label(self, constituents: Constituents) -> tuple[IntArray, IntArray, BoolArray, FloatArray]:
         """List, for every label of every chain: which constituent has it, the label, whether it is a tag, and μ."""
-        end = self.end[found.chain]
-        at, row = ranges(end - self.length[found.chain], end)
-        is_tag: BoolArray = (at == end[row] - 1) & (found.end - found.first == 1)[row]
-        key = found.spans[row] * (2 * len(self.labels)) + self.label[at] + len(self.labels) * is_tag
+        end = self.end[constituents.chain]
+        place, row = ranges(end - self.length[constituents.chain], end)
+        is_tag: BoolArray = (place == end[row] - 1) & (constituents.end - constituents.first == 1)[row]
+        key = constituents.spans[row] * (2 * len(self.labels)) + self.label[place] + len(self.labels) * is_tag
         _, which = np.unique(key, return_inverse=True)
-        posterior: FloatArray = np.bincount(which, found.posterior[row])[which].astype(float)
-        return row, self.label[at], is_tag, posterior
+        posterior: FloatArray = np.bincount(which, constituents.posterior[row])[which].astype(float)
+        return row, self.label[place], is_tag, posterior
 
-    def by_label(self, found: Constituents) -> dict[Constituent, float]:
+    def by_label(self, constituents: Constituents) -> dict[Constituent, float]:
         """Sum up μ of every labelled constituent."""
-        row, label, is_tag, posterior = self._by_label(found)
+        row, label, is_tag, posterior = self._by_label(constituents)
         names = [self.labels[number] for number in label.tolist()]
-        spans = found.first[row].tolist(), found.end[row].tolist()
-        constituents = map(Constituent, *spans, names, is_tag.tolist())
-        return dict(zip(constituents, posterior.tolist(), strict=True))
+        spans = constituents.first[row].tolist(), constituents.end[row].tolist()
+        labelled = map(Constituent, *spans, names, is_tag.tolist())
+        return dict(zip(labelled, posterior.tolist(), strict=True))
 
 
 @compiled
 def _last_ends(n: int, first: IntArray, end: IntArray) -> IntArray:
     """Find the last end of the constituents of two words or more that begin at each word, (n,); -1 if none does."""
     last = np.full(n, -1, dtype=np.int64)
-    for at in range(len(first)):
-        if end[at] - first[at] > 1:
-            last[first[at]] = max(last[first[at]], end[at])
+    for k in range(len(first)):
+        if end[k] - first[k] > 1:
+            last[first[k]] = max(last[first[k]], end[k])
     return last
 
 
@@ -163,7 +163,8 @@ def _with_edge(edges: IntArray, n_edges: int, left: int, right: int) -> tuple[In
 def _extended(row: IntArray, phrase: IntArray, i: int, j: int, edges: IntArray, n_edges: int) -> tuple[IntArray, int]:
     """Append the ways to make (i, j) of a row from i and any phrase after it.
 
-    row, phrase: (n + 1, n + 1) the items over i ... j - 1, or -1.
+    row: (n + 1, n + 1) the item of a row over i ... j - 1, or -1.
+    phrase: (n + 1, n + 1) the item of any phrase over i ... j - 1, or -1.
     edges: (E, 2), of which the first n_edges are in use.
     """
     for k in range(i + 1, j):
@@ -176,7 +177,8 @@ def _extended(row: IntArray, phrase: IntArray, i: int, j: int, edges: IntArray, 
 def _build(n: int, first: IntArray, end: IntArray) -> tuple[IntArray, IntArray, IntArray, int]:
     """Build the items and edges of all trees over n words.
 
-    first, end: (K,) the words of each constituent, in order of length, then of the first word.
+    first: (K,) the first word of each constituent, which come in order of length, then of the first word.
+    end: (K,) the word after its last one.
     Returns items (I,): numbers of constituents, _ANY or _ROW; where the edges of each begin (I,); the edges (E, 2):
     left and right child; and how many of the last items are over the whole sentence.
     """
@@ -188,21 +190,25 @@ def _build(n: int, first: IntArray, end: IntArray) -> tuple[IntArray, IntArray, 
     starts = np.empty(most, dtype=np.int64)
     edges = np.empty((1024, 2), dtype=np.int64)
     last = _last_ends(n, first, end)
-    n_items, n_edges, n_tops = 0, 0, 0
-    at = 0  # the next constituent
+    n_items = 0
+    n_edges = 0
+    n_tops = 0
+    constituent = 0  # the next constituent
     for length in range(1, n + 1):
         for i in range(n - length + 1):
             j = i + length
             before = n_items
             # Every constituent over these words: a word, or a row and a phrase after it.
-            while at < len(first) and end[at] - first[at] == length and first[at] == i:
-                items[n_items] = at
+            while (
+                constituent < len(first) and end[constituent] - first[constituent] == length and first[constituent] == i
+            ):
+                items[n_items] = constituent
                 starts[n_items] = n_edges
                 if length == 1:
                     edges, n_edges = _with_edge(edges, n_edges, -1, -1)
                 edges, n_edges = _extended(row, phrase, i, j, edges, n_edges)
                 n_items += 1
-                at += 1
+                constituent += 1
             # Any of them, as the child of another.
             if length == n:
                 n_tops = n_items - before
@@ -253,39 +259,41 @@ class PhraseForest(NamedTuple):
         return build_phrase(chains, n_children.tolist(), self.words)
 
 
-def bracketings(found: Constituents, gain: FloatArray, chains: Sequence[Chain], words: Sequence[str]) -> PhraseForest:
+def bracketings(
+    constituents: Constituents, gain: FloatArray, chains: Sequence[Chain], words: Sequence[str]
+) -> PhraseForest:
     """Build the forest of all trees that constituents make up; it has no root if there is no tree.
 
-    found: K constituents.
-    gain: (K,) of each.
+    constituents: K constituents.
+    gain: (K,) the gain of each.
     chains: the chains of labels, as the constituents number them.
     words: the n words of the sentence.
     Raises ValueError if the columns differ in length, or if a constituent is not within the words.
 
     >>> from spectral_latent.inference import best_analyses
     >>> spans = np.array([[0, 1], [1, 2], [2, 3], [0, 2], [0, 3]]).T
-    >>> found = Constituents(*spans, np.array([0, 0, 0, 1, 2]), np.ones(5))
+    >>> constituents = Constituents(*spans, np.array([0, 0, 0, 1, 2]), np.ones(5))
     >>> for gain in (0.5, -0.5):
     ...     gains = np.array([0.0, 0.0, 0.0, gain, 0.9])
-    ...     trees = bracketings(found, gains, [("N",), ("NP",), ("S",)], ["a", "b", "c"])
+    ...     trees = bracketings(constituents, gains, [("N",), ("NP",), ("S",)], ["a", "b", "c"])
     ...     print(best_analyses(trees, 1)[0].bracketed())
     (S (NP (N a) (N b)) (N c))
     (S (N a) (N b) (N c))
     """
     n = len(words)
-    for name, column in (("first", found.first), ("end", found.end), ("chain", found.chain)):
-        check_column(f"values of `{name}` of constituents", column, (np.size(found.first),), np.int64)
-    check_column("gains of constituents", gain, (len(found.first),), np.float64)
-    check_range("ends of constituents", found.end, 1, n + 1)
-    check_range("chains of constituents", found.chain, 0, len(chains))
-    for at in np.flatnonzero((found.first < 0) | (found.first >= found.end))[:1]:
-        raise ValueError(f"constituent {at} is over the words {found.first[at]} ... {found.end[at] - 1}")
-    order = np.lexsort((found.first, found.end - found.first))
-    items, starts, edges, n_tops = _build(n, found.first[order], found.end[order])
+    for name, column in (("first", constituents.first), ("end", constituents.end), ("chain", constituents.chain)):
+        check_column(f"values of `{name}` of constituents", column, (np.size(constituents.first),), np.int64)
+    check_column("gains of constituents", gain, (len(constituents.first),), np.float64)
+    check_range("ends of constituents", constituents.end, 1, n + 1)
+    check_range("chains of constituents", constituents.chain, 0, len(chains))
+    for k in np.flatnonzero((constituents.first < 0) | (constituents.first >= constituents.end))[:1]:
+        raise ValueError(f"constituent {k} is over the words {constituents.first[k]} ... {constituents.end[k] - 1}")
+    order = np.lexsort((constituents.first, constituents.end - constituents.first))
+    items, starts, edges, n_tops = _build(n, constituents.first[order], constituents.end[order])
     starts = np.append(starts, len(edges))
     which = order[np.maximum(items, 0)]
     is_part = items < 0
-    chain = np.where(is_part, items, found.chain[which])
+    chain = np.where(is_part, items, constituents.chain[which])
     left, right = np.ascontiguousarray(edges.T)
     forest = Forest(
         symbol=chain,

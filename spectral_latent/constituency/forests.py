@@ -53,39 +53,40 @@ class _Grammar(NamedTuple):
 
 
 @compiled
-def _sort_rows(found: IntArray, size: int) -> None:
+def _sort_rows(rows: IntArray, size: int) -> None:
     """Sort the first rows by parent and rule, in place; they are few."""
     for k in range(1, size):
-        row = found[k].copy()
-        at = k
-        while at > 0 and (found[at - 1, 0], found[at - 1, 1]) > (row[0], row[1]):
-            found[at] = found[at - 1]
-            at -= 1
-        found[at] = row
+        row = rows[k].copy()
+        place = k
+        while place > 0 and (rows[place - 1, 0], rows[place - 1, 1]) > (row[0], row[1]):
+            rows[place] = rows[place - 1]
+            place -= 1
+        rows[place] = row
 
 
 @compiled
 def _joined(
     grammar: _Grammar,
     kind: IntArray,
-    number: int,
+    wanted: int,
     items: IntArray,
     span: IntArray,
     a: int,
     z: int,
-    found: IntArray,
+    ways: IntArray,
 ) -> tuple[IntArray, int]:
-    """List the ways to make a symbol of this number over the range a ... z-1, in order of symbols.
+    """List the ways to make a symbol over the range a ... z-1, in order of symbols.
 
-    kind: (S,) the numbers of symbols.
+    kind: (S,) a number of each symbol: that of its chain, or of its label.
+    wanted: the number that the symbol has; there is none if it is negative.
     items: symbols of items in the first column.
     span: (m, m + 1, 2) the items of each range.
-    found: (n, 4) what is filled: parent, rule, left item, right item.
-    Returns `found`, and how many of its rows are filled.
+    ways: (n, 4) parent, rule, left item, right item, which are filled.
+    Returns `ways`, and how many of its rows are filled.
     """
     size = 0
-    if number < 0:
-        return found, size
+    if wanted < 0:
+        return ways, size
     # Every rule over an item on the left of each split and one on the right.
     for q in range(a + 1, z):
         for x in range(span[a, q, 0], span[a, q, 1]):
@@ -93,12 +94,12 @@ def _joined(
             for y in range(span[q, z, 0], span[q, z, 1]):
                 c = items[y, 0]
                 for r in range(grammar.start[b], grammar.start[b + 1]):
-                    if grammar.right[r] == c and kind[grammar.parent[r]] == number:
-                        found = with_room(found, size)
-                        found[size] = (grammar.parent[r], grammar.rule[r], x, y)
+                    if grammar.right[r] == c and kind[grammar.parent[r]] == wanted:
+                        ways = with_room(ways, size)
+                        ways[size] = (grammar.parent[r], grammar.rule[r], x, y)
                         size += 1
-    _sort_rows(found, size)
-    return found, size
+    _sort_rows(ways, size)
+    return ways, size
 
 
 @compiled
@@ -118,20 +119,20 @@ def _add_word(
 
 @compiled
 def _add_range(
-    found: IntArray, size: int, items: IntArray, n_items: int, edges: IntArray, n_edges: int
+    ways: IntArray, size: int, items: IntArray, n_items: int, edges: IntArray, n_edges: int
 ) -> tuple[IntArray, int, IntArray, int]:
-    """Append an item for each symbol among the first rows of `found`, which are in order of symbols.
+    """Append an item for each symbol among the first `size` ways, which are in order of symbols.
 
-    found: (n, 4) as `_joined` fills it; every row becomes an edge.
+    ways: (n, 4) as `_joined` fills it; every row becomes an edge.
     """
     for k in range(size):
         edges = with_room(edges, n_edges)
-        edges[n_edges] = found[k, 1:]
+        edges[n_edges] = ways[k, 1:]
         n_edges += 1
         # The last way to make a symbol ends its item.
-        if k + 1 == size or found[k + 1, 0] != found[k, 0]:
+        if k + 1 == size or ways[k + 1, 0] != ways[k, 0]:
             items = with_room(items, n_items)
-            items[n_items] = (found[k, 0], n_edges)
+            items[n_items] = (ways[k, 0], n_edges)
             n_items += 1
     return items, n_items, edges, n_edges
 
@@ -153,17 +154,19 @@ def _all_derivations(
     n = len(chain)
     items = np.empty((4 * n + 16, 2), dtype=np.int64)
     edges = np.empty((4 * n + 16, 3), dtype=np.int64)
-    found = np.empty((64, 4), dtype=np.int64)
+    ways = np.empty((64, 4), dtype=np.int64)
     span_of = np.zeros((n, 2), dtype=np.int64)  # the items of each node
     stack = np.empty(n, dtype=np.int64)  # nodes whose parent is yet to come
-    n_items, n_edges = 0, 0
+    n_items = 0
+    n_edges = 0
     depth = 0  # of the stack
     word = 0  # the next word
     for node in range(n):
         m = children[node]
         first = n_items
         if m == 0:
-            begin, end = leaf_start[word], leaf_start[word + 1]
+            begin = leaf_start[word]
+            end = leaf_start[word + 1]
             items, n_items, edges, n_edges = _add_word(leaves, begin, end, items, n_items, edges, n_edges)
             word += 1
         else:
@@ -174,12 +177,12 @@ def _all_derivations(
                 span[c, c + 1] = span_of[stack[depth + c]]
             for width in range(2, m + 1):
                 # All children make the phrase itself, some of them a bar of it.
-                kind, number = (grammar.chain, chain[node]) if width == m else (grammar.bar, label[node])
+                kind, wanted = (grammar.chain, chain[node]) if width == m else (grammar.bar, label[node])
                 for a in range(m - width + 1):
                     z = a + width
-                    found, size = _joined(grammar, kind, number, items, span, a, z, found)
+                    ways, size = _joined(grammar, kind, wanted, items, span, a, z, ways)
                     span[a, z, 0] = n_items
-                    items, n_items, edges, n_edges = _add_range(found, size, items, n_items, edges, n_edges)
+                    items, n_items, edges, n_edges = _add_range(ways, size, items, n_items, edges, n_edges)
                     span[a, z, 1] = n_items
             first = span[0, m, 0]
         # A tree without a derivation still has a root, which has no edge.
@@ -275,8 +278,8 @@ class DerivationBuilder:
         check_column("leaf rules", leaf_rules, (len(leaf_rules), 2), np.int64)
         # Every symbol that has the chain of labels above a word, and its rule for that word.
         chain = columns.chain[columns.children == 0]
-        at, place = ranges(self._start[chain], np.where(chain < 0, self._start[chain], self._start[chain + 1]))
-        symbol = self._symbols[at]
+        row, place = ranges(self._start[chain], np.where(chain < 0, self._start[chain], self._start[chain + 1]))
+        symbol = self._symbols[row]
         rule = Rules.find(leaf_rules, np.stack([symbol, word[place]], axis=1))
         known = np.flatnonzero(rule >= 0)
         leaf_start = np.searchsorted(place[known], np.arange(len(chain) + 1))

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from spectral_latent._options import Described, counted
+from spectral_latent._options import ShortRepr, counted
 from spectral_latent.constituency.conversion import PhraseSymbol, tag_numbers
 from spectral_latent.constituency.decoding import Constituents, PhraseForest
 from spectral_latent.constituency.forests import DerivationBuilder
@@ -18,7 +18,7 @@ from spectral_latent.constituency.options import ConstituencyOptions
 from spectral_latent.constituency.phrase import Phrase
 from spectral_latent.grammar import LatentGrammar, SentenceChart, SentenceGrammar, SpanForest
 from spectral_latent.inference import Weight, inside, marginals, outside, tree_weights
-from spectral_latent.operators import ObservableOperators, options_from
+from spectral_latent.operators import Distinct, ObservableOperators, setting_from
 from spectral_latent.trees import BoolArray, FloatArray, IntArray, Rules
 
 __all__ = ["PhraseGrammar"]
@@ -27,7 +27,7 @@ _LEAST = 1e-6  # constituents of smaller posteriors are in no tree
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class PhraseGrammar(Described):
+class PhraseGrammar(ShortRepr):
     """A latent PCFG of phrases.
 
     symbols: what each of the S symbols of the grammar stands for.
@@ -61,8 +61,8 @@ class PhraseGrammar(Described):
     @cached_property
     def _chain_of(self) -> IntArray:
         """Number the chain of each symbol, (S,); a bar has the chain of its phrase."""
-        number = {chain: at for at, chain in enumerate(self.chains)}
-        return np.array([number[symbol.chain] for symbol in self.symbols], dtype=np.int64)
+        number_of_chain = {chain: number for number, chain in enumerate(self.chains)}
+        return np.array([number_of_chain[symbol.chain] for symbol in self.symbols], dtype=np.int64)
 
     @cached_property
     def _is_bar(self) -> BoolArray:
@@ -70,7 +70,7 @@ class PhraseGrammar(Described):
         return np.array([symbol.bar for symbol in self.symbols])
 
     def _is_part(self, spans: SpanForest) -> BoolArray:
-        """Whether each item (I,) is a bar that is not over the whole sentence."""
+        """Tell whether each item (I,) is a bar that is not over the whole sentence."""
         is_part: BoolArray = self._is_bar[spans.forest.symbol] & (spans.end - spans.first < spans.end.max())
         return is_part
 
@@ -93,19 +93,19 @@ class PhraseGrammar(Described):
         return Constituents(first[kept], end[kept], self._chain_of[forest.symbol[kept]], posterior[kept])
 
     def derivations(
-        self, spans: SpanForest, found: Constituents, gain: FloatArray, words: Sequence[str]
+        self, spans: SpanForest, constituents: Constituents, gain: FloatArray, words: Sequence[str]
     ) -> PhraseForest:
         """Weigh the grammar's own trees of a sentence by the gains of their constituents.
 
         spans: the forest of the sentence under this grammar.
-        found: K different constituents, in order; all others lose the span penalty.
-        gain: (K,).
-        words: of the sentence.
+        constituents: K different constituents, in order; all others lose the span penalty.
+        gain: (K,) the gain of each.
+        words: the words of the sentence.
         """
         forest, first, end = spans
         chain = np.where(self._is_part(spans), -1, self._chain_of[forest.symbol])
-        at = Rules.find(np.stack(found[:3], axis=1), np.stack([first, end, chain], axis=1))
-        weight = np.where(chain < 0, 0.0, np.append(gain, -self.options.span_penalty)[at])
+        row = Rules.find(np.stack(constituents[:3], axis=1), np.stack([first, end, chain], axis=1))
+        weight = np.where(chain < 0, 0.0, np.append(gain, -self.options.span_penalty)[row])
         return PhraseForest(forest, weight[forest.item], chain, self.chains, words)
 
     def tags(self, words: Sequence[str]) -> list[str]:
@@ -140,9 +140,9 @@ class PhraseGrammar(Described):
 
         Raises ValueError, KeyError or TypeError if they are not those of a grammar.
         """
-        symbols = [PhraseSymbol(tuple(chain), bool(bar), tuple(memory)) for chain, bar, memory in settings["symbols"]]
+        symbols = setting_from("symbols", settings, Annotated[list[PhraseSymbol], Distinct()])
         if not all(symbol.chain for symbol in symbols):
-            raise ValueError("labels of symbols are missing")
-        options = options_from(ConstituencyOptions, settings["options"])
+            raise ValueError("a symbol has no labels")
+        options = setting_from("options", settings, ConstituencyOptions)
         tag_of_symbol = tag_numbers(symbols, settings["tags"])
         return PhraseGrammar(symbols, LatentGrammar.from_arrays(arrays, settings, tag_of_symbol, options))

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from spectral_latent._options import Described
+from spectral_latent._options import ShortRepr
 from spectral_latent.constituency.cleaning import cleaned
 from spectral_latent.constituency.decoding import Constituent, Constituents, Gains, bracketings
 from spectral_latent.constituency.grammar import PhraseGrammar
@@ -48,7 +48,7 @@ class Parse(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ConstituencyModel(Described):
+class ConstituencyModel(ShortRepr):
     """A parser made of one or more latent PCFGs, whose posteriors of constituents are averaged.
 
     members: the grammars; all have the same span penalty.
@@ -92,8 +92,8 @@ class ConstituencyModel(Described):
         Raises EstimationError if a tree holds no word, or there is no tree; ValueError if there are no options, or
         those of several grammars do not go together.
         """
-        given = ConstituencyOptions() if options is None else options
-        several = [given] if isinstance(given, ConstituencyOptions) else list(given)
+        options = ConstituencyOptions() if options is None else options
+        several = [options] if isinstance(options, ConstituencyOptions) else list(options)
         _check_together(several)
         trainings = prepare(phrases, several, jobs=jobs)
         return ConstituencyModel(tuple(training.estimate(jobs=jobs, listener=listener) for training in trainings))
@@ -112,8 +112,10 @@ class ConstituencyModel(Described):
     def _chains(self) -> tuple[list[tuple[str, ...]], list[IntArray]]:
         """List the chains of all members; and, for each member, the numbers of its own chains among them."""
         all_chains = dict.fromkeys(chain for member in self.members for chain in member.chains)
-        number = {chain: at for at, chain in enumerate(all_chains)}
-        return list(number), [np.array([number[chain] for chain in member.chains]) for member in self.members]
+        number_of_chain = {chain: number for number, chain in enumerate(all_chains)}
+        return list(number_of_chain), [
+            np.array([number_of_chain[chain] for chain in member.chains]) for member in self.members
+        ]
 
     @cached_property
     def _gains(self) -> Gains:
@@ -140,8 +142,8 @@ class ConstituencyModel(Described):
         words: the words of the sentence.
         Raises ValueError if there is no word.
         """
-        found = self._constituents(self._charts(words))
-        return {} if found is None else self._gains.by_label(found)
+        constituents = self._constituents(self._charts(words))
+        return {} if constituents is None else self._gains.by_label(constituents)
 
     def part_posteriors(self, trees: Iterable[Phrase]) -> list[FloatArray]:
         """Compute the posteriors of the labelled constituents of trees, tags included: one array for each tree.
@@ -150,14 +152,28 @@ class ConstituencyModel(Described):
         words differ, each has the posteriors of its own words.
         Raises EstimationError if a tree holds no word.
         """
-        found: dict[tuple[str, ...], dict[Constituent, float]] = {}
+        posteriors_of: dict[tuple[str, ...], dict[Constituent, float]] = {}
         rows = []
         for tree in cleaned(trees):
             words = tuple(tree.words())
-            if words not in found:
-                found[words] = self.posteriors(words)
-            rows.append(np.array([found[words].get(part, 0.0) for part in _constituents(tree)]))
+            if words not in posteriors_of:
+                posteriors_of[words] = self.posteriors(words)
+            rows.append(np.array([posteriors_of[words].get(part, 0.0) for part in _constituents(tree)]))
         return rows
+
+    def log_probabilities(self, sentences: Iterable[Sequence[str]]) -> FloatArray:
+        """Compute the natural logarithms (T,) of the estimated probabilities of sentences: the mean over the grammars.
+
+        A grammar sums over all trees in its pruned chart.  It is -inf where no grammar derives the sentence, and where
+        the estimate is not above zero, which happens to spectral models.  In the place of a word never seen stands its
+        signature.
+
+        sentences: the words of each.
+        Raises ValueError if a sentence has no word.
+        """
+        charts = (self._charts(words) for words in sentences)
+        logs = [Weight.mean([chart.weight() for chart in several]).log_if_positive for several in charts]
+        return np.concatenate([np.zeros(0), *logs])
 
     def parse(self, words: Sequence[str]) -> Parse:
         """Find the tree of the most gain; see `decoding`.
@@ -184,14 +200,14 @@ class ConstituencyModel(Described):
         check_n_best(n_best)
         if charts is None:
             charts = self._charts(words)
-        found = self._constituents(charts)
-        if found is None:
+        constituents = self._constituents(charts)
+        if constituents is None:
             return [self._fallback(words)]
-        gain = self._gains.of(found)
-        parses = self._scored(self._put_together(found, gain, words, n_best), charts)
+        gain = self._gains.of(constituents)
+        parses = self._scored(self._put_together(constituents, gain, words, n_best), charts)
         spans = charts[0].spans
         if len(self.members) == 1 and spans is not None and not any(parse.sign for parse in parses):
-            best = best_analyses(self.members[0].derivations(spans, found, gain, words), 1)
+            best = best_analyses(self.members[0].derivations(spans, constituents, gain, words), 1)
             parses += [parse for parse in self._scored(best, charts) if parse.sign]
         ranked = sorted(parses, key=lambda parse: parse.sign == 0)[:n_best]
         return ranked or [self._fallback(words)]
@@ -226,19 +242,21 @@ class ConstituencyModel(Described):
         weight = Weight.mean([member.score(trees, chart.grammar) for member, chart in pairs])
         return [Parse(*parse) for parse in zip(trees, weight.sign.tolist(), weight.log.tolist(), strict=True)]
 
-    def _put_together(self, found: Constituents, gain: FloatArray, words: Sequence[str], n_best: int) -> list[Phrase]:
+    def _put_together(
+        self, constituents: Constituents, gain: FloatArray, words: Sequence[str], n_best: int
+    ) -> list[Phrase]:
         """Find the trees of the most gain that K constituents make up, whichever grammars they are from; gain: (K,)."""
         if n_best == 1:  # the best tree has no other constituents but those that it needs
-            width = found.end - found.first
+            width = constituents.end - constituents.first
             keep = (gain > 0.0) | (width == len(words)) | (width == 1)
-            found = Constituents(*(column[keep] for column in found))
+            constituents = Constituents(*(column[keep] for column in constituents))
             gain = gain[keep]
-        return best_analyses(bracketings(found, gain, self._chains[0], words), n_best)
+        return best_analyses(bracketings(constituents, gain, self._chains[0], words), n_best)
 
     def _fallback(self, words: Sequence[str]) -> Parse:
         """Make a flat tree, marked by its label, over each word's most frequent tag."""
-        found = (Phrase(tag, (word,)) for tag, word in zip(self.members[0].tags(words), words, strict=True))
-        return Parse(Phrase(FALLBACK, tuple(found)), 0, -np.inf, is_fallback=True)
+        leaves = (Phrase(tag, (word,)) for tag, word in zip(self.members[0].tags(words), words, strict=True))
+        return Parse(Phrase(FALLBACK, tuple(leaves)), 0, -np.inf, is_fallback=True)
 
     def score(self, phrases: Iterable[Phrase]) -> Weight:
         """Estimate the probabilities p̂ of trees with their words, as sign and log: the mean over the grammars.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 __all__ = ["Phrase"]
 
@@ -28,6 +28,26 @@ class Phrase(NamedTuple):
 
     label: str
     children: tuple[Phrase | str, ...]
+
+    def _flat(self) -> tuple[tuple[str, ...], tuple[int, ...]]:
+        """List the label or word of every node, as `nodes` does, and its number of children; -1 for a word."""
+        nodes = list(self.nodes())
+        names = tuple(node if isinstance(node, str) else node.label for node in nodes)
+        sizes = tuple(-1 if isinstance(node, str) else len(node.children) for node in nodes)
+        return names, sizes
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Copy and pickle the tree as flat lists, since nested tuples cannot be pickled at any depth."""
+        return _phrase_of, self._flat()
+
+    def __eq__(self, other: object) -> bool:
+        return self._flat() == other._flat() if isinstance(other, Phrase) else NotImplemented
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+    def __hash__(self) -> int:
+        return hash(self._flat())
 
     def is_preterminal(self) -> bool:
         """Tell whether the only child is a word."""
@@ -67,3 +87,14 @@ class Phrase(NamedTuple):
                 stack.append(None)
                 stack.extend(reversed(node.children))
         return "".join(pieces)
+
+
+def _phrase_of(names: tuple[str, ...], sizes: tuple[int, ...]) -> Phrase:
+    """Make the phrase whose nodes have these labels or words and numbers of children, parents before children."""
+    made: list[Phrase | str] = []
+    for name, size in zip(reversed(names), reversed(sizes), strict=True):
+        # from the last node to the first: the children of a node are what was made last, the first child on top
+        made.append(name if size < 0 else Phrase(name, tuple(made.pop() for _ in range(size))))
+    (root,) = made
+    assert isinstance(root, Phrase)
+    return root

@@ -32,7 +32,10 @@ __all__ = [
 FAILED = "(())"  # what parsers write in place of a tree if they find none
 HEADER = re.compile(r"([0-9]{1,9})[ \t]+(\S.*)")
 JSON_COLUMNS = ("lemmas", "upos", "xpos", "feats")  # of a dependency sentence, beside its words
-_NUMBER = re.compile(r"[+-]?(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|inf(?:inity)?)", re.IGNORECASE)
+_NUMBER = re.compile(
+    r"[+-]?(?:(?:[0-9]++(?:\.[0-9]*+)?|\.[0-9]++)(?:e[+-]?[0-9]++)?|inf(?:inity)?)",
+    re.IGNORECASE,
+)
 _COUNT = re.compile("[0-9]{1,9}")
 _COMMENT = re.compile(r"([^\s=]+)\s*=\s*(.*)")
 
@@ -138,6 +141,8 @@ def read_json(lines: Iterable[str], source: str) -> Iterator[Block]:
     for count, (number, line) in enumerate(_with_content(lines), start=1):
         try:
             entry = json.loads(line)
+            if "\\u" in line:  # half of a pair, which no text can have, is escaped
+                json.dumps(entry, ensure_ascii=False).encode()
         except (ValueError, RecursionError) as error:
             raise _error(source, number, f"not JSON ({error}); give one object for each list, on a line") from None
         candidates = entry.get("candidates") if isinstance(entry, dict) else None
@@ -255,7 +260,7 @@ def _attached(sentence: DependencySentence, heads: Sequence[Any], source: str, l
             raise _error(
                 source, line, f"the head {head!r:.60} in a sentence of {n} words; give the number of a word, or 0"
             )
-    return sentence._replace(heads=tuple(heads))
+    return sentence.with_heads(tuple(heads))
 
 
 def _error(source: str, line: int, problem: str) -> CorpusError:

@@ -142,8 +142,8 @@ def to_conllu(sentence: DependencySentence) -> str:
     Raises `ValueError` for a sentence without words, for columns that are not equally long, for an empty value, and for
     a value with a line break or a tab, or a comment with a line break.
 
-    >>> sentence = DependencySentence.of(["Dogs", "bark"], ["NNS", "VBP"])._replace(heads=(2, 0), comments=("a = 1",))
-    >>> print(to_conllu(sentence).replace("\\t", " "), end="")
+    >>> sentence = DependencySentence.of(["Dogs", "bark"], ["NNS", "VBP"]).with_heads((2, 0))
+    >>> print(to_conllu(sentence._replace(comments=("a = 1",))).replace("\\t", " "), end="")
     # a = 1
     1 Dogs _ NNS NNS _ 2 _ _ _
     2 bark _ VBP VBP _ 0 _ _ _

@@ -55,7 +55,7 @@ def sentence_to_nltk(sentence: DependencySentence) -> Any:
     A missing relation becomes "", as where NLTK reads a table without relations; other strings are kept.  The graph's
     `root` is the first word whose head is 0, and its `top_relation_label` is that word's relation, or ROOT.
 
-    >>> graph = sentence_to_nltk(DependencySentence.of(["Dogs", "bark"], ["NNS", "VBP"])._replace(heads=(2, 0)))
+    >>> graph = sentence_to_nltk(DependencySentence.of(["Dogs", "bark"], ["NNS", "VBP"]).with_heads((2, 0)))
     >>> print(graph.tree(), graph.to_conll(3).split())
     (bark Dogs) ['Dogs', 'NNS', '2', 'bark', 'VBP', '0']
     """

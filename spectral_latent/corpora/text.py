@@ -16,9 +16,22 @@ _GZIP = b"\x1f\x8b"
 _UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _SIGNATURES = (_GZIP, *_UTF_16)
 
+_LONGEST = 600  # characters of a message
+
 
 class CorpusError(ValueError):
-    """Data that cannot be read; the message names the place and the reason, and says what to do."""
+    """Data that cannot be read; the message names the place and the reason, and says what to do.
+
+    The message is for a terminal: characters that cannot be printed are escaped, and much of a long one is left out.
+
+    >>> print(CorpusError("a.mrg, line 1: '\x1b[31m' stands outside brackets"))
+    a.mrg, line 1: '\\x1b[31m' stands outside brackets
+    """
+
+    def __init__(self, message: str) -> None:
+        if len(message) > _LONGEST:
+            message = f"{message[: _LONGEST // 2]} ... {message[-_LONGEST // 2 :]}"
+        super().__init__("".join(c if c.isprintable() else ascii(c)[1:-1] for c in message))
 
 
 def read_text(path: str | os.PathLike[str]) -> str:
@@ -129,13 +142,15 @@ def decode(content: bytes, source: str, line: int = 1) -> str:
     source: the name of their file in errors.
     line: the number of their first line.
 
-    Raises `CorpusError` for bytes that are not UTF-8.
+    Raises `CorpusError` for bytes that are not UTF-8, and for lines that end in carriage returns alone.
 
     >>> decode("¡hola!".encode(), "greeting")
     '¡hola!'
     """
+    if line == 1 and b"\n" not in content and b"\r" in content.rstrip(b"\r"):
+        raise CorpusError(f"{source}: lines end in carriage returns alone; convert them with `tr '\\r' '\\n'`")
     try:
-        return content.decode("utf-8-sig")
+        return content.decode("utf-8-sig" if line == 1 else "utf-8")
     except UnicodeDecodeError as error:
         line += error.object.count(b"\n", 0, error.start)
         column = error.start - error.object.rfind(b"\n", 0, error.start)

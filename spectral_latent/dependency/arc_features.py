@@ -109,21 +109,23 @@ def _arcs(trees: Sequence[TaggedTree]) -> _Arcs:
 def _children(d: IntArray, g: IntArray, n_places: int) -> dict[str, IntArray]:
     """Find places near arcs, (n,) each, among the N places.
 
-    d, g: (n,) the places of dependants and governors.
+    d: (n,) the places of dependants.
+    g: (n,) the places of their governors.
     Returns the outermost dependants of each dependant, `first` on its left and `last` on its right; the nearest
     dependant on the `left` of its governor; and its governor's next dependant on the way to it, `inner`.
     """
 
     def of_place(place: IntArray, other: IntArray) -> IntArray:
         """Map each place to the last of its others, (N,); 0 where it has none."""
-        found = np.zeros(n_places, dtype=np.int64)
-        found[place] = other
-        return found
+        last_other = np.zeros(n_places, dtype=np.int64)
+        last_other[place] = other
+        return last_other
 
     on_left = d < g
     order = np.argsort(g, kind="stable")
     are_siblings = g[order[:-1]] == g[order[1:]]
-    earlier, later = d[order[:-1][are_siblings]], d[order[1:][are_siblings]]
+    earlier = d[order[:-1][are_siblings]]
+    later = d[order[1:][are_siblings]]
     return {
         "first": of_place(g[on_left][::-1], d[on_left][::-1])[d],
         "last": of_place(g[~on_left], d[~on_left])[d],
@@ -185,7 +187,7 @@ class ArcFeatures:
         }
         columns = {"side": (arcs.side, 3), "distance": (arcs.distance, _FARTHEST + 1)}
         for attribute, (names, values) in attributes.items():
-            at = np.zeros(arcs.n_places, dtype=np.int64)
-            at[arcs.near["d"]] = [names.get(value) + 1 or len(names) + 1 for value in values]
-            columns |= {f"{attribute}.{name}": (at[place], len(names) + 2) for name, place in arcs.near.items()}
+            value_at = np.zeros(arcs.n_places, dtype=np.int64)
+            value_at[arcs.near["d"]] = [names.get(value) + 1 or len(names) + 1 for value in values]
+            columns |= {f"{attribute}.{name}": (value_at[place], len(names) + 2) for name, place in arcs.near.items()}
         return columns

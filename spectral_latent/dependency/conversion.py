@@ -77,8 +77,8 @@ class DependencyTrees(NamedTuple):
     def head_is_right(self) -> BoolArray:
         """Whether a node is binary and its head is in its right child, (N,)."""
         trees = self.trees
-        found: BoolArray = trees.is_binary & (self.head[trees.right] == self.head)
-        return found
+        is_right: BoolArray = trees.is_binary & (self.head[trees.right] == self.head)
+        return is_right
 
     def over(self, word: IntArray) -> SkeletalTrees:
         """Replace places by words; word: (n,) the number of the word at each place."""
@@ -157,7 +157,8 @@ def _nodes(head: IntArray, start: IntArray, left_first: bool) -> IntArray:
     for word in order:
         # Left children's subtrees come first, then the word's own leaf.
         node = place[word]
-        n_left, n_right = 0, 0
+        n_left = 0
+        n_right = 0
         child = first_child[word]
         while child >= 0:
             if child < word:
@@ -286,13 +287,13 @@ def possible_rules(symbols: Sequence[HeadSymbol], attachment: Attachment) -> tup
            [2, 2, 0],
            [2, 2, 1]]), array([ True,  True,  True,  True]))
     """
-    number = {symbol: at for at, symbol in enumerate(symbols)}
-    complete = [at for at, symbol in enumerate(symbols) if symbol.role == "complete"]
+    number_of_symbol = {symbol: number for number, symbol in enumerate(symbols)}
+    complete = [number for number, symbol in enumerate(symbols) if symbol.role == "complete"]
     rules = []
     for parent, (tag, above) in enumerate(symbols):
         sides: tuple[Side, ...] = ("left", "right") if above != attachment.first_side else (attachment.first_side,)
         for side in sides:
-            head = number.get(HeadSymbol(tag, side))
+            head = number_of_symbol.get(HeadSymbol(tag, side))
             if head is not None:
                 rules += [(parent, d, head) if side == "left" else (parent, head, d) for d in complete]
     table = np.array(rules, dtype=np.int64).reshape(-1, 3)
@@ -311,5 +312,5 @@ def heads_are_right(symbols: Sequence[HeadSymbol], rules: IntArray) -> BoolArray
 
 def tag_numbers(symbols: Sequence[HeadSymbol], tags: Sequence[str]) -> IntArray:
     """Number the tag of each symbol (S,); -1 where it is not one of these tags."""
-    number = {tag: t for t, tag in enumerate(tags)}
-    return np.array([number.get(symbol.tag, -1) for symbol in symbols], dtype=np.int64)
+    number_of_tag = {tag: t for t, tag in enumerate(tags)}
+    return np.array([number_of_tag.get(symbol.tag, -1) for symbol in symbols], dtype=np.int64)

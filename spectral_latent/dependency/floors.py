@@ -46,21 +46,22 @@ def mean_inside_vectors(operators: ObservableOperators, coarse: ObservableOperat
     np.add.at(leaves, operators.rules.leaf[:, 0], operators.leaf)
 
     def scaled(vectors: FloatArray) -> FloatArray:
+        """Scale the vectors (S, M) of symbols a to c¹_a · ζ_a = the coarse root weight of a."""
         weight = (operators.root * vectors).sum(axis=1)
         scale = np.divide(coarse.root[:, 0], weight, out=np.zeros(len(weight)), where=weight > 0)
         rows: FloatArray = vectors * scale[:, None]
         return rows
 
     m = operators.states
-    found = scaled(leaves)
+    means = scaled(leaves)
     for _ in range(_ROUNDS):
         sums = leaves.copy()
         for tensor, (a, b, c) in zip(operators.binary, operators.rules.binary, strict=True):
-            sums[a, : m[a]] += tensor.applied_left(found[b, : m[b]]) @ found[c, : m[c]]
+            sums[a, : m[a]] += tensor.applied_left(means[b, : m[b]]) @ means[c, : m[c]]
         for matrix, (a, b) in zip(operators.unary, operators.rules.unary, strict=True):
-            sums[a] += matrix @ found[b]
-        found = scaled(sums)
-    return found
+            sums[a] += matrix @ means[b]
+        means = scaled(sums)
+    return means
 
 
 def _subtree_weights(operators: ObservableOperators, forest: Forest, inside_vectors: ScaledVectors) -> Weight:
@@ -126,7 +127,9 @@ def floored_weights(
             break
         cut[nodes] = True
         cut &= ~_strictly_below(cut, size)
-        rule, left, right = forest.rule.copy(), forest.left.copy(), forest.right.copy()
+        rule = forest.rule.copy()
+        left = forest.left.copy()
+        right = forest.right.copy()
         rule[nodes] = n_rules + forest.symbol[nodes]
         left[nodes] = -1
         right[nodes] = -1

@@ -22,7 +22,8 @@ __all__ = ["ArcForest", "headed", "projective"]
 class ArcForest(NamedTuple):
     """A forest of one sentence of n words, with the arc of each edge.
 
-    governor, dependant: (E,) words 1 ... n, governor 0 the root; both -1 at an edge without an arc.
+    governor: (E,) the governor of each edge's arc, 1 ... n, or 0 for the root; -1 at an edge without an arc.
+    dependant: (E,) the dependant of each edge's arc, 1 ... n; -1 at an edge without an arc.
     head: (I,) the head word of each item, 1 ... n; 0 where the item has none.
     """
 
@@ -39,40 +40,40 @@ def _possible_heads(forest: Forest, head_is_right: BoolArray, position: IntArray
     head_is_right: (R2,) of the binary rules.
     position: (I,) the word of every item over one word.
     """
-    number = np.full((len(forest.symbol), n), -1, dtype=np.int64)
+    pair = np.full((len(forest.symbol), n), -1, dtype=np.int64)
     count = 0
     for item in range(len(forest.symbol)):
         for e in range(forest.start[item], forest.start[item + 1]):
             # A word is its own head; a phrase may have the heads of the child that the rule says.
             if forest.left[e] < 0:
-                number[item, position[item]] = 0
+                pair[item, position[item]] = 0
             else:
                 child = forest.right[e] if head_is_right[forest.rule[e]] else forest.left[e]
                 for h in range(n):
-                    if number[child, h] >= 0:
-                        number[item, h] = 0
+                    if pair[child, h] >= 0:
+                        pair[item, h] = 0
         # Each such pair becomes an item.
         for h in range(n):
-            if number[item, h] >= 0:
-                number[item, h] = count
+            if pair[item, h] >= 0:
+                pair[item, h] = count
                 count += 1
-    return number
+    return pair
 
 
 @compiled
-def _split_edges(forest: Forest, head_is_right: BoolArray, number: IntArray, start: IntArray, edges: IntArray) -> None:
+def _split_edges(forest: Forest, head_is_right: BoolArray, pair: IntArray, start: IntArray, edges: IntArray) -> None:
     """Fill the columns of the forest whose items are pairs of an item and its head.
 
     head_is_right: (R2,) of the binary rules.
-    number: (I, n) of `_possible_heads`; there are I' pairs.
+    pair: (I, n) the numbers of `_possible_heads`; there are I' pairs.
     start: (I' + 1,) is filled: where the edges of each pair begin.
     edges: (E', 5) is filled: rule, left, right, governor, dependant.  Without rows, only `start` is filled.
     """
     n_edges = 0
     item_number = 0
     for item in range(len(forest.symbol)):
-        for h in range(number.shape[1]):
-            if number[item, h] < 0:
+        for h in range(pair.shape[1]):
+            if pair[item, h] < 0:
                 continue
             # Every edge of the item, with every word that may be the head of the other child.
             for e in range(forest.start[item], forest.start[item + 1]):
@@ -83,14 +84,14 @@ def _split_edges(forest: Forest, head_is_right: BoolArray, number: IntArray, sta
                         edges[n_edges] = (r, -1, -1, -1, -1)
                     n_edges += 1
                     continue
-                if number[right if head_is_right[r] else left, h] < 0:
+                if pair[right if head_is_right[r] else left, h] < 0:
                     continue
                 # An arc to each word that may be the head of the dependant's side.
-                for d in range(number.shape[1]):
-                    if number[left if head_is_right[r] else right, d] >= 0:
+                for d in range(pair.shape[1]):
+                    if pair[left if head_is_right[r] else right, d] >= 0:
                         if len(edges):
                             on_left, on_right = (d, h) if head_is_right[r] else (h, d)
-                            edges[n_edges] = (r, number[left, on_left], number[right, on_right], h + 1, d + 1)
+                            edges[n_edges] = (r, pair[left, on_left], pair[right, on_right], h + 1, d + 1)
                         n_edges += 1
             item_number += 1
             start[item_number] = n_edges
@@ -113,12 +114,12 @@ def headed(forest: Forest, head_is_right: BoolArray, position: IntArray, n: int)
     check_range("binary rules of the forest", forest.rule[is_binary], 0, len(head_is_right))
     check_column("positions of the forest's items", position, (forest.n_items,), np.int64)
     check_range("words of the forest's leaves", position[forest.item[~is_binary]], 0, n)
-    number = _possible_heads(forest, head_is_right, position, n)
-    item, head = np.nonzero(number >= 0)
+    pair = _possible_heads(forest, head_is_right, position, n)
+    item, head = np.nonzero(pair >= 0)
     start = np.zeros(len(item) + 1, dtype=np.int64)
-    _split_edges(forest, head_is_right, number, start, np.empty((0, 5), dtype=np.int64))
+    _split_edges(forest, head_is_right, pair, start, np.empty((0, 5), dtype=np.int64))
     edges = np.empty((start[-1], 5), dtype=np.int64)
-    _split_edges(forest, head_is_right, number, start, edges)
+    _split_edges(forest, head_is_right, pair, start, edges)
     rule, left, right, governor, dependant = np.ascontiguousarray(edges.T)
     root = np.flatnonzero(np.isin(item, forest.root))
     split = Forest(forest.symbol[item], start, rule, left, right, root, np.zeros(len(root), dtype=np.int64))
@@ -126,19 +127,20 @@ def headed(forest: Forest, head_is_right: BoolArray, position: IntArray, n: int)
 
 
 @compiled
-def _eisner(allowed: BoolArray, number: IntArray, edges: IntArray, start: IntArray) -> tuple[int, int]:
+def _eisner(allowed: BoolArray, item_of: IntArray, edges: IntArray, start: IntArray) -> tuple[int, int]:
     """Count the items and edges of `projective`; write them where `edges` has rows.
 
     The kinds of items over the words i ... j are: 0, j and all between belong to i; 1, i and all between belong to j;
     2, as 0 and i governs j; 3, as 1 and j governs i.
 
     allowed: (n + 1, n) arcs.
-    number: (4, n, n) the number of the item of each kind over the words i ... j, which is filled.
+    item_of: (4, n, n) the number of the item of each kind over the words i ... j, which is filled.
     edges: (E, 4) left and right child, governor, dependant, which are filled; without rows, they are counted only.
     start: (I + 1,) where the edges of each item begin, which is filled with them.
     """
     n = allowed.shape[1]
-    n_items, n_edges = 0, 0
+    n_items = 0
+    n_edges = 0
     for width in range(n):
         for i in range(n - width):
             j = i + width
@@ -156,25 +158,25 @@ def _eisner(allowed: BoolArray, number: IntArray, edges: IntArray, start: IntArr
                     if kind >= 2:
                         g, d = (i, j) if kind == 2 else (j, i)
                         if allowed[g + 1, d]:
-                            left, right = number[0, i, q], number[1, q + 1, j]
+                            left, right = item_of[0, i, q], item_of[1, q + 1, j]
                     elif kind == 0:
-                        left, right = number[2, i, q + 1], number[0, q + 1, j]
+                        left, right = item_of[2, i, q + 1], item_of[0, q + 1, j]
                     else:
-                        left, right = number[1, i, q], number[3, q, j]
+                        left, right = item_of[1, i, q], item_of[3, q, j]
                     if left >= 0 and right >= 0:
                         if len(edges):
                             edges[n_edges] = (left, right, g + 1 if g >= 0 else -1, d + 1 if g >= 0 else -1)
                         n_edges += 1
                 # Only what can be derived becomes an item.
-                number[kind, i, j] = -1
+                item_of[kind, i, j] = -1
                 if n_edges > before:
-                    number[kind, i, j] = n_items
+                    item_of[kind, i, j] = n_items
                     n_items += 1
                     if len(edges):
                         start[n_items] = n_edges
     # The last item: word r with all its children on both sides is below the root.
     for r in range(n):
-        left, right = number[1, 0, r], number[0, r, n - 1]
+        left, right = item_of[1, 0, r], item_of[0, r, n - 1]
         if allowed[0, r] and left >= 0 and right >= 0:
             if len(edges):
                 edges[n_edges] = (left, right, 0, r + 1)
@@ -195,12 +197,12 @@ def projective(allowed: BoolArray) -> ArcForest:
     """
     n = np.shape(allowed)[-1] if np.ndim(allowed) else 0
     check_column("allowed arcs", allowed, (n + 1, n), np.bool_)
-    number = np.full((4, n, n), -1, dtype=np.int64)
-    n_items, n_edges = _eisner(allowed, number, np.empty((0, 4), dtype=np.int64), np.empty(0, dtype=np.int64))
+    item_of = np.full((4, n, n), -1, dtype=np.int64)
+    n_items, n_edges = _eisner(allowed, item_of, np.empty((0, 4), dtype=np.int64), np.empty(0, dtype=np.int64))
     edges = np.empty((n_edges, 4), dtype=np.int64)
     start = np.zeros(n_items + 2, dtype=np.int64)
-    number.fill(-1)
-    _eisner(allowed, number, edges, start)
+    item_of.fill(-1)
+    _eisner(allowed, item_of, edges, start)
     start[-1] = n_edges
     left, right, governor, dependant = np.ascontiguousarray(edges.T)
     nothing = np.zeros(n_items + 1, dtype=np.int64)

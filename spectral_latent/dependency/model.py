@@ -6,15 +6,14 @@ import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, NamedTuple, get_args
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from spectral_latent._options import Described
+from spectral_latent._options import ShortRepr
 from spectral_latent.dependency.conversion import (
     HeadSymbol,
-    Role,
     heads_are_right,
     require_heads,
     skeletal_trees,
@@ -28,10 +27,10 @@ from spectral_latent.dependency.relations import RelationModel
 from spectral_latent.dependency.sentence import BLANK, DependencySentence, check_sentence
 from spectral_latent.dependency.training import prepare
 from spectral_latent.estimation import Listener, silent
-from spectral_latent.grammar import LatentGrammar, SentenceGrammar, Training, check_n_best
+from spectral_latent.grammar import LatentGrammar, SentenceChart, SentenceGrammar, Training, check_n_best
 from spectral_latent.grammar.batches import map_sentences
 from spectral_latent.inference import Weight, tree_weights
-from spectral_latent.operators import ObservableOperators, opened_model, options_from, save_model
+from spectral_latent.operators import Distinct, ObservableOperators, opened_model, save_model, setting_from
 from spectral_latent.tokenisation import Tokenisation
 from spectral_latent.trees import BoolArray, FloatArray, IntArray, Vocabulary
 
@@ -57,7 +56,7 @@ class DependencyParse(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class DependencyModel(Described):
+class DependencyModel(ShortRepr):
     """A latent dependency grammar: it scores trees, and parses words with or without tags.
 
     symbols: what each symbol of the grammar stands for.
@@ -154,15 +153,31 @@ class DependencyModel(Described):
             return []
         return [tag for tag in self.options.tags_of(sentence) if tag != BLANK and tag not in self._tag_numbers]
 
-    def _chart(self, sentence: DependencySentence) -> tuple[SentenceGrammar, ArcMarginals | None]:
-        """Compute the posteriors of a sentence's arcs, and the grammar over its words; None if it has no derivation."""
+    def _chart(self, sentence: DependencySentence) -> SentenceChart:
+        """Build the pruned chart of a sentence."""
         check_sentence(sentence)
-        words = self.options.words_of(sentence)
-        grammar, spans = self.grammar.chart(words, self._tags_of_words(sentence))
+        return self.grammar.chart(self.options.words_of(sentence), self._tags_of_words(sentence))
+
+    def _arcs(self, sentence: DependencySentence) -> tuple[SentenceGrammar, ArcMarginals | None]:
+        """Compute the posteriors of a sentence's arcs, and the grammar over its words; None if it has no derivation."""
+        grammar, spans = self._chart(sentence)
         if spans is None:
             return grammar, None
-        arcs = headed(spans.forest, self._head_is_right, spans.first, len(words))
-        return grammar, arc_marginals(grammar.latent, arcs, len(words))
+        n = len(sentence.forms)
+        return grammar, arc_marginals(grammar.latent, headed(spans.forest, self._head_is_right, spans.first, n), n)
+
+    def log_probabilities(self, sentences: Iterable[DependencySentence]) -> FloatArray:
+        """Compute the natural logarithms (T,) of the estimated probabilities of sentences with the tags they have.
+
+        They are sums over all trees in the pruned chart.  They are -inf where the grammar does not derive the sentence,
+        and where the estimate is not above zero, which happens to spectral models.  In the place of a word never seen
+        stands its signature.
+
+        sentences: words without a tag, or with a tag never seen, may have any tag.  Heads are not looked at.
+        Raises ValueError if a sentence is empty.
+        """
+        logs = [self._chart(sentence).weight().log_if_positive for sentence in sentences]
+        return np.concatenate([np.zeros(0), *logs])
 
     def posteriors(self, sentence: DependencySentence) -> FloatArray:
         """Compute the posteriors of the arcs that a sentence of n words may have.
@@ -173,9 +188,9 @@ class DependencyModel(Described):
         sentence: words without a tag, or with a tag never seen, may have any tag.  Heads are not looked at.
         Raises ValueError if the sentence is empty.
         """
-        _, found = self._chart(sentence)
+        _, marginals = self._arcs(sentence)
         n = len(sentence.forms)
-        return np.zeros((n + 1, n)) if found is None else self._absolute(found.arcs)
+        return np.zeros((n + 1, n)) if marginals is None else self._absolute(marginals.arcs)
 
     def _tagged(self, sentence: DependencySentence, symbols: FloatArray) -> DependencySentence:
         """Give every word without a tag the likeliest one; symbols: (n, S) posteriors."""
@@ -197,15 +212,15 @@ class DependencyModel(Described):
         with its own tags.
         Raises EstimationError if a tree has not one head for each word.
         """
-        found: dict[tuple[tuple[str, ...], tuple[str, ...]], FloatArray] = {}
+        posteriors_of: dict[tuple[tuple[str, ...], tuple[str, ...]], FloatArray] = {}
         rows = []
         for number, tree in enumerate(trees, start=1):
             require_heads(tree, number)
             words = self.options.words_of(tree)
             tags = self.options.tags_of(tree)
-            if (words, tags) not in found:
-                found[words, tags] = self.posteriors(tree)
-            rows.append(found[words, tags][list(tree.heads or ()), np.arange(len(words))])
+            if (words, tags) not in posteriors_of:
+                posteriors_of[words, tags] = self.posteriors(tree)
+            rows.append(posteriors_of[words, tags][list(tree.heads or ()), np.arange(len(words))])
         return rows
 
     def parse(self, sentence: DependencySentence, *, projective: bool = True) -> DependencyParse:
@@ -217,9 +232,9 @@ class DependencyModel(Described):
         """
         if projective:
             return self.parse_nbest(sentence, 1)[0]
-        grammar, found = self._chart(sentence)
-        heads = None if found is None else maximum_heads(self._weights(found.arcs))
-        return self._parses(sentence, grammar, found, [] if heads is None else [heads])[0]
+        grammar, marginals = self._arcs(sentence)
+        heads = None if marginals is None else maximum_heads(self._weights(marginals.arcs))
+        return self._parses(sentence, grammar, marginals, [] if heads is None else [heads])[0]
 
     def parse_nbest(self, sentence: DependencySentence, n_best: int) -> list[DependencyParse]:
         """Find up to `n_best` projective trees, by falling sum of their arcs' posteriors.
@@ -228,9 +243,9 @@ class DependencyModel(Described):
         Raises ValueError if the sentence is empty or n_best < 1.
         """
         check_n_best(n_best)
-        grammar, found = self._chart(sentence)
-        heads = [] if found is None else n_best_heads(self._weights(found.arcs), n_best)
-        return self._parses(sentence, grammar, found, heads)
+        grammar, marginals = self._arcs(sentence)
+        heads = [] if marginals is None else n_best_heads(self._weights(marginals.arcs), n_best)
+        return self._parses(sentence, grammar, marginals, heads)
 
     def parse_all(
         self,
@@ -279,13 +294,13 @@ class DependencyModel(Described):
         self,
         sentence: DependencySentence,
         grammar: SentenceGrammar,
-        found: ArcMarginals | None,
+        marginals: ArcMarginals | None,
         heads: Sequence[tuple[int, ...]],
     ) -> list[DependencyParse]:
         """Make the parses with these heads, and fill in relations and missing tags; a fallback if there are none."""
-        if found is None or not heads:
+        if marginals is None or not heads:
             return [self._fallback(sentence)]
-        tagged = self._tagged(sentence, found.symbols)
+        tagged = self._tagged(sentence, marginals.symbols)
         trees = self._labelled([tagged.with_heads(each) for each in heads])
         # With tags filled in, words are others to the grammar than before.
         weight = self._score(trees, grammar.repeated(len(trees)) if tagged is sentence else None)
@@ -302,9 +317,9 @@ class DependencyModel(Described):
     def _labelled(self, trees: Sequence[DependencySentence]) -> list[DependencySentence]:
         """Give trees the likeliest relations; or none, if the model has no relations."""
         if self.relations is None:
-            return [tree._replace(relations=(BLANK,) * len(tree.forms)) for tree in trees]
-        found = self.relations.relations([self.options.tagged_tree(tree) for tree in trees])
-        return [tree._replace(relations=relations) for tree, relations in zip(trees, found, strict=True)]
+            return [tree.with_heads(tree.heads, (BLANK,) * len(tree.forms)) for tree in trees]
+        relations_of_each = self.relations.relations([self.options.tagged_tree(tree) for tree in trees])
+        return [tree.with_heads(tree.heads, names) for tree, names in zip(trees, relations_of_each, strict=True)]
 
     def score(self, sentences: Iterable[DependencySentence]) -> Weight:
         """Estimate the probabilities p̂ of trees with their words, as sign and log.
@@ -353,12 +368,8 @@ class DependencyModel(Described):
     @staticmethod
     def from_arrays(arrays: Mapping[str, NDArray[Any]], settings: Mapping[str, Any]) -> DependencyModel:
         """Make a model from the contents of its file, which `opened_model` gives with an explanation of errors."""
-        symbols = [HeadSymbol(tag, role) for tag, role in settings["symbols"]]
-        if not all(isinstance(tag, str) and role in get_args(Role) for tag, role in symbols):
-            raise ValueError("tags or roles of symbols are missing")
-        if len(set(symbols)) < len(symbols):
-            raise ValueError("a symbol stands twice")
-        options = options_from(DependencyOptions, settings["options"])
+        symbols = setting_from("symbols", settings, Annotated[list[HeadSymbol], Distinct()])
+        options = setting_from("options", settings, DependencyOptions)
         tag_of_symbol = tag_numbers(symbols, settings["tags"])
         grammar = LatentGrammar.from_arrays(arrays, settings, tag_of_symbol, options)
         of_relations = settings["relations"]

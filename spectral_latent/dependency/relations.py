@@ -26,10 +26,11 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.special import softmax
 
-from spectral_latent._options import Above, AtLeast, AtMost, Options
+from spectral_latent._options import Above, AtLeast, AtMost, Below, Options
 from spectral_latent.dependency.arc_features import ArcFeatures, TaggedTree
 from spectral_latent.dependency.sentence import BLANK
 from spectral_latent.lexicon.log_linear import log_linear_weights
+from spectral_latent.operators import Distinct, Sorted, array_from, setting_from
 from spectral_latent.trees import BoolArray, FloatArray, IntArray, matches
 
 __all__ = ["RelationModel", "RelationOptions"]
@@ -146,21 +147,16 @@ class RelationModel:
 
         Raises ValueError, KeyError or TypeError if they are not those of a model.
         """
-        *columns, possible = (arrays[_PREFIX + name] for name in (*_Weights._fields, "possible"))
-        weights = _Weights(*columns)
-        names = settings["names"]
-        sound = (
-            all(isinstance(name, str) for key in ("tags", "words", "names") for name in settings[key])
-            and [*map(str, (array.dtype for array in (*weights, possible)))] == ["int64", "int64", "float64", "bool"]
-            and len({array.shape for array in weights}) == weights.feature.ndim == 1
-            and bool((np.diff(weights.feature) >= 0).all() and np.isfinite(weights.weight).all())
-            and bool(((weights.relation >= 0) & (weights.relation < len(names))).all())
-            and possible.shape == (2, len(names))
-            and bool(possible.any(axis=1).all())
-        )
-        if not sound:
-            raise ValueError("the arrays of the classifier of relations do not fit together")
-        return RelationModel(ArcFeatures(settings["tags"], settings["words"]), names, weights, possible)
+        tags = setting_from("tags", settings, Annotated[list[str], Distinct()])
+        words = setting_from("words", settings, Annotated[list[str], Distinct()])
+        names = setting_from("names", settings, Annotated[list[str], Distinct()])
+        feature = array_from(_PREFIX + "feature", arrays, np.int64, (None,), Sorted())
+        relation = array_from(_PREFIX + "relation", arrays, np.int64, feature.shape, AtLeast(0), Below(len(names)))
+        weight = array_from(_PREFIX + "weight", arrays, np.float64, feature.shape)
+        possible = array_from(_PREFIX + "possible", arrays, np.bool_, (2, len(names)))
+        if not possible.any(axis=1).all():
+            raise ValueError("no relation is possible")
+        return RelationModel(ArcFeatures(tags, words), names, _Weights(feature, relation, weight), possible)
 
 
 def _from_root(trees: Sequence[TaggedTree]) -> IntArray:

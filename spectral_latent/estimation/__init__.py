@@ -2,7 +2,7 @@
 
 from spectral_latent.estimation._choice import search_states
 from spectral_latent.estimation._clustering import Clusters, state_counts
-from spectral_latent.estimation._em import run_em
+from spectral_latent.estimation._em import has_converged, run_em
 from spectral_latent.estimation._estimators import (
     ESTIMATORS,
     Estimate,
@@ -70,6 +70,7 @@ __all__ = [
     "anchors",
     "convex_weights",
     "estimate",
+    "has_converged",
     "hash_columns",
     "inside_templates",
     "low_rank_operators",

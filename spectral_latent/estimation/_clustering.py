@@ -71,8 +71,8 @@ class Clusters(NamedTuple):
         """Find the centres of every symbol by k-means, from a start that the seed fixes."""
         steps = np.ceil(treebank.counts.symbol / _POINTS).astype(np.int64)
         samples: dict[int, _Sample] = {}
-        for found in parallel_map(_sampled, treebank.shards, jobs, projection, steps):
-            for a, sample in found.items():
+        for samples_of_shard in parallel_map(_sampled, treebank.shards, jobs, projection, steps):
+            for a, sample in samples_of_shard.items():
                 halves, square = samples.get(a, _Sample([], np.zeros(2)))
                 samples[a] = _Sample([*halves, *sample.halves], square + sample.square)
         counted = [(sample, float(treebank.counts.symbol[a])) for a, sample in samples.items()]
@@ -103,12 +103,12 @@ def _halves(projection: Projection, projected: ProjectedTrees, a: int, nodes: In
 def _sampled(shard: TreebankShard, projection: Projection, steps: IntArray) -> dict[int, _Sample]:
     """Take every steps[a]-th node of each symbol a of more than one state; steps: (S,)."""
     projected = projection.project(shard)
-    found = {}
+    samples = {}
     for a, nodes in by_symbol(projected.trees):
         if projection.states[a] > 1:
             halves = _halves(projection, projected, a, nodes)
-            found[a] = _Sample([halves[:, :: steps[a]].copy()], (halves**2).sum(axis=(1, 2)))
-    return found
+            samples[a] = _Sample([halves[:, :: steps[a]].copy()], (halves**2).sum(axis=(1, 2)))
+    return samples
 
 
 def _centres(counted: tuple[_Sample, float], seed: int) -> _Centres:

@@ -14,7 +14,7 @@ the log-likelihood.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import reduce
 from typing import NamedTuple
 
@@ -27,7 +27,7 @@ from spectral_latent.inference import ExpectedCounts, expected_counts, tree_weig
 from spectral_latent.operators import ObservableOperators, RuleTable, Tensor, Tensors, low_rank_tensor
 from spectral_latent.trees import FloatArray, Forest, IntArray
 
-__all__ = ["EMResult", "drawn_to", "maximised", "random_counts", "run_em", "state_prior"]
+__all__ = ["EMResult", "drawn_to", "has_converged", "maximised", "random_counts", "run_em", "state_prior"]
 
 
 class EMResult(NamedTuple):
@@ -43,6 +43,23 @@ class EMResult(NamedTuple):
     counts: ExpectedCounts
     objective: tuple[float, ...]
     log_likelihood: tuple[float, ...]
+
+
+def has_converged(objective: Sequence[float], least: float) -> bool:
+    """Tell whether the last two iterations gained less than `least` each, the last no more than the one before.
+
+    States that begin nearly alike come apart slowly first and then faster: small gains that grow are not the end.
+
+    objective: at the start and after each iteration.
+    least: the least gain to go on for.
+
+    >>> has_converged([0.0, 0.1, 0.3], least=1.0), has_converged([0.0, 0.2, 0.3], least=1.0)
+    (False, True)
+    """
+    if len(objective) < 3:
+        return False
+    before, last = np.diff(objective[-3:])
+    return bool(last <= before < least)
 
 
 def maximised(counts: RuleTable) -> ObservableOperators:
@@ -164,11 +181,11 @@ def _expectation(shards: Iterable[SkeletalShard], operators: ObservableOperators
     try:
         return reduce(ExpectedCounts.__add__, parallel_map(_expected_of_shard, shards, jobs, operators))
     except ValueError:
-        number = _impossible_tree(shards, operators)
-        if number is None:
+        impossible = _impossible_tree(shards, operators)
+        if impossible is None:
             raise
         raise EstimationError(
-            f"tree {number} has probability zero; start from probabilities above zero for all rules"
+            f"tree {impossible} has probability zero; start from probabilities above zero for all rules"
         ) from None
 
 
@@ -220,14 +237,14 @@ def run_em(
         """Note where the climb is."""
         log_likelihood.append(counts.log_likelihood)
         objective.append(counts.log_likelihood + (0.0 if prior is None else _log_prior(prior, operators)))
-        listener(Progress("EM", iteration, options.iterations, objective[-1]))
+        listener(Progress("EM", iteration, options.most_iterations, objective[-1]))
 
     report(0)
-    for iteration in range(1, options.iterations + 1):
+    for iteration in range(1, options.most_iterations + 1):
         summed = counts.table if prior is None else counts.table.add_numbers(prior)
         operators = maximised(summed)
         counts = _expectation(shards, operators, jobs)
         report(iteration)
-        if objective[-1] - objective[-2] < options.tolerance * n_trees:
+        if has_converged(objective, options.tolerance * n_trees):
             break
     return EMResult(operators, counts, tuple(objective), tuple(log_likelihood))

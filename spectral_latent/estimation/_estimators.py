@@ -1,7 +1,8 @@
 """All estimators in one table, behind one function.
 
-Every estimator but the spectral one begins with counts of rules with latent states: those of clusters, of pivots, or of
-a random start.  It either makes probabilities of these counts, or climbs from them by expectation maximisation.
+Every estimator but the spectral one begins with counts of rules with latent states: those of clusters, of pivots, of
+tensor decompositions, or of a random start.  It either makes probabilities of these counts, or climbs from them by
+expectation maximisation.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from spectral_latent.estimation._options import EstimationError, EstimatorOption
 from spectral_latent.estimation._parallel import parallel_map
 from spectral_latent.estimation._pivots import pivot_counts
 from spectral_latent.estimation._projections import Projection, states_for
+from spectral_latent.estimation._recovery import recovered_counts
 from spectral_latent.estimation._smoothing import operators_from_moments
 from spectral_latent.estimation._treebank import Priors, Treebank, TreebankCounts, TreebankShard
 from spectral_latent.operators import ObservableOperators, RuleTable
@@ -106,8 +108,8 @@ def spectral_moments(treebank: Treebank, projection: Projection, jobs: int | Non
     >>> spectral_moments(treebank, projection).inside
     array([[2., 2.]])
     """
-    found = parallel_map(_moments_of, treebank.shards, jobs, projection, treebank.counts.rules)
-    return reduce(Moments.__add__, found)
+    moments_of_shards = parallel_map(_moments_of, treebank.shards, jobs, projection, treebank.counts.rules)
+    return reduce(Moments.__add__, moments_of_shards)
 
 
 def _spectral(task: _Task) -> ObservableOperators:
@@ -138,6 +140,20 @@ def _counts_of_pivots(task: _Task) -> RuleTable:
     return pivot_counts(spectral_moments(treebank, projection, jobs), projection, options)
 
 
+def _counts_of_recovered_states(task: _Task) -> RuleTable:
+    """Count rules with the states that tensor decompositions show: expected counts, after one pass over the trees.
+
+    The decompositions give probabilities, whose errors, and what was clipped, the treebank itself corrects.
+    """
+    treebank, options, jobs, listener = task
+    projection = Projection.learn(treebank.shards, options, jobs, listener)
+    counts = recovered_counts(spectral_moments(treebank, projection, jobs), projection, options)
+    found = ObservableOperators.probabilities_of(counts)
+    vanishing = 1.0 / (1.0 + float(np.sqrt(treebank.counts.symbol.sum())))  # so that no tree has probability zero
+    start = drawn_to(found, state_prior(found, treebank.counts, vanishing), treebank.counts)
+    return run_em(treebank.shards, start, replace(options, iterations=0), jobs=jobs).counts.table.mixture()
+
+
 def _counts_of_random_start(task: _Task) -> RuleTable:
     """Split the counts of rules among states at random."""
     observed = task.treebank.counts
@@ -153,6 +169,8 @@ ESTIMATORS: dict[str, Estimator] = {
     "hybrid": Estimator("k-means on the spectral projections", _counts_of_clusters, climbs=True),
     "pivots": Estimator("features that only one state has", _counts_of_pivots, climbs=False),
     "pivots-em": Estimator("features that only one state has", _counts_of_pivots, climbs=True),
+    "recovered": Estimator("tensor decompositions of the moments", _counts_of_recovered_states, climbs=False),
+    "recovered-em": Estimator("tensor decompositions of the moments", _counts_of_recovered_states, climbs=True),
 }
 
 

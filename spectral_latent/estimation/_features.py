@@ -20,7 +20,7 @@ _STEP = np.uint64(0x9E3779B97F4A7C15)  # 2⁶⁴ over the golden ratio
 
 
 def _mixed(values: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """A one-to-one map of 64-bit numbers that scatters them (Steele, Lea and Flood 2014, SplitMix64)."""
+    """Map 64-bit numbers one to one, so that they are scattered (Steele, Lea and Flood 2014, SplitMix64)."""
     values = values + _STEP
     values = (values ^ (values >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     values = (values ^ (values >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)

@@ -115,12 +115,12 @@ class Moments(RuleTable):
 
         def rows(vectors: FloatArray, maps: list[FloatArray], symbols: IntArray) -> FloatArray:
             """Map the vector (M+1,) of each row by the matrix of its symbol."""
-            found = np.zeros((len(vectors), size))
+            mapped = np.zeros((len(vectors), size))
             for a, matrix in enumerate(maps):
                 of_symbol = np.flatnonzero(symbols == a)
                 picked = _places(matrix.shape[1], width)
-                found[np.ix_(of_symbol, _places(len(matrix), size - 1))] = vectors[of_symbol][:, picked] @ matrix.T
-            return found
+                mapped[np.ix_(of_symbol, _places(len(matrix), size - 1))] = vectors[of_symbol][:, picked] @ matrix.T
+            return mapped
 
         every = np.arange(len(states))
         unary = np.zeros((len(self.unary), size, size))

@@ -18,7 +18,10 @@ __all__ = [
     "silent",
 ]
 
-EstimatorName = Literal["spectral", "clustering", "em", "hybrid", "pivots", "pivots-em"]
+_TO_CONVERGENCE = 1000  # iterations of EM from a random start, at most
+_FEW = 5  # iterations of EM from states that are good already
+
+EstimatorName = Literal["spectral", "clustering", "em", "hybrid", "pivots", "pivots-em", "recovered", "recovered-em"]
 
 
 class EstimationError(ValueError):
@@ -34,8 +37,9 @@ class EstimatorOptions(Options):
     scaling: κ of slide 23, or None for raw indicator features.
     smoothing: C of slide 25, or None for the moments as they are.
     cutoff: directions with σ_i ≤ cutoff · σ_1 are dropped.
-    iterations: the most EM iterations.
-    tolerance: EM stops when its objective per tree rises by less.
+    iterations: the most EM iterations; None for as many as suit the estimator, see `most_iterations`.
+    tolerance: EM stops when its objective per tree rises by less in two iterations, the second time by no more than the
+    first.
     state_smoothing: the share that the mean over a symbol's states has in the probabilities of a state of average
     frequency; see `_em.state_prior`.
     rank: the most terms of a binary rule's tensor, which is then smaller and faster but less exact; None for tensors as
@@ -48,7 +52,7 @@ class EstimatorOptions(Options):
     scaling: Annotated[float, AtLeast(0.0)] | None = 1.0
     smoothing: Annotated[float, AtLeast(0.0)] | None = 15.0
     cutoff: Annotated[float, AtLeast(0.0), Below(1.0)] = 0.01
-    iterations: Annotated[int, AtLeast(0)] = 5
+    iterations: Annotated[int, AtLeast(0)] | None = None
     tolerance: Annotated[float, AtLeast(0.0)] = 1e-3
     state_smoothing: Annotated[float, AtLeast(0.0), Below(1.0)] = 0.01
     rank: Annotated[int, AtLeast(1)] | None = None
@@ -58,6 +62,20 @@ class EstimatorOptions(Options):
         super().__post_init__()
         if self.rank is not None and self.estimator == "spectral":
             raise ValueError("only an estimator of probabilities, such as hybrid, may have a rank; spectral gives none")
+
+    @property
+    def most_iterations(self) -> int:
+        """The most EM iterations: those given, or else 1,000 from a random start and 5 from any other.
+
+        From random states `tolerance` ends EM long before.  Clusters and pivots are near to where EM ends, and little
+        is gained after five iterations.
+
+        >>> EstimatorOptions("em").most_iterations, EstimatorOptions("hybrid").most_iterations
+        (1000, 5)
+        """
+        if self.iterations is not None:
+            return self.iterations
+        return _TO_CONVERGENCE if self.estimator == "em" else _FEW
 
 
 class LoweredStates(NamedTuple):

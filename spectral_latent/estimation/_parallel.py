@@ -17,7 +17,7 @@ from typing import Literal, TypeVar, TypeVarTuple, Unpack
 
 from joblib import Parallel, delayed
 from joblib.parallel import get_active_backend
-from threadpoolctl import threadpool_limits
+from threadpoolctl import ThreadpoolController, threadpool_limits
 
 from spectral_latent.estimation._options import EstimationError
 
@@ -38,6 +38,12 @@ Workers = Literal["threads", "processes"]
 def _limit_threads_of_process() -> None:
     """Keep the linear algebra of this process to one thread from now on."""
     threadpool_limits(1)
+
+
+@cache
+def _linear_algebra() -> ThreadpoolController:
+    """Find the libraries of linear algebra in this process, once: a search takes as long as a pass over small data."""
+    return ThreadpoolController()
 
 
 def _call(function: Callable[[Unpack[Rest]], Result], parent: int, *args: *Rest) -> Result:
@@ -78,7 +84,7 @@ def parallel_map(
     """
     done = 0
     failures = 0
-    with threadpool_limits(1):
+    with _linear_algebra().limit(limits=1):
         if _n_workers(jobs, prefer) == 1:
             yield from (function(item, *args) for item in items)
             return

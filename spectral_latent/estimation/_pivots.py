@@ -33,10 +33,11 @@ from spectral_latent.estimation._moments import Moments
 from spectral_latent.estimation._options import EstimatorOptions
 from spectral_latent.estimation._projections import Projection
 from spectral_latent.estimation._simplex import anchors, convex_weights
+from spectral_latent.estimation._smoothing import operators_from_moments
 from spectral_latent.operators import RuleTable, Tensor, Tensors
 from spectral_latent.trees import FloatArray
 
-__all__ = ["StateMaps", "feature_rows", "pivot_counts", "state_maps"]
+__all__ = ["StateMaps", "counts_of_states", "feature_rows", "fitted_corners", "pivot_counts", "state_maps"]
 
 
 class StateMaps(NamedTuple):
@@ -56,6 +57,27 @@ def feature_rows(projection: Projection, a: int, scaling: float | None) -> Float
     return np.asarray(maps.to_y * maps.sigma * to_rows[:, None])  # to_y holds s_i U_i
 
 
+class Corners(NamedTuple):
+    """The corners of a hull of rows, and every row as a mixture of them."""
+
+    corners: FloatArray  # (k, m)
+    mixtures: FloatArray  # (d, k)
+
+
+def fitted_corners(rows: FloatArray, count: FloatArray, most: int, *, least: float, cutoff: float) -> Corners:
+    """Find up to `most` corners among rows, then fit them to all rows as mixtures.
+
+    rows: (d, m).
+    count: (d,) how often each row was observed; the corners are sought among those of at least `least`.
+    cutoff: a corner must be farther from the span of those before than this times the first.
+    """
+    found = anchors(rows, count, most, least=least, cutoff=cutoff)
+    mixtures = convex_weights(rows, rows[found]).weights
+    root = np.sqrt(count)[:, None]
+    corners = np.linalg.lstsq(root * mixtures, root * rows)[0]  # arg min of Σ_i count_i ‖rows_i - mixtures_i corners‖²
+    return Corners(np.asarray(corners), mixtures)
+
+
 def state_maps(projection: Projection, a: int, options: EstimatorOptions) -> StateMaps:
     """Find the pivots of symbol a, and by them the basis of its states.
 
@@ -67,10 +89,8 @@ def state_maps(projection: Projection, a: int, options: EstimatorOptions) -> Sta
     sigma = projection.maps[a].sigma
     count = evidence.inside_count
     rows = feature_rows(projection, a, options.scaling)
-    found = anchors(rows, count, len(sigma), least=np.sqrt(evidence.n) / 2, cutoff=options.cutoff)
-    mixtures = convex_weights(rows, rows[found]).weights
-    root = np.sqrt(count)[:, None]
-    corners = np.linalg.lstsq(root * mixtures, root * rows)[0]  # arg min of Σ_i count_i ‖rows_i - mixtures_i corners‖²
+    least = np.sqrt(evidence.n) / 2
+    corners, mixtures = fitted_corners(rows, count, len(sigma), least=least, cutoff=options.cutoff)
     gamma = count @ mixtures
     gamma = gamma / gamma.sum()
     inside = gamma[:, None] * corners / np.maximum(sigma, TINY)
@@ -86,35 +106,42 @@ def _counts(estimates: FloatArray, totals: FloatArray, independent: FloatArray) 
     return np.asarray(positive * (totals.reshape(lost.shape) / positive.sum(axis=axes, keepdims=True)))
 
 
-def pivot_counts(moments: Moments, projection: Projection, options: EstimatorOptions) -> RuleTable:
-    """Estimate the expected counts of all rules with their states; see `state_maps`.
+def counts_of_states(moments: Moments, maps: list[StateMaps], smoothing: float | None = None) -> RuleTable:
+    """Estimate the expected counts of all rules with their states.
 
     How often a rule occurs is known; sampling error makes some of the counts negative, and these are set to zero.
 
     moments: those of the projections.
+    maps: of each symbol.
+    smoothing: C of slide 25, applied before counts are set to zero; None for the moments as they are.
     """
-    maps = [state_maps(projection, a, options) for a in range(len(projection.maps))]
     states = np.array([len(one.gamma) for one in maps], dtype=np.int64)
     mapped = moments.transformed(states, [one.inside for one in maps], [one.outside for one in maps])
+    estimated = operators_from_moments(mapped, smoothing)
+    estimated = estimated.scaled(np.broadcast_to(moments.count[:, None], estimated.root.shape))
     rules = moments.rules
     gamma = np.zeros((len(states), int(states.max())))
     for a, one in enumerate(maps):
         gamma[a, : states[a]] = one.gamma
 
-    def binary(tensor: Tensor, rule: list[int]) -> Tensor:
-        """Make the counts (m_a, m_b, m_c) of a rule from its moments."""
-        moment = tensor.multiplied_out()[None]
+    def binary(tensor: Tensor, moment: Tensor, rule: list[int]) -> Tensor:
+        """Make the counts (m_a, m_b, m_c) of a rule from their estimates and its moments."""
+        occurs = moment.multiplied_out()[None, -1, -1, -1]
         independent: FloatArray = reduce(np.multiply.outer, (maps[a].gamma for a in rule))
-        return Tensor.of_dense(_counts(moment[:, :-1, :-1, :-1], moment[:, -1, -1, -1], independent)[0])
+        return Tensor.of_dense(_counts(tensor.multiplied_out()[None], occurs, independent)[0])
 
     a, b = rules.unary.T
+    tensors = zip(estimated.binary, moments.binary, rules.binary.tolist(), strict=True)
     return RuleTable(
         rules,
         states,
-        root=_counts(mapped.root[:, :-1], mapped.root[:, -1], gamma),
-        leaf=_counts(mapped.leaf[:, :-1], mapped.leaf[:, -1], gamma[rules.leaf[:, 0]]),
-        unary=_counts(mapped.unary[:, :-1, :-1], mapped.unary[:, -1, -1], gamma[a, :, None] * gamma[b, None, :]),
-        binary=Tensors.of(
-            binary(tensor, rule) for tensor, rule in zip(mapped.binary, rules.binary.tolist(), strict=True)
-        ),
+        root=_counts(estimated.root, moments.root[:, -1], gamma),
+        leaf=_counts(estimated.leaf, moments.leaf[:, -1], gamma[rules.leaf[:, 0]]),
+        unary=_counts(estimated.unary, moments.unary[:, -1, -1], gamma[a, :, None] * gamma[b, None, :]),
+        binary=Tensors.of(binary(tensor, moment, rule) for tensor, moment, rule in tensors),
     )
+
+
+def pivot_counts(moments: Moments, projection: Projection, options: EstimatorOptions) -> RuleTable:
+    """Estimate the expected counts of all rules with the states that pivots show; see `state_maps`."""
+    return counts_of_states(moments, [state_maps(projection, a, options) for a in range(len(projection.maps))])

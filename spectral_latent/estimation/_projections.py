@@ -127,8 +127,8 @@ def _runs(column: IntArray) -> tuple[IntArray, IntArray]:
 @compiled
 def _added_runs(values: IntArray, counts: IntArray, others: IntArray, more: IntArray) -> tuple[IntArray, IntArray]:
     """Merge two columns of increasing values (d,) and (d',), and add what belongs to equal ones: twice (d'',)."""
-    found = np.empty(len(values) + len(others), dtype=np.int64)
-    total = np.zeros(len(found), dtype=np.int64)
+    merged = np.empty(len(values) + len(others), dtype=np.int64)
+    total = np.zeros(len(merged), dtype=np.int64)
     i = 0
     j = 0
     d = 0
@@ -137,15 +137,15 @@ def _added_runs(values: IntArray, counts: IntArray, others: IntArray, more: IntA
         from_first = j == len(others) or (i < len(values) and values[i] <= others[j])
         from_second = i == len(values) or (j < len(others) and others[j] <= values[i])
         if from_first:
-            found[d] = values[i]
+            merged[d] = values[i]
             total[d] += counts[i]
             i += 1
         if from_second:
-            found[d] = others[j]
+            merged[d] = others[j]
             total[d] += more[j]
             j += 1
         d += 1
-    return found[:d].copy(), total[:d].copy()
+    return merged[:d].copy(), total[:d].copy()
 
 
 @compiled
@@ -272,12 +272,12 @@ def _evidence_of(shard: TreebankShard) -> dict[int, SymbolEvidence]:
 def _cross_counts(shard: TreebankShard, evidence: list[SymbolEvidence]) -> dict[int, sparse.csr_array]:
     """Count the pairs of an inside and an outside feature, (d, d'), for each symbol of a shard."""
     features = shard.features
-    found = {}
+    counts = {}
     for a, nodes in by_symbol(shard.trees):
         inside = _one_hot(features.inside[nodes], evidence[a].inside)
         outside = _one_hot(features.outside[nodes], evidence[a].outside)
-        found[a] = (inside.T @ outside).tocsr()
-    return found
+        counts[a] = (inside.T @ outside).tocsr()
+    return counts
 
 
 def _merged(parts: Iterable[dict[int, SymbolEvidence]]) -> dict[int, SymbolEvidence]:

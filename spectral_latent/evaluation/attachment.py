@@ -79,8 +79,8 @@ def score_attachments(gold: Iterable[DependencySentence], predicted: Iterable[De
     or if it has no heads.
 
     >>> words = DependencySentence.of(["Dogs", "bark", "."])
-    >>> gold = words._replace(heads=(2, 0, 2), relations=("nsubj", "root", "punct"))
-    >>> score = score_attachments([gold], [gold._replace(heads=(2, 0, 1), relations=("obj", "root", "punct"))])
+    >>> gold = words.with_heads((2, 0, 2), ("nsubj", "root", "punct"))
+    >>> score = score_attachments([gold], [gold.with_heads((2, 0, 1), ("obj", "root", "punct"))])
     >>> score.heads, score.arcs, score.uas_no_punctuation, score.las_no_punctuation, score.complete
     (2, 1, 100.0, 50.0, 0.0)
     """

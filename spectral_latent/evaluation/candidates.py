@@ -49,15 +49,15 @@ def score_dependency_lists(lists: Sequence[NBest], gold: Sequence[DependencySent
     Raises ValueError if there are not as many gold trees as lists, or if a list has other words than its gold tree.
 
     >>> from spectral_latent.reranking import Candidate
-    >>> gold = DependencySentence.of(["Dogs", "bark"])._replace(heads=(2, 0))
-    >>> scores = score_dependency_lists([NBest.of([Candidate(gold._replace(heads=(0, 1))), Candidate(gold)])], [gold])
+    >>> gold = DependencySentence.of(["Dogs", "bark"]).with_heads((2, 0))
+    >>> scores = score_dependency_lists([NBest.of([Candidate(gold.with_heads((0, 1))), Candidate(gold)])], [gold])
     >>> scores.gains, scores.evaluate([1]).difference.other
     (array([0., 2.]), 100.0)
     """
     _require_same_words(lists, [sentence.forms for sentence in gold])
     rows: list[list[AttachmentScore]] = []
     for nbest, sentence in zip(lists, gold, strict=True):
-        nothing = sentence._replace(heads=(-1,) * len(sentence.forms))
+        nothing = sentence.with_heads((-1,) * len(sentence.forms))
         trees = [tree for tree, *_ in nbest.candidates if isinstance(tree, DependencySentence)] or [nothing]
         rows.append([score_attachments([sentence], [tree]) for tree in trees])
     gains = _of_candidates(lists, [[float(score.heads_no_punctuation) for score in row] for row in rows])

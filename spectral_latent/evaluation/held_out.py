@@ -73,7 +73,8 @@ def with_chosen_states(
     jobs: processes.
     listener: is told of each trial.
     """
-    treebank, options = training.treebank, training.coarse.options.estimator
+    treebank = training.treebank
+    options = training.coarse.options.estimator
     projection = Projection.learn(treebank.shards, options, jobs, listener)
     moments = spectral_moments(treebank, projection, jobs)
 

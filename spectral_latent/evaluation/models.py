@@ -8,6 +8,9 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Generic, NamedTuple, TypeVar
 
+import numpy as np
+from numpy.typing import ArrayLike
+
 from spectral_latent.constituency import ConstituencyModel, Parse, Phrase, clean
 from spectral_latent.dependency import DependencyModel, DependencyParse, DependencySentence
 from spectral_latent.evaluation._ratios import percentage
@@ -20,6 +23,7 @@ __all__ = [
     "DependencyEvaluation",
     "GoldTree",
     "ParserEvaluation",
+    "Perplexity",
     "TaggerEvaluation",
     "evaluate_dependency_parser",
     "evaluate_parser",
@@ -159,7 +163,7 @@ def evaluate_dependency_parser(
 
     Raises ValueError if a sentence has no heads.
 
-    >>> gold = [DependencySentence.of(["Dogs", "bark"], ["NNS", "VBP"])._replace(heads=(2, 0))]
+    >>> gold = [DependencySentence.of(["Dogs", "bark"], ["NNS", "VBP"]).with_heads((2, 0))]
     >>> evaluation = evaluate_dependency_parser(DependencyModel.train(gold), gold)
     >>> evaluation.score.uas, evaluation.nonpositive_share, evaluation.has_relations
     (100.0, 0.0, False)
@@ -188,6 +192,40 @@ def _timed_parse(model: Any, sentence: Any, **options: bool) -> tuple[Any, float
     """Parse a sentence, and measure the seconds of CPU time."""
     start = time.process_time()
     return model.parse(sentence, **options), time.process_time() - start
+
+
+class Perplexity(NamedTuple):
+    """The perplexity of a model on bare sentences.
+
+    log_probability: the natural logarithm of the probability of all sentences that have one above zero.
+    words: the number of words of these sentences.
+    impossible: the number of the other sentences, which are left out.
+    """
+
+    log_probability: float
+    words: int
+    impossible: int
+
+    @property
+    def value(self) -> float:
+        """exp(-log p / words); infinite if all sentences are left out."""
+        return float(np.exp(-self.log_probability / self.words)) if self.words else np.inf
+
+    @staticmethod
+    def of(log_probabilities: ArrayLike, lengths: ArrayLike) -> Perplexity:
+        """Add up sentences.
+
+        log_probabilities: (T,) of the sentences, -inf where it is not above zero.
+        lengths: (T,) their numbers of words.
+
+        >>> found = Perplexity.of([np.log(1 / 8), np.log(1 / 4), -np.inf], [3, 2, 7])
+        >>> round(found.value, 6), found.words, found.impossible
+        (2.0, 5, 1)
+        """
+        log = np.asarray(log_probabilities, dtype=float)
+        possible = log > -np.inf
+        words = np.asarray(lengths)[possible].sum()
+        return Perplexity(float(log[possible].sum()), int(words), int((~possible).sum()))
 
 
 def _has_relations(sentences: Iterable[DependencySentence]) -> bool:

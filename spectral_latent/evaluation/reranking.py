@@ -134,6 +134,7 @@ def paired_bootstrap(
     rng = np.random.default_rng(seed)
 
     def both(totals: Any) -> tuple[float, float]:
+        """Measure both systems, given the sums (2c,) of their counts."""
         a, b = np.split(totals, 2)
         return measure(make(*a.tolist())), measure(make(*b.tolist()))
 

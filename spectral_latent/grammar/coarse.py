@@ -63,7 +63,8 @@ class CoarseGrammar(NamedTuple):
             )
         packed = operators.packed
         number = np.arange(len(packed.binary_rules)) if used is None else np.flatnonzero(used)
-        rules, weight = packed.binary_rules[number], packed.data[number]
+        rules = packed.binary_rules[number]
+        weight = packed.data[number]
         # The same rules again, sorted by their children: rules of the same two stand together.
         order = np.lexsort(rules[:, 1:].T[::-1])
         parent, left, right = rules[order].T
@@ -137,7 +138,8 @@ def _with_items(chart: InsideChart, size: int, more: int) -> InsideChart:
 @compiled
 def _close(grammar: CoarseGrammar, chart: InsideChart, cell: int, scores: FloatArray, size: int, beam: float) -> int:
     """Append a cell's items but those far below its best; empty its scores (S,); return how many items there are."""
-    largest, promising = 0.0, 0.0
+    largest = 0.0
+    promising = 0.0
     for a in range(len(scores)):
         if scores[a] > 0.0:
             largest = max(largest, scores[a])
@@ -169,7 +171,8 @@ class _Splits(NamedTuple):
 @compiled
 def _splits(chart: InsideChart, i: int, j: int, room: _Splits) -> tuple[_Splits, int]:
     """List the splits of (i, j), and their largest exponent; room: for as many as a cell may have."""
-    count, top = 0, EMPTY
+    count = 0
+    top = EMPTY
     for k in range(i + 1, j):
         b, c = k * (k - 1) // 2 + i, j * (j - 1) // 2 + k
         if chart.first[b] < chart.end[b] and chart.first[c] < chart.end[c]:
@@ -178,9 +181,9 @@ def _splits(chart: InsideChart, i: int, j: int, room: _Splits) -> tuple[_Splits,
             top = max(top, chart.exponent[b] + chart.exponent[c])
             count += 1
     # Scores of all splits are added, so that they need one exponent: the largest.
-    for at in range(count):
-        exponent = chart.exponent[room.left[at]] + chart.exponent[room.right[at]]
-        room.scale[at] = math.ldexp(1.0, max(exponent - top, -1100))
+    for split in range(count):
+        exponent = chart.exponent[room.left[split]] + chart.exponent[room.right[split]]
+        room.scale[split] = math.ldexp(1.0, max(exponent - top, -1100))
     return _Splits(room.left[:count], room.right[:count], room.scale[:count]), top
 
 
@@ -193,11 +196,11 @@ def _join(grammar: CoarseGrammar, chart: InsideChart, splits: _Splits, scores: F
     of_pair = grammar.of_pair
     parent = grammar.pair_parent
     weights = grammar.pair_weight
-    for at in range(len(splits.left)):
-        left, right = splits.left[at], splits.right[at]
+    for split in range(len(splits.left)):
+        left, right = splits.left[split], splits.right[split]
         for x in range(chart.first[left], chart.end[left]):
             b = symbol[x]
-            score = splits.scale[at] * inside[x]
+            score = splits.scale[split] * inside[x]
             # Look up the rules of every pair of items that meet.
             for y in range(chart.first[right], chart.end[right]):
                 pair = pairs[b, symbol[y]]
@@ -218,14 +221,14 @@ def inside_chart(grammar: CoarseGrammar, leaves: CoarseLeaves, beam: float, most
     n_symbols = len(grammar.root)
     n_cells = n * (n + 1) // 2
     first, end, exponent = np.zeros((3, n_cells), dtype=np.int64)
-    room = 4 * n_symbols + 16 * n_cells
+    room = 4 * n_symbols + 16 * n
     chart = InsideChart(first, end, exponent, np.empty(room, dtype=np.int32), np.empty(room))
     size = 0
     scores = np.zeros(n_symbols)
     # Cells of one word hold the symbols of its leaf rules.
     for i in range(n):
-        for at in range(leaves.start[i], leaves.start[i + 1]):
-            scores[leaves.symbol[at]] += leaves.weight[at]
+        for leaf in range(leaves.start[i], leaves.start[i + 1]):
+            scores[leaves.symbol[leaf]] += leaves.weight[leaf]
         chart = _with_items(chart, size, n_symbols)
         size = _close(grammar, chart, (i + 1) * i // 2 + i, scores, size, beam)
     # Longer ones are made of two shorter ones, at every split.
@@ -264,7 +267,7 @@ class _Extents(NamedTuple):
 def _extents(chart: InsideChart, n: int, n_symbols: int) -> _Extents:
     """Find the extents of the items of a sentence of n words."""
     shape = (n + 1, n_symbols)
-    found = _Extents(
+    extents = _Extents(
         np.full(shape, n + 1, dtype=np.int32),
         np.full(shape, -1, dtype=np.int32),
         np.full(shape, n + 1, dtype=np.int32),
@@ -276,11 +279,11 @@ def _extents(chart: InsideChart, n: int, n_symbols: int) -> _Extents:
             cell = j * (j - 1) // 2 + i
             for item in range(chart.first[cell], chart.end[cell]):
                 a = chart.symbol[item]
-                found.first_end[i, a] = min(found.first_end[i, a], j)
-                found.last_end[i, a] = j
-                found.first_begin[j, a] = min(found.first_begin[j, a], i)
-                found.last_begin[j, a] = i
-    return found
+                extents.first_end[i, a] = min(extents.first_end[i, a], j)
+                extents.last_end[i, a] = j
+                extents.first_begin[j, a] = min(extents.first_begin[j, a], i)
+                extents.last_begin[j, a] = i
+    return extents
 
 
 class _Outside(NamedTuple):

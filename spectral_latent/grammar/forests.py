@@ -35,7 +35,7 @@ def pruned_forest(
     leaves: the leaf rules over each word.
     beam: items of the chart that are less likely than this times the best over the same words are dropped.
     threshold: least posterior of an edge.
-    most: a chart of more items derives nothing, and a warning says so.
+    most: a chart of more items, or of more than memory holds, derives nothing, and a warning says so.
     Raises ValueError if the leaves are not those of words under this grammar.
     """
     n_leaves = np.size(leaves.symbol)
@@ -46,11 +46,16 @@ def pruned_forest(
     check_column("weights of leaf rules", leaves.weight, (n_leaves,), np.float64)
     if len(leaves.start) == 1:
         return None
-    chart, is_whole = inside_chart(grammar, leaves, beam, most)
+    limit = f"more than {most} items"
+    try:
+        chart, is_whole = inside_chart(grammar, leaves, beam, most)
+    except MemoryError:
+        is_whole = False
+        limit = "more items than memory holds"
     if not is_whole:
         warnings.warn(
             f"the chart of a sentence of {len(leaves.start) - 1} words under {len(grammar.root)} symbols would have "
-            f"more than {most} items at beam {beam:g} and is given up; divide the sentence, or give a larger beam",
+            f"{limit} at beam {beam:g} and is given up; divide the sentence, or give a larger beam",
             RuntimeWarning,
             stacklevel=2,
         )
@@ -61,9 +66,9 @@ def pruned_forest(
     # Both were listed from the top down; in a forest children come first, so that their order is turned round.
     of_chart, first, end, size = np.ascontiguousarray(items[::-1].T)
     rule, *children = np.ascontiguousarray(edges[::-1].T)
-    number = np.full(len(chart.symbol), -1, dtype=np.int64)
-    number[of_chart] = np.arange(len(of_chart))
-    left, right = (np.where(child < 0, -1, number[child]) for child in children)
+    row = np.full(len(chart.symbol), -1, dtype=np.int64)
+    row[of_chart] = np.arange(len(of_chart))
+    left, right = (np.where(child < 0, -1, row[child]) for child in children)
     root = np.flatnonzero(end - first == len(leaves.start) - 1)
     forest = Forest(
         symbol=chart.symbol[of_chart].astype(np.int64),

@@ -5,32 +5,42 @@ What a formalism adds is what its symbols stand for, and how its trees become s-
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
-from typing import Any, Generic, TypeVar
+from typing import Annotated, Any, Generic, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from spectral_latent._compiled import check_column, check_range
-from spectral_latent._options import Described, counted
+from spectral_latent._options import Above, AtMost, ShortRepr, counted
 from spectral_latent.grammar.coarse import CoarseGrammar, CoarseLeaves
 from spectral_latent.grammar.forests import pruned_forest
 from spectral_latent.grammar.options import GrammarOptions
 from spectral_latent.grammar.requests import check_words
 from spectral_latent.grammar.sentence import SentenceChart, SentenceGrammar
 from spectral_latent.lexicon import Lexicon, WordEncoder
-from spectral_latent.operators import ObservableOperators, arrays_of, column_from, operators_from
+from spectral_latent.operators import (
+    Distinct,
+    ObservableOperators,
+    array_from,
+    arrays_of,
+    operators_from,
+    setting_from,
+)
 from spectral_latent.trees import BoolArray, FloatArray, IntArray
 
 __all__ = ["LatentGrammar", "OptionsKind"]
 
 OptionsKind = TypeVar("OptionsKind", bound=GrammarOptions)
 
+_MOST_WORDS = 1000  # of a sentence that has a chart
+
 
 @dataclass(frozen=True, eq=False, repr=False)
-class LatentGrammar(Generic[OptionsKind], Described):
+class LatentGrammar(Generic[OptionsKind], ShortRepr):
     """Latent and coarse operators over the same rules, with a lexicon.
 
     options: the settings of training and parsing.
@@ -98,12 +108,21 @@ class LatentGrammar(Generic[OptionsKind], Described):
 
         words: n words.
         tags: (n,) the number of the only tag that each word may have, or -1.
+        A sentence of more than 1,000 words has no forest either, and a warning says so: time grows with the cube of
+        the length.
         Raises ValueError if there is no word, and TypeError for a string in place of a sentence.
         """
         check_words(words)
         if not len(words):
             raise ValueError("an empty sentence has no parse")
         grammar = self.for_sentences([words], tags)
+        if len(words) > _MOST_WORDS:
+            warnings.warn(
+                f"a sentence of {len(words)} words is not parsed, since the most are {_MOST_WORDS}; divide it",
+                RuntimeWarning,
+                stacklevel=2,
+            )
+            return SentenceChart(grammar, None)
         leaves = CoarseLeaves.of(grammar.coarse, grammar.words.word, grammar.words.likely)
         any_word = grammar.words.any_word
         beam = self.options.beam
@@ -123,16 +142,18 @@ class LatentGrammar(Generic[OptionsKind], Described):
         """Find the symbol over each word (n,) that has the largest share of the word's nodes in the treebank.
 
         A word without a rule has the most frequent of all symbols over words.
+
+        words: the n words of a sentence.
         """
         grammar = self.for_sentences([words])
         leaves = CoarseLeaves.of(grammar.coarse, grammar.words.word, grammar.words.likely)
         joint = leaves.weight * self.prior[leaves.symbol]
         over_words = self.coarse.rules.leaf[:, 0]
-        found = np.full(len(words), over_words[np.argmax(self.prior[over_words])], dtype=np.int64)
-        for at, (first, end) in enumerate(zip(leaves.start[:-1].tolist(), leaves.start[1:].tolist(), strict=True)):
+        symbols = np.full(len(words), over_words[np.argmax(self.prior[over_words])], dtype=np.int64)
+        for place, (first, end) in enumerate(zip(leaves.start[:-1].tolist(), leaves.start[1:].tolist(), strict=True)):
             if first < end:
-                found[at] = leaves.symbol[first + np.argmax(joint[first:end])]
-        return found
+                symbols[place] = leaves.symbol[first + np.argmax(joint[first:end])]
+        return symbols
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Collect the numbers of the grammar, for a file."""
@@ -160,17 +181,17 @@ class LatentGrammar(Generic[OptionsKind], Described):
         tag_of_symbol: (S,) the number of the tag of each symbol over words, -1 of others.
         Raises ValueError, KeyError or TypeError if they are no grammar.
         """
-        words, tags, prior = settings["words"], settings["tags"], column_from("prior", arrays)
+        words = setting_from("words", settings, Annotated[list[str], Distinct()])
+        tags = setting_from("tags", settings, Annotated[list[str], Distinct()])
         lexicon = Lexicon.from_arrays(words, options.lexicon, arrays)
-        coarse = operators_from("coarse", dict(arrays), probabilities=True)
-        latent = operators_from("latent", dict(arrays), probabilities=settings["probabilities"] is True)
-        if not isinstance(words, list) or not all(isinstance(tag, str) for tag in tags):
-            raise ValueError("words or tags are missing")
-        seen = arrays["seen"]
-        if seen.dtype != np.bool_ or seen.shape != (len(coarse.rules.binary),):
-            raise ValueError("seen does not fit the rules")
+        n_terminals = lexicon.n_terminals
+        probabilities = setting_from("probabilities", settings, bool)
+        coarse = operators_from("coarse", arrays, n_terminals, probabilities=True)
+        latent = operators_from("latent", arrays, n_terminals, probabilities=probabilities)
+        prior = array_from("prior", arrays, np.float64, (coarse.n_symbols,), Above(0.0), AtMost(1.0))
+        seen = array_from("seen", arrays, np.bool_, (len(coarse.rules.binary),))
         # Every part has the same symbols; with spellings, every symbol over words has a tag.
-        fits = len(tag_of_symbol) == len(prior) == coarse.n_symbols == latent.n_symbols and (coarse.states == 1).all()
+        fits = len(tag_of_symbol) == coarse.n_symbols == latent.n_symbols and (coarse.states == 1).all()
         if fits and lexicon.spelling is not None:
             over_words = tag_of_symbol[coarse.rules.leaf[:, 0]]
             fits = lexicon.spelling.n_symbols == len(tags) and bool((over_words >= 0).all())

@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from spectral_latent.grammar.forests import SpanForest
+from spectral_latent.inference import Weight, tree_weights
 from spectral_latent.lexicon import EncodedWords
 from spectral_latent.operators import ObservableOperators
 from spectral_latent.trees import Forest, SkeletalTrees
@@ -55,3 +56,9 @@ class SentenceChart(NamedTuple):
 
     grammar: SentenceGrammar
     spans: SpanForest | None
+
+    def weight(self) -> Weight:
+        """Estimate the probability of the sentence, (1,): the sum over all trees of the forest; zero without one."""
+        if self.spans is None:
+            return Weight(np.zeros(1, dtype=np.int64), np.full(1, -np.inf))
+        return tree_weights(self.grammar.latent, self.spans.forest)

@@ -62,10 +62,12 @@ def _structure_fault(forest: Forest, last: IntArray) -> _Fault:
 
     last: (C',) the last root of each component.
     """
-    n_items, n_edges = len(forest.symbol), len(forest.rule)
+    n_items = len(forest.symbol)
+    n_edges = len(forest.rule)
     if forest.start[0] != 0 or forest.start[n_items] != n_edges:
         return _BAD_EDGES, max(n_items - 1, 0), -1
-    component, first = 0, 0
+    component = 0
+    first = 0
     for item in range(n_items):
         # Behind the last root of a component the next one begins, with its first item here.
         if component < len(last) and item > last[component]:
@@ -124,7 +126,7 @@ def _rule_fault(
 
 
 def _length(column: Any) -> int:
-    """The length of a column, or 0 where it has none."""
+    """Return the length of a column; 0 for anything without a length."""
     return len(column) if isinstance(column, np.ndarray) and column.ndim else 0
 
 

@@ -19,16 +19,15 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
 
-from spectral_latent._compiled import EMPTY
+from spectral_latent._compiled import EMPTY, compiler
 from spectral_latent.operators import PackedOperators
 from spectral_latent.trees import FloatArray, Forest, IntArray
 
 __all__ = ["block", "compiled_pass", "dot", "edge_pass", "inside_pass", "outside_pass"]
 
 # Sums may be taken in any order, so that the processor adds several numbers at once.
-compiled_pass = njit(cache=True, nogil=True, fastmath={"contract", "reassoc"})
+compiled_pass = compiler(fastmath={"contract", "reassoc"})
 
 
 @compiled_pass

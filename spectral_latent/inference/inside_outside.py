@@ -59,6 +59,15 @@ class Weight(NamedTuple):
     sign: IntArray
     log: FloatArray
 
+    @property
+    def log_if_positive(self) -> FloatArray:
+        """The natural logarithms (C,) of the numbers above zero; -inf for all others.
+
+        >>> Weight(np.array([1, -1, 0]), np.array([-2.0, -2.0, -np.inf])).log_if_positive
+        array([ -2., -inf, -inf])
+        """
+        return np.where(self.sign > 0, self.log, -np.inf)
+
     @staticmethod
     def from_scaled(mantissa: FloatArray, exponent: IntArray) -> Weight:
         """Convert the numbers mantissa · 2^exponent.
@@ -114,7 +123,7 @@ def outside(operators: ObservableOperators, forest: Forest, inside_vectors: Scal
 
 
 def _scaled(mantissa: FloatArray, exponent: IntArray) -> FloatArray:
-    """The numbers mantissa · 2^exponent, both (n,); 0 and inf where they are too small or too large."""
+    """Compute mantissa · 2^exponent, both (n,); 0 and inf where a number is too small or too large."""
     # NumPy's ldexp takes a C int, or a C long, which has 64 bits on some systems only.
     scaled: FloatArray = np.ldexp(mantissa, np.clip(exponent, _LOWEST, _HIGHEST).astype(np.intc))
     return scaled
@@ -123,7 +132,10 @@ def _scaled(mantissa: FloatArray, exponent: IntArray) -> FloatArray:
 def root_sums(
     operators: ObservableOperators, forest: Forest, inside_vectors: ScaledVectors
 ) -> tuple[FloatArray, IntArray]:
-    """Σ_roots c¹ · α of each component as mantissa (C,) and exponent (C,)."""
+    """Compute Σ_roots c¹ · α of each component, as mantissa (C,) and exponent (C,).
+
+    inside_vectors: (I, M), those of the same forest.
+    """
     vectors, exponents = inside_vectors
     product = np.einsum("km,km->k", operators.root[forest.symbol[forest.root]], vectors[forest.root])
     mantissa, shift = np.frexp(product)

@@ -27,12 +27,20 @@ class WordCounts(NamedTuple):
 
     @staticmethod
     def of(symbol: IntArray, word: IntArray, opens: BoolArray) -> WordCounts:
-        """Count the triples of N tokens; all columns (N,)."""
+        """Count the triples of N tokens.
+
+        symbol: (N,) the symbol over each token.
+        word: (N,) the token's word.
+        opens: (N,) whether it opens a sentence.
+        """
         return _merged(symbol, word, opens, np.ones(len(word)))
 
     @staticmethod
     def total(parts: Iterable[WordCounts]) -> WordCounts:
-        """Add the counts of several treebanks; their symbols and words have the same numbers."""
+        """Add counts.
+
+        parts: the counts of several treebanks, in which symbols and words have the same numbers.
+        """
         return _merged(*(np.concatenate(column) for column in zip(*parts, strict=True)))
 
 

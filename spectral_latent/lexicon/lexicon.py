@@ -43,9 +43,11 @@ class LexiconOptions(Options):
 
 
 class Lexicon:
-    """Terminals 0 ... W-1 are words, the rest the signatures of those words.
+    """The terminals of a treebank: 0 ... W-1 are words, the rest are the signatures of these words.
 
-    spelling: what spelling tells of the families of symbols over words, where a formalism has learnt it.
+    words: the words seen in training.
+    options: strengths of the back-offs.
+    spelling: a model of the tags of words by their spelling; None if a formalism has learnt none.
 
     >>> lexicon = Lexicon(["trading", "the"])
     >>> lexicon.terminals_of(["The", "walking"]).tolist(), lexicon.terminals.names[3]
@@ -65,10 +67,12 @@ class Lexicon:
                 self.terminals.add(signature)
 
     def terminals_of(self, words: Sequence[str]) -> IntArray:
-        """The terminal of each word of a sentence: itself, or the finest signature that a known word has.
+        """Look up the terminal of each word of a sentence: itself, or the finest signature that a known word has.
 
         A word that opens a sentence and was never seen so is looked up in lower case first; a bracket, `(` or
         `-LRB-`, also in the other spelling.
+
+        words: the n words of a sentence; the result is (n,).
         """
         return np.array([self.terminal(word, opens=at == 0) for at, word in enumerate(words)], dtype=np.int64)
 
@@ -79,7 +83,7 @@ class Lexicon:
 
     @property
     def n_terminals(self) -> int:
-        """Words and signatures."""
+        """The number of words and signatures."""
         return len(self.terminals)
 
     @property
@@ -88,18 +92,25 @@ class Lexicon:
         return self.terminals[()]
 
     def terminal(self, word: str, *, opens: bool = False) -> int:
-        """The terminal of a word, which may open a sentence."""
+        """Look up the terminal of a word.
+
+        word: the word.
+        opens: whether it is the first of a sentence.
+        """
         terminal = self.terminals.get(word)
         if terminal < 0:
             terminal = self.terminals.get(_SPELLINGS.get(word, word.lower() if opens else word))
         return terminal if terminal >= 0 else self.signature(word)
 
     def signature(self, word: str) -> int:
-        """The terminal of the finest signature of the word that a known word has."""
+        """Look up the finest signature of a word that a known word has too.
+
+        word: the word, known or not.
+        """
         return next(self.terminals[signature] for signature in signatures(word) if signature in self.terminals)
 
     def ladders(self) -> IntArray:
-        """The signatures of each terminal, coarsest first, as terminals (T, DEPTH); -1 beyond the finest.
+        """List the signatures of each terminal, coarsest first, as terminals (T, DEPTH); -1 beyond the finest.
 
         A signature's ladder ends with itself.
         """
@@ -112,11 +123,16 @@ class Lexicon:
         return ladders
 
     def arrays(self) -> dict[str, NDArray[Any]]:
-        """The spelling model, if there is one, as arrays named `spelling.field`."""
+        """Collect the arrays of the spelling model, if there is one, named `spelling.field`."""
         return {} if self.spelling is None else {_PREFIX + name: x for name, x in self.spelling.arrays().items()}
 
     @staticmethod
     def from_arrays(words: Sequence[str], options: LexiconOptions, arrays: Mapping[str, NDArray[Any]]) -> Lexicon:
-        """The lexicon of these words and of `arrays()`, among others; ValueError or KeyError if there is none."""
+        """Make a lexicon of the contents of a model file.  Raises ValueError or KeyError if they are not one's.
+
+        words: the words seen in training.
+        options: strengths of the back-offs.
+        arrays: the result of `arrays`; others among them are passed over.
+        """
         stored = {name.removeprefix(_PREFIX): x for name, x in arrays.items() if name.startswith(_PREFIX)}
         return Lexicon(words, options, SpellingModel.from_arrays(words, stored) if stored else None)

@@ -40,6 +40,7 @@ def penalised_loss(
     weights: (F, K).
     features: (n, F).
     target: (n, K) q.
+    penalty: λ.
 
     >>> loss, gradient = penalised_loss(np.zeros((1, 2)), sparse.csr_array([[1.0]]), np.array([[1.0, 0.0]]), 2.0)
     >>> round(loss, 4), gradient.tolist()
@@ -58,11 +59,14 @@ def log_linear_weights(
 ) -> Float32Array:
     """Find W (F, K) by at most so many iterations of L-BFGS from 0.
 
-    features: (n, F).
+    Sums over examples are in single precision, which halves the time.
+
+    features: (n, F), none of them negative.
     target: (n, K) q.
-    frequent: features, none of them negative, whose sum over the examples is smaller have weights only for those
-    classes that they were seen in.  These are few, and what a rare feature was not seen in tells little.
-    The sums over examples are in single precision, which halves the time.
+    penalty: λ.
+    iterations: the most iterations.
+    frequent: a feature whose sum over the examples is smaller has weights only for the classes that it was seen in.
+    These are few, and the classes in which a rare feature was not seen tell little.
 
     >>> log_linear_weights(sparse.csr_array([[1.0]]), np.array([[3.0, 1.0]]), penalty=1e-4, iterations=50).round(3)
     array([[ 0.549, -0.549]], dtype=float32)
@@ -74,6 +78,7 @@ def log_linear_weights(
     free = np.flatnonzero((single.T @ q > 0.0) | is_frequent[:, None])
 
     def loss(flat: FloatArray) -> tuple[float, FloatArray]:
+        """Compute the loss and its gradient for the weights that are free."""
         weights.ravel()[free] = flat
         value, gradient = penalised_loss(weights, single, q, penalty)
         return value, gradient.ravel()[free].astype(np.float64)

@@ -15,7 +15,13 @@ _LONGEST_SHAPE = 6
 
 
 def character_class(character: str) -> str:
-    """`d` digit, `X` capital, `x` any other letter; other characters stand for themselves."""
+    """Classify a character: `d` digit, `X` capital, `x` any other letter; other characters stand for themselves.
+
+    character: a string of one character.
+
+    >>> [character_class(character) for character in "Ab-9"]
+    ['X', 'x', '-', 'd']
+    """
     category = unicodedata.category(character)
     if category[0] == "N":
         return "d"
@@ -25,7 +31,7 @@ def character_class(character: str) -> str:
 
 
 def signatures(word: str) -> tuple[Signature, ...]:
-    """A word's signatures, from shape and longest suffix down to the empty one that all words share.
+    """List a word's signatures, from shape and longest suffix down to the empty one that all words share.
 
     The shape is the word's character classes, runs shortened to one; words that begin with a digit have no suffix.
 

@@ -39,6 +39,7 @@ class _Emissions(NamedTuple):
 
     @property
     def tokens(self) -> FloatArray:
+        """The count of each pair, (n,)."""
         return self.vectors[:, -1]
 
     def where(self, keep: IntArray | BoolArray) -> _Emissions:

@@ -31,9 +31,10 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.special import softmax
 
-from spectral_latent._options import Above, AtLeast, AtMost, Options
+from spectral_latent._options import Above, AtLeast, AtMost, Below, Options
 from spectral_latent.lexicon.log_linear import Float32Array, log_linear_weights
 from spectral_latent.lexicon.signatures import character_class
+from spectral_latent.operators import Distinct, Sorted, array_from
 from spectral_latent.trees import BoolArray, FloatArray, IntArray, Vocabulary, ranges
 
 __all__ = ["SpellingModel", "SpellingOptions"]
@@ -77,7 +78,7 @@ _CLASSES = _Classes()
 
 @functools.lru_cache(maxsize=10_000)
 def _outline(classes: str, opens: bool) -> list[str]:
-    """The names of features of a word's characters by class, the same for many words."""
+    """Name the features of a word's characters by class, the same for many words."""
     shape = _RUN.sub(r"\1", classes)
     names = ["b", f"l{min(len(classes), _LENGTH)}", "s" + shape[:_SHAPE], "f" + shape[:1]]
     names += ["c" + kind for kind in dict.fromkeys(shape)]
@@ -85,7 +86,7 @@ def _outline(classes: str, opens: bool) -> list[str]:
 
 
 def _pieces(word: str, lower: str, opens: bool) -> list[str]:
-    """The names of the spelling's features, each with a mark of its own kind in front."""
+    """Name the features of a spelling, each with the mark of its kind in front."""
     length = len(lower)
     last = ["-" + lower[start:] for start in range(max(length - _SUFFIX, 0), length)]
     first = ["^" + lower[:end] for end in range(1, min(_PREFIX, length) + 1)]
@@ -96,7 +97,7 @@ class _KnownWords:
     """Words with their shares P(a | x), and the stems by which others are found to be relatives of theirs."""
 
     def __init__(self, words: Sequence[str], share: sparse.csr_array) -> None:
-        """The shares are (W, K), rows of words never seen are empty."""
+        """Index words by their stems; share: (W, K), with an empty row for a word never seen."""
         self.words = list(words)
         self.share = share
         self.nobody = len(self.words)
@@ -111,37 +112,37 @@ class _KnownWords:
         self._sources = sparse.csr_array(sparse.vstack([share, none, belongs @ share]))  # (W + 1 + S, K)
 
     def relations(self, word: str, lower: str) -> list[tuple[str, int, int]]:
-        """A word's known relatives: the relation's name, whose shares, and whose are to be taken from them."""
+        """List a word's known relatives: the relation's name, the row of their shares, and the row to subtract."""
         own = self.index.get(word, self.nobody)
-        if word != lower:
-            name, other = ">", self.index.get(lower, own)
-        else:
-            name, other = "<", self.index.get(word[:1].upper() + word[1:], own)
-        found = [(name, other, self.nobody)] if other != own else []
+        is_capital = word != lower
+        mark = ">" if is_capital else "<"
+        other = self.index.get(lower if is_capital else word[:1].upper() + word[1:], own)
+        relatives = [(mark, other, self.nobody)] if other != own else []
         for stem in _stems(lower):
-            at = self.stems.get(stem, -1)
-            if at >= 0 and self.members[at] > (own != self.nobody):
-                found += [(mark, self.nobody + 1 + at, own) for mark in ("~", "=" + lower[len(stem) :])]
+            group = self.stems.get(stem, -1)
+            if group >= 0 and self.members[group] > (own != self.nobody):
+                relatives += [(mark, self.nobody + 1 + group, own) for mark in ("~", "=" + lower[len(stem) :])]
                 break
-        return found
+        return relatives
 
     def shares(self, source: IntArray, own: IntArray) -> tuple[IntArray, IntArray, FloatArray]:
-        """The mean shares of each source (n,) without those of `own` (n,), as row, symbol and share.
+        """Compute the mean shares of each source (n,) without those of `own` (n,), as row, symbol and share.
 
-        Those of a row sum to 1.
+        The shares of a row sum to 1.
         """
         table = self._sources
         rows = np.concatenate([source, own])
-        at, which = ranges(table.indptr[rows].astype(np.int64), table.indptr[rows + 1].astype(np.int64))
-        key, part = np.unique((which % len(source)) * table.shape[1] + table.indices[at], return_inverse=True)
-        share = np.bincount(part, np.where(which < len(source), table.data[at], -table.data[at]))
+        entry, which = ranges(table.indptr[rows].astype(np.int64), table.indptr[rows + 1].astype(np.int64))
+        # Shares of row i + n are subtracted from those of row i.
+        key, part = np.unique((which % len(source)) * table.shape[1] + table.indices[entry], return_inverse=True)
+        share = np.bincount(part, np.where(which < len(source), table.data[entry], -table.data[entry]))
         keep = share >= _TINY
         row, symbol = np.divmod(key[keep], table.shape[1])
         return row, symbol, share[keep] / np.bincount(row, share[keep], minlength=len(source))[row]
 
 
 def _stems(word: str) -> list[str]:
-    """The word in lower case, then less its last characters, one by one."""
+    """List the stems of a word: in lower case, then without its last characters, one by one."""
     lower = word.lower()
     return [lower[:end] for end in range(len(lower), max(_STEM, len(lower) - _ENDING) - 1, -1)]
 
@@ -156,7 +157,7 @@ class _Entries(NamedTuple):
 
 
 def _entries(words: Sequence[str], opens: Sequence[bool], known: _KnownWords, number: Callable[[str], int]) -> _Entries:
-    """The features of words, of names that `number` gives a number, or -1."""
+    """List the features of words; `number` numbers the name of a feature, -1 for an unknown one."""
     piece: list[int] = []
     length: list[int] = []
     relations: list[tuple[int, int, int, int]] = []
@@ -178,7 +179,7 @@ def _entries(words: Sequence[str], opens: Sequence[bool], known: _KnownWords, nu
 
 
 def _shares(words: int, symbols: int, word: IntArray, symbol: IntArray, count: FloatArray) -> sparse.csr_array:
-    """n(x, a) / n(x), sorted, (W, K)."""
+    """Compute n(x, a) / n(x), sorted, (W, K)."""
     total = np.bincount(word, count, minlength=words)
     share = sparse.csr_array((count / total[word], (word, symbol)), shape=(words, symbols))
     share.sum_duplicates()
@@ -186,7 +187,7 @@ def _shares(words: int, symbols: int, word: IntArray, symbol: IntArray, count: F
 
 
 class SpellingModel:
-    """P(a | x) for any word x, from a treebank's words.
+    """A log-linear model P(a | x) of the symbol of any word x, trained on the words of a treebank.
 
     >>> words = ["walking", "talking", "Anna", "Berta", "walked", "talked"]
     >>> options = SpellingOptions(penalty=0.1)
@@ -196,7 +197,13 @@ class SpellingModel:
     """
 
     def __init__(self, known: _KnownWords, names: Iterable[str], keys: IntArray, weights: Float32Array) -> None:
-        """Column i of φ is `keys[i]` = name (K + 1) + symbol + 1, ascending, where a piece has symbol -1."""
+        """Hold a trained model; its rows of weights are features.
+
+        known: the words of the treebank.
+        names: the names of features, without symbols.
+        keys: (F,) name (K + 1) + symbol + 1 of each feature, ascending, where a piece has symbol -1.
+        weights: (F, K).
+        """
         self._known = known
         self._names = Vocabulary(names)
         self._keys = keys
@@ -212,28 +219,35 @@ class SpellingModel:
         n_symbols: int | None = None,
         options: SpellingOptions | None = None,
     ) -> SpellingModel:
-        """The model of n observations: words[word[i]] with symbol[i], count[i] times, opening a sentence or not.
+        """Learn from n observations of words with their symbols.
 
-        words: W distinct ones; those without observations take no part.
-        word, symbol, count, opens: (n,) each; once each and inside of sentences if left out.
+        words: W distinct words; those without observations take no part.
+        word: (n,) the word of each observation.
+        symbol: (n,) its symbol.
+        count: (n,) how often it occurs; once if not given.
+        opens: (n,) whether the word opens a sentence; none does if not given.
+        n_symbols: K; one more than the largest symbol if not given.
+        options: settings of training.
         """
         options = options or SpellingOptions()
         count = np.ones(len(word)) if count is None else np.asarray(count, dtype=np.float64)
         size = int(symbol.max(initial=0)) + 1 if n_symbols is None else n_symbols
         seen = np.flatnonzero(count > 0)
         first = np.zeros(len(seen), dtype=np.bool_) if opens is None else opens[seen]
-        word, symbol, count = word[seen], symbol[seen], count[seen]
+        word = word[seen]
+        symbol = symbol[seen]
+        count = count[seen]
         known = _KnownWords(words, _shares(len(words), size, word, symbol, count))
         places, row = np.unique(2 * word + first, return_inverse=True)
         total = np.bincount(word, count, minlength=len(words))
         target = np.zeros((len(places), size))
         np.add.at(target, (row, symbol), count / total[word])
         names: Vocabulary[str] = Vocabulary()
-        found = _entries([words[place // 2] for place in places], (places % 2 == 1).tolist(), known, names.add)
+        entries = _entries([words[place // 2] for place in places], (places % 2 == 1).tolist(), known, names.add)
         keys, column, having = np.unique(
-            found.name * (size + 1) + found.symbol + 1, return_inverse=True, return_counts=True
+            entries.name * (size + 1) + entries.symbol + 1, return_inverse=True, return_counts=True
         )
-        features = sparse.csr_array((found.value, (found.row, column)), shape=(len(places), len(keys)))
+        features = sparse.csr_array((entries.value, (entries.row, column)), shape=(len(places), len(keys)))
         keep = np.flatnonzero(having >= options.min_count)
         weights = log_linear_weights(
             sparse.csr_array(features[:, keep]), target, options.penalty, options.iterations, options.frequent
@@ -245,27 +259,35 @@ class SpellingModel:
 
     @property
     def n_symbols(self) -> int:
-        """K."""
+        """The number of symbols, K."""
         return int(self.weights.shape[1])
 
     def features(self, words: Sequence[str], opens: Sequence[bool] | BoolArray | None = None) -> sparse.csr_array:
-        """φ (n, F) of words that open a sentence, or not (n,)."""
+        """Compute the features φ (n, F) of n words.
+
+        words: known or not.
+        opens: (n,) whether each word opens a sentence; none does if not given.
+        """
         first = [False] * len(words) if opens is None else [bool(flag) for flag in opens]
-        found = _entries(words, first, self._known, self._names.get)
-        wanted = found.name * (self.n_symbols + 1) + found.symbol + 1
+        entries = _entries(words, first, self._known, self._names.get)
+        wanted = entries.name * (self.n_symbols + 1) + entries.symbol + 1
         column = np.searchsorted(self._keys, wanted)
-        keep = np.flatnonzero((found.name >= 0) & (column < len(self._keys)))
+        keep = np.flatnonzero((entries.name >= 0) & (column < len(self._keys)))
         keep = keep[self._keys[column[keep]] == wanted[keep]]
         shape = (len(words), len(self._keys))
-        return sparse.csr_array((found.value[keep], (found.row[keep], column[keep])), shape=shape)
+        return sparse.csr_array((entries.value[keep], (entries.row[keep], column[keep])), shape=shape)
 
     def posterior(self, words: Sequence[str], opens: Sequence[bool] | BoolArray | None = None) -> FloatArray:
-        """P(a | x) (n, K) of words, each opening a sentence or not (n,)."""
+        """Compute P(a | x) (n, K) of n words.
+
+        words: known or not.
+        opens: (n,) whether each word opens a sentence; none does if not given.
+        """
         scores = self.features(words, opens).astype(np.float32) @ self.weights
         return np.asarray(softmax(scores.astype(np.float64), axis=1))
 
     def arrays(self) -> dict[str, NDArray[Any]]:
-        """The model as arrays, from which and from its words `from_arrays` makes it again."""
+        """Collect the arrays from which, with its words, `from_arrays` makes the model again."""
         encoded = [name.encode("utf-8", "surrogatepass") for name in self._names.names]
         share = self._known.share
         return {
@@ -280,26 +302,23 @@ class SpellingModel:
 
     @staticmethod
     def from_arrays(words: Sequence[str], arrays: Mapping[str, NDArray[Any]]) -> SpellingModel:
-        """The model of `arrays()` and the words that it was trained with; ValueError if they are of no model."""
-        weights = arrays["weights"]
-        keys = arrays["keys"]
-        ends = arrays["ends"]
-        word = arrays["share_word"]
-        symbol = arrays["share_symbol"]
-        share = arrays["share"]
-        size = weights.shape[1] if weights.ndim == 2 else 0
-        sound = (
-            weights.shape == (len(keys), size)
-            and bool(np.all(np.diff(keys, prepend=-1) > 0) and np.all(keys < len(ends) * (size + 1)))
-            and bool(np.all(np.diff(ends, prepend=0, append=len(arrays["names"])) >= 0))
-            and len(word) == len(symbol) == len(share)
-            and bool(np.all((word >= 0) & (word < len(words)) & (symbol >= 0) & (symbol < size)))
-            and bool(np.all((share > 0) & (share <= 1 + _TINY)) and np.all(np.isfinite(weights)))
-        )
-        if not sound:
-            raise ValueError("arrays of no spelling model, or of other words")
-        text = arrays["names"].tobytes()
-        pieces = (text[start:end] for start, end in itertools.pairwise([0, *ends.tolist()]))
+        """Make a model of the contents of a model file.  Raises ValueError if they are not a model's.
+
+        words: those that the model was trained with.
+        arrays: the result of `arrays`.
+        """
+        size = arrays["weights"].shape[-1]
+        text = array_from("names", arrays, np.uint8, (None,))
+        ends = array_from("ends", arrays, np.int64, (None,), AtLeast(0), Sorted())
+        last = len(ends) * (size + 1) - 1
+        keys = array_from("keys", arrays, np.int64, (None,), AtLeast(0), AtMost(last), Sorted(), Distinct())
+        weights = array_from("weights", arrays, np.float32, (len(keys), size))
+        word = array_from("share_word", arrays, np.int64, (None,), AtLeast(0), Below(len(words)), Sorted())
+        symbol = array_from("share_symbol", arrays, np.int64, word.shape, AtLeast(0), Below(size))
+        share = array_from("share", arrays, np.float64, word.shape, Above(0.0), AtMost(1.0 + _TINY))
+        if len(text) != ends.max(initial=0):
+            raise ValueError("the names of spellings have no end")
+        pieces = (text[start:end].tobytes() for start, end in itertools.pairwise([0, *ends.tolist()]))
         names = [piece.decode("utf-8", "surrogatepass") for piece in pieces]
         matrix = sparse.csr_array((share, (word, symbol)), shape=(len(words), size))
         return SpellingModel(_KnownWords(words, matrix), names, keys, weights)

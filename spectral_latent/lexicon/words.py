@@ -68,7 +68,7 @@ class _Rows(NamedTuple):
 
 
 class WordEncoder:
-    """Leaf rules for the words of sentences, under one grammar.
+    """A finder of leaf rules for the words of sentences, under one grammar.
 
     lexicon: one that has learnt spellings; without them, unseen words are their signatures.
     coarse: operators of one state per symbol.
@@ -115,7 +115,7 @@ class WordEncoder:
             self._commonest = terminal[order[np.searchsorted(tag[order], np.arange(self._n_tags))]]
 
     def _key(self, terminal: IntArray, tag: IntArray | int) -> IntArray:
-        """The key of terminals and tags, -1 for no tag."""
+        """Compute the keys of terminals and tags; tag -1 stands for no tag."""
         key: IntArray = terminal * (self._n_tags + 1) + tag + 1
         return key
 
@@ -127,6 +127,7 @@ class WordEncoder:
     def encode(self, sentences: Iterable[Sequence[str]], tags: IntArray | None = None) -> EncodedWords:
         """Number the words of sentences, and find their leaf rules.
 
+        sentences: n words in all.
         tags: (n,) the number of the only tag that each word may have, or -1; a word that was never seen with its tag
         counts as unseen.
         """
@@ -157,26 +158,25 @@ class WordEncoder:
         return EncodedWords(word, any_word, rules, rows.source[order], rows.factor[order], rows.likely[order])
 
     def _rules_of_known(self, keys: IntArray, number: IntArray) -> _Rows:
-        """The rules of words by their keys (k,), as they are; number: (k,)."""
+        """List the rules of known words, given their keys (k,) and their numbers (k,)."""
         # Without a tag, a terminal has the rules of all tags.
         width = np.where(keys % (self._n_tags + 1) == 0, self._n_tags + 1, 1)
-        first, end = np.searchsorted(self._keys, keys), np.searchsorted(self._keys, keys + width)
-        row, which = ranges(first, end)
+        row, which = ranges(np.searchsorted(self._keys, keys), np.searchsorted(self._keys, keys + width))
         source = self._order[row]
         return _Rows(number[which], source, np.ones(len(source)), self._likely[source])
 
     def _rules_of_unseen(self, words: Sequence[_Unseen], number: int) -> _Rows:
-        """The rules of unseen words; number: of the first of them."""
+        """Make the rules of unseen words, which are numbered from `number` on."""
         every_tag = np.arange(self._n_tags)
-        given = np.array([tag for _, _, tag in words], dtype=np.int64)
+        tag_of_word = np.array([tag for _, _, tag in words], dtype=np.int64)[:, None]
         signature = np.array([self.lexicon.signature(name) for name, _, _ in words], dtype=np.int64)
         # The rules of each word's signature, or else of the signature of all words, by tag: (words, tags).
         first, end = self._rows_with(signature[:, None], every_tag)
         first, end = np.where(first < end, [first, end], self._rows_with(np.array([[self.lexicon.unknown]]), every_tag))
         p = self._posterior([(name, opens) for name, opens, _ in words])
-        # Of a given tag no other is possible, and it is never impossible.
-        only = (given[:, None] == every_tag) & (given[:, None] >= 0)
-        p = np.where(only, np.maximum(p, _FLOOR), np.where(given[:, None] < 0, p, 0.0))
+        # A word with a given tag can have no other tag, and can always have this one.
+        only = (tag_of_word == every_tag) & (tag_of_word >= 0)
+        p = np.where(only, np.maximum(p, _FLOOR), np.where(tag_of_word < 0, p, 0.0))
         first, end = np.where((first < end) | ~only, [first, end], self._rows_with(self._commonest[None, :], every_tag))
         p = np.where(first < end, p, 0.0)
         is_likely = p >= np.minimum(self.least, p.max(axis=1, keepdims=True))
@@ -188,12 +188,12 @@ class WordEncoder:
         return _Rows(number + word[pair], source, factor, is_likely[word, tag][pair])
 
     def _posterior(self, places: Sequence[tuple[str, bool]]) -> FloatArray:
-        """P(f | x) (n, K) of words, each opening a sentence or not; the first _REMEMBERED are weighed once."""
+        """Compute P(f | x) (n, K) of words, each opening a sentence or not; the first _REMEMBERED are kept."""
         assert self.spelling is not None
         known = {place: self._posteriors.get(place) for place in places}
         if new := [place for place, row in known.items() if row is None]:
-            found = dict(zip(new, self.spelling.posterior(*zip(*new, strict=True)), strict=True))
-            known |= found
+            computed = dict(zip(new, self.spelling.posterior(*zip(*new, strict=True)), strict=True))
+            known |= computed
             if len(self._posteriors) < _REMEMBERED:
-                self._posteriors |= found
+                self._posteriors |= computed
         return np.stack([row for place in places if (row := known[place]) is not None])

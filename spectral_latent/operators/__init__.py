@@ -1,31 +1,35 @@
 """Observable operators and the tensors they are made of."""
 
-from spectral_latent.operators.low_rank import low_rank_tensor
-from spectral_latent.operators.operators import ObservableOperators, PackedOperators
-from spectral_latent.operators.rule_table import RuleTable, row_sums
-from spectral_latent.operators.storage import (
-    ModelFileError,
+from spectral_latent.operators.contents import (
+    Distinct,
+    Shares,
+    Sorted,
+    array_from,
     arrays_of,
-    column_from,
-    load_model,
     name_of,
-    opened_model,
     operators_from,
     options_from,
     plain_name,
-    save_model,
+    setting_from,
 )
+from spectral_latent.operators.low_rank import low_rank_tensor
+from spectral_latent.operators.operators import ObservableOperators, PackedOperators
+from spectral_latent.operators.rule_table import RuleTable, row_sums
+from spectral_latent.operators.storage import ModelFileError, load_model, opened_model, save_model
 from spectral_latent.operators.tensors import Tensor, Tensors
 
 __all__ = [
+    "Distinct",
     "ModelFileError",
     "ObservableOperators",
     "PackedOperators",
     "RuleTable",
+    "Shares",
+    "Sorted",
     "Tensor",
     "Tensors",
+    "array_from",
     "arrays_of",
-    "column_from",
     "load_model",
     "low_rank_tensor",
     "name_of",
@@ -35,4 +39,5 @@ __all__ = [
     "plain_name",
     "row_sums",
     "save_model",
+    "setting_from",
 ]

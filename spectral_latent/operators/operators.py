@@ -131,7 +131,9 @@ class ObservableOperators(RuleTable):
         (array([[2.]]), array([[0.25]]))
         """
         inverses = [np.linalg.inv(basis) for basis in bases]
-        root, leaf, unary = self.root.copy(), self.leaf.copy(), self.unary.copy()
+        root = self.root.copy()
+        leaf = self.leaf.copy()
+        unary = self.unary.copy()
         for a, m in enumerate(self.states):
             root[a, :m] = bases[a] @ root[a, :m]
         for r, (a, _) in enumerate(self.rules.leaf):

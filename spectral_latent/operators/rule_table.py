@@ -18,7 +18,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from spectral_latent._options import Described, counted
+from spectral_latent._options import ShortRepr, counted
 from spectral_latent.operators.tensors import Tensor, Tensors
 from spectral_latent.trees import FloatArray, IntArray, Rules, ranges
 
@@ -47,7 +47,7 @@ def row_sums(which: IntArray, rows: FloatArray, size: int) -> FloatArray:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class RuleTable(Described):
+class RuleTable(ShortRepr):
     """Numbers for S symbols and their rules.
 
     rules: the rules that the rows belong to.
@@ -78,7 +78,7 @@ class RuleTable(Described):
 
     @property
     def n_symbols(self) -> int:
-        """S."""
+        """The number of symbols, S."""
         return len(self.states)
 
     def sums(self) -> FloatArray:

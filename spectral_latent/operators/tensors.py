@@ -63,7 +63,7 @@ class Tensor:
 
     @property
     def shape(self) -> tuple[int, int, int]:
-        """(m_a, m_b, m_c)."""
+        """The numbers of states of parent, left and right child, (m_a, m_b, m_c)."""
         return self.first.shape[1], self.second.shape[1], self.third.shape[1]
 
     @property
@@ -206,9 +206,10 @@ class Tensors(Sequence[Tensor]):
 
     def matrix(self, r: int) -> FloatArray:
         """View the matrix (m_a, Q) of tensor r; writing to it changes `data`."""
-        m_a, width = int(self.shapes[r, 0]), int(self.widths[r])
-        at = int(self.offset[r])
-        return self.data[at : at + m_a * width].reshape(m_a, width)
+        m_a = int(self.shapes[r, 0])
+        width = int(self.widths[r])
+        first = int(self.offset[r])
+        return self.data[first : first + m_a * width].reshape(m_a, width)
 
     def __len__(self) -> int:
         return len(self.terms)

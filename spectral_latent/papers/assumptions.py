@@ -55,8 +55,8 @@ class Assumptions:
 
         candidates: the lowest rank of these.
         """
-        found = sum(anchor is not None and anchor.rank <= candidates for anchor in self.anchors.values())
-        return _percentage(found, len(self.anchors))
+        n_anchored = sum(anchor is not None and anchor.rank <= candidates for anchor in self.anchors.values())
+        return _percentage(n_anchored, len(self.anchors))
 
 
 def check_assumptions(sentences: Iterable[Sequence[tuple[str, Hashable]]]) -> Assumptions:

@@ -19,12 +19,13 @@ from scipy import sparse
 
 from spectral_latent.anchors import WordTypes
 from spectral_latent.anchors.training import Bigrams, emissions_of_mixtures, hidden_markov_with_end
-from spectral_latent.estimation import EstimationError, EstimatorOptions, TreebankCounts
+from spectral_latent.estimation import EstimationError, EstimatorOptions
 from spectral_latent.inference import tree_weights
 from spectral_latent.papers.brown import find_brown_clusters
+from spectral_latent.sequence.baum_welch import baum_welch
 from spectral_latent.sequence.conversion import Sequences
 from spectral_latent.sequence.decoding import batches, state_marginals
-from spectral_latent.sequence.hidden_markov import HiddenMarkov, UntaggedShard, baum_welch
+from spectral_latent.sequence.hidden_markov import HiddenMarkov
 from spectral_latent.trees import FloatArray, Forest, IntArray
 
 __all__ = ["decode_states", "score_per_word", "solve_closed_form", "train_baum_welch", "train_cluster_hmm"]
@@ -59,7 +60,7 @@ def train_baum_welch(
     n_states: m.
     seeds: one for each start.
     iterations: the most of each climb.
-    tolerance: a climb ends when the log-likelihood per sentence rises by less.
+    tolerance: of the log-likelihood per sentence; see `EstimatorOptions`.
 
     Raises EstimationError if there are no types, and ValueError if there are no seeds.
 
@@ -72,10 +73,10 @@ def train_baum_welch(
     if not types.names:
         raise EstimationError("no sentences to learn from")
     options = EstimatorOptions("em", iterations=iterations, tolerance=tolerance, state_smoothing=0.0)
-    shards = [UntaggedShard(types.sequences)]
-    counts = TreebankCounts.of_shards(shards)
-    starts = (HiddenMarkov.random(counts, n_states, len(types.names), seed) for seed in seeds)
-    return max((baum_welch(shards, start, options) for start in starts), key=lambda found: found[1])[0]
+    sequences = types.sequences
+    observed = np.bincount(sequences.terminal, minlength=len(types.names)).astype(float)
+    starts = (HiddenMarkov.random(observed, sequences.n_sequences, n_states, seed) for seed in seeds)
+    return max((baum_welch([sequences], start, options) for start in starts), key=lambda found: found[1])[0]
 
 
 def solve_closed_form(mixtures: FloatArray, bigrams: Bigrams) -> HiddenMarkov:
@@ -113,8 +114,8 @@ def decode_states(model: HiddenMarkov, sequences: Sequences) -> IntArray:
     array([0, 1, 0, 0])
     """
     operators = model.operators()
-    found = [state_marginals(Sequences.of(batch), operators).argmax(axis=1) for batch in batches(sequences.rows)]
-    return np.concatenate([np.zeros(0, dtype=np.int64), *found])
+    states = [state_marginals(Sequences.of(batch), operators).argmax(axis=1) for batch in batches(sequences.rows)]
+    return np.concatenate([np.zeros(0, dtype=np.int64), *states])
 
 
 def score_per_word(model: HiddenMarkov, sequences: Sequences) -> float:

@@ -131,11 +131,11 @@ def all_trees(rules: Rules) -> SkeletalTrees:
 
     def below(symbol: int) -> list[Nested]:
         """List the trees of a symbol."""
-        found: list[Nested] = [(symbol, x) for a, x in rules.leaf.tolist() if a == symbol]
+        trees: list[Nested] = [(symbol, x) for a, x in rules.leaf.tolist() if a == symbol]
         for a, b, c in rules.binary.tolist():
             if a == symbol:
-                found += [(symbol, left, right) for left, right in product(below(b), below(c))]
-        return found
+                trees += [(symbol, left, right) for left, right in product(below(b), below(c))]
+        return trees
 
     def add(tree: Nested) -> int:
         """Append the nodes of a tree, and give its root."""
@@ -213,14 +213,14 @@ def draw_errors(sizes: Sequence[int], seeds: int, variants: Iterable[str] = VARI
     """
     truth = recursive_model()
     unseen = sample_trees(truth, _HELD_OUT, np.random.default_rng([0, 0])).trees
-    found = {name: np.zeros((len(sizes), seeds)) for name in variants}
+    errors = {name: np.zeros((len(sizes), seeds)) for name in variants}
     for (i, n_trees), seed in product(enumerate(sizes), range(seeds)):
         trees = sample_trees(truth, n_trees, np.random.default_rng([1 + seed, n_trees])).trees
         shard = Shard.of(trees, features_of(trees))
-        for name, table in found.items():
+        for name, table in errors.items():
             # Σ_τ |p̂(τ) - p(τ)| = E |p̂(τ) / p(τ) - 1|, the mean over trees sampled from p.
             table[i, seed] = _measure_errors(VARIANTS[name](shard, seed), truth, unseen).mean()
-    return found
+    return errors
 
 
 def fit_line(sizes: Sequence[int], errors: FloatArray) -> tuple[float, float]:

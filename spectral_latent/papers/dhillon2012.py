@@ -153,7 +153,7 @@ class _Lists(NamedTuple):
     def of(model: DependencyModel, gold: Sentences, n_best: int) -> _Lists:
         """Parse sentences, and keep the n best trees of each."""
         lists = [
-            [sentence._replace(heads=parse.sentence.heads) for parse in model.parse_nbest(sentence, n_best)]
+            [sentence.with_heads(parse.sentence.heads) for parse in model.parse_nbest(sentence, n_best)]
             for sentence in gold
         ]
         start = np.concatenate([[0], np.cumsum([len(each) for each in lists])])

@@ -188,7 +188,7 @@ def train_featurized_hmm(
         listener(Progress("L-BFGS", done, options.iterations, value))
 
     with threadpool_limits(1):
-        found = minimize(
+        optimum = minimize(
             negative,
             start,
             jac=True,
@@ -196,4 +196,4 @@ def train_featurized_hmm(
             callback=tell,
             options={"maxiter": options.iterations, "ftol": 1e-9, "gtol": 1e-7},
         )
-    return HmmWeights.of_vector(found.x, m).hidden(phi)
+    return HmmWeights.of_vector(optimum.x, m).hidden(phi)

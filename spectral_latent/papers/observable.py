@@ -106,7 +106,8 @@ def estimate_corrected_operators(observations: Observations, u: FloatArray) -> O
     array([0.25, 0.75])
     """
     basis = _basis(observations, u)
-    y, root = basis[observations.word], observations.root
+    y = basis[observations.word]
+    root = observations.root
     if not observations.weight[root].any():
         raise EstimationError("no sentence has a root, a word with head 0")
     moments = _triple_moments(observations, y)
@@ -135,7 +136,8 @@ def _pairs(observations: Observations, y: FloatArray, children: IntArray) -> Flo
 
 def _of_children(observations: Observations, y: FloatArray, children: IntArray) -> tuple[FloatArray, FloatArray]:
     """Count for every word which of the given words are its children, (n,), and add up their y, (n, k)."""
-    n, parent = len(observations.word), observations.head[children]
+    n = len(observations.word)
+    parent = observations.head[children]
     table = sparse.csr_array(sparse.coo_array((np.ones(len(children)), (parent, children)), shape=(n, n)))
     return np.bincount(parent, minlength=n).astype(float), np.asarray(table @ y)
 
@@ -196,8 +198,10 @@ def _operators(moments: _Moments, root: FloatArray, words: FloatArray) -> Observ
     root: (k,) c₁.
     words: (V, k) y_x.
     """
-    of_left, of_right = _inverse(moments.left_pairs, "Λ_L"), _inverse(moments.right_pairs, "Λ_R")
-    to_left, to_right = moments.siblings @ of_right, moments.siblings.T @ of_left
+    of_left = _inverse(moments.left_pairs, "Λ_L")
+    of_right = _inverse(moments.right_pairs, "Λ_R")
+    to_left = moments.siblings @ of_right
+    to_right = moments.siblings.T @ of_left
     from_left = moments.right_pairs @ _inverse(moments.siblings, "Ω_L")  # E_L⁻¹
     product = np.einsum("ia,ajb,bl->ijl", from_left, moments.triples, of_right, optimize=True)
     leaf = np.einsum("i,ijl,xj->xl", moments.mean @ of_right, product, words, optimize=True)

@@ -204,16 +204,16 @@ def print_assumptions(corpora: Sequence[Corpus]) -> None:
     anchors = []
     for corpus in corpora:
         tagged = [list(zip(*pair, strict=True)) for pair in zip(corpus.words, corpus.tags, strict=True)]
-        found = check_assumptions(tagged)
+        assumptions = check_assumptions(tagged)
         words = [word.lower() for row in corpus.words for word in row]
         shares = (
-            found.anchored_tags,
-            found.anchored_within(candidates),
-            found.unambiguous_types,
-            found.unambiguous_tokens,
+            assumptions.anchored_tags,
+            assumptions.anchored_within(candidates),
+            assumptions.unambiguous_types,
+            assumptions.unambiguous_tokens,
         )
         table.row(corpus.source, f"{len(words):,}", f"{len(set(words)):,}", *(f"{share:.1f}" for share in shares))
-        of_tags = (f"{tag}: {a.word} ({a.count})" if a else f"{tag}: none" for tag, a in found.anchors.items())
+        of_tags = (f"{tag}: {a.word} ({a.count})" if a else f"{tag}: none" for tag, a in assumptions.anchors.items())
         anchors.append(f"- {corpus.source}: {', '.join(of_tags)}")
     click.echo("\nMost frequent anchors (tokens):\n")
     for line in anchors:

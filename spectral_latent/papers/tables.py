@@ -51,5 +51,5 @@ def timed(work: Callable[_P, _T], *args: _P.args, **kwargs: _P.kwargs) -> tuple[
     """
     with threadpool_limits(1):
         start = time.process_time()
-        found = work(*args, **kwargs)
-        return found, time.process_time() - start
+        result = work(*args, **kwargs)
+        return result, time.process_time() - start

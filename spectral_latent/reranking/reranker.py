@@ -10,15 +10,15 @@ import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from itertools import chain, pairwise
-from typing import Any, TypeAlias
+from typing import Annotated, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from spectral_latent._options import Described, counted
+from spectral_latent._options import AtLeast, Below, ShortRepr, counted
 from spectral_latent.constituency import ConstituencyModel
 from spectral_latent.dependency import DependencyModel, DependencySentence
-from spectral_latent.operators import ModelFileError, column_from, opened_model, options_from, save_model
+from spectral_latent.operators import Distinct, ModelFileError, array_from, opened_model, save_model, setting_from
 from spectral_latent.reranking.candidates import NBest
 from spectral_latent.reranking.features import BaseFeatures
 from spectral_latent.reranking.latent import LatentFeatures
@@ -39,7 +39,7 @@ _OTHER_GROUPS = ("base", "siblings", "grandparent", "rule", "parent-rule", "head
 
 
 @dataclass(frozen=True, repr=False)
-class CandidateFeatures(Described):
+class CandidateFeatures(ShortRepr):
     """The features of a reranker: of the base parser, of latent models, and of templates.
 
     has_heads: whether the candidates are dependency trees.
@@ -109,7 +109,7 @@ class CandidateFeatures(Described):
 
 
 @dataclass(frozen=True, repr=False)
-class Reranker(Described):
+class Reranker(ShortRepr):
     """A choice among candidates by the weights of their features.
 
     features: of the candidates.
@@ -253,34 +253,27 @@ def _has_heads(nbest: NBest) -> bool:
 
 def _restored(arrays: Mapping[str, NDArray[Any]], settings: Mapping[str, Any], given: LatentModels) -> Reranker:
     """Make a reranker of the parts of its file, and check them."""
-    needed = _names(settings["models"])
+    needed = setting_from("models", settings, Annotated[tuple[str, ...], Distinct()])
     if missing := sorted(set(needed) - set(given)):
         raise ModelFileError(f"the reranker needs latent models named {', '.join(missing)}; give those of training")
     if unknown := sorted(set(given) - set(needed)):
         raise ModelFileError(
             f"the reranker has no features of latent models named {', '.join(unknown)}; leave them out"
         )
-    weights = column_from("weights", arrays)
-    has_heads = settings["has_heads"]
-    n_scores = settings["n_scores"]
-    if type(has_heads) is not bool or type(n_scores) is not int or not 0 <= n_scores < len(weights):
-        raise ValueError("the settings of features are out of range")
+    weights = array_from("weights", arrays, np.float64, (None,))
     features = CandidateFeatures(
-        has_heads, n_scores, _names(settings["templates"]), {name: given[name] for name in needed}
+        has_heads=setting_from("has_heads", settings, bool),
+        n_scores=setting_from("n_scores", settings, Annotated[int, AtLeast(0), Below(len(weights))]),
+        templates=setting_from("templates", settings, Annotated[tuple[str, ...], Distinct()]),
+        models={name: given[name] for name in needed},
     )
+    options = setting_from("options", settings, PerceptronOptions)
     perceptron = PerceptronReranker(
-        options_from(PerceptronOptions, settings["options"]),
+        options,
         features.names,
         weights,
-        column_from("held_out", arrays),
-        settings["epochs"],
-        settings["damping"],
+        held_out=array_from("held_out", arrays, np.float64, (options.epochs + 1,)),
+        epochs=setting_from("epochs", settings, int),
+        damping=setting_from("damping", settings, float),
     )
     return Reranker(features, perceptron)
-
-
-def _names(names: Any) -> tuple[str, ...]:
-    """Return a list of strings as a tuple.  Raises TypeError if it is not one."""
-    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
-        raise TypeError("names are not strings")
-    return tuple(names)

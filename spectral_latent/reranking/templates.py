@@ -59,7 +59,7 @@ class TreeTemplates:
 
     >>> from spectral_latent.reranking.candidates import Candidate
     >>> words = DependencySentence.of(["Dogs", "bark"], ["NNS", "VBP"])
-    >>> nbest = NBest.of(Candidate(words._replace(heads=heads)) for heads in ((2, 0), (0, 1)))
+    >>> nbest = NBest.of(Candidate(words.with_heads(heads)) for heads in ((2, 0), (0, 1)))
     >>> templates = TreeTemplates.train([nbest], cutoff=1)
     >>> templates.names[:3]
     ('grandparent:left NNS VBP ROOT', 'grandparent:right NNS ROOT -', 'grandparent:right VBP NNS ROOT')

@@ -1,8 +1,9 @@
 """Sequences: latent hidden Markov models, with tags and without."""
 
 from spectral_latent.sequence.alphabet import Alphabet
+from spectral_latent.sequence.baum_welch import baum_welch
 from spectral_latent.sequence.conversion import Sequences
-from spectral_latent.sequence.hidden_markov import HiddenMarkov, UntaggedShard, baum_welch
+from spectral_latent.sequence.hidden_markov import HiddenMarkov
 from spectral_latent.sequence.model import END, LatentHMM, LatentTagger, StateTagger
 from spectral_latent.sequence.options import HMMOptions, TaggerOptions
 
@@ -16,6 +17,5 @@ __all__ = [
     "Sequences",
     "StateTagger",
     "TaggerOptions",
-    "UntaggedShard",
     "baum_welch",
 ]

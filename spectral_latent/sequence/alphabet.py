@@ -30,13 +30,13 @@ class Alphabet:
 
     @property
     def n_terminals(self) -> int:
-        """n + 1."""
+        """The number of terminals, n + 1."""
         return len(self._names) + 1
 
     def terminals_of(self, sequence: Sequence[Hashable]) -> IntArray:
         """Look up the terminal of each observation."""
-        found = np.array([self._names.get(name) for name in sequence], dtype=np.int64)
-        return np.where(found < 0, len(self._names), found)
+        terminals = np.array([self._names.get(name) for name in sequence], dtype=np.int64)
+        return np.where(terminals < 0, len(self._names), terminals)
 
     @staticmethod
     def unseen_tokens(count: FloatArray) -> float:

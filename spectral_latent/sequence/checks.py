@@ -8,7 +8,7 @@ from typing import TypeVar
 from spectral_latent.estimation import EstimationError
 from spectral_latent.trees import Vocabulary
 
-__all__ = ["Tag", "numbers_of", "pairs_of", "strings_of", "words_of"]
+__all__ = ["Tag", "numbers_of", "pairs_of", "words_of"]
 
 Tag = Hashable
 _Observed = TypeVar("_Observed")
@@ -62,18 +62,6 @@ def numbers_of(sequence: Iterable[Hashable], number: int, names: Vocabulary[Hash
         if not _is_hashable(x) or x != x:
             raise EstimationError(f"sequence {number}, observation {place}: {x!r:.80} is not hashable, or is NaN")
     return [names.add(x) for x in row]
-
-
-def strings_of(names: list[Hashable]) -> list[str]:
-    """Return names unchanged.  Raises ValueError if one is not a string.
-
-    >>> strings_of(["it", "rains"])
-    ['it', 'rains']
-    """
-    words = [name for name in names if isinstance(name, str)]
-    if len(words) < len(names):
-        raise ValueError("a word is not a string")
-    return words
 
 
 def _is_hashable(value: object) -> bool:

@@ -59,7 +59,7 @@ class Sequences:
 
     @property
     def n_sequences(self) -> int:
-        """T."""
+        """The number of sequences, T."""
         return len(self.start) - 1
 
     @property

@@ -47,7 +47,8 @@ def batches(rows: Iterable[_Row]) -> Iterator[list[_Row]]:
     for row in rows:
         if batch and size + len(row) > _BATCH:
             yield batch
-            batch, size = [], 0
+            batch = []
+            size = 0
         if len(row):
             batch.append(row)
             size += len(row)
@@ -64,8 +65,8 @@ def in_batches(rows: Sequence[_Row], find: Callable[[list[_Row]], Iterable[_T]])
     >>> in_batches([[1, 2], [], [3]], lambda batch: [-x for row in batch for x in row])
     [[-1, -2], [], [-3]]
     """
-    found = chain.from_iterable(map(find, batches(rows)))
-    return [list(islice(found, len(row))) for row in rows]
+    results = chain.from_iterable(map(find, batches(rows)))
+    return [list(islice(results, len(row))) for row in rows]
 
 
 def state_marginals(sequences: Sequences, operators: ObservableOperators) -> FloatArray:

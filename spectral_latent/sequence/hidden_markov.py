@@ -1,4 +1,4 @@
-"""Hidden Markov models as operators over right-branching trees, and Baum-Welch by the EM of the core.
+"""Hidden Markov models as operators over right-branching trees.
 
 | here | shape | meaning |
 | --- | --- | --- |
@@ -14,26 +14,16 @@ C(x, ·) = diag((1 - stop) ∘ O_x) T is the observable operator of Hsu, Kakade 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 
-from spectral_latent.estimation import (
-    EstimatorOptions,
-    Listener,
-    SkeletalShard,
-    TreebankCounts,
-    run_em,
-    silent,
-    state_counts,
-)
+from spectral_latent.estimation import state_counts
 from spectral_latent.operators import ObservableOperators, RuleTable, Tensor, Tensors
 from spectral_latent.sequence.conversion import Sequences
-from spectral_latent.trees import FloatArray, IntArray, Rules, SkeletalTrees
+from spectral_latent.trees import FloatArray, IntArray, Rules
 
-__all__ = ["HiddenMarkov", "UntaggedShard", "baum_welch", "position_counts"]
+__all__ = ["HiddenMarkov", "position_counts"]
 
 
 def untagged_rules(n_symbols: int) -> Rules:
@@ -78,7 +68,7 @@ class HiddenMarkov:
 
     @property
     def n_states(self) -> int:
-        """m."""
+        """The number of states, m."""
         return len(self.initial)
 
     def operators(self) -> ObservableOperators:
@@ -167,13 +157,17 @@ class HiddenMarkov:
         return HiddenMarkov.of_counts(position_counts(sequences, state, n_symbols, int(state.max()) + 1), pseudo)
 
     @staticmethod
-    def random(observed: TreebankCounts, n_states: int, n_symbols: int, seed: int) -> HiddenMarkov:
+    def random(observed: FloatArray, n_sequences: float, n_states: int, seed: int) -> HiddenMarkov:
         """Draw a start for Baum-Welch: all states alike, but for noise of up to one half.
 
-        observed: the counts of the rules of untagged sequences, which emissions and stops resemble.
+        observed: (n,) how often each observation occurs.
+        n_sequences: T.
         n_states: m.
-        n_symbols: n, the number of different observations.
         seed: of the noise.
+
+        >>> HiddenMarkov.random(np.array([3.0, 0.0]), n_sequences=1, n_states=2, seed=0).emission
+        array([[1., 0.],
+               [1., 0.]])
         """
         rng = np.random.default_rng(seed)
 
@@ -183,14 +177,13 @@ class HiddenMarkov:
             return np.asarray(noisy / noisy.sum(axis=1, keepdims=True))
 
         uniform = np.full(n_states, 1.0 / n_states)
-        emitted = np.zeros(n_symbols)
-        emitted[observed.rules.leaf[:, 1]] = observed.leaf[:, 0]
-        ends = observed.n_trees / emitted.sum()
+        n_positions = observed.sum()
+        ends = n_sequences / n_positions
         return HiddenMarkov(
             initial=rows(uniform)[0],
             transition=rows(uniform),
             stop=rows(np.array([ends, 1.0 - ends]))[:, 0],
-            emission=rows(emitted / emitted.sum()),
+            emission=rows(observed / n_positions),
         )
 
     def smoothed(self, share: FloatArray, n_positions: float, n_sequences: float, pseudo: float = 1.0) -> HiddenMarkov:
@@ -217,36 +210,3 @@ class HiddenMarkov:
             stop=(count[:, 0] * self.stop + pseudo * ends) / (count[:, 0] + pseudo),
             emission=self.emission,
         )
-
-
-class UntaggedShard(NamedTuple):
-    """A shard of untagged sequences, without features."""
-
-    sequences: Sequences
-
-    @property
-    def trees(self) -> SkeletalTrees:
-        """The s-trees."""
-        return self.sequences.trees(n_tags=1)
-
-
-def baum_welch(
-    shards: Iterable[SkeletalShard],
-    start: HiddenMarkov,
-    options: EstimatorOptions,
-    *,
-    jobs: int | None = 1,
-    listener: Listener = silent,
-) -> tuple[HiddenMarkov, float]:
-    """Climb from a hidden Markov model by EM; return the model reached and the log-likelihood of the sequences.
-
-    Emissions of observations that do not occur become zero.
-
-    shards: untagged sequences.
-    start: the model to climb from.
-    options: how long to climb; see `run_em`.
-    jobs: processes; the result does not depend on it.
-    listener: told after each iteration.
-    """
-    found = run_em(shards, start.operators(), options, jobs=jobs, listener=listener)
-    return HiddenMarkov.of_operators(found.operators), found.log_likelihood[-1]

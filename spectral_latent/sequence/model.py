@@ -7,18 +7,18 @@ from abc import ABC, abstractmethod
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from spectral_latent._options import Described, counted
+from spectral_latent._options import ShortRepr, counted
 from spectral_latent.estimation import Listener, silent
 from spectral_latent.inference import Weight, inside, total_weight, tree_weights
 from spectral_latent.lexicon import Lexicon, WordEncoder
-from spectral_latent.operators import name_of, opened_model, options_from, plain_name, save_model
+from spectral_latent.operators import Distinct, opened_model, plain_name, save_model, setting_from
 from spectral_latent.sequence.alphabet import Alphabet
-from spectral_latent.sequence.checks import Tag, numbers_of, pairs_of, strings_of, words_of
+from spectral_latent.sequence.checks import Tag, pairs_of, words_of
 from spectral_latent.sequence.conversion import Sequences
 from spectral_latent.sequence.decoding import Decoder, in_batches, likely_rules, state_marginals
 from spectral_latent.sequence.forests import TrellisBuilder
@@ -26,8 +26,8 @@ from spectral_latent.sequence.hidden_markov import HiddenMarkov
 from spectral_latent.sequence.options import HMMOptions, TaggerOptions
 from spectral_latent.sequence.parameters import SequenceParameters
 from spectral_latent.sequence.prediction import Predictor
-from spectral_latent.sequence.training import collect, train_tagged, train_untagged
-from spectral_latent.trees import FloatArray, Forest, IntArray, Rules, Vocabulary
+from spectral_latent.sequence.training import train_tagged, train_untagged
+from spectral_latent.trees import FloatArray, Forest, IntArray, Rules
 
 __all__ = ["END", "LatentHMM", "LatentTagger", "StateTagger"]
 
@@ -90,14 +90,14 @@ class _SequenceModel:
         before, after = self._predictor.following([terminal[:-1], terminal])
         p = after[:n] + after[n:]
         names: list[Hashable] = list(self.observations.known)
-        found = dict(zip(names, p.tolist(), strict=False))
+        probability = dict(zip(names, p.tolist(), strict=False))
         if len(terminal):
             # The last observation was seen; whether it ends the sequence is still open.
             going_on = before[terminal[-1]]
             ending = before[n + terminal[-1]]
             end = float(ending / (going_on + ending))
-            found = {name: (1.0 - end) * p for name, p in found.items()} | {END: end}
-        return dict(sorted(found.items(), key=lambda pair: -pair[1]))
+            probability = {name: (1.0 - end) * p for name, p in probability.items()} | {END: end}
+        return dict(sorted(probability.items(), key=lambda pair: -pair[1]))
 
     def sample(
         self, n: int, rng: np.random.Generator, *, length: int | None = None, max_length: int = 10_000
@@ -195,7 +195,7 @@ class _Tagger(ABC):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class LatentTagger(_SequenceModel, _Tagger, Described):
+class LatentTagger(_SequenceModel, _Tagger, ShortRepr):
     """A hidden Markov model of tagged words, whose tags have latent states.
 
     options: the settings that it was trained with.
@@ -243,12 +243,9 @@ class LatentTagger(_SequenceModel, _Tagger, Described):
         Raises EstimationError if there is no sentence, one is empty, or a token is not a pair of a word and a tag.
         """
         options = options or TaggerOptions()
-        words = Vocabulary[str]()
-        tags = Vocabulary[Tag]()
         pairs = (pairs_of(sentence, number, str) for number, sentence in enumerate(sentences, start=1))
-        store = collect(([words.add(word) for word, _ in row], [tags.add(tag) for _, tag in row]) for row in pairs)
-        lexicon, parameters = train_tagged(store, len(tags), words.names, options, jobs=jobs, listener=listener)
-        return LatentTagger(options, tags.names, lexicon, parameters)
+        tags, lexicon, parameters = train_tagged(pairs, options, jobs=jobs, listener=listener)
+        return LatentTagger(options, tags, lexicon, parameters)
 
     def _terminals(self, sequence: Sequence[str]) -> IntArray:
         return self.observations.terminals_of(words_of(sequence))
@@ -308,17 +305,17 @@ class LatentTagger(_SequenceModel, _Tagger, Described):
     @staticmethod
     def from_arrays(arrays: Mapping[str, NDArray[Any]], settings: Mapping[str, Any]) -> LatentTagger:
         """Make a tagger of the contents of its file, within `opened_model`, which explains errors."""
-        options = options_from(TaggerOptions, settings["options"])
-        lexicon = Lexicon.from_arrays(strings_of(_names_from(settings["words"])), options.lexicon, arrays)
-        tagset = settings["tagset"]
-        if not isinstance(tagset, str | None):
-            raise ValueError(f"tagset is {tagset!r}")
-        parameters = SequenceParameters.from_arrays(arrays, settings)
-        return LatentTagger(options, _names_from(settings["tags"]), lexicon, parameters, tagset)
+        options = setting_from("options", settings, TaggerOptions)
+        words = setting_from("words", settings, Annotated[list[str], Distinct()])
+        tags = setting_from("tags", settings, Annotated[list[Hashable], Distinct()])
+        tagset = setting_from("tagset", settings, str | None)
+        lexicon = Lexicon.from_arrays(words, options.lexicon, arrays)
+        parameters = SequenceParameters.from_arrays(arrays, settings, lexicon.n_terminals)
+        return LatentTagger(options, tags, lexicon, parameters, tagset)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class LatentHMM(_SequenceModel, Described):
+class LatentHMM(_SequenceModel, ShortRepr):
     """A hidden Markov model of sequences of any hashable observations, without tags.
 
     Spectral operators predict observations, and have no states.  The other estimators find states; see `hidden` and
@@ -364,11 +361,8 @@ class LatentHMM(_SequenceModel, Described):
         Raises EstimationError if there is no sequence, one is empty, or an observation is not hashable.
         """
         options = options or HMMOptions()
-        names = Vocabulary[Hashable]()
-        rows = (numbers_of(sequence, number, names) for number, sequence in enumerate(sequences, start=1))
-        store = collect((row, [0] * len(row)) for row in rows)
-        alphabet = Alphabet(names)
-        return LatentHMM(options, alphabet, train_untagged(store, alphabet, options, jobs=jobs, listener=listener))
+        alphabet, parameters = train_untagged(sequences, options, jobs=jobs, listener=listener)
+        return LatentHMM(options, alphabet, parameters)
 
     @cached_property
     def hidden(self) -> HiddenMarkov:
@@ -410,13 +404,14 @@ class LatentHMM(_SequenceModel, Described):
     @staticmethod
     def from_arrays(arrays: Mapping[str, NDArray[Any]], settings: Mapping[str, Any]) -> LatentHMM:
         """Make a model of the contents of its file, within `opened_model`, which explains errors."""
-        options = options_from(HMMOptions, settings["options"])
-        alphabet = Alphabet(_names_from(settings["alphabet"]))
-        return LatentHMM(options, alphabet, SequenceParameters.from_arrays(arrays, settings))
+        options = setting_from("options", settings, HMMOptions)
+        alphabet = Alphabet(setting_from("alphabet", settings, Annotated[list[Hashable], Distinct()]))
+        parameters = SequenceParameters.from_arrays(arrays, settings, alphabet.n_terminals)
+        return LatentHMM(options, alphabet, parameters)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class StateTagger(_Tagger, Described):
+class StateTagger(_Tagger, ShortRepr):
     """A latent hidden Markov model as a tagger: tags are names of its states.
 
     model: one with states; `LatentHMM.tagger` makes its tagger.
@@ -463,11 +458,3 @@ class StateTagger(_Tagger, Described):
         operators = self._states.latent
         _, forest = self._trees(sequences, object, self.model.observations, operators.rules)
         return tree_weights(operators, forest).log
-
-
-def _names_from(plain: Any) -> list[Hashable]:
-    """Read names of a model file.  Raises ValueError if one stands twice."""
-    names = [name_of(name) for name in plain]
-    if len(set(names)) < len(names):
-        raise ValueError("a name stands twice")
-    return names

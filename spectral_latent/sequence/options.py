@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Annotated
 
-from spectral_latent._options import Above, AtLeast, AtMost, Below, Options
+from spectral_latent._options import AtLeast, AtMost, Below, Options
 from spectral_latent.estimation import EstimatorOptions
 from spectral_latent.lexicon import LexiconOptions
 
@@ -29,7 +29,7 @@ class TaggerOptions(Options):
 
     estimator: EstimatorOptions = field(default_factory=lambda: EstimatorOptions(n_states=8))
     lexicon: LexiconOptions = field(default_factory=LexiconOptions)
-    back_off: Annotated[float, Above(0.0), AtMost(1e9)] = 1.0
+    back_off: Annotated[float, AtLeast(1e-9), AtMost(1e9)] = 1.0
     floor: Annotated[float, AtLeast(0.0), Below(1.0)] = 0.01
     beam: Annotated[float, AtLeast(0.0), Below(1.0)] = 1e-3
     threshold: Annotated[float, AtLeast(0.0), Below(1.0)] = 1e-3
@@ -56,7 +56,7 @@ class HMMOptions(Options):
 
     estimator: EstimatorOptions = field(default_factory=lambda: EstimatorOptions(n_states=32))
     choose_states: bool = True
-    back_off: Annotated[float, Above(0.0), AtMost(1e9)] = 1.0
+    back_off: Annotated[float, AtLeast(1e-9), AtMost(1e9)] = 1.0
     floor: Annotated[float, AtLeast(0.0), Below(1.0)] | None = None
 
     def __post_init__(self) -> None:

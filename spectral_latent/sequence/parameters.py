@@ -5,20 +5,20 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from spectral_latent._options import Described, counted
-from spectral_latent.operators import ObservableOperators, arrays_of, column_from, operators_from
+from spectral_latent._options import Above, AtLeast, AtMost, Below, ShortRepr, counted
+from spectral_latent.operators import ObservableOperators, array_from, arrays_of, operators_from, setting_from
 from spectral_latent.trees import FloatArray
 
 __all__ = ["SequenceParameters"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class SequenceParameters(Described):
+class SequenceParameters(ShortRepr):
     """Operators over the s-trees of sequences with K tags; see `conversion`.
 
     prior: (K,) the share of each tag among all positions.
@@ -47,9 +47,13 @@ class SequenceParameters(Described):
         spine, emission = np.concatenate([rules.unary, rules.binary[:, :2]]).T
         if not (spine == n_tags + emission).all() or (emission >= n_tags).any() or (rules.binary[:, 2] < n_tags).any():
             raise ValueError("the rules are not those of sequences")
+        if (rules.leaf[:, 0] >= n_tags).any():
+            raise ValueError("a rule that emits an observation is of no tag")
+        if not (self.coarse.root[n_tags:].any() and self.latent.root[n_tags:].any() and (self.coarse.unary > 0).all()):
+            raise ValueError("no sequence can begin or end")
 
     def check_sizes(self, n_tags: int, n_terminals: int) -> None:
-        """Raise ValueError unless the parameters are of so many tags, and emit none but so many terminals."""
+        """Raise ValueError unless the parameters have so many tags, and emit terminals 0 ... n_terminals - 1 alone."""
         if self.n_tags != n_tags:
             raise ValueError(f"the operators are of {self.n_tags} tags, not {n_tags}")
         if self.latent.rules.leaf[:, 1].max(initial=-1) >= n_terminals:
@@ -57,7 +61,7 @@ class SequenceParameters(Described):
 
     @property
     def n_tags(self) -> int:
-        """K."""
+        """The number of tags, K."""
         return len(self.prior)
 
     @property
@@ -82,20 +86,28 @@ class SequenceParameters(Described):
         return coarse, replace(self.latent, leaf=self.latent.leaf / emitted, root=self.latent.root / begins)
 
     def arrays(self) -> dict[str, NDArray[Any]]:
-        """The arrays of a model file."""
+        """Collect the arrays of a model file."""
         return {"prior": self.prior, **arrays_of("coarse", self.coarse), **arrays_of("latent", self.latent)}
 
     def settings(self) -> dict[str, Any]:
-        """The settings of a model file."""
+        """Collect the settings of a model file."""
         return {"probabilities": self.latent.probabilities, "floor": self.floor}
 
     @staticmethod
-    def from_arrays(arrays: Mapping[str, NDArray[Any]], settings: Mapping[str, Any]) -> SequenceParameters:
-        """Make parameters of the contents of a model file.  Raises ValueError if they do not fit together."""
-        prior = column_from("prior", arrays)
-        coarse = operators_from("coarse", arrays)
-        latent = operators_from("latent", arrays, probabilities=settings["probabilities"] is True)
-        floor = settings["floor"]
-        if type(floor) is not float or not 0.0 <= floor < 1.0:
-            raise ValueError(f"floor is {floor!r}")
+    def from_arrays(
+        arrays: Mapping[str, NDArray[Any]], settings: Mapping[str, Any], n_terminals: int
+    ) -> SequenceParameters:
+        """Make parameters of the contents of a model file.
+
+        arrays: by name.
+        settings: everything else.
+        n_terminals: the number of terminals of the model.
+
+        Raises ValueError if the contents do not fit together.
+        """
+        prior = array_from("prior", arrays, np.float64, (None,), Above(0.0), AtMost(1.0))
+        probabilities = setting_from("probabilities", settings, bool)
+        coarse = operators_from("coarse", arrays, n_terminals, probabilities=True)
+        latent = operators_from("latent", arrays, n_terminals, probabilities=probabilities)
+        floor = setting_from("floor", settings, Annotated[float, AtLeast(0.0), Below(1.0)])
         return SequenceParameters(prior, coarse, latent, floor)

@@ -105,7 +105,7 @@ class Predictor:
 
     @property
     def n_terminals(self) -> int:
-        """n."""
+        """The number of terminals, n."""
         return len(self.least) // 2
 
     @cached_property

@@ -7,17 +7,17 @@ hidden Markov model proper, where an emission has the state of its position.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import partial, reduce
-from typing import NamedTuple
+from functools import cached_property, partial, reduce
+from typing import NamedTuple, TypeVar, cast
 
 import numpy as np
 
 from spectral_latent.estimation import (
+    SHARD_NODES,
     Clusters,
     Columns,
-    ColumnStore,
     EstimationError,
     EstimatorOptions,
     FeatureColumns,
@@ -32,30 +32,33 @@ from spectral_latent.estimation import (
     estimate,
     operators_from_moments,
     parallel_map,
+    read_treebanks,
     relative_frequencies,
     silent,
     spectral_moments,
 )
-from spectral_latent.lexicon import Lexicon, SpellingModel, WordCounts, smooth_emissions
+from spectral_latent.lexicon import Lexicon, LexiconOptions, SpellingModel, WordCounts, smooth_emissions
 from spectral_latent.operators import ObservableOperators, RuleTable
 from spectral_latent.sequence.alphabet import Alphabet
+from spectral_latent.sequence.baum_welch import baum_welch
+from spectral_latent.sequence.checks import Tag, numbers_of
 from spectral_latent.sequence.conversion import Sequences
 from spectral_latent.sequence.features import longest_grams, tagged_features, untagged_features
-from spectral_latent.sequence.hidden_markov import HiddenMarkov, baum_welch, position_counts
+from spectral_latent.sequence.hidden_markov import HiddenMarkov, position_counts
 from spectral_latent.sequence.options import HMMOptions, TaggerOptions
 from spectral_latent.sequence.parameters import SequenceParameters
 from spectral_latent.sequence.prediction import Predictor
-from spectral_latent.trees import FloatArray, Rules, SkeletalTrees
+from spectral_latent.trees import FloatArray, Rules, SkeletalTrees, Vocabulary
 
-__all__ = ["collect", "train_tagged", "train_untagged"]
+__all__ = ["SequenceShard", "train_tagged", "train_untagged"]
 
-_SHARD_POSITIONS = 1 << 15
 _NUMBERS_OF_STATES = (1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 32)  # to choose from, besides the largest
 _FLOORS = (0.1, 0.03, 0.01, 0.003, 0.001)  # to choose from
 _FLOOR = 0.01  # where there is too little to choose by
 _FOLDS = 10  # each holds out one sequence in so many
 _HELD_OUT = 6_000  # sequences held out in all folds together, if there are so many
 _CHOICE_POSITIONS = 1 << 19  # positions on which states are chosen, about
+_Token = TypeVar("_Token")
 
 
 class SequenceShard(NamedTuple):
@@ -86,50 +89,38 @@ class SequenceShard(NamedTuple):
         return self.featurise(self.sequences)
 
 
+@dataclass(frozen=True)
+class _StoredSequences:
+    """The sequences of all shards; those of a shard in a file are read whenever they are asked for."""
+
+    shards: Sequence[SequenceShard]
+
+    def __iter__(self) -> Iterator[Sequences]:
+        return (shard.sequences for shard in self.shards)
+
+
 def _columns_of(sequences: Sequences) -> Columns:
     """Make the columns of a shard from sequences."""
     return {"terminal": sequences.terminal, "tag": sequences.tag, "start": sequences.start}
 
 
-def collect(rows: Iterable[tuple[list[int], list[int]]]) -> ColumnStore:
-    """Collect sequences in shards.  Raises EstimationError if there is no sequence, or one is empty.
-
-    rows: the terminals and the tags of each sequence.
-    """
-    store = ColumnStore()
-    terminals: list[list[int]] = []
-    tags: list[list[int]] = []
-    n_positions = 0
-    for number, (row, tag) in enumerate(rows, start=1):
+def _checked(rows: Iterable[list[_Token]]) -> Iterator[list[_Token]]:
+    """Give sequences on.  Raises EstimationError if there is none, or one is empty."""
+    number = 0
+    for number, row in enumerate(rows, start=1):
         if not row:
             raise EstimationError(f"sequence {number} is empty; leave it out")
-        terminals.append(row)
-        tags.append(tag)
-        n_positions += len(row)
-        if n_positions >= _SHARD_POSITIONS:
-            store.append(_columns_of(Sequences.of(terminals, tags)))
-            terminals, tags, n_positions = [], [], 0
-    if terminals:
-        store.append(_columns_of(Sequences.of(terminals, tags)))
-    if not len(store):
+        yield row
+    if not number:
         raise EstimationError("no sequences to learn from")
-    return store
 
 
-def _treebank(
-    store: Iterable[Columns],
-    n_tags: int,
-    featurise: Callable[[Sequences], FeatureColumns],
-    priors: Priors,
-    back_off: float,
-    jobs: int | None,
-) -> Treebank:
-    """Count the rules of sequences, and let every tag follow every tag, `back_off` times in all."""
-    shards = [SequenceShard(columns, n_tags, featurise) for columns in store]
-    counts = TreebankCounts.of_shards(shards, jobs)
+def _with_back_off(treebank: Treebank, n_tags: int, priors: Priors, back_off: float) -> Treebank:
+    """Add priors to a treebank, by which every tag follows every tag, `back_off` times in all."""
+    counts = treebank.counts
     ends = counts.n_trees / (counts.symbol[:n_tags].sum() + 1)
     rules = _transitions(_shares(counts, n_tags), ends, back_off)
-    return Treebank(shards, counts, priors._replace(rules=rules))
+    return replace(treebank, priors=priors._replace(rules=rules))
 
 
 def _shares(counts: TreebankCounts, n_tags: int) -> FloatArray:
@@ -172,54 +163,109 @@ def _transitions(prior: FloatArray, ends: float, tokens: float) -> RuleTable:
 # With tags
 
 
-def _spelling(store: ColumnStore, words: list[str], n_tags: int) -> SpellingModel:
-    """Learn how spelling predicts tags."""
-    parts = []
-    for sequences in (Sequences(**columns) for columns in store):
+class _TaggedFormalism:
+    """The conversion of tagged sentences (`estimation.Formalism`).
+
+    options: settings of the lexicon.
+    words: the words as they are numbered.
+    tags: the tags as they are numbered.
+    """
+
+    def __init__(self, options: LexiconOptions) -> None:
+        self.options = options
+        self.words = Vocabulary[str]()
+        self.tags = Vocabulary[Tag]()
+        self._counts: list[WordCounts] = []
+
+    def n_nodes(self, sentence: list[tuple[str, Tag]]) -> int:
+        """Count the nodes of a sentence's s-tree."""
+        return 2 * len(sentence)
+
+    def columns(self, sentences: Sequence[list[tuple[str, Tag]]]) -> Columns:
+        """Number the words and tags of sentences, and count them."""
+        words = ([self.words.add(word) for word, _ in sentence] for sentence in sentences)
+        tags = ([self.tags.add(tag) for _, tag in sentence] for sentence in sentences)
+        sequences = Sequences.of(words, tags)
         opens = np.zeros(len(sequences.terminal), dtype=np.bool_)
         opens[sequences.start[:-1]] = True
-        parts.append(WordCounts.of(sequences.tag, sequences.terminal, opens))
-    seen = WordCounts.total(parts)
-    return SpellingModel.train(words, seen.word, seen.symbol, seen.times, seen.opens, n_tags)
+        self._counts.append(WordCounts.of(sequences.tag, sequences.terminal, opens))
+        return _columns_of(sequences)
+
+    @cached_property
+    def lexicon(self) -> Lexicon:
+        """The lexicon of all words, which has learnt how spelling predicts tags."""
+        names = self.words.names
+        seen = WordCounts.total(self._counts)
+        spelling = SpellingModel.train(names, seen.word, seen.symbol, seen.times, seen.opens, len(self.tags))
+        return Lexicon(names, self.options, spelling)
+
+    @cached_property
+    def _featurise(self) -> Callable[[Sequences], FeatureColumns]:
+        return partial(tagged_features, ladders=self.lexicon.ladders())
+
+    def shard(self, columns: Columns) -> SequenceShard:
+        """Make a shard of the numbers of words and tags."""
+        return SequenceShard(columns, len(self.tags), self._featurise)
 
 
 def train_tagged(
-    store: ColumnStore,
-    n_tags: int,
-    words: list[str],
+    sentences: Iterable[list[tuple[str, Tag]]],
     options: TaggerOptions,
     *,
     jobs: int | None = 1,
     listener: Listener = silent,
-) -> tuple[Lexicon, SequenceParameters]:
-    """Learn a lexicon and parameters from tagged sequences of words.
+) -> tuple[list[Tag], Lexicon, SequenceParameters]:
+    """Learn tags, a lexicon and parameters from tagged sentences, which are read once.
 
-    store: sequences, whose terminals are words.
-    n_tags: K.
-    words: the name of each terminal.
+    sentences: pairs of a word and its tag.
     options: settings.
     jobs: processes; the result does not depend on it.
     listener: told how far the estimator is.
+
+    Raises EstimationError if there is no sentence, or one is empty.
     """
-    lexicon = Lexicon(words, options.lexicon, _spelling(store, words, n_tags))
-    featurise = partial(tagged_features, ladders=lexicon.ladders())
-    smooth = partial(smooth_emissions, lexicon, family=np.arange(2 * n_tags) % n_tags)
-    priors = Priors(smooth, fragments=options.back_off)
-    treebank = _treebank(store, n_tags, featurise, priors, options.back_off, jobs)
+    formalism = _TaggedFormalism(options.lexicon)
+    (treebank,) = read_treebanks(_checked(sentences), [formalism], jobs=jobs)
+    tags = formalism.tags.names
+    lexicon = formalism.lexicon
+    smooth = partial(smooth_emissions, lexicon, family=np.arange(2 * len(tags)) % len(tags))
+    treebank = _with_back_off(treebank, len(tags), Priors(smooth, fragments=options.back_off), options.back_off)
     latent = estimate(treebank, options.estimator, jobs=jobs, listener=listener).operators
-    return lexicon, _parameters(treebank, n_tags, latent, options.floor)
+    return tags, lexicon, _parameters(treebank, len(tags), latent, options.floor)
 
 
 # ---------------------------------------------------------------------------------------------------------------------
 # Without tags
 
 
-def _untagged_treebank(
-    store: Iterable[Columns], alphabet: Alphabet, back_off: float, n_positions: int, jobs: int | None
-) -> Treebank:
-    """Count the rules of sequences without tags; the length of n-grams depends on the number of positions."""
-    featurise = partial(untagged_features, longest=longest_grams(len(alphabet.known), n_positions))
-    return _treebank(store, 1, featurise, Priors(alphabet.smooth), back_off, jobs)
+def _untagged_shard(columns: Columns, n_symbols: int, n_positions: int) -> SequenceShard:
+    """Make a shard of sequences without tags; the length of n-grams depends on the number of all positions."""
+    return SequenceShard(columns, 1, partial(untagged_features, longest=longest_grams(n_symbols, n_positions)))
+
+
+class _UntaggedFormalism:
+    """The conversion of sequences without tags (`estimation.Formalism`).
+
+    names: the observations as they are numbered.
+    """
+
+    def __init__(self) -> None:
+        self.names = Vocabulary[Hashable]()
+        self._n_positions = 0
+
+    def n_nodes(self, sequence: list[int]) -> int:
+        """Count the nodes of a sequence's s-tree."""
+        return 2 * len(sequence)
+
+    def columns(self, sequences: Sequence[list[int]]) -> Columns:
+        """Join sequences of numbered observations."""
+        joined = Sequences.of(sequences)
+        self._n_positions += len(joined.terminal)
+        return _columns_of(joined)
+
+    def shard(self, columns: Columns) -> SequenceShard:
+        """Make a shard of the numbers of observations."""
+        return _untagged_shard(columns, len(self.names), self._n_positions)
 
 
 @dataclass(frozen=True)
@@ -244,8 +290,9 @@ class _Fold:
         """Hold out every tenth sequence, from number `fold` on, and take the moments of the others."""
         held_out = np.arange(sequences.n_sequences) % _FOLDS == fold
         kept = sequences.part(~held_out)
-        store = [_columns_of(part) for part in kept.parts(_SHARD_POSITIONS)]
-        treebank = _untagged_treebank(store, alphabet, options.back_off, len(kept.terminal), jobs)
+        columns = map(_columns_of, kept.parts(SHARD_NODES // 2))
+        shards = [_untagged_shard(part, len(alphabet.known), len(kept.terminal)) for part in columns]
+        treebank = _with_back_off(Treebank.of(shards, jobs=jobs), 1, Priors(alphabet.smooth), options.back_off)
         projection = Projection.learn(treebank.shards, options.estimator, jobs)
         moments = spectral_moments(treebank, projection, jobs)
         coarse = relative_frequencies(treebank.counts, treebank.priors)
@@ -301,11 +348,18 @@ def _state_counts(shard: TreebankShard, clusters: Clusters, n_symbols: int) -> R
 
 
 def _hidden_markov(
-    treebank: Treebank, n_symbols: int, options: EstimatorOptions, jobs: int | None, listener: Listener
+    sequences: Iterable[Sequences],
+    treebank: Treebank,
+    n_symbols: int,
+    options: EstimatorOptions,
+    jobs: int | None,
+    listener: Listener,
 ) -> HiddenMarkov:
     """Learn a hidden Markov model proper: of clusters or of a random start, after which EM may follow."""
     if options.estimator == "em":
-        start = HiddenMarkov.random(treebank.counts, options.n_states, n_symbols, options.seed)
+        observed = np.zeros(n_symbols)
+        observed[treebank.counts.rules.leaf[:, 1]] = treebank.counts.leaf[:, 0]
+        start = HiddenMarkov.random(observed, treebank.counts.n_trees, options.n_states, options.seed)
     else:
         projection = Projection.learn(treebank.shards, options, jobs, listener)
         clusters = Clusters.learn(treebank, projection, options.seed, jobs)
@@ -313,7 +367,7 @@ def _hidden_markov(
         start = HiddenMarkov.of_counts(counts, 0.0 if options.estimator == "clustering" else options.state_smoothing)
     if options.estimator == "clustering":
         return start
-    return baum_welch(treebank.shards, start, options, jobs=jobs, listener=listener)[0]
+    return baum_welch(sequences, start, options, jobs=jobs, listener=listener)[0]
 
 
 def _with_unseen(model: HiddenMarkov, counts: TreebankCounts, back_off: float) -> HiddenMarkov:
@@ -326,11 +380,11 @@ def _with_unseen(model: HiddenMarkov, counts: TreebankCounts, back_off: float) -
     return replace(smoothed, emission=emission / (n_positions + unseen))
 
 
-def _first_positions(store: ColumnStore) -> Sequences:
+def _first_positions(shards: Iterable[Sequences]) -> Sequences:
     """Join shards from the first on, up to as many positions as states are chosen on."""
     parts: list[Sequences] = []
     n_positions = 0
-    for sequences in (Sequences(**columns) for columns in store):
+    for sequences in shards:
         if n_positions >= _CHOICE_POSITIONS:
             break
         parts.append(sequences)
@@ -339,29 +393,35 @@ def _first_positions(store: ColumnStore) -> Sequences:
 
 
 def train_untagged(
-    store: ColumnStore,
-    alphabet: Alphabet,
+    sequences: Iterable[Iterable[Hashable]],
     options: HMMOptions,
     *,
     jobs: int | None = 1,
     listener: Listener = silent,
-) -> SequenceParameters:
-    """Learn parameters from sequences without tags; choices are made on the first half million positions.
+) -> tuple[Alphabet, SequenceParameters]:
+    """Learn an alphabet and parameters from sequences without tags, which are read once.
 
-    store: sequences, whose terminals are those of the alphabet.
-    alphabet: the observations.
+    Choices are made on the first half million positions.
+
+    sequences: observations.
     options: settings.
     jobs: processes; the result does not depend on it.
     listener: told about each number of states, and how far the estimator is.
+
+    Raises EstimationError if there is no sequence, one is empty, or an observation is not hashable.
     """
+    formalism = _UntaggedFormalism()
+    rows = (numbers_of(sequence, number, formalism.names) for number, sequence in enumerate(sequences, start=1))
+    (treebank,) = read_treebanks(_checked(rows), [formalism], jobs=jobs)
+    alphabet = Alphabet(formalism.names)
+    treebank = _with_back_off(treebank, 1, Priors(alphabet.smooth), options.back_off)
+    stored = _StoredSequences(cast(Sequence[SequenceShard], treebank.shards))  # which the formalism has made
     plain = replace(options, estimator=replace(options.estimator, smoothing=None))
-    n_states, floor = _choose(_first_positions(store), alphabet, plain, jobs, listener)
+    n_states, floor = _choose(_first_positions(stored), alphabet, plain, jobs, listener)
     estimator = replace(plain.estimator, n_states=n_states)
-    n_positions = sum(len(columns["terminal"]) for columns in store)
-    treebank = _untagged_treebank(store, alphabet, options.back_off, n_positions, jobs)
     if estimator.estimator == "spectral":
         latent = estimate(treebank, estimator, jobs=jobs, listener=listener).operators
     else:
-        model = _hidden_markov(treebank, len(alphabet.known), estimator, jobs, listener)
+        model = _hidden_markov(stored, treebank, len(alphabet.known), estimator, jobs, listener)
         latent = _with_unseen(model, treebank.counts, options.back_off).operators()
-    return _parameters(treebank, 1, latent, floor)
+    return alphabet, _parameters(treebank, 1, latent, floor)

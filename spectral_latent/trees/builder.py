@@ -39,7 +39,7 @@ class TreeBuilder(Generic[SymbolName, TerminalName, Note]):
         self.symbol, self.left, self.right, self.terminal, self.root = (array("q") for _ in range(5))
 
     def __len__(self) -> int:
-        """The number of nodes so far."""
+        """Count the nodes so far."""
         return len(self.symbol)
 
     def add(
@@ -47,8 +47,11 @@ class TreeBuilder(Generic[SymbolName, TerminalName, Note]):
     ) -> int:
         """Append a node and return its number.
 
-        left, right: the children's numbers; both -1 at a leaf, right -1 at a unary node.
+        symbol: the symbol of the node.
+        left: the number of the left child, or of the only one; -1 at a leaf.
+        right: the number of the right child; -1 at a leaf and at a unary node.
         terminal: the observation of a leaf; not looked at elsewhere.
+        note: a remark on the node, which `trees` returns.
         """
         self.symbol.append(self.symbols.add(symbol))
         self.left.append(left)

@@ -45,7 +45,11 @@ class Forest(NamedTuple):
 
     @staticmethod
     def of_trees(trees: SkeletalTrees, rules: Rules) -> Forest:
-        """Convert trees: one component per tree, one edge per node, rules numbered as in `rules`."""
+        """Convert trees to a forest with one component for each tree and one edge for each node.
+
+        trees: the trees.
+        rules: the table that numbers rules; a rule that it lacks has the number -1.
+        """
         return Forest(
             symbol=trees.symbol,
             start=np.arange(trees.n_nodes + 1),
@@ -58,17 +62,17 @@ class Forest(NamedTuple):
 
     @property
     def n_items(self) -> int:
-        """I."""
+        """The number of items, I."""
         return len(self.symbol)
 
     @property
     def n_edges(self) -> int:
-        """E."""
+        """The number of edges, E."""
         return len(self.rule)
 
     @property
     def item(self) -> IntArray:
-        """(E,) the item that each edge derives."""
+        """The item that each edge derives, (E,)."""
         return np.repeat(np.arange(self.n_items), np.diff(self.start))
 
     @property

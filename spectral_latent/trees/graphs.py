@@ -214,8 +214,11 @@ def from_networkx(
 ) -> GraphTrees:
     """Convert trees given as graphs to s-trees.
 
-    symbols, terminals: names that already have numbers, in order; further ones are numbered after them.
-    Raises GraphError if a graph is no such tree.
+    graphs: rooted, ordered and labelled trees.
+    symbols: symbols that already have numbers, in order; further ones are numbered after them.
+    terminals: observations that already have numbers, likewise.
+
+    Raises GraphError if a graph is not such a tree.
 
     >>> import networkx as nx
     >>> graph = nx.DiGraph([("top", "one"), ("top", "two"), ("top", "three")])
@@ -250,10 +253,9 @@ def _check_parts(trees: SkeletalTrees, symbols: Sequence[Symbol]) -> None:
 
 def _parts(trees: SkeletalTrees, symbols: Sequence[Symbol], node: int) -> Iterator[int]:
     """List the observation and the children of a node that is a `node`, in order."""
-    left, right = trees.left, trees.right
-    while left[node] >= 0:
-        yield int(left[node])
-        node = int(right[node])
+    while trees.left[node] >= 0:
+        yield int(trees.left[node])
+        node = int(trees.right[node])
         if node < 0:
             return
         if symbols[trees.symbol[node]].part != "rest":
@@ -270,8 +272,12 @@ def to_networkx(
 ) -> list[nx.DiGraph]:
     """Convert s-trees to graphs, one each: the inverse of `from_networkx` is `to_networkx(*encoded)`.
 
-    nodes: (N,) names of the graphs' nodes; without them, those of a tree are 0, 1, ..., parents first.
-    attributes: further node attributes; their values (N,) are one for each node of the s-trees.
+    trees: s-trees with N nodes.
+    symbols: the label and the part that each symbol stands for.
+    terminals: the observation that each terminal stands for.
+    nodes: (N,) names of the graphs' nodes; if not given, the nodes of a tree are 0, 1, ..., parents first.
+    attributes: further node attributes; each has a value for every node of the s-trees, (N,).
+
     Raises ValueError if symbols stand where no graph has such a part.
 
     >>> tree = SkeletalTrees.of([0, 1, 2], left=[-1, -1, 0], right=[-1, -1, 1], terminal=[0, 1, -1], root=[2])
@@ -287,17 +293,18 @@ def to_networkx(
         graph = nx.DiGraph()
         stack: list[tuple[int, Hashable]] = [(root, None)]
         while stack:
-            at, parent = stack.pop()
-            symbol, terminal = symbols[trees.symbol[at]], int(trees.terminal[at])
+            row, parent = stack.pop()
+            symbol = symbols[trees.symbol[row]]
+            terminal = int(trees.terminal[row])
             if symbol.part == "observation":
                 graph.nodes[parent]["observation"] = terminals[terminal]
                 continue
-            name = len(graph) if nodes is None else nodes[at]
-            graph.add_node(name, label=symbol.label, **{key: values[at] for key, values in (attributes or {}).items()})
-            if at != root:
+            name = len(graph) if nodes is None else nodes[row]
+            graph.add_node(name, label=symbol.label, **{key: values[row] for key, values in (attributes or {}).items()})
+            if row != root:
                 graph.add_edge(parent, name)
             if terminal >= 0 and terminals[terminal] is not None:
                 graph.nodes[name]["observation"] = terminals[terminal]
-            stack.extend((part, name) for part in reversed(list(_parts(trees, symbols, at))))
+            stack.extend((part, name) for part in reversed(list(_parts(trees, symbols, row))))
         graphs.append(graph)
     return graphs

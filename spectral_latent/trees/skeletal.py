@@ -95,7 +95,7 @@ class SkeletalTrees:
 
     @property
     def n_nodes(self) -> int:
-        """N."""
+        """The number of nodes, N."""
         return len(self.symbol)
 
     @cached_property
@@ -115,7 +115,9 @@ class SkeletalTrees:
 
     def rows(self) -> tuple[IntArray, IntArray, IntArray]:
         """List the rules at leaf nodes (n0, 2), unary nodes (n1, 2) and binary nodes (n2, 3), in node order."""
-        leaf, unary, binary = self.is_leaf, self.is_unary, self.is_binary
+        leaf = self.is_leaf
+        unary = self.is_unary
+        binary = self.is_binary
         symbol = self.symbol
         return (
             np.stack([symbol[leaf], self.terminal[leaf]], axis=1),
@@ -144,13 +146,16 @@ class SkeletalTrees:
         return self._distinct[1]
 
     def rule_in(self, rules: Rules) -> IntArray:
-        """Look up each node's rule (N,) in another table of rules; -1 where that table lacks it."""
-        found = np.empty(self.n_nodes, dtype=np.int64)
+        """Look up each node's rule (N,) in a table; -1 where the table lacks it.
+
+        rules: the table.
+        """
+        number = np.empty(self.n_nodes, dtype=np.int64)
         kinds = (self.is_leaf, self.is_unary, self.is_binary)
         tables = (rules.leaf, rules.unary, rules.binary)
         for kind, table, rows in zip(kinds, tables, self.rows(), strict=True):
-            found[kind] = Rules.find(table, rows)
-        return found
+            number[kind] = Rules.find(table, rows)
+        return number
 
     @cached_property
     def tree(self) -> IntArray:

@@ -85,7 +85,8 @@ def _keys(rows: IntArray) -> IntArray:
 def ranges(first: IntArray, end: IntArray) -> tuple[IntArray, IntArray]:
     """List all (row, i) with first[i] <= row < end[i], by i: two columns (n,).
 
-    first, end: (m,).
+    first: (m,) where each range begins.
+    end: (m,) where it ends.
 
     >>> ranges(np.array([4, 7, 0]), np.array([6, 7, 1]))
     (array([4, 5, 0]), array([0, 0, 2]))
@@ -100,8 +101,8 @@ def ranges(first: IntArray, end: IntArray) -> tuple[IntArray, IntArray]:
 def matches(keys: IntArray, wanted: IntArray) -> tuple[IntArray, IntArray]:
     """List all (row, i) with keys[row] = wanted[i], by i: two columns (n,).
 
-    keys: (N,) sorted.
-    wanted: (m,).
+    keys: (N,) sorted numbers.
+    wanted: (m,) the numbers to look up.
 
     >>> matches(np.array([2, 5, 5]), np.array([5, 3, 2]))
     (array([1, 2, 0]), array([0, 0, 2]))
@@ -154,5 +155,5 @@ class Rules:
         if len(table) == 0 or len(rows) == 0:
             return np.full(len(rows), -1, dtype=np.int64)
         known, wanted = np.split(_keys(np.concatenate([table, rows])), [len(table)])
-        at = np.minimum(np.searchsorted(known, wanted), len(known) - 1)
-        return np.where((known[at] == wanted) & (rows >= 0).all(axis=1), at, -1)
+        row = np.minimum(np.searchsorted(known, wanted), len(known) - 1)
+        return np.where((known[row] == wanted) & (rows >= 0).all(axis=1), row, -1)

@@ -31,7 +31,7 @@ class TestAnchorTagger(LearntTaggerConformance):
     def train(examples: Iterable[Any]) -> AnchorTagger:
         if isinstance(examples, Iterable) and not isinstance(examples, str | bytes):
             examples = map(_words_if_pairs, examples)
-        return AnchorTagger.train(examples, n_tags=4)
+        return AnchorTagger.train(examples, n_states=4)
 
     @staticmethod
     def examples() -> list[Tagged]:

@@ -19,7 +19,7 @@ from spectral_latent.corpora import tagged_sentences
 from spectral_latent.estimation import EstimationError, Progress
 from spectral_latent.evaluation import many_to_one
 from spectral_latent.operators import ModelFileError, load_model, save_model
-from tests.sequence.hmms import forward_backward
+from tests.sequence.hmms import Posterior, forward_backward
 
 PLAIN = AnchorOptions(hull=HullOptions(spelling=False, prior=0.0))
 KINDS = {"d": ["the", "a", "this"], "n": ["cat", "dogs", "Paris", "ships", "42", "x-ray"], "v": ["saw", "ran", "is"]}
@@ -197,8 +197,8 @@ def test_any_words_can_be_learnt_tagged_and_saved(
 # Decoding
 
 
-def by_the_book(model: AnchorHMM, words: list[str]) -> np.ndarray:
-    """Posteriors (n, m), an unseen word x of which o(x | h) = p(h | x) (1 / N) / p(h)."""
+def by_the_book(model: AnchorHMM, words: list[str]) -> Posterior:
+    """Posteriors (n, m) and log-probability, an unseen word x of which o(x | h) = p(h | x) (1 / N) / p(h)."""
     index = {name: x for x, name in enumerate(model.words)}
     emission, x = model.hidden.emission, []
     for name in words:
@@ -208,12 +208,20 @@ def by_the_book(model: AnchorHMM, words: list[str]) -> np.ndarray:
             x.append(emission.shape[1])
             column = model.mixtures([name])[0] / model.tokens / model.state_prior
             emission = np.column_stack([emission, column])
-    return forward_backward(replace(model.hidden, emission=emission), x).gamma
+    return forward_backward(replace(model.hidden, emission=emission), x)
 
 
 def test_posteriors_are_those_of_the_textbook(model: AnchorHMM) -> None:
     for words in sentences(5, 30):
-        assert model.posteriors(words) == pytest.approx(by_the_book(model, words), abs=1e-10)
+        assert model.posteriors(words) == pytest.approx(by_the_book(model, words).gamma, abs=1e-10)
+
+
+def test_probabilities_of_sentences_are_those_of_the_textbook(model: AnchorHMM) -> None:
+    rows = [*sentences(5, 30), ["unheard", "of"]]
+    np.testing.assert_allclose(model.log_probabilities(rows), [by_the_book(model, row).log for row in rows], rtol=1e-10)
+    assert model.log_probabilities([]).shape == (0,)
+    with pytest.raises(TypeError, match="sentence 1 is a string"):
+        model.log_probabilities(["no list"])
 
 
 def test_a_sentence_without_words_has_no_posteriors(model: AnchorHMM) -> None:
@@ -236,7 +244,7 @@ def test_unseen_words_are_as_likely_as_one_token(construction: Any, spelling: bo
     for words in sentences(7, 15):
         for i in rng.integers(0, len(words), 2):
             words[i] = str(rng.choice(["towns", "Towns", "7-8", "喜欢", "xyzzy", ""]))
-        assert model.posteriors(words) == pytest.approx(by_the_book(model, words), abs=1e-10)
+        assert model.posteriors(words) == pytest.approx(by_the_book(model, words).gamma, abs=1e-10)
 
 
 def test_mixtures_of_unseen_words_are_told_by_spelling(model: AnchorHMM) -> None:

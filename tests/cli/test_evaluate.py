@@ -6,7 +6,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
+
+from spectral_latent import load
+from spectral_latent.corpora import constituency_trees, tagged_sentences
+from spectral_latent.evaluation import GoldTree
 
 Run = Callable[..., Any]
 
@@ -29,6 +34,22 @@ def test_several_processes_give_the_same(run: Run, model: Path, treebank: Path) 
     one, two = (figures(run("evaluate", model, treebank, "--json", "--jobs", jobs)) for jobs in ("1", "2"))
     assert two.pop("sentences_per_second") > 0
     assert one == two | {"sentences_per_second": one["sentences_per_second"]}
+
+
+def test_perplexity(run: Run, model: Path, treebank: Path, tagger: Path, taggings: Path) -> None:
+    """Of a parser and of a tagger, against their probabilities."""
+    trees = (GoldTree.of(tree) for tree in constituency_trees(str(treebank)))
+    words = [tree.words for tree in trees if tree is not None]
+    sentences = [[word for word, _ in row] for row in tagged_sentences(str(taggings))]
+    for file, gold, rows in ((model, treebank, words), (tagger, taggings, sentences)):
+        found = figures(run("evaluate", file, gold, "--json", "--perplexity"))
+        log = load(file).log_probabilities(rows)
+        possible = np.isfinite(log)
+        n_words = sum(len(row) for row, kept in zip(rows, possible, strict=True) if kept)
+        assert found["perplexity"] == pytest.approx(np.exp(-log[possible].sum() / n_words))
+        assert found["impossible"] == (~possible).sum()
+    result = run("evaluate", tagger, taggings, "--unsupervised", "--perplexity")
+    assert (result.exit_code, "--perplexity is for parsers and taggers" in result.stderr) == (2, True)
 
 
 def test_processes_are_for_parsers(run: Run, tagger: Path, taggings: Path) -> None:

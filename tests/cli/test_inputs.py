@@ -3,12 +3,16 @@
 import codecs
 import gzip
 import re
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, get_args
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from spectral_latent.cli import inputs
 from spectral_latent.cli.console import Console
 from spectral_latent.cli.inputs import FORMATS, read_sentences
 from spectral_latent.corpora import Format, parse_brackets, parse_conllu
@@ -241,3 +245,41 @@ def test_sources_in_another_format_are_refused(
             assert (result.exit_code, result.stdout) == (1, "")
             assert f"{tmp_path / name}: {REFUSED[kind, form]}" in result.stderr
     assert not (tmp_path / "new").exists()
+
+
+TEXTS = st.lists(st.sampled_from(["a", "#", " ", "\n", "\r\n"]), max_size=40).map(lambda parts: "".join(parts).encode())
+
+
+@given(TEXTS, st.integers(1, 5), st.sampled_from(list(inputs._SENTENCE_ENDS.values())))
+def test_pieces_are_the_text_and_end_where_sentences_end(text: bytes, size: int, end: re.Pattern[bytes]) -> None:
+    found = list(inputs._pieces(_chunks(text, size), end))
+    pieces = [piece for _, piece in found]
+    assert b"".join(pieces) == text
+    assert [first for first, _ in found] == [1 + b"".join(pieces[:at]).count(b"\n") for at in range(len(found))]
+    whole = pieces if pieces and end.search(pieces[-1]) else pieces[:-1]
+    for at in range(len(whole)):
+        assert re.search(rb"(?:%s)\Z" % end.pattern, whole[at], end.flags)
+    assert len(pieces) - len(whole) <= 1
+
+
+@given(TEXTS, st.integers(1, 5))
+def test_the_first_line_is_that_of_the_whole_text(text: bytes, size: int) -> None:
+    begun = bytearray()
+    line = inputs._FIRST_LINE.search(text)
+    assert inputs._read_first_line(_chunks(text, size), begun) == (text[: line.end()] if line else text)
+    assert text.startswith(begun)
+
+
+@pytest.mark.parametrize("content", [b"word " * 5_000_000, b"1\tword\n" * 3_000_000, b"# no word\n" * 2_000_000])
+@pytest.mark.parametrize("form", ["malt-tab", "conllu"])
+def test_a_text_without_an_end_is_read_in_linear_time(content: bytes, form: Format) -> None:
+    begun = time.process_time()
+    inputs._read_first_line(_chunks(content, 1 << 16), bytearray())
+    (piece,) = inputs._pieces(_chunks(content, 1 << 16), inputs._SENTENCE_ENDS[form])
+    assert piece == (1, content)
+    assert time.process_time() - begun < 5
+
+
+def _chunks(text: bytes, size: int) -> Iterator[bytes]:
+    """Divide a text into chunks of so many bytes."""
+    return (text[at : at + size] for at in range(0, len(text), size))

@@ -141,11 +141,14 @@ def test_models_that_cannot_be_used(run: Run, model: Path, treebank: Path, tmp_p
         "header": (whole[:30], "not a model, or cut short"),
         "empty": (b"", "not a model, or cut short"),
         "text": (b"not a model\n" * 100, "not a model, or cut short"),
-        "version": (whole.replace(b'\\"version\\":4', b'\\"version\\":9', 1), "format version 9"),
-        "kind": (whole.replace(b'"constituency\\"', b'"konstituency\\"', 1), "a konstituency model, where"),
+        "version": (whole.replace(b'\\"version\\":5', b'\\"version\\":9', 1), "format version 9"),
+        "damage": (whole[:-1] + bytes([whole[-1] ^ 1]), "the model is damaged (its digest is another)"),
     }
-    for name, (content, message) in contents.items():
+    for name, (content, _) in contents.items():
         (tmp_path / name).write_bytes(content)
+    storage.save_model(tmp_path / "kind", {}, {"kind": "konstituency"})
+    contents["kind"] = (b"", "a konstituency model, where")
+    for name, (_, message) in contents.items():
         result = run(command, tmp_path / name, treebank)
         assert (result.exit_code, result.stdout) == (1, "")
         assert str(tmp_path / name) in result.stderr
@@ -199,3 +202,27 @@ def test_trees_are_cleaned_once(
     assert len(cleaned) == n
     assert run("score", model, treebank, "-q").exit_code == 0
     assert len(cleaned) == 2 * n
+
+
+@pytest.mark.filterwarnings("default")  # the warning of a worker process would be an error there
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_a_line_too_long_for_a_chart_does_not_end_the_batch(run: Run, model: Path, jobs: str) -> None:
+    lines = ["They see it .", " ".join(["They"] * 5000), "They left it ."]
+    result = run("parse", model, "--jobs", jobs, stdin="\n".join(lines))
+    assert result.exit_code == 0
+    trees = result.stdout.splitlines()
+    assert len(trees) == 3
+    assert [tree.startswith("(FALLBACK ") for tree in trees] == [False, True, False]
+    assert trees[1].count("They") == 5000
+    assert "FALLBACK: line 2" in result.stderr
+
+
+def test_deep_trees_do_not_depend_on_the_number_of_processes(run: Run, tmp_path: Path) -> None:
+    """A chain of 600 phrases, each within the other."""
+    source = tmp_path / "deep.mrg"
+    source.write_text("(S (N a))\n" + "(S (N a) " * 3 + "(S (N a))" + ")" * 3 + "\n")
+    assert run("train", "constituency", source, "-o", tmp_path / "deep", "--n-states", "1", "-q").exit_code == 0
+    text = " ".join(["a"] * 600) + "\n"
+    one, two = (run("parse", tmp_path / "deep", "--jobs", jobs, stdin=text) for jobs in ("1", "2"))
+    assert one.stdout == two.stdout
+    assert one.stdout.count("(S ") == 600

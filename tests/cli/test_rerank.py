@@ -74,14 +74,10 @@ def dependencies(run: Run, tmp_path_factory: pytest.TempPathFactory) -> Files:
     words = itertools.product(("dogs", "cats"), ("see", "like"), ("dogs", "cats"))
     tags = ["DT", "NNS", "VBP", "NNS", "."]
     stops = itertools.cycle([3, 4])  # the heads of the last word, so that there are several trees of a sentence
-    trees = [
-        DependencySentence.of(["the", *row, "."], tags)._replace(heads=(*HEADS[:-1], next(stops))) for row in words
-    ]
+    trees = [DependencySentence.of(["the", *row, "."], tags).with_heads((*HEADS[:-1], next(stops))) for row in words]
     gold.write_text("".join(map(to_conllu, trees)))
     both = [
-        NBest.of(
-            [Candidate(tree._replace(heads=heads), -rank) for rank, heads in enumerate((WRONG, HEADS))], str(number)
-        )
+        NBest.of([Candidate(tree.with_heads(heads), -rank) for rank, heads in enumerate((WRONG, HEADS))], str(number))
         for number, tree in enumerate(trees, start=1)
     ]
     lists.write_text("".join(write_nbest(both, "conllu")))

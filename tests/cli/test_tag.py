@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from spectral_latent.corpora import read_conllu
+from spectral_latent.operators import save_model
 from spectral_latent.sequence import LatentHMM, LatentTagger
 
 Run = Callable[..., Any]
@@ -159,15 +160,14 @@ def test_models_that_cannot_be_used(run: Run, tagger: Path, tmp_path: Path) -> N
     contents = {
         "short": (whole[:-100], "not a model, or cut short"),
         "empty": (b"", "not a model, or cut short"),
-        "version": (whole.replace(b'\\"version\\":4', b'\\"version\\":9', 1), "format version 9"),
-        "kind": (
-            whole.replace(b'"tagger\\"', b'"tugger\\"', 1),
-            "a tugger model, where a tagger is needed; train it again",
-        ),
+        "version": (whole.replace(b'\\"version\\":5', b'\\"version\\":9', 1), "format version 9"),
         "tags": (whole.replace(b'\\"PRP\\"', b'\\"NNS\\"', 1), "the model is damaged"),
     }
-    for name, (content, message) in contents.items():
+    for name, (content, _) in contents.items():
         (tmp_path / name).write_bytes(content)
+    save_model(tmp_path / "kind", {}, {"kind": "sequense"})
+    contents["kind"] = (b"", "a sequense model, where a tagger is needed; train it again")
+    for name, (_, message) in contents.items():
         for command in ("tag", "evaluate"):
             result = run(command, tmp_path / name, tagger)
             assert (result.exit_code, result.stdout) == (1, "")

@@ -113,6 +113,36 @@ def test_posteriors_are_sums_over_trees() -> None:
     assert sorted(row) == pytest.approx(sorted([1.0, 1.0, 1.0, 1.0, share[0]]))
 
 
+def test_probabilities_of_sentences_are_sums_over_trees() -> None:
+    """By enumeration, and the mean over grammars; of the second grammar's sentence there is no tree."""
+    exact = ConstituencyOptions(
+        estimator=EstimatorOptions("hybrid", n_states=2), threshold=0.0, beam=0.0, fragments=0.0
+    )
+    both = "(S (A a) (S (A a) (A a))) (S (S (A a) (A a)) (A a))"
+    one = ConstituencyModel.train(parse_brackets(both), exact)
+    two = ConstituencyModel.train(parse_brackets("(S (A a) (S (A a) (A a))) (S (A b) (A b))"), exact)
+    trees = list(parse_brackets(both))
+    of_one, of_two = (np.exp(model.score(trees).log).sum() for model in (one, two))
+    np.testing.assert_allclose(one.log_probabilities([["a"] * 3]), np.log([of_one]))
+    mean = ConstituencyModel((*one.members, *two.members))
+    np.testing.assert_allclose(mean.log_probabilities([["a"] * 3]), np.log([(of_one + of_two) / 2]))
+    assert one.log_probabilities([]).shape == (0,)
+    with pytest.raises(ValueError, match="an empty sentence"):
+        one.log_probabilities([[]])
+
+
+def test_a_sentence_without_a_positive_estimate_has_no_logarithm(model: ConstituencyModel) -> None:
+    """Neither one that nothing derives."""
+    (member,) = model.members
+    operators = member.grammar.operators
+    turned = ConstituencyModel((member.with_operators(replace(operators, root=-operators.root)),))
+    sentence = ["Mary", "sleeps", "."]
+    assert np.isfinite(model.log_probabilities([sentence])).all()
+    assert turned.log_probabilities([sentence]).tolist() == [-np.inf]
+    alone = ConstituencyModel.train(parse_brackets("(S (A a) (B b))" * 3))
+    assert alone.log_probabilities([["b", "a", "b"]]).tolist() == [-np.inf]
+
+
 def test_trees_are_cleaned_for_posteriors_as_for_scores(model: ConstituencyModel, trees: list[Phrase]) -> None:
     """A top bracket, function labels and empty elements change nothing."""
     plain = trees[3]
@@ -282,7 +312,7 @@ def test_a_model_whose_parts_do_not_fit_is_refused(model: ConstituencyModel, tmp
             ConstituencyModel.load(path)
     wrong = replace(member, grammar=replace(grammar, tags=[0, *grammar.tags[1:]]))
     ConstituencyModel((wrong,)).save(path)
-    with pytest.raises(ModelFileError, match="words or tags are missing"):
+    with pytest.raises(ModelFileError, match="the setting tags must be a list of strings"):
         ConstituencyModel.load(path)
 
 

@@ -104,7 +104,7 @@ def test_json_keeps_what_features_need() -> None:
     text = text_of([NBest.of([Candidate(sentence, -1.5)], "a")], "json")
     (nbest,) = parse_nbest(text)
     assert nbest.candidates[0] == Candidate(sentence._replace(relations=("_", "_"), comments=()), -1.5)
-    bare = text_of([NBest.of([Candidate(DependencySentence.of(["Yes"])._replace(heads=(0,)))])], "json")
+    bare = text_of([NBest.of([Candidate(DependencySentence.of(["Yes"]).with_heads((0,)))])], "json")
     assert json.loads(bare) == {"sent_id": "1", "words": ["Yes"], "candidates": [{"heads": [0]}]}
 
 
@@ -324,7 +324,7 @@ def test_best_trees() -> None:
     lists = list(parse_nbest(BERKELEY))
     assert list(best_trees(lists, [1, -1, 0])) == ["(S1 (VB run))\n", "(())\n", "(S1 (UH no))\n"]
     sentence = DependencySentence.of(["Dogs", "bark"], ["NNS", "VBP"])._replace(comments=("score = 9", "by hand"))
-    trees = [Candidate(sentence._replace(heads=heads), 9.0) for heads in ((2, 0), (0, 1))]
+    trees = [Candidate(sentence.with_heads(heads), 9.0) for heads in ((2, 0), (0, 1))]
     text = "".join(best_trees([NBest.of(trees, "a"), NBest.of([], "b", ["Yes"])], [1, -1]))
     first, second = parse_conllu(text)
     assert (first.heads, first.comments) == ((0, 1), ("sent_id = a", "by hand"))

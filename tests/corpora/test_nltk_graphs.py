@@ -47,7 +47,7 @@ def test_nodes_are_those_that_nltk_reads_from_a_table() -> None:
 
 
 def test_several_roots_of_several_relations() -> None:
-    sentence = DependencySentence.of(["a", "b", "c"])._replace(heads=(0, 1, 0), relations=("top", "_", "_"))
+    sentence = DependencySentence.of(["a", "b", "c"]).with_heads((0, 1, 0), ("top", "_", "_"))
     graph = sentence_to_nltk(sentence)
     assert dict(graph.nodes[0]["deps"]) == {"top": [1], "ROOT": [3]}
     assert dict(graph.nodes[1]["deps"]) == {"": [2]}
@@ -59,11 +59,11 @@ def test_sentences_without_heads() -> None:
     graph = sentence_to_nltk(sentence)
     assert graph.root is None and sorted(graph.nodes) == [0, 1, 2]
     assert sentence_from_nltk(graph) == sentence
-    assert sentence_from_nltk(DependencyGraph()) == DependencySentence.of([])._replace(heads=None)
+    assert sentence_from_nltk(DependencyGraph()) == DependencySentence.of([]).with_heads(None)
 
 
 def test_graphs_made_by_hand() -> None:
-    assert sentence_from_nltk(graph_of(np.int64(2), 0)) == DependencySentence.of(["a", "b"])._replace(heads=(2, 0))
+    assert sentence_from_nltk(graph_of(np.int64(2), 0)) == DependencySentence.of(["a", "b"]).with_heads((2, 0))
     graph = graph_of()
     graph.nodes = {1: {"word": "a", "head": 0, "tag": "A"}}
     assert sentence_from_nltk(graph) == DependencySentence.of(["a"])._replace(xpos=("A",), heads=(0,))

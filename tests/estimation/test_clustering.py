@@ -77,15 +77,18 @@ def test_relative_frequencies_of_known_states() -> None:
 
 
 @cache
-def separated(n_trees: int = 150) -> tuple[Shard, np.ndarray]:
-    """Nodes of two symbols whose three states show in their features, with little noise; and the states."""
+def separated(n_trees: int = 150, noise: tuple[float, ...] = (0.02,) * 4) -> tuple[Shard, np.ndarray]:
+    """Nodes of two symbols whose three states show in their features, with little noise; and the states.
+
+    noise: how often each template has a random value.
+    """
     rng = np.random.default_rng(1)
     trees = columns([(0, (1, 0), (1, 1)), (0, (1, 1), (0, (1, 0), (1, 0)))] * (n_trees // 2))
     truth = rng.integers(0, 3, trees.n_nodes)
     sides = []
     for _ in range(2):
-        noise = rng.random((trees.n_nodes, 4)) < 0.02
-        sides.append(np.where(noise, rng.integers(0, 3, noise.shape), truth[:, None]))
+        random = rng.random((trees.n_nodes, len(noise))) < noise
+        sides.append(np.where(random, rng.integers(0, 3, random.shape), truth[:, None]))
     return Shard.of(trees, FeatureColumns(*sides)), truth
 
 
@@ -128,11 +131,14 @@ def test_clusters_find_states_that_lie_apart() -> None:
         assert agree > 0.98
 
 
-def test_every_node_has_the_state_of_the_nearest_centre() -> None:
-    """Among points of two halves, each of unit mean square; centres are means of their nodes."""
-    shard, _ = separated()
+@pytest.mark.parametrize("noise", [(0.02,) * 4, (0.02, 0.6, 0.7, 0.8)])
+def test_every_node_has_the_state_of_the_nearest_centre(noise: tuple[float, ...]) -> None:
+    """Among points of two halves y and σ ∘ z, each of unit mean square; with noise, values of σ differ."""
+    shard, _ = separated(noise=noise)
     _, clusters = learnt([shard], states=5)
     projection = clusters.projection
+    sigma = projection.maps[1].sigma
+    assert (sigma[-1] < 0.5 * sigma[0]) == (noise[-1] > 0.5)
     projected = projection.project(shard)
     found = clusters.of_nodes(shard)
     for a in range(2):

@@ -295,6 +295,19 @@ def test_projections_are_those_of_the_dense_formulas(scaling: float | None, shar
     np.testing.assert_allclose(y @ z.T, wanted, rtol=1e-8, atol=1e-8)
 
 
+@pytest.mark.parametrize("copies", [1, 40])
+@pytest.mark.parametrize("kept", [1, 2, 4])
+def test_the_cutoff_is_a_share_of_the_first_singular_value(copies: int, kept: int) -> None:
+    """So copies of all templates, which multiply all singular values, change nothing."""
+    one = latent_columns(3, 600, 12)
+    features = FeatureColumns(np.tile(one.inside, copies), np.tile(one.outside, copies))
+    sigma = np.linalg.svd(covariance(features, 1.0), compute_uv=False)
+    share = sigma / sigma[0]
+    options = EstimatorOptions(n_states=5, scaling=1.0, cutoff=float((share[kept - 1] + share[kept]) / 2))
+    _, _, found = projected(features, options)
+    assert found == pytest.approx(sigma[:kept])
+
+
 @pytest.mark.parametrize("size", [12, 250])
 def test_the_sign_of_a_projection_is_settled(size: int) -> None:
     """By dense and by iterative decompositions alike."""

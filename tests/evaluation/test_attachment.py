@@ -24,9 +24,7 @@ def pairs(draw: st.DrawFn) -> tuple[DependencySentence, DependencySentence]:
     size = draw(st.integers(1, 5))
     words = DependencySentence.of(draw(st.lists(FORM, min_size=size, max_size=size)))
     others = [st.sampled_from([head for head in range(size + 1) if head != word]) for word in range(1, size + 1)]
-    first, second = (
-        words._replace(heads=draw(st.tuples(*others)), relations=draw(st.tuples(*[RELATION] * size))) for _ in range(2)
-    )
+    first, second = (words.with_heads(draw(st.tuples(*others)), draw(st.tuples(*[RELATION] * size))) for _ in range(2))
     return first, second
 
 
@@ -77,19 +75,19 @@ def test_nothing_to_score() -> None:
 
 
 def test_sentences_must_agree() -> None:
-    one, other = (DependencySentence.of(["a", form])._replace(heads=(2, 0)) for form in "bc")
+    one, other = (DependencySentence.of(["a", form]).with_heads((2, 0)) for form in "bc")
     with pytest.raises(ValueError, match="words of sentence 2 differ in gold and prediction; parse the gold words"):
         score_attachments([one, one], [one, other])
     with pytest.raises(ValueError, match="words of sentence 1 differ"):
-        score_attachments([one], [DependencySentence.of(["a"])._replace(heads=(0,))])
+        score_attachments([one], [DependencySentence.of(["a"]).with_heads((0,))])
     with pytest.raises(ValueError, match="shorter"):
         score_attachments([one, one], [one])
     with pytest.raises(ValueError, match="longer"):
         score_attachments([one], [one, one])
     with pytest.raises(ValueError, match="sentence 1 of the gold has no heads"):
-        score_attachments([one._replace(heads=None)], [one])
+        score_attachments([one.with_heads(None)], [one])
     with pytest.raises(ValueError, match="sentence 1 of the prediction has no heads; give a sentence that is parsed"):
-        score_attachments([one], [one._replace(heads=None)])
+        score_attachments([one], [one.with_heads(None)])
 
 
 def test_first_candidates_of_mstparser(
@@ -99,7 +97,7 @@ def test_first_candidates_of_mstparser(
     lines = shared_file("nbest/mstparser.test.heads").read_text(encoding="utf-8").split("\n")
     heads = [tuple(map(int, line.split("\t")[2].split())) for line in lines if line.startswith("0\t")]
     gold = list(dependency_trees("nltk:dependency_treebank:test"))
-    predicted = [tree._replace(heads=found) for tree, found in zip(gold, heads, strict=True)]
+    predicted = [tree.with_heads(found) for tree, found in zip(gold, heads, strict=True)]
     score = score_attachments(gold, predicted)
     assert round(score.uas, 1) == 87.1
     assert score.uas_no_punctuation == pytest.approx(by_nltk(gold, predicted)[0])

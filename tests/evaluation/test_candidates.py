@@ -34,8 +34,8 @@ def test_phrases() -> None:
 
 
 def test_dependencies_without_punctuation() -> None:
-    gold = DependencySentence.of(["a", "b", "."])._replace(heads=(2, 0, 2))
-    others = [gold._replace(heads=heads) for heads in ((0, 1, 2), (2, 0, 1))]
+    gold = DependencySentence.of(["a", "b", "."]).with_heads((2, 0, 2))
+    others = [gold.with_heads(heads) for heads in ((0, 1, 2), (2, 0, 1))]
     scores = score_dependency_lists([nbest(*others), nbest()], [gold, gold])
     assert scores.gains.tolist() == [0.0, 2.0]
     found, oracle = scores.evaluate([1, -1])
@@ -43,7 +43,7 @@ def test_dependencies_without_punctuation() -> None:
 
 
 def test_lists_without_gold_and_with_other_words() -> None:
-    gold = DependencySentence.of(["a", "b"])._replace(heads=(2, 0))
+    gold = DependencySentence.of(["a", "b"]).with_heads((2, 0))
     with pytest.raises(ValueError, match="1 n-best lists for 2 gold trees"):
         score_dependency_lists([nbest(gold)], [gold, gold])
     with pytest.raises(ValueError, match=r"sentence 1: .*'a b'.*'a c'"):

@@ -4,10 +4,13 @@ from collections.abc import Iterable
 from dataclasses import replace
 from itertools import product
 
+import numpy as np
+
 from spectral_latent.constituency import ConstituencyModel, Phrase
 from spectral_latent.dependency import DependencyModel, DependencySentence
 from spectral_latent.evaluation import (
     GoldTree,
+    Perplexity,
     evaluate_dependency_parser,
     evaluate_parser,
     evaluate_tagger,
@@ -47,11 +50,18 @@ def test_a_parser() -> None:
     assert evaluate_parser(model, []).score == score_brackets([])
 
 
+def test_perplexity_is_per_word_of_the_sentences_that_are_possible() -> None:
+    found = Perplexity.of([-1.0, -np.inf, -5.0], [1, 4, 2])
+    assert (found.log_probability, found.words, found.impossible) == (-6.0, 3, 1)
+    assert found.value == np.exp(2.0)
+    assert Perplexity.of([-np.inf], [3]).value == Perplexity.of([], []).value == np.inf
+
+
 def test_a_dependency_parser() -> None:
     words = [DependencySentence.of([n, v, "."], ["N", "V", "."]) for n, v in product(NOUNS, VERBS)]
-    gold = [sentence._replace(heads=(2, 0, 2), relations=("nsubj", "root", "punct")) for sentence in words]
+    gold = [sentence.with_heads((2, 0, 2), ("nsubj", "root", "punct")) for sentence in words]
     model = DependencyModel.train(gold[:3])
-    odd = [words[0]._replace(heads=(0, 0, 2)), DependencySentence.of(["x"], ["X"])._replace(heads=(0,))]
+    odd = [words[0].with_heads((0, 0, 2)), DependencySentence.of(["x"], ["X"]).with_heads((0,))]
     seen: list[DependencySentence] = []
 
     def progress(sentences: Iterable[DependencySentence]) -> Iterable[DependencySentence]:

@@ -96,7 +96,7 @@ def test_lists_of_mstparser(shared_file: Callable[[str], Path], require_corpus: 
     right: list[list[int]] = []
     for sentence, block in zip(gold, blocks, strict=True):
         rows = [line.split("\t") for line in block.split("\n")[1:]]
-        trees = [sentence._replace(heads=tuple(map(int, heads.split()))) for _, _, heads in rows]
+        trees = [sentence.with_heads(tuple(map(int, heads.split()))) for _, _, heads in rows]
         scores.append([score_attachments([sentence], [tree]) for tree in trees])
         right.append([sum(map(int.__eq__, sentence.heads or (), tree.heads or ())) for tree in trees])
     best = [int(np.argmax(row)) for row in right]

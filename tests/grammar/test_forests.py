@@ -1,6 +1,5 @@
 """The pruned chart against the full forest and the one engine."""
 
-from collections import Counter
 from dataclasses import replace
 
 import numpy as np
@@ -9,7 +8,7 @@ import pytest
 from spectral_latent.grammar import SpanForest
 from spectral_latent.grammar.coarse import CoarseGrammar, CoarseLeaves, inside_chart
 from spectral_latent.grammar.forests import pruned_forest
-from spectral_latent.inference import inside, marginals, outside, total_weight
+from spectral_latent.inference import edge_marginals, inside, marginals, outside, total_weight
 from spectral_latent.operators import ObservableOperators, Tensor
 from spectral_latent.trees import Forest, IntArray, Rules
 
@@ -104,31 +103,115 @@ def test_unpruned_chart_is_the_full_forest(seed: int) -> None:
     assert names
 
 
-@pytest.mark.parametrize("seed", range(8))
-def test_pruning_keeps_every_edge_of_sufficient_posterior(seed: int) -> None:
-    rng = np.random.default_rng(100 + seed)
-    operators, threshold = random_grammar(rng), 0.01
-    terminals = rng.integers(0, N_TERMINALS, 8)
-    full, _ = full_forest(operators, terminals)
-    pruned = built(operators, terminals, beam=0.0, threshold=threshold)
-    assert pruned is not None
+Item = tuple[int, int, int]  # symbol, begin and end
+Edge = tuple[int, Item, Item]  # rule and children
+
+
+def walked(operators: ObservableOperators, terminals: np.ndarray, threshold: float) -> dict[Item, dict[Edge, float]]:
+    """The edges to keep of each item, with their posteriors: the walk from the widest span down, with dictionaries.
+
+    Only items that are kept hand their outside scores on.
+    """
+    full, names = full_forest(operators, terminals)
     inner = inside(operators, full)
-    outer = outside(operators, full, inner)
-    total = total_weight(operators, full, inner).log[0]
-    kept: Counter[int] = Counter()
-    for item in np.flatnonzero(outer.vectors[:, 0] > 0):
-        for edge in range(full.start[item], full.start[item + 1]):
-            children = [child for child in (full.left[edge], full.right[edge]) if child >= 0]
-            if not children:
-                continue
-            weight = operators.packed.data[full.rule[edge]] * outer.vectors[item, 0]
-            log = np.log(weight) + outer.exponents[item] * np.log(2)
-            for child in children:
-                log += np.log(inner.vectors[child, 0]) + inner.exponents[child] * np.log(2)
-            kept[full.rule[edge]] += np.exp(log - total) >= 2 * threshold
-    found = Counter(pruned.rule[pruned.left >= 0].tolist())
-    assert +kept <= found  # of an item without a kept edge the best one stays too
-    assert found.total() < full.n_edges / 2
+    score = dict(zip(names, np.ldexp(inner.vectors[:, 0], inner.exponents.astype(np.intc)).tolist(), strict=True))
+    root, weights = operators.root[:, 0].tolist(), operators.packed.data.tolist()
+    tops = [names[item] for item in full.root.tolist()]
+    total = sum(score[top] * root[top[0]] for top in tops)
+    above = dict.fromkeys(names, 0.0) | {top: root[top[0]] / total for top in tops}
+    wanted = {max(tops, key=lambda top: above[top] * score[top])}
+    kept: dict[Item, dict[Edge, float]] = {}
+    for number, item in reversed(list(enumerate(names))):
+        if item not in wanted and above[item] * score[item] <= threshold:
+            continue
+        edges: dict[Edge, float] = {}
+        for edge in range(full.start[number], full.start[number + 1]):
+            if full.left[edge] >= 0:
+                rule, left, right = int(full.rule[edge]), names[full.left[edge]], names[full.right[edge]]
+                above[left] += above[item] * weights[rule] * score[right]
+                above[right] += above[item] * weights[rule] * score[left]
+                edges[rule, left, right] = above[item] * weights[rule] * score[left] * score[right]
+        likely = {edge: posterior for edge, posterior in edges.items() if posterior > threshold}
+        kept[item] = likely or ({max(edges, key=edges.__getitem__): 0.0} if edges else {})
+        wanted.update(child for _, *children in kept[item] for child in children)
+    return kept
+
+
+@pytest.mark.parametrize("threshold", [0.05, 0.01, 1e-3])
+@pytest.mark.parametrize("seed", range(8))
+def test_pruning_keeps_the_edges_of_sufficient_posterior(seed: int, threshold: float) -> None:
+    """Edge by edge, and no others; of an item without one the best edge stays."""
+    rng = np.random.default_rng(700 + seed)  # no two edges are equally likely
+    operators = random_grammar(rng)
+    terminals = rng.integers(0, N_TERMINALS, 8)
+    spans = spans_of(operators, terminals, beam=0.0, threshold=threshold)
+    assert spans is not None
+    forest, first, end = spans
+    names = list(zip(forest.symbol.tolist(), first.tolist(), end.tolist(), strict=True))
+    found = {
+        item: {
+            (int(forest.rule[edge]), names[forest.left[edge]], names[forest.right[edge]])
+            for edge in range(forest.start[number], forest.start[number + 1])
+            if forest.left[edge] >= 0
+        }
+        for number, item in enumerate(names)
+    }
+    expected = walked(operators, terminals, threshold)
+    assert found == {item: set(edges) for item, edges in expected.items()}
+    assert sum(map(len, found.values())) < full_forest(operators, terminals)[0].n_edges
+
+
+def test_posteriors_of_the_walk_are_those_of_the_engine() -> None:
+    """Where nothing is dropped: so that the walk above is itself compared."""
+    rng = np.random.default_rng(100)
+    operators = random_grammar(rng)
+    terminals = rng.integers(0, N_TERMINALS, 6)
+    full, _ = full_forest(operators, terminals)
+    inner = inside(operators, full)
+    by_edge = edge_marginals(operators, full, inner, outside(operators, full, inner))
+    expected = [mu for mu, left in zip(by_edge.tolist(), full.left, strict=True) if left >= 0 and mu > 0]
+    found = [mu for edges in walked(operators, terminals, 0.0).values() for mu in edges.values()]
+    assert sorted(found) == pytest.approx(sorted(expected), rel=1e-10)
+
+
+def beamed_items(
+    operators: ObservableOperators, terminals: np.ndarray, prior: np.ndarray, beam: float
+) -> dict[tuple[int, int, int], float]:
+    """Inside scores of the items (symbol, begin, end) that a beam leaves, by CKY with dictionaries."""
+    rules, n = operators.rules, len(terminals)
+    kept: dict[tuple[int, int, int], float] = {}
+    for length in range(1, n + 1):
+        for i in range(n - length + 1):
+            j = i + length
+            scores = dict.fromkeys(range(N_SYMBOLS), 0.0)
+            if length == 1:
+                for (a, x), weight in zip(rules.leaf.tolist(), operators.leaf[:, 0].tolist(), strict=True):
+                    scores[a] += weight * (x == terminals[i])
+            for (a, b, c), weight in zip(rules.binary.tolist(), operators.packed.data.tolist(), strict=True):
+                for k in range(i + 1, j):
+                    scores[a] += weight * kept.get((b, i, k), 0.0) * kept.get((c, k, j), 0.0)
+            merit = {a: score * prior[a] for a, score in scores.items()}
+            best = max(merit.values())
+            kept |= {(a, i, j): scores[a] for a in scores if merit[a] > beam * best}
+    return kept
+
+
+@pytest.mark.parametrize("beam", [0.0, 0.02, 0.1, 0.5])
+@pytest.mark.parametrize("seed", range(4))
+def test_the_beam_weighs_scores_by_the_frequency_of_symbols(seed: int, beam: float) -> None:
+    """Items of each cell, with their scores."""
+    rng = np.random.default_rng(200 + seed)
+    operators = random_grammar(rng)
+    terminals = rng.integers(0, N_TERMINALS, 6)
+    prior = rng.dirichlet(np.full(N_SYMBOLS, 0.5))
+    chart, _ = inside_chart(CoarseGrammar.of(operators, prior), CoarseLeaves.of(operators, terminals), beam, 1 << 20)
+    found = {
+        (int(chart.symbol[item]), i, j): chart.inside[item] * 2.0 ** chart.exponent[cell]
+        for cell, (i, j) in enumerate((i, j) for j in range(1, 7) for i in range(j))
+        for item in range(chart.first[cell], chart.end[cell])
+    }
+    assert found == pytest.approx(beamed_items(operators, terminals, prior, beam), rel=1e-12)
+    assert (len(found) < len(beamed_items(operators, terminals, prior, 0.0))) == (beam > 0.0)
 
 
 def test_items_are_listed_bottom_up_and_end_in_the_roots() -> None:
@@ -236,3 +319,14 @@ def test_rules_by_pair_of_children_are_the_rules() -> None:
         for r in range(grammar.of_pair[pair], grammar.of_pair[pair + 1])
     }
     assert by_pair == dict(zip(map(tuple, grammar.rules.tolist()), grammar.weight, strict=True))
+
+
+def test_a_chart_that_memory_does_not_hold_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    def without_memory(*_: object) -> None:
+        raise MemoryError("Allocation failed")
+
+    monkeypatch.setattr("spectral_latent.grammar.forests.inside_chart", without_memory)
+    operators = random_grammar(np.random.default_rng(0))
+    grammar = CoarseGrammar.of(operators, np.ones(N_SYMBOLS))
+    with pytest.warns(RuntimeWarning, match="more items than memory holds .* given up"):
+        assert pruned_forest(grammar, CoarseLeaves.of(operators, np.zeros(2, dtype=np.int64)), 0.0, 0.0) is None

@@ -341,14 +341,17 @@ Change = Callable[[dict[str, Any], dict[str, Any]], None]
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda arrays, _: arrays.update(seen=arrays["seen"][:-1]), "seen does not fit the rules"),
-        (lambda arrays, _: arrays.update(seen=arrays["seen"].astype(float)), "seen does not fit the rules"),
-        (lambda arrays, _: arrays.update(prior=arrays["prior"][:, None]), "prior is not a column of finite numbers"),
-        (lambda arrays, _: arrays.update(prior=arrays["prior"] + np.nan), "prior is not a column of finite numbers"),
-        (lambda arrays, _: arrays.update(prior=arrays["prior"][:-1]), "do not fit together"),
+        (lambda arrays, _: arrays.update(seen=arrays["seen"][:-1]), "the array seen has the shape"),
+        (lambda arrays, _: arrays.update(seen=arrays["seen"].astype(float)), "the array seen has numbers of float64"),
+        (lambda arrays, _: arrays.update(prior=arrays["prior"][:, None]), "the array prior has the shape"),
+        (
+            lambda arrays, _: arrays.update(prior=arrays["prior"] + np.nan),
+            "prior has numbers that are not finite",
+        ),
+        (lambda arrays, _: arrays.update(prior=arrays["prior"][:-1]), "the array prior has the shape"),
         (lambda _, settings: settings.update(tags=["A"]), "do not fit together"),
-        (lambda _, settings: settings.update(tags=["A", 7]), "words or tags are missing"),
-        (lambda _, settings: settings.update(words="words"), "words or tags are missing"),
+        (lambda _, settings: settings.update(tags=["A", 7]), "the setting tags must be a list of strings"),
+        (lambda _, settings: settings.update(words="words"), "the setting words must be a list of strings"),
     ],
 )
 def test_arrays_and_settings_that_are_no_grammar(grammar: Grammar, change: Change, message: str) -> None:

@@ -54,7 +54,7 @@ def dependency_lists(draw: st.DrawFn, n_scores: int = 1, min_size: int = 0, id: 
     sentence = DependencySentence.of(words, [draw(TAG) for _ in words])
     size = draw(st.integers(min_size, 4))
     scores = st.lists(SCORE, min_size=n_scores, max_size=n_scores)
-    trees = [sentence._replace(heads=heads_of(draw, len(words))) for _ in range(size)]
+    trees = [sentence.with_heads(heads_of(draw, len(words))) for _ in range(size)]
     return NBest.of((Candidate.of(tree, draw(scores)) for tree in trees), id, words)
 
 

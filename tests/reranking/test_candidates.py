@@ -51,7 +51,7 @@ def test_lists_with_one_candidate_or_none() -> None:
 
 
 def heads(*numbers: int | None) -> Candidate:
-    return Candidate(WORDS._replace(heads=numbers if numbers else None))  # type: ignore[arg-type]
+    return Candidate(WORDS.with_heads(numbers if numbers else None))  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(

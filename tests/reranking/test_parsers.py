@@ -19,7 +19,7 @@ def tree(tag: str, noun: str) -> Phrase:
 
 
 GOLD = [tree("NN", noun) for noun in NOUNS]
-HEADS = [DependencySentence.of([noun, "run"], ["NN", "VB"])._replace(heads=(2, 0)) for noun in NOUNS]
+HEADS = [DependencySentence.of([noun, "run"], ["NN", "VB"]).with_heads((2, 0)) for noun in NOUNS]
 
 
 @pytest.fixture(scope="module")
@@ -35,7 +35,7 @@ def test_candidates_are_the_parses_of_the_words(model: ConstituencyModel) -> Non
 
 def test_dependency_trees_are_parsed_without_their_heads() -> None:
     model = DependencyModel.train(HEADS)
-    gold = [sentence._replace(heads=(0, 1)) for sentence in HEADS]
+    gold = [sentence.with_heads((0, 1)) for sentence in HEADS]
     for sentence, nbest in zip(gold, parser_nbest(model, gold, 2), strict=True):
         parses = model.parse_nbest(sentence.without_tree(), 2)
         assert list(nbest.candidates) == [Candidate(parse.sentence, parse.log) for parse in parses]

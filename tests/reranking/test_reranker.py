@@ -191,7 +191,7 @@ def test_a_parser_is_the_model_named_latent(tmp_path: Path) -> None:
 
 def test_lists_of_another_formalism() -> None:
     words = DependencySentence.of(["cats", "run"], ["NN", "VB"])
-    heads = [NBest.of([Candidate(words._replace(heads=(0, 1)), -1.0), Candidate(words._replace(heads=(2, 0)), -2.0)])]
+    heads = [NBest.of([Candidate(words.with_heads((0, 1)), -1.0), Candidate(words.with_heads((2, 0)), -2.0)])]
     for templates in (False, True):
         of_heads, of_phrases = (
             Reranker.train(lists * 6, [0, 1] * 6 * len(lists), templates=templates) for lists in (heads, LISTS)
@@ -202,7 +202,7 @@ def test_lists_of_another_formalism() -> None:
             of_phrases.rerank(heads)
     with pytest.raises(ValueError, match="dependency trees for a model of phrases"):
         Reranker.train(heads * 6, [0, 1] * 6, {"latent": MODEL}, templates=False)
-    of_dependencies = DependencyModel.train([words._replace(heads=(2, 0))])
+    of_dependencies = DependencyModel.train([words.with_heads((2, 0))])
     with pytest.raises(ValueError, match="phrases for a model of dependencies"):
         Reranker.train(LISTS, GAINS, {"latent": of_dependencies})
 

@@ -101,7 +101,7 @@ def rows_of_first(templates: TreeTemplates, lists: list[NBest]) -> list[Counter[
 
 def test_lists_are_looked_at_in_batches(monkeypatch: pytest.MonkeyPatch) -> None:
     words = DependencySentence.of(["a", "b", "c"], ["A", "B", "C"])
-    trees = [words._replace(heads=heads) for heads in ((0, 1, 1), (2, 0, 2), (2, 3, 0))]
+    trees = [words.with_heads(heads) for heads in ((0, 1, 1), (2, 0, 2), (2, 3, 0))]
     lists = [NBest.of(map(Candidate, trees[: 1 + i % 3]), str(i)) for i in range(7)]
     whole = fitted_table(lists, cutoff=1)
     monkeypatch.setattr(templates, "_BATCH", 2)
@@ -110,13 +110,13 @@ def test_lists_are_looked_at_in_batches(monkeypatch: pytest.MonkeyPatch) -> None
 
 
 def test_universal_tags_where_there_are_no_others() -> None:
-    words = DependencySentence.of(["a"], ["X"])._replace(heads=(0,), xpos=("_",), upos=("NOUN",))
+    words = DependencySentence.of(["a"], ["X"]).with_heads((0,))._replace(xpos=("_",), upos=("NOUN",))
     table = fitted_table([NBest.of([Candidate(words)])])
     assert table.names == ("grandparent:right NOUN ROOT -", "siblings:- NOUN -", "siblings:- ROOT NOUN")
 
 
 def test_two_formalisms() -> None:
-    words = DependencySentence.of(["dog"])._replace(heads=(0,))
+    words = DependencySentence.of(["dog"]).with_heads((0,))
     lists = [NBest.of([Candidate(Phrase("N", ("dog",)))]), NBest.of([Candidate(words)])]
     with pytest.raises(ValueError, match="phrases in some lists, dependencies in others; make"):
         TreeTemplates.train(lists)

@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from spectral_latent.estimation import EstimationError, EstimatorOptions, Progress, TreebankCounts, run_em
+from spectral_latent.estimation import EstimationError, EstimatorOptions, Progress, run_em
 from spectral_latent.inference import edge_marginals, expected_counts, inside, marginals, outside, tree_weights
 from spectral_latent.operators import ObservableOperators, RuleTable
-from spectral_latent.sequence import HiddenMarkov, Sequences, UntaggedShard, baum_welch
+from spectral_latent.sequence import HiddenMarkov, Sequences, baum_welch
 from spectral_latent.sequence.forests import TrellisBuilder
 from spectral_latent.sequence.hidden_markov import position_counts
 from spectral_latent.trees import Forest, SkeletalTrees
@@ -25,9 +25,25 @@ ARRAYS = ("initial", "transition", "stop", "emission")
 UNTIL_IT_STANDS = EstimatorOptions(iterations=30, tolerance=0.0, state_smoothing=0.0)
 
 
-def shards_of(strings: list[list[int]], size: int = 10**6) -> list[UntaggedShard]:
+class Untagged(NamedTuple):
+    """A shard of the core's EM."""
+
+    sequences: Sequences
+
+    @property
+    def trees(self) -> SkeletalTrees:
+        return self.sequences.trees(1)
+
+
+def shards_of(strings: list[list[int]], size: int = 10**6) -> list[Sequences]:
     """Shards of so many strings."""
-    return [UntaggedShard(Sequences.of(strings[at : at + size])) for at in range(0, len(strings), size)]
+    return [Sequences.of(strings[at : at + size]) for at in range(0, len(strings), size)]
+
+
+def random_start(strings: list[list[int]], m: int, n_symbols: int, seed: int) -> HiddenMarkov:
+    """A start near the frequencies of symbols."""
+    observed = np.bincount([symbol for x in strings for symbol in x], minlength=n_symbols).astype(float)
+    return HiddenMarkov.random(observed, len(strings), m, seed)
 
 
 def maximised(operators: ObservableOperators, trees: SkeletalTrees) -> tuple[ObservableOperators, float]:
@@ -178,13 +194,65 @@ def test_no_iteration_lowers_the_likelihood(seed: int, m: int) -> None:
     told: list[Progress] = []
     strings = strings_for(seed, 30)
     shards = shards_of(strings, 7)
-    start = HiddenMarkov.random(TreebankCounts.of_shards(shards), m, 4, seed)
+    start = random_start(strings, m, 4, seed)
     model, log = baum_welch(shards, start, UNTIL_IT_STANDS, listener=told.append)
     likelihoods = [progress.score for progress in told if progress.score is not None]
     assert 2 <= len(likelihoods) <= UNTIL_IT_STANDS.iterations + 1  # rounding ends it early where it stands
     assert likelihoods[-1] == log
     assert (np.diff(likelihoods) >= -1e-9 * abs(log)).all()
     assert_probabilities(model)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_loops_are_the_em_of_the_core(seed: int) -> None:
+    """Twenty iterations of both, on strings of some length and with zeros at the start."""
+    rng = np.random.default_rng(seed)
+    strings = draw_strings(random_hmm(rng, 4, 6, stop=(0.02, 0.1)), 30, rng)
+    start = random_hmm(rng, 4, 6, stop=(0.02, 0.1))
+    start.emission[0, 0] = 0.0
+    start.emission[0] /= start.emission[0].sum()
+    options = EstimatorOptions(iterations=20, tolerance=0.0)
+    told: list[float | None] = []
+    found, _ = baum_welch(shards_of(strings), start, options, listener=lambda progress: told.append(progress.score))
+    core = run_em([Untagged(Sequences.of(strings))], start.operators(), options)
+    np.testing.assert_allclose(told, core.log_likelihood, rtol=1e-10)
+    expected = HiddenMarkov.of_operators(core.operators)
+    for name in ARRAYS:
+        np.testing.assert_allclose(getattr(found, name), getattr(expected, name), rtol=1e-7, atol=1e-12)
+
+
+def gains_of(start: HiddenMarkov, strings: list[list[int]], options: EstimatorOptions) -> np.ndarray:
+    """What each iteration adds to the log-likelihood per string."""
+    told: list[float] = []
+    baum_welch(shards_of(strings), start, options, listener=lambda progress: told.append(progress.score or 0.0))
+    return np.diff(told) / len(strings)
+
+
+def test_it_climbs_from_a_random_start_until_nothing_is_gained() -> None:
+    """The default of `em`; a tolerance per sequence ends it."""
+    strings = strings_for(5, 200)
+    options = EstimatorOptions("em", tolerance=1e-6)
+    gains = gains_of(random_start(strings, 3, 4, 0), strings, options)
+    assert 20 < len(gains) < options.most_iterations
+    assert gains[-1] <= gains[-2] < options.tolerance <= gains[:-2].min()
+
+
+def test_states_that_are_nearly_alike_are_no_end() -> None:
+    """After a first iteration that fits the ends of strings, gains are small but grow."""
+    strings = strings_for(3, 200)
+    start = random_start(strings, 3, 4, 0)
+    mean = start.emission.mean(axis=0)
+    alike = replace(start, emission=mean + 0.003 * (start.emission - mean))
+    options = EstimatorOptions("em")
+    gains = gains_of(alike, strings, options)
+    assert gains[1:8].max() < options.tolerance < gains[8:].max()
+    assert len(gains) < options.most_iterations
+
+
+def test_an_observation_that_the_model_lacks_is_refused() -> None:
+    start = random_hmm(np.random.default_rng(8), 2, 2)
+    with pytest.raises(ValueError, match=r"observations must lie in 0 ... 1, and number 1 is 2"):
+        baum_welch(shards_of([[0, 2]]), start, UNTIL_IT_STANDS)
 
 
 def assert_probabilities(model: HiddenMarkov) -> None:
@@ -231,8 +299,8 @@ def test_a_state_that_is_never_reached_does_no_harm() -> None:
 def test_an_impossible_string_is_named() -> None:
     start = random_hmm(np.random.default_rng(8), 2, 2)
     start.emission[:, 1] = 0.0
-    with pytest.raises(EstimationError, match=r"tree 2 has probability zero"):
-        baum_welch(shards_of([[0, 0], [0, 1]]), start, UNTIL_IT_STANDS)
+    with pytest.raises(EstimationError, match=r"sequence 3 has probability zero"):
+        baum_welch(shards_of([[0], [0, 0], [0, 1], [0]], 2), start, UNTIL_IT_STANDS)
 
 
 def test_long_strings_are_learnt_from() -> None:
@@ -259,7 +327,7 @@ def test_climbing_keeps_dense_tensors_dense() -> None:
         [type(tensor).of_dense(tensor.multiplied_out()) for tensor in factored.binary],
         probabilities=True,
     )
-    ours, theirs = (run_em(shards_of(strings), start, UNTIL_IT_STANDS) for start in (factored, dense))
+    ours, theirs = (run_em([Untagged(Sequences.of(strings))], start, UNTIL_IT_STANDS) for start in (factored, dense))
     assert ours.log_likelihood[-1] == pytest.approx(theirs.log_likelihood[-1], rel=1e-10)
     np.testing.assert_allclose(
         ours.operators.binary[0].multiplied_out(), theirs.operators.binary[0].multiplied_out(), atol=1e-8
@@ -352,13 +420,13 @@ def test_baum_welch_in_shards_is_that_of_the_whole(size: int) -> None:
 @given(seeds, st.integers(1, 6))
 def test_random_starts_are_probabilities_near_the_data(seed: int, m: int) -> None:
     sequences = Sequences.of([[0, 1, 1], [2], [1, 1]])
-    counts = TreebankCounts.of_shards([UntaggedShard(sequences)])
-    model = HiddenMarkov.random(counts, m, 4, seed)
+    strings = [row.tolist() for row in sequences.rows]
+    model = random_start(strings, m, 4, seed)
     assert_probabilities(model)
     assert (model.emission[:, 3] == 0.0).all()  # a symbol that does not occur
     share = np.bincount(sequences.terminal, minlength=4) / 6
     assert (np.abs(model.emission - share) <= 3 * share).all()
-    again = HiddenMarkov.random(counts, m, 4, seed)
+    again = random_start(strings, m, 4, seed)
     assert all((getattr(model, name) == getattr(again, name)).all() for name in ARRAYS)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import enum
-import json
 from collections import Counter
 from collections.abc import Hashable
 from dataclasses import fields, replace
@@ -14,12 +13,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from safetensors import safe_open
-from safetensors.numpy import save
 
 from spectral_latent.estimation import EstimationError, EstimatorName, EstimatorOptions
 from spectral_latent.inference import inside, total_weight
 from spectral_latent.lexicon import LexiconOptions
-from spectral_latent.operators import ModelFileError
+from spectral_latent.operators import ModelFileError, load_model, save_model
 from spectral_latent.sequence import END, HMMOptions, LatentHMM, LatentTagger, Sequences, StateTagger, TaggerOptions
 from spectral_latent.sequence.forests import TrellisBuilder
 from tests.sequence.hmms import all_strings, chi_square, draw_strings, forward_backward, paths, random_hmm
@@ -225,7 +223,7 @@ def total_log(model: LatentTagger, rows: list[tuple[int, ...]]) -> np.ndarray:
 # Little and odd data
 
 
-@pytest.mark.parametrize("estimator", [*ESTIMATORS, "pivots", "pivots-em"])
+@pytest.mark.parametrize("estimator", [*ESTIMATORS, "pivots", "pivots-em", "recovered", "recovered-em"])
 @pytest.mark.parametrize(
     "corpus",
     [
@@ -322,7 +320,7 @@ def test_bad_requests_are_refused(strings: list[list[int]], tagger: LatentTagger
         spectral.sample(1, np.random.default_rng(0), length=0)
 
 
-@pytest.mark.parametrize("estimator", ["pivots", "pivots-em"])
+@pytest.mark.parametrize("estimator", ["pivots", "pivots-em", "recovered", "recovered-em"])
 def test_estimators_that_find_no_states_without_tags_are_refused_at_once(estimator: EstimatorName) -> None:
     """When the options are made, not after the search for the number of states."""
     with pytest.raises(ValueError, match=rf"must be spectral, clustering, em or hybrid, not '{estimator}'"):
@@ -589,11 +587,9 @@ def test_models_of_the_other_kind_are_refused(file: Path, strings: list[list[int
 
 
 def rewritten(file: Path, path: Path, settings_too: dict, arrays_too: dict) -> None:
-    """The same file with other settings and arrays."""
-    with safe_open(file, framework="np") as opened:
-        header = json.loads(opened.metadata()["model"])
-        arrays = {name: opened.get_tensor(name) for name in opened.keys()}  # noqa: SIM118
-    path.write_bytes(save(arrays | arrays_too, {"model": json.dumps(header | settings_too)}))
+    """Write the same file with other settings and arrays, and the right digest."""
+    arrays, settings = load_model(file)
+    save_model(path, arrays | arrays_too, settings | settings_too)
 
 
 @pytest.mark.parametrize(
@@ -697,3 +693,15 @@ def test_predictors_of_random_corpora(
     if estimator != "spectral":
         assert [len(row) for row in model.tagger.tag(rows)] == [len(row) for row in rows]
         assert model.tagger.posteriors(rows[0]).sum(axis=1) == pytest.approx(1.0)
+
+
+def test_leaf_rules_of_symbols_that_are_not_tags_are_refused(file: Path, tmp_path: Path) -> None:
+    """Compiled code looks the symbol of a leaf rule up among the tags."""
+    arrays, settings = load_model(file, "tagger")
+    for name in ("coarse", "latent"):
+        rules = arrays[f"{name}.leaf_rules"].copy()
+        rules[:, 0] += len(settings["tags"])  # the symbols of the spine, which are as many
+        arrays[f"{name}.leaf_rules"] = rules
+    save_model(tmp_path / "evil", arrays, settings)
+    with pytest.raises(ModelFileError, match="a rule that emits an observation is of no tag"):
+        LatentTagger.load(tmp_path / "evil")

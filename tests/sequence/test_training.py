@@ -12,13 +12,14 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from spectral_latent.estimation import (
-    EstimationError,
     EstimatorName,
     EstimatorOptions,
     FeatureColumns,
     Progress,
     TreebankCounts,
+    read_treebanks,
 )
+from spectral_latent.lexicon import LexiconOptions
 from spectral_latent.sequence import HMMOptions, LatentHMM, LatentTagger, Sequences, TaggerOptions, training
 from tests.sequence.hmms import draw_strings, probability, random_hmm
 from tests.streams import Watch, make_shards
@@ -119,21 +120,18 @@ def test_states_make_the_data_likelier(estimator: EstimatorName) -> None:
 def test_shards_hold_what_was_given(
     monkeypatch: pytest.MonkeyPatch, in_files: bool, rows: list[list[int]], size: int
 ) -> None:
-    make_shards(monkeypatch, size, in_files=in_files, module=training)
-    store = training.collect((row, [x % 2 for x in row]) for row in rows)
+    make_shards(monkeypatch, size, in_files=in_files)
+    formalism = training._TaggedFormalism(LexiconOptions())
+    (treebank,) = read_treebanks([[(str(x), x % 2) for x in row] for row in rows], [formalism])
+    expected = Sequences.of(
+        ([formalism.words[str(x)] for x in row] for row in rows),
+        ([formalism.tags[x % 2] for x in row] for row in rows),
+    )
     for _ in range(2):  # any number of times
-        found = Sequences.joined([Sequences(**columns) for columns in store])
-        expected = Sequences.of(rows, ([x % 2 for x in row] for row in rows))
+        found = Sequences.joined([Sequences.of_trees(shard.trees) for shard in treebank.shards])
         for name in ("terminal", "tag", "start"):
             np.testing.assert_array_equal(getattr(found, name), getattr(expected, name))
-    assert all(len(columns["terminal"]) >= size for columns in list(store)[:-1])
-
-
-@pytest.mark.parametrize("rows", [[], [[0], []]])
-def test_sequences_that_cannot_be_collected(rows: list[list[int]]) -> None:
-    message = "sequence 2 is empty; leave it out" if rows else "no sequences to learn from"
-    with pytest.raises(EstimationError, match=message):
-        training.collect((row, row) for row in rows)
+    assert all(shard.trees.n_nodes >= size for shard in treebank.shards[:-1])
 
 
 @given(tagged_rows, st.integers(1, 9))
@@ -174,7 +172,16 @@ def words_with_tags(n: int) -> list[list[tuple[str, int]]]:
     ]
 
 
-TAGGED: list[EstimatorName] = ["spectral", "clustering", "em", "hybrid", "pivots", "pivots-em"]
+TAGGED: list[EstimatorName] = [
+    "spectral",
+    "clustering",
+    "em",
+    "hybrid",
+    "pivots",
+    "pivots-em",
+    "recovered",
+    "recovered-em",
+]
 UNTAGGED: list[EstimatorName] = ["spectral", "clustering", "em", "hybrid"]
 
 
@@ -202,7 +209,8 @@ def test_shards_are_learnt_alike_in_memory_in_files_and_on_processes(
     data = [[word for word, _ in row] for row in pairs]
 
     def train(size: int, *, in_files: bool, jobs: int = 1) -> bytes:
-        make_shards(monkeypatch, size, in_files=in_files, module=training)
+        make_shards(monkeypatch, size, in_files=in_files)
+        monkeypatch.setattr(training, "SHARD_NODES", size)  # of folds
         model = train_model(iter(pairs if tagged else data), jobs=jobs)
         model.save(tmp_path / "model")
         return (tmp_path / "model").read_bytes()

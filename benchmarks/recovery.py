@@ -1,0 +1,267 @@
+"""States recovered from moments: how fast their error falls, and where EM ends that starts from them.
+
+    python benchmarks/recovery.py                    # errors against the number of trees, on twenty problems
+    python benchmarks/recovery.py --climb            # EM from recovered states against ten random starts
+    python benchmarks/recovery.py --problems 0 1 2   # some of the problems
+
+A problem is a model drawn at random: ten latent PCFGs of two symbols, in which the states of the two children of a node
+are independent given its rule and state, and ten hidden Markov models, as right-branching trees; 3 to 8 states each.
+The error is the total variation between the estimated and the true distribution of the rules of a state, a mean over
+the nodes of trees, plus that of the roots; states are matched.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+from scipy.optimize import linear_sum_assignment
+
+from spectral_latent.estimation import (
+    EstimatorOptions,
+    FeatureColumns,
+    Shard,
+    Treebank,
+    estimate,
+    inside_templates,
+    outside_templates,
+)
+from spectral_latent.inference import mean_node_counts, sample_trees
+from spectral_latent.operators import ObservableOperators, Tensor
+from spectral_latent.sequence import HiddenMarkov
+from spectral_latent.trees import FloatArray, IntArray, Rules, SkeletalTrees
+
+SIZES = (2_000, 8_000, 32_000)
+OPTIONS = EstimatorOptions("recovered", scaling=1.0, smoothing=None, cutoff=1e-6, state_smoothing=0.0)
+CLIMB_TREES = 4_000
+CLIMBING = {"iterations": 200, "tolerance": 1e-4}
+STARTS = 10
+
+
+class Problem(NamedTuple):
+    """A model, and its name."""
+
+    name: str
+    model: ObservableOperators
+
+    @property
+    def n_states(self) -> int:
+        """The number of states of each symbol."""
+        return int(self.model.states[0])
+
+    def treebank(self, n_trees: int, seed: int) -> Treebank:
+        """Sample trees, and make their features."""
+        trees = sample_trees(self.model, n_trees, np.random.default_rng([seed, n_trees])).trees
+        return Treebank.of([Shard.of(trees, features_of(trees))])
+
+
+def features_of(trees: SkeletalTrees) -> FeatureColumns:
+    """The features that trees of any formalism have, and the terminals within and around each node."""
+    n_leaves = trees.n_leaves
+    before = np.concatenate([[0], np.cumsum(n_leaves[trees.root])])  # leaves of the trees before each tree
+    first = before[trees.tree] + trees.first_leaf
+    yields = np.zeros(before[-1], dtype=np.int64)
+    yields[first[trees.is_leaf]] = trees.terminal[trees.is_leaf]
+
+    def at(position: IntArray) -> IntArray:
+        """The terminal at a position of the treebank's yield, or -1 beyond the node's tree."""
+        within = (position >= before[trees.tree]) & (position < before[trees.tree + 1])
+        return np.where(within, yields[np.clip(position, 0, len(yields) - 1)], -1)
+
+    last = first + n_leaves - 1
+    inside = {"first": at(first), "last": at(last), "second": np.where(n_leaves > 1, at(first + 1), -1)}
+    outside = {f"{offset}": at(first + offset) for offset in (-1, -2, -3)} | {f"+{k}": at(last + k) for k in (1, 2, 3)}
+    return FeatureColumns.of(inside_templates(trees) | inside, outside_templates(trees) | outside)
+
+
+def followers(m: int, rng: np.random.Generator) -> FloatArray:
+    """Draw the distributions (m, m) of a child's state: each state has one follower of its own, and any besides."""
+    return np.asarray(0.7 * np.eye(m)[rng.permutation(m)] + 0.3 * rng.dirichlet(np.ones(m), m))
+
+
+def emissions(m: int, rng: np.random.Generator) -> FloatArray:
+    """Draw the distributions (m, 2 m) of terminals: each state has two of its own, and any besides."""
+    own = np.kron(np.eye(m), np.ones(2)) * rng.uniform(0.2, 0.8, (m, 2 * m))
+    own /= own.sum(axis=1, keepdims=True)
+    return np.asarray(0.7 * own + 0.3 * rng.dirichlet(np.ones(2 * m), m))
+
+
+def latent_pcfg(m: int, seed: int) -> ObservableOperators:
+    """Draw a grammar of two symbols; every symbol emits 2 m terminals, and branches in four ways."""
+    rng = np.random.default_rng([0, m, seed])
+    n_terminals = 2 * m
+    rules = Rules(
+        leaf=np.array([(a, x) for a in range(2) for x in range(n_terminals)]),
+        unary=np.empty((0, 2), dtype=np.int64),
+        binary=np.array([(a, b, c) for a in range(2) for b in range(2) for c in range(2)]),
+    )
+    branches = rng.uniform(0.4, 0.47, (2, m))
+    emission = np.array([emissions(m, rng) for _ in range(2)]) * (1.0 - branches)[:, :, None]
+    choice = rng.dirichlet(np.ones(4), (2, m)) * branches[:, :, None]
+    binary = []
+    for r, a in enumerate(rules.binary[:, 0].tolist()):
+        left = followers(m, rng)
+        right = followers(m, rng)
+        binary.append(Tensor.of_dense(choice[a, :, r % 4, None, None] * left[:, :, None] * right[:, None, :]))
+    return ObservableOperators(
+        rules,
+        states=np.array([m, m]),
+        root=rng.dirichlet(np.ones(2 * m)).reshape(2, m),
+        leaf=np.concatenate([emission[0].T, emission[1].T]),
+        unary=np.empty((0, m, m)),
+        binary=binary,
+        probabilities=True,
+    )
+
+
+def hidden_markov(m: int, seed: int) -> ObservableOperators:
+    """Draw a hidden Markov model with 2 m observations."""
+    rng = np.random.default_rng([1, m, seed])
+    return HiddenMarkov(
+        initial=rng.dirichlet(np.ones(m)),
+        transition=followers(m, rng),
+        stop=rng.uniform(0.05, 0.2, m),
+        emission=emissions(m, rng),
+    ).operators()
+
+
+def problems() -> list[Problem]:
+    """Draw the twenty problems."""
+    kinds: dict[str, Callable[[int, int], ObservableOperators]] = {"L-PCFG": latent_pcfg, "HMM": hidden_markov}
+    return [
+        Problem(f"{kind}, m = {m}", draw(m, seed))
+        for kind, draw in kinds.items()
+        for seed, m in enumerate((3, 4, 5, 6, 7, 8, 3, 4, 5, 6))
+    ]
+
+
+PROBLEMS = problems()
+
+
+def _profiles(model: ObservableOperators) -> list[FloatArray]:
+    """Describe every state by its rules and the terminals below it and below its children, (m_a, d) for each symbol."""
+    rules = model.rules
+    below = np.zeros((*model.root.shape, int(rules.leaf[:, 1].max()) + 1))
+    for (a, x), row in zip(rules.leaf.tolist(), model.leaf, strict=True):
+        below[a, :, x] = row
+    found = [[below[a, :m]] for a, m in enumerate(model.states)]
+    for (a, b), matrix in zip(rules.unary.tolist(), model.unary, strict=True):
+        found[a].append((matrix @ below[b])[: model.states[a]])
+    for (a, b, c), tensor in zip(rules.binary.tolist(), model.binary, strict=True):
+        full = tensor.multiplied_out()
+        found[a].append(full.sum(axis=2) @ below[b, : full.shape[1]])
+        found[a].append(full.sum(axis=1) @ below[c, : full.shape[2]])
+        found[a].append(full.sum(axis=(1, 2))[:, None])
+    return [np.concatenate(parts, axis=1) for parts in found]
+
+
+def matched(model: ObservableOperators, truth: ObservableOperators) -> ObservableOperators:
+    """Reorder the states of a model so that they are like those of the truth, which has the same rules."""
+    bases = []
+    for ours, theirs in zip(_profiles(model), _profiles(truth), strict=True):
+        distance = np.abs(theirs[:, None, :] - ours[None, :, :]).sum(axis=2)
+        bases.append(np.eye(len(ours))[linear_sum_assignment(distance)[1]])
+    return model.change_basis(bases)
+
+
+def total_variation(model: ObservableOperators, truth: ObservableOperators) -> float:
+    """The total variation of the rules of a state, a mean over the nodes of trees, plus that of roots."""
+    model = matched(model, truth)
+    rules = truth.rules
+    gap = np.zeros(truth.root.shape)
+    np.add.at(gap, rules.leaf[:, 0], np.abs(model.leaf - truth.leaf))
+    np.add.at(gap, rules.unary[:, 0], np.abs(model.unary - truth.unary).sum(axis=2))
+    for a, ours, theirs in zip(rules.binary[:, 0].tolist(), model.binary, truth.binary, strict=True):
+        of_state = np.abs(ours.multiplied_out() - theirs.multiplied_out()).sum(axis=(1, 2))
+        gap[a, : len(of_state)] += of_state
+    nodes = mean_node_counts(truth)
+    return float((gap * nodes).sum() / nodes.sum() + np.abs(model.root - truth.root).sum()) / 2
+
+
+def aligned(model: ObservableOperators, truth: ObservableOperators) -> ObservableOperators:
+    """The model over the rules of the truth, of which a sample may lack some."""
+    nothing = truth.scaled(np.zeros(truth.root.shape))
+    summed = replace(nothing, root=np.zeros_like(truth.root), probabilities=False) + replace(model, probabilities=False)
+    return replace(summed, probabilities=True)
+
+
+def errors(problem: Problem, sizes: Sequence[int], seeds: Sequence[int]) -> FloatArray:
+    """The total variation of recovered models, (sizes, seeds)."""
+    options = replace(OPTIONS, n_states=problem.n_states)
+    return np.array(
+        [
+            [
+                total_variation(
+                    aligned(estimate(problem.treebank(n, seed), options).operators, problem.model), problem.model
+                )
+                for seed in seeds
+            ]
+            for n in sizes
+        ]
+    )
+
+
+def slope(sizes: Sequence[int], found: FloatArray) -> float:
+    """The slope of log error (sizes, seeds) on log size."""
+    return float(np.polyfit(np.log(sizes), np.log(found).mean(axis=1), 1)[0])
+
+
+class Climb(NamedTuple):
+    """Log-likelihoods where EM ends, and the CPU seconds of estimation: from recovered states, and from random ones."""
+
+    recovered: float
+    recovered_seconds: float
+    random: list[float]
+    random_seconds: float
+
+
+def climb(problem: Problem, n_trees: int, starts: int) -> Climb:
+    """Run EM from recovered states and from random starts."""
+    treebank = problem.treebank(n_trees, seed=0)
+    options = replace(OPTIONS, n_states=problem.n_states, **CLIMBING)
+    begun = time.process_time()
+    ours = estimate(treebank, replace(options, estimator="recovered-em")).log_likelihood[-1]
+    middle = time.process_time()
+    theirs = [
+        estimate(treebank, replace(options, estimator="em", seed=seed)).log_likelihood[-1] for seed in range(starts)
+    ]
+    return Climb(ours, middle - begun, theirs, time.process_time() - middle)
+
+
+def main() -> None:
+    """Print one of the tables."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--problems", type=int, nargs="+", default=list(range(len(PROBLEMS))))
+    parser.add_argument("--trees", type=int, nargs="+", default=SIZES)
+    parser.add_argument("--seeds", type=int, default=1, help="samples of each size")
+    parser.add_argument("--climb", action="store_true", help="compare EM from recovered states with random starts")
+    arguments = parser.parse_args()
+    chosen = [PROBLEMS[number] for number in arguments.problems]
+    if arguments.climb:
+        print("| problem | recovered, nats per tree above the best random start | CPU s | ten random starts, CPU s |")
+        print("| --- | ---: | ---: | ---: |")
+        for problem in chosen:
+            found = climb(problem, CLIMB_TREES, STARTS)
+            gain = (found.recovered - max(found.random)) / CLIMB_TREES
+            print(
+                f"| {problem.name} | {gain:+.4f} | {found.recovered_seconds:.1f} | {found.random_seconds:.1f} |",
+                flush=True,
+            )
+        return
+    print(f"| problem | {' | '.join(f'{n:,}' for n in arguments.trees)} | slope |")
+    print(f"| --- |{' ---: |' * (len(arguments.trees) + 1)}")
+    slopes = []
+    for problem in chosen:
+        found = errors(problem, arguments.trees, range(arguments.seeds))
+        slopes.append(slope(arguments.trees, found))
+        cells = " | ".join(f"{np.exp(np.log(row).mean()):.4f}" for row in found)
+        print(f"| {problem.name} | {cells} | {slopes[-1]:.2f} |", flush=True)
+    print(f"\nmedian slope {np.median(slopes):.2f}")
+
+
+if __name__ == "__main__":
+    main()

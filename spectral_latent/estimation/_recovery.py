@@ -1,0 +1,257 @@
+"""States recovered from spectral moments by a tensor decomposition (Anandkumar et al. 2012, 2014).
+
+Spectral operators stand in an unknown basis G^a.  It is unique where the rules are those of the ACL version of the
+paper: given the rule and the state of a node, the states of its children are independent.
+
+| here | papers | meaning |
+| --- | --- | --- |
+| `basis` | G^a; O of Anandkumar et al. | E[y \\| h], a column for each state |
+| Z | (G^a)⁻¹, rows times 1 / γ_h | E[z \\| h]: the cross-covariance E[y zᵀ] = G diag(γ) Z is the identity |
+| T^r | D^{a→b c} | Σ z ⊗ y₂⁺ ⊗ y₃⁺ over the nodes with rule r = Σ_h n_rh Z_h ⊗ E[y₂⁺ \\| r, h] ⊗ E[y₃⁺ \\| r, h] |
+| `first`, `second`, `third` | - | the factors of T^r, of which the first is common to all rules of a symbol |
+| z̄ · G_h = 1 | - | the length of a column, because z̄ = Σ_h γ_h Z_h |
+| γ = G⁻¹ ȳ | π | because ȳ = G γ |
+| x = G⁻¹ y, w = diag(γ) Gᵀ z | - | E[x \\| h] = E[w \\| h] = e_h; the maps of `_pivots` |
+
+Two contractions of a T^r with vectors v, v' are Zᵀ D A and Zᵀ D' A with diagonal D, D', so that Zᵀ holds the
+eigenvectors of the one times the pseudo-inverse of the other.  This is exact for a population.  On a sample several
+such pairs are starts from which least squares fit all rules together; the best fit is taken.
+
+A symbol without a binary rule has no third view.  The means of its y given the states of its parents lie in the hull
+of its columns G_h; they are the columns themselves where every state is the only one below some state of a parent, as
+emissions are below positions of a chain.  A symbol that neither step serves gets the states of its pivots.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from spectral_latent._compiled import TINY
+from spectral_latent.estimation._moments import Moments
+from spectral_latent.estimation._options import EstimatorOptions
+from spectral_latent.estimation._pivots import StateMaps, counts_of_states, fitted_corners, state_maps
+from spectral_latent.estimation._projections import Projection
+from spectral_latent.estimation._simplex import convex_weights
+from spectral_latent.operators import RuleTable
+from spectral_latent.trees import FloatArray
+
+__all__ = ["common_factor", "recovered_counts", "recovered_maps"]
+
+_STARTS = 4  # pairs of contractions that are tried
+_TRIAL = 60  # updates of all factors from each start
+_ROUNDS = 400  # the most updates from the best of these
+_SETTLED = 1e-7  # a round that lowers the error relatively by less is the last
+_RIDGE = 1e-12  # relative, added to systems of equations that may be singular
+_MOST_NEGATIVE = 0.25  # estimated shares γ_h below zero may sum to so much; a basis with more is not that of states
+
+
+class _Fit(NamedTuple):
+    """Factors of R tensors in k terms, of which the first is common to all, and Σ ‖T - T̂‖² / Σ ‖T‖²."""
+
+    first: FloatArray  # (k, m)
+    second: FloatArray  # (R, k, J)
+    third: FloatArray  # (R, k, K)
+    error: float
+
+
+def _solved(gram: FloatArray, right: FloatArray) -> FloatArray:
+    """Solve gram · X = right for stacks of symmetric matrices (..., k, k) and right-hand sides (..., k, n)."""
+    size = gram.shape[-1]
+    trace = np.trace(gram, axis1=-2, axis2=-1)[..., None, None]
+    return np.asarray(np.linalg.solve(gram + (_RIDGE * trace + TINY) * np.eye(size), right))
+
+
+def _inner(rows: FloatArray) -> FloatArray:
+    """Compute the inner products of the rows of stacked matrices (..., k, n)."""
+    return np.asarray(rows @ np.swapaxes(rows, -1, -2))
+
+
+def _updated(tensors: FloatArray, second: FloatArray, third: FloatArray) -> _Fit:
+    """Fit each factor of tensors (R, m, J, K) in turn to the others, by linear least squares.
+
+    second: (R, k, J).
+    third: (R, k, K).
+    """
+    n_rules, m, width, _ = tensors.shape
+    flat = tensors.reshape(n_rules, m * width, -1)
+    contracted = (flat @ third.swapaxes(1, 2)).reshape(n_rules, m, width, -1)  # (R, m, J, k)
+    gram = (_inner(second) * _inner(third)).sum(axis=0)
+    first = _solved(gram, np.einsum("rijh,rhj->hi", contracted, second))
+    first /= np.maximum(np.linalg.norm(first, axis=1, keepdims=True), TINY)
+    second = _solved(_inner(first) * _inner(third), np.einsum("rijh,hi->rhj", contracted, first))
+    gram = _inner(first) * _inner(second)
+    right = (first[:, :, None] * second[:, :, None, :]).reshape(n_rules, -1, m * width) @ flat
+    third = _solved(gram, right)
+    # ‖T - T̂‖² = ‖T‖² - 2 ⟨T, T̂⟩ + ‖T̂‖²
+    norm = float((tensors**2).sum())
+    rest = norm - 2.0 * float((right * third).sum()) + float((gram * _inner(third)).sum())
+    return _Fit(first, second, third, rest / max(norm, TINY))
+
+
+def _started(tensors: FloatArray, first: FloatArray) -> _Fit:
+    """Fit the other factors of tensors (R, m, J, K) to a first factor (m, m), roughly, and update all.
+
+    Σ_h Z_h ⊗ W_h = T has the solution W = Z⁻¹ᵀ T, of which the best terms of rank one are taken.
+    """
+    slices = np.tensordot(np.linalg.pinv(first).T, tensors, axes=(1, 1)).swapaxes(0, 1)
+    u, size, vt = np.linalg.svd(slices, full_matrices=False)
+    return _updated(tensors, u[..., 0] * size[..., :1], vt[..., 0, :])
+
+
+def _fitted(tensors: FloatArray, fit: _Fit, rounds: int) -> _Fit:
+    """Update all factors for at most so many rounds: alternating least squares.
+
+    A step is prolonged by the cube root of the number of those before (Bro 1997), unless the error rises.
+    """
+    before = fit
+    for number in range(1, rounds + 1):
+        reach = number ** (1 / 3)
+        second = fit.second + reach * (fit.second - before.second)
+        third = fit.third + reach * (fit.third - before.third)
+        trial = _updated(tensors, second, third)
+        if not trial.error < fit.error:
+            trial = _updated(tensors, fit.second, fit.third)
+        before = fit
+        fit = trial
+        if before.error - fit.error <= _SETTLED * fit.error:
+            break
+    return fit
+
+
+def _eigenvectors(tensor: FloatArray, rng: np.random.Generator) -> FloatArray:
+    """Diagonalise two random contractions of the last leg of a tensor (m, J, K) together: Z (m, m), by rows."""
+    contracted = tensor @ rng.normal(size=(tensor.shape[2], 2))
+    _, vectors = np.linalg.eig(contracted[:, :, 0] @ np.linalg.pinv(contracted[:, :, 1]))
+    # a complex pair spans a plane, and so do its real and its imaginary part
+    turned = np.where(vectors.imag.sum(axis=0) < 0, vectors.imag, vectors.real)
+    return np.asarray(turned.T)
+
+
+def common_factor(tensors: FloatArray, seed: int = 0) -> FloatArray:
+    """Find the factor (m, m) that the decompositions of several tensors into m rank-one terms have in common.
+
+    Its rows have length one; their order and signs are arbitrary.
+
+    tensors: (R, m, J, K) with T^r = Σ_h first_h ⊗ second_rh ⊗ third_rh.
+
+    >>> first = np.array([[0.6, 0.8], [1.0, 0.0]])
+    >>> second = np.array([[1.0, 2.0], [1.0, 0.0]])
+    >>> tensor = np.einsum("hi,hj,hk->ijk", first, second, np.array([[1.0, 3.0], [2.0, 1.0]]))
+    >>> found = common_factor(tensor[None])
+    >>> np.abs(found @ first.T).max(axis=1).round(6)
+    array([1., 1.])
+    """
+    rng = np.random.default_rng(seed)
+    # a leg on which all m terms differ has m singular values above zero: begin with those where the least is largest
+    m = tensors.shape[1]
+    sides = [side for tensor in tensors for side in (tensor, tensor.transpose(0, 2, 1))]
+    least = [
+        np.linalg.svd(side.transpose(1, 0, 2).reshape(side.shape[1], -1), compute_uv=False)[:m].min() for side in sides
+    ]
+    clearest = np.resize(np.argsort(least)[::-1], _STARTS)
+    starts = (_started(tensors, _eigenvectors(sides[number], rng)) for number in clearest)
+    best = min((_fitted(tensors, start, _TRIAL) for start in starts), key=lambda fit: fit.error)
+    return _fitted(tensors, best, _ROUNDS).first
+
+
+def _means(moments: Moments, a: int) -> tuple[FloatArray, FloatArray]:
+    """Compute ȳ and z̄ of symbol a, both (m,)."""
+    m = moments.states[a]
+    return moments.inside[a, :m] / moments.inside[a, -1], moments.outside[a, :m] / moments.outside[a, -1]
+
+
+def _maps(basis: FloatArray, moments: Moments, a: int) -> StateMaps | None:
+    """Make the maps of symbol a from its basis (m, m), whose columns have any length; None if shares are negative."""
+    y, z = _means(moments, a)
+    length = z @ basis
+    if not np.isfinite(basis).all() or (np.abs(length) <= TINY).any():
+        return None
+    basis = basis / length
+    inside = np.linalg.pinv(basis)
+    shares = inside @ y
+    if -shares[shares < 0].sum() > _MOST_NEGATIVE * np.abs(shares.sum()):
+        return None
+    gamma = np.maximum(convex_weights(y[None], basis.T).weights[0], 1.0 / moments.count[a])
+    gamma = gamma / gamma.sum()
+    return StateMaps(gamma, np.asarray(inside), gamma[:, None] * basis.T)
+
+
+def _from_rules(moments: Moments, projection: Projection, a: int, options: EstimatorOptions) -> StateMaps | None:
+    """Recover the states of symbol a from its binary rules; None if they do not determine them.
+
+    Each T^r is divided by √n, after which the errors of all rules are of one size.  Rare directions have large errors
+    in z and small ones in y: z is multiplied by √σ, and y divided by the fourth root of σ.  Rules of less than
+    √n(a) / 2 nodes are left out.
+    """
+    root_sigma = np.sqrt(projection.maps[a].sigma)
+    width = int(moments.states.max()) + 1
+    tensors = []
+    for r, (parent, left, right) in enumerate(moments.rules.binary.tolist()):
+        if parent != a:
+            continue
+        moment = moments.binary[r].multiplied_out()
+        count = moment[-1, -1, -1]
+        if count < np.sqrt(moments.count[a]) / 2:
+            continue
+        scaled = moment[:-1] * (root_sigma / np.sqrt(count))[:, None, None]
+        scaled[:, :-1] /= projection.maps[left].sigma[:, None] ** 0.25
+        scaled[:, :, :-1] /= projection.maps[right].sigma ** 0.25
+        padded = np.zeros((len(root_sigma), width, width))
+        padded[:, : scaled.shape[1], : scaled.shape[2]] = scaled
+        tensors.append(padded)
+    if not tensors:
+        return None
+    first = common_factor(np.array(tensors), options.seed)
+    return _maps(root_sigma[:, None] * np.linalg.pinv(first), moments, a)
+
+
+def _from_parents(
+    moments: Moments, parents: dict[int, StateMaps], a: int, options: EstimatorOptions
+) -> StateMaps | None:
+    """Recover the states of symbol a from the means of its y given its parents' states; None if these are too few.
+
+    parents: the maps of the symbols whose states are known.
+    """
+    m = int(moments.states[a])
+    sums = [np.zeros((0, m + 1))]
+    for r, (parent, child) in enumerate(moments.rules.unary.tolist()):
+        if child == a and parent in parents:
+            size = moments.states[parent]
+            sums.append(parents[parent].outside @ moments.unary[r][:size][:, [*range(m), -1]])
+    for r, (parent, left, right) in enumerate(moments.rules.binary.tolist()):
+        if parent in parents and a in (left, right):
+            moment = moments.binary[r].multiplied_out()
+            pairs = ([moment[:-1, :, -1]] if left == a else []) + ([moment[:-1, -1, :]] if right == a else [])
+            sums += [parents[parent].outside @ pair for pair in pairs]
+    points = np.concatenate(sums)
+    least = np.sqrt(moments.count[a]) / 2
+    points = points[points[:, -1] >= least]
+    if len(points) < m:
+        return None
+    means = points[:, :-1] / points[:, -1:]
+    corners, _ = fitted_corners(means, points[:, -1], m, least=least, cutoff=options.cutoff)
+    return _maps(corners.T, moments, a) if len(corners) == m else None
+
+
+def recovered_maps(moments: Moments, projection: Projection, options: EstimatorOptions) -> list[StateMaps]:
+    """Recover the states of every symbol: from its binary rules, or from its parents if it has none, else from pivots.
+
+    moments: those of the projections.
+    """
+    branching = set(moments.rules.binary[:, 0].tolist())
+    found: dict[int, StateMaps] = {}
+    for a in sorted(branching):
+        if (maps := _from_rules(moments, projection, a, options)) is not None:
+            found[a] = maps
+    parents = dict(found)
+    for a in sorted(set(range(moments.n_symbols)) - branching):
+        if (maps := _from_parents(moments, parents, a, options)) is not None:
+            found[a] = maps
+    return [found[a] if a in found else state_maps(projection, a, options) for a in range(moments.n_symbols)]
+
+
+def recovered_counts(moments: Moments, projection: Projection, options: EstimatorOptions) -> RuleTable:
+    """Estimate the expected counts of all rules with recovered states; see `recovered_maps`."""
+    return counts_of_states(moments, recovered_maps(moments, projection, options), options.smoothing)

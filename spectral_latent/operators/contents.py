@@ -1,0 +1,311 @@
+"""Compare the contents of model files with declarations: arrays, settings and operators.
+
+Types and limits are those of `Options`, and there are a few more here.
+
+| declared | accepted |
+| --- | --- |
+| `array_from(..., np.float64, (n, None), AtLeast(0.0))` | numbers of exactly this type and shape, within limits |
+| `setting_from(..., Annotated[list[str], Distinct()])` | JSON of this type, within limits |
+| `operators_from(...)` | rules in order, terminals that exist, tensors whose sizes add up |
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass
+from types import NoneType, UnionType
+from typing import Annotated, Any, Protocol, TypeVar, Union, get_args, get_origin, get_type_hints
+
+import numpy as np
+from numpy.typing import NDArray
+
+from spectral_latent._options import AtLeast, Options, accepted, described, field_types
+from spectral_latent.operators.operators import ObservableOperators, PackedOperators
+from spectral_latent.operators.storage import ModelFileError
+from spectral_latent.trees import IntArray
+
+__all__ = [
+    "Distinct",
+    "Shares",
+    "Sorted",
+    "array_from",
+    "arrays_of",
+    "name_of",
+    "operators_from",
+    "options_from",
+    "plain_name",
+    "setting_from",
+]
+
+_ROUNDING = 1e-6  # of a sum of shares
+
+AnyOptions = TypeVar("AnyOptions", bound=Options)
+
+
+def arrays_of(prefix: str, operators: ObservableOperators) -> dict[str, NDArray[Any]]:
+    """List the arrays of operators, named `prefix.field`."""
+    return {f"{prefix}.{name}": array for name, array in operators.packed._asdict().items()}
+
+
+class Limit(Protocol):
+    """Limit of numbers or names, such as `AtLeast` of `Options`."""
+
+    def accepts(self, value: Any, /) -> Any:
+        """Tell whether a value is within the limit; of an array, of each number or of all together."""
+
+
+@dataclass(frozen=True)
+class Distinct:
+    """Accept names or numbers none of which comes twice."""
+
+    def accepts(self, values: Any) -> bool:
+        """Tell whether nothing comes twice."""
+        return len(set(values.tolist() if isinstance(values, np.ndarray) else values)) == len(values)
+
+    def __str__(self) -> str:
+        return "without repetition"
+
+
+@dataclass(frozen=True)
+class Sorted:
+    """Accept numbers (n,) that never fall, or rows (n, k) in lexicographic order without repetition."""
+
+    def accepts(self, values: NDArray[Any]) -> bool:
+        """Tell whether the numbers or the rows are in order."""
+        step = np.diff(values, axis=0)
+        if step.ndim == 1:
+            return bool((step >= 0).all())
+        # the first column in which a row differs from the one before decides; equal rows differ nowhere
+        first = (step != 0).argmax(axis=1)
+        return bool((step[np.arange(len(step)), first] > 0).all())
+
+    def __str__(self) -> str:
+        return "in order"
+
+
+@dataclass(frozen=True)
+class Shares:
+    """Accept numbers (..., n) that are not negative, and sum to one along the last axis."""
+
+    def accepts(self, values: NDArray[Any]) -> bool:
+        """Tell whether every row consists of the shares of a whole."""
+        return bool((values >= 0.0).all() and (np.abs(values.sum(axis=-1) - 1.0) <= _ROUNDING).all())
+
+    def __str__(self) -> str:
+        return "shares that sum to one"
+
+
+def array_from(
+    name: str,
+    arrays: Mapping[str, NDArray[Any]],
+    dtype: type[np.generic],
+    shape: tuple[int | None, ...],
+    *limits: Limit,
+) -> NDArray[Any]:
+    """Return the array of that name, if it is as declared.
+
+    name: of the array.
+    arrays: the arrays of a model file, by name.
+    dtype: the type of the numbers; floats are never NaN, nor so large that a product of three overflows.
+    shape: the length of each axis; None for one that may be of any length.
+    limits: of the numbers, such as `AtLeast(0)`.
+
+    Raises ValueError, naming the array, if it is missing or not as declared.
+
+    >>> from spectral_latent._options import AtLeast, AtMost
+    >>> array_from("prior", {"prior": np.array([0.25, 0.75])}, np.float64, (2,), AtLeast(0.0), AtMost(1.0))
+    array([0.25, 0.75])
+    >>> array_from("keys", {"keys": np.array([3, 1])}, np.int64, (None,), Sorted())
+    Traceback (most recent call last):
+    ValueError: the array keys must be in order
+    """
+    fault = _fault(arrays.get(name), dtype, shape, limits)
+    if fault is not None:
+        raise ValueError(f"the array {name} {fault}")
+    return arrays[name]
+
+
+def _fault(
+    array: NDArray[Any] | None, dtype: type[np.generic], shape: tuple[int | None, ...], limits: tuple[Limit, ...]
+) -> str | None:
+    """Describe how an array differs from what is declared; None if it does not."""
+    if array is None:
+        return "is missing"
+    if array.dtype != dtype:
+        return f"has numbers of {array.dtype}, and must have {np.dtype(dtype)}"
+    if array.ndim != len(shape) or any(n not in (None, m) for n, m in zip(shape, array.shape, strict=True)):
+        return (
+            f"has the shape {array.shape}, and must have ({', '.join('any' if n is None else str(n) for n in shape)})"
+        )
+    # products of three numbers must not overflow: the third root of the largest one, and less
+    if np.issubdtype(dtype, np.floating) and not (np.abs(array) <= float(np.finfo(array.dtype).max) ** 0.3).all():
+        return "has numbers that are not finite, or that are beyond all measure"
+    broken = next((limit for limit in limits if not np.all(limit.accepts(array))), None)
+    return None if broken is None else f"must be {broken}"
+
+
+def operators_from(
+    prefix: str, arrays: Mapping[str, NDArray[Any]], n_terminals: int, *, probabilities: bool
+) -> ObservableOperators:
+    """Make operators of the arrays that `arrays_of` listed.
+
+    prefix: of the names of their arrays.
+    arrays: the arrays of a model file, by name.
+    n_terminals: the number of terminals, which the leaf rules name.
+    probabilities: whether the numbers are probabilities, of which none is negative; those of roots sum to one.
+
+    Raises ModelFileError if arrays are missing or do not fit together.
+    """
+    limits = (AtLeast(0.0),) if probabilities else ()
+
+    def numbers(name: str, *shape: int | None) -> NDArray[Any]:
+        return array_from(f"{prefix}.{name}", arrays, np.float64, shape, *limits)
+
+    def integers(name: str, *shape: int | None) -> IntArray:
+        return array_from(f"{prefix}.{name}", arrays, np.int64, shape, AtLeast(0))
+
+    def rules(name: str, width: int) -> IntArray:
+        return array_from(f"{prefix}.{name}", arrays, np.int64, (None, width), AtLeast(0), Sorted())
+
+    try:
+        packed = PackedOperators(
+            states=integers("states", None),
+            root=numbers("root", None, None),
+            leaf=numbers("leaf", None, None),
+            unary=numbers("unary", None, None, None),
+            binary_rules=rules("binary_rules", 3),
+            unary_rules=rules("unary_rules", 2),
+            leaf_rules=rules("leaf_rules", 2),
+            offset=integers("offset", None),
+            terms=integers("terms", None),
+            data=numbers("data", None),
+        )
+        if (packed.leaf_rules[:, 1] >= n_terminals).any():
+            raise ValueError("a rule names a terminal that does not exist")
+        operators = ObservableOperators.unpacked(packed, probabilities=probabilities)
+        if not np.array_equal(operators.binary.offset, packed.offset):
+            raise ValueError("tensor sizes do not add up")
+        if probabilities and not Shares().accepts(packed.root.ravel()):
+            raise ValueError("the roots do not sum to one")
+    except (IndexError, ValueError) as error:
+        raise ModelFileError(f"the operators `{prefix}` of the model are damaged ({error}); train it again") from None
+    return operators
+
+
+def setting_from(name: str, settings: Mapping[str, Any], declared: Any) -> Any:
+    """Return the setting of that name, if it is of the declared type.
+
+    name: of the setting.
+    settings: of a model file, as JSON has them.
+    declared: a type as of a field of `Options`; `str`, a class of options or of named tuples; `Hashable` for a name
+    that `plain_name` has made; a list or tuple of one of these, also within limits.
+
+    Raises ValueError, naming the setting, if it is missing or of another type; ModelFileError of options.
+
+    >>> from typing import Annotated
+    >>> setting_from("names", {"names": ["a", "b"]}, Annotated[list[str], Distinct()])
+    ['a', 'b']
+    >>> setting_from("p", {"p": "1"}, bool)
+    Traceback (most recent call last):
+    ValueError: the setting p must be True or False
+    """
+    if name not in settings:
+        raise ValueError(f"the setting {name} is missing")
+    try:
+        return _of_json(settings[name], declared)
+    except ModelFileError:
+        raise
+    except (TypeError, ValueError, OverflowError):
+        raise ValueError(f"the setting {name} must be {_declaration(declared)}") from None
+
+
+def _of_json(value: Any, declared: Any) -> Any:
+    """Make an object of the declared type of a JSON value.  Raises ValueError or TypeError if it is of another type."""
+    kind = get_origin(declared) or declared
+    parts = get_args(declared)
+    if kind is Annotated:
+        made = _of_json(value, parts[0])
+        if not all(limit.accepts(made) for limit in parts[1:]):
+            raise ValueError
+        return made
+    if kind in (Union, UnionType):
+        some = next(part for part in parts if part is not NoneType)
+        return None if value is None else _of_json(value, some)
+    if kind in (list, tuple):
+        if not isinstance(value, list):
+            raise TypeError
+        return kind(_of_json(part, parts[0]) for part in value)
+    if kind is Hashable:
+        return name_of(value)
+    if isinstance(kind, type) and issubclass(kind, Options):
+        return options_from(kind, value)
+    if isinstance(kind, type) and issubclass(kind, tuple):
+        fields = get_type_hints(kind)
+        return kind(*(_of_json(part, field) for part, field in zip(value, fields.values(), strict=True)))
+    return accepted(value, declared)
+
+
+def _declaration(declared: Any) -> str:
+    """Describe the declared type of a setting, for messages."""
+    kind = get_origin(declared) or declared
+    parts = get_args(declared)
+    if kind is Annotated:
+        return " ".join([_declaration(parts[0]), *map(str, parts[1:])])
+    if kind in (list, tuple):
+        return f"a list of {'strings' if parts[0] is str else getattr(parts[0], '__name__', parts[0])}"
+    return described(declared)
+
+
+def options_from(cls: type[AnyOptions], values: Any) -> AnyOptions:
+    """Make options of what `dataclasses.asdict` and JSON made of them.
+
+    values: the fields by name; a field that is options itself is a dict, too.
+
+    Raises ModelFileError if fields are missing or unknown, or if the options refuse a value.
+
+    >>> from dataclasses import dataclass
+    >>> @dataclass(frozen=True)
+    ... class Settings(Options):
+    ...     states: int = 1
+    ...     smoothing: float | None = None
+    >>> options_from(Settings, {"states": 16, "smoothing": 30.0})
+    Settings(states=16, smoothing=30.0)
+    """
+    declared = field_types(cls)
+    if not isinstance(values, dict):
+        raise ModelFileError(f"{cls.__name__} must be a table of settings, not {values!r}; train the model again")
+    if wrong := sorted(set(values) ^ set(declared)):
+        raise ModelFileError(
+            f"settings of {cls.__name__} are missing or unknown: {', '.join(wrong)}; train the model again"
+        )
+    parts = {
+        name: options_from(kind, values[name])
+        for name, kind in declared.items()
+        if isinstance(kind, type) and issubclass(kind, Options)
+    }
+    try:
+        return cls(**(values | parts))
+    except ValueError as error:
+        raise ModelFileError(f"{error}; train the model again") from None
+
+
+def plain_name(name: Hashable) -> Any:
+    """Convert a name to what JSON has; tuples become lists.  Raises ValueError for what cannot be saved.
+
+    >>> plain_name(("a", (1, None)))
+    ['a', [1, None]]
+    """
+    if isinstance(name, np.generic):
+        name = name.item()
+    if isinstance(name, tuple):
+        return [plain_name(part) for part in name]
+    if not isinstance(name, str | int | float | None) or name != name:
+        raise ValueError(f"{name!r} cannot be saved: names must be strings, numbers, None or tuples of them")
+    return name
+
+
+def name_of(plain: Any) -> Hashable:
+    """Convert what `plain_name` made back to a name.  Raises TypeError if it is not that of a name."""
+    if isinstance(plain, dict):
+        raise TypeError("a name is a table")
+    return tuple(name_of(part) for part in plain) if isinstance(plain, list) else plain

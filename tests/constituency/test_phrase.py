@@ -1,0 +1,39 @@
+"""Phrases are trees of any depth."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from spectral_latent.constituency import Phrase
+
+PHRASES = st.recursive(
+    st.builds(lambda label, word: Phrase(label, (word,)), st.text(), st.text()),
+    lambda children: st.builds(lambda label, parts: Phrase(label, tuple(parts)), st.text(), st.lists(children)),
+)
+
+
+@given(PHRASES, PHRASES)
+def test_copies_are_equal_and_others_are_not(one: Phrase, other: Phrase) -> None:
+    again = pickle.loads(pickle.dumps(one))
+    assert isinstance(again, Phrase)
+    assert repr(again) == repr(one)
+    assert again == one and hash(again) == hash(one)
+    assert (one == other) == (repr(one) == repr(other))
+    assert (one != other) == (repr(one) != repr(other))
+
+
+def test_trees_of_any_depth_are_copied_compared_and_hashed() -> None:
+    def deep(word: str) -> Phrase:
+        tree = Phrase("N", (word,))
+        for _ in range(100_000):
+            tree = Phrase("S", (Phrase("N", ("a",)), tree))
+        return tree
+
+    tree = deep("b")
+    assert pickle.loads(pickle.dumps(tree)) == copy.deepcopy(tree) == tree
+    assert tree != deep("c")
+    assert len({tree, deep("b"), deep("c")}) == 2

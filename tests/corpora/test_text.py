@@ -1,0 +1,58 @@
+"""Texts as bytes, and the messages of all readers."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from spectral_latent.corpora import CorpusError, parse_brackets
+from spectral_latent.corpora.nbest import parse_nbest
+from spectral_latent.corpora.text import decode
+
+
+def test_messages_are_short_and_can_be_printed() -> None:
+    for label in ("\x1b[31mNP\x07\u202e", "N" * 10**6):
+        with pytest.raises(CorpusError) as raised:
+            list(parse_brackets(f"(S ({label} ))", "some.mrg"))
+        message = str(raised.value)
+        assert message.startswith("some.mrg, line 1: the constituent ")
+        assert message.endswith("is empty; remove it, or write a trace as (-NONE- *)")
+        assert message.isprintable()
+        assert len(message) < 700
+
+
+def test_a_byte_order_mark_is_dropped_at_the_beginning_alone() -> None:
+    mark = "\ufeff"
+    assert decode(f"{mark}a".encode(), "x") == "a"
+    assert decode(f"{mark}a".encode(), "x", line=2) == f"{mark}a"
+
+
+def test_carriage_returns_alone_end_no_line() -> None:
+    with pytest.raises(CorpusError, match="x: lines end in carriage returns alone"):
+        decode(b"a/N b/V\rc/N d/V\r", "x")
+    assert decode(b"a/N b/V\r\nc/N", "x") == "a/N b/V\r\nc/N"
+    assert decode(b"a/N b/V\r", "x") == "a/N b/V\r"
+
+
+def test_half_of_a_pair_of_surrogates_is_no_text() -> None:
+    line = '{"candidates": [{"tree": "(S (A %s) (B c))"}]}'
+    with pytest.raises(CorpusError, match=r"some\.json, line 2: not JSON"):
+        list(parse_nbest("\n" + line % "\\ud800", "some.json", form="json"))
+    assert list(parse_nbest(line % "\\ud83d\\ude00", "some.json", form="json"))
+
+
+def test_long_columns_are_told_from_numbers_in_linear_time() -> None:
+    begun = time.process_time()
+    with pytest.raises(CorpusError, match="is no number"):
+        list(parse_nbest("1 a\n" + "0" * 10**6 + "-\n(S (NN run))\n", form="bllip"))
+    assert time.process_time() - begun < 2
+
+
+def test_numbers_of_all_notations() -> None:
+    for text in ("1", "-1", "+1.", "1.5", ".5", "1e5", "-.5E-3", "-inf", "-Infinity"):
+        (found,) = parse_nbest(f"1 a\n{text}\n(S (NN run))\n", form="bllip")
+        assert found.candidates[0].scores == (float(text),)
+    for text in (".", "1..5", "e5", "1e", "nan", "1_0"):
+        with pytest.raises(CorpusError, match="is no number"):
+            list(parse_nbest(f"1 a\n{text}\n(S (NN run))\n", form="bllip"))

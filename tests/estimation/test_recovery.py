@@ -1,0 +1,187 @@
+"""Recovered states: exact on populations, consistent on samples, sound on any data, a start of EM that ends high."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from benchmarks.recovery import OPTIONS, PROBLEMS, climb, errors, slope, total_variation
+from spectral_latent.estimation import EstimatorOptions, Moments, Treebank, TreebankCounts, estimate, spectral_moments
+from spectral_latent.estimation._em import maximised
+from spectral_latent.estimation._moments import moments_from_counts
+from spectral_latent.estimation._projections import Projection
+from spectral_latent.estimation._recovery import common_factor, recovered_counts, recovered_maps
+from spectral_latent.inference import collapse, mean_node_counts
+from spectral_latent.operators import ObservableOperators, RuleTable
+from tests.estimation.test_pivots import LITTLE, check, shard_of, treebank_of
+from tests.oracles import (
+    Lpcfg,
+    Rule,
+    all_rules,
+    columns,
+    nested,
+    numbers_of,
+    proper,
+    random_lpcfg,
+    same_numbers,
+    tree_strategy,
+)
+from tests.sequence.hmms import random_hmm
+
+
+class Maps(NamedTuple):
+    """A stand-in for the maps of features, of which only the singular values are read."""
+
+    sigma: np.ndarray
+
+
+def factored(model: Lpcfg) -> Lpcfg:
+    """The model in which the states of two children are independent given the rule and the parent's state."""
+    for rule, array in model.t.items():
+        total = array.sum(axis=(1, 2))
+        both = array.sum(axis=2)[:, :, None] * array.sum(axis=1)[:, None, :]
+        model.t[rule] = both / total[:, None, None]
+    return model
+
+
+def with_finite_trees(model: Lpcfg) -> Lpcfg:
+    """The model in which rules that branch have a quarter of the probability in every state."""
+    for a, m in enumerate(model.states):
+        kinds = [(kind, model.of(kind)) for kind in ("leaf", "unary", "binary")]
+        mine = [(array, kind == "binary") for kind, table in kinds for rule, array in table.items() if rule[0] == a]
+        for is_binary in (False, True):
+            total = sum((array.reshape(m, -1).sum(axis=1) for array, which in mine if which == is_binary), np.zeros(m))
+            wanted = 0.25 if is_binary else 0.75
+            for array, which in mine:
+                if which == is_binary:
+                    array *= (wanted / total).reshape(-1, *([1] * (array.ndim - 1)))
+    return proper(model)
+
+
+def lpcfg(seed: int, states: list[int], rules: dict[str, list[Rule]]) -> ObservableOperators:
+    """A random factored model."""
+    model = with_finite_trees(factored(random_lpcfg(np.random.default_rng(seed), states, rules)))
+    return model.operators(probabilities=True)
+
+
+POPULATIONS = {
+    "phrases": lpcfg(0, [3, 3], all_rules(2, 4)),
+    "phrases of unequal numbers of states": lpcfg(1, [5, 3], all_rules(2, 4)),
+    "dependency trees": lpcfg(
+        2, [4, 4], {"leaf": [(0, 0), (0, 1), (0, 2)], "unary": [(1, 0)], "binary": [(0, 0, 1), (1, 1, 1)]}
+    ),
+    "a chain": random_hmm(np.random.default_rng(3), 4, 6, stop=(0.2, 0.5)).operators(),
+}
+
+
+def expected_counts_of(model: ObservableOperators) -> RuleTable:
+    """How often each rule occurs with each choice of states in one tree on average."""
+    return model.multiplied_out().scaled(mean_node_counts(model))
+
+
+def population_moments(model: ObservableOperators, rng: np.random.Generator) -> Moments:
+    """The moments of y = G e_h and z = G⁻ᵀ e_h / γ_h for random matrices G, at a thousand trees."""
+    counts = expected_counts_of(model)
+    plain = collapse(model)
+    thousand = RuleTable(
+        counts.rules,
+        counts.states,
+        1000.0 * model.root,
+        1000.0 * counts.leaf,
+        1000.0 * counts.unary,
+        [tensor.scale(1000.0) for tensor in counts.binary],
+    )
+    occurs = plain.scaled(1000.0 * mean_node_counts(model).sum(axis=1, keepdims=True))
+    observed = TreebankCounts(
+        occurs.rules, occurs.states, 1000.0 * plain.root, occurs.leaf, occurs.unary, occurs.binary
+    )
+    bases = [rng.normal(size=(m, m)) for m in model.states]
+    inverses = [np.linalg.inv(basis).T for basis in bases]
+    return moments_from_counts(thousand, observed).transformed(model.states, bases, inverses)
+
+
+@pytest.mark.parametrize("name", POPULATIONS)
+def test_the_parameters_of_a_population_are_recovered(name: str) -> None:
+    model = POPULATIONS[name]
+    moments = population_moments(model, np.random.default_rng(0))
+    projection = Projection([], [Maps(np.ones(m)) for m in model.states], model.states, model.states)
+    counts = recovered_counts(moments, projection, EstimatorOptions(smoothing=None, cutoff=1e-6))
+    assert total_variation(maximised(counts), model) < 1e-5
+
+
+def test_the_common_factor_of_tensors_is_found_where_children_have_fewer_states() -> None:
+    """Σ_h first_h ⊗ second_rh ⊗ third_rh with more terms than the second and third legs of most tensors are long."""
+    rng = np.random.default_rng(4)
+    first = rng.normal(size=(4, 4))
+    tensors = np.zeros((5, 4, 4, 4))
+    for r, (j, k) in enumerate([(3, 2), (2, 3), (4, 2), (3, 3), (2, 4)]):
+        tensors[r, :, :j, :k] = np.einsum("hi,hj,hk->ijk", first, rng.normal(size=(4, j)), rng.normal(size=(4, k)))
+    cosine = common_factor(tensors) @ (first / np.linalg.norm(first, axis=1, keepdims=True)).T
+    assert sorted(np.abs(cosine).argmax(axis=1)) == [0, 1, 2, 3]
+    assert np.abs(cosine).max(axis=1) == pytest.approx(np.ones(4), abs=1e-6)
+
+
+def test_a_symbol_whose_shares_would_be_negative_gets_its_pivots() -> None:
+    """A treebank far from any factored model."""
+    trees = columns([(0, (1, 0), (1, 1)), (0, (1, 1), (1, 0)), (0, (0, (1, 0), (1, 1)), (1, 2))] * 60)
+    shard = shard_of(trees)
+    options = EstimatorOptions(n_states=4)
+    projection = Projection.learn([shard], options)
+    moments = spectral_moments(Treebank.of([shard]), projection)
+    for a, maps in enumerate(recovered_maps(moments, projection, options)):
+        assert maps.gamma.min() > 0
+        assert maps.gamma.sum() == pytest.approx(1.0)
+        assert maps.inside.shape == maps.outside.shape == (len(maps.gamma), projection.states[a])
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Samples
+
+
+def test_errors_fall_with_the_root_of_the_sample() -> None:
+    """The total variation of all parameters, of two latent PCFGs and a hidden Markov model."""
+    sizes = (2_000, 8_000, 32_000)
+    found = np.concatenate([errors(PROBLEMS[number], sizes, [0]) for number in (0, 6, 11)], axis=1)
+    assert slope(sizes, found) == pytest.approx(-0.5, abs=0.15)
+    assert found[-1].max() < 0.1
+
+
+def test_em_from_recovered_states_ends_as_high_as_the_best_of_random_starts() -> None:
+    found = climb(PROBLEMS[0], 500, starts=3)
+    assert (found.recovered - max(found.random)) / 500 > -0.01
+
+
+@pytest.mark.parametrize("shards", [2, 5])
+def test_states_of_shards_are_those_of_the_whole(shards: int) -> None:
+    problem = PROBLEMS[6]
+    parts = [problem.treebank(1_000, seed).shards[0].trees for seed in range(shards)]
+    whole = columns([tree for part in parts for tree in nested(part)])
+    options = replace(OPTIONS, n_states=3)
+    found, wanted = (
+        estimate(Treebank.of(pieces), options).operators
+        for pieces in ([shard_of(part) for part in parts], [shard_of(whole)])
+    )
+    same_numbers(numbers_of(found), numbers_of(wanted), atol=1e-5)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Any data
+
+
+@pytest.mark.parametrize("estimator", ["recovered", "recovered-em"])
+@pytest.mark.parametrize("trees", LITTLE.values(), ids=LITTLE)
+def test_little_data(estimator: str, trees: list) -> None:
+    treebank = columns(trees)
+    check(estimate(treebank_of(treebank), EstimatorOptions(estimator, n_states=40)).operators, treebank)
+
+
+@given(st.lists(tree_strategy(), min_size=1, max_size=6), st.integers(1, 40))
+def test_any_trees(trees: list, times: int) -> None:
+    treebank = columns(trees * times)
+    treebank = replace(treebank, symbol=np.unique(treebank.symbol, return_inverse=True)[1])
+    check(estimate(treebank_of(treebank), EstimatorOptions("recovered", n_states=4)).operators, treebank)

@@ -1,0 +1,34 @@
+"""A few cases of everything that `make fuzz` runs at length."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from tests.fuzz import kills, models, texts
+
+SEED = 7
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("fuzz")
+
+
+@pytest.mark.parametrize("form", texts.FORMATS)
+def test_changed_texts_are_read_or_refused(form: str) -> None:
+    found = Counter(texts.check(form, case, SEED) for case in range(300))
+    assert found["refused"] and found["read"]
+
+
+@pytest.mark.parametrize("kind", models.KINDS)
+def test_damaged_models_are_refused_or_give_answers(kind: str, folder: Path) -> None:
+    found = Counter(models.check(kind, case, SEED, folder) for case in range(25))
+    assert found["refused"] and found["used"]
+
+
+def test_processes_killed_while_saving_leave_a_whole_model(tmp_path: Path) -> None:
+    for case in range(3):
+        kills.check(case, SEED, tmp_path)

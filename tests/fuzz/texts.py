@@ -1,0 +1,130 @@
+"""Texts of every format, changed at random, and what a reader must make of them.
+
+A text is read to its end, or refused by a CorpusError that names it; in time in proportion to its length; and what was
+read is written and read again as the same.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+import time
+from collections.abc import Callable, Iterable
+from typing import Any, NamedTuple, get_args
+
+from spectral_latent.corpora import CorpusError, parse_alpino, parse_brackets, parse_tagged, to_conllu
+from spectral_latent.corpora.conllu import parse_conllu, parse_tab_with_lines
+from spectral_latent.corpora.nbest import NBestFormat, parse_nbest
+from spectral_latent.corpora.nbest_output import write_nbest
+from spectral_latent.corpora.text import decode
+
+__all__ = ["FORMATS", "check"]
+
+TREES = """( (S (NP-SBJ (PRP They)) (VP (VBD left) (NP (DT the) (JJ old) (NN house)) (-NONE- *T*-1)) (. .)) )
+(S (NP (NNS dogs) (PRN (-LRB- -LRB-) (NNS pets) (-RRB- -RRB-))) (VP (VBP bark)))
+(FRAG (NP (NN café)) (: --) (NP (CD 1/2) (NN 東京)))
+"""
+CONLLU = """# sent_id = 1
+# text = They left.
+1-2\tTheyleft\t_\t_\t_\t_\t_\t_\t_\t_
+1\tThey\tthey\tPRON\tPRP\tCase=Nom\t2\tnsubj\t_\t_
+2\tleft\tleave\tVERB\tVBD\t_\t0\troot\t_\tSpaceAfter=No
+2.1\tfast\t_\t_\t_\t_\t_\t_\t_\t_
+
+# sent_id = 2
+1\tDogs\tdog\tNOUN\tNNS\t_\t2\tnsubj\t_\t_
+2\tbark\tbark\tVERB\tVBP\t_\t0\troot\t_\t_
+
+"""
+TAB = "Dogs\tNNS\t2\tnsubj\nbark\tVBP\t0\troot\n\nYes\tUH\t0\troot\n"
+TAGGED = "They/PRP left/VBD 1\\/2/CD ./.\n\nDogs/NNS bark/VBP\n"
+ALPINO = """<alpino><alpino_ds><node cat="top">
+<node cat="np"><node begin="0" pos="noun" word="huis"/><node begin="2" pos="adj" word="groot"/></node>
+<node begin="1" pos="verb" word="is"/></node></alpino_ds></alpino>"""
+LISTS = {
+    "trees": "-1.5\t(S (NNS dogs) (VBP bark))\n-2.5\t(S (NN dogs) (NN bark))\n\n-1\t(NN run)\n",
+    "bllip": "2 wsj.1\n-1.5 -2.5\n(S1 (S (NNS dogs) (VBP bark)))\n-3 -4\n(S1 (NP (NNS dogs) (NN bark)))\n",
+    "conllu": "# sent_id = 1\n# score = -1.5\n" + CONLLU.split("\n\n")[1].split("\n", 1)[1] + "\n\n",
+    "json": '{"sent_id": "1", "candidates": [{"tree": "(S (NN run))", "score": -1.5}, {"tree": "(VB run)"}]}\n',
+}
+ODD = [*'\ufeff\u202e\x00\r\t\n \u00a0\u2028()/_#-0\ud800{}[]<é"', "\x1b[31m", "\r\n", "\n\n", "-1", "99999", "1" * 400]
+ODD += ["1" * 5000, "\\ud800", "nan", "&x;"]
+
+
+class Format(NamedTuple):
+    """A format: a text in it, how it is read, and how what was read is written, or None."""
+
+    text: str
+    read: Callable[[str, str], Iterable[Any]]
+    write: Callable[[list[Any]], str] | None = None
+
+
+def _of_lists(form: NBestFormat) -> Format:
+    return Format(
+        LISTS[form],
+        lambda text, source: parse_nbest(text, source, form),
+        lambda lists: "".join(write_nbest(lists, form)),
+    )
+
+
+FORMATS: dict[str, Format] = {
+    "brackets": Format(TREES, parse_brackets, lambda trees: "\n".join(tree.bracketed() for tree in trees)),
+    "conllu": Format(CONLLU, parse_conllu, lambda sentences: "".join(map(to_conllu, sentences))),
+    "tab": Format(TAB, parse_tab_with_lines),
+    "tagged": Format(TAGGED, parse_tagged, lambda rows: "".join(" ".join(map("/".join, row)) + "\n" for row in rows)),
+    "alpino": Format(ALPINO, parse_alpino),
+    **{f"lists: {form}": _of_lists(form) for form in get_args(NBestFormat)},
+}
+
+
+def changed(rng: random.Random, text: str) -> bytes:
+    """Change a text in a few places: characters, lines, columns, brackets; or its bytes, or its encoding."""
+    for _ in range(rng.choice([1, 1, 2, 3, 5, 8])):
+        at = rng.randrange(len(text) + 1)
+        end = min(len(text), at + rng.choice([0, 0, 1, 1, 2, 5, 40]))
+        how = rng.choice(["odd", "odd", "delete", "double", "swap", "line", "big"])
+        if how == "odd":
+            text = text[:at] + rng.choice(ODD) + text[end:]
+        elif how == "delete":
+            text = text[:at] + text[end:]
+        elif how == "double":
+            text = text[:end] + text[at:]
+        elif how == "big" and rng.random() < 0.1:
+            text = text[:at] + rng.choice(ODD) * rng.choice([1000, 20_000]) + text[at:]
+        else:
+            pieces = re.split("(\n)" if how == "line" else r"(\s)", text)
+            one, other = rng.randrange(len(pieces)), rng.randrange(len(pieces))
+            pieces[one], pieces[other] = pieces[other], pieces[one]
+            text = "".join(pieces)
+    content = text.encode("utf-8", "surrogatepass")
+    if rng.random() < 0.03:
+        return text.encode(rng.choice(["utf-16", "utf-32"]), "surrogatepass")
+    if rng.random() < 0.08 and content:
+        at = rng.randrange(len(content))
+        return content[:at] + rng.randbytes(rng.choice([1, 2, 8])) + content[at + 1 :]
+    return content
+
+
+def check(name: str, case: int, seed: int) -> str:
+    """Read a changed text: "refused" or "read".  Raises AssertionError or any other error at a fault of a reader."""
+    form = FORMATS[name]
+    content = changed(random.Random(f"{seed}:{name}:{case}"), form.text)
+    begun = time.process_time()
+    try:
+        found = list(form.read(decode(content, "source"), "source"))
+    except CorpusError as error:
+        assert str(error).startswith("source"), error
+        found = None
+    assert time.process_time() - begun < 5 + 1e-4 * len(content), "the reader is too slow"
+    if found is None:
+        return "refused"
+    if form.write is not None and found:
+        try:
+            text = form.write(found)
+        except ValueError as error:
+            assert "write" in str(error), error  # such as a name that this format cannot have: the message says so
+            return "read"
+        text.encode("utf-8")  # what was read has no surrogates
+        again = list(form.read(text, "again"))
+        assert form.write(again) == text, "what was written is not what was read"
+    return "read"
