@@ -42,7 +42,7 @@ class Corpus(NamedTuple):
 
 
 def trained(trees: list[Phrase], name: str) -> ConstituencyModel:
-    """The model of a row; the plain PCFG parses with its own operators."""
+    """Train the model of a row; the plain PCFG parses with its own operators."""
     model = ConstituencyModel.train(trees, MODELS[name])
     if name != "plain":
         return model
@@ -51,13 +51,13 @@ def trained(trees: list[Phrase], name: str) -> ConstituencyModel:
 
 
 def words_of(tree: Phrase) -> list[str]:
-    """The sentence under a tree, without empty elements."""
+    """List the words of a tree, without empty elements."""
     cleaned = clean(tree)
     return list(cleaned.words()) if cleaned is not None else []
 
 
 def measure(corpus: Corpus, name: str) -> dict[str, float]:
-    """One row of the table."""
+    """Measure a row of the table."""
     warm = [Phrase("S", (Phrase("A", (a,)), Phrase("B", ("b",)))) for a in "ab"]
     trained(warm, name).parse(["a", "b"])
     start = time.process_time()
@@ -91,7 +91,7 @@ def print_table(corpus: Corpus, names: list[str]) -> None:
 
 
 def nltk_table(corpus: Corpus) -> None:
-    """NLTK's ViterbiParser on the PCFG induced from the same trees, against this library on the same sentences."""
+    """Compare NLTK's ViterbiParser, on the PCFG of the same trees, with this library on the same sentences."""
     from nltk import Nonterminal, induce_pcfg
     from nltk.parse import ViterbiParser
 
@@ -108,7 +108,8 @@ def nltk_table(corpus: Corpus) -> None:
     grammar = induce_pcfg(Nonterminal("S"), productions)
     sentences = map(words_of, constituency_trees(corpus.evaluate))
     by_length = {len(words): words for words in sentences if known.issuperset(words)}
-    model, parser = trained(train, "default"), ViterbiParser(grammar, max_time=None)
+    model = trained(train, "default")
+    parser = ViterbiParser(grammar, max_time=None)
     model.parse(by_length[8])
     print("\n| words | NLTK ViterbiParser s | spectral ms | times |\n| ---: | ---: | ---: | ---: |")
     for length in (8, 10, 12, 15):

@@ -4,11 +4,11 @@
     python benchmarks/estimators.py --split test
     python benchmarks/estimators.py --curves         # F1 against EM iterations, from clusters and from random states
 
-The headline is the claim of the slides (29): the accuracy of EM at a fraction of its time.  EM runs until its
-objective per tree rises by less than a hundredth of a nat.  Every row is a process of its own; seconds are CPU
-seconds of training, from trees in memory to a model in memory, after compilation.  log p̂ is the mean over the
-held-out trees whose rules were all seen and whose estimate is positive; `≤ 0` is the share of those with seen rules
-that are not.
+The claim of the slides (29) is the accuracy of EM at a fraction of its time, where EM "requires about 20 iterations to
+converge".  Here EM also runs on until its objective hardly rises, as it does by default.  Every row is a process of its
+own; seconds are CPU seconds of training, from trees in memory to a model in memory, after compilation.  log p̂ is the
+mean over the held-out trees whose rules were all seen and whose estimate is positive; `≤ 0` is the share of those with
+seen rules that are not.
 """
 
 from __future__ import annotations
@@ -28,16 +28,16 @@ from spectral_latent.evaluation import HeldOut, score_brackets
 
 COLUMNS = ("F1", "F1 ≤ 40", "log p̂", "≤ 0", "iterations", "training s", "peak MB")
 WHOLE = ("iterations", "peak MB")
-CONVERGED = {"iterations": 300, "tolerance": 0.01}
 ROWS = {
     "plain PCFG": EstimatorOptions(n_states=1),
     "spectral": EstimatorOptions(),
     "clustering": EstimatorOptions(estimator="clustering"),
     "pivots": EstimatorOptions(estimator="pivots"),
     "hybrid, 5 iterations": EstimatorOptions(estimator="hybrid"),
-    "hybrid, converged": EstimatorOptions(estimator="hybrid", **CONVERGED),
+    "hybrid, 100 iterations": EstimatorOptions(estimator="hybrid", iterations=100, tolerance=0.0),
     "EM, 20 iterations": EstimatorOptions(estimator="em", iterations=20, tolerance=0.0),
-    "EM, converged": EstimatorOptions(estimator="em", **CONVERGED),
+    "EM, 100 iterations": EstimatorOptions(estimator="em", iterations=100, tolerance=0.0),
+    "EM, converged": EstimatorOptions(estimator="em"),
 }
 
 
@@ -106,12 +106,11 @@ def main() -> None:
     for name in arguments.rows:
         rows[name] = in_new_process(measure, name, "nltk:treebank:train", evaluate)
         print_row([name], rows[name], COLUMNS, WHOLE)
-    if {"spectral", "EM, converged"} <= rows.keys():
-        ours, theirs = rows["spectral"], rows["EM, converged"]
-        print(
-            f"\nSpectral takes 1/{theirs['training s'] / ours['training s']:.0f} of the CPU time of EM, "
-            f"at {ours['F1'] - theirs['F1']:+.1f} F1."
-        )
+    spectral = rows.get("spectral")
+    for name, row in rows.items():
+        if name.startswith("EM") and spectral is not None:
+            share = row["training s"] / spectral["training s"]
+            print(f"\nSpectral: 1/{share:.0f} of the CPU time of {name}, {spectral['F1'] - row['F1']:+.1f} F1.")
 
 
 if __name__ == "__main__":

@@ -7,7 +7,7 @@
 
 KL is the mean over 2,000 further strings of log p(string) - log p̂(string), in nats.  All learners but the first two
 know the true number of states.  EM, from random starts and after clusters, runs until an iteration raises the
-log-likelihood by less than 1e-4 a string (and the one before did); hmmlearn runs for as many iterations.  A row is the
+log-likelihood by less than 1e-5 a string (and the one before did); hmmlearn runs for as many iterations.  A row is the
 median over the models of a kind; of single starts it is the median over all starts of all models.  Starts are *at
 the top* if they end within 0.001 nats a string of the likeliest model that any start found: the others are in a local
 optimum.  Seconds are CPU seconds after compilation.
@@ -32,7 +32,7 @@ from spectral_latent.trees import FloatArray, Forest
 N_TEST = 2_000
 LENGTH = 6.2  # the mean
 STARTS = 5
-EM = EstimatorOptions("em", tolerance=1e-4)
+EM = EstimatorOptions("em", tolerance=1e-5)
 NEAR = 1e-3  # nats a string
 
 

@@ -219,7 +219,9 @@ class LatentTreeModel(ShortRepr):
     def score(self, graphs: Iterable[nx.DiGraph]) -> Weight:
         """Estimate the probabilities p̂ of T trees with their observations; unknown ones are summed over.
 
-        Raises GraphError if a graph is no tree.
+        graphs: the trees.
+
+        Raises GraphError if a graph is not a tree.
         """
         return tree_weights(self.operators, self.forest(graphs)[1])
 
@@ -234,6 +236,8 @@ class LatentTreeModel(ShortRepr):
 
     def marginals(self, graph: nx.DiGraph) -> dict[Hashable, FloatArray]:
         """Compute p(h | tree) of the latent states (m,) of every node.
+
+        graph: the tree.
 
         Raises ValueError if the operators are not probabilities, or if the tree has weight zero.
         """
@@ -251,7 +255,10 @@ class LatentTreeModel(ShortRepr):
     def predict(self, graph: nx.DiGraph) -> dict[Hashable, dict[Hashable, float]]:
         """Estimate p̂(x | tree) of every observation that is `MISSING`, by node, likeliest first.
 
-        They sum to one; those of a model that is not of probabilities may be negative.
+        The estimates for a node sum to one; if the operators are not probabilities, some may be negative.
+
+        graph: the tree.
+
         Raises ValueError if the tree has weight zero.
         """
         encoded, forest, _, outside_vectors = self._posterior(graph)
@@ -270,6 +277,10 @@ class LatentTreeModel(ShortRepr):
 
     def sample(self, n: int, rng: np.random.Generator, max_nodes: int = 10_000) -> list[nx.DiGraph]:
         """Draw n independent trees, nodes 0, 1, ... with their latent `state` besides label and observation.
+
+        n: the number of trees.
+        rng: the source of random numbers.
+        max_nodes: the most nodes of an s-tree.
 
         Raises ValueError if the operators are not probabilities, or if an s-tree grows beyond `max_nodes` nodes.
         """

@@ -196,8 +196,8 @@ def _evaluate_parser(parser: ConstituencyModel, sources: _Sources, jobs: int, wi
     from spectral_latent.evaluation import evaluate_parser
 
     gold = sources.read(gold_trees(sources.names), "trees", lambda tree: len(tree.words))
-    found = evaluate_parser(parser, gold, jobs=jobs, progress=partial(sources.console.bar, label="Parsing"))
-    scores = found.score
+    result = evaluate_parser(parser, gold, jobs=jobs, progress=partial(sources.console.bar, label="Parsing"))
+    scores = result.score
     if scores.errors:
         sources.console.message(
             f"{scores.errors} of {scores.sentences} sentences are left out, as in EVALB: a word is punctuation in the "
@@ -211,8 +211,8 @@ def _evaluate_parser(parser: ConstituencyModel, sources: _Sources, jobs: int, wi
         "exact": scores.exact,
         "tagging_accuracy": scores.tagging_accuracy,
         "sentences": scores.sentences,
-        "fallbacks": found.fallbacks,
-        "sentences_per_second": found.sentences_per_second,
+        "fallbacks": result.fallbacks,
+        "sentences_per_second": result.sentences_per_second,
         **(_perplexity(parser, words, list(map(len, words)), sources.console) if with_perplexity else {}),
     }
 
@@ -225,25 +225,25 @@ def _evaluate_dependency_parser(
 
     sentences = (entry.sentence for entry in dependency_entries(sources.names))
     gold = sources.read(sentences, "trees", lambda sentence: len(sentence.forms))
-    found = evaluate_dependency_parser(
+    result = evaluate_dependency_parser(
         parser,
         gold,
         projective=projective,
         jobs=jobs,
         progress=partial(sources.console.bar, label="Parsing"),
     )
-    score = found.score
+    score = result.score
     lengths = [len(sentence.forms) for sentence in gold]
     return {
         "uas": score.uas,
-        "las": score.las if found.has_relations else None,
+        "las": score.las if result.has_relations else None,
         "uas_no_punctuation": score.uas_no_punctuation,
-        "las_no_punctuation": score.las_no_punctuation if found.has_relations else None,
+        "las_no_punctuation": score.las_no_punctuation if result.has_relations else None,
         "complete": score.complete,
-        "nonpositive_share": found.nonpositive_share,
+        "nonpositive_share": result.nonpositive_share,
         "sentences": score.sentences,
-        "fallbacks": found.fallbacks,
-        "sentences_per_second": found.sentences_per_second,
+        "fallbacks": result.fallbacks,
+        "sentences_per_second": result.sentences_per_second,
         **(_perplexity(parser, gold, lengths, sources.console) if with_perplexity else {}),
     }
 
@@ -252,16 +252,16 @@ def _evaluate_states(tag: Callable[[list[list[str]]], list[list[str]]], gold: _G
     """Compare states with gold tags."""
     from spectral_latent.evaluation import evaluate_tagger, many_to_one, one_to_one, v_measure
 
-    found = evaluate_tagger(tag, gold, (), progress=partial(console.bar, label="Tagging"))
+    result = evaluate_tagger(tag, gold, (), progress=partial(console.bar, label="Tagging"))
     tags = [tag for sentence in gold for _, tag in sentence]
-    states = list(chain.from_iterable(found.tags))
+    states = list(chain.from_iterable(result.tags))
     return {
         "many_to_one": many_to_one(tags, states),
         "one_to_one": one_to_one(tags, states),
         "v_measure": v_measure(tags, states),
         "sentences": len(gold),
         "tokens": len(tags),
-        "tokens_per_second": found.tokens_per_second,
+        "tokens_per_second": result.tokens_per_second,
     }
 
 
@@ -276,13 +276,13 @@ def _evaluate_tagger(tagger: Tagger, gold: _Gold, console: Console, model: Any) 
     from spectral_latent.evaluation import evaluate_tagger
 
     known = {word for sentence in gold for word, _ in sentence if tagger.knows(word)}
-    found = evaluate_tagger(tagger.tag, gold, known, progress=partial(console.bar, label="Tagging"))
+    result = evaluate_tagger(tagger.tag, gold, known, progress=partial(console.bar, label="Tagging"))
     unknown_tags = Counter(tag for sentence in gold for _, tag in sentence)
     for tag in tagger.tags:
         unknown_tags.pop(tag, None)
     if unknown_tags:
         console.message(f"The tagger does not have these gold tags, which all count as errors: {_counts(unknown_tags)}")
-    score = found.score
+    score = result.score
     words = [[word for word, _ in sentence] for sentence in gold]
     return {
         "accuracy": score.accuracy,
@@ -291,7 +291,7 @@ def _evaluate_tagger(tagger: Tagger, gold: _Gold, console: Console, model: Any) 
         "sentences": len(gold),
         "tokens": score.tokens,
         "unknown_tokens": score.unknown,
-        "tokens_per_second": found.tokens_per_second,
+        "tokens_per_second": result.tokens_per_second,
         **(_perplexity(model, words, list(map(len, words)), console) if model is not None else {}),
     }
 

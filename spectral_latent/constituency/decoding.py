@@ -102,7 +102,7 @@ class Gains:
     span_penalty: what a label loses that is not the tag of a word.
 
     >>> gains = Gains([("S",), ("S", "VP")], span_penalty=0.4)
-    >>> gains.of(Constituents(np.array([0, 0]), np.array([2, 2]), np.array([0, 1]), np.array([0.5, 0.3])))
+    >>> gains.compute(Constituents(np.array([0, 0]), np.array([2, 2]), np.array([0, 1]), np.array([0.5, 0.3])))
     array([0.4, 0.3])
     """
 
@@ -114,7 +114,7 @@ class Gains:
         self.end = np.cumsum(self.length)
         self.label = np.array([number_of_label[label] for chain in chains for label in chain], dtype=np.int64)
 
-    def of(self, constituents: Constituents) -> FloatArray:
+    def compute(self, constituents: Constituents) -> FloatArray:
         """Compute the gain of each constituent, (K,)."""
         row, _, is_tag, posterior = self._by_label(constituents)
         gain: FloatArray = np.bincount(

@@ -203,7 +203,7 @@ class ConstituencyModel(ShortRepr):
         constituents = self._constituents(charts)
         if constituents is None:
             return [self._fallback(words)]
-        gain = self._gains.of(constituents)
+        gain = self._gains.compute(constituents)
         parses = self._scored(self._put_together(constituents, gain, words, n_best), charts)
         spans = charts[0].spans
         if len(self.members) == 1 and spans is not None and not any(parse.sign for parse in parses):

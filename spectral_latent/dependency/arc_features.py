@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from itertools import chain
+from math import prod
 from typing import NamedTuple
 
 import numpy as np
@@ -25,6 +26,7 @@ from spectral_latent.trees import IntArray, Vocabulary
 __all__ = ["ArcFeatures", "TaggedTree"]
 
 _ENDING = 3  # last characters of a word
+_N_SIDES = 3  # left, right, and none from the root
 _FARTHEST = 7  # magnitudes of distances beyond are not told apart
 
 _TEMPLATES = tuple(
@@ -141,7 +143,7 @@ class ArcFeatures:
     words: the known words, in lower case.
 
     >>> trees = [TaggedTree(["Big", "dogs", "bark"], ["A", "N", "V"], (2, 3, 0))]
-    >>> ArcFeatures.known(trees).of(trees).shape
+    >>> ArcFeatures.known(trees).compute(trees).shape
     (3, 20)
     """
 
@@ -157,7 +159,12 @@ class ArcFeatures:
         tags = chain.from_iterable(tree.tags for tree in trees)
         return ArcFeatures(tags, (word.lower() for tree in trees for word in tree.words))
 
-    def of(self, trees: Sequence[TaggedTree]) -> IntArray:
+    @property
+    def end(self) -> int:
+        """A number above those of all features."""
+        return len(_TEMPLATES) * max(prod(map(self._n_values, template)) for template in _TEMPLATES)
+
+    def compute(self, trees: Sequence[TaggedTree]) -> IntArray:
         """Number the features (n, T) of the arcs to all words, in their order: one for each of T templates.
 
         Two features have the same number only if the columns of a template have more than 2⁶³ / T values together.
@@ -172,22 +179,34 @@ class ArcFeatures:
         for number, template in enumerate(_TEMPLATES):
             key = np.zeros(len(features), dtype=np.int64)
             for name in template:
-                value, end = columns[name]
-                key = key * end + value
+                key = key * self._n_values(name) + columns[name]
             features[:, number] = key * size + number
         return features
 
-    def _columns(self, trees: Sequence[TaggedTree], arcs: _Arcs) -> dict[str, tuple[IntArray, int]]:
-        """Compute each column: its values (n,), and a number above them.  What is not known has a value of its own."""
+    @property
+    def _names(self) -> dict[str, Vocabulary[str]]:
+        """The known values of each attribute."""
+        return {"tag": self.tags, "word": self.words, "ending": self._endings}
+
+    def _n_values(self, column: str) -> int:
+        """Count the values that a column may have; what is not known has a value of its own, and so has no word."""
+        if column == "side":
+            return _N_SIDES
+        if column == "distance":
+            return _FARTHEST + 1
+        return len(self._names[column.partition(".")[0]]) + 2
+
+    def _columns(self, trees: Sequence[TaggedTree], arcs: _Arcs) -> dict[str, IntArray]:
+        """Compute each column (n,)."""
         words = [word.lower() for tree in trees for word in tree.words]
-        attributes = {
-            "tag": (self.tags, chain.from_iterable(tree.tags for tree in trees)),
-            "word": (self.words, iter(words)),
-            "ending": (self._endings, (word[-_ENDING:] for word in words)),
+        values = {
+            "tag": chain.from_iterable(tree.tags for tree in trees),
+            "word": words,
+            "ending": (word[-_ENDING:] for word in words),
         }
-        columns = {"side": (arcs.side, 3), "distance": (arcs.distance, _FARTHEST + 1)}
-        for attribute, (names, values) in attributes.items():
+        columns = {"side": arcs.side, "distance": arcs.distance}
+        for attribute, names in self._names.items():
             value_at = np.zeros(arcs.n_places, dtype=np.int64)
-            value_at[arcs.near["d"]] = [names.get(value) + 1 or len(names) + 1 for value in values]
-            columns |= {f"{attribute}.{name}": (value_at[place], len(names) + 2) for name, place in arcs.near.items()}
+            value_at[arcs.near["d"]] = [names.get(value) + 1 or len(names) + 1 for value in values[attribute]]
+            columns |= {f"{attribute}.{name}": value_at[place] for name, place in arcs.near.items()}
         return columns

@@ -190,9 +190,9 @@ def projective(allowed: BoolArray) -> ArcForest:
     allowed: (n + 1, n) the arcs that they may have, from each word, 0 the root, to word m + 1.
     Raises ValueError if it has another shape.
 
-    >>> from spectral_latent.inference import k_best_derivations
+    >>> from spectral_latent.inference import n_best_derivations
     >>> arcs = projective(np.ones((4, 3), dtype=bool))
-    >>> len(k_best_derivations(arcs.forest, np.zeros(arcs.forest.n_edges), 100))
+    >>> len(n_best_derivations(arcs.forest, np.zeros(arcs.forest.n_edges), 100))
     7
     """
     n = np.shape(allowed)[-1] if np.ndim(allowed) else 0

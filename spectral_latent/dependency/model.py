@@ -118,7 +118,12 @@ class DependencyModel(ShortRepr):
     def prepare(
         sentences: Iterable[DependencySentence], options: DependencyOptions | None = None, *, jobs: int | None = 1
     ) -> Training[DependencyModel]:
-        """Make trees ready for estimation by any estimator; arguments and errors are those of `train`."""
+        """Make trees ready for estimation by any estimator; errors are those of `train`.
+
+        sentences: the trees, which are read once.
+        options: settings; those of the estimator are not used.
+        jobs: threads; the result does not depend on it.
+        """
         symbols, training, relations = prepare(sentences, options or DependencyOptions(), jobs=jobs)
         return Training(DependencyModel(symbols, training.coarse, relations), training.treebank)
 
@@ -240,6 +245,7 @@ class DependencyModel(ShortRepr):
         """Find up to `n_best` projective trees, by falling sum of their arcs' posteriors.
 
         sentence: words without a tag get the likeliest one.
+        n_best: the most trees to find.
         Raises ValueError if the sentence is empty or n_best < 1.
         """
         check_n_best(n_best)
@@ -372,8 +378,7 @@ class DependencyModel(ShortRepr):
         options = setting_from("options", settings, DependencyOptions)
         tag_of_symbol = tag_numbers(symbols, settings["tags"])
         grammar = LatentGrammar.from_arrays(arrays, settings, tag_of_symbol, options)
-        of_relations = settings["relations"]
-        relations = None if of_relations is None else RelationModel.from_arrays(arrays, of_relations)
+        relations = RelationModel.from_arrays(arrays, settings["relations"])
         return DependencyModel(symbols, grammar, relations)
 
 

@@ -103,7 +103,7 @@ class RelationModel:
         annotated = label >= 0
         label = label[annotated]
         known = ArcFeatures.known(trees)
-        weights = _fit(known.of(trees)[annotated], np.eye(len(names))[label], options or RelationOptions())
+        weights = _fit(known.compute(trees)[annotated], np.eye(len(names))[label], options or RelationOptions())
         possible = np.zeros((2, len(names)), dtype=np.bool_)
         possible[_from_root(trees)[annotated], label] = True
         return RelationModel(known, names, weights, possible | ~possible.any(axis=1, keepdims=True))
@@ -125,7 +125,7 @@ class RelationModel:
 
     def _scores(self, trees: Sequence[TaggedTree]) -> FloatArray:
         """Compute φ·W (n, K); -inf where a relation is not possible."""
-        features = self._features.of(trees)
+        features = self._features.compute(trees)
         size = len(self.names)
         row, which = matches(self._weights.feature, features.ravel())
         cell = which // features.shape[1] * size + self._weights.relation[row]
@@ -142,21 +142,29 @@ class RelationModel:
         return {"tags": self._features.tags.names, "words": self._features.words.names, "names": self.names}
 
     @staticmethod
-    def from_arrays(arrays: Mapping[str, NDArray[Any]], settings: Mapping[str, Any]) -> RelationModel:
+    def from_arrays(arrays: Mapping[str, NDArray[Any]], settings: Mapping[str, Any] | None) -> RelationModel | None:
         """Invert `arrays`, among other arrays, and `settings`.
+
+        arrays: by name.
+        settings: those of `settings`; None if there is no model of relations, and so no array of one.
 
         Raises ValueError, KeyError or TypeError if they are not those of a model.
         """
+        if settings is None:
+            if any(name.startswith(_PREFIX) for name in arrays):
+                raise ValueError("the model of relations has no settings")
+            return None
         tags = setting_from("tags", settings, Annotated[list[str], Distinct()])
         words = setting_from("words", settings, Annotated[list[str], Distinct()])
         names = setting_from("names", settings, Annotated[list[str], Distinct()])
-        feature = array_from(_PREFIX + "feature", arrays, np.int64, (None,), Sorted())
+        features = ArcFeatures(tags, words)
+        feature = array_from(_PREFIX + "feature", arrays, np.int64, (None,), AtLeast(0), Below(features.end), Sorted())
         relation = array_from(_PREFIX + "relation", arrays, np.int64, feature.shape, AtLeast(0), Below(len(names)))
         weight = array_from(_PREFIX + "weight", arrays, np.float64, feature.shape)
         possible = array_from(_PREFIX + "possible", arrays, np.bool_, (2, len(names)))
         if not possible.any(axis=1).all():
             raise ValueError("no relation is possible")
-        return RelationModel(ArcFeatures(tags, words), names, _Weights(feature, relation, weight), possible)
+        return RelationModel(features, names, _Weights(feature, relation, weight), possible)
 
 
 def _from_root(trees: Sequence[TaggedTree]) -> IntArray:

@@ -3,7 +3,7 @@
 from spectral_latent.inference._checks import check_forest
 from spectral_latent.inference.analyses import Analyses, best_analyses
 from spectral_latent.inference.counting import ExpectedCounts, expected_counts
-from spectral_latent.inference.decoding import Derivation, best_derivation, k_best_derivations
+from spectral_latent.inference.decoding import Derivation, best_derivation, n_best_derivations
 from spectral_latent.inference.generative_means import collapse, mean_node_counts
 from spectral_latent.inference.inside_outside import (
     ScaledVectors,
@@ -31,9 +31,9 @@ __all__ = [
     "edge_marginals",
     "expected_counts",
     "inside",
-    "k_best_derivations",
     "marginals",
     "mean_node_counts",
+    "n_best_derivations",
     "outside",
     "sample_trees",
     "total_weight",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol, TypeVar
 
-from spectral_latent.inference.decoding import Derivation, best_derivation, k_best_derivations
+from spectral_latent.inference.decoding import Derivation, best_derivation, n_best_derivations
 from spectral_latent.trees import FloatArray, Forest
 
 __all__ = ["Analyses", "best_analyses"]
@@ -53,5 +53,5 @@ def best_analyses(analyses: Analyses[Analysis], n_best: int) -> list[Analysis]:
         best = best_derivation(analyses.forest, analyses.weight)
         derivations = [] if best is None else [best]
     else:
-        derivations = k_best_derivations(analyses.forest, analyses.weight, n_best)
+        derivations = n_best_derivations(analyses.forest, analyses.weight, n_best)
     return [analyses.analysis(derivation) for derivation in derivations]

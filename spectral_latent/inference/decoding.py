@@ -1,4 +1,4 @@
-"""Derivations out of a forest: the best and the k best under additive weights of edges.
+"""Derivations out of a forest: the best and the n best under additive weights of edges.
 
 With the absolute marginals |μ| of their items as weights, the best derivation is Goodman's (1996) maximum expected
 recall, the minimum-Bayes-risk tree of the long paper's section 6.
@@ -15,7 +15,7 @@ from spectral_latent._compiled import check_column, compiled
 from spectral_latent.inference._checks import check_forest, check_weights
 from spectral_latent.trees import FloatArray, Forest, IntArray, Rules, SkeletalTrees
 
-__all__ = ["Derivation", "best_derivation", "k_best_derivations"]
+__all__ = ["Derivation", "best_derivation", "n_best_derivations"]
 
 
 class Derivation(NamedTuple):
@@ -127,7 +127,9 @@ class _Choice(NamedTuple):
     """A way to derive an item.
 
     cost: minus the sum of its edges' weights.
-    left_rank, right_rank: which of the child's derivations it contains, 0 the best.
+    edge: the edge that derives the item.
+    left_rank: the rank of the left child's derivation that it contains, 0 for the best.
+    right_rank: the rank of the right child's derivation.
     """
 
     cost: float
@@ -136,17 +138,17 @@ class _Choice(NamedTuple):
     right_rank: int
 
 
-class _KBest:
-    """The k best derivations of every item, items in order, each by a frontier over ranks of children.
+class _NBest:
+    """The n best derivations of every item, items in order, each by a frontier over ranks of children.
 
     Huang and Chiang (2005), Algorithm 2.
 
     ranked: for each item its best choices, the best first.
     """
 
-    def __init__(self, forest: Forest, weights: FloatArray, k: int) -> None:
+    def __init__(self, forest: Forest, weights: FloatArray, n_best: int) -> None:
         self.forest = forest
-        self.k = k
+        self.n_best = n_best
         self.weights = weights.tolist()
         self.rule = forest.rule.tolist()
         self.left = forest.left.tolist()
@@ -166,7 +168,7 @@ class _KBest:
         return _Choice(cost, edge, left_rank, right_rank)
 
     def _rank(self, item: int) -> list[_Choice]:
-        """List the k best choices of an item whose children are ranked."""
+        """List the n best choices of an item whose children are ranked."""
         # Begin with the best of each edge.
         edges = range(self.forest.start[item], self.forest.start[item + 1])
         starts = (self._choice(edge, 0, 0) for edge in edges if self.rule[edge] >= 0)
@@ -174,7 +176,7 @@ class _KBest:
         heapq.heapify(frontier)
         seen: set[tuple[int, int, int]] = set()
         ranked: list[_Choice] = []
-        while frontier and len(ranked) < self.k:
+        while frontier and len(ranked) < self.n_best:
             best = heapq.heappop(frontier)
             ranked.append(best)
             # Only after a choice may follow those that take one child's next derivation instead.
@@ -191,11 +193,11 @@ class _KBest:
         return ranked
 
     def best_of_roots(self) -> list[Derivation]:
-        """List the k best derivations of all roots."""
+        """List the n best derivations of all roots."""
         heads = [
             (choice.cost, root, rank) for root in self.forest.root for rank, choice in enumerate(self.ranked[root])
         ]
-        return [self.derivation(root, rank) for _, root, rank in heapq.nsmallest(self.k, heads)]
+        return [self.derivation(root, rank) for _, root, rank in heapq.nsmallest(self.n_best, heads)]
 
     def derivation(self, root: int, rank: int) -> Derivation:
         """List the edges of the derivation of that rank of a root item."""
@@ -212,20 +214,24 @@ class _KBest:
         return Derivation(np.array(edges[::-1]), -self.ranked[root][rank].cost)
 
 
-def k_best_derivations(forest: Forest, weights: FloatArray, k: int) -> list[Derivation]:
-    """List up to k derivations of a one-component forest, by falling sum of edge weights.
+def n_best_derivations(forest: Forest, weights: FloatArray, n_best: int) -> list[Derivation]:
+    """List up to `n_best` derivations of a one-component forest, by falling sum of edge weights.
 
-    weights: (E,).
-    Raises ValueError if k < 1, if the forest is none, naming item and edge, or if the weights are those of another.
+    forest: of E edges.
+    weights: (E,) the weight of each edge.
+    n_best: the most derivations to list.
+
+    Raises ValueError if n_best < 1, if the forest is not valid, naming item and edge, or if the weights are not those
+    of its edges.
 
     >>> forest = Forest(
     ...     symbol=np.array([0, 1, 2]), start=np.array([0, 2, 3, 4]), rule=np.array([0, 1, 2, 0]),
     ...     left=np.array([-1, -1, -1, 0]), right=np.array([-1, -1, -1, 1]),
     ...     root=np.array([2]), component=np.array([0]))
-    >>> [derivation.edges.tolist() for derivation in k_best_derivations(forest, np.ones(4), 5)]
+    >>> [derivation.edges.tolist() for derivation in n_best_derivations(forest, np.ones(4), 5)]
     [[0, 2, 3], [1, 2, 3]]
     """
-    if k < 1:
-        raise ValueError(f"the number of derivations must be at least 1, not {k}")
+    if n_best < 1:
+        raise ValueError(f"the number of derivations must be at least 1, not {n_best}")
     check_weights(forest, weights)
-    return _KBest(forest, weights, k).best_of_roots()
+    return _NBest(forest, weights, n_best).best_of_roots()

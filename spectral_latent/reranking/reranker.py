@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 from spectral_latent._options import AtLeast, Below, ShortRepr, counted
 from spectral_latent.constituency import ConstituencyModel
 from spectral_latent.dependency import DependencyModel, DependencySentence
+from spectral_latent.grammar import check_n_best
 from spectral_latent.operators import Distinct, ModelFileError, array_from, opened_model, save_model, setting_from
 from spectral_latent.reranking.candidates import NBest
 from spectral_latent.reranking.features import BaseFeatures
@@ -165,19 +166,31 @@ class Reranker(ShortRepr):
     def rerank(self, lists: Sequence[NBest]) -> IntArray:
         """Return the place (L,) of the best candidate in each list; -1 in a list without candidates.
 
+        lists: L n-best lists.
+
         Raises ValueError as `CandidateFeatures.table`.
         """
         return self.perceptron.rerank(self.features.table(lists))
 
     def rescore(self, lists: Sequence[NBest]) -> list[NBest]:
-        """Put the reranker's score before the scores of every candidate.  Raises ValueError as `rerank`."""
+        """Put the reranker's score before the scores of every candidate.
+
+        lists: n-best lists, whose order stays.
+
+        Raises ValueError as `rerank`.
+        """
         table = self.features.table(lists)
         scores = self.perceptron.scores(table)
         spans = zip(lists, pairwise(table.start.tolist()), strict=True)
         return [nbest.rescored(scores[begin:end]) for nbest, (begin, end) in spans]
 
     def rank(self, nbest: NBest) -> IntArray:
-        """Return the places (n,) of the candidates by falling score.  Raises ValueError as `rerank`."""
+        """Return the places (n,) of the candidates by falling score.
+
+        nbest: a list of n candidates.
+
+        Raises ValueError as `rerank`.
+        """
         return np.argsort(-self.perceptron.scores(self.features.table([nbest])), kind="stable")
 
     def parse_all(
@@ -197,7 +210,7 @@ class Reranker(ShortRepr):
         n_candidates: the most trees of a sentence that the reranker chooses among, if n_best is not larger.
         jobs: processes that parse; the reranker works in this one.
 
-        Raises ValueError as the parser's `parse_all`, and as `rerank`.
+        Raises ValueError, before a sentence is read, if n_best < 1; later as the parser's `parse_all`, and as `rerank`.
 
         >>> from spectral_latent.constituency import Phrase
         >>> from spectral_latent.reranking.candidates import Candidate
@@ -208,10 +221,9 @@ class Reranker(ShortRepr):
         >>> [[parse.tree.bracketed() for parse in parses] for parses in last_first.parse_all(parser, [["dogs"]], 2)]
         [['(S (VB dogs))', '(S (NN dogs))']]
         """
-        if n_best < 1:
-            raise ValueError(f"n_best must be at least 1, got {n_best}")
-        for parses in parser.parse_all(sentences, max(n_best, n_candidates), jobs=jobs):
-            yield [parses[place] for place in self.rank(parses_to_nbest(parses))[:n_best]]
+        check_n_best(n_best)
+        parses_of_each = parser.parse_all(sentences, max(n_best, n_candidates), jobs=jobs)
+        return ([parses[place] for place in self.rank(parses_to_nbest(parses))[:n_best]] for parses in parses_of_each)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the weights and the settings of the features to one file, whole or not at all."""

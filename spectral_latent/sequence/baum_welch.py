@@ -10,7 +10,7 @@
 | ξ_i = α_h `step`_hk `ahead`_k / α·β | (m, m) | p(h_i = h, h_{i+1} = k \\| x) |
 
 The EM of the core does the same on s-trees for any tensors (`estimation.run_em`), and the tests compare the two.  The
-loops here know that a hidden Markov model is a chain, which makes them some thirty times faster.
+loops here know that a hidden Markov model is a chain, which makes them some twenty times faster.
 """
 
 from __future__ import annotations

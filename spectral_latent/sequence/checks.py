@@ -2,27 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable
 from typing import TypeVar
 
 from spectral_latent.estimation import EstimationError
 from spectral_latent.trees import Vocabulary
 
-__all__ = ["Tag", "numbers_of", "pairs_of", "words_of"]
+__all__ = ["Tag", "numbers_of", "pairs_of"]
 
 Tag = Hashable
 _Observed = TypeVar("_Observed")
-
-
-def words_of(sentence: Sequence[str]) -> Sequence[str]:
-    """Return a sentence unchanged.  Raises TypeError for a string, which would be read as a list of characters.
-
-    >>> words_of(["it", "rains"])
-    ['it', 'rains']
-    """
-    if isinstance(sentence, str):
-        raise TypeError(f"a sentence must be a list of words, not the string {sentence!r:.60}")
-    return sentence
 
 
 def pairs_of(

@@ -23,7 +23,7 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 
 from spectral_latent._compiled import TINY
-from spectral_latent.inference import edge_marginals, inside, k_best_derivations, marginals, outside
+from spectral_latent.inference import edge_marginals, inside, marginals, n_best_derivations, outside
 from spectral_latent.operators import ObservableOperators
 from spectral_latent.sequence.conversion import Sequences
 from spectral_latent.sequence.forests import Trellis, TrellisBuilder
@@ -190,7 +190,7 @@ class Decoder:
     def paths(self, terminal: IntArray, n_best: int) -> list[Path]:
         """Find the likeliest paths of one sequence (n,), by the chain of this module."""
         forest, log = self._chain(terminal)
-        best = k_best_derivations(forest, log, n_best)
+        best = n_best_derivations(forest, log, n_best)
         return [Path(Sequences.of_trees(path.tree(forest, self.latent.rules)).tag, path.score) for path in best]
 
     def draw(self, terminal: IntArray, rng: np.random.Generator) -> IntArray:

@@ -14,11 +14,12 @@ from numpy.typing import NDArray
 
 from spectral_latent._options import ShortRepr, counted
 from spectral_latent.estimation import Listener, silent
+from spectral_latent.grammar import check_n_best, check_words
 from spectral_latent.inference import Weight, inside, total_weight, tree_weights
 from spectral_latent.lexicon import Lexicon, WordEncoder
 from spectral_latent.operators import Distinct, opened_model, plain_name, save_model, setting_from
 from spectral_latent.sequence.alphabet import Alphabet
-from spectral_latent.sequence.checks import Tag, pairs_of, words_of
+from spectral_latent.sequence.checks import Tag, pairs_of
 from spectral_latent.sequence.conversion import Sequences
 from spectral_latent.sequence.decoding import Decoder, in_batches, likely_rules, state_marginals
 from spectral_latent.sequence.forests import TrellisBuilder
@@ -159,8 +160,7 @@ class _Tagger(ABC):
 
         Raises ValueError if n_best < 1, and TypeError if a sentence of words is a string.
         """
-        if n_best < 1:
-            raise ValueError(f"n_best must be at least 1, not {n_best}")
+        check_n_best(n_best)
         if not len(sequence):
             return [([], 0.0)]
         decoder, terminal = self._decoder([sequence])
@@ -248,7 +248,8 @@ class LatentTagger(_SequenceModel, _Tagger, ShortRepr):
         return LatentTagger(options, tags, lexicon, parameters)
 
     def _terminals(self, sequence: Sequence[str]) -> IntArray:
-        return self.observations.terminals_of(words_of(sequence))
+        check_words(sequence)
+        return self.observations.terminals_of(sequence)
 
     @cached_property
     def _encoder(self) -> WordEncoder:
@@ -260,7 +261,9 @@ class LatentTagger(_SequenceModel, _Tagger, ShortRepr):
         return WordEncoder(self.observations, coarse, prior, np.arange(len(self.tags)), beam, likely)
 
     def _decoder(self, sequences: Sequence[Sequence[str]]) -> tuple[Decoder, IntArray]:
-        words = self._encoder.encode([words_of(sentence) for sentence in sequences])
+        for sentence in sequences:
+            check_words(sentence)
+        words = self._encoder.encode(sequences)
         coarse = words.restrict(self.parameters.coarse)
         latent = words.restrict(self.parameters.latent)
         return Decoder(coarse, latent, len(self.tags), words.likely, self.options.threshold), words.word

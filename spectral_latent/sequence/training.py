@@ -286,7 +286,7 @@ class _Fold:
     n_terminals: int
 
     @staticmethod
-    def of(sequences: Sequences, fold: int, alphabet: Alphabet, options: HMMOptions, jobs: int | None) -> _Fold:
+    def hold_out(sequences: Sequences, fold: int, alphabet: Alphabet, options: HMMOptions, jobs: int | None) -> _Fold:
         """Hold out every tenth sequence, from number `fold` on, and take the moments of the others."""
         held_out = np.arange(sequences.n_sequences) % _FOLDS == fold
         kept = sequences.part(~held_out)
@@ -324,7 +324,8 @@ def _choose(
     if n < 2 * _FOLDS or not (options.choose_states or chooses_floor):
         return 1 if options.choose_states else largest, floor
     folds = [
-        _Fold.of(sequences, fold, alphabet, options, jobs) for fold in range(min(-(-_HELD_OUT * _FOLDS // n), _FOLDS))
+        _Fold.hold_out(sequences, fold, alphabet, options, jobs)
+        for fold in range(min(-(-_HELD_OUT * _FOLDS // n), _FOLDS))
     ]
     numbers = [largest]
     if options.choose_states:

@@ -17,7 +17,7 @@ from spectral_latent.constituency.conversion import phrase_of
 from spectral_latent.constituency.decoding import Constituent, Constituents, Gains
 from spectral_latent.corpora import parse_brackets
 from spectral_latent.estimation import EstimatorOptions
-from spectral_latent.inference import k_best_derivations, tree_weights
+from spectral_latent.inference import n_best_derivations, tree_weights
 
 TREES = """
 (S (A a) (B b) (A a) (B b)) (S (A a) (S (B b) (A a)) (B b)) (S (B b) (A a) (A a)) (S (A a) (B b))
@@ -42,7 +42,7 @@ def derived(member: PhraseGrammar, words: list[str]) -> dict[Phrase, float]:
     assert spans is not None
     operators, forest = sentence.latent, spans.forest
     total: dict[Phrase, float] = defaultdict(float)
-    for derivation in k_best_derivations(forest, np.zeros(forest.n_edges), 100_000):
+    for derivation in n_best_derivations(forest, np.zeros(forest.n_edges), 100_000):
         weight = tree_weights(operators, derivation.as_forest(forest))
         tree = phrase_of(derivation.tree(forest, operators.rules), member.symbols, words)
         total[tree] += float(weight.sign[0] * np.exp(weight.log[0]))
@@ -119,5 +119,5 @@ def test_the_best_tree_has_the_most_gain() -> None:
 def test_posteriors_of_a_chain_count_for_each_of_its_labels() -> None:
     gains = Gains([("S",), ("S", "VP"), ("X", "A")], span_penalty=0.25)
     found = Constituents(np.array([0, 0, 0]), np.array([2, 2, 1]), np.array([0, 1, 2]), np.array([0.5, 0.3, 0.9]))
-    assert gains.of(found) == pytest.approx([0.8 - 0.25, 0.8 + 0.3 - 0.5, 0.9 - 0.25 + 0.9])
+    assert gains.compute(found) == pytest.approx([0.8 - 0.25, 0.8 + 0.3 - 0.5, 0.9 - 0.25 + 0.9])
     assert gains.by_label(found)[Constituent(0, 2, "S", False)] == pytest.approx(0.8)

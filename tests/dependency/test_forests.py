@@ -18,7 +18,7 @@ from spectral_latent.dependency.decoding import arc_marginals, maximum_heads, n_
 from spectral_latent.dependency.forests import ArcForest, headed, projective
 from spectral_latent.grammar.coarse import CoarseGrammar, CoarseLeaves
 from spectral_latent.grammar.forests import pruned_forest
-from spectral_latent.inference import inside, k_best_derivations, total_weight, tree_weights
+from spectral_latent.inference import inside, n_best_derivations, total_weight, tree_weights
 from spectral_latent.operators import ObservableOperators
 from spectral_latent.trees import Forest, Vocabulary
 from tests.dependency.trees import Heads, is_tree, projective_trees
@@ -133,7 +133,7 @@ def test_derivations_of_a_headed_forest_are_all_trees(first: Side) -> None:
     grammar = Grammar.random(rng, Attachment(first, symbols_have_tags=False), proper=True)
     for n in range(1, 7):
         arcs = grammar.forest(rng.integers(0, 3, n))
-        derivations = k_best_derivations(arcs.forest, rng.uniform(size=arcs.forest.n_edges), 2000)
+        derivations = n_best_derivations(arcs.forest, rng.uniform(size=arcs.forest.n_edges), 2000)
         found = [heads_of(arcs, derivation.edges, n) for derivation in derivations]
         assert sorted(found) == sorted(projective_of(n))
         item, has_arc = arcs.forest.item, arcs.governor >= 0
@@ -160,7 +160,7 @@ def test_items_of_a_headed_forest_come_after_those_they_are_made_of() -> None:
 def test_projective_forests_have_every_tree_once() -> None:
     for n, count in enumerate([1, 2, 7, 30, 143, 728], start=1):
         arcs = projective(np.ones((n + 1, n), dtype=bool))
-        derivations = k_best_derivations(arcs.forest, np.zeros(arcs.forest.n_edges), 2 * count)
+        derivations = n_best_derivations(arcs.forest, np.zeros(arcs.forest.n_edges), 2 * count)
         found = [heads_of(arcs, derivation.edges, n) for derivation in derivations]
         assert len(found) == count
         assert sorted(found) == sorted(projective_of(n))

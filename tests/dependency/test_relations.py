@@ -134,7 +134,7 @@ tagged_trees = st.integers(0, 7).flatmap(
 
 @given(st.lists(tagged_trees, max_size=5))
 def test_arcs_have_the_same_features_as_in_plain_loops(trees: list[TaggedTree]) -> None:
-    found, wanted = ArcFeatures.known(trees).of(trees), features(trees)
+    found, wanted = ArcFeatures.known(trees).compute(trees), features(trees)
     assert found.shape == (len(wanted), len(TEMPLATES))
     pairs = {
         (number, name)
@@ -147,7 +147,7 @@ def test_arcs_have_the_same_features_as_in_plain_loops(trees: list[TaggedTree]) 
 def test_far_heads_are_told_apart_by_magnitude() -> None:
     n = 300
     tree = TaggedTree(["a"] * n, ["X"] * n, (0, *[1] * (n - 1)))
-    found = ArcFeatures.known([tree]).of([tree])[1:, TEMPLATES.index("side tag.d tag.g distance")]
+    found = ArcFeatures.known([tree]).compute([tree])[1:, TEMPLATES.index("side tag.d tag.g distance")]
     steps = [
         distance for distance, (one, other) in enumerate(itertools.pairwise(found.tolist()), start=2) if one != other
     ]
@@ -160,10 +160,10 @@ def test_what_is_not_known_has_features_of_its_own(known: list[TaggedTree], othe
     reader = ArcFeatures.known(known)
     number_of = dict(
         (name, number)
-        for row, arc in zip(reader.of(known).tolist(), features(known), strict=True)
+        for row, arc in zip(reader.compute(known).tolist(), features(known), strict=True)
         for number, name in zip(row, arc, strict=True)
     )
-    for row, arc in zip(reader.of(other).tolist(), features(other), strict=True):
+    for row, arc in zip(reader.compute(other).tolist(), features(other), strict=True):
         for number, name in zip(row, arc, strict=True):
             assert number_of.get(name, -1) == (number if name in number_of else -1)
             assert name in number_of or number not in number_of.values()
@@ -188,7 +188,7 @@ def test_probabilities_are_the_formula() -> None:
     reader = ArcFeatures(model.settings()["tags"], model.settings()["words"])
     from_root = [head == 0 for tree in probes for head in tree.heads]
     best = []
-    for row, (arc, is_root) in enumerate(zip(reader.of(probes).tolist(), from_root, strict=True)):
+    for row, (arc, is_root) in enumerate(zip(reader.compute(probes).tolist(), from_root, strict=True)):
         allowed = [name == "root" if is_root else name != "root" for name in model.names]
         scores = [sum(weights[f].get(a, 0.0) for f in arc) for a in range(len(model.names))]
         share = [math.exp(score) if may else 0.0 for score, may in zip(scores, allowed, strict=True)]
@@ -208,7 +208,7 @@ def test_at_the_optimum_the_model_expects_what_the_data_show_less_the_penalty(le
     model = RelationModel.train(trees, relations, RelationOptions(penalty=0.5, iterations=1000, min_count=least))
     assert model is not None
     label = [model.names.index(name) for row in relations for name in row]
-    arcs = ArcFeatures(model.settings()["tags"], model.settings()["words"]).of(trees).tolist()
+    arcs = ArcFeatures(model.settings()["tags"], model.settings()["words"]).compute(trees).tolist()
     count = Counter(feature for arc in arcs for feature in arc)
     excess = Counter[tuple[int, int]]()
     for arc, a, p in zip(arcs, label, model.posterior(trees).tolist(), strict=True):

@@ -27,7 +27,7 @@ from spectral_latent.grammar import (
     prepare_grammar,
     spelling_of,
 )
-from spectral_latent.inference import Weight, inside, k_best_derivations, total_weight, tree_weights
+from spectral_latent.inference import Weight, inside, n_best_derivations, total_weight, tree_weights
 from spectral_latent.lexicon import Lexicon, LexiconOptions, WordCounts
 from spectral_latent.operators import ObservableOperators, RuleTable
 from spectral_latent.trees import Forest, Rules, SkeletalTrees
@@ -120,7 +120,7 @@ def test_a_forest_is_weighed_by_the_operators_of_its_sentence() -> None:
     assert spans is not None
     total = total_weight(sentence.latent, spans.forest, inside(sentence.latent, spans.forest))
     rules = sentence.latent.rules
-    found = k_best_derivations(spans.forest, np.zeros(spans.forest.n_edges), 1000)
+    found = n_best_derivations(spans.forest, np.zeros(spans.forest.n_edges), 1000)
     weights = 0.0
     for derivation in found:
         tree = derivation.tree(spans.forest, rules)
@@ -291,7 +291,7 @@ def test_weights_of_all_trees_of_a_forest_add_up_to_its_own() -> None:
     sentence, spans = grammar.chart(words)
     assert spans is not None
     total = total_weight(sentence.latent, spans.forest, inside(sentence.latent, spans.forest))
-    derivations = k_best_derivations(spans.forest, np.zeros(spans.forest.n_edges), 1000)
+    derivations = n_best_derivations(spans.forest, np.zeros(spans.forest.n_edges), 1000)
     trees = [nested(derivation.tree(spans.forest, sentence.latent.rules))[0] for derivation in derivations]
     assert len(set(map(str, trees))) == len(trees) == 6
     weight = weights_of(grammar.for_sentences([words] * len(trees)), placed(trees))

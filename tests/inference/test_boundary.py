@@ -23,8 +23,8 @@ from spectral_latent.inference import (
     check_forest,
     edge_marginals,
     inside,
-    k_best_derivations,
     marginals,
+    n_best_derivations,
     outside,
     total_weight,
     tree_weights,
@@ -256,7 +256,7 @@ def test_decoders_refuse_a_forest_or_agree_with_plain_python(
     weights = np.random.default_rng(seed).normal(size=np.size(forest.rule))
     checked = verdict(lambda: Checked(forest))
     if checked is None or len({k for _, k in checked.roots}) > 1 or (checked.roots and checked.roots[-1][1] > 0):
-        for refused in (best_derivation, lambda *both: k_best_derivations(*both, 3)):
+        for refused in (best_derivation, lambda *both: n_best_derivations(*both, 3)):
             with pytest.raises(ValueError, match=r"forest|item"):
                 refused(forest, weights)
         return
@@ -265,7 +265,7 @@ def test_decoders_refuse_a_forest_or_agree_with_plain_python(
     of_items = [part.tolist() for part in split]
     scores = sorted((score for root, _ in checked.roots for score in checked.derivations(root, of_items)), reverse=True)
     best = best_derivation(forest, weights)
-    ranked = k_best_derivations(forest, weights, 4)
+    ranked = n_best_derivations(forest, weights, 4)
     assert [derivation.score for derivation in ranked] == pytest.approx(scores[:4])
     assert (best is None) == (not scores)
     for derivation in ranked if best is None else [best, *ranked]:
@@ -373,7 +373,7 @@ def test_a_forest_without_items_and_one_without_roots() -> None:
         assert marginals(operators, each, within, without).tolist() == [0.0] * n_items
         assert edge_marginals(operators, each, within, without).tolist() == [0.0] * n_items
         assert best_derivation(each, np.zeros(n_items)) is None
-        assert k_best_derivations(each, np.zeros(n_items), 2) == []
+        assert n_best_derivations(each, np.zeros(n_items), 2) == []
 
 
 @pytest.mark.parametrize(
@@ -405,7 +405,7 @@ def test_weights_of_another_forest_are_refused(weights: Any) -> None:
     with pytest.raises(ValueError, match="the edges' weights"):
         best_derivation(small()[1], weights)
     with pytest.raises(ValueError, match="the edges' weights"):
-        k_best_derivations(small()[1], weights, 2)
+        n_best_derivations(small()[1], weights, 2)
 
 
 @given(st.data())

@@ -13,8 +13,8 @@ from spectral_latent.inference import (
     Derivation,
     best_derivation,
     inside,
-    k_best_derivations,
     marginals,
+    n_best_derivations,
     outside,
     tree_weights,
 )
@@ -74,12 +74,12 @@ def test_best_derivation_is_the_best_of_all_trees(seed: int, n: int) -> None:
 
 @given(seeds, st.integers(1, 4), st.integers(1, 2000))
 @settings(max_examples=40)
-def test_k_best_derivations_are_the_first_k_of_all_trees(seed: int, n: int, k: int) -> None:
+def test_n_best_derivations_are_the_first_k_of_all_trees(seed: int, n: int, k: int) -> None:
     rng = np.random.default_rng(seed)
     model, sentence, parsed = parsed_sentence(rng, n)
     weights = rng.normal(size=parsed.forest.n_items)
     every = scores(parsed, weights, model, sentence)
-    found = k_best_derivations(parsed.forest, weights[parsed.forest.item], k)
+    found = n_best_derivations(parsed.forest, weights[parsed.forest.item], k)
     assert len(found) == min(k, len(every))
     assert [derivation.score for derivation in found] == pytest.approx(sorted(every.values(), reverse=True)[:k])
     trees = [nested(derivation.tree(parsed.forest, model.rules()))[0] for derivation in found]
@@ -95,11 +95,11 @@ def test_ties_neither_repeat_nor_lose_a_derivation(seed: int, n: int) -> None:
     weights = rng.integers(-1, 2, size=parsed.forest.n_items).astype(float)
     every = scores(parsed, weights, model, sentence)
     for k in (1, 7, len(every) + 3):
-        found = k_best_derivations(parsed.forest, weights[parsed.forest.item], k)
+        found = n_best_derivations(parsed.forest, weights[parsed.forest.item], k)
         assert [derivation.score for derivation in found] == sorted(every.values(), reverse=True)[:k]
         edges = {tuple(derivation.edges.tolist()) for derivation in found}
         assert len(edges) == len(found) == min(k, len(every))
-        again = k_best_derivations(parsed.forest, weights[parsed.forest.item], k)
+        again = n_best_derivations(parsed.forest, weights[parsed.forest.item], k)
         assert [derivation.edges.tolist() for derivation in again] == [d.edges.tolist() for d in found]
 
 
@@ -127,7 +127,7 @@ def test_the_best_of_k_is_the_best(seed: int, n: int) -> None:
     weights = rng.exponential(size=parsed.forest.n_items)
     best = best_derivation(parsed.forest, weights[parsed.forest.item])
     assert best is not None
-    assert k_best_derivations(parsed.forest, weights[parsed.forest.item], 1)[0].edges.tolist() == best.edges.tolist()
+    assert n_best_derivations(parsed.forest, weights[parsed.forest.item], 1)[0].edges.tolist() == best.edges.tolist()
 
 
 @given(seeds, st.integers(1, 5))
@@ -136,7 +136,7 @@ def test_a_derivation_is_a_tree_whose_items_and_edges_are_its_own(seed: int, n: 
     rng = np.random.default_rng(seed)
     model, sentence, parsed = parsed_sentence(rng, n)
     forest = parsed.forest
-    for derivation in k_best_derivations(forest, rng.normal(size=forest.n_edges), 20):
+    for derivation in n_best_derivations(forest, rng.normal(size=forest.n_edges), 20):
         skeletal = derivation.tree(forest, model.rules())
         (tree,) = nested(skeletal)
         assert tree in derivations(model, sentence)
@@ -154,7 +154,7 @@ def test_the_one_derivation_of_a_tree_is_the_tree(tree: tuple) -> None:
     skeletal = columns([tree])
     forest = Forest.of_trees(skeletal, skeletal.rules)
     weights = np.linspace(-1, 1, forest.n_items)
-    for derivation in (best_derivation(forest, weights), *k_best_derivations(forest, weights, 3)):
+    for derivation in (best_derivation(forest, weights), *n_best_derivations(forest, weights, 3)):
         assert derivation is not None
         assert derivation.edges.tolist() == list(range(forest.n_items))
         assert derivation.score == pytest.approx(weights.sum())
@@ -164,7 +164,7 @@ def test_the_one_derivation_of_a_tree_is_the_tree(tree: tuple) -> None:
 def test_less_than_one_derivation_is_an_error() -> None:
     skeletal = columns([(0, (0, 0), (0, 1))])
     with pytest.raises(ValueError, match="number of derivations must be at least 1, not 0"):
-        k_best_derivations(Forest.of_trees(skeletal, skeletal.rules), np.ones(3), 0)
+        n_best_derivations(Forest.of_trees(skeletal, skeletal.rules), np.ones(3), 0)
 
 
 def test_a_forest_without_a_derivation_has_none() -> None:
@@ -172,10 +172,10 @@ def test_a_forest_without_a_derivation_has_none() -> None:
     forest = Forest.of_trees(skeletal, skeletal.rules)
     forest = forest._replace(rule=np.array([0, -1, 0]))
     assert best_derivation(forest, np.ones(3)) is None
-    assert k_best_derivations(forest, np.ones(3), 4) == []
+    assert n_best_derivations(forest, np.ones(3), 4) == []
     no_root = forest._replace(root=np.empty(0, dtype=np.int64), component=np.empty(0, dtype=np.int64))
     assert best_derivation(no_root, np.ones(3)) is None
-    assert k_best_derivations(no_root, np.ones(3), 4) == []
+    assert n_best_derivations(no_root, np.ones(3), 4) == []
 
 
 def test_minimum_risk_tree_has_the_most_expected_items() -> None:
@@ -207,7 +207,7 @@ def test_derivations_of_a_chain_of_10_000_steps_do_not_recurse() -> None:
     terminal = np.r_[0, np.full(n - 1, -1)]
     chain = SkeletalTrees.of(skeletal_symbol, left=left, right=np.full(n, -1), terminal=terminal, root=[n - 1])
     forest = Forest.of_trees(chain, chain.rules)
-    for derivation in (best_derivation(forest, np.ones(n)), *k_best_derivations(forest, np.ones(n), 2)):
+    for derivation in (best_derivation(forest, np.ones(n)), *n_best_derivations(forest, np.ones(n), 2)):
         assert derivation is not None
         assert derivation.score == n
         assert derivation.tree(forest, chain.rules).left.tolist() == left.tolist()
@@ -217,7 +217,7 @@ def test_derivation_weights_are_those_of_their_trees() -> None:
     rng = np.random.default_rng(3)
     model, sentence, parsed = parsed_sentence(rng, 5)
     operators = model.operators()
-    every = k_best_derivations(parsed.forest, np.zeros(parsed.forest.n_edges), 10**6)
+    every = n_best_derivations(parsed.forest, np.zeros(parsed.forest.n_edges), 10**6)
     weights = np.array([_probability(model, parsed, derivation) for derivation in every])
     expected = [figure_4(model, tree) for tree in derivations(model, sentence)]
     assert sorted(weights) == pytest.approx(sorted(expected))

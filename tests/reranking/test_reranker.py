@@ -240,7 +240,7 @@ def test_parses_are_the_first_of_the_rerankers_order() -> None:
                 order = reranker.rank(parses_to_nbest(candidates))
                 assert parses == [candidates[place] for place in order[:n_best]]
     with pytest.raises(ValueError, match="n_best must be at least 1"):
-        next(reranker.parse_all(MODEL, sentences, 0))
+        reranker.parse_all(MODEL, sentences, 0)  # before any sentence is read
 
 
 def test_fifty_candidates_for_any_number_of_parses_and_of_processes() -> None:

@@ -26,20 +26,20 @@ def test_the_sample_of_the_penn_treebank(require_corpus: Callable[[str], Any]) -
     require_corpus("treebank")
     train, dev = (list(tagged_sentences(f"nltk:treebank:{part}")) for part in ("train", "dev"))
     found = score(train, dev)
-    assert found.accuracy >= 95.8
-    assert found.unknown_accuracy >= 85.0
+    assert found.accuracy >= 96.2  # measured 96.6
+    assert found.unknown_accuracy >= 88.9  # measured 89.3
 
 
 def test_the_english_web_treebank(shared_file: Callable[[str], Path]) -> None:
     train, dev = (
         list(tagged_sentences(shared_file(f"ud/en_ewt/en_ewt-ud-{part}.conllu"))) for part in ("train", "dev")
     )
-    assert score(train, dev).accuracy >= 93.5
+    assert score(train, dev).accuracy >= 94.1  # measured 94.5
 
 
-@pytest.mark.parametrize(("language", "floor"), [("es", 94.5), ("de", 92.5), ("id", 91.0)])
+@pytest.mark.parametrize(("language", "floor"), [("es", 95.0), ("de", 92.9), ("id", 91.5)])
 def test_other_languages(shared_file: Callable[[str], Path], language: str, floor: float) -> None:
-    """From the development part alone, on the first third of the test part."""
+    """From the development part alone, on the first third of the test part; measured 95.5, 93.3 and 92.0."""
     train, test = (
         list(tagged_sentences(shared_file(f"ud/{language}_gsd/{language}_gsd-ud-{part}.conllu")))
         for part in ("dev", "test")

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from spectral_latent.inference import inside, k_best_derivations, total_weight, tree_weights
+from spectral_latent.inference import inside, n_best_derivations, total_weight, tree_weights
 from spectral_latent.operators import ObservableOperators
 from spectral_latent.sequence import HiddenMarkov, Sequences
 from spectral_latent.sequence.forests import Candidates, Trellis, TrellisBuilder
@@ -45,7 +45,7 @@ def test_derivations_are_the_tags_with_rules(seed: int, rows: list[list[int]]) -
     model = random_tagged(np.random.default_rng(seed), K, 1, N, missing=0.4)
     row = rows[0]
     operators, found = trellis(model, [row])
-    derivations = k_best_derivations(found.forest, np.zeros(found.forest.n_edges), K ** len(row) + 1)
+    derivations = n_best_derivations(found.forest, np.zeros(found.forest.n_edges), K ** len(row) + 1)
     trees = [derivation.tree(found.forest, operators.rules) for derivation in derivations]
     tags = [tuple(Sequences.of_trees(tree).tag.tolist()) for tree in trees]
     possible = {path: p for path, p in model.paths(row).items() if p > 0}

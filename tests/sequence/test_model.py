@@ -125,7 +125,7 @@ def test_a_string_is_not_a_sentence_of_words(tagger: LatentTagger, sentence: str
         lambda: tagger.log_probabilities([sentence]),
         lambda: tagger.following(sentence),
     ):
-        with pytest.raises(TypeError, match=f"must be a list of words, not the string '{sentence}'"):
+        with pytest.raises(TypeError, match=f"is a sequence of words, not the string '{sentence}'"):
             ask()
 
 

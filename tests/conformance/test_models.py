@@ -1,0 +1,230 @@
+"""Every model of the library under the one suite that is for all."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from functools import partial
+from types import MappingProxyType
+from typing import Any
+
+import networkx as nx
+
+from spectral_latent.anchors import AnchorHMM, AnchorOptions, HullOptions
+from spectral_latent.constituency import Binarisation, ConstituencyModel, ConstituencyOptions, Phrase
+from spectral_latent.dependency import Attachment, DependencyModel, DependencyOptions, DependencySentence
+from spectral_latent.estimation import EstimatorOptions
+from spectral_latent.model import LatentTreeModel
+from spectral_latent.sequence import HMMOptions, LatentHMM, LatentTagger, TaggerOptions
+from tests.conformance.model import ModelConformance
+from tests.conformance.treebank import DEPENDENCIES, PHRASES, SENTENCES, TAGGED
+
+Refused = Iterable[tuple[Callable[[], Any], type[Exception], str]]
+NEW = [["the", "cow", "sees", "a", "dog", "in", "it", "with", "the", "cat"], ["dogs"], ["sleeps", "with", "it"]]
+
+
+class TestConstituencyModel(ModelConformance):
+    model_class = ConstituencyModel
+    settings = (
+        ConstituencyOptions(estimator=EstimatorOptions("spectral", n_states=4)),
+        ConstituencyOptions(estimator=EstimatorOptions("spectral", n_states=20, smoothing=None), fragments=1.0),
+        ConstituencyOptions(estimator=EstimatorOptions("hybrid", n_states=4, iterations=2, rank=2)),
+        ConstituencyOptions(estimator=EstimatorOptions("pivots", n_states=4), binarisation=Binarisation("last")),
+    )
+    example = "(S (N dogs) (V bark))"
+
+    @staticmethod
+    def examples() -> list[Phrase]:
+        return PHRASES
+
+    @staticmethod
+    def answers(model: ConstituencyModel) -> Any:
+        sentences = [*SENTENCES[:5], *NEW]
+        parses = [model.parse_nbest(words, 3) for words in sentences]
+        return parses, [model.posteriors(words) for words in sentences], model.score(PHRASES[:5]).log.tolist()
+
+    @staticmethod
+    def many(model: ConstituencyModel, jobs: int | None) -> Any:
+        return list(model.parse_all([SENTENCES[0], [], ["dogs"], *SENTENCES[:20]], 2, jobs=jobs))
+
+    def refused(self, model: ConstituencyModel) -> Refused:
+        return [
+            (lambda: model.parse([]), ValueError, "empty sentence"),
+            (lambda: model.parse("dogs bark"), TypeError, "string"),
+            (lambda: model.parse_nbest(["dogs"], 0), ValueError, "at least 1, not 0"),
+            (lambda: model.parse_all([], 0), ValueError, "at least 1, not 0"),
+        ]
+
+
+class TestDependencyModel(ModelConformance):
+    model_class = DependencyModel
+    settings = (
+        DependencyOptions(estimator=EstimatorOptions("spectral", n_states=4)),
+        DependencyOptions(estimator=EstimatorOptions("spectral", n_states=20, smoothing=None), floor=None),
+        DependencyOptions(estimator=EstimatorOptions("hybrid", n_states=4, iterations=2, rank=2)),
+        DependencyOptions(estimator=EstimatorOptions("pivots", n_states=4), attachment=Attachment("left")),
+    )
+    example = "dogs bark"
+
+    @staticmethod
+    def examples() -> list[DependencySentence]:
+        return DEPENDENCIES
+
+    @staticmethod
+    def answers(model: DependencyModel) -> Any:
+        sentences = [*DEPENDENCIES[:5], *(DependencySentence.of(words) for words in NEW)]
+        parses = [model.parse_nbest(sentence.without_tree(), 3) for sentence in sentences]
+        posteriors = [model.posteriors(sentence).tolist() for sentence in sentences]
+        return parses, posteriors, model.score(DEPENDENCIES[:5]).log.tolist()
+
+    @staticmethod
+    def many(model: DependencyModel, jobs: int | None) -> Any:
+        sentences = [DependencySentence.of(words) for words in ([], ["dogs"], *SENTENCES[:20])]
+        projective = list(model.parse_all(sentences, 2, jobs=jobs))
+        return projective, list(model.parse_all(sentences, projective=False, jobs=jobs))
+
+    def refused(self, model: DependencyModel) -> Refused:
+        one = DependencySentence.of(["dogs"])
+        return [
+            (lambda: model.parse(DependencySentence.of([])), ValueError, "empty sentence"),
+            (lambda: model.parse("dogs bark"), TypeError, "expected a DependencySentence"),
+            (lambda: model.parse_nbest(one, 0), ValueError, "at least 1, not 0"),
+            (lambda: model.parse_all([], 0), ValueError, "at least 1, not 0"),
+        ]
+
+
+class TestLatentTagger(ModelConformance):
+    model_class = LatentTagger
+    settings = (
+        TaggerOptions(EstimatorOptions("spectral", n_states=4)),
+        TaggerOptions(EstimatorOptions("hybrid", n_states=4, iterations=2, rank=2)),
+        TaggerOptions(EstimatorOptions("pivots", n_states=4)),
+    )
+    example = "dogs/N bark/V"
+    sense = MappingProxyType({"tagset": [None, "nonsense"]})
+
+    @staticmethod
+    def examples() -> list[list[tuple[str, str]]]:
+        return TAGGED
+
+    @staticmethod
+    def answers(model: LatentTagger) -> Any:
+        sentences = [*SENTENCES[:5], *NEW]
+        posteriors = [model.posteriors(words).tolist() for words in sentences]
+        return model.tag(sentences), posteriors, model.log_probabilities(sentences).tolist()
+
+    @staticmethod
+    def many(model: LatentTagger, jobs: int | None) -> Any:
+        return model.tag([SENTENCES[0], [], ["dogs"], *SENTENCES[:20]])
+
+    def refused(self, model: LatentTagger) -> Refused:
+        return [
+            (lambda: model.tag(["dogs", "bark"]), TypeError, "string"),
+            (lambda: model.posteriors("dogs"), TypeError, "string"),
+            (lambda: model.paths(["dogs"], 0), ValueError, "at least 1, not 0"),
+            (lambda: model.paths([], 0), ValueError, "at least 1, not 0"),
+        ]
+
+
+class TestLatentHMM(ModelConformance):
+    model_class = LatentHMM
+    settings = (
+        HMMOptions(EstimatorOptions("spectral", n_states=8), choose_states=False, floor=0.01),
+        HMMOptions(EstimatorOptions("hybrid", n_states=4, iterations=2), choose_states=False),
+    )
+    example = 7
+    without_effect = frozenset({("estimator", "smoothing")})
+
+    @staticmethod
+    def examples() -> list[list[str]]:
+        return SENTENCES
+
+    @staticmethod
+    def answers(model: LatentHMM) -> Any:
+        return model.log_probabilities([*SENTENCES[:5], *NEW]).tolist(), model.following(["the", "cat"])
+
+    @staticmethod
+    def many(model: LatentHMM, jobs: int | None) -> Any:
+        return model.score([SENTENCES[0], ["dogs"], *SENTENCES[:20]]).log.tolist()
+
+    def refused(self, model: LatentHMM) -> Refused:
+        return [(lambda: model.score([[]]), ValueError, "empty"), (lambda: model.hidden, ValueError, "states")]
+
+
+class TestAnchorHMM(ModelConformance):
+    model_class = AnchorHMM
+    settings = (
+        AnchorOptions(n_states=5),
+        AnchorOptions(n_states=5, hull=HullOptions("cca", window=2)),
+        AnchorOptions(n_states=4, hull=HullOptions("random", spelling=False)),
+    )
+    example = "dogs bark"
+
+    @classmethod
+    def train(cls, options: Any = None, *, jobs: int | None = 1) -> AnchorHMM:
+        """Train the model, which needs no processes."""
+        return AnchorHMM.train(iter(cls.examples()), options)
+
+    @staticmethod
+    def examples() -> list[list[str]]:
+        return SENTENCES
+
+    @staticmethod
+    def answers(model: AnchorHMM) -> Any:
+        sentences = [*SENTENCES[:5], *NEW]
+        return model.states(sentences), [model.posteriors(words).tolist() for words in sentences]
+
+    @staticmethod
+    def many(model: AnchorHMM, jobs: int | None) -> Any:
+        return model.states([SENTENCES[0], [], ["dogs"], *SENTENCES[:20]])
+
+    def refused(self, model: AnchorHMM) -> Refused:
+        return [
+            (lambda: model.states(["dogs", "bark"]), TypeError, "string"),
+            (lambda: model.label({"no anchor": "N"}), ValueError, "no anchor"),
+        ]
+
+
+def graph_of(phrase: Phrase) -> nx.DiGraph:
+    """Make a graph of a phrase, whose leaves observe words."""
+    graph = nx.DiGraph()
+
+    def add(part: Phrase) -> int:
+        node = len(graph)
+        graph.add_node(node, label=part.label)
+        for child in part.children:
+            if isinstance(child, str):
+                graph.nodes[node]["observation"] = child
+            else:
+                graph.add_edge(node, add(child))
+        return node
+
+    add(phrase)
+    return graph
+
+
+GRAPHS = [graph_of(phrase) for phrase in PHRASES]
+
+
+class TestLatentTreeModel(ModelConformance):
+    model_class = LatentTreeModel
+    settings = (
+        EstimatorOptions("spectral", n_states=4),
+        EstimatorOptions("hybrid", n_states=4, iterations=2, rank=2),
+        EstimatorOptions("pivots-em", n_states=4, iterations=2),
+    )
+    example = "a graph"
+
+    @staticmethod
+    def examples() -> list[nx.DiGraph]:
+        return GRAPHS
+
+    @staticmethod
+    def answers(model: LatentTreeModel) -> Any:
+        return model.score(GRAPHS[:20]).log.tolist()
+
+    @staticmethod
+    def many(model: LatentTreeModel, jobs: int | None) -> Any:
+        return model.score(GRAPHS[:3]).log.tolist()
+
+    def refused(self, model: LatentTreeModel) -> Refused:
+        return [(partial(model.score, [nx.DiGraph()]), ValueError, "graph 1")]
