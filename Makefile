@@ -31,7 +31,7 @@ fuzz: $(INSTALLED)
 # The demonstration and a smoke test with the lowest versions that pyproject.toml allows, in an environment of their own.
 test-lowest: $(LOWEST)/installed
 	export PYTHONPATH=.:adapters NUMBA_CACHE_DIR=$(abspath $(LOWEST))/numba && \
-	  $(LOWEST)/bin/python .ci/smoke.py && $(LOWEST)/bin/python -m spectral_latent.cli demo --quiet
+	  $(LOWEST)/bin/python .ci/smoke.py && $(LOWEST)/bin/python -m spectral_latent demo --quiet
 
 $(LOWEST)/installed: pyproject.toml .ci/lowest.py $(INSTALLED)
 	$(BIN)/python -m venv --clear $(LOWEST)

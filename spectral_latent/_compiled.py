@@ -5,11 +5,14 @@ Compiled code does not look whether an index lies inside an array.  Whoever hand
 
 from __future__ import annotations
 
+import logging
+import sys
 from collections.abc import Callable
 from typing import Any, TypeVar, cast
 
 import numpy as np
 from numba import njit
+from numba.core import event
 from numpy.typing import NDArray
 
 __all__ = ["EMPTY", "TINY", "check_column", "check_range", "check_starts", "compiled", "compiler", "with_room"]
@@ -43,6 +46,36 @@ def compiler(**settings: Any) -> Callable[[_Function], _Function]:
 
 compiled = compiler()
 """Compile a function as `compiler` says, with exact arithmetic."""
+
+_log = logging.getLogger(__name__)
+
+
+class _Announcement(event.Listener):
+    """Message on a terminal or in a notebook when a process first compiles a function that no file keeps."""
+
+    def __init__(self) -> None:
+        self._is_made = False
+
+    def on_start(self, event: event.Event) -> None:
+        """Print the message unless it was printed before.
+
+        event: the begin of a compilation, of this library's functions or of others.
+        """
+        is_own = event.data["dispatcher"].py_func.__module__.startswith("spectral_latent.")
+        if is_own and not self._is_made and _is_watched():
+            self._is_made = True
+            _log.warning("Compiling, which takes up to a minute the first time")
+
+    def on_end(self, event: event.Event) -> None:
+        """Do nothing at the end of a compilation."""
+
+
+def _is_watched() -> bool:
+    """Tell whether standard error is a terminal or a notebook."""
+    return "ipykernel" in sys.modules or (sys.stderr is not None and sys.stderr.isatty())
+
+
+event.register("numba:compile", _Announcement())  # type: ignore[no-untyped-call]
 
 TINY = 1e-300
 """A number that may be divided by, and that is less than any that counts."""

@@ -1,16 +1,28 @@
-"""Options: frozen dataclasses whose fields declare what they accept, and are checked where an object is made."""
+"""Options, whose fields declare what they accept and are checked where an object is made; and lines about objects."""
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from abc import ABC, abstractmethod
+from dataclasses import MISSING, Field, dataclass, fields
 from numbers import Integral, Real
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
 
-__all__ = ["Above", "AtLeast", "AtMost", "Below", "Options", "accepted", "described", "field_types"]
+__all__ = [
+    "Above",
+    "AtLeast",
+    "AtMost",
+    "Below",
+    "Options",
+    "ShortRepr",
+    "accepted",
+    "counted",
+    "described",
+    "field_types",
+]
 
 _KINDS = {str: "a string", int: "an integer", float: "a finite number", bool: "True or False", NoneType: "None"}
 
@@ -82,12 +94,14 @@ class Options:
 
     Raises ValueError, which names the field, the value and what is allowed.
 
+    `repr` shows the fields that have not their default.
+
     >>> @dataclass(frozen=True)
     ... class Cooking(Options):
     ...     minutes: Annotated[float, Above(0.0), AtMost(90.0)] = 10.0
     ...     heat: Literal["low", "high"] = "low"
     >>> Cooking(np.int64(8))
-    Cooking(minutes=8.0, heat='low')
+    Cooking(minutes=8.0)
     >>> Cooking(heat="hihg")
     Traceback (most recent call last):
         ...
@@ -104,6 +118,45 @@ class Options:
                 raise ValueError(message) from None
             object.__setattr__(self, name, plain)
 
+    def __init_subclass__(cls) -> None:
+        """Keep the `repr` below, which `dataclass` would replace by its own if the class had none."""
+        cls.__repr__ = Options.__repr__  # type: ignore[method-assign]
+
+    def __repr__(self) -> str:
+        changed = ((field.name, getattr(self, field.name)) for field in fields(self) if not _has_default(self, field))
+        return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in changed)})"
+
+
+class ShortRepr(ABC):
+    """Base of objects that a line describes by their sizes, and by their options that have not the defaults.
+
+    >>> class Kettle(ShortRepr):
+    ...     sizes = "2 litres"
+    >>> Kettle()
+    <Kettle: 2 litres>
+    """
+
+    @property
+    @abstractmethod
+    def sizes(self) -> str:
+        """The sizes of the object, such as `45 symbols of up to 8 states`."""
+
+    def __repr__(self) -> str:
+        options = getattr(self, "options", None)
+        return f"<{type(self).__name__}: {self.sizes}{'' if options is None else f'; {options!r}'}>"
+
+
+def counted(number: int, name: str) -> str:
+    """Write a number with the name of what it counts.
+
+    number: how many there are.
+    name: the name of one of them.
+
+    >>> counted(1, "rule"), counted(2, "rule")
+    ('1 rule', '2 rules')
+    """
+    return f"{number} {name}{'' if number == 1 else 's'}"
+
 
 def field_types(options: type[Options]) -> dict[str, Any]:
     """Return the declared type of each field, with its limits.
@@ -115,6 +168,14 @@ def field_types(options: type[Options]) -> dict[str, Any]:
     {'minutes': typing.Annotated[float, Above(bound=0.0)]}
     """
     return get_type_hints(options, include_extras=True)
+
+
+def _has_default(options: Options, field: Field[Any]) -> bool:
+    """Tell whether a field of options has its default."""
+    value = getattr(options, field.name)
+    if field.default_factory is not MISSING:
+        return bool(value == field.default_factory())
+    return bool(value == field.default)
 
 
 def accepted(value: Any, declared: Any) -> Any:

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from spectral_latent._options import ShortRepr, counted
 from spectral_latent.estimation import (
     EstimatorOptions,
     FeatureColumns,
@@ -96,8 +97,8 @@ def neighbourhoods(trees: SkeletalTrees) -> tuple[dict[str, IntArray], dict[str,
     return inside_templates(trees) | inside_columns, outside_templates(trees) | outside_columns
 
 
-@dataclass(frozen=True, eq=False)
-class LatentTreeModel:
+@dataclass(frozen=True, eq=False, repr=False)
+class LatentTreeModel(ShortRepr):
     """A latent tree model over trees given as graphs; see `trees.graphs` for what a graph must have.
 
     A label or an observation never seen, or a label with children that it never had, gives a tree the weight zero.
@@ -126,6 +127,13 @@ class LatentTreeModel:
     symbols: list[Symbol]
     terminals: list[Hashable]
     operators: ObservableOperators
+
+    @property
+    def sizes(self) -> str:
+        """The sizes of the model."""
+        states = counted(int(self.operators.states.max()), "state")
+        terminals = counted(len(self.terminals), "terminal")
+        return f"{counted(len(self.symbols), 'symbol')} of up to {states}, {terminals}"
 
     def __post_init__(self) -> None:
         if len(self.symbols) != self.operators.n_symbols:

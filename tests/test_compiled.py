@@ -1,9 +1,11 @@
-"""Compilation where nothing can be kept: the library is of use where nobody may write."""
+"""Compilation: of use where nobody may write, and announced on a terminal."""
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,6 +13,15 @@ from numba.core.caching import CacheImpl
 
 from spectral_latent._compiled import compiled
 
+ROOT = Path(__file__).resolve().parents[1]
+CALL = """
+import numpy
+from spectral_latent._compiled import with_room
+with_room(numpy.array([[1, 2]]), 1)
+with_room(numpy.array([[1, 2]], dtype=numpy.int64)[:, ::-1], 1)
+"""
+QUIET = "import logging; logging.getLogger('spectral_latent').setLevel('ERROR')\n"
+OTHERS = "import numba; numba.njit(lambda x: x)(1)"
 USE = """
 from numba.core.caching import CacheImpl
 CacheImpl._locator_classes = []  # the folders for the cache that could be written to
@@ -34,3 +45,29 @@ def test_functions_are_compiled_without_a_place_for_the_cache(monkeypatch: pytes
 def test_the_library_is_imported_without_a_place_for_the_cache() -> None:
     done = subprocess.run([sys.executable, "-c", USE], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
+
+
+def on_terminal(script: str, cache: Path) -> str:
+    """What a script writes to standard error, which is a terminal."""
+    screen, terminal = os.openpty()
+    environment = os.environ | {"NUMBA_CACHE_DIR": str(cache)}
+    subprocess.run([sys.executable, "-c", script], cwd=ROOT, env=environment, stderr=terminal, check=True)
+    os.write(terminal, b"end\n")
+    os.close(terminal)
+    shown = os.read(screen, 1000).decode()
+    os.close(screen)
+    return shown.replace("\r\n", "\n").removesuffix("end\n")
+
+
+@pytest.mark.skipif(not hasattr(os, "openpty"), reason="no terminals")
+def test_compilation_is_announced_once(tmp_path: Path) -> None:
+    assert on_terminal(OTHERS, tmp_path / "others") == ""
+    assert on_terminal(QUIET + CALL, tmp_path / "quiet") == ""
+    assert on_terminal(CALL, tmp_path / "first") == "Compiling, which takes up to a minute the first time\n"
+    assert on_terminal(CALL, tmp_path / "first") == ""
+
+
+def test_nothing_is_announced_in_files_and_pipes(tmp_path: Path) -> None:
+    environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)}
+    done = subprocess.run([sys.executable, "-c", CALL], cwd=ROOT, env=environment, capture_output=True, check=True)
+    assert done.stderr == b""

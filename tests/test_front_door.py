@@ -149,3 +149,19 @@ def test_models_of_other_versions_and_kinds(tmp_path: Path, settings: dict[str, 
     save_model(tmp_path / "model", {}, settings)
     with pytest.raises(ModelFileError, match=message):
         load(tmp_path / "model")
+
+
+@pytest.mark.parametrize("kind", MODELS)
+def test_models_are_described_in_a_line(kind: str) -> None:
+    expected, train = MODELS[kind]
+    line = repr(train())
+    assert line.startswith(f"<{expected.__name__}: ")
+    assert (len(line) < 300, "\n" in line) == (True, False)
+
+
+def test_the_package_is_the_command() -> None:
+    root = Path(__file__).resolve().parents[1]
+    done = subprocess.run(
+        [sys.executable, "-m", "spectral_latent", "-V"], cwd=root, capture_output=True, text=True, check=True
+    )
+    assert done.stdout == f"spectral-latent {spectral_latent.__version__}\n"

@@ -20,6 +20,7 @@ ROOMS = (
     "inference",
     "estimation",
     "model",
+    "tokenisation",
     "lexicon",
     "grammar",
     "constituency",
@@ -32,6 +33,7 @@ ROOMS = (
     "_load",
     "cli",
     "papers",
+    "__main__",
 )  # each may import only from those before it
 CORE = ("_compiled", "_options", "trees", "operators", "inference", "estimation")
 RIDDLES = r"(What|How|Where|Of|The same|Those|Both|That)\b"  # no verb, and a noun that is elsewhere

@@ -103,5 +103,4 @@ class AnchorTagger(BatchTagger):
         return cls(AnchorHMM.load(path))
 
     def __repr__(self) -> str:
-        labelled = "" if self.model.labels is None else " labelled"
-        return f"<AnchorTagger: {self.model.n_states}{labelled} anchors, {len(self.model.words)} words>"
+        return f"<AnchorTagger: {self.model.sizes}>"

@@ -15,7 +15,7 @@ from spectral_latent.corpora import sentence_from_nltk
 from spectral_latent.dependency import DependencyModel, DependencyOptions, DependencySentence
 from spectral_latent.reranking import Reranker
 from spectral_latent_nltk._graphs import ParseGraph
-from spectral_latent_nltk._tokens import pairs_of, tokens_of
+from spectral_latent_nltk._tokens import pairs_of, text_of, texts_of, tokens_of, words_of
 
 __all__ = ["SpectralDependencyParser"]
 
@@ -131,6 +131,38 @@ class SpectralDependencyParser(ParserI):
         """Call `parse_sents`, by the name that NLTK's MaltParser has for sentences with tags."""
         return self.tagged_parse_sents(sentences, n_best, rerank)
 
+    def raw_parse(self, sentence: str, n_best: int = 1, rerank: Reranker | None = None) -> Iterator[ParseGraph]:
+        """Find up to `n_best` graphs of a sentence of raw text, as NLTK's CoreNLPParser does.
+
+        sentence: the text of one sentence, which the model's `tokenisation` divides into words.
+        n_best: the largest number of graphs.
+        rerank: a reranker that orders them; see `parse`.
+        """
+        return next(self.raw_parse_sents([sentence], n_best, rerank))
+
+    def raw_parse_sents(
+        self, sentences: Iterable[str], n_best: int = 1, rerank: Reranker | None = None, *, jobs: int | None = 1
+    ) -> Iterator[Iterator[ParseGraph]]:
+        """Find the graphs of each sentence of raw text, in order, as `raw_parse` does.
+
+        sentences: the text of each sentence.
+        n_best: the largest number of graphs of each.
+        rerank: a reranker that orders them; see `parse`.
+        jobs: the number of processes; see `spectral_latent.grammar.batches.map_sentences`.
+        """
+        words = (words_of(self.model.tokenisation, sentence) for sentence in texts_of(sentences))
+        return self.parse_sents(words, n_best, rerank, jobs=jobs)
+
+    def parse_text(self, text: str, *, jobs: int | None = 1) -> Iterator[ParseGraph]:
+        """Find the best graph of each sentence of a raw text, in order, as NLTK's CoreNLPParser does.
+
+        text: the text, which the model's `tokenisation` divides into sentences and words.
+        jobs: the number of processes; see `spectral_latent.grammar.batches.map_sentences`.
+        """
+        sentences = self.model.tokenisation.sentences(text_of(text))
+        words = ([token.word for token in tokens] for tokens in sentences)
+        return (next(parses) for parses in self.parse_sents(words, jobs=jobs))
+
     def score(self, graph: DependencyGraph) -> float:
         """Compute log2 |p̂| of the estimated probability of a graph, projective or not, with its words.
 
@@ -167,11 +199,7 @@ class SpectralDependencyParser(ParserI):
         return cls(DependencyModel.load(path))
 
     def __repr__(self) -> str:
-        grammar = self.model.grammar
-        return (
-            f"<SpectralDependencyParser: {len(grammar.tags)} tags of up to {grammar.operators.states.max()} states, "
-            f"{len(grammar.lexicon.words)} words>"
-        )
+        return f"<SpectralDependencyParser: {self.model.sizes}>"
 
 
 def _sentences(graphs: Iterable[DependencyGraph]) -> Iterator[DependencySentence]:

@@ -12,11 +12,12 @@ from nltk.grammar import PCFG
 from nltk.parse.api import ParserI
 from nltk.tree import Tree
 
-from spectral_latent.constituency import FALLBACK, ConstituencyModel, ConstituencyOptions, Phrase
+from spectral_latent.constituency import FALLBACK, ConstituencyModel, ConstituencyOptions, Phrase, PresetName
+from spectral_latent.constituency import preset as options_of_preset
 from spectral_latent.corpora import phrase_from_nltk
 from spectral_latent.reranking import Reranker
 from spectral_latent_nltk._grammar import plain_pcfg
-from spectral_latent_nltk._tokens import tokens_of
+from spectral_latent_nltk._tokens import text_of, texts_of, tokens_of, words_of
 from spectral_latent_nltk._trees import ParseTree
 
 __all__ = ["FALLBACK", "SpectralParser"]
@@ -45,21 +46,27 @@ class SpectralParser(ParserI):
         trees: Iterable[Tree],
         n_states: int | None = None,
         *,
+        preset: PresetName | None = None,
         jobs: int | None = 1,
         options: ConstituencyOptions | Sequence[ConstituencyOptions] | None = None,
     ) -> SpectralParser:
         """Learn from treebank trees: any iterable, read once.  The same trees give the same parser.
 
-        n_states: the most latent states of a symbol; 16 if `options` do not say otherwise.
+        n_states: the most latent states of a symbol; 16 if `preset` and `options` do not say otherwise.
+        preset: the name of settings that go well together, "fast" or "accurate"; see `spectral_latent.preset`.
         jobs: threads; None for as many workers as the engine has that `joblib.parallel_config` names.  The result does
         not depend on it.
-        options: the settings of one grammar, or of each of several, such as those of `constituency.preset`.
+        options: the settings of one grammar, or of each of several, in the place of a preset.
 
-        Raises TypeError or ValueError for what is not a treebank tree, and EstimationError, a ValueError, if a tree
-        has no words or there is no tree.
+        Raises TypeError or ValueError for what is not a treebank tree, ValueError for a preset that does not exist or
+        is given together with options, and EstimationError, a ValueError, if a tree has no words or there is no tree.
         """
         if isinstance(trees, Tree):
             raise TypeError("expected an iterable of trees, got one tree; give [tree]")
+        if preset is not None:
+            if options is not None:
+                raise ValueError(f"preset={preset!r} gives the options; leave one of both out")
+            options = options_of_preset(preset)
         options = ConstituencyOptions() if options is None else options
         several = [options] if isinstance(options, ConstituencyOptions) else list(options)
         if n_states is not None:
@@ -96,6 +103,38 @@ class SpectralParser(ParserI):
         else:
             parses_of_each = rerank.parse_all(self.model, sentences, n_best, jobs=jobs)
         return (map(ParseTree.of, parses) for parses in parses_of_each)
+
+    def raw_parse(self, sentence: str, n_best: int = 1, rerank: Reranker | None = None) -> Iterator[ParseTree]:
+        """Find up to `n_best` trees of a sentence of raw text, as NLTK's CoreNLPParser does.
+
+        sentence: the text of one sentence, which the model's `tokenisation` divides into words.
+        n_best: the largest number of trees.
+        rerank: a reranker that orders them; see `parse`.
+        """
+        return next(self.raw_parse_sents([sentence], n_best, rerank))
+
+    def raw_parse_sents(
+        self, sentences: Iterable[str], n_best: int = 1, rerank: Reranker | None = None, *, jobs: int | None = 1
+    ) -> Iterator[Iterator[ParseTree]]:
+        """Find the trees of each sentence of raw text, in order, as `raw_parse` does.
+
+        sentences: the text of each sentence.
+        n_best: the largest number of trees of each.
+        rerank: a reranker that orders them; see `parse`.
+        jobs: the number of processes; see `spectral_latent.grammar.batches.map_sentences`.
+        """
+        words = (words_of(self.model.tokenisation, sentence) for sentence in texts_of(sentences))
+        return self.parse_sents(words, n_best, rerank, jobs=jobs)
+
+    def parse_text(self, text: str, *, jobs: int | None = 1) -> Iterator[ParseTree]:
+        """Find the best tree of each sentence of a raw text, in order, as NLTK's CoreNLPParser does.
+
+        text: the text, which the model's `tokenisation` divides into sentences and words.
+        jobs: the number of processes; see `spectral_latent.grammar.batches.map_sentences`.
+        """
+        sentences = self.model.tokenisation.sentences(text_of(text))
+        words = ([token.word for token in tokens] for tokens in sentences)
+        return (next(parses) for parses in self.parse_sents(words, jobs=jobs))
 
     def grammar(self) -> PCFG:
         """Make the rules with the probabilities that they have without latent states, at the first call.
@@ -148,11 +187,7 @@ class SpectralParser(ParserI):
         return cls(ConstituencyModel.load(path))
 
     def __repr__(self) -> str:
-        grammar = self.model.members[0].grammar
-        return (
-            f"<SpectralParser: {grammar.operators.n_symbols} symbols of up to {grammar.operators.states.max()} states, "
-            f"{len(grammar.lexicon.words)} words>"
-        )
+        return f"<SpectralParser: {self.model.sizes}>"
 
 
 def _phrases(trees: Iterable[Tree]) -> Iterator[Phrase]:

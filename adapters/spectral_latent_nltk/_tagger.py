@@ -163,9 +163,7 @@ class LatentHMMTagger(BatchTagger):
         return cls(model)
 
     def __repr__(self) -> str:
-        n_tags = len(self._tagger.tags)
-        n_words = len(self.model.observations.known)
-        return f"<LatentHMMTagger: {n_tags} tags, {self.model.parameters.n_states} states, {n_words} words>"
+        return f"<LatentHMMTagger: {self.model.sizes}>"
 
 
 def _with_named_states(model: LatentHMM) -> StateTagger:

@@ -9,7 +9,9 @@ from typing import Any
 
 from nltk.tag.api import TaggerI
 
-__all__ = ["BatchTagger", "Tag", "each", "pairs_of", "tokens_of"]
+from spectral_latent.tokenisation import Tokenisation
+
+__all__ = ["BatchTagger", "Tag", "each", "pairs_of", "text_of", "texts_of", "tokens_of", "words_of"]
 
 Tag = Hashable
 _CHUNK = 1000  # sentences that are read before they are tagged together
@@ -25,13 +27,45 @@ def tokens_of(sentence: Iterable[str]) -> list[str]:
     """
     if isinstance(sentence, str):
         raise TypeError(
-            f"expected a list of tokens, got the string {sentence!r:.60}; split it, as nltk.word_tokenize does"
+            f"expected a list of tokens, got the string {sentence!r:.60}; split it, as nltk.word_tokenize does, or "
+            f"call parse_text or raw_parse of a parser"
         )
     tokens = list(sentence)
     for token in tokens:
         if not isinstance(token, str):
             raise TypeError(f"expected tokens that are strings, got {token!r:.60}; give the words alone, without tags")
     return tokens
+
+
+def text_of(text: str) -> str:
+    """Return a raw text.  Raises TypeError for anything but a string.
+
+    >>> text_of("It rains.")
+    'It rains.'
+    """
+    if not isinstance(text, str):
+        raise TypeError(f"expected a string of raw text, got {text!r:.60}; for a list of tokens, call parse")
+    return text
+
+
+def texts_of(sentences: Iterable[str]) -> Iterable[str]:
+    """Return the raw texts of sentences.  Raises TypeError for a single string.
+
+    >>> texts_of(["It rains."])
+    ['It rains.']
+    """
+    if isinstance(sentences, str | bytes):
+        raise TypeError(f"expected an iterable of sentences, got {sentences!r:.60}; for a text, call parse_text")
+    return sentences
+
+
+def words_of(tokenisation: Tokenisation, sentence: str) -> list[str]:
+    """Divide a sentence of raw text into words.
+
+    >>> words_of(Tokenisation(frozenset()), "It rains.")
+    ['It', 'rains', '.']
+    """
+    return [token.word for token in tokenisation.words(text_of(sentence))]
 
 
 def pairs_of(sentence: Iterable[tuple[str, Tag]]) -> list[tuple[str, Tag]]:

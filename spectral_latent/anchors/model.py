@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from spectral_latent._options import Above, AtLeast, AtMost
+from spectral_latent._options import Above, AtLeast, AtMost, ShortRepr, counted
 from spectral_latent.anchors.conversion import WordTypes, checked_sentences
 from spectral_latent.anchors.features import SpellingFeatures
 from spectral_latent.anchors.hulls import SpellingRegression, build_hull, to_unit_length
@@ -47,8 +47,8 @@ _HIDDEN = ("initial", "transition", "stop", "emission")
 _SPELLING = ("mean", "weights")
 
 
-@dataclass(frozen=True, eq=False)
-class AnchorHMM:
+@dataclass(frozen=True, eq=False, repr=False)
+class AnchorHMM(ShortRepr):
     """A hidden Markov model over words in lower case, each state of which has a word that no other state emits.
 
     options: the settings of training.
@@ -76,6 +76,12 @@ class AnchorHMM:
     spelling: SpellingRegression
     tokens: float
     labels: tuple[Hashable, ...] | None = None
+
+    @property
+    def sizes(self) -> str:
+        """The sizes of the model."""
+        labelled = "" if self.labels is None else " with labels"
+        return f"{counted(self.n_states, 'state')}{labelled}, {counted(len(self.words), 'word')}"
 
     @staticmethod
     def train(

@@ -96,7 +96,8 @@ def main() -> None:
       spectral-latent rerank apply reranker.safetensors new.nbest --model wsj.safetensors
 
     Exit status: 0 for success; 1 for data or models that cannot be used, and for an interrupted command; 2 for a wrong
-    command line, such as an unknown option or a file that cannot be written.  Text is UTF-8 everywhere.
+    command line, such as an unknown option or a file that cannot be written.  Input is UTF-8, or UTF-16 with a byte
+    order mark, and may be compressed by gzip; output is UTF-8.
     """
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(encoding="utf-8")

@@ -42,8 +42,7 @@ def demo(quiet: bool) -> None:
     console = Console(quiet)
     trees = embedded_treebank()
     held_out = embedded_treebank(_HELD_OUT, seed=1)
-    console.message("Compiling, which takes half a minute the first time")
-    _train(trees[:20])
+    _train(trees[:20])  # compiles what is timed below
     console.message(f"Training on {len(trees)} trees")
     models, seconds = _train(trees)
     models.append(ConstituencyModel((embedded_truth(),)))

@@ -3,43 +3,65 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from io import BytesIO
-from itertools import chain, count
+from itertools import chain, count, pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from string import whitespace
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar
 
 import click
+
+from spectral_latent.cli.console import Console
 
 if TYPE_CHECKING:
     from spectral_latent.constituency import Phrase
     from spectral_latent.corpora import Format
     from spectral_latent.dependency import DependencySentence
+    from spectral_latent.tokenisation import Token, Tokenisation
 
 __all__ = [
     "FORMATS",
     "Input",
     "InputSentence",
-    "format_option",
+    "format_options",
     "read_sentences",
     "read_text",
     "refuse_format",
 ]
 
-FORMATS = ("brackets", "conllu", "malt-tab", "tagged", "text")  # the library's, so that --help need not import it
-format_option = click.option(
-    "--format",
-    "form",
-    type=click.Choice(FORMATS),
-    help="The format of FILE.  [default: the one that its name or its first line shows]",
-)
+FORMATS = ("brackets", "conllu", "malt-tab", "tagged", "tokens", "text")  # the library's, which --help need not import
+
+_Command = TypeVar("_Command", bound=Callable[..., Any])
+
+
+def format_options(command: _Command) -> _Command:
+    """Add the options for the format of FILE to a command, which gets it as `form`.
+
+    command: the function of the command.
+    """
+    for option in (
+        click.option(
+            "--text", "form", flag_value="text", help="FILE is raw text: divide it into sentences and words first."
+        ),
+        click.option(
+            "--format",
+            "form",
+            type=click.Choice(FORMATS),
+            help="The format of FILE; text is --text.  [default: the one that its name or its first line shows]",
+        ),
+    ):
+        command = option(command)
+    return command
+
 
 _NAMES: dict[Format, str] = {
     "brackets": "trees in brackets",
     "conllu": "sentences in CoNLL-U",
     "malt-tab": "sentences in Malt-TAB",
     "tagged": "words with tags",
-    "text": "tokenised sentences",
+    "tokens": "tokenised sentences",
 }
 _USES: dict[Format, str] = {
     "brackets": "constituency parsers (`train constituency`)",
@@ -51,19 +73,28 @@ _CHUNK = 1 << 16  # bytes that are read at once
 _FIRST_LINE = re.compile(rb"^(?!(?:\xef\xbb\xbf)?#)[^\S\n]*\S[^\n]*\n", re.MULTILINE)  # the first that shows the format
 _LINE_ENDS = re.compile(rb"\n")
 _SENTENCE_ENDS: dict[Format, re.Pattern[bytes]] = {
-    "text": _LINE_ENDS,
+    "tokens": _LINE_ENDS,
     "tagged": _LINE_ENDS,
+    "text": re.compile(rb"^[ \t]*\r?\n", re.MULTILINE),
     "malt-tab": re.compile(rb"^ *\r?\n", re.MULTILINE),
     # the line of a word, comments, and an empty line
     "conllu": re.compile(rb"^(?! *\r?\n|#)[^\n]*\n(?:#[^\n]*\n)* *\r?\n", re.MULTILINE),
 }
 _WORD_LINE = re.compile(rb"^(?! *\r?\n|#)[^\n]*\n", re.MULTILINE)  # neither empty nor a comment
 
+_AWAITED: dict[Format | None, str] = {
+    None: "Reading sentences from the terminal, one a line, with spaces between words and marks; Ctrl-D ends",
+    "text": "Reading text from the terminal; an empty line ends a paragraph, and Ctrl-D the text",
+    "conllu": "Reading CoNLL-U from the terminal; an empty line ends a sentence, and Ctrl-D the input",
+    "malt-tab": "Reading Malt-TAB from the terminal; an empty line ends a sentence, and Ctrl-D the input",
+    "brackets": "Reading trees from the terminal; Ctrl-D ends",
+}
+
 _Line: TypeAlias = tuple[int, str]  # the number of a line, and its text with its end
 
 
 def refuse_format(source: str, found: Format, *needed: Format) -> None:
-    """Raise ClickException for a format that is not among those needed; text is left to its reader to judge.
+    """Raise ClickException for a format that is not among those needed, unless it is lines of tokens.
 
     source: the name of the input, for the message.
     found: the format of the input.
@@ -74,7 +105,7 @@ def refuse_format(source: str, found: Format, *needed: Format) -> None:
     click.exceptions.ClickException: a.mrg: trees in brackets, where sentences in CoNLL-U are needed; they are for
     constituency parsers (`train constituency`)
     """
-    if found != "text" and found not in needed:
+    if found != "tokens" and found not in needed:
         raise click.ClickException(
             f"{source}: {_NAMES[found]}, where {_NAMES[needed[0]]} are needed; they are for {_USES[found]}"
         )
@@ -86,7 +117,7 @@ def read_text(file: str, *needed: Format) -> tuple[str, str]:
     file: the name of a file, or `-` for standard input.
     needed: the formats that it may have; any format if none is given.
 
-    Raises CorpusError for bytes that are not UTF-8, and ClickException for another format.
+    Raises CorpusError for bytes that are not text, and ClickException for another format.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -96,11 +127,10 @@ def read_text(file: str, *needed: Format) -> tuple[str, str]:
     '(NNS dogs)'
     """
     from spectral_latent.corpora import sniff_format
-    from spectral_latent.corpora.text import decode
+    from spectral_latent.corpora.text import decode, utf8_chunks
 
     source = _source(file)
-    with click.open_file(file, "rb") as stream:
-        text = decode(stream.read(), source)
+    text = decode(b"".join(utf8_chunks(_chunks(file), source)), source)
     if needed:
         refuse_format(source, sniff_format(file, text), *needed)
     return text, source
@@ -109,21 +139,35 @@ def read_text(file: str, *needed: Format) -> tuple[str, str]:
 class InputSentence(NamedTuple):
     """A sentence, and where it stands in its input.
 
-    sentence: its words, with tags and heads where the input has them; no words for an empty line of text.
+    sentence: its words, with tags and heads where the input has them; no words for an empty line of tokens.
     number: the number of its line where each line is a sentence, else its own number.
     lines: its lines in a table, each with its line end; none in other formats.
     places: the index of each word's line among `lines`.
+    tokens: its words as they stand in raw text; none in other formats.
     """
 
     sentence: DependencySentence
     number: int
     lines: tuple[str, ...] = ()
     places: tuple[int, ...] = ()
+    tokens: tuple[Token, ...] = ()
 
     @property
     def words(self) -> list[str]:
         """Return the words."""
         return list(self.sentence.forms)
+
+    @property
+    def forms(self) -> list[str]:
+        """Return the words as they stand in the input, where brackets of raw text are not escaped."""
+        return [token.form for token in self.tokens] or self.words
+
+    @property
+    def spaces(self) -> list[bool]:
+        """Tell for each word whether white space follows it, as it does after the last one."""
+        if not self.tokens:
+            return [True] * len(self.words)
+        return [*(token.end < following.first for token, following in pairwise(self.tokens)), True]
 
 
 class Input(NamedTuple):
@@ -146,38 +190,44 @@ class Input(NamedTuple):
     @property
     def unit(self) -> str:
         """Return the name of what the numbers of sentences count."""
-        return "line" if self.form in ("text", "tagged") else "sentence"
+        return "line" if self.form in ("tokens", "tagged") else "sentence"
 
 
-def read_sentences(file: str, form: Format | None = None) -> Input:
+def read_sentences(file: str, form: Format | None, tokenisation: Tokenisation, console: Console) -> Input:
     """Read sentences: a pipe as they come, a regular file after a first pass that checks all of it.
 
     file: the name of a file, or `-` for standard input.
     form: the format; None for the one that `sniff_format` tells.
+    tokenisation: the way to divide raw text, by which also text that should be tokenised, and is not, is recognised.
+    console: prints what is awaited on a terminal, and a warning for text that is not tokenised.
 
     Raises CorpusError, which names the line, for text that is not UTF-8 or breaks the rules of its format.
 
     >>> import tempfile
+    >>> from spectral_latent.tokenisation import Tokenisation
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = Path(folder, "two.txt")
     ...     _ = path.write_text("Dogs/NNS bark/VBP\\n\\nYes/UH\\n")
-    ...     [(each.words, each.sentence.xpos, each.number) for each in read_sentences(str(path)).sentences]
+    ...     given = read_sentences(str(path), None, Tokenisation(frozenset()), Console(quiet=True))
+    ...     [(each.words, each.sentence.xpos, each.number) for each in given.sentences]
     [(['Dogs', 'bark'], ('NNS', 'VBP'), 1), ([], (), 2), (['Yes'], ('UH',), 3)]
     """
-    found = _opened(file, form)
     if file == "-" or not Path(file).is_file():
-        return found
+        if file == "-" and sys.stdin.isatty():
+            console.message(_AWAITED.get(form, _AWAITED[None]))
+        return _opened(file, form, tokenisation, console)
+    found = _opened(file, form, tokenisation, Console(quiet=True))
     length = sum(1 for _ in found.sentences)
-    return _opened(file, found.form)._replace(length=length)
+    return _opened(file, found.form, tokenisation, console)._replace(length=length)
 
 
-def _opened(file: str, form: Format | None) -> Input:
+def _opened(file: str, form: Format | None, tokenisation: Tokenisation, console: Console) -> Input:
     """Begin to read a file, as far as its format asks for."""
     from spectral_latent.corpora import sniff_format
-    from spectral_latent.corpora.text import decode
+    from spectral_latent.corpora.text import decode, utf8_chunks
 
     source = _source(file)
-    chunks = _chunks(file)
+    chunks = utf8_chunks(_chunks(file), source)
     begun = bytearray()
     if form is None:
         line = _read_first_line(chunks, begun)
@@ -186,9 +236,14 @@ def _opened(file: str, form: Format | None) -> Input:
     if form == "brackets":
         return Input(form, iter([_sentences_of_trees(chunks, source)]))
     pieces = (_numbered_lines(piece, source, first) for first, piece in _pieces(chunks, _SENTENCE_ENDS[form]))
-    if form == "text" or form == "tagged":
-        return Input(form, (_sentences_of_lines(lines, source, form == "tagged") for lines in pieces))
+    if form == "tokens":
+        check = _RawTextCheck(tokenisation, console)
+        return Input(form, (_sentences_of_lines(lines, check) for lines in pieces))
+    if form == "tagged":
+        return Input(form, (_sentences_of_tagged_lines(lines, source) for lines in pieces))
     numbers = count(1)
+    if form == "text":
+        return Input(form, (_sentences_of_text(lines, tokenisation, numbers) for lines in pieces))
     return Input(form, (_sentences_of_table(lines, source, form == "malt-tab", numbers) for lines in pieces))
 
 
@@ -243,19 +298,59 @@ def _numbered_lines(piece: bytes, source: str, first: int) -> Iterator[_Line]:
     return ((number, decode(line, source, number)) for number, line in enumerate(BytesIO(piece), start=first))
 
 
-def _sentences_of_lines(lines: Iterable[_Line], source: str, is_tagged: bool) -> Iterator[InputSentence]:
+class _RawTextCheck:
+    """Warning of the first line that plainly is not tokenised."""
+
+    def __init__(self, tokenisation: Tokenisation, console: Console) -> None:
+        self._tokenisation = tokenisation
+        self._console = console
+        self._has_warned = False
+
+    def look_at(self, words: Sequence[str], number: int) -> None:
+        """Warn of a line unless there was a warning before.
+
+        words: the parts of the line between spaces.
+        number: the number of the line.
+        """
+        if not self._has_warned and self._tokenisation.is_raw(words):
+            self._has_warned = True
+            self._console.message(
+                f"Warning: line {number} has no spaces between words and marks, as tokenised text has; for raw text, "
+                f"give --text"
+            )
+
+
+def _sentences_of_lines(lines: Iterable[_Line], check: _RawTextCheck) -> Iterator[InputSentence]:
     """Read a sentence from each line."""
-    from spectral_latent.corpora import parse_tagged, plain_sentences
+    from spectral_latent.corpora import plain_sentences
     from spectral_latent.dependency import DependencySentence
 
     for number, line in lines:
         (words,) = plain_sentences([line])
-        tags = None
-        if is_tagged and words:
-            (pairs,) = parse_tagged(line, source, number)
-            words = [word for word, _ in pairs]
-            tags = [tag for _, tag in pairs]
-        yield InputSentence(DependencySentence.of(words, tags), number)
+        check.look_at(words, number)
+        yield InputSentence(DependencySentence.of(words), number)
+
+
+def _sentences_of_tagged_lines(lines: Iterable[_Line], source: str) -> Iterator[InputSentence]:
+    """Read a sentence of words with tags from each line."""
+    from spectral_latent.corpora import parse_tagged
+    from spectral_latent.dependency import DependencySentence
+
+    for number, line in lines:
+        pairs = next(parse_tagged(line, source, number)) if line.strip(whitespace) else []
+        yield InputSentence(DependencySentence.of([word for word, _ in pairs], [tag for _, tag in pairs]), number)
+
+
+def _sentences_of_text(
+    lines: Iterable[_Line], tokenisation: Tokenisation, numbers: Iterator[int]
+) -> Iterator[InputSentence]:
+    """Divide raw text into sentences and words."""
+    from spectral_latent.dependency import DependencySentence
+
+    text = "".join(line for _, line in lines)
+    for tokens in tokenisation.sentences(text):
+        words = [token.word for token in tokens]
+        yield InputSentence(DependencySentence.of(words), next(numbers), tokens=tuple(tokens))
 
 
 def _sentences_of_trees(chunks: Iterable[bytes], source: str) -> Iterator[InputSentence]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 if TYPE_CHECKING:
     from spectral_latent.constituency import ConstituencyModel
     from spectral_latent.dependency import DependencyModel
+    from spectral_latent.tokenisation import Tokenisation
 
 __all__ = ["PARSERS", "Tagger", "load_model", "load_parser", "load_states", "load_tagger"]
 
@@ -73,12 +74,14 @@ class Tagger(NamedTuple):
     tags: all tags.
     tag: the function from sentences to their tags.
     knows: the function that tells whether a word was in the training data.
+    tokenisation: the way to divide raw text into sentences and words.
     column: the column of the tags in the training data; None if it is not known.
     """
 
     tags: list[str]
     tag: Callable[[list[list[str]]], list[list[str]]]
     knows: Callable[[str], bool]
+    tokenisation: Tokenisation
     column: str | None = None
 
     @staticmethod
@@ -92,6 +95,7 @@ class Tagger(NamedTuple):
         """
         from spectral_latent.anchors import AnchorHMM
         from spectral_latent.operators import ModelFileError
+        from spectral_latent.tokenisation import Tokenisation
 
         if isinstance(model, AnchorHMM):
             if model.labels is None:
@@ -100,10 +104,11 @@ class Tagger(NamedTuple):
                     f"--unsupervised`, or give it labels with `spectral-latent anchors`"
                 )
             words = frozenset(model.words)
-            tagger = Tagger(list(model.labels), model.tag, lambda word: word.lower() in words)  # type: ignore[arg-type]
+            tags: Any = list(model.labels)
+            tagger = Tagger(tags, model.tag, lambda word: word.lower() in words, Tokenisation(words))
         else:
             known = frozenset(model.observations.known)
-            tagger = Tagger(model.tags, model.tag, known.__contains__, model.tagset)
+            tagger = Tagger(model.tags, model.tag, known.__contains__, Tokenisation(known), model.tagset)
         if wrong := [tag for tag in tagger.tags if not isinstance(tag, str)]:
             raise ModelFileError(f"{file}: the tag {wrong[0]!r} is not a string; use the model in Python")
         return tagger

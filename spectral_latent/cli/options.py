@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+
 import click
 
 __all__ = ["column_option", "jobs_option", "non_projective_option", "quiet_option"]
@@ -23,4 +25,14 @@ jobs_option = click.option(
 non_projective_option = click.option(
     "--non-projective", is_flag=True, help="Find dependency trees whose arcs may cross.  [default: arcs do not cross]"
 )
-quiet_option = click.option("--quiet", "-q", is_flag=True, help="Print no messages and progress bars.")
+
+
+def _with_quiet_library(_context: click.Context, _option: click.Parameter, quiet: bool) -> bool:
+    """Let the library log nothing but errors where no messages are wanted."""
+    logging.getLogger("spectral_latent").setLevel(logging.ERROR if quiet else logging.NOTSET)
+    return quiet
+
+
+quiet_option = click.option(
+    "--quiet", "-q", is_flag=True, callback=_with_quiet_library, help="Print no messages and progress bars."
+)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import tee
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 
 from spectral_latent.cli.console import Console
-from spectral_latent.cli.inputs import Input, InputSentence, format_option, read_sentences
+from spectral_latent.cli.inputs import Input, InputSentence, format_options, read_sentences
 from spectral_latent.cli.lists import CANDIDATES, load_models, models_option, users_errors
 from spectral_latent.cli.models import load_parser
 from spectral_latent.cli.options import jobs_option, non_projective_option, quiet_option
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = ["parse"]
 
+_NAMED = 5  # tags that a warning names
 _UPOS = 3  # the column of UPOS in CoNLL-U, from 0; XPOS follows
 _HEAD = 6  # the column of HEAD; DEPREL follows
 
@@ -36,7 +38,7 @@ _HEAD = 6  # the column of HEAD; DEPREL follows
     type=click.IntRange(min=1),
     help="The largest number of trees for a sentence.",
 )
-@format_option
+@format_options
 @non_projective_option
 @click.option("--rerank", metavar="RERANKER", help="Choose among the parser's best trees by a reranker.")
 @click.option(
@@ -65,15 +67,18 @@ def parse(
     FILE has one tokenised sentence a line, words with tags as in the/DT dog/NN, CoNLL-U, CoNLL-X, Malt-TAB, or trees in
     brackets, of which only the words and tags are used.
 
+    With --text, FILE is raw text.  An empty line ends a sentence, other line ends are spaces.  Words are divided as in
+    the corpus of the model: as in the Penn Treebank if it has the word n't.
+
     A constituency parser prints one tree in brackets for each sentence, and an empty line for an empty line.  Brackets
     in sentences may be written ( ) or -LRB- -RRB-; in trees they are written -LRB- -RRB-.  With --n-best above 1, it
     prints a block for each sentence: a line `score TAB tree` for each tree, the best tree first, and an empty line.
 
     A dependency parser prints CoNLL-U.  Of CoNLL-U or CoNLL-X, it fills the columns HEAD and DEPREL, and tags that are
     missing; heads that are there are not used, and all else stays as it is.  For other formats, sent_id is the number
-    of the line, or of the sentence in Malt-TAB and brackets; empty lines have no output.  Words without tags get the
-    likeliest ones.  With --n-best above 1, it prints the trees of a sentence one after the other, each with a comment
-    `# score`.
+    of the line, or of the sentence in raw text, Malt-TAB and brackets; empty lines have no output.  SpaceAfter=No marks
+    words of raw text that no space follows.  Words without tags get the likeliest ones.  With --n-best above 1, it
+    prints the trees of a sentence one after the other, each with a comment `# score`.
 
     The score is log |p|, the natural logarithm of the tree's estimated probability.  The first tree is the one with
     the largest expected number of right constituents or arcs, so that scores need not fall from tree to tree.  A score
@@ -90,7 +95,7 @@ def parse(
 
     \b
     Examples:
-      echo "The cat sat on the mat ." | spectral-latent parse wsj.safetensors
+      echo "The cat sat on the mat." | spectral-latent parse wsj.safetensors --text
       spectral-latent parse wsj.safetensors sentences.txt --n-best 5 > trees.txt
       spectral-latent parse deps.safetensors dev.conllu > parsed.conllu
     """
@@ -102,13 +107,14 @@ def parse(
 
     console = Console(quiet)
     parser = load_parser(model)
+    given = read_sentences(file, form, parser.tokenisation, console)
     search = _Search(n_best, not non_projective, candidates or CANDIDATES, rerank, models, jobs)
     if isinstance(parser, DependencyModel):
-        _print_dependencies(parser, read_sentences(file, form), search, console)
+        _print_dependencies(parser, given, search, console)
     elif non_projective:
         raise click.UsageError(f"--non-projective is for dependency parsers, and {model} is not one")
     else:
-        _print_phrases(parser, read_sentences(file, form), search, console)
+        _print_phrases(parser, given, search, console)
 
 
 class _Search(NamedTuple):
@@ -174,23 +180,38 @@ def _print_dependencies(parser: DependencyModel, given: Input, search: _Search, 
     found, read = tee(sentence for sentence in given.sentences if sentence.sentence.forms)
     parses_of = search.parse(parser, (sentence.sentence.without_tree() for sentence in read))
     fallbacks: list[int] = []
+    unknown_tags: Counter[str] = Counter()
     try:
         shown = console.beside_output.bar(parses_of, "Parsing", given.length)
         for sentence, parses in zip(found, shown, strict=True):
             fallbacks += [sentence.number for parse in parses if parse.is_fallback]
+            unknown_tags.update(parser.unknown_tags(sentence.sentence))
             table = sentence if given.form == "conllu" else _in_conllu(sentence)
             click.echo("".join(_conllu(table, parse, search.n_best > 1) for parse in parses), nl=False)
     finally:
         _report(fallbacks, given.unit, console)
+        if unknown_tags:
+            names = ", ".join(name for name, _ in unknown_tags.most_common(_NAMED))
+            console.message(
+                f"Warning: the parser does not know the tags of {unknown_tags.total()} words, such as {names}, and "
+                f"does not use them; its own tags are such as {', '.join(parser.grammar.tags[:_NAMED])}"
+            )
 
 
 def _in_conllu(given: InputSentence) -> InputSentence:
     """Give a sentence lines in CoNLL-U."""
     from spectral_latent.corpora import to_conllu
 
-    lines = [f"{line}\n" for line in to_conllu(given.sentence.without_tree()).split("\n")[:-1]]
-    places = tuple(range(1, len(lines)))  # after the comment, one for each word
-    return given._replace(lines=(f"# sent_id = {given.number}\n", *lines), places=places)
+    forms = given.forms
+    text = "".join(f"{form} " if space else form for form, space in zip(forms, given.spaces, strict=True))
+    comments = (f"sent_id = {given.number}", f"text = {text.strip()}")
+    sentence = given.sentence.without_tree()._replace(forms=tuple(forms), comments=comments)
+    lines = [f"{line}\n" for line in to_conllu(sentence).split("\n")[:-1]]
+    places = tuple(range(len(comments), len(lines) - 1))
+    for place, space in zip(places, given.spaces, strict=True):
+        if not space:
+            lines[place] = lines[place].removesuffix("_\n") + "SpaceAfter=No\n"
+    return given._replace(lines=tuple(lines), places=places)
 
 
 def _conllu(given: InputSentence, parse: DependencyParse, with_score: bool) -> str:
@@ -201,6 +222,7 @@ def _conllu(given: InputSentence, parse: DependencyParse, with_score: bool) -> s
     >>> parse = DependencyParse(words.with_heads((0,)), sign=1, log=-0.5)
     >>> print(_conllu(_in_conllu(InputSentence(words, 3)), parse, with_score=True).replace("\\t", " "), end="")
     # sent_id = 3
+    # text = Yes
     # score = -0.500000
     1 Yes _ _ _ _ 0 _ _ _
     <BLANKLINE>

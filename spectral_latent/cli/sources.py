@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -142,7 +143,7 @@ def untagged(sources: Iterable[str]) -> Iterator[list[str]]:
     from spectral_latent.corpora import sentences
 
     for source in sources:
-        _check_format(source, "text", "tagged", "conllu", "malt-tab")
+        _check_format(source, "tokens", "tagged", "conllu", "malt-tab")
         yield from sentences(source)
 
 
@@ -176,9 +177,11 @@ def _check_format(source: str, *needed: Format) -> None:
     needed: the formats that can be read, the usual one first.
     """
     from spectral_latent.corpora import sniff_format
+    from spectral_latent.corpora.text import utf8_chunks
 
     path = Path(source)
     if path.is_file():
         with path.open("rb") as file:
-            beginning = file.read(_BEGINNING).decode("utf-8", errors="replace")
+            chunks = iter(partial(file.read, _BEGINNING), b"")
+            beginning = next(utf8_chunks(chunks, source), b"").decode("utf-8", errors="replace")
         refuse_format(source, sniff_format(source, beginning), *needed)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal
 import click
 
 from spectral_latent.cli.console import Console
-from spectral_latent.cli.inputs import Input, InputSentence, format_option, read_sentences
+from spectral_latent.cli.inputs import Input, InputSentence, format_options, read_sentences
 from spectral_latent.cli.models import Tagger, load_tagger
 from spectral_latent.cli.options import quiet_option
 
@@ -27,7 +27,7 @@ _MALT_TAG = 1  # the column of TAG in Malt-TAB
 @click.command()
 @click.argument("model")
 @click.argument("file", default="-")
-@format_option
+@format_options
 @click.option(
     "--column",
     type=click.Choice(["upos", "xpos"]),
@@ -39,6 +39,9 @@ def tag(model: str, file: str, form: Format | None, column: Literal["upos", "xpo
 
     FILE has one tokenised sentence a line, words with tags as in the/DT dog/NN, CoNLL-U, CoNLL-X, Malt-TAB, or trees in
     brackets; tags that are there are not used.
+
+    With --text, FILE is raw text.  An empty line ends a sentence, other line ends are spaces.  Words are divided as in
+    the corpus of the model: as in the Penn Treebank if it has the word n't.
 
     The output has a line for each sentence with words and tags, as in the/DT dog/NN, and an empty line for an empty
     line.  The last slash divides word and tag; words may have others.
@@ -52,12 +55,12 @@ def tag(model: str, file: str, form: Format | None, column: Literal["upos", "xpo
 
     \b
     Examples:
-      echo "The cat sat on the mat ." | spectral-latent tag english.tagger
+      echo "The cat sat on the mat." | spectral-latent tag english.tagger --text
       spectral-latent tag english.tagger dev.conllu > tagged.conllu
     """
     console = Console(quiet)
     tagger = load_tagger(model)
-    given = read_sentences(file, form)
+    given = read_sentences(file, form, tagger.tokenisation, console)
     if column and given.form != "conllu":
         raise click.UsageError("--column is for CoNLL-U; give --format conllu if the input is CoNLL-U")
     is_table = given.form in ("conllu", "malt-tab")
@@ -79,7 +82,7 @@ def _tagged(given: Input, tagger: Tagger, column: int) -> Iterator[str]:
 
 def _line(sentence: InputSentence, tags: list[str]) -> str:
     """Write a sentence as a line, with a slash and a tag after each word."""
-    return " ".join(map("/".join, zip(sentence.words, tags, strict=True))) + "\n"
+    return " ".join(map("/".join, zip(sentence.forms, tags, strict=True))) + "\n"
 
 
 def _table(sentence: InputSentence, tags: list[str], column: int) -> str:

@@ -132,11 +132,7 @@ def constituency(
     else:
         model = ConstituencyModel.train(trees, settings, jobs=jobs, listener=on_progress)
 
-    first = model.members[0]
-    states = first.grammar.operators.states.max()
-    several = f"{len(model.members)} grammars, the first with " if len(model.members) > 1 else ""
-    words = len(first.grammar.lexicon.words)
-    training.save(model, f"{several}{len(first.symbols)} symbols of up to {states} states, {words} words")
+    training.save(model)
 
 
 @train.command(epilog=DEPENDENCY_SOURCES)
@@ -191,9 +187,7 @@ def dependency(
     options = replace(options, estimator=_estimator(options.estimator, estimator, n_states, seed))
     trees = (entry.sentence for entry in entries)
     model = DependencyModel.train(trees, options, jobs=jobs, listener=training.console.on_progress)
-    states = model.grammar.operators.states.max()
-    words = len(model.grammar.lexicon.words)
-    training.save(model, f"{len(model.grammar.tags)} tags of up to {states} states, {words} words")
+    training.save(model)
 
 
 @train.command(epilog=TAGGED_SOURCES)
@@ -232,9 +226,7 @@ def tagger(
     options = TaggerOptions()
     options = replace(options, estimator=_estimator(options.estimator, estimator, n_states, seed))
     model = LatentTagger.train(sentences, options, jobs=jobs, listener=training.console.on_progress)
-    states = model.parameters.n_states
-    words = len(model.observations.known)
-    training.save(replace(model, tagset=column), f"{len(model.tags)} tags of up to {states} states, {words} words")
+    training.save(replace(model, tagset=column))
 
 
 @train.command(epilog=TEXT_SOURCES)
@@ -298,8 +290,9 @@ def anchor(
     sentences = training.stream(untagged(sources), "sentences")
     options = AnchorOptions(n_states, hull=HullOptions(hull, window, spelling=not no_spelling, seed=seed))
     model = AnchorHMM.train(sentences, options, listener=training.console.on_progress)
-    fewer = "" if model.n_states == n_states else f" (the corpus supports only {model.n_states})"
-    training.save(model, f"{model.n_states} states{fewer}, {len(model.words)} words")
+    if model.n_states < n_states:
+        training.console.message(f"The corpus supports only {model.n_states} states")
+    training.save(model)
 
 
 def _estimator(
@@ -343,11 +336,10 @@ class _Training:
             yield example
         self.console.message(f"Training on {n_read} {kind}")
 
-    def save(self, model: Any, contents: str) -> None:
-        """Write the model whole or not at all, and print what it contains.
+    def save(self, model: Any) -> None:
+        """Write the model whole or not at all, and print its sizes.
 
         model: the model.
-        contents: a description of it.
         """
         model.save(self._output)
-        self.console.message(f"{self._output}: {contents}, {time.perf_counter() - self._start:.1f} s")
+        self.console.message(f"{self._output}: {model.sizes}, {time.perf_counter() - self._start:.1f} s")

@@ -10,6 +10,7 @@ from typing import Annotated, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from spectral_latent._options import ShortRepr, counted
 from spectral_latent.constituency.conversion import PhraseSymbol, tag_numbers
 from spectral_latent.constituency.decoding import Constituents, PhraseForest
 from spectral_latent.constituency.forests import DerivationBuilder
@@ -25,8 +26,8 @@ __all__ = ["PhraseGrammar"]
 _LEAST = 1e-6  # constituents of smaller posteriors are in no tree
 
 
-@dataclass(frozen=True, eq=False)
-class PhraseGrammar:
+@dataclass(frozen=True, eq=False, repr=False)
+class PhraseGrammar(ShortRepr):
     """A latent PCFG of phrases.
 
     symbols: what each of the S symbols of the grammar stands for.
@@ -35,6 +36,13 @@ class PhraseGrammar:
 
     symbols: list[PhraseSymbol]
     grammar: LatentGrammar[ConstituencyOptions]
+
+    @property
+    def sizes(self) -> str:
+        """The sizes of the model."""
+        states = counted(int(self.grammar.operators.states.max()), "state")
+        words = counted(len(self.grammar.lexicon.words), "word")
+        return f"{counted(len(self.symbols), 'symbol')} of up to {states}, {words}"
 
     @property
     def options(self) -> ConstituencyOptions:

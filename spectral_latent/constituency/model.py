@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from spectral_latent._options import ShortRepr
 from spectral_latent.constituency.cleaning import cleaned
 from spectral_latent.constituency.decoding import Constituent, Constituents, Gains, bracketings
 from spectral_latent.constituency.grammar import PhraseGrammar
@@ -22,6 +23,7 @@ from spectral_latent.grammar import SentenceChart, check_n_best
 from spectral_latent.grammar.batches import map_sentences
 from spectral_latent.inference import Weight, best_analyses
 from spectral_latent.operators import opened_model, save_model
+from spectral_latent.tokenisation import Tokenisation
 from spectral_latent.trees import FloatArray, IntArray
 
 __all__ = ["FALLBACK", "ConstituencyModel", "Parse"]
@@ -45,8 +47,8 @@ class Parse(NamedTuple):
     is_fallback: bool = False
 
 
-@dataclass(frozen=True, eq=False)
-class ConstituencyModel:
+@dataclass(frozen=True, eq=False, repr=False)
+class ConstituencyModel(ShortRepr):
     """A parser made of one or more latent PCFGs, whose posteriors of constituents are averaged.
 
     members: the grammars; all have the same span penalty.
@@ -60,6 +62,12 @@ class ConstituencyModel:
     """
 
     members: tuple[PhraseGrammar, ...]
+
+    @property
+    def sizes(self) -> str:
+        """The sizes of the model."""
+        several = f"{len(self.members)} grammars, the first with " if len(self.members) > 1 else ""
+        return f"{several}{self.members[0].sizes}"
 
     def __post_init__(self) -> None:
         _check_together([member.options for member in self.members])
@@ -94,6 +102,11 @@ class ConstituencyModel:
     def options(self) -> ConstituencyOptions:
         """The options of the first grammar."""
         return self.members[0].options
+
+    @cached_property
+    def tokenisation(self) -> Tokenisation:
+        """The way to divide raw text into sentences and words."""
+        return Tokenisation(frozenset(self.members[0].grammar.lexicon.words))
 
     @cached_property
     def _chains(self) -> tuple[list[tuple[str, ...]], list[IntArray]]:
@@ -211,6 +224,17 @@ class ConstituencyModel:
         """
         check_n_best(n_best)
         return map_sentences(_parses_of, self, sentences, jobs, n_best)
+
+    def parse_text(self, text: str, n_best: int = 1, *, jobs: int | None = 1) -> Iterator[list[Parse]]:
+        """Find up to `n_best` trees of each sentence of a raw text, in order.
+
+        text: the text, which `tokenisation` divides into sentences and words.
+        n_best: how many trees of each sentence at most.
+        jobs: processes; see `spectral_latent.grammar.batches.map_sentences`.
+        Raises ValueError, before a sentence is parsed, if n_best < 1.
+        """
+        sentences = self.tokenisation.sentences(text)
+        return self.parse_all(([token.word for token in tokens] for tokens in sentences), n_best, jobs=jobs)
 
     def _scored(self, trees: Sequence[Phrase], charts: Sequence[SentenceChart]) -> list[Parse]:
         """Add their estimated probabilities to trees."""

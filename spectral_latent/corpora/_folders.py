@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from spectral_latent.corpora.text import CorpusError
+from spectral_latent.corpora.text import CorpusError, ending_of
 
 __all__ = ["files_beneath"]
 
@@ -14,7 +14,7 @@ def files_beneath(folder: Path, kind: str, *endings: tuple[str, ...]) -> list[Pa
 
     folder: of the corpus.
     kind: the kind of files, for errors.
-    endings: groups of endings of names, in any case; the first group of which there are files is taken.
+    endings: groups of endings of names, in any case, without .gz; the first group of which there are files is taken.
 
     Raises `CorpusError` if there are no files.
 
@@ -31,7 +31,7 @@ def files_beneath(folder: Path, kind: str, *endings: tuple[str, ...]) -> list[Pa
         if not any(part.startswith(".") for part in path.relative_to(folder).parts) and path.is_file()
     ]
     for group in endings:
-        if chosen := [path for path in files if path.suffix.lower() in group]:
+        if chosen := [path for path in files if ending_of(path) in group]:
             return chosen
     names = ", ".join(f"*{ending}" for group in endings for ending in group)
     raise CorpusError(f"{folder}: no {kind} files here; give a folder with files named {names}")

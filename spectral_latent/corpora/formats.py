@@ -6,23 +6,24 @@
 | `conllu`, also for CoNLL-X | .conllu, .conll, .conllx | ten columns |
 | `malt-tab` | .dp, .tab | three or four columns |
 | `tagged` | .pos, .tagged | every word has a slash within: `the/DT dog/NN` |
-| `text` | | any other |
+| `tokens` | | any other: one tokenised sentence a line |
+| `text` | | never told: raw text, not divided into sentences and words |
 
-Tabs divide columns.
+Tabs divide columns.  A name may have the ending .gz besides.
 """
 
 from __future__ import annotations
 
 import re
-from pathlib import PurePath
 from types import MappingProxyType
 from typing import Literal, TypeAlias
 
 from spectral_latent.corpora.conllu import CONLLU, MALT_TAB, parse_tab_with_lines, parse_with_lines
+from spectral_latent.corpora.text import ending_of
 
 __all__ = ["ENDINGS", "TABLE_ENDINGS", "TABLE_READERS", "Format", "sniff_format"]
 
-Format: TypeAlias = Literal["brackets", "conllu", "malt-tab", "tagged", "text"]
+Format: TypeAlias = Literal["brackets", "conllu", "malt-tab", "tagged", "tokens", "text"]
 
 ENDINGS: MappingProxyType[Format, tuple[str, ...]] = MappingProxyType(
     {
@@ -30,7 +31,7 @@ ENDINGS: MappingProxyType[Format, tuple[str, ...]] = MappingProxyType(
         "conllu": CONLLU,
         "malt-tab": MALT_TAB,
         "tagged": (".pos", ".tagged"),
-        "text": (".tok", ".txt"),  # these endings decide nothing: such a file may hold any format
+        "tokens": (".tok", ".txt"),  # these endings decide nothing: such a file may hold any format
     }
 )
 TABLE_ENDINGS = (*CONLLU, *MALT_TAB)
@@ -52,16 +53,16 @@ def sniff_format(name: str, beginning: str) -> Format:
         begin with # is enough.
 
     >>> [sniff_format(name, "") for name in ("wsj_0001.mrg", "ewt.conllu", "wsj.dp", "brown.pos", "-")]
-    ['brackets', 'conllu', 'malt-tab', 'tagged', 'text']
+    ['brackets', 'conllu', 'malt-tab', 'tagged', 'tokens']
     >>> texts = ("( (S (NP", "# sent_id = 1\\n1" + 9 * "\\t_", "Dogs\\tNNS\\t2", "the/DT dog/NN", "either/or , but")
     >>> [sniff_format("-", text) for text in texts]
-    ['brackets', 'conllu', 'malt-tab', 'tagged', 'text']
+    ['brackets', 'conllu', 'malt-tab', 'tagged', 'tokens']
     """
     beginning = beginning.removeprefix("\ufeff")
     found = _LINE_NOT_COMMENT.search(beginning) or _LINE.search(beginning)
     line = found[0] if found else ""
     by_columns = _COLUMNS.get(line.count("\t") + 1)
-    by_name = _format_of_ending(PurePath(name).suffix.lower())
+    by_name = _format_of_ending(ending_of(name))
     if by_name and not (by_name == "conllu" and by_columns):
         return by_name
     if by_columns:
@@ -69,9 +70,9 @@ def sniff_format(name: str, beginning: str) -> Format:
     words = _WORD.findall(line)
     if words and all(map(_WORD_AND_TAG.fullmatch, words)):
         return "tagged"
-    return "brackets" if _OPENS_TREE.match(line) else "text"
+    return "brackets" if _OPENS_TREE.match(line) else "tokens"
 
 
 def _format_of_ending(ending: str) -> Format | None:
     """Return the format that the ending of a file's name decides, if it decides one."""
-    return next((form for form, endings in ENDINGS.items() if form != "text" and ending in endings), None)
+    return next((form for form, endings in ENDINGS.items() if form != "tokens" and ending in endings), None)

@@ -88,7 +88,7 @@ def sentences(source: str | os.PathLike[str]) -> Iterator[list[str]]:
     name = os.fspath(source)
     if name.startswith("nltk:"):
         return items_of_corpus(name, "sents", "corpus", words_of_file)
-    return _of_files(name, "text", _words_of_text_file, _TAGGED_ENDINGS, ENDINGS["text"])
+    return _of_files(name, "text", _words_of_text_file, _TAGGED_ENDINGS, ENDINGS["tokens"])
 
 
 def parse_tagged(text: str, source: str = "<string>", line: int = 1) -> Iterator[_Tagged]:

@@ -1,11 +1,20 @@
-"""Read files as text; the error of every reader."""
+"""Read files as text, compressed or not, in UTF-8 or UTF-16; the error of every reader."""
 
 from __future__ import annotations
 
+import codecs
 import os
-from pathlib import Path
+import zlib
+from collections.abc import Iterable, Iterator
+from itertools import chain
+from pathlib import Path, PurePath
 
-__all__ = ["CorpusError", "decode", "read_text"]
+__all__ = ["CorpusError", "decode", "ending_of", "read_text", "utf8_chunks"]
+
+_CHUNK = 1 << 16  # bytes of decompressed text that are made at once
+_GZIP = b"\x1f\x8b"
+_UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+_SIGNATURES = (_GZIP, *_UTF_16)
 
 _LONGEST = 600  # characters of a message
 
@@ -26,9 +35,11 @@ class CorpusError(ValueError):
 
 
 def read_text(path: str | os.PathLike[str]) -> str:
-    """Read a UTF-8 file, without a byte order mark.
+    """Read a file as text, without a byte order mark.
 
-    Raises `CorpusError` if the file cannot be opened, or has bytes that are not UTF-8.
+    path: the file, in UTF-8, or in UTF-16 with a byte order mark; it may be compressed by gzip.
+
+    Raises `CorpusError` if the file cannot be opened, or is not such text.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -41,7 +52,87 @@ def read_text(path: str | os.PathLike[str]) -> str:
         content = Path(path).read_bytes()
     except OSError as error:
         raise CorpusError(f"{os.fspath(path)}: {error.strerror}; give a file that exists and may be read") from error
-    return decode(content, os.fspath(path))
+    source = os.fspath(path)
+    return decode(b"".join(utf8_chunks([content], source)), source)
+
+
+def ending_of(path: str | os.PathLike[str]) -> str:
+    """Return the ending of a file's name in lower case, without that of compression.
+
+    path: the file.
+
+    >>> ending_of("dev.CONLLU.gz")
+    '.conllu'
+    """
+    return PurePath(os.fspath(path).lower().removesuffix(".gz")).suffix
+
+
+def utf8_chunks(chunks: Iterable[bytes], source: str) -> Iterator[bytes]:
+    """Decompress text that gzip has compressed, and convert UTF-16 with a byte order mark to UTF-8.
+
+    chunks: the bytes of the text, in parts; the first bytes tell what they are.
+    source: the name of the text in errors.
+
+    Raises `CorpusError` for compressed text or UTF-16 that is damaged, and for binary data.
+
+    >>> import gzip
+    >>> compressed = gzip.compress("¡hola!".encode("utf-16"))
+    >>> b"".join(utf8_chunks([compressed], "greeting")).decode()
+    '¡hola!'
+    """
+    rest = iter(chunks)
+    begun = b""
+    # a pipe may begin with a part of a signature; anything else is given on at once
+    while any(signature.startswith(begun) for signature in _SIGNATURES if signature != begun):
+        if not (chunk := next(rest, b"")):
+            break
+        begun += chunk
+    whole = chain([begun], rest)
+    if begun.startswith(_GZIP):
+        yield from utf8_chunks(_decompressed(whole, source), source)
+    elif begun.startswith(_UTF_16):
+        yield from _from_utf_16(whole, source)
+    elif _is_binary(begun):
+        raise CorpusError(f"{source}: binary data, where text is needed; give a text file in UTF-8")
+    elif begun:
+        yield from whole
+
+
+def _is_binary(beginning: bytes) -> bool:
+    """Tell whether data that begin so are binary: not UTF-8, and with a zero byte, which hardly any text has."""
+    try:
+        codecs.getincrementaldecoder("utf-8")().decode(beginning)
+    except UnicodeDecodeError:
+        return b"\0" in beginning
+    return False
+
+
+def _decompressed(chunks: Iterable[bytes], source: str) -> Iterator[bytes]:
+    """Decompress what gzip has compressed: one part, or several one after the other."""
+    part = zlib.decompressobj(wbits=zlib.MAX_WBITS | 16)
+    try:
+        for chunk in chunks:
+            while chunk:
+                if part.eof:
+                    part = zlib.decompressobj(wbits=zlib.MAX_WBITS | 16)
+                if text := part.decompress(chunk, _CHUNK):
+                    yield text
+                chunk = part.unused_data if part.eof else part.unconsumed_tail
+    except zlib.error as error:
+        raise CorpusError(f"{source}: compressed text that is damaged ({error}); copy the file again") from None
+    if not part.eof:
+        raise CorpusError(f"{source}: compressed text that is cut short; copy the file again")
+
+
+def _from_utf_16(chunks: Iterable[bytes], source: str) -> Iterator[bytes]:
+    """Convert UTF-16 with a byte order mark to UTF-8."""
+    decoder = codecs.getincrementaldecoder("utf-16")()
+    try:
+        for chunk in chunks:
+            yield decoder.decode(chunk).encode()
+        yield decoder.decode(b"", final=True).encode()
+    except UnicodeDecodeError as error:
+        raise CorpusError(f"{source}: not UTF-16, as its first bytes say ({error.reason}); save it as UTF-8") from None
 
 
 def decode(content: bytes, source: str, line: int = 1) -> str:

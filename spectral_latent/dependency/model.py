@@ -11,6 +11,7 @@ from typing import Annotated, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from spectral_latent._options import ShortRepr
 from spectral_latent.dependency.conversion import (
     HeadSymbol,
     heads_are_right,
@@ -30,6 +31,7 @@ from spectral_latent.grammar import LatentGrammar, SentenceChart, SentenceGramma
 from spectral_latent.grammar.batches import map_sentences
 from spectral_latent.inference import Weight, tree_weights
 from spectral_latent.operators import Distinct, ObservableOperators, opened_model, save_model, setting_from
+from spectral_latent.tokenisation import Tokenisation
 from spectral_latent.trees import BoolArray, FloatArray, IntArray, Vocabulary
 
 __all__ = ["DependencyModel", "DependencyParse"]
@@ -53,8 +55,8 @@ class DependencyParse(NamedTuple):
     is_fallback: bool = False
 
 
-@dataclass(frozen=True, eq=False)
-class DependencyModel:
+@dataclass(frozen=True, eq=False, repr=False)
+class DependencyModel(ShortRepr):
     """A latent dependency grammar: it scores trees, and parses words with or without tags.
 
     symbols: what each symbol of the grammar stands for.
@@ -74,9 +76,19 @@ class DependencyModel:
     relations: RelationModel | None = None
 
     @property
+    def sizes(self) -> str:
+        """The sizes of the model."""
+        return self.grammar.sizes
+
+    @property
     def options(self) -> DependencyOptions:
         """The settings of training and parsing."""
         return self.grammar.options
+
+    @cached_property
+    def tokenisation(self) -> Tokenisation:
+        """The way to divide raw text into sentences and words."""
+        return Tokenisation(frozenset(self.grammar.lexicon.words))
 
     def with_operators(self, operators: ObservableOperators) -> DependencyModel:
         """Replace the latent operators by others over the same rules."""
@@ -132,6 +144,19 @@ class DependencyModel:
         if not self.options.attachment.symbols_have_tags:
             return np.zeros(len(sentence.forms), dtype=np.int64)
         return np.array([self._tag_numbers.get(tag, -1) for tag in self.options.tags_of(sentence)], dtype=np.int64)
+
+    def unknown_tags(self, sentence: DependencySentence) -> list[str]:
+        """List the tags of a sentence that the model does not know, so that the words may have any tag.
+
+        sentence: the words, with tags or without.
+
+        >>> model = DependencyModel.train([DependencySentence.of(["Yes"], ["UH"]).with_heads((0,))])
+        >>> model.unknown_tags(DependencySentence.of(["Oh", "yes"], ["INTJ", "UH"]))
+        ['INTJ']
+        """
+        if not self.options.attachment.symbols_have_tags:
+            return []
+        return [tag for tag in self.options.tags_of(sentence) if tag != BLANK and tag not in self._tag_numbers]
 
     def _chart(self, sentence: DependencySentence) -> SentenceChart:
         """Build the pruned chart of a sentence."""
@@ -249,6 +274,18 @@ class DependencyModel:
         if n_best > 1 and not projective:
             raise ValueError(f"n_best must be 1 for trees that need not be projective, not {n_best}")
         return map_sentences(_parses_of, self, sentences, jobs, n_best, projective)
+
+    def parse_text(self, text: str, n_best: int = 1, *, jobs: int | None = 1) -> Iterator[list[DependencyParse]]:
+        """Find up to `n_best` projective trees of each sentence of a raw text, in order.
+
+        text: the text, which `tokenisation` divides into sentences and words.
+        n_best: how many trees of each sentence at most.
+        jobs: processes; see `spectral_latent.grammar.batches.map_sentences`.
+        Raises ValueError, before a sentence is parsed, if n_best < 1.
+        """
+        sentences = self.tokenisation.sentences(text)
+        words = (DependencySentence.of([token.word for token in tokens]) for tokens in sentences)
+        return self.parse_all(words, n_best, jobs=jobs)
 
     def _weights(self, mu: FloatArray) -> FloatArray:
         """Compute what arcs (n + 1, n) are worth in a tree; those with marginals near zero are worth nothing."""

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spectral_latent._compiled import check_column, check_range
-from spectral_latent._options import Above, AtMost
+from spectral_latent._options import Above, AtMost, ShortRepr, counted
 from spectral_latent.grammar.coarse import CoarseGrammar, CoarseLeaves
 from spectral_latent.grammar.forests import pruned_forest
 from spectral_latent.grammar.options import GrammarOptions
@@ -39,8 +39,8 @@ OptionsKind = TypeVar("OptionsKind", bound=GrammarOptions)
 _MOST_WORDS = 1000  # of a sentence that has a chart
 
 
-@dataclass(frozen=True, eq=False)
-class LatentGrammar(Generic[OptionsKind]):
+@dataclass(frozen=True, eq=False, repr=False)
+class LatentGrammar(Generic[OptionsKind], ShortRepr):
     """Latent and coarse operators over the same rules, with a lexicon.
 
     options: the settings of training and parsing.
@@ -60,6 +60,12 @@ class LatentGrammar(Generic[OptionsKind]):
     prior: FloatArray
     coarse: ObservableOperators
     operators: ObservableOperators
+
+    @property
+    def sizes(self) -> str:
+        """The sizes of the model."""
+        states = counted(int(self.operators.states.max()), "state")
+        return f"{counted(len(self.tags), 'tag')} of up to {states}, {counted(len(self.lexicon.words), 'word')}"
 
     def __post_init__(self) -> None:
         if not self.coarse.rules.equals(self.operators.rules):

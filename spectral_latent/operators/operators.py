@@ -44,7 +44,7 @@ class PackedOperators(NamedTuple):
     data: FloatArray  # flat
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class ObservableOperators(RuleTable):
     """Operators of S symbols, as a table of rules.
 

@@ -18,6 +18,7 @@ from typing import TypeVar
 
 import numpy as np
 
+from spectral_latent._options import ShortRepr, counted
 from spectral_latent.operators.tensors import Tensor, Tensors
 from spectral_latent.trees import FloatArray, IntArray, Rules, ranges
 
@@ -45,8 +46,8 @@ def row_sums(which: IntArray, rows: FloatArray, size: int) -> FloatArray:
     return sums
 
 
-@dataclass(frozen=True, eq=False)
-class RuleTable:
+@dataclass(frozen=True, eq=False, repr=False)
+class RuleTable(ShortRepr):
     """Numbers for S symbols and their rules.
 
     rules: the rules that the rows belong to.
@@ -63,6 +64,13 @@ class RuleTable:
     leaf: FloatArray
     unary: FloatArray
     binary: Tensors
+
+    @property
+    def sizes(self) -> str:
+        """The sizes of the model."""
+        rules = len(self.rules.leaf) + len(self.rules.unary) + len(self.rules.binary)
+        states = counted(int(self.states.max(initial=0)), "state")
+        return f"{counted(self.n_symbols, 'symbol')} of up to {states}, {counted(rules, 'rule')}"
 
     def __post_init__(self) -> None:
         if not isinstance(self.binary, Tensors):

@@ -15,7 +15,7 @@ from typing import Annotated, Any, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from spectral_latent._options import AtLeast, Below
+from spectral_latent._options import AtLeast, Below, ShortRepr, counted
 from spectral_latent.constituency import ConstituencyModel
 from spectral_latent.dependency import DependencyModel, DependencySentence
 from spectral_latent.grammar import check_n_best
@@ -39,8 +39,8 @@ _KIND = "reranker"
 _OTHER_GROUPS = ("base", "siblings", "grandparent", "rule", "parent-rule", "heads")
 
 
-@dataclass(frozen=True)
-class CandidateFeatures:
+@dataclass(frozen=True, repr=False)
+class CandidateFeatures(ShortRepr):
     """The features of a reranker: of the base parser, of latent models, and of templates.
 
     has_heads: whether the candidates are dependency trees.
@@ -55,6 +55,12 @@ class CandidateFeatures:
     n_scores: int
     templates: tuple[str, ...] = ()
     models: LatentModels = field(default_factory=dict)
+
+    @property
+    def sizes(self) -> str:
+        """The sizes of the model."""
+        models = f", of the models {', '.join(self.models)}" if self.models else ""
+        return f"{counted(len(self.names), 'feature')}{models}"
 
     def __post_init__(self) -> None:
         for name in self.models:
@@ -103,8 +109,8 @@ class CandidateFeatures:
             yield TreeTemplates(self.templates)
 
 
-@dataclass(frozen=True)
-class Reranker:
+@dataclass(frozen=True, repr=False)
+class Reranker(ShortRepr):
     """A choice among candidates by the weights of their features.
 
     features: of the candidates.
@@ -125,6 +131,11 @@ class Reranker:
 
     features: CandidateFeatures
     perceptron: PerceptronReranker
+
+    @property
+    def sizes(self) -> str:
+        """The sizes of the model."""
+        return self.features.sizes
 
     def __post_init__(self) -> None:
         if self.perceptron.names != self.features.names:

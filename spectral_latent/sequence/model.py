@@ -12,6 +12,7 @@ from typing import Annotated, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from spectral_latent._options import ShortRepr, counted
 from spectral_latent.estimation import Listener, silent
 from spectral_latent.grammar import check_n_best, check_words
 from spectral_latent.inference import Weight, inside, total_weight, tree_weights
@@ -193,8 +194,8 @@ class _Tagger(ABC):
         return columns, forest._replace(symbol=np.maximum(forest.symbol, 0))
 
 
-@dataclass(frozen=True, eq=False)
-class LatentTagger(_SequenceModel, _Tagger):
+@dataclass(frozen=True, eq=False, repr=False)
+class LatentTagger(_SequenceModel, _Tagger, ShortRepr):
     """A hidden Markov model of tagged words, whose tags have latent states.
 
     options: the settings that it was trained with.
@@ -213,6 +214,11 @@ class LatentTagger(_SequenceModel, _Tagger):
     observations: Lexicon
     parameters: SequenceParameters
     tagset: str | None = None
+
+    @property
+    def sizes(self) -> str:
+        """The sizes of the model."""
+        return f"{self.parameters.sizes}, {counted(len(self.observations.known), 'word')}"
 
     def __post_init__(self) -> None:
         if self.observations.spelling is None:
@@ -311,8 +317,8 @@ class LatentTagger(_SequenceModel, _Tagger):
         return LatentTagger(options, tags, lexicon, parameters, tagset)
 
 
-@dataclass(frozen=True, eq=False)
-class LatentHMM(_SequenceModel):
+@dataclass(frozen=True, eq=False, repr=False)
+class LatentHMM(_SequenceModel, ShortRepr):
     """A hidden Markov model of sequences of any hashable observations, without tags.
 
     Spectral operators predict observations, and have no states.  The other estimators find states; see `hidden` and
@@ -330,6 +336,12 @@ class LatentHMM(_SequenceModel):
     options: HMMOptions
     observations: Alphabet
     parameters: SequenceParameters
+
+    @property
+    def sizes(self) -> str:
+        """The sizes of the model."""
+        n_states = counted(self.parameters.n_states, "state")
+        return f"{n_states}, {counted(len(self.observations.known), 'observation')}"
 
     def __post_init__(self) -> None:
         self.parameters.check_sizes(1, self.observations.n_terminals)
@@ -401,8 +413,8 @@ class LatentHMM(_SequenceModel):
         return LatentHMM(options, alphabet, parameters)
 
 
-@dataclass(frozen=True, eq=False)
-class StateTagger(_Tagger):
+@dataclass(frozen=True, eq=False, repr=False)
+class StateTagger(_Tagger, ShortRepr):
     """A latent hidden Markov model as a tagger: tags are names of its states.
 
     model: one with states; `LatentHMM.tagger` makes its tagger.
@@ -417,6 +429,11 @@ class StateTagger(_Tagger):
 
     model: LatentHMM
     tags: Sequence[Tag]
+
+    @property
+    def sizes(self) -> str:
+        """The sizes of the model."""
+        return self.model.sizes
 
     def __post_init__(self) -> None:
         if len(self.tags) != self.model.hidden.n_states:

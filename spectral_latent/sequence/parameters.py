@@ -10,15 +10,15 @@ from typing import Annotated, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from spectral_latent._options import Above, AtLeast, AtMost, Below
+from spectral_latent._options import Above, AtLeast, AtMost, Below, ShortRepr, counted
 from spectral_latent.operators import ObservableOperators, array_from, arrays_of, operators_from, setting_from
 from spectral_latent.trees import FloatArray
 
 __all__ = ["SequenceParameters"]
 
 
-@dataclass(frozen=True, eq=False)
-class SequenceParameters:
+@dataclass(frozen=True, eq=False, repr=False)
+class SequenceParameters(ShortRepr):
     """Operators over the s-trees of sequences with K tags; see `conversion`.
 
     prior: (K,) the share of each tag among all positions.
@@ -31,6 +31,11 @@ class SequenceParameters:
     coarse: ObservableOperators
     latent: ObservableOperators
     floor: float
+
+    @property
+    def sizes(self) -> str:
+        """The sizes of the model."""
+        return f"{counted(self.n_tags, 'tag')} of up to {counted(self.n_states, 'state')}"
 
     def __post_init__(self) -> None:
         rules = self.latent.rules

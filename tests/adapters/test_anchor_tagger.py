@@ -99,7 +99,7 @@ def test_labels_are_kept(tagger: AnchorTagger, tmp_path: Path) -> None:
     tagger.label(tags).save(tmp_path / "model")
     loaded = AnchorTagger.load(tmp_path / "model")
     assert loaded.anchors == tags
-    assert repr(loaded) == f"<AnchorTagger: 4 labelled anchors, {len(loaded.model.words)} words>"
+    assert repr(loaded) == f"<AnchorTagger: 4 states with labels, {len(loaded.model.words)} words>"
     assert AnchorHMM.load(tmp_path / "model").labels == tuple(tags.values())
 
 

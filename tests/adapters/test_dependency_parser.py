@@ -148,7 +148,7 @@ def test_fallback() -> None:
 
 def test_repr() -> None:
     parser = SpectralDependencyParser.train([DependencyGraph("Yes UH 0")])
-    assert repr(parser) == "<SpectralDependencyParser: 1 tags of up to 1 states, 1 words>"
+    assert repr(parser) == "<SpectralDependencyParser: 1 tag of up to 1 state, 1 word>"
 
 
 def agreed_scores(parser: SpectralDependencyParser, gold: list[DependencyGraph]) -> AttachmentScore:

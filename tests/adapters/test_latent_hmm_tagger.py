@@ -283,9 +283,9 @@ def test_random_states_are_those_of_their_words() -> None:
 
 
 def test_repr(tagger: LatentHMMTagger) -> None:
-    assert repr(tagger) == "<LatentHMMTagger: 11 tags, 2 states, 15 words>"
+    assert repr(tagger) == "<LatentHMMTagger: 11 tags of up to 2 states, 15 words>"
     unsupervised = LatentHMMTagger.train_unsupervised(words(), 3)
-    assert repr(unsupervised) == "<LatentHMMTagger: 3 tags, 3 states, 15 words>"
+    assert repr(unsupervised) == "<LatentHMMTagger: 3 states, 15 observations>"
 
 
 def test_treebank(treebank_tagger: LatentHMMTagger) -> None:

@@ -192,7 +192,7 @@ def test_names_of_symbols_with_memory() -> None:
 
 
 def test_repr(underivable: SpectralParser) -> None:
-    assert repr(underivable) == "<SpectralParser: 3 symbols of up to 1 states, 2 words>"
+    assert repr(underivable) == "<SpectralParser: 3 symbols of up to 1 state, 2 words>"
 
 
 def test_a_treebank(require_corpus: Callable[[str], Any]) -> None:
@@ -202,3 +202,14 @@ def test_a_treebank(require_corpus: Callable[[str], Any]) -> None:
         tree = parser.parse_one(sentence.split())
         assert tree.leaves() == sentence.split()
         assert tree.label() == "S"
+
+
+def test_presets() -> None:
+    trees = [Tree.fromstring(f"(S (NN {noun}) (VB run))") for noun in ("cats", "dogs", "mice")]
+    parser = SpectralParser.train(iter(trees), preset="accurate")
+    assert parser.model.members[0].options == preset("accurate")[0]
+    assert len(parser.model.members) == 3
+    with pytest.raises(ValueError, match="'best' is no preset; give fast or accurate"):
+        SpectralParser.train(trees, preset="best")  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="leave one of both out"):
+        SpectralParser.train(trees, preset="fast", options=preset("fast"))

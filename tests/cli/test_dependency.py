@@ -94,7 +94,7 @@ def test_what_is_told(run: Run, trees: Path, tmp_path: Path) -> None:
     assert (result.exit_code, result.stdout) == (0, "")
     first, last = result.stderr.splitlines()
     assert first == "Training on 16 trees"
-    assert last.startswith(f"{tmp_path / 'model'}: 4 tags of up to 1 states, 6 words, ")
+    assert last.startswith(f"{tmp_path / 'model'}: 4 tags of up to 1 state, 6 words, ")
 
 
 def test_settings(run: Run, trees: Path, parser: Path, tmp_path: Path) -> None:
@@ -231,7 +231,7 @@ def test_text(run: Run, parser: Path, tmp_path: Path, text: str) -> None:
     for number, (found, tree) in enumerate(zip(parse_conllu(from_stdin.output), gold(), strict=True), start=1):
         # tags that are missing are found
         assert (found.forms, found.xpos, found.heads) == (tree.forms, tuple(TAGS[0]), HEADS)
-        assert found.comments == (f"sent_id = {number}",)
+        assert found.comments == (f"sent_id = {number}", f"text = {' '.join(tree.forms)}")
 
 
 def test_conllu_is_given_back(run: Run, parser: Path, loaded: DependencyModel, tmp_path: Path) -> None:
@@ -267,17 +267,17 @@ def test_malt_tab(run: Run, parser: Path, tmp_path: Path) -> None:
 
 
 def test_format_by_name(run: Run, parser: Path, tmp_path: Path) -> None:
-    (found,) = parse_conllu(run("parse", parser, "--format", "text", stdin="and/or n/a").stdout)
+    (found,) = parse_conllu(run("parse", parser, "--format", "tokens", stdin="and/or n/a").stdout)
     assert found.forms == ("and/or", "n/a") and "_" not in found.xpos
     (found,) = parse_conllu(run("parse", parser, stdin="and/or n/a").stdout)
     assert (found.forms, found.xpos) == (("and", "n"), ("or", "a"))
     (tmp_path / "a.conllu").write_text("dogs see")
     result = run("parse", parser, tmp_path / "a.conllu")
     assert (result.exit_code, "a.conllu, line 1: 1 column where CoNLL-U has 10" in result.stderr) == (1, True)
-    assert run("parse", parser, tmp_path / "a.conllu", "--format", "text").exit_code == 0
+    assert run("parse", parser, tmp_path / "a.conllu", "--format", "tokens").exit_code == 0
 
 
-@pytest.mark.parametrize("format", ["conllu", "malt-tab", "tagged", "text", None])
+@pytest.mark.parametrize("format", ["conllu", "malt-tab", "tagged", "tokens", None])
 def test_nothing(run: Run, parser: Path, format: str | None) -> None:
     options = [] if format is None else ["--format", format]
     for text in ("", "\n \n"):
@@ -288,7 +288,7 @@ def test_nothing(run: Run, parser: Path, format: str | None) -> None:
 def test_empty_lines_have_no_output(run: Run, parser: Path) -> None:
     result = run("parse", parser, stdin="\n# dogs see\n \ndogs see")
     assert [sentence.forms for sentence in parse_conllu(result.stdout)] == [("#", "dogs", "see"), ("dogs", "see")]
-    assert [sentence.comments for sentence in parse_conllu(result.stdout)] == [("sent_id = 2",), ("sent_id = 4",)]
+    assert [sentence.comments[0] for sentence in parse_conllu(result.stdout)] == ["sent_id = 2", "sent_id = 4"]
 
 
 @pytest.mark.parametrize("word", [":)", "/", "a//", "\u00a0", "日本語", "x" * 3000, "\x00", "#", "_", "\u2028"])
@@ -320,7 +320,7 @@ def test_n_best(run: Run, torn: Path) -> None:
     found = list(parse_conllu(run("parse", torn, "--n-best", "3", stdin="a/A b/B c/C\n\na/A b/B c/C\n").stdout))
     expected = [(parse.sentence.heads, f"score = {parse.log:.6f}") for parse in parses]
     assert len(expected) > 1
-    assert [(tree.heads, tree.comments[1]) for tree in found] == expected * 2
+    assert [(tree.heads, tree.comments[2]) for tree in found] == expected * 2
     assert [tree.comments[0] for tree in found] == ["sent_id = 1"] * len(parses) + ["sent_id = 3"] * len(parses)
     table = "".join(ROW.format(n, x, "_", x.upper(), "_", "_") for n, x in enumerate("abc", start=1))
     for text, name in ((f"# sent_id = x\n{table}", "x"), (f"# text = a b c\n{table}", "1")):
@@ -363,11 +363,14 @@ def test_fallbacks_are_told(run: Run, tmp_path: Path) -> None:
     result = run("parse", model, stdin="Yes\n\nYes Yes Yes\n")
     assert result.stderr.endswith("the output has a flat one marked FALLBACK: line 3\n")
     first, second = parse_conllu(result.stdout)
-    assert (first.comments, second.comments) == (("sent_id = 1",), ("sent_id = 3", "FALLBACK"))
+    assert (first.comments, second.comments) == (
+        ("sent_id = 1", "text = Yes"),
+        ("sent_id = 3", "text = Yes Yes Yes", "FALLBACK"),
+    )
     assert second.heads == (0, 1, 1)
     assert run("parse", model, "-q", stdin="Yes Yes").stderr == ""
     (found,) = parse_conllu(run("parse", model, "--n-best", "2", stdin="Yes Yes").stdout)
-    assert found.comments == ("sent_id = 1", "score = -inf", "FALLBACK")
+    assert found.comments == ("sent_id = 1", "text = Yes Yes", "score = -inf", "FALLBACK")
     (tmp_path / "b.dp").write_text("Yes\tUH\t0\n\nYes\tUH\t0\nYes\tUH\t1\n")
     figures = json.loads(run("evaluate", model, tmp_path / "b.dp", "--json").stdout)
     assert (figures["fallbacks"], figures["nonpositive_share"], figures["uas"]) == (1, 50.0, 100.0)
@@ -482,3 +485,15 @@ def test_a_treebank_of_nltk(run: Run, require_corpus: Callable[[str], Any], tmp_
     assert (found["las"], found["fallbacks"]) == (None, 0)
     assert found["uas"] > 80 and found["uas_no_punctuation"] > 80
     assert found["nonpositive_share"] < 5
+
+
+def test_tags_that_the_parser_does_not_know(run: Run, torn: Path) -> None:
+    result = run("parse", torn, stdin="a/A b/NOUN c/VERB\na/A b/NOUN\n")
+    assert (result.exit_code, result.stderr) == (
+        0,
+        "Warning: the parser does not know the tags of 3 words, such as NOUN, VERB, and does not use them; its "
+        "own tags are such as A, B, C\n",
+    )
+    for text in ("a/A b/B c/C\n", "a b c\n"):
+        assert run("parse", torn, stdin=text).stderr == ""
+    assert run("parse", torn, "-q", stdin="a/X b/B c/C").stderr == ""

@@ -1,5 +1,7 @@
 """One way to look at an input, for all commands: its format shows in its name or in its first line."""
 
+import codecs
+import gzip
 import re
 import time
 from collections.abc import Callable, Iterator
@@ -11,8 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spectral_latent.cli import inputs
+from spectral_latent.cli.console import Console
 from spectral_latent.cli.inputs import FORMATS, read_sentences
-from spectral_latent.corpora import Format, parse_brackets
+from spectral_latent.corpora import Format, parse_brackets, parse_conllu
+from spectral_latent.tokenisation import Tokenisation
 
 Run = Callable[..., Any]
 
@@ -24,7 +28,7 @@ INPUTS: dict[str, tuple[str, str]] = {  # an ending, and the sentence in that fo
     "conllu": ("conllu", "# a\n" + "".join(ROW.format(n, word, "_") for n, word in enumerate(WORDS, start=1)) + "\n"),
     "malt-tab": ("tab", MALT),
     "tagged": ("tagged", "They/X see/X dogs/X ./X\n"),
-    "text": ("txt", "They see dogs .\n"),
+    "tokens": ("txt", "They see dogs .\n"),
 }
 
 
@@ -38,7 +42,7 @@ def parser(run: Run, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_the_formats_are_those_of_the_library() -> None:
-    assert set(FORMATS) == set(get_args(Format)) == set(INPUTS)
+    assert set(FORMATS) == set(get_args(Format)) == {*INPUTS, "text"}
 
 
 @pytest.mark.parametrize("form", INPUTS)
@@ -46,7 +50,7 @@ def test_all_formats_are_read_by_name_by_first_line_and_by_option(form: str, tmp
     ending, text = INPUTS[form]
     for name in (f"a.{ending}", "a"):
         (tmp_path / name).write_text(text)
-        given = read_sentences(str(tmp_path / name))
+        given = read_sentences(str(tmp_path / name), None, Tokenisation(frozenset()), Console(quiet=True))
         assert (given.form, given.length) == (form, 1)
         assert [sentence.words for sentence in given.sentences] == [WORDS]
 
@@ -68,8 +72,10 @@ def test_a_dependency_parser_takes_all_formats(run: Run, parser: Path, tmp_path:
     (tmp_path / f"a.{ending}").write_text(text)
     for result in (run("parse", parser, stdin=text), run("parse", parser, tmp_path / f"a.{ending}")):
         assert result.exit_code == 0, result.stderr
-        comment, *rows, end = result.stdout.removesuffix("\n").split("\n")
-        assert (comment, end) == ("# a" if form == "conllu" else "# sent_id = 1", "")
+        *lines, end = result.stdout.removesuffix("\n").split("\n")
+        comments = ["# a"] if form == "conllu" else ["# sent_id = 1", "# text = They see dogs ."]
+        rows = lines[len(comments) :]
+        assert (lines[: len(comments)], end) == (comments, "")
         assert [row.split("\t")[1] for row in rows] == WORDS
         assert [row.split("\t")[6] for row in rows] == ["2", "0", "2", "2"]
 
@@ -90,10 +96,104 @@ def test_a_tagger_takes_all_formats(run: Run, tagger: Path, tmp_path: Path, form
         assert (result.exit_code, result.stdout, result.stderr) == (0, expected, "")
 
 
+ENCODINGS: dict[str, Callable[[str], bytes]] = {
+    "a byte order mark": lambda text: text.encode("utf-8-sig"),
+    "UTF-16, little end first": lambda text: codecs.BOM_UTF16_LE + text.encode("utf-16-le"),
+    "UTF-16, big end first": lambda text: codecs.BOM_UTF16_BE + text.encode("utf-16-be"),
+    "gzip": lambda text: gzip.compress(text.encode()),
+    "gzip of UTF-16": lambda text: gzip.compress(text.encode("utf-16")),
+    "gzip in parts": lambda text: gzip.compress(text[:5].encode()) + gzip.compress(text[5:].encode()),
+}
+
+
+@pytest.mark.parametrize("form", INPUTS)
+@pytest.mark.parametrize("encoding", ENCODINGS)
+def test_encodings_and_compression(
+    run: Run, model: Path, tagger: Path, tmp_path: Path, encoding: str, form: str
+) -> None:
+    ending, text = INPUTS[form]
+    content = ENCODINGS[encoding](text)
+    (tmp_path / f"a.{ending}.gz").write_bytes(content)
+    for command, path in (("parse", model), ("tag", tagger)):
+        expected = run(command, path, stdin=text)
+        for result in (run(command, path, stdin=content), run(command, path, tmp_path / f"a.{ending}.gz")):
+            assert (result.exit_code, result.stdout, result.stderr) == (0, expected.stdout, "")
+
+
+def test_folders_of_compressed_files(run: Run, treebank: Path, model: Path, tmp_path: Path) -> None:
+    (tmp_path / "all").mkdir()
+    (tmp_path / "all" / "a.mrg.gz").write_bytes(gzip.compress(treebank.read_bytes()))
+    for source in (tmp_path / "all", tmp_path / "all" / "a.mrg.gz"):
+        result = run("train", "constituency", source, "-o", tmp_path / "new", "--n-states", "4", "-q")
+        assert (result.exit_code, result.output) == (0, "")
+        assert (tmp_path / "new").read_bytes() == model.read_bytes()
+
+
+BAD = {
+    "compressed text that is damaged": gzip.compress(b"They see it .")[:12] + b"x" * 20,
+    "compressed text that is cut short": gzip.compress(b"They see it .")[:-9],
+    "not UTF-16, as its first bytes say": codecs.BOM_UTF16_LE + b"a",
+    "binary data, where text is needed": b"\x89PNG\0\0\0",
+}
+
+
+@pytest.mark.parametrize("message", BAD)
+def test_what_is_not_text(run: Run, model: Path, tagger: Path, tmp_path: Path, message: str) -> None:
+    (tmp_path / "a").write_bytes(BAD[message])
+    for arguments in (("parse", model), ("tag", tagger), ("score", model), ("evaluate", tagger)):
+        result = run(*arguments, tmp_path / "a")
+        assert (result.exit_code, result.stdout) == (1, "")
+        assert result.stderr.startswith(f"Error: {tmp_path / 'a'}: {message}")
+
+
+RAW = 'They see\ndogs (cats). They left...\n\n"It"!'
+SENTENCES = [["They", "see", "dogs", "(", "cats", ")", "."], ["They", "left", "..."], ['"', "It", '"', "!"]]
+
+
+def test_raw_text(run: Run, model: Path, parser: Path, tagger: Path, tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text(RAW)
+    expected = [run("parse", model, stdin=" ".join(words)).stdout for words in SENTENCES]
+    tagged = [run("tag", tagger, stdin=" ".join(words)).stdout for words in SENTENCES]
+    for file, stdin in (("-", RAW), (tmp_path / "a.txt", None)):
+        for options in (("--text",), ("--format", "text")):
+            result = run("parse", model, file, *options, stdin=stdin)
+            assert (result.exit_code, result.stdout, result.stderr) == (0, "".join(expected), "")
+            result = run("tag", tagger, file, *options, stdin=stdin)
+            assert (result.exit_code, result.stdout, result.stderr) == (0, "".join(tagged), "")
+        found = list(parse_conllu(run("parse", parser, file, "--text", stdin=stdin).stdout))
+        assert [list(sentence.forms) for sentence in found] == SENTENCES
+        assert found[0].comments == ("sent_id = 1", "text = They see dogs (cats).")
+
+
+def test_spaces_of_raw_text_are_kept(run: Run, parser: Path) -> None:
+    rows = run("parse", parser, "--text", stdin="They (see) dogs.").stdout.split("\n")[2:-2]
+    text = "".join(columns[1] + ("" if columns[9] == "SpaceAfter=No" else " ") for columns in map(_columns, rows))
+    assert text == "They (see) dogs. "
+
+
+def _columns(row: str) -> list[str]:
+    return row.split("\t")
+
+
+@pytest.mark.parametrize("text", ["They see it .\nDogs, cats see it .\nDogs, They .\n", "They didn't see it ."])
+def test_text_that_is_not_tokenised(
+    run: Run, model: Path, parser: Path, tagger: Path, tmp_path: Path, text: str
+) -> None:
+    (tmp_path / "a").write_text(text)
+    for command, path in (("parse", model), ("parse", parser), ("tag", tagger)):
+        for file in ("-", tmp_path / "a"):
+            result = run(command, path, file, stdin=text)
+            line = 1 + text.startswith("They see")
+            reason = "has no spaces between words and marks, as tokenised text has; for raw text, give --text"
+            assert (result.exit_code, result.stderr) == (0, f"Warning: line {line} {reason}\n")
+            assert run(command, path, file, "-q", stdin=text).stderr == ""
+            assert run(command, path, file, "--text", stdin=text).stderr == ""
+
+
 def test_the_option_says_more_than_the_first_line(run: Run, model: Path, tagger: Path) -> None:
     assert run("tag", tagger, stdin="and/or\n").stdout.count("/") == 1
-    assert run("tag", tagger, "--format", "text", stdin="and/or\n").stdout.count("/") == 2
-    (tree,) = parse_brackets(run("parse", model, "--format", "text", stdin="and/or n/a").stdout)
+    assert run("tag", tagger, "--format", "tokens", stdin="and/or\n").stdout.count("/") == 2
+    (tree,) = parse_brackets(run("parse", model, "--format", "tokens", stdin="and/or n/a").stdout)
     assert list(tree.words()) == ["and/or", "n/a"]
     result = run("parse", model, "--format", "brackets", stdin="They see it .")
     assert (result.exit_code, "'They' stands outside brackets" in result.stderr) == (1, True)

@@ -11,15 +11,15 @@ from typing import Any
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-COMMAND = [sys.executable, "-W", "error", "-m", "spectral_latent.cli"]
+COMMAND = [sys.executable, "-W", "error", "-m", "spectral_latent"]
 
 
-def start(*arguments: str | Path, **variables: str) -> subprocess.Popen[bytes]:
+def start(*arguments: str | Path, stdin: int = subprocess.PIPE, **variables: str) -> subprocess.Popen[bytes]:
     environment = (
         os.environ | variables | {"PYTHONPATH": os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])}
     )
-    pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
-    return subprocess.Popen([*COMMAND, *map(str, arguments)], env=environment, **pipes)
+    outputs = dict.fromkeys(("stdout", "stderr"), subprocess.PIPE)
+    return subprocess.Popen([*COMMAND, *map(str, arguments)], env=environment, stdin=stdin, **outputs)
 
 
 @pytest.mark.parametrize(
@@ -149,6 +149,7 @@ def test_a_pipe_is_parsed_as_it_comes(run: Callable[..., Any], tmp_path: Path) -
             process.stdin.write(b"Yes\n")
             process.stdin.flush()
             assert process.stdout.readline() == b"# sent_id = %d\n" % number
+            assert process.stdout.readline() == b"# text = Yes\n"
             assert [process.stdout.readline()[:6] for _ in range(2)] == [b"1\tYes\t", b"\n"]
         process.stdin.close()
 
@@ -161,3 +162,16 @@ def test_a_named_pipe(tagger: Path, tmp_path: Path) -> None:
         pipe.write(b"They see it .\n")
         pipe.flush()
         assert process.stdout.readline() == b"They/PRP see/VBP it/PRP ./.\n"
+
+
+@pytest.mark.skipif(not hasattr(os, "openpty"), reason="no terminals")
+@pytest.mark.parametrize(("options", "awaited"), [((), "one a line"), (("--text",), "an empty line ends a paragraph")])
+def test_a_terminal_is_told_what_is_awaited(model: Path, options: tuple[str, ...], awaited: str) -> None:
+    keyboard, terminal = os.openpty()
+    with start("parse", model, *options, stdin=terminal) as process:
+        assert process.stderr
+        assert awaited.encode() in process.stderr.readline()
+        os.write(keyboard, b"\x04")  # Ctrl-D
+        assert process.wait(60) == 0
+    os.close(keyboard)
+    os.close(terminal)

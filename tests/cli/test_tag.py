@@ -115,7 +115,7 @@ def test_the_column_of_training_is_filled(
 
 def test_text_in_a_file_named_conllu(run: Run, tagger: Path, tmp_path: Path) -> None:
     (tmp_path / "a.conllu").write_text("it\n")
-    assert run("tag", tagger, tmp_path / "a.conllu", "--format", "text").stdout == "it/PRP\n"
+    assert run("tag", tagger, tmp_path / "a.conllu", "--format", "tokens").stdout == "it/PRP\n"
 
 
 def test_conllu_longer_than_what_is_read_at_once(run: Run, tagger: Path, tmp_path: Path) -> None:

@@ -128,7 +128,7 @@ def test_what_is_told(run: Run, taggings: Path, tmp_path: Path) -> None:
     assert (result.exit_code, result.stdout) == (0, "")
     first, last = result.stderr.splitlines()
     assert first == "Training on 18 sentences"
-    assert last.startswith(f"{tmp_path / 'model'}: 11 tags of up to 1 states, 16 words, ")
+    assert last.startswith(f"{tmp_path / 'model'}: 11 tags of up to 1 state, 16 words, ")
     assert run("train", "tagger", taggings, "-o", tmp_path / "model", "--quiet").output == ""
 
 

@@ -110,6 +110,27 @@ class ParserConformance:
             assert self.contents(parser.parse(tuple(sentence))) == expected
             assert self.contents(parser.parse(token for token in sentence)) == expected
 
+    def test_raw_text(self, parser: Any) -> None:
+        texts = ["They left.", '"Dogs" (cats)', "one two\nthree", ""]
+        for text, parses in zip(texts, parser.raw_parse_sents(iter(texts)), strict=True):
+            words = [token.word for token in parser.model.tokenisation.words(text)]
+            expected = self.contents(parser.parse(words))
+            assert self.contents(parses) == expected == self.contents(parser.raw_parse(text))
+            assert self.contents(parser.parse_text(text)) == expected[:1]
+        found = list(parser.parse_text("They left. Dogs (cats)?\n\nThree"))
+        assert [len(self.words(parse)) for parse in found] == [3, 5, 1]
+        assert self.contents(parser.raw_parse("They left.", n_best=2)) == self.contents(
+            parser.parse(["They", "left", "."], n_best=2)
+        )
+
+    @pytest.mark.parametrize("text", [["They", "left"], b"bytes", None, 5])
+    def test_raw_text_is_a_string(self, parser: Any, text: Any) -> None:
+        for method in (parser.raw_parse, parser.parse_text):
+            with pytest.raises(TypeError, match="expected a string of raw text"):
+                method(text)
+        with pytest.raises(TypeError, match="call parse_text"):
+            parser.raw_parse_sents("They left.")
+
     def test_the_sentence_is_left_alone(self, parser: Any) -> None:
         sentence = list(self.sentences()[0])
         parser.parse_one(sentence)

@@ -37,20 +37,20 @@ BRACKETS = "( (S (NP (NNS Dogs)) (VP (VBP bark))))\n"
         ("((S", "brackets"),
         ("(S1(NN run))", "brackets"),
         (" (NN run)", "brackets"),
-        ("( Reuters ) - The dog", "text"),
-        ("(Reuters) - The dog", "text"),
-        ("( The dog barks )", "text"),
-        ("( The dog )", "text"),
-        ("( ( The dog ) )", "text"),
+        ("( Reuters ) - The dog", "tokens"),
+        ("(Reuters) - The dog", "tokens"),
+        ("( The dog barks )", "tokens"),
+        ("( The dog )", "tokens"),
+        ("( ( The dog ) )", "tokens"),
         ("(/( The/DT dog/NN )/)", "tagged"),
         ("1-2\tVámonos" + 8 * "\t_", "conllu"),
         ("Dogs\tNNS\t2\tSUB", "malt-tab"),
-        ("Dogs\tbark", "text"),
+        ("Dogs\tbark", "tokens"),
         ("and/or/CC so/RB", "tagged"),
-        ("and/or so", "text"),
-        ("/CC so/", "text"),
+        ("and/or so", "tokens"),
+        ("/CC so/", "tokens"),
         ("1\u00a0000/CD", "tagged"),
-        ("", "text"),
+        ("", "tokens"),
     ],
 )
 def test_first_line(line: str, expected: Format) -> None:
@@ -62,11 +62,11 @@ def test_first_line(line: str, expected: Format) -> None:
 
 def test_a_line_that_looks_like_a_comment_counts_if_there_is_no_other() -> None:
     assert sniff_format("-", "#/# 5/CD\n") == "tagged"
-    assert sniff_format("-", "# five dollars\n") == "text"
+    assert sniff_format("-", "# five dollars\n") == "tokens"
     assert sniff_format("-", "#\t#\t2\na\tA\t0\n") == "malt-tab"
 
 
-@pytest.mark.parametrize("form", [form for form in ENDINGS if form != "text"])
+@pytest.mark.parametrize("form", [form for form in ENDINGS if form != "tokens"])
 def test_the_name_decides(form: Format) -> None:
     for ending in ENDINGS[form]:
         for name in (f"a{ending}", f"folder.txt/a{ending.upper()}", f"nltk:toy, file a{ending}"):
@@ -98,7 +98,7 @@ def test_corpora_are_of_the_formats_that_they_are_read_in(
     for tree in islice(constituency_trees("nltk:treebank"), 500):
         assert sniff_format("-", tree.bracketed()) == "brackets"
     for sentence in islice(tagged_sentences("nltk:treebank"), 500):
-        assert sniff_format("-", " ".join(word for word, _ in sentence)) == "text"
+        assert sniff_format("-", " ".join(word for word, _ in sentence)) == "tokens"
         assert sniff_format("-", " ".join(map("/".join, sentence))) == "tagged"
 
 

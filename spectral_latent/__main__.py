@@ -1,0 +1,5 @@
+"""`python -m spectral_latent`: the command `spectral-latent`."""
+
+from spectral_latent.cli import main
+
+main(prog_name="spectral-latent")

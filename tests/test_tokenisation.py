@@ -1,0 +1,128 @@
+"""Raw text as sentences and words: what corpora show, that nothing is lost, and NLTK's rules as the oracle."""
+
+import string
+from pathlib import Path
+
+import nltk
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from nltk.tokenize import word_tokenize
+from nltk.tokenize.punkt import PunktParameters, save_punkt_params
+
+from spectral_latent.tokenisation import Token, Tokenisation
+
+ENGLISH = Tokenisation(frozenset(["n't", "'s", "``", "''", "-LRB-", "-RRB-", "--", "...", "Mr.", "U.S."]))
+GERMAN = Tokenisation(frozenset(["z.B.", "Dr.", "Komma", "猫", "垫子"]))
+TEXTS = st.text(st.sampled_from(string.ascii_letters + "0123456789.,;:!?'\"`()[]{}<>-&@#%$ \t\n\u00a0’“”…—。！猫垫子ก́"))
+
+
+def words(tokenisation: Tokenisation, text: str) -> list[list[str]]:
+    return [[token.word for token in tokens] for tokens in tokenisation.sentences(text)]
+
+
+@pytest.mark.parametrize("tokenisation", [ENGLISH, GERMAN])
+@given(text=TEXTS)
+def test_nothing_is_lost_and_every_word_has_its_place(tokenisation: Tokenisation, text: str) -> None:
+    sentences = list(tokenisation.sentences(text))
+    assert all(sentences)
+    tokens = [token for sentence in sentences for token in sentence]
+    assert "".join(token.form for token in tokens) == "".join(text.split())
+    assert all(text[token.first : token.end] == token.form for token in tokens)
+
+
+@given(text=st.text(st.sampled_from(string.ascii_letters + ".,;:!?()'$%& "), max_size=60))
+def test_english_words_are_those_of_nltk(text: str) -> None:
+    expected = word_tokenize(text, preserve_line=True)
+    assert [token.form for token in ENGLISH.words(text)] == expected
+
+
+def test_words_as_the_treebank_writes_them() -> None:
+    (tokens,) = ENGLISH.sentences('“It’s” (5) "No"—Jo’s…')
+    assert [token.word for token in tokens] == [
+        *("``", "It", "'s", "''", "-LRB-", "5", "-RRB-", "``", "No", "''", "--", "Jo", "'s", "..."),
+    ]
+    assert tokens[0] == Token("``", "“", 0)
+    assert [token.word for token in GERMAN.words('("So")')] == ["(", '"', "So", '"', ")"]
+
+
+def test_sentences_without_data() -> None:
+    assert words(ENGLISH, "Mr. Ho left. He saw J. Doe\nin the U.S. and so on! Yes?\n\nNo end\n \nEnd") == [
+        ["Mr.", "Ho", "left", "."],
+        ["He", "saw", "J.", "Doe", "in", "the", "U.S.", "and", "so", "on", "!"],
+        ["Yes", "?"],
+        ["No", "end"],
+        ["End"],
+    ]
+    assert words(GERMAN, "Das, z.B. Dr. Ho, kam um 3.30 an. \"Ja.\" 'Nein' ...") == [
+        ["Das", ",", "z.B.", "Dr.", "Ho", ",", "kam", "um", "3.30", "an", "."],
+        ['"', "Ja", ".", '"'],
+        ["'", "Nein", "'", "..."],
+    ]
+
+
+def test_a_script_without_spaces() -> None:
+    assert words(GERMAN, "猫坐垫子。2024年！Ja") == [["猫", "坐", "垫子", "。"], ["2024", "年", "！"], ["Ja"]]
+
+
+def test_parts_at_apostrophes() -> None:
+    french = Tokenisation(frozenset(["l'", "qu'", "aujourd'hui", "'s"]))
+    assert words(french, "Aujourd'hui l’homme qu'on Jo's d'ici") == [
+        ["Aujourd'hui", "l'", "homme", "qu'", "on", "Jo", "'s", "d'ici"]
+    ]
+
+
+def test_punkt_where_it_is_installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    parameters = PunktParameters()
+    parameters.abbrev_types.add("corp")
+    folder = tmp_path / "tokenizers" / "punkt_tab" / "english"
+    folder.mkdir(parents=True)
+    text = "The Dow Corp. Building fell. So it was."
+    monkeypatch.setattr(nltk.data, "path", [str(tmp_path)])
+    without = words(Tokenisation(ENGLISH.known), text)
+    save_punkt_params(parameters, str(folder))
+    assert len(without) == 3
+    assert words(Tokenisation(ENGLISH.known), text) == [
+        ["The", "Dow", "Corp.", "Building", "fell", "."],
+        ["So", "it", "was", "."],
+    ]
+    assert len(words(GERMAN, text)) == 3
+
+
+RAW = [
+    "I did n't , he said.",
+    "growth, then .",
+    "They didn’t .",
+    "猫坐在垫子上很高兴很高兴",
+    "猫坐在垫子上。",
+    "So ? no!",
+]
+TOKENISED = [
+    "",
+    ".",
+    "I did n't .",
+    "Ask Mr. U.S. .",
+    "$ 5,000 -- 3.5 % ...",
+    "猫 垫子 。",
+    "an e.g. x ( a/b )",
+    "No a.m.",
+]
+
+
+@pytest.mark.parametrize("line", RAW)
+def test_raw_lines(line: str) -> None:
+    assert ENGLISH.is_raw(line.split())
+
+
+@pytest.mark.parametrize("line", TOKENISED)
+def test_tokenised_lines(line: str) -> None:
+    assert not ENGLISH.is_raw(line.split())
+
+
+def test_tokens_of_treebanks_are_not_raw(require_corpus: object) -> None:
+    require_corpus("treebank")  # type: ignore[operator]
+    from nltk.corpus import treebank
+
+    sentences = [[word for word, tag in sentence if tag != "-NONE-"] for sentence in treebank.tagged_sents()]
+    seen = Tokenisation(frozenset(word for sentence in sentences[:2900] for word in sentence))
+    assert sum(map(seen.is_raw, sentences[2900:])) <= 3
