@@ -16,6 +16,7 @@ optimum.  Seconds are CPU seconds after compilation.
 from __future__ import annotations
 
 import argparse
+import logging
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator
@@ -130,6 +131,7 @@ def fit_hmmlearn(start: HiddenMarkov, train: Sequences, iterations: int) -> Clim
     """Climb by hmmlearn's CategoricalHMM, to which the end of a string is one more state with a symbol of its own."""
     from hmmlearn.hmm import CategoricalHMM  # type: ignore[import-not-found, unused-ignore]
 
+    logging.getLogger("hmmlearn").setLevel(logging.ERROR)  # the state of the end goes nowhere, which it warns of
     m, n = start.emission.shape
     model: Any = CategoricalHMM(m + 1, init_params="", n_iter=iterations, tol=-np.inf)
     model.n_features = n + 1
