@@ -19,7 +19,7 @@ test: $(INSTALLED)
 test-bounds: $(INSTALLED)
 	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$(abspath $(VENV))/numba-boundscheck $(BIN)/python -m pytest -m 'not corpus' \
 	  tests/test_boundary.py tests/inference/test_boundary.py tests/estimation/test_simplex.py \
-	  tests/constituency/test_bracketings.py tests/constituency/test_derivations.py tests/sequence/test_forests.py \
+	  tests/constituency/test_forests.py tests/sequence/test_forests.py \
 	  tests/dependency/test_forests.py tests/reranking/test_perceptron.py
 
 # Thousands of changed texts, damaged models and killed processes, with every index checked: minutes.
