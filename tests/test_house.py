@@ -128,6 +128,12 @@ def test_data_is_never_executed(module: str) -> None:
     assert unsafe == []
 
 
+def test_the_makefile_names_tests_that_exist() -> None:
+    named = re.findall(r"tests/[\w/]+\.py", (ROOT / "Makefile").read_text(encoding="utf-8"))
+    assert named
+    assert [name for name in named if not (ROOT / name).exists()] == []
+
+
 def test_adapters_is_a_plain_folder() -> None:
     assert not (ROOT / "adapters" / "__init__.py").exists()
 

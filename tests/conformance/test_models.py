@@ -129,7 +129,7 @@ class TestLatentHMM(ModelConformance):
     model_class = LatentHMM
     settings = (
         HMMOptions(EstimatorOptions("spectral", n_states=8), choose_states=False, floor=0.01),
-        HMMOptions(EstimatorOptions("hybrid", n_states=4, iterations=4), choose_states=False),
+        HMMOptions(EstimatorOptions("hybrid", n_states=4, iterations=12), choose_states=False),
     )
     example = 7
     without_effect = frozenset({("estimator", "smoothing")})
