@@ -89,6 +89,7 @@ def with_room(rows: NDArray[np.int64], size: int) -> NDArray[np.int64]:
     """Return rows (n, k) that have room for row `size`: moved to twice the room if they are full.
 
     rows: (n, k), of which the first `size` ≥ 1 are in use.
+    size: the number of rows in use, which is also the number of the next row.
 
     >>> with_room(np.array([[1, 2]]), 1).shape
     (2, 2)
@@ -102,6 +103,11 @@ def with_room(rows: NDArray[np.int64], size: int) -> NDArray[np.int64]:
 
 def check_column(name: str, column: object, shape: tuple[int, ...], dtype: type[np.generic]) -> None:
     """Raise ValueError unless a column is an array of that shape and of numbers of that type.
+
+    name: a plural noun phrase for the column, which begins the message.
+    column: the object to check.
+    shape: the shape that the column must have.
+    dtype: the type that its numbers must have.
 
     >>> check_column("the edges' weights", np.ones(3), (2,), np.float64)
     Traceback (most recent call last):
@@ -118,6 +124,11 @@ def check_column(name: str, column: object, shape: tuple[int, ...], dtype: type[
 def check_range(name: str, column: NDArray[np.int64], first: int, end: int) -> None:
     """Raise ValueError unless all numbers of a column (n,) lie in first ... end - 1.
 
+    name: a plural noun phrase for the column, which begins the message.
+    column: (n,) integers.
+    first: the smallest number allowed.
+    end: one more than the largest number allowed.
+
     >>> check_range("symbols", np.array([0, 3]), 0, 3)
     Traceback (most recent call last):
     ValueError: symbols must lie in 0 ... 2, and number 1 is 3
@@ -129,6 +140,10 @@ def check_range(name: str, column: NDArray[np.int64], first: int, end: int) -> N
 
 def check_starts(name: str, start: NDArray[np.int64], size: int) -> None:
     """Raise ValueError unless a column (n + 1,) says where n parts of `size` rows begin and where the last one ends.
+
+    name: a plural noun phrase for the column, which begins the message.
+    start: (n + 1,) the first row of each part, and the number of all rows.
+    size: the number of all rows.
 
     >>> check_starts("starts of edges", np.array([0, 2, 1]), 1)
     Traceback (most recent call last):

@@ -34,7 +34,10 @@ class AtLeast:
     bound: float
 
     def accepts(self, number: float) -> bool:
-        """Tell whether a number is in the range."""
+        """Tell whether a number is in the range.
+
+        number: the number to compare with the bound.
+        """
         return number >= self.bound
 
     def __str__(self) -> str:
@@ -48,7 +51,10 @@ class AtMost:
     bound: float
 
     def accepts(self, number: float) -> bool:
-        """Tell whether a number is in the range."""
+        """Tell whether a number is in the range.
+
+        number: the number to compare with the bound.
+        """
         return number <= self.bound
 
     def __str__(self) -> str:
@@ -62,7 +68,10 @@ class Above:
     bound: float
 
     def accepts(self, number: float) -> bool:
-        """Tell whether a number is in the range."""
+        """Tell whether a number is in the range.
+
+        number: the number to compare with the bound.
+        """
         return number > self.bound
 
     def __str__(self) -> str:
@@ -76,7 +85,10 @@ class Below:
     bound: float
 
     def accepts(self, number: float) -> bool:
-        """Tell whether a number is in the range."""
+        """Tell whether a number is in the range.
+
+        number: the number to compare with the bound.
+        """
         return number < self.bound
 
     def __str__(self) -> str:
@@ -161,6 +173,8 @@ def counted(number: int, name: str) -> str:
 def field_types(options: type[Options]) -> dict[str, Any]:
     """Return the declared type of each field, with its limits.
 
+    options: a class of options.
+
     >>> @dataclass(frozen=True)
     ... class Cooking(Options):
     ...     minutes: Annotated[float, Above(0.0)] = 10.0
@@ -180,6 +194,9 @@ def _has_default(options: Options, field: Field[Any]) -> bool:
 
 def accepted(value: Any, declared: Any) -> Any:
     """Return a value as a plain Python object of the declared type.  Raises ValueError if the type does not accept it.
+
+    value: the value to check.
+    declared: the type of a field, as `field_types` returns it.
 
     Raises OverflowError for an integer too large for a float.
     """
@@ -210,7 +227,10 @@ def accepted(value: Any, declared: Any) -> Any:
 
 
 def described(declared: Any) -> str:
-    """Describe the values that a declared type accepts, for messages."""
+    """Describe the values that a declared type accepts, for messages.
+
+    declared: the type of a field, as `field_types` returns it.
+    """
     kind = get_origin(declared) or declared
     parts = get_args(declared)
     if kind is Annotated:

@@ -74,6 +74,8 @@ def neighbourhoods(trees: SkeletalTrees) -> tuple[dict[str, IntArray], dict[str,
     They are those of `estimation` and observations nearby: inside, the first and last leaf below; outside, the
     sibling's rule, and the leaves before and after.
 
+    trees: trees of N nodes.
+
     >>> tree = SkeletalTrees.of([0, 1, 2], left=[-1, -1, 0], right=[-1, -1, 1], terminal=[5, 6, -1], root=[2])
     >>> inside_columns, outside_columns = neighbourhoods(tree)
     >>> inside_columns["last"], outside_columns["before"], outside_columns["after"]
@@ -192,6 +194,8 @@ class LatentTreeModel(ShortRepr):
         """Convert graphs to a forest with one component each.
 
         An unknown observation has an edge for every one that its symbol may have.
+
+        graphs: the trees; observations may be `MISSING`.
         """
         encoded = from_networkx(graphs, self.symbols, self.terminals)
         trees = encoded.trees
@@ -290,6 +294,8 @@ class LatentTreeModel(ShortRepr):
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the model to one file, whole or not at all.
 
+        path: the file to write.
+
         Raises ValueError if a label or an observation is not made of strings, numbers, None and tuples.
         """
         settings = {
@@ -303,7 +309,10 @@ class LatentTreeModel(ShortRepr):
 
     @staticmethod
     def load(path: str | os.PathLike[str]) -> LatentTreeModel:
-        """Read a model.  Raises ModelFileError if the file is not a whole model of this kind and version."""
+        """Read a model.  Raises ModelFileError if the file is not a whole model of this kind and version.
+
+        path: a file that `save` has written.
+        """
         with opened_model(path, _KIND) as (arrays, settings):
             return LatentTreeModel.from_arrays(arrays, settings)
 

@@ -28,9 +28,11 @@ def search_states(
 ) -> IntArray:
     """Find the numbers of states (S,) that score best, symbol by symbol.
 
+    moments: the moments with the largest numbers of states.
     score: of truncated moments; higher is better.
     candidates: numbers of states to try; those above what a symbol has are left out.
     symbols: how many of the most frequent symbols to visit; all if None.
+    listener: told the number of visited symbols and the best score.
 
     >>> from spectral_latent.trees import SkeletalTrees
     >>> trees = SkeletalTrees.of([0], left=[-1], right=[-1], terminal=[5], root=[0])

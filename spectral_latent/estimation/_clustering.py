@@ -68,7 +68,13 @@ class Clusters(NamedTuple):
 
     @staticmethod
     def learn(treebank: Treebank, projection: Projection, seed: int, jobs: int | None = 1) -> Clusters:
-        """Find the centres of every symbol by k-means, from a start that the seed fixes."""
+        """Find the centres of every symbol by k-means, from a start that the seed fixes.
+
+        treebank: the trees with their features.
+        projection: the maps from features to points.
+        seed: of the random starts of k-means.
+        jobs: the number of workers; see `parallel_map`.
+        """
         steps = np.ceil(treebank.counts.symbol / _POINTS).astype(np.int64)
         samples: dict[int, _Sample] = {}
         for samples_of_shard in parallel_map(_sampled, treebank.shards, jobs, projection, steps):
@@ -79,7 +85,10 @@ class Clusters(NamedTuple):
         return Clusters(projection, dict(zip(samples, parallel_map(_centres, counted, jobs, seed), strict=True)))
 
     def of_nodes(self, shard: TreebankShard) -> IntArray:
-        """Find the state (N,) of every node of a shard."""
+        """Find the state (N,) of every node of a shard.
+
+        shard: trees of N nodes with their features.
+        """
         projected = self.projection.project(shard)
         state = np.zeros(projected.trees.n_nodes, dtype=np.int64)
         for a, nodes in by_symbol(projected.trees):
@@ -250,6 +259,7 @@ def _hard_counts(trees: SkeletalTrees, rules: Rules, states: IntArray, state: In
 def state_counts(trees: SkeletalTrees, rules: Rules, states: IntArray, state: IntArray) -> RuleTable:
     """Count how often each rule occurs with each choice of states, where the states of nodes are known.
 
+    trees: trees of N nodes.
     rules: the table to count over, which holds all rules of the trees.
     states: (S,) the number of states of each symbol.
     state: (N,) the state of each node.
@@ -270,7 +280,10 @@ def _shard_counts(shard: TreebankShard, clusters: Clusters, rules: Rules) -> _Ha
 def cluster_counts(treebank: Treebank, clusters: Clusters, rank: int | None = None, jobs: int | None = 1) -> RuleTable:
     """Count how often each rule of a treebank occurs with each choice of its nodes' clusters.
 
+    treebank: the trees with their features.
+    clusters: the clusters that were learnt from a treebank over the same symbols.
     rank: the most terms of a binary rule's counts, which are then approximate; None for counts as they are.
+    jobs: the number of workers; see `parallel_map`.
     """
     rules = treebank.counts.rules
     counts = reduce(_HardCounts.__add__, parallel_map(_shard_counts, treebank.shards, jobs, clusters, rules))

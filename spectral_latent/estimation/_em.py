@@ -63,7 +63,10 @@ def has_converged(objective: Sequence[float], least: float) -> bool:
 
 
 def maximised(counts: RuleTable) -> ObservableOperators:
-    """Compute the probabilities that expected counts make likeliest: the M-step."""
+    """Compute the probabilities that expected counts make likeliest: the M-step.
+
+    counts: expected counts of roots and rules with their states.
+    """
     return ObservableOperators.probabilities_of(counts.mixture())
 
 
@@ -110,7 +113,9 @@ def state_prior(start: ObservableOperators, observed: TreebankCounts, share: flo
 def drawn_to(operators: ObservableOperators, prior: RuleTable, observed: TreebankCounts) -> ObservableOperators:
     """Draw probabilities to a prior, as if the states of each symbol had been counted equally often.
 
+    operators: probabilities.
     prior: pseudo-counts in the layout of the operators.
+    observed: how often the rules occur.
     """
     frequency = np.broadcast_to((observed.symbol / operators.states)[:, None], operators.root.shape)
     counts = operators.mixture().scaled(frequency)
@@ -125,8 +130,10 @@ def drawn_to(operators: ObservableOperators, prior: RuleTable, observed: Treeban
 def random_counts(observed: TreebankCounts, states: IntArray, rank: int | None = None, seed: int = 0) -> RuleTable:
     """Split counts evenly among states, and multiply each number by 0.5 to 1.5 at random.
 
+    observed: how often the rules occur.
     states: (S,) the number of states of each symbol.
     rank: the most terms of a binary rule's counts, which are then approximate; None for counts as they are drawn.
+    seed: of the random factors.
 
     >>> from spectral_latent.trees import SkeletalTrees
     >>> trees = SkeletalTrees.of([0], left=[-1], right=[-1], terminal=[5], root=[0])
@@ -214,7 +221,10 @@ def run_em(
 
     shards: the trees, read once in every iteration.
     start: probabilities over the rules of the trees.
+    options: `most_iterations` and `tolerance` say when to stop.
     prior: pseudo-counts in the layout of the start's table; none if not given.
+    jobs: the number of workers; see `parallel_map`.
+    listener: told the objective before the first iteration and after each.
     Raises EstimationError if a tree has probability zero.
 
     >>> from spectral_latent.estimation import FeatureColumns, Shard

@@ -77,6 +77,9 @@ class Estimator(NamedTuple):
 def relative_frequencies(counts: TreebankCounts, priors: Priors | None = None) -> ObservableOperators:
     """Compute the coarse PCFG of a treebank, which has one state a symbol, from its counts.
 
+    counts: how often the rules occur.
+    priors: additions for trees that the treebank lacks; none if not given.
+
     Raises EstimationError if there are no trees.
 
     >>> from spectral_latent.trees import SkeletalTrees
@@ -98,6 +101,10 @@ def _moments_of(shard: TreebankShard, projection: Projection, rules: Rules) -> M
 
 def spectral_moments(treebank: Treebank, projection: Projection, jobs: int | None = 1) -> Moments:
     """Sum the moments of all nodes of a treebank (long paper, Figure 7, step 2).
+
+    treebank: the trees with their features.
+    projection: the maps from features to projections.
+    jobs: the number of workers; see `parallel_map`.
 
     >>> from spectral_latent.estimation import FeatureColumns, Shard
     >>> from spectral_latent.trees import SkeletalTrees
@@ -202,6 +209,12 @@ def estimate(
     """Estimate observable operators by the estimator that the options name; see `ESTIMATORS`.
 
     They are the same for any number of `jobs` (threads), and on the engine that `joblib.parallel_config` names.
+
+    treebank: the trees with their features.
+    options: the estimator and its settings; the defaults if not given.
+    jobs: the number of workers; see `parallel_map`.
+    listener: told how far the work is.
+
     Raises EstimationError if the data do not support the estimate.
 
     >>> from spectral_latent.estimation import FeatureColumns, Shard

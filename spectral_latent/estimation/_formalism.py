@@ -40,13 +40,22 @@ class Formalism(Protocol[ItemIn]):
     """
 
     def n_nodes(self, item: ItemIn) -> int:
-        """Bound the number of nodes of an object's s-tree, before it is made."""
+        """Bound the number of nodes of an object's s-tree, before it is made.
+
+        item: one object, such as a sentence with its tree.
+        """
 
     def columns(self, items: Sequence[ItemIn]) -> Columns:
-        """Convert objects to the arrays from which `shard` makes their s-trees and features."""
+        """Convert objects to the arrays from which `shard` makes their s-trees and features.
+
+        items: the objects of one shard.
+        """
 
     def shard(self, columns: Columns) -> TreebankShard:
-        """Make a shard of the arrays of some objects; called when all objects are read."""
+        """Make a shard of the arrays of some objects; called when all objects are read.
+
+        columns: the arrays that `columns` returned for one shard.
+        """
 
 
 def read_treebanks(

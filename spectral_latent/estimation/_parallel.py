@@ -72,6 +72,7 @@ def parallel_map(
     items: iterated again if a worker is killed; what had not come back then is done once more.
     jobs: the number of workers; None for as many as the engine has that `joblib.parallel_config` names.  A cluster
     that it names, such as Dask, takes part whatever the number.
+    args: the other arguments of the function, the same for every item.
     prefer: the workers where `joblib.parallel_config` names no engine.  Functions that spend their time in the
     interpreter need processes.
     Linear algebra runs on one thread each, so that workers do not compete for cores and the bits do not depend on

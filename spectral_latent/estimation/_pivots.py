@@ -49,7 +49,12 @@ class StateMaps(NamedTuple):
 
 
 def feature_rows(projection: Projection, a: int, scaling: float | None) -> FloatArray:
-    """Compute E[Vᵀψ | inside feature i] of every feature of symbol a, (d, m)."""
+    """Compute E[Vᵀψ | inside feature i] of every feature of symbol a, (d, m).
+
+    projection: the maps from features to projections.
+    a: the symbol.
+    scaling: κ of slide 23, with which the projection was made.
+    """
     evidence = projection.evidence[a]
     maps = projection.maps[a]
     scale, _ = evidence.scales(scaling)
@@ -69,6 +74,8 @@ def fitted_corners(rows: FloatArray, count: FloatArray, most: int, *, least: flo
 
     rows: (d, m).
     count: (d,) how often each row was observed; the corners are sought among those of at least `least`.
+    most: the most corners.
+    least: how often a row that becomes a corner was observed at least.
     cutoff: a corner must be farther from the span of those before than this times the first.
     """
     found = anchors(rows, count, most, least=least, cutoff=cutoff)
@@ -84,6 +91,10 @@ def state_maps(projection: Projection, a: int, options: EstimatorOptions) -> Sta
     The symbol has as many states as it has pivots whose rows differ: each must be farther from the span of those
     before than `cutoff` times the first.  Pivots are sought among the features of at least √n / 2 nodes: as n grows
     these are ever rarer, and yet the errors of their rows vanish.
+
+    projection: the maps from features to projections.
+    a: the symbol.
+    options: `scaling` is that of the projection, and `cutoff` says which rows differ.
     """
     evidence = projection.evidence[a]
     sigma = projection.maps[a].sigma
@@ -143,5 +154,10 @@ def counts_of_states(moments: Moments, maps: list[StateMaps], smoothing: float |
 
 
 def pivot_counts(moments: Moments, projection: Projection, options: EstimatorOptions) -> RuleTable:
-    """Estimate the expected counts of all rules with the states that pivots show; see `state_maps`."""
+    """Estimate the expected counts of all rules with the states that pivots show; see `state_maps`.
+
+    moments: those of the projections.
+    projection: the maps from features to projections.
+    options: the settings with which the projection was made.
+    """
     return counts_of_states(moments, [state_maps(projection, a, options) for a in range(len(projection.maps))])

@@ -48,6 +48,10 @@ def truncated_svd(matrix: sparse.csr_array, rank: int, seed: int = 0) -> tuple[F
     The same matrix gives the same bits: the iteration of ARPACK starts from a vector that the seed fixes.  A matrix
     with a short side is decomposed without iteration, and never made dense as a whole if its other side is long.
 
+    matrix: (d, d').
+    rank: the most triplets.
+    seed: of the vector that the iteration starts from.
+
     >>> truncated_svd(sparse.csr_array(np.diag([3.0, 2.0, 1.0])), 2)[1]
     array([3., 2.])
     """
@@ -103,6 +107,9 @@ def _tall_svd(matrix: sparse.csr_array, rank: int) -> tuple[FloatArray, FloatArr
 
 def states_for(count: int, states: int) -> int:
     """Compute the states that `count` nodes can support: 1 up to 10 nodes, all from 100 on, linear between.
+
+    count: the number of nodes of a symbol.
+    states: the most states that a symbol may have.
 
     >>> [states_for(count, 16) for count in (1, 10, 55, 100, 5000)]
     [1, 1, 8, 16, 16]
@@ -233,7 +240,11 @@ class SymbolEvidence(NamedTuple):
 
     @staticmethod
     def of(features: FeatureColumns, nodes: IntArray) -> SymbolEvidence:
-        """Count the values that nodes (n,) have."""
+        """Count the values that nodes (n,) have.
+
+        features: the templates of N nodes.
+        nodes: (n,) the nodes of the symbol.
+        """
         inside = _Values.of_templates(features.inside[nodes])
         outside = _Values.of_templates(features.outside[nodes])
         return SymbolEvidence(inside, outside, len(nodes))
@@ -250,7 +261,10 @@ class SymbolEvidence(NamedTuple):
         return np.concatenate([table.nodes for table in self.inside]).astype(float)
 
     def scales(self, scaling: float | None) -> tuple[FloatArray, FloatArray]:
-        """Compute the factors √(n / (count + κ)) of inside (d,) and outside (d',) features (slide 23)."""
+        """Compute the factors √(n / (count + κ)) of inside (d,) and outside (d',) features (slide 23).
+
+        scaling: κ; None for factors of 1.
+        """
         inside = self.inside_count
         outside = np.concatenate([table.nodes for table in self.outside]).astype(float)
         if scaling is None:
@@ -259,7 +273,10 @@ class SymbolEvidence(NamedTuple):
 
 
 def by_symbol(trees: SkeletalTrees) -> Iterator[tuple[int, IntArray]]:
-    """Pair each symbol that occurs in trees with its nodes (n,)."""
+    """Pair each symbol that occurs in trees with its nodes (n,).
+
+    trees: trees of N nodes.
+    """
     return ((a, nodes) for a, nodes in enumerate(trees.nodes_by_symbol()) if len(nodes))
 
 
@@ -341,6 +358,9 @@ class Projection(NamedTuple):
         Which symbols get fewer states than their nodes support is told to the listener and, at level INFO, to the log.
 
         shards: every symbol 0, 1, ... occurs.
+        options: `n_states`, `scaling`, `cutoff` and `seed` are those of the projection.
+        jobs: the number of workers; see `parallel_map`.
+        listener: told how far the work is.
         """
         found = _merged(parallel_map(_evidence_of, shards, jobs))
         evidence = [found[a] for a in range(len(found))]
@@ -363,7 +383,10 @@ class Projection(NamedTuple):
         return projection
 
     def project(self, shard: TreebankShard) -> ProjectedTrees:
-        """Project the nodes of a shard.  A feature that was not seen in training counts as absent."""
+        """Project the nodes of a shard.  A feature that was not seen in training counts as absent.
+
+        shard: trees of N nodes with their features.
+        """
         trees = shard.trees
         features = shard.features
         y, z = np.zeros((2, trees.n_nodes, int(self.states.max())))

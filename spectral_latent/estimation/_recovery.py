@@ -135,6 +135,7 @@ def common_factor(tensors: FloatArray, seed: int = 0) -> FloatArray:
     Its rows have length one; their order and signs are arbitrary.
 
     tensors: (R, m, J, K) with T^r = Σ_h first_h ⊗ second_rh ⊗ third_rh.
+    seed: of the random contractions.
 
     >>> first = np.array([[0.6, 0.8], [1.0, 0.0]])
     >>> second = np.array([[1.0, 2.0], [1.0, 0.0]])
@@ -239,6 +240,8 @@ def recovered_maps(moments: Moments, projection: Projection, options: EstimatorO
     """Recover the states of every symbol: from its binary rules, or from its parents if it has none, else from pivots.
 
     moments: those of the projections.
+    projection: the maps from features to projections.
+    options: the settings with which the projection was made.
     """
     branching = set(moments.rules.binary[:, 0].tolist())
     found: dict[int, StateMaps] = {}
@@ -253,5 +256,10 @@ def recovered_maps(moments: Moments, projection: Projection, options: EstimatorO
 
 
 def recovered_counts(moments: Moments, projection: Projection, options: EstimatorOptions) -> RuleTable:
-    """Estimate the expected counts of all rules with recovered states; see `recovered_maps`."""
+    """Estimate the expected counts of all rules with recovered states; see `recovered_maps`.
+
+    moments: those of the projections.
+    projection: the maps from features to projections.
+    options: the settings with which the projection was made; `smoothing` is C of slide 25.
+    """
     return counts_of_states(moments, recovered_maps(moments, projection, options), options.smoothing)

@@ -47,6 +47,9 @@ def anchors(
 
     rows: (n, d).
     frequency: (n,); rows less frequent than `least` are no candidates, unless all are.
+    count: the most rows to find.
+    least: the least frequency of a candidate.
+    cutoff: the relative distance at which the search ends.
     Raises ValueError if there are no rows, or if the shapes differ.
 
     >>> rows = np.array([[0.5, 0.5], [1.0, 0.0], [0.0, 1.0], [1.0, 0.0]])

@@ -28,6 +28,9 @@ __all__ = ["confidence", "operators_from_moments"]
 def confidence(count: float, smoothing: float | None) -> float:
     """Compute λ = √count / (C + √count); 1 without smoothing.
 
+    count: the number of nodes, n.
+    smoothing: the constant C; None for no smoothing.
+
     >>> confidence(900, 30.0), confidence(3, None)
     (0.5, 1.0)
     """
@@ -89,6 +92,7 @@ def operators_from_moments(
     z already carries (Σ̂^a)⁻¹, so that what is left is a division by counts: C^{a→b c} = Σ z⊗x⊗y / count(a),
     c∞ = Σ z / count(a), c¹ = Σ_roots y / T.
 
+    moments: sums over the nodes of a treebank.
     smoothing: C of slide 25; None for the moments as they are.
     priors: what to add for the sake of trees that the treebank lacks.
 

@@ -89,7 +89,12 @@ class StoredColumns(Mapping[str, NDArray[Any]]):
 
     @staticmethod
     def write(name: str, columns: Columns, folder: _TemporaryFolder) -> StoredColumns:
-        """Write arrays to a file of a folder, integers in four bytes where they fit."""
+        """Write arrays to a file of a folder, integers in four bytes where they fit.
+
+        name: the name of the file without its suffix.
+        columns: the arrays by name.
+        folder: the folder to write to.
+        """
         path = folder.path / f"{name}.safetensors"
         save_file({name: _narrowed(column) for name, column in columns.items()}, path)
         return StoredColumns(path, folder)
@@ -137,7 +142,10 @@ class ColumnStore(Sequence[Columns]):
         self._folder: _TemporaryFolder | None = None
 
     def append(self, columns: Columns) -> None:
-        """Add the arrays of a shard."""
+        """Add the arrays of a shard.
+
+        columns: the arrays of the shard by name.
+        """
         self._size += sum(column.nbytes for column in columns.values())
         self._shards.append(columns)
         first = len(self._shards) - 1
@@ -174,7 +182,11 @@ class Shard(NamedTuple):
 
     @staticmethod
     def of(trees: SkeletalTrees, features: FeatureColumns) -> Shard:
-        """Make a shard of trees in memory."""
+        """Make a shard of trees in memory.
+
+        trees: trees of N nodes.
+        features: the features of these nodes.
+        """
         columns = {name: getattr(trees, name) for name in _TREE_COLUMNS}
         return Shard({**columns, "inside": features.inside, "outside": features.outside})
 
@@ -201,7 +213,10 @@ class TreebankCounts(RuleTable):
 
     @staticmethod
     def of_trees(trees: SkeletalTrees) -> TreebankCounts:
-        """Count the roots and rules of trees."""
+        """Count the roots and rules of trees.
+
+        trees: the trees to count in.
+        """
         rules = trees.rules
         rule = trees.rule
         n_symbols = int(trees.symbol.max(initial=-1)) + 1
@@ -216,7 +231,11 @@ class TreebankCounts(RuleTable):
 
     @staticmethod
     def of_shards(shards: Iterable[SkeletalShard], jobs: int | None = 1) -> TreebankCounts:
-        """Count the roots and rules of all shards."""
+        """Count the roots and rules of all shards.
+
+        shards: the shards of a treebank.
+        jobs: the number of workers; see `parallel_map`.
+        """
         none = TreebankCounts.of_trees(SkeletalTrees.of([], left=[], right=[], terminal=[], root=[]))
         return reduce(TreebankCounts.__add__, parallel_map(_counts_of, shards, jobs), none)
 
@@ -281,5 +300,10 @@ class Treebank:
 
     @staticmethod
     def of(shards: Sequence[TreebankShard], priors: Priors | None = None, *, jobs: int | None = 1) -> Treebank:
-        """Count the rules of shards."""
+        """Count the rules of shards.
+
+        shards: trees and the features of their nodes, which are iterated several times.
+        priors: additions for trees that the treebank lacks; none if not given.
+        jobs: the number of workers; see `parallel_map`.
+        """
         return Treebank(shards, TreebankCounts.of_shards(shards, jobs), priors or Priors())

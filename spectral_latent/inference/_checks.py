@@ -147,6 +147,8 @@ def _raise(messages: tuple[str, ...], fault: _Fault, forest: Forest) -> None:
 def check_forest(forest: Forest) -> None:
     """Check that a forest is one: children before parents, edges and roots inside it, components apart.
 
+    forest: the forest to check.
+
     Raises ValueError that names item and edge.
 
     >>> check_forest(Forest(*map(np.array, ([0, 0], [0, 1, 2], [0, 0], [-1, 1], [-1, -1], [1], [0]))))
@@ -165,6 +167,9 @@ def check_forest(forest: Forest) -> None:
 def check_rules(operators: ObservableOperators, forest: Forest) -> None:
     """Check that a forest is one, and that its items and edges have symbols and rules of the operators.
 
+    operators: the operators that the forest is to be weighed by.
+    forest: the forest to check.
+
     Raises ValueError that names item and edge.
     """
     check_forest(forest)
@@ -175,6 +180,9 @@ def check_rules(operators: ObservableOperators, forest: Forest) -> None:
 
 def check_weights(forest: Forest, weights: FloatArray) -> None:
     """Check that a forest is one of at most one component, and that weights (E,) are those of its edges.
+
+    forest: the forest to check, of E edges.
+    weights: (E,) a number for each edge.
 
     Raises ValueError that names item and edge.
     """

@@ -28,7 +28,10 @@ class Analyses(Protocol[AnalysisOut]):
         """The weight that each edge adds to the score of an analysis, (E,)."""
 
     def analysis(self, derivation: Derivation) -> AnalysisOut:
-        """Make the object that a derivation stands for."""
+        """Make the object that a derivation stands for.
+
+        derivation: a derivation of `forest`.
+        """
 
 
 def best_analyses(analyses: Analyses[Analysis], n_best: int) -> list[Analysis]:

@@ -174,6 +174,7 @@ def expected_counts(operators: ObservableOperators, forest: Forest) -> ExpectedC
     """Compute the expected counts of all roots and rules in the derivations of a forest.
 
     operators: probabilities.
+    forest: the forest, whose derivations are the possible ones of what was observed.
     Raises ValueError naming the first component, counted from 1, of which the weight is not above zero; also if the
     forest has items and no root, or as `inside` does.
 

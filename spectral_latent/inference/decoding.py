@@ -31,6 +31,8 @@ class Derivation(NamedTuple):
     def as_forest(self, forest: Forest) -> Forest:
         """Take the derivation out of its forest, as a forest with one edge per item.
 
+        forest: the forest that the derivation was found in.
+
         Raises ValueError if the forest is none, or if these edges do not derive a tree of it.
         """
         check_forest(forest)
@@ -64,6 +66,7 @@ class Derivation(NamedTuple):
     def tree(self, forest: Forest, rules: Rules) -> SkeletalTrees:
         """Convert the derivation to a single s-tree.
 
+        forest: the forest that the derivation was found in.
         rules: those that the forest's edges number.
         Raises ValueError if the forest is none, or if these edges do not derive a tree of it by these rules.
         """
@@ -102,6 +105,7 @@ def best_derivation(forest: Forest, weights: FloatArray) -> Derivation | None:
 
     Ties go to the first edge and the first root.
 
+    forest: a forest of E edges.
     weights: (E,).
     Raises ValueError if the forest is none, naming item and edge, or if the weights are those of another.
 

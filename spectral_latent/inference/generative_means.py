@@ -33,6 +33,8 @@ def _mean_children(operators: ObservableOperators) -> FloatArray:
 def mean_node_counts(operators: ObservableOperators) -> FloatArray:
     """Compute the mean number of nodes of each symbol in each state in one tree, (S, M).
 
+    operators: probabilities of S symbols with up to M states.
+
     Raises ValueError if the operators are not probabilities, or if trees are infinite on average.
 
     >>> from spectral_latent.trees import Rules
@@ -66,6 +68,8 @@ def collapse(operators: ObservableOperators) -> ObservableOperators:
 
     Relative frequencies of rules in trees that the model generates tend to its weights.  Rules of symbols that no
     tree reaches have weight zero.
+
+    operators: probabilities of any numbers of states.
 
     >>> from spectral_latent.trees import Rules
     >>> rules = Rules(np.array([[0, 0], [0, 1]]), np.empty((0, 2), int), np.empty((0, 3), int))

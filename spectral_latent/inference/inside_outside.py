@@ -86,6 +86,8 @@ class Weight(NamedTuple):
     def mean(weights: Sequence[Weight]) -> Weight:
         """Average several columns of C numbers, place by place.
 
+        weights: one column (C,) or more.
+
         >>> ones = Weight(sign=np.array([1, -1]), log=np.log([1.0, 1.0]))
         >>> threes = Weight(sign=np.array([1, 1]), log=np.log([3.0, 3.0]))
         >>> np.exp(Weight.mean([ones, threes]).log)
@@ -107,7 +109,11 @@ def _check_vectors(operators: ObservableOperators, forest: Forest, *parts: Scale
 
 
 def inside(operators: ObservableOperators, forest: Forest) -> ScaledVectors:
-    """Compute the inside vectors α of all items (long paper, Figures 4 and 5)."""
+    """Compute the inside vectors α of all items (long paper, Figures 4 and 5).
+
+    operators: the operators that weigh the rules.
+    forest: a forest of I items.
+    """
     check_rules(operators, forest)
     return ScaledVectors(*inside_pass(operators.packed, forest))
 
@@ -115,6 +121,8 @@ def inside(operators: ObservableOperators, forest: Forest) -> ScaledVectors:
 def outside(operators: ObservableOperators, forest: Forest, inside_vectors: ScaledVectors) -> ScaledVectors:
     """Compute the outside vectors β of all items (long paper, Figure 5).
 
+    operators: the operators that weigh the rules.
+    forest: a forest of I items.
     inside_vectors: (I, M), those of the same forest.
     """
     check_rules(operators, forest)
@@ -134,6 +142,8 @@ def root_sums(
 ) -> tuple[FloatArray, IntArray]:
     """Compute Σ_roots c¹ · α of each component, as mantissa (C,) and exponent (C,).
 
+    operators: the operators that weigh the rules.
+    forest: a forest of C components.
     inside_vectors: (I, M), those of the same forest.
     """
     vectors, exponents = inside_vectors
@@ -151,6 +161,8 @@ def root_sums(
 def total_weight(operators: ObservableOperators, forest: Forest, inside_vectors: ScaledVectors) -> Weight:
     """Sum the estimated probabilities of all derivations of each component, (C,).
 
+    operators: the operators that weigh the rules.
+    forest: a forest of C components.
     inside_vectors: (I, M), those of the same forest.
     """
     check_rules(operators, forest)
@@ -160,6 +172,9 @@ def total_weight(operators: ObservableOperators, forest: Forest, inside_vectors:
 
 def tree_weights(operators: ObservableOperators, forest: Forest) -> Weight:
     """Sum over derivations as `total_weight` does: for s-trees, their estimated probabilities p̂ (Figure 4), (T,).
+
+    operators: the operators that weigh the rules.
+    forest: a forest of C components, such as T s-trees.
 
     >>> from spectral_latent.trees import Rules, SkeletalTrees
     >>> tree = SkeletalTrees.of([0], left=[-1], right=[-1], terminal=[0], root=[0])
@@ -172,7 +187,10 @@ def tree_weights(operators: ObservableOperators, forest: Forest) -> Weight:
 
 
 def item_component(forest: Forest) -> IntArray:
-    """Find the component of each item (I,); C for all items of a forest without roots."""
+    """Find the component of each item (I,); C for all items of a forest without roots.
+
+    forest: a forest of I items and C components.
+    """
     last_item = np.full(forest.n_components, -1)
     np.maximum.at(last_item, forest.component, forest.root)
     # A component that is left out ends where the one before ends.
@@ -203,6 +221,8 @@ def marginals(
 
     The sign is kept; items of a component of weight zero have marginal zero.
 
+    operators: the operators that weigh the rules.
+    forest: a forest of I items.
     inside_vectors, outside_vectors: (I, M), those of the same forest.
     """
     check_rules(operators, forest)
@@ -217,6 +237,8 @@ def edge_marginals(
 ) -> FloatArray:
     """Compute the part of each item's marginal that each of its edges accounts for, (E,).
 
+    operators: the operators that weigh the rules.
+    forest: a forest of E edges.
     inside_vectors, outside_vectors: (I, M), those of the same forest.
 
     >>> from spectral_latent.trees import Rules

@@ -167,6 +167,9 @@ def sample_trees(
 ) -> SampledTrees:
     """Draw independent trees from a latent tree model, nodes in post-order.
 
+    operators: the model, whose numbers must be probabilities.
+    n_trees: the number of trees to draw.
+    rng: the source of random numbers.
     max_nodes: the largest tree to draw.
 
     Raises ValueError if the operators are not probabilities, or if a tree grows beyond `max_nodes` nodes.

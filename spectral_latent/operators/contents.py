@@ -43,7 +43,11 @@ AnyOptions = TypeVar("AnyOptions", bound=Options)
 
 
 def arrays_of(prefix: str, operators: ObservableOperators) -> dict[str, NDArray[Any]]:
-    """List the arrays of operators, named `prefix.field`."""
+    """List the arrays of operators, named `prefix.field`.
+
+    prefix: the first part of the arrays' names, such as `latent`.
+    operators: the operators whose arrays are to be saved.
+    """
     return {f"{prefix}.{name}": array for name, array in operators.packed._asdict().items()}
 
 
@@ -51,7 +55,10 @@ class Limit(Protocol):
     """Limit of numbers or names, such as `AtLeast` of `Options`."""
 
     def accepts(self, value: Any, /) -> Any:
-        """Tell whether a value is within the limit; of an array, of each number or of all together."""
+        """Tell whether a value is within the limit; of an array, of each number or of all together.
+
+        value: a number, a list, or an array of any shape.
+        """
 
 
 @dataclass(frozen=True)
@@ -59,7 +66,10 @@ class Distinct:
     """Accept names or numbers none of which comes twice."""
 
     def accepts(self, values: Any) -> bool:
-        """Tell whether nothing comes twice."""
+        """Tell whether nothing comes twice.
+
+        values: names or numbers, as a list or as an array (n,).
+        """
         return len(set(values.tolist() if isinstance(values, np.ndarray) else values)) == len(values)
 
     def __str__(self) -> str:
@@ -71,7 +81,10 @@ class Sorted:
     """Accept numbers (n,) that never fall, or rows (n, k) in lexicographic order without repetition."""
 
     def accepts(self, values: NDArray[Any]) -> bool:
-        """Tell whether the numbers or the rows are in order."""
+        """Tell whether the numbers or the rows are in order.
+
+        values: (n,) or (n, k).
+        """
         step = np.diff(values, axis=0)
         if step.ndim == 1:
             return bool((step >= 0).all())
@@ -88,7 +101,10 @@ class Shares:
     """Accept numbers (..., n) that are not negative, and sum to one along the last axis."""
 
     def accepts(self, values: NDArray[Any]) -> bool:
-        """Tell whether every row consists of the shares of a whole."""
+        """Tell whether every row consists of the shares of a whole.
+
+        values: (..., n).
+        """
         return bool((values >= 0.0).all() and (np.abs(values.sum(axis=-1) - 1.0) <= _ROUNDING).all())
 
     def __str__(self) -> str:
@@ -259,6 +275,7 @@ def _declaration(declared: Any) -> str:
 def options_from(cls: type[AnyOptions], values: Any) -> AnyOptions:
     """Make options of what `dataclasses.asdict` and JSON made of them.
 
+    cls: the class of the options.
     values: the fields by name; a field that is options itself is a dict, too.
 
     Raises ModelFileError if fields are missing or unknown, or if the options refuse a value.
@@ -292,6 +309,8 @@ def options_from(cls: type[AnyOptions], values: Any) -> AnyOptions:
 def plain_name(name: Hashable) -> Any:
     """Convert a name to what JSON has; tuples become lists.  Raises ValueError for what cannot be saved.
 
+    name: a string, a number, None, or a tuple of these.
+
     >>> plain_name(("a", (1, None)))
     ['a', [1, None]]
     """
@@ -305,7 +324,10 @@ def plain_name(name: Hashable) -> Any:
 
 
 def name_of(plain: Any) -> Hashable:
-    """Convert what `plain_name` made back to a name.  Raises TypeError if it is not that of a name."""
+    """Convert what `plain_name` made back to a name.  Raises TypeError if it is not that of a name.
+
+    plain: the object that JSON gave.
+    """
     if isinstance(plain, dict):
         raise TypeError("a name is a table")
     return tuple(name_of(part) for part in plain) if isinstance(plain, list) else plain

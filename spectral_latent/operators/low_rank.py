@@ -38,6 +38,10 @@ def low_rank_tensor(tensor: Tensor, rank: int) -> Tensor:
     """Approximate a tensor by at most `rank` non-negative terms, close in D, with the same sums over legs 1 and 2.
 
     One that would not be smaller for it, or has so few terms already, stays as it is.
+
+    tensor: a tensor of non-negative numbers.
+    rank: the most terms, at least 1.
+
     Raises ValueError for a rank below 1 and for negative numbers.
 
     >>> one = Tensor(np.array([[0.5, 0.25]]), np.array([[0.75, 0.25]]), np.array([[0.5, 0.5, 0.0]]))

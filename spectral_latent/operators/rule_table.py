@@ -30,6 +30,10 @@ Table = TypeVar("Table", bound="RuleTable")
 def row_sums(which: IntArray, rows: FloatArray, size: int) -> FloatArray:
     """Sum the rows (n, M) that share a value of `which` (n,): (size, M).
 
+    which: (n,) the place of each row's sum.
+    rows: (n, M) or of more axes.
+    size: the number of sums; those that no row belongs to are zero.
+
     >>> row_sums(np.array([1, 0, 1]), np.array([[1.0], [2.0], [4.0]]), 3)
     array([[2.],
            [5.],
@@ -90,7 +94,10 @@ class RuleTable(ShortRepr):
         return total
 
     def scaled(self: Table, factors: FloatArray) -> Table:
-        """Multiply the numbers of every rule by the factor of its parent's state; factors: (S, M)."""
+        """Multiply the numbers of every rule by the factor of its parent's state; factors: (S, M).
+
+        factors: (S, M) the factor of each state of each symbol.
+        """
         data = self.binary.data.copy()
         binary = self.binary.with_data(data)
         for r, a in enumerate(self.rules.binary[:, 0].tolist()):
@@ -102,7 +109,10 @@ class RuleTable(ShortRepr):
         return replace(self, leaf=leaf, unary=unary, binary=binary)
 
     def add_numbers(self: Table, other: RuleTable) -> Table:
-        """Add a table of the same layout number by number: of tensors in factors, factor by factor."""
+        """Add a table of the same layout number by number: of tensors in factors, factor by factor.
+
+        other: a table over the same rules, whose tensors have as many terms.
+        """
         return replace(
             self,
             root=self.root + other.root,
@@ -142,7 +152,11 @@ class RuleTable(ShortRepr):
     def of_counts(rules: Rules, root: FloatArray, leaf: FloatArray, unary: FloatArray, binary: FloatArray) -> RuleTable:
         """Make the table of a grammar with one state a symbol from a number for each root and rule.
 
-        root: (S,).  leaf: (R0,).  unary: (R1,).  binary: (R2,).
+        rules: the rules of the grammar, of which there are R0, R1 and R2.
+        root: (S,) the number of each root symbol.
+        leaf: (R0,) the number of each leaf rule.
+        unary: (R1,) the number of each unary rule.
+        binary: (R2,) the number of each binary rule.
         """
         states = np.ones(len(root), dtype=np.int64)
         return RuleTable(rules, states, root[:, None], leaf[:, None], unary[:, None, None], Tensors.scalars(binary))

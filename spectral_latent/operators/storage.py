@@ -44,6 +44,10 @@ def save_model(path: str | os.PathLike[str], arrays: Mapping[str, NDArray[Any]],
 
     A file that was there stays until then, and its permissions are kept.  Of a symbolic link, the file that it leads to
     is written.  What processes that were killed have left in the folder is removed.
+
+    path: the file to write.
+    arrays: arrays of any shape, by name.
+    settings: further contents, which `json.dumps` must be able to write.
     """
     whole = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
     content = save(whole, {_KEY: _sealed({"format": FORMAT, "version": VERSION, **settings}, whole)})
@@ -121,6 +125,9 @@ def _sweep(folder: Path, prefix: str) -> None:
 def load_model(path: str | os.PathLike[str], kind: str | None = None) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
     """Read the arrays and settings of a model of the given kind, or of any.
 
+    path: the file to read.
+    kind: the kind of model that the file must hold; None for any.
+
     Raises ModelFileError, naming the file and what to do, if the file is missing, cut short, damaged, not a model, of
     another kind or of another version.
     """
@@ -165,6 +172,9 @@ def opened_model(
     path: str | os.PathLike[str], kind: str | None = None
 ) -> Iterator[tuple[dict[str, NDArray[Any]], dict[str, Any]]]:
     """Load arrays and settings to make a model of; what goes wrong on the way is a ModelFileError that names the file.
+
+    path: the file to read.
+    kind: the kind of model that the file must hold; None for any.
 
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder:

@@ -24,6 +24,7 @@ def _name(names: Names, number: int) -> Hashable:
 def s_trees_to_networkx(trees: SkeletalTrees, symbols: Names = None, terminals: Names = None) -> list[nx.DiGraph]:
     """Convert s-trees to graphs node by node: `label` is the symbol, `observation` the terminal.
 
+    trees: the s-trees, one graph for each.
     symbols, terminals: their names; without them, they go by their numbers.
 
     >>> tree = SkeletalTrees.of([0, 1, 2], left=[-1, -1, 0], right=[-1, -1, 1], terminal=[5, 6, -1], root=[2])
@@ -42,6 +43,8 @@ def s_trees_to_networkx(trees: SkeletalTrees, symbols: Names = None, terminals: 
 
 def tree_layout(graph: nx.DiGraph) -> dict[Hashable, tuple[float, float]]:
     """Place the nodes of a tree, as `networkx.draw` takes them: leaves side by side, parents above the middle.
+
+    graph: a tree with edges from parents to children, whose order is that of the edges.
 
     >>> import networkx as nx
     >>> tree_layout(nx.DiGraph([("a", "b"), ("a", "c"), ("c", "d")]))

@@ -95,6 +95,7 @@ def _is_nan(value: Any) -> bool:
 def checked_name(value: Any, place: str, kind: str) -> Hashable:
     """Return the value if it can serve as a name; raise GraphError if it is unhashable or NaN.
 
+    value: a label, an observation or the value of a feature.
     place, kind: where it stands and what it is, for the message.
 
     >>> checked_name(("a", 1), "graph 1, node 0", "label")

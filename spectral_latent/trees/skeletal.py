@@ -60,7 +60,14 @@ class SkeletalTrees:
         terminal: Sequence[int],
         root: Sequence[int],
     ) -> SkeletalTrees:
-        """Make trees of five columns of integers.  Raises ValueError if they do not describe trees."""
+        """Make trees of five columns of integers.  Raises ValueError if they do not describe trees.
+
+        symbol: (N,) left-hand side of each node's rule.
+        left: (N,) the left child, or the only one; -1 at a leaf.
+        right: (N,) the right child; -1 at a leaf and at a unary node.
+        terminal: (N,) observation of a leaf; -1 elsewhere.
+        root: (T,) the root node of each tree, increasing.
+        """
         trees = SkeletalTrees(*map(_column, (symbol, left, right, terminal, root)))
         trees._check()
         return trees

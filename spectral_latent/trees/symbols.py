@@ -42,14 +42,20 @@ class Vocabulary(Generic[Name]):
             self.add(name)
 
     def add(self, name: Name) -> int:
-        """Return the integer of a name, which is entered if it is new."""
+        """Return the integer of a name, which is entered if it is new.
+
+        name: a hashable name, known or new.
+        """
         index = self._index.setdefault(name, len(self.names))
         if index == len(self.names):
             self.names.append(name)
         return index
 
     def get(self, name: Name) -> int:
-        """Return the integer of a name, or -1 if it was never entered."""
+        """Return the integer of a name, or -1 if it was never entered.
+
+        name: a hashable name.
+        """
         return self._index.get(name, -1)
 
     def __getitem__(self, name: Name) -> int:
@@ -126,7 +132,10 @@ class Rules:
     binary: IntArray
 
     def equals(self, other: Rules) -> bool:
-        """Tell whether both tables hold the same rules in the same rows."""
+        """Tell whether both tables hold the same rules in the same rows.
+
+        other: the table to compare with.
+        """
         return all(np.array_equal(getattr(self, kind), getattr(other, kind)) for kind in ("leaf", "unary", "binary"))
 
     @staticmethod
