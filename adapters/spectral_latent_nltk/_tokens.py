@@ -40,6 +40,8 @@ def tokens_of(sentence: Iterable[str]) -> list[str]:
 def text_of(text: str) -> str:
     """Return a raw text.  Raises TypeError for anything but a string.
 
+    text: the object to check.
+
     >>> text_of("It rains.")
     'It rains.'
     """
@@ -51,6 +53,8 @@ def text_of(text: str) -> str:
 def texts_of(sentences: Iterable[str]) -> Iterable[str]:
     """Return the raw texts of sentences.  Raises TypeError for a single string.
 
+    sentences: the object to check.
+
     >>> texts_of(["It rains."])
     ['It rains.']
     """
@@ -61,6 +65,9 @@ def texts_of(sentences: Iterable[str]) -> Iterable[str]:
 
 def words_of(tokenisation: Tokenisation, sentence: str) -> list[str]:
     """Divide a sentence of raw text into words.
+
+    tokenisation: that of the model's corpus.
+    sentence: the text of one sentence.
 
     >>> words_of(Tokenisation(frozenset()), "It rains.")
     ['It', 'rains', '.']

@@ -34,6 +34,8 @@ def is_empty(tag: str, word: str) -> bool:
 def has_words(phrase: Phrase) -> bool:
     """Tell whether a phrase has a word that is not an empty element, so that something is left after cleaning.
 
+    phrase: a tree as a treebank has it.
+
     >>> has_words(Phrase("NP", (Phrase("-NONE-", ("*",)),)))
     False
     """
@@ -49,6 +51,8 @@ def base_label(label: str) -> str:
     """Cut a label at the first `-` or `=` that does not open it: the category without function labels and indices.
 
     Subtypes after dots are part of the category.
+
+    label: a label as a treebank has it.
 
     >>> [base_label(label) for label in ("NP-SBJ-1", "NP=2", "-LRB-", "PRT|ADVP", "S.F.C-CD")]
     ['NP', 'NP', '-LRB-', 'PRT|ADVP', 'S.F.C']
@@ -74,6 +78,8 @@ def clean(phrase: Phrase) -> Phrase | None:
     """Remove function labels, empty elements (`is_empty`), X over X, and a top bracket that holds one tree.
 
     A phrase without words becomes None.  A top bracket over several trees stays, as `TOP`.
+
+    phrase: a tree as a treebank has it.
 
     >>> def leaf(tag, word): return Phrase(tag, (word,))
     >>> subject = Phrase("NP-SBJ", (Phrase("NP", (leaf("NNS", "dogs"),)),))
@@ -101,6 +107,8 @@ def clean(phrase: Phrase) -> Phrase | None:
 
 def cleaned(phrases: Iterable[Phrase]) -> Iterator[Phrase]:
     """Clean phrases one by one.
+
+    phrases: trees as a treebank has them.
 
     Raises EstimationError at a phrase without words.
 

@@ -60,7 +60,11 @@ class Binarisation(Options):
     parents: Annotated[int, AtLeast(0)] = 0
 
     def centre(self, label: str, children: Sequence[str]) -> int:
-        """Find the child that binarisation starts from, among children with these labels."""
+        """Find the child that binarisation starts from, among children with these labels.
+
+        label: the label of the phrase.
+        children: the labels of its children, left to right.
+        """
         if self.outward_from == "head":
             return head_child(label, children)
         return 0 if self.outward_from == "first" else len(children) - 1

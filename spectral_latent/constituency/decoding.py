@@ -115,7 +115,10 @@ class Gains:
         self.label = np.array([number_of_label[label] for chain in chains for label in chain], dtype=np.int64)
 
     def compute(self, constituents: Constituents) -> FloatArray:
-        """Compute the gain of each constituent, (K,)."""
+        """Compute the gain of each constituent, (K,).
+
+        constituents: K constituents, which number the chains as `chains` does.
+        """
         row, _, is_tag, posterior = self._by_label(constituents)
         gain: FloatArray = np.bincount(
             row, posterior - self.span_penalty * ~is_tag, minlength=len(constituents.chain)
@@ -133,7 +136,10 @@ class Gains:
         return row, self.label[place], is_tag, posterior
 
     def by_label(self, constituents: Constituents) -> dict[Constituent, float]:
-        """Sum up μ of every labelled constituent."""
+        """Sum up μ of every labelled constituent.
+
+        constituents: K constituents, which number the chains as `chains` does.
+        """
         row, label, is_tag, posterior = self._by_label(constituents)
         names = [self.labels[number] for number in label.tolist()]
         spans = constituents.first[row].tolist(), constituents.end[row].tolist()
@@ -250,7 +256,10 @@ class PhraseForest(NamedTuple):
     words: Sequence[str]
 
     def analysis(self, derivation: Derivation) -> Phrase:
-        """Build the tree that a derivation stands for."""
+        """Build the tree that a derivation stands for.
+
+        derivation: a derivation of `forest`.
+        """
         item = np.searchsorted(self.forest.start, derivation.edges, side="right") - 1
         left = self.forest.left[derivation.edges]
         right = self.forest.right[derivation.edges]

@@ -220,7 +220,10 @@ class DerivationBuilder:
         self._grammar = _Grammar(chain, bar, np.searchsorted(left, np.arange(len(symbols) + 1)), parent, right, order)
 
     def columns(self, phrases: Iterable[Phrase]) -> PhraseColumns:
-        """Number the nodes of cleaned phrases."""
+        """Number the nodes of cleaned phrases.
+
+        phrases: T trees, which `cleaning` has cleaned.
+        """
         nodes: list[tuple[int, int, int]] = []
         words: list[str] = []
         root: list[int] = []
@@ -269,6 +272,7 @@ class DerivationBuilder:
     def forest(self, columns: PhraseColumns, word: IntArray, leaf_rules: IntArray) -> Forest:
         """Build a forest with a component for each tree; one that the grammar does not derive is an item without edges.
 
+        columns: the nodes of T trees, as `columns` numbers them.
         word: (n,) the number of each word of the columns.
         leaf_rules: (R, 2) the grammar's table of symbols and numbers of words, in lexicographic order.
         Raises ValueError if the columns are not those of trees.

@@ -50,7 +50,10 @@ class PhraseGrammar(ShortRepr):
         return self.grammar.options
 
     def with_operators(self, operators: ObservableOperators) -> PhraseGrammar:
-        """Replace the latent operators by others over the same rules."""
+        """Replace the latent operators by others over the same rules.
+
+        operators: operators over the same rules as the coarse ones.
+        """
         return replace(self, grammar=self.grammar.with_operators(operators))
 
     @cached_property
@@ -109,7 +112,10 @@ class PhraseGrammar(ShortRepr):
         return PhraseForest(forest, weight[forest.item], chain, self.chains, words)
 
     def tags(self, words: Sequence[str]) -> list[str]:
-        """Find the most frequent tag of each word."""
+        """Find the most frequent tag of each word.
+
+        words: the words of a sentence.
+        """
         return [self.symbols[symbol].chain[-1] for symbol in self.grammar.most_frequent_symbols(words).tolist()]
 
     @cached_property
@@ -137,6 +143,9 @@ class PhraseGrammar(ShortRepr):
     @staticmethod
     def from_arrays(arrays: Mapping[str, NDArray[Any]], settings: Mapping[str, Any]) -> PhraseGrammar:
         """Invert `grammar.arrays` and `settings`.
+
+        arrays: the arrays of this grammar by name.
+        settings: the settings of this grammar.
 
         Raises ValueError, KeyError or TypeError if they are not those of a grammar.
         """

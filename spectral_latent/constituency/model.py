@@ -271,7 +271,10 @@ class ConstituencyModel(ShortRepr):
         return Weight.mean([member.score(trees) for member in self.members])
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the model to one file, whole or not at all."""
+        """Write the model to one file, whole or not at all.
+
+        path: the file to write.
+        """
         arrays = {
             f"{at}.{name}": array
             for at, member in enumerate(self.members)
@@ -281,13 +284,20 @@ class ConstituencyModel(ShortRepr):
 
     @staticmethod
     def load(path: str | os.PathLike[str]) -> ConstituencyModel:
-        """Read a model.  Raises ModelFileError if the file is not a whole model of this kind and version."""
+        """Read a model.  Raises ModelFileError if the file is not a whole model of this kind and version.
+
+        path: a file that `save` has written.
+        """
         with opened_model(path, _KIND) as (arrays, settings):
             return ConstituencyModel.from_arrays(arrays, settings)
 
     @staticmethod
     def from_arrays(arrays: Mapping[str, NDArray[Any]], settings: Mapping[str, Any]) -> ConstituencyModel:
-        """Make a model from the contents of its file, which `opened_model` gives with an explanation of errors."""
+        """Make a model from the contents of its file, which `opened_model` gives with an explanation of errors.
+
+        arrays: the arrays of the file by name.
+        settings: the settings of the file.
+        """
         members = []
         for at, of_member in enumerate(settings["members"]):
             prefix = f"{at}."

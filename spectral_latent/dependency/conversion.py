@@ -81,7 +81,10 @@ class DependencyTrees(NamedTuple):
         return is_right
 
     def over(self, word: IntArray) -> SkeletalTrees:
-        """Replace places by words; word: (n,) the number of the word at each place."""
+        """Replace places by words; word: (n,) the number of the word at each place.
+
+        word: (n,) the number of the word at each place.
+        """
         trees = self.trees
         terminal = np.where(trees.is_leaf, word[trees.terminal], -1)
         return SkeletalTrees(trees.symbol, trees.left, trees.right, terminal, trees.root)
@@ -248,6 +251,7 @@ def skeletal_trees(
 def require_heads(sentence: DependencySentence, number: int) -> None:
     """Raise EstimationError unless each word has a head that is 0 or the number of a word.
 
+    sentence: the sentence to check.
     number: that of the sentence, for messages.
     """
     text = " ".join(sentence.forms[:12])

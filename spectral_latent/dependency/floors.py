@@ -32,6 +32,7 @@ def mean_inside_vectors(operators: ObservableOperators, coarse: ObservableOperat
 
     By iteration from the sums of the leaves' vectors.
 
+    operators: latent operators of S symbols with up to M states.
     coarse: operators of one state a symbol, whose root weights are p(a).
 
     >>> from spectral_latent.operators import Tensor

@@ -91,7 +91,10 @@ class DependencyModel(ShortRepr):
         return Tokenisation(frozenset(self.grammar.lexicon.words))
 
     def with_operators(self, operators: ObservableOperators) -> DependencyModel:
-        """Replace the latent operators by others over the same rules."""
+        """Replace the latent operators by others over the same rules.
+
+        operators: operators over the same rules as the coarse ones.
+        """
         return replace(self, grammar=self.grammar.with_operators(operators))
 
     @staticmethod
@@ -353,7 +356,10 @@ class DependencyModel(ShortRepr):
         )
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the model to one file, whole or not at all."""
+        """Write the model to one file, whole or not at all.
+
+        path: the file to write.
+        """
         settings: dict[str, Any] = {
             "kind": _KIND,
             "symbols": [list(symbol) for symbol in self.symbols],
@@ -367,13 +373,20 @@ class DependencyModel(ShortRepr):
 
     @staticmethod
     def load(path: str | os.PathLike[str]) -> DependencyModel:
-        """Read a model.  Raises ModelFileError if the file is not a whole model of this kind and version."""
+        """Read a model.  Raises ModelFileError if the file is not a whole model of this kind and version.
+
+        path: a file that `save` has written.
+        """
         with opened_model(path, _KIND) as (arrays, settings):
             return DependencyModel.from_arrays(arrays, settings)
 
     @staticmethod
     def from_arrays(arrays: Mapping[str, NDArray[Any]], settings: Mapping[str, Any]) -> DependencyModel:
-        """Make a model from the contents of its file, which `opened_model` gives with an explanation of errors."""
+        """Make a model from the contents of its file, which `opened_model` gives with an explanation of errors.
+
+        arrays: the arrays of the file by name.
+        settings: the settings of the file.
+        """
         symbols = setting_from("symbols", settings, Annotated[list[HeadSymbol], Distinct()])
         options = setting_from("options", settings, DependencyOptions)
         tag_of_symbol = tag_numbers(symbols, settings["tags"])

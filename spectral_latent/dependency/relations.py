@@ -119,7 +119,10 @@ class RelationModel:
         return np.asarray(softmax(self._scores(trees), axis=1))
 
     def relations(self, trees: Sequence[TaggedTree]) -> list[tuple[str, ...]]:
-        """Find the likeliest relation of the arc to each word.  Raises ValueError as `posterior` does."""
+        """Find the likeliest relation of the arc to each word.  Raises ValueError as `posterior` does.
+
+        trees: the words, tags and heads of sentences.
+        """
         best = iter([self.names[label] for label in self._scores(trees).argmax(axis=1).tolist()])
         return [tuple(islice(best, len(tree.words))) for tree in trees]
 

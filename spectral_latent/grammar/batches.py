@@ -28,11 +28,17 @@ class Saved(Protocol):
     """A model that can be written to a file and read again."""
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the model to one file."""
+        """Write the model to one file.
+
+        path: the file to write.
+        """
 
     @staticmethod
     def load(path: str | os.PathLike[str]) -> Any:
-        """Read the model of a file."""
+        """Read the model of a file.
+
+        path: a file that `save` has written.
+        """
 
 
 Model = TypeVar("Model", bound=Saved)

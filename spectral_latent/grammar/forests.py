@@ -32,6 +32,7 @@ def pruned_forest(
 ) -> SpanForest | None:
     """Build the forest of what a coarse grammar finds likely in a sentence; None if it derives nothing.
 
+    grammar: the binary rules.
     leaves: the leaf rules over each word.
     beam: items of the chart that are less likely than this times the best over the same words are dropped.
     threshold: least posterior of an edge.

@@ -72,7 +72,10 @@ class LatentGrammar(Generic[OptionsKind], ShortRepr):
             raise ValueError("the coarse and the latent grammar must number the same rules")
 
     def with_operators(self, operators: ObservableOperators) -> LatentGrammar[OptionsKind]:
-        """Replace the latent operators by others over the same rules."""
+        """Replace the latent operators by others over the same rules.
+
+        operators: operators over the same rules as `coarse`.
+        """
         return replace(self, operators=operators)
 
     @cached_property
@@ -178,7 +181,10 @@ class LatentGrammar(Generic[OptionsKind], ShortRepr):
     ) -> LatentGrammar[OptionsKind]:
         """Invert `arrays` and `settings`.
 
+        arrays: the arrays of a model file by name.
+        settings: the settings of a model file.
         tag_of_symbol: (S,) the number of the tag of each symbol over words, -1 of others.
+        options: the settings of training and parsing, already read.
         Raises ValueError, KeyError or TypeError if they are no grammar.
         """
         words = setting_from("words", settings, Annotated[list[str], Distinct()])

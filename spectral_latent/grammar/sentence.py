@@ -32,11 +32,17 @@ class SentenceGrammar:
     latent: ObservableOperators
 
     def with_latent(self, operators: ObservableOperators) -> SentenceGrammar:
-        """Replace the latent operators by others of the whole grammar, over the same rules."""
+        """Replace the latent operators by others of the whole grammar, over the same rules.
+
+        operators: operators of the whole grammar, over all its words.
+        """
         return replace(self, latent=self.words.restrict(operators))
 
     def repeated(self, k: int) -> SentenceGrammar:
-        """Make the grammar of k times the same sentences, one after another, to score k trees over them."""
+        """Make the grammar of k times the same sentences, one after another, to score k trees over them.
+
+        k: how many times.
+        """
         return replace(self, words=self.words._replace(word=np.tile(self.words.word, k)))
 
     def forest_of(self, trees: SkeletalTrees) -> Forest:

@@ -30,6 +30,7 @@ def spelling_of(words: Sequence[str], counts: WordCounts, tag_of_symbol: IntArra
     words: the terminals.
     counts: how often each symbol stands over each word.
     tag_of_symbol: (S,) the number of the tag of each symbol over words.
+    n_tags: the number of tags.
 
     >>> import numpy as np
     >>> seen = WordCounts.of(np.array([0, 1]), np.array([0, 1]), np.array([True, False]))
@@ -49,7 +50,10 @@ class CoarseModel(Protocol):
         """The settings of training."""
 
     def with_operators(self, operators: ObservableOperators) -> Self:
-        """Replace the latent operators by others over the same rules."""
+        """Replace the latent operators by others over the same rules.
+
+        operators: operators over the same rules as the coarse ones.
+        """
 
 
 Model = TypeVar("Model", bound=CoarseModel)

@@ -35,6 +35,8 @@ def signatures(word: str) -> tuple[Signature, ...]:
 
     The shape is the word's character classes, runs shortened to one; words that begin with a digit have no suffix.
 
+    word: the word, known or not.
+
     >>> signatures("Trading")
     (('Xx', 'ing'), ('Xx', 'ng'), ('Xx', 'g'), ('Xx',), ())
     >>> signatures("1,000"), signatures("東京")[0]

@@ -197,6 +197,8 @@ def _spelled(lent: _Emissions, lexicon: Lexicon, family: IntArray) -> _Emissions
 def smooth_emissions(lexicon: Lexicon, moments: LeafMoments, family: IntArray) -> tuple[IntArray, FloatArray]:
     """Make leaf rules (R, 2) and sums of z (R, M) that cover rare and unseen words.
 
+    lexicon: the words with their signatures, and perhaps a spelling model.
+    moments: the moments of the R0 leaf rules that were seen, and of S symbols.
     family: (S,) groups the symbols.
 
     Which rules there are depends on the counts alone, not on z.

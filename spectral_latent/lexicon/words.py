@@ -54,7 +54,10 @@ class EncodedWords(NamedTuple):
     likely: BoolArray
 
     def restrict(self, operators: ObservableOperators) -> ObservableOperators:
-        """Make operators whose leaf rules are those of these words."""
+        """Make operators whose leaf rules are those of these words.
+
+        operators: operators of the whole grammar, whose leaf rules `source` numbers.
+        """
         return operators.with_leaf_rules(self.rules, operators.leaf[self.source] * self.factor[:, None])
 
 

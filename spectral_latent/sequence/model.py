@@ -59,6 +59,8 @@ class _SequenceModel:
 
         A tagger sums over all tags.  In the place of a word never seen stands its signature.
 
+        sequences: the observations of each of T sequences.
+
         Raises ValueError if a sequence is empty.
         """
         columns = self._sequences(sequences)
@@ -71,6 +73,8 @@ class _SequenceModel:
         """Compute the natural logarithms (T,) of proper probabilities of sequences.
 
         They are those of `score` if these are probabilities; estimates become probabilities as `prediction` describes.
+
+        sequences: the observations of each of T sequences.
 
         Raises ValueError if a sequence is empty.
         """
@@ -138,12 +142,16 @@ class _Tagger(ABC):
     def tag(self, sequences: Iterable[Sequence[Any]]) -> list[list[Any]]:
         """Find the tag with the largest posterior at every position of each sequence; an empty sequence has none.
 
+        sequences: the observations of each sequence.
+
         Raises TypeError if a sentence of words is a string.
         """
         return in_batches(list(sequences), lambda batch: self._names(self._posteriors(batch).argmax(axis=1)))
 
     def posteriors(self, sequence: Sequence[Any]) -> FloatArray:
         """Compute the posterior (n, K) of each tag at each position; columns are in the order of `tags`.
+
+        sequence: n observations.
 
         Raises TypeError if a sentence of words is a string.
         """
@@ -168,6 +176,9 @@ class _Tagger(ABC):
 
     def draw(self, sequence: Sequence[Any], rng: np.random.Generator) -> list[Any]:
         """Draw the tags of a sequence from the Markov chain that scores `paths`.
+
+        sequence: observations.
+        rng: the source of random numbers.
 
         Raises TypeError if a sentence of words is a string.
         """
@@ -274,6 +285,8 @@ class LatentTagger(_SequenceModel, _Tagger, ShortRepr):
         An estimate is raised to `floor` times the probability in the coarse model, and lowered to the probability of
         the words alone.
 
+        sentences: T sentences; pairs of a word and its tag.
+
         Raises EstimationError if a token is not a pair of a word and a tag, and ValueError if a sentence is empty.
         """
         columns, forest = self._trees(sentences, str, self.observations, self.parameters.latent.rules)
@@ -286,6 +299,8 @@ class LatentTagger(_SequenceModel, _Tagger, ShortRepr):
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the tagger to one file, whole or not at all.
+
+        path: the file to write.
 
         Raises ValueError if a tag is not made of strings, numbers and tuples.
         """
@@ -301,13 +316,20 @@ class LatentTagger(_SequenceModel, _Tagger, ShortRepr):
 
     @staticmethod
     def load(path: str | os.PathLike[str]) -> LatentTagger:
-        """Read a tagger.  Raises ModelFileError if the file is not a whole tagger of this version."""
+        """Read a tagger.  Raises ModelFileError if the file is not a whole tagger of this version.
+
+        path: a file that `save` has written.
+        """
         with opened_model(path, "tagger") as (arrays, settings):
             return LatentTagger.from_arrays(arrays, settings)
 
     @staticmethod
     def from_arrays(arrays: Mapping[str, NDArray[Any]], settings: Mapping[str, Any]) -> LatentTagger:
-        """Make a tagger of the contents of its file, within `opened_model`, which explains errors."""
+        """Make a tagger of the contents of its file, within `opened_model`, which explains errors.
+
+        arrays: the arrays of the file by name.
+        settings: the settings of the file.
+        """
         options = setting_from("options", settings, TaggerOptions)
         words = setting_from("words", settings, Annotated[list[str], Distinct()])
         tags = setting_from("tags", settings, Annotated[list[Hashable], Distinct()])
@@ -388,6 +410,8 @@ class LatentHMM(_SequenceModel, ShortRepr):
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the model to one file, whole or not at all.
 
+        path: the file to write.
+
         Raises ValueError if an observation is not made of strings, numbers, None and tuples.
         """
         settings = {
@@ -400,13 +424,20 @@ class LatentHMM(_SequenceModel, ShortRepr):
 
     @staticmethod
     def load(path: str | os.PathLike[str]) -> LatentHMM:
-        """Read a model.  Raises ModelFileError if the file is not a whole model of this kind and version."""
+        """Read a model.  Raises ModelFileError if the file is not a whole model of this kind and version.
+
+        path: a file that `save` has written.
+        """
         with opened_model(path, "hmm") as (arrays, settings):
             return LatentHMM.from_arrays(arrays, settings)
 
     @staticmethod
     def from_arrays(arrays: Mapping[str, NDArray[Any]], settings: Mapping[str, Any]) -> LatentHMM:
-        """Make a model of the contents of its file, within `opened_model`, which explains errors."""
+        """Make a model of the contents of its file, within `opened_model`, which explains errors.
+
+        arrays: the arrays of the file by name.
+        settings: the settings of the file.
+        """
         options = setting_from("options", settings, HMMOptions)
         alphabet = Alphabet(setting_from("alphabet", settings, Annotated[list[Hashable], Distinct()]))
         parameters = SequenceParameters.from_arrays(arrays, settings, alphabet.n_terminals)
@@ -455,6 +486,8 @@ class StateTagger(_Tagger, ShortRepr):
 
     def joint_log_probabilities(self, sequences: Iterable[Iterable[tuple[Hashable, Tag]]]) -> FloatArray:
         """Compute the natural logarithms (T,) of the probabilities of observations with states; -inf for unknown names.
+
+        sequences: T sequences; pairs of an observation and the name of its state.
 
         Raises EstimationError if a token is not a pair, and ValueError if a sequence is empty.
         """
