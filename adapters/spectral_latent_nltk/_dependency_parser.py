@@ -116,19 +116,34 @@ class SpectralDependencyParser(ParserI):
     def tagged_parse(
         self, sentence: _Words | DependencyGraph, n_best: int = 1, rerank: Reranker | None = None
     ) -> Iterator[ParseGraph]:
-        """Call `parse`, by the name that NLTK's Stanford parsers have for sentences with tags."""
+        """Call `parse`, by the name that NLTK's Stanford parsers have for sentences with tags.
+
+        sentence: words, pairs of a word and its tag, or a graph.
+        n_best: the most graphs to find.
+        rerank: a reranker that orders them; see `parse`.
+        """
         return self.parse(sentence, n_best, rerank)
 
     def tagged_parse_sents(
         self, sentences: Iterable[_Words | DependencyGraph], n_best: int = 1, rerank: Reranker | None = None
     ) -> Iterator[Iterator[ParseGraph]]:
-        """Call `parse_sents`, by the name that NLTK's Stanford parsers have for sentences with tags."""
+        """Call `parse_sents`, by the name that NLTK's Stanford parsers have for sentences with tags.
+
+        sentences: sentences as `tagged_parse` takes them.
+        n_best: the most graphs of a sentence.
+        rerank: a reranker that orders them; see `parse`.
+        """
         return self.parse_sents(sentences, n_best, rerank)
 
     def parse_tagged_sents(
         self, sentences: Iterable[_Words | DependencyGraph], n_best: int = 1, rerank: Reranker | None = None
     ) -> Iterator[Iterator[ParseGraph]]:
-        """Call `parse_sents`, by the name that NLTK's MaltParser has for sentences with tags."""
+        """Call `parse_sents`, by the name that NLTK's MaltParser has for sentences with tags.
+
+        sentences: sentences as `tagged_parse` takes them.
+        n_best: the most graphs of a sentence.
+        rerank: a reranker that orders them; see `parse`.
+        """
         return self.tagged_parse_sents(sentences, n_best, rerank)
 
     def raw_parse(self, sentence: str, n_best: int = 1, rerank: Reranker | None = None) -> Iterator[ParseGraph]:

@@ -52,6 +52,7 @@ class SpectralParser(ParserI):
     ) -> SpectralParser:
         """Learn from treebank trees: any iterable, read once.  The same trees give the same parser.
 
+        trees: treebank trees, which are cleaned first.
         n_states: the most latent states of a symbol; 16 if `preset` and `options` do not say otherwise.
         preset: the name of settings that go well together, "fast" or "accurate"; see `spectral_latent.preset`.
         jobs: threads; None for as many workers as the engine has that `joblib.parallel_config` names.  The result does

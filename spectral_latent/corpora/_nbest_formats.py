@@ -63,7 +63,11 @@ class Block(NamedTuple):
 
 
 def read_bllip(lines: Iterable[str], source: str) -> Iterator[Block]:
-    """Read the lists of the format `bllip`."""
+    """Read the lists of the format `bllip`.
+
+    lines: the lines of the text.
+    source: the name of the text in errors.
+    """
     rest = _with_content(lines)
     for first, line in rest:
         header = HEADER.fullmatch(line)
@@ -88,7 +92,11 @@ def read_bllip(lines: Iterable[str], source: str) -> Iterator[Block]:
 
 
 def read_trees(lines: Iterable[str], source: str) -> Iterator[Block]:
-    """Read the lists of the format `trees`."""
+    """Read the lists of the format `trees`.
+
+    lines: the lines of the text.
+    source: the name of the text in errors.
+    """
     for _, group in groupby(_tree_rows(lines, source), key=lambda row: row[0]):
         rows = list(group)
         (name, _), line, _ = rows[0]
@@ -120,7 +128,11 @@ def _tree_rows(lines: Iterable[str], source: str) -> Iterator[tuple[tuple[str | 
 
 
 def read_conllu_lists(text: str, source: str) -> Iterator[Block]:
-    """Read the lists of the format `conllu`."""
+    """Read the lists of the format `conllu`.
+
+    text: the sentences.
+    source: the name of the text in errors.
+    """
     rows = (_conllu_row(sentence, lines[0], source) for sentence, lines in parse_with_lines(text, source))
     for name, group in groupby(rows, key=lambda row: row[0]):
         candidates = [row for _, row in group]
@@ -137,7 +149,11 @@ def _conllu_row(sentence: DependencySentence, line: int, source: str) -> tuple[s
 
 
 def read_json(lines: Iterable[str], source: str) -> Iterator[Block]:
-    """Read the lists of the format `json`."""
+    """Read the lists of the format `json`.
+
+    lines: the lines of the text.
+    source: the name of the text in errors.
+    """
     for count, (number, line) in enumerate(_with_content(lines), start=1):
         try:
             entry = json.loads(line)
@@ -188,6 +204,8 @@ def _json_candidate(entry: Any, sentence: DependencySentence | None, source: str
 def comment_key(comment: str) -> str:
     """Return the name in a comment `name = value`; of any other comment, nothing.
 
+    comment: a comment without # and the white space around it.
+
     >>> comment_key("sent_id = 7"), comment_key("by hand")
     ('sent_id', '')
     """
@@ -198,6 +216,9 @@ def comment_key(comment: str) -> str:
 def comment_value(sentence: DependencySentence, key: str) -> str | None:
     """Return the value of a sentence's first comment of this name, or None.
 
+    sentence: a sentence with its comments.
+    key: the name in the comment.
+
     >>> comment_value(DependencySentence.of(["Yes"])._replace(comments=("sent_id = 7",)), "sent_id")
     '7'
     """
@@ -207,6 +228,8 @@ def comment_value(sentence: DependencySentence, key: str) -> str | None:
 
 def is_number(text: str) -> bool:
     """Tell whether a text is a number as formats write scores.
+
+    text: one column of a line.
 
     >>> [is_number(text) for text in ("-1.5e3", "7", "-Infinity", "nan", "1_0")]
     [True, True, True, False, False]

@@ -26,6 +26,8 @@ def read_brackets(path: str | os.PathLike[str]) -> Iterator[Phrase]:
     The file is read at the call, and its trees as they are asked for.  Raises `CorpusError`, which names file and
     line, also for a missing file and for bytes that are not UTF-8.
 
+    path: the file, which gzip may have compressed.
+
     >>> import pathlib, tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     file = pathlib.Path(folder, "two.mrg")
@@ -95,6 +97,8 @@ def parse_brackets(text: str, source: str = "<string>") -> Iterator[Phrase]:
 
 def without_outer_bracket(phrase: Phrase) -> Phrase:
     """Return the only child of a phrase without a label; any other phrase as it is.
+
+    phrase: a tree as the brackets have it.
 
     >>> without_outer_bracket(Phrase("", (Phrase("UH", ("Yes",)),)))
     Phrase(label='UH', children=('Yes',))

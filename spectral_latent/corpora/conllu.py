@@ -39,6 +39,8 @@ def read_conllu(path: str | os.PathLike[str]) -> Iterator[DependencySentence]:
     The file is read at the call, and its sentences as they are asked for.  Raises `CorpusError`, which names file
     and line, also for a missing file and for bytes that are not UTF-8.
 
+    path: the file, which gzip may have compressed.
+
     >>> import pathlib, tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     file = pathlib.Path(folder, "one.conllu")
@@ -138,6 +140,8 @@ def to_conllu(sentence: DependencySentence) -> str:
     """Write a sentence in CoNLL-U, with the empty line after it; the last two columns are `_`.
 
     `parse_conllu` reads the same sentence again.
+
+    sentence: the sentence, with heads or without.
 
     Raises `ValueError` for a sentence without words, for columns that are not equally long, for an empty value, and for
     a value with a line break or a tab, or a comment with a line break.

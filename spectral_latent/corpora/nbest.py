@@ -46,6 +46,9 @@ def read_nbest(path: str | os.PathLike[str], form: NBestFormat | None = None) ->
     The file is read at the call, and its lists as they are asked for.  Raises `CorpusError`, which names file and
     line, also for a missing file and for bytes that are not UTF-8.
 
+    path: the file, which gzip may have compressed.
+    form: the format; if it is not given, that of `nbest_format`.
+
     >>> import pathlib, tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     file = pathlib.Path(folder, "one.trees")
@@ -92,6 +95,9 @@ def parse_nbest(text: str, source: str = "<string>", form: NBestFormat | None = 
 
 def nbest_format(text: str, source: str = "<string>") -> NBestFormat:
     """Tell the format of a text by its first lines.  Raises `CorpusError` for a text in none of the formats.
+
+    text: the lists; their first lines are enough.
+    source: the name of the text in errors.
 
     >>> texts = "{}", "(S1 (NN run))", "50 wsj.1|-8.5"
     >>> [nbest_format(text.replace("|", "\\n")) for text in texts]

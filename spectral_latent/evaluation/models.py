@@ -51,6 +51,8 @@ class GoldTree(NamedTuple):
     def of(tree: Phrase) -> GoldTree | None:
         """Find the words of a tree; return None if it has none.
 
+        tree: a tree as the treebank has it.
+
         >>> GoldTree.of(Phrase("S", (Phrase("NN", ("dog",)), Phrase("-NONE-", ("*",))))).words
         ['dog']
         """

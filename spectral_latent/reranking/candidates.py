@@ -52,6 +52,9 @@ class Candidate(NamedTuple):
     def of(tree: Tree, scores: Iterable[float] = ()) -> Candidate:
         """Make a candidate of a tree and all its scores, the latest first.
 
+        tree: a phrase or a dependency tree.
+        scores: the scores of the tree, the latest first; it may have none.
+
         >>> Candidate.of(Phrase("UH", ("Yes",)), [2.0, 1.0]).other_scores
         (1.0,)
         """
@@ -59,12 +62,17 @@ class Candidate(NamedTuple):
         return Candidate(tree, score, tuple(other_scores))
 
     def rescored(self, score: float) -> Candidate:
-        """Return the tree with one more score, which comes first."""
+        """Return the tree with one more score, which comes first.
+
+        score: the new score.
+        """
         return Candidate.of(self.tree, (score, *self.scores))
 
 
 def words_of(tree: Tree) -> tuple[str, ...]:
     """Return the words of a tree from left to right, without empty elements.
+
+    tree: a phrase or a dependency tree.
 
     >>> words_of(Phrase("VP", (Phrase("VB", ("go",)), Phrase("-NONE-", ("*",)))))
     ('go',)
@@ -112,6 +120,10 @@ class NBest:
     def of(candidates: Iterable[Candidate], id: str = "1", words: Iterable[str] | None = None) -> NBest:
         """Make the list of a sentence whose words, if they are not given, are the first candidate's.
 
+        candidates: trees over the words of one sentence, the best first.
+        id: the name of the sentence.
+        words: the words of the sentence.
+
         >>> NBest.of([], id="7", words=["run"])
         NBest(id='7', words=('run',), candidates=())
         """
@@ -143,6 +155,8 @@ class NBest:
 
     def rescored(self, scores: Iterable[float]) -> NBest:
         """Return the list with one more score for every candidate, in the same order.
+
+        scores: the new score of each candidate.
 
         >>> NBest.of([Candidate(Phrase("UH", ("Yes",)))]).rescored([0.5]).candidates[0].score
         0.5

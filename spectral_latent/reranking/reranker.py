@@ -92,6 +92,8 @@ class CandidateFeatures(ShortRepr):
     def table(self, lists: Sequence[NBest]) -> FeatureTable:
         """Compute the features of lists.
 
+        lists: L lists of n candidates in all.
+
         Raises ValueError for trees of another formalism, and for candidates with another number of scores.
         """
         for nbest in lists:
@@ -226,7 +228,10 @@ class Reranker(ShortRepr):
         return ([parses[place] for place in self.rank(parses_to_nbest(parses))[:n_best]] for parses in parses_of_each)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the weights and the settings of the features to one file, whole or not at all."""
+        """Write the weights and the settings of the features to one file, whole or not at all.
+
+        path: the file to write.
+        """
         settings = {
             "kind": _KIND,
             "has_heads": self.features.has_heads,
@@ -245,6 +250,7 @@ class Reranker(ShortRepr):
     ) -> Reranker:
         """Read a reranker.
 
+        path: a file that `save` has written.
         models: the latent models of training, by the same names.
         parser: taken for the model named `latent` if training had such a model and it is not among the given ones.
 
