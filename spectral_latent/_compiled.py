@@ -104,7 +104,7 @@ def with_room(rows: NDArray[np.int64], size: int) -> NDArray[np.int64]:
 def check_column(name: str, column: object, shape: tuple[int, ...], dtype: type[np.generic]) -> None:
     """Raise ValueError unless a column is an array of that shape and of numbers of that type.
 
-    name: a plural noun phrase for the column, which begins the message.
+    name: the name of the column in the message, in the plural.
     column: the object to check.
     shape: the shape that the column must have.
     dtype: the type that its numbers must have.
@@ -124,7 +124,7 @@ def check_column(name: str, column: object, shape: tuple[int, ...], dtype: type[
 def check_range(name: str, column: NDArray[np.int64], first: int, end: int) -> None:
     """Raise ValueError unless all numbers of a column (n,) lie in first ... end - 1.
 
-    name: a plural noun phrase for the column, which begins the message.
+    name: the name of the column in the message, in the plural.
     column: (n,) integers.
     first: the smallest number allowed.
     end: one more than the largest number allowed.
@@ -141,7 +141,7 @@ def check_range(name: str, column: NDArray[np.int64], first: int, end: int) -> N
 def check_starts(name: str, start: NDArray[np.int64], size: int) -> None:
     """Raise ValueError unless a column (n + 1,) says where n parts of `size` rows begin and where the last one ends.
 
-    name: a plural noun phrase for the column, which begins the message.
+    name: the name of the column in the message, in the plural.
     start: (n + 1,) the first row of each part, and the number of all rows.
     size: the number of all rows.
 

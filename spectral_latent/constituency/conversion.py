@@ -19,7 +19,7 @@ import numpy as np
 from spectral_latent._options import AtLeast, Options
 from spectral_latent.constituency.heads import head_child
 from spectral_latent.constituency.phrase import Phrase
-from spectral_latent.trees import BoolArray, IntArray, SkeletalTrees, TreeBuilder, Vocabulary
+from spectral_latent.trees import BoolArray, SkeletalTrees, TreeBuilder, Vocabulary
 
 __all__ = [
     "Binarisation",
@@ -28,7 +28,6 @@ __all__ = [
     "build_phrase",
     "phrase_of",
     "skeletal_trees",
-    "tag_numbers",
 ]
 
 
@@ -43,6 +42,11 @@ class PhraseSymbol(NamedTuple):
     chain: tuple[str, ...]
     bar: bool = False
     memory: tuple[str, ...] = ()
+
+    @property
+    def last(self) -> str:
+        """The last label of the chain: the tag of a word, or the label of a phrase."""
+        return self.chain[-1]
 
 
 @dataclass(frozen=True)
@@ -87,18 +91,12 @@ class PhraseTrees(NamedTuple):
     head_is_right: BoolArray
 
 
-def tag_numbers(symbols: Sequence[PhraseSymbol], tags: Sequence[str]) -> IntArray:
-    """Number the tag that the chain of each symbol ends in (S,); -1 where it does not end in one of these tags."""
-    number_of_tag = {tag: t for t, tag in enumerate(tags)}
-    return np.array([number_of_tag.get(symbol.chain[-1], -1) for symbol in symbols], dtype=np.int64)
-
-
 @lru_cache(1 << 14)
 def _merges(
     binarisation: Binarisation, symbol: PhraseSymbol, labels: tuple[str, ...]
 ) -> tuple[int, tuple[_Merge, ...]]:
     """Find the child to start from, and how the others join it, in a phrase over children with these labels."""
-    label = symbol.chain[-1]
+    label = symbol.last
     centre = binarisation.centre(label, labels)
     order = [*range(centre + 1, len(labels)), *range(centre - 1, -1, -1)]
     merges = []

@@ -30,7 +30,7 @@ from spectral_latent._compiled import check_column, check_range, compiled, with_
 from spectral_latent.constituency.conversion import build_phrase
 from spectral_latent.constituency.phrase import Phrase
 from spectral_latent.inference import Derivation
-from spectral_latent.trees import BoolArray, FloatArray, Forest, IntArray, Rules, ranges
+from spectral_latent.trees import BoolArray, FloatArray, Forest, IntArray, Rules, Vocabulary, ranges
 
 __all__ = ["Constituent", "Constituents", "Gains", "PhraseForest", "bracketings"]
 
@@ -109,10 +109,9 @@ class Gains:
     def __init__(self, chains: Sequence[Chain], span_penalty: float) -> None:
         self.span_penalty = span_penalty
         self.labels = sorted({label for chain in chains for label in chain})
-        number_of_label = {label: number for number, label in enumerate(self.labels)}
         self.length = np.array([len(chain) for chain in chains], dtype=np.int64)
         self.end = np.cumsum(self.length)
-        self.label = np.array([number_of_label[label] for chain in chains for label in chain], dtype=np.int64)
+        self.label = Vocabulary(self.labels).numbers(label for chain in chains for label in chain)
 
     def compute(self, constituents: Constituents) -> FloatArray:
         """Compute the gain of each constituent, (K,).

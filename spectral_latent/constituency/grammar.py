@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spectral_latent._options import ShortRepr, counted
-from spectral_latent.constituency.conversion import PhraseSymbol, tag_numbers
+from spectral_latent.constituency.conversion import PhraseSymbol
 from spectral_latent.constituency.decoding import Constituents, PhraseForest
 from spectral_latent.constituency.forests import DerivationBuilder
 from spectral_latent.constituency.options import ConstituencyOptions
@@ -19,7 +19,7 @@ from spectral_latent.constituency.phrase import Phrase
 from spectral_latent.grammar import LatentGrammar, SentenceChart, SentenceGrammar, SpanForest
 from spectral_latent.inference import Weight, inside, marginals, outside, tree_weights
 from spectral_latent.operators import Distinct, ObservableOperators, setting_from
-from spectral_latent.trees import BoolArray, FloatArray, IntArray, Rules
+from spectral_latent.trees import BoolArray, FloatArray, IntArray, Rules, Vocabulary
 
 __all__ = ["PhraseGrammar"]
 
@@ -64,8 +64,7 @@ class PhraseGrammar(ShortRepr):
     @cached_property
     def _chain_of(self) -> IntArray:
         """Number the chain of each symbol, (S,); a bar has the chain of its phrase."""
-        number_of_chain = {chain: number for number, chain in enumerate(self.chains)}
-        return np.array([number_of_chain[symbol.chain] for symbol in self.symbols], dtype=np.int64)
+        return Vocabulary(self.chains).numbers(symbol.chain for symbol in self.symbols)
 
     @cached_property
     def _is_bar(self) -> BoolArray:
@@ -116,7 +115,7 @@ class PhraseGrammar(ShortRepr):
 
         words: the words of a sentence.
         """
-        return [self.symbols[symbol].chain[-1] for symbol in self.grammar.most_frequent_symbols(words).tolist()]
+        return [self.symbols[symbol].last for symbol in self.grammar.most_frequent_symbols(words).tolist()]
 
     @cached_property
     def _derivation_builder(self) -> DerivationBuilder:
@@ -153,5 +152,5 @@ class PhraseGrammar(ShortRepr):
         if not all(symbol.chain for symbol in symbols):
             raise ValueError("a symbol has no labels")
         options = setting_from("options", settings, ConstituencyOptions)
-        tag_of_symbol = tag_numbers(symbols, settings["tags"])
+        tag_of_symbol = Vocabulary(settings["tags"]).numbers(symbol.last for symbol in symbols)
         return PhraseGrammar(symbols, LatentGrammar.from_arrays(arrays, settings, tag_of_symbol, options))

@@ -24,7 +24,7 @@ from spectral_latent.grammar.batches import map_sentences
 from spectral_latent.inference import Weight, best_analyses
 from spectral_latent.operators import opened_model, save_model
 from spectral_latent.tokenisation import Tokenisation
-from spectral_latent.trees import FloatArray, IntArray
+from spectral_latent.trees import FloatArray, IntArray, Vocabulary
 
 __all__ = ["FALLBACK", "ConstituencyModel", "Parse"]
 
@@ -111,11 +111,8 @@ class ConstituencyModel(ShortRepr):
     @cached_property
     def _chains(self) -> tuple[list[tuple[str, ...]], list[IntArray]]:
         """List the chains of all members; and, for each member, the numbers of its own chains among them."""
-        all_chains = dict.fromkeys(chain for member in self.members for chain in member.chains)
-        number_of_chain = {chain: number for number, chain in enumerate(all_chains)}
-        return list(number_of_chain), [
-            np.array([number_of_chain[chain] for chain in member.chains]) for member in self.members
-        ]
+        chains = Vocabulary(chain for member in self.members for chain in member.chains)
+        return chains.names, [chains.numbers(member.chains) for member in self.members]
 
     @cached_property
     def _gains(self) -> Gains:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from spectral_latent.constituency.cleaning import cleaned
-from spectral_latent.constituency.conversion import Binarisation, PhraseSymbol, skeletal_trees, tag_numbers
+from spectral_latent.constituency.conversion import Binarisation, PhraseSymbol, skeletal_trees
 from spectral_latent.constituency.features import FeatureSet, constituency_features
 from spectral_latent.constituency.grammar import PhraseGrammar
 from spectral_latent.constituency.options import ConstituencyOptions
@@ -45,7 +45,7 @@ class _PhraseFormalism:
         trees = converted.trees
         leaf = trees.is_leaf
         self.words.append(WordCounts.of(trees.symbol[leaf], trees.terminal[leaf], trees.first_leaf[leaf] == 0))
-        last = np.array([self._last_labels.add(symbol.chain[-1]) for symbol in self.symbols], dtype=np.int64)
+        last = np.array([self._last_labels.add(symbol.last) for symbol in self.symbols], dtype=np.int64)
         return Shard.of(trees, constituency_features(converted, last, self.features)).columns
 
     def shard(self, columns: Columns) -> Shard:
@@ -75,14 +75,15 @@ def prepare(
     first = formalisms[kinds[0]]
     symbols = first.symbols.names
     words = WordCounts.total(first.words)
-    tags = sorted({symbols[symbol].chain[-1] for symbol in np.unique(words.symbol).tolist()})
-    spelling = spelling_of(terminals.names, words, tag_numbers(symbols, tags), len(tags))
+    tags = Vocabulary(sorted({symbols[symbol].last for symbol in np.unique(words.symbol).tolist()}))
+    tag_of_symbol = tags.numbers(symbol.last for symbol in symbols)
+    spelling = spelling_of(terminals.names, words, tag_of_symbol, len(tags))
     lexicons = {one.lexicon: Lexicon(terminals.names, one.lexicon, spelling) for one in options}
 
     trainings = []
     for one, kind in zip(options, kinds, strict=True):
         symbols = formalisms[kind].symbols.names
-        tag_of_symbol = tag_numbers(symbols, tags)
-        training = prepare_grammar(treebanks[kind], lexicons[one.lexicon], tags, tag_of_symbol, one)
+        tag_of_symbol = tags.numbers(symbol.last for symbol in symbols)
+        training = prepare_grammar(treebanks[kind], lexicons[one.lexicon], tags.names, tag_of_symbol, one)
         trainings.append(Training(PhraseGrammar(symbols, training.coarse), training.treebank))
     return trainings

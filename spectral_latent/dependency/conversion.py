@@ -33,7 +33,6 @@ __all__ = [
     "possible_rules",
     "require_heads",
     "skeletal_trees",
-    "tag_numbers",
 ]
 
 Side = Literal["left", "right"]
@@ -312,9 +311,3 @@ def heads_are_right(symbols: Sequence[HeadSymbol], rules: IntArray) -> BoolArray
     """
     complete = np.array([symbol.role == "complete" for symbol in symbols], dtype=bool)
     return complete[rules[:, 1]]
-
-
-def tag_numbers(symbols: Sequence[HeadSymbol], tags: Sequence[str]) -> IntArray:
-    """Number the tag of each symbol (S,); -1 where it is not one of these tags."""
-    number_of_tag = {tag: t for t, tag in enumerate(tags)}
-    return np.array([number_of_tag.get(symbol.tag, -1) for symbol in symbols], dtype=np.int64)

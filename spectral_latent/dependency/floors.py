@@ -98,8 +98,10 @@ def floored_weights(
 ) -> Weight:
     """Compute the weights of T trees, no subtree of which weighs less than its share of the coarse grammar's weight.
 
-    operators, coarse: over the same rules.
-    trees, forest: the same trees twice, once as a forest of these rules.
+    operators: the latent operators.
+    coarse: operators of one state a symbol, over the same rules.
+    trees: the T trees.
+    forest: the same trees as a forest of these rules.
     stand_in: (S, M) ζ of `mean_inside_vectors`.
     floor: the share.
     """

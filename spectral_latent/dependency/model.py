@@ -17,7 +17,6 @@ from spectral_latent.dependency.conversion import (
     heads_are_right,
     require_heads,
     skeletal_trees,
-    tag_numbers,
 )
 from spectral_latent.dependency.decoding import ArcMarginals, arc_marginals, maximum_heads, n_best_heads
 from spectral_latent.dependency.floors import floored_weights, mean_inside_vectors
@@ -139,14 +138,14 @@ class DependencyModel(ShortRepr):
         return mean_inside_vectors(self.grammar.operators, self.grammar.coarse)
 
     @cached_property
-    def _tag_numbers(self) -> dict[str, int]:
-        return {tag: number for number, tag in enumerate(self.grammar.tags)}
+    def _tags(self) -> Vocabulary[str]:
+        return Vocabulary(self.grammar.tags)
 
     def _tags_of_words(self, sentence: DependencySentence) -> IntArray:
         """Number the tag of each word (n,); -1 for a tag that is missing or was never seen."""
         if not self.options.attachment.symbols_have_tags:
             return np.zeros(len(sentence.forms), dtype=np.int64)
-        return np.array([self._tag_numbers.get(tag, -1) for tag in self.options.tags_of(sentence)], dtype=np.int64)
+        return self._tags.numbers(self.options.tags_of(sentence))
 
     def unknown_tags(self, sentence: DependencySentence) -> list[str]:
         """List the tags of a sentence that the model does not know, so that the words may have any tag.
@@ -159,7 +158,7 @@ class DependencyModel(ShortRepr):
         """
         if not self.options.attachment.symbols_have_tags:
             return []
-        return [tag for tag in self.options.tags_of(sentence) if tag != BLANK and tag not in self._tag_numbers]
+        return [tag for tag in self.options.tags_of(sentence) if tag != BLANK and tag not in self._tags]
 
     def _chart(self, sentence: DependencySentence) -> SentenceChart:
         """Build the pruned chart of a sentence."""
@@ -389,7 +388,7 @@ class DependencyModel(ShortRepr):
         """
         symbols = setting_from("symbols", settings, Annotated[list[HeadSymbol], Distinct()])
         options = setting_from("options", settings, DependencyOptions)
-        tag_of_symbol = tag_numbers(symbols, settings["tags"])
+        tag_of_symbol = Vocabulary(settings["tags"]).numbers(symbol.tag for symbol in symbols)
         grammar = LatentGrammar.from_arrays(arrays, settings, tag_of_symbol, options)
         relations = RelationModel.from_arrays(arrays, settings["relations"])
         return DependencyModel(symbols, grammar, relations)

@@ -42,7 +42,7 @@ class Formalism(Protocol[ItemIn]):
     def n_nodes(self, item: ItemIn) -> int:
         """Bound the number of nodes of an object's s-tree, before it is made.
 
-        item: one object, such as a sentence with its tree.
+        item: one object.
         """
 
     def columns(self, items: Sequence[ItemIn]) -> Columns:

@@ -223,7 +223,8 @@ def marginals(
 
     operators: the operators that weigh the rules.
     forest: a forest of I items.
-    inside_vectors, outside_vectors: (I, M), those of the same forest.
+    inside_vectors: (I, M), those of the same forest.
+    outside_vectors: (I, M), those of the same forest.
     """
     check_rules(operators, forest)
     _check_vectors(operators, forest, inside_vectors, outside_vectors)
@@ -239,7 +240,8 @@ def edge_marginals(
 
     operators: the operators that weigh the rules.
     forest: a forest of E edges.
-    inside_vectors, outside_vectors: (I, M), those of the same forest.
+    inside_vectors: (I, M), those of the same forest.
+    outside_vectors: (I, M), those of the same forest.
 
     >>> from spectral_latent.trees import Rules
     >>> rules = Rules(np.array([[0, 0], [0, 1]]), np.empty((0, 2), int), np.empty((0, 3), int))

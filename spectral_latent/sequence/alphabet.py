@@ -38,7 +38,7 @@ class Alphabet:
 
         sequence: n observations; the result is (n,).
         """
-        terminals = np.array([self._names.get(name) for name in sequence], dtype=np.int64)
+        terminals = self._names.numbers(sequence)
         return np.where(terminals < 0, len(self._names), terminals)
 
     @staticmethod

@@ -28,7 +28,7 @@ from spectral_latent.sequence.options import HMMOptions, TaggerOptions
 from spectral_latent.sequence.parameters import SequenceParameters
 from spectral_latent.sequence.prediction import Predictor
 from spectral_latent.sequence.training import train_tagged, train_untagged
-from spectral_latent.trees import FloatArray, Forest, IntArray, Rules
+from spectral_latent.trees import FloatArray, Forest, IntArray, Rules, Vocabulary
 
 __all__ = ["END", "LatentHMM", "LatentTagger", "StateTagger"]
 
@@ -198,9 +198,9 @@ class _Tagger(ABC):
         rules: those of a model with these tags.
         """
         rows = [pairs_of(sequence, number, kind) for number, sequence in enumerate(sequences, start=1)]
-        numbers = {tag: t for t, tag in enumerate(self.tags)}
+        tags = Vocabulary(self.tags)
         terminals = (look_up.terminals_of([x for x, _ in row]) for row in rows)
-        columns = Sequences.of(terminals, ([numbers.get(tag, -1) for _, tag in row] for row in rows))
+        columns = Sequences.of(terminals, (tags.numbers(tag for _, tag in row) for row in rows))
         forest = Forest.of_trees(columns.trees(len(self.tags)), rules)
         return columns, forest._replace(symbol=np.maximum(forest.symbol, 0))
 

@@ -25,7 +25,8 @@ def s_trees_to_networkx(trees: SkeletalTrees, symbols: Names = None, terminals: 
     """Convert s-trees to graphs node by node: `label` is the symbol, `observation` the terminal.
 
     trees: the s-trees, one graph for each.
-    symbols, terminals: their names; without them, they go by their numbers.
+    symbols: the name of each symbol; if not given, symbols are named by their numbers.
+    terminals: the name of each terminal, likewise.
 
     >>> tree = SkeletalTrees.of([0, 1, 2], left=[-1, -1, 0], right=[-1, -1, 1], terminal=[5, 6, -1], root=[2])
     >>> (graph,) = s_trees_to_networkx(tree, ["A", "B", "C"])

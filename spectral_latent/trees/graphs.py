@@ -96,7 +96,8 @@ def checked_name(value: Any, place: str, kind: str) -> Hashable:
     """Return the value if it can serve as a name; raise GraphError if it is unhashable or NaN.
 
     value: a label, an observation or the value of a feature.
-    place, kind: where it stands and what it is, for the message.
+    place: the graph and the node that have the value, for the message.
+    kind: the kind of value, such as `label`, for the message.
 
     >>> checked_name(("a", 1), "graph 1, node 0", "label")
     ('a', 1)

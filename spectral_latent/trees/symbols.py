@@ -58,6 +58,16 @@ class Vocabulary(Generic[Name]):
         """
         return self._index.get(name, -1)
 
+    def numbers(self, names: Iterable[Name]) -> IntArray:
+        """Look up the integers (n,) of names; -1 for a name that was never entered.
+
+        names: n hashable names.
+
+        >>> Vocabulary(["S", "NP"]).numbers(["NP", "X"])
+        array([ 1, -1])
+        """
+        return np.array([self.get(name) for name in names], dtype=np.int64)
+
     def __getitem__(self, name: Name) -> int:
         return self._index[name]
 
