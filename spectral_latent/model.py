@@ -10,15 +10,14 @@
 from __future__ import annotations
 
 import itertools
-import os
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from spectral_latent._options import ShortRepr, counted
+from spectral_latent._options import counted
 from spectral_latent.estimation import (
     EstimatorOptions,
     FeatureColumns,
@@ -36,11 +35,10 @@ from spectral_latent.inference import ScaledVectors, Weight, inside, outside, sa
 from spectral_latent.operators import (
     Distinct,
     ObservableOperators,
+    StoredModel,
     arrays_of,
-    opened_model,
     operators_from,
     plain_name,
-    save_model,
     setting_from,
 )
 from spectral_latent.trees import (
@@ -65,7 +63,6 @@ if TYPE_CHECKING:  # importing it takes a quarter of a second
 __all__ = ["Feature", "LatentTreeModel", "neighbourhoods"]
 
 Feature = Callable[["nx.DiGraph", Hashable], Hashable]
-_KIND = "tree"
 
 
 def neighbourhoods(trees: SkeletalTrees) -> tuple[dict[str, IntArray], dict[str, IntArray]]:
@@ -100,7 +97,7 @@ def neighbourhoods(trees: SkeletalTrees) -> tuple[dict[str, IntArray], dict[str,
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class LatentTreeModel(ShortRepr):
+class LatentTreeModel(StoredModel):
     """A latent tree model over trees given as graphs; see `trees.graphs` for what a graph must have.
 
     A label or an observation never seen, or a label with children that it never had, gives a tree the weight zero.
@@ -124,6 +121,8 @@ class LatentTreeModel(ShortRepr):
     >>> {x: round(p, 3) for x, p in model.predict(graph)[2].items()}
     {'b': 0.667, 'a': 0.333}
     """
+
+    kind: ClassVar[str] = "tree"
 
     options: EstimatorOptions
     symbols: list[Symbol]
@@ -291,34 +290,19 @@ class LatentTreeModel(ShortRepr):
         trees, states = sample_trees(self.operators, n, rng, max_nodes)
         return to_networkx(trees, self.symbols, self.terminals, attributes={"state": states.tolist()})
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the model to one file, whole or not at all.
-
-        path: the file to write.
-
-        Raises ValueError if a label or an observation is not made of strings, numbers, None and tuples.
-        """
+    def contents(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+        """Collect the arrays and the settings of the model's file."""
         settings = {
-            "kind": _KIND,
             "options": asdict(self.options),
             "symbols": [[plain_name(label), part] for label, part in self.symbols],
             "terminals": [plain_name(terminal) for terminal in self.terminals],
             "probabilities": self.operators.probabilities,
         }
-        save_model(path, arrays_of("latent", self.operators), settings)
-
-    @staticmethod
-    def load(path: str | os.PathLike[str]) -> LatentTreeModel:
-        """Read a model.  Raises ModelFileError if the file is not a whole model of this kind and version.
-
-        path: a file that `save` has written.
-        """
-        with opened_model(path, _KIND) as (arrays, settings):
-            return LatentTreeModel.from_arrays(arrays, settings)
+        return arrays_of("latent", self.operators), settings
 
     @staticmethod
     def from_arrays(arrays: Mapping[str, NDArray[Any]], settings: Mapping[str, Any]) -> LatentTreeModel:
-        """Make a model of the contents of its file, which `opened_model` gives; that explains errors.
+        """Make a model of the contents of its file.
 
         arrays: the arrays of the file by their names.
         settings: the settings of the file.

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from spectral_latent._options import ShortRepr
 from spectral_latent.constituency.cleaning import cleaned
 from spectral_latent.constituency.decoding import Constituent, Constituents, Gains, bracketings
 from spectral_latent.constituency.grammar import PhraseGrammar
@@ -22,14 +20,13 @@ from spectral_latent.estimation import Listener, silent
 from spectral_latent.grammar import SentenceChart, check_n_best
 from spectral_latent.grammar.batches import map_sentences
 from spectral_latent.inference import Weight, best_analyses
-from spectral_latent.operators import opened_model, save_model
+from spectral_latent.operators import StoredModel
 from spectral_latent.tokenisation import Tokenisation
 from spectral_latent.trees import FloatArray, IntArray, Vocabulary
 
 __all__ = ["FALLBACK", "ConstituencyModel", "Parse"]
 
 FALLBACK = "FALLBACK"  # the label over a flat tree for a sentence that the grammar cannot derive
-_KIND = "constituency"
 
 
 class Parse(NamedTuple):
@@ -48,7 +45,7 @@ class Parse(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ConstituencyModel(ShortRepr):
+class ConstituencyModel(StoredModel):
     """A parser made of one or more latent PCFGs, whose posteriors of constituents are averaged.
 
     members: the grammars; all have the same span penalty.
@@ -60,6 +57,8 @@ class ConstituencyModel(ShortRepr):
     >>> print(model.parse(["mice", "sleep"]).tree.bracketed())
     (S (NNS mice) (VBP sleep))
     """
+
+    kind: ClassVar[str] = "constituency"
 
     members: tuple[PhraseGrammar, ...]
 
@@ -267,30 +266,18 @@ class ConstituencyModel(ShortRepr):
         trees = list(cleaned(phrases))
         return Weight.mean([member.score(trees) for member in self.members])
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the model to one file, whole or not at all.
-
-        path: the file to write.
-        """
+    def contents(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+        """Collect the arrays and the settings of the model's file."""
         arrays = {
             f"{at}.{name}": array
             for at, member in enumerate(self.members)
             for name, array in member.grammar.arrays().items()
         }
-        save_model(path, arrays, {"kind": _KIND, "members": [member.settings() for member in self.members]})
-
-    @staticmethod
-    def load(path: str | os.PathLike[str]) -> ConstituencyModel:
-        """Read a model.  Raises ModelFileError if the file is not a whole model of this kind and version.
-
-        path: a file that `save` has written.
-        """
-        with opened_model(path, _KIND) as (arrays, settings):
-            return ConstituencyModel.from_arrays(arrays, settings)
+        return arrays, {"members": [member.settings() for member in self.members]}
 
     @staticmethod
     def from_arrays(arrays: Mapping[str, NDArray[Any]], settings: Mapping[str, Any]) -> ConstituencyModel:
-        """Make a model from the contents of its file, which `opened_model` gives with an explanation of errors.
+        """Make a model of the contents of its file.
 
         arrays: the arrays of the file by name.
         settings: the settings of the file.

@@ -6,42 +6,25 @@ and every process reads that file once and keeps it.
 
 from __future__ import annotations
 
-import os
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
 from itertools import chain, islice
 from pathlib import Path
-from typing import Any, Protocol, TypeVar, TypeVarTuple, Unpack
+from typing import Any, TypeVar, TypeVarTuple, Unpack
 
 from joblib import effective_n_jobs
 
 from spectral_latent.estimation import parallel_map
+from spectral_latent.operators import StoredModel
 
-__all__ = ["Saved", "map_sentences"]
+__all__ = ["map_sentences"]
 
 _BATCH = 8  # sentences of one task: parsed in tenths of a second, so that processes end together
 _AHEAD = 32  # batches for each process that are read before their answers are asked for
 
 
-class Saved(Protocol):
-    """A model that can be written to a file and read again."""
-
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the model to one file.
-
-        path: the file to write.
-        """
-
-    @staticmethod
-    def load(path: str | os.PathLike[str]) -> Any:
-        """Read the model of a file.
-
-        path: a file that `save` has written.
-        """
-
-
-Model = TypeVar("Model", bound=Saved)
+Model = TypeVar("Model", bound=StoredModel)
 Item = TypeVar("Item")
 Answer = TypeVar("Answer")
 Rest = TypeVarTuple("Rest")
@@ -100,7 +83,7 @@ def _batches(items: Iterator[Item], most: int) -> Iterator[list[Item]]:
 
 
 def _map_batch(
-    batch: list[Item], function: Callable[..., Answer], kind: type[Saved], file: str, args: tuple[Any, ...]
+    batch: list[Item], function: Callable[..., Answer], kind: type[StoredModel], file: str, args: tuple[Any, ...]
 ) -> list[Answer]:
     """Apply a function to the items of a batch, in a process of its own."""
     model = _loaded(kind, file)
@@ -108,6 +91,6 @@ def _map_batch(
 
 
 @lru_cache(maxsize=1)
-def _loaded(kind: type[Saved], file: str) -> Any:
+def _loaded(kind: type[StoredModel], file: str) -> Any:
     """Read the model of a file, which this process keeps until it is given another."""
     return kind.load(file)

@@ -16,18 +16,21 @@ import os
 import platform
 import secrets
 import stat
+from abc import abstractmethod
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from hashlib import blake2b
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save
 
-__all__ = ["ModelFileError", "load_model", "opened_model", "save_model"]
+from spectral_latent._options import ShortRepr
+
+__all__ = ["ModelFileError", "StoredModel", "load_model", "opened_model", "save_model"]
 
 FORMAT = "spectral_latent"
 VERSION = 5
@@ -191,3 +194,44 @@ def opened_model(
         raise ModelFileError(f"{path}: {error}") from None
     except (KeyError, IndexError, TypeError, ValueError, AttributeError, OverflowError) as error:
         raise ModelFileError(f"{path}: the model is damaged ({error}); train it again") from None
+
+
+class StoredModel(ShortRepr):
+    """Base of models that one file holds, as named arrays and settings.
+
+    kind: the kind of the model, which its file names.
+    """
+
+    kind: ClassVar[str]
+
+    @abstractmethod
+    def contents(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+        """Collect the arrays of the model by name, and all its settings but the kind."""
+
+    @staticmethod
+    @abstractmethod
+    def from_arrays(arrays: Mapping[str, NDArray[Any]], settings: Mapping[str, Any]) -> StoredModel:
+        """Make a model of the contents of its file; `load` turns the errors of damaged contents into ModelFileError.
+
+        arrays: the arrays of the file by name.
+        settings: the settings of the file.
+        """
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the model to one file, whole or not at all.
+
+        path: the file to write.
+
+        Raises ValueError if the model has names that are not made of strings, numbers, None and tuples.
+        """
+        arrays, settings = self.contents()
+        save_model(path, arrays, {"kind": self.kind, **settings})
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Self:
+        """Read a model.  Raises ModelFileError if the file is not a whole model of this kind and version.
+
+        path: a file that `save` has written.
+        """
+        with opened_model(path, cls.kind) as (arrays, settings):
+            return cast(Self, cls.from_arrays(arrays, settings))
