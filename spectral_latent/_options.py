@@ -1,4 +1,4 @@
-"""Options, whose fields declare what they accept and are checked where an object is made; and lines about objects."""
+"""Check options against the declared types of their fields, and describe objects in one line."""
 
 from __future__ import annotations
 
@@ -100,13 +100,13 @@ class Options:
     """Base of all options: a field accepts what its type declares, and stores it as a plain Python object.
 
     A type is bool, int, float, another class of options, a `Literal` of names, or one of these `| None`.  Limits of a
-    number stand beside it, as in `Annotated[int, AtLeast(1)]`.  NumPy's numbers are accepted, and integers for floats;
-    a bool is no number, and NaN and infinities are refused.  Conditions on several fields belong into a class's own
-    `__post_init__`, after that of this class.
+    number stand beside it, as in `Annotated[int, AtLeast(1)]`.  NumPy's numbers are accepted, and integers for floats.
+    A bool is not accepted for a number; NaN and infinities are refused.  A class with conditions on several fields
+    checks them in a `__post_init__` of its own, which first calls that of this class.
 
     Raises ValueError, which names the field, the value and what is allowed.
 
-    `repr` shows the fields that have not their default.
+    `repr` shows only the fields that differ from their defaults.
 
     >>> @dataclass(frozen=True)
     ... class Cooking(Options):
@@ -140,7 +140,7 @@ class Options:
 
 
 class ShortRepr(ABC):
-    """Base of objects that a line describes by their sizes, and by their options that have not the defaults.
+    """Base of objects whose `repr` is one line: their sizes, and the options that differ from the defaults.
 
     >>> class Kettle(ShortRepr):
     ...     sizes = "2 litres"

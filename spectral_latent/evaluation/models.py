@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 
 from spectral_latent.constituency import ConstituencyModel, Parse, Phrase, clean
 from spectral_latent.dependency import DependencyModel, DependencyParse, DependencySentence
-from spectral_latent.evaluation._ratios import percentage
+from spectral_latent.evaluation._scores import percentage
 from spectral_latent.evaluation.attachment import AttachmentScore, score_attachments
 from spectral_latent.evaluation.brackets import BracketScores, score_brackets
 from spectral_latent.evaluation.tagging import TaggingScore, score_tags

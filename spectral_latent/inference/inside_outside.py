@@ -1,4 +1,4 @@
-"""The tensor form of the inside-outside algorithm, over any forest.
+"""Run the tensor form of the inside-outside algorithm over any forest.
 
 | here | long paper | meaning |
 | --- | --- | --- |
@@ -39,7 +39,7 @@ _LOWEST, _HIGHEST = -2000, 900  # 2^-2000 is zero in double precision, and no ma
 
 
 class ScaledVectors(NamedTuple):
-    """The vectors of I items, vectors[i] · 2^exponents[i] of item i.
+    """Vectors of I items: item i has the vector vectors[i] · 2^exponents[i].
 
     vectors: (I, M), padded with zeros beyond the states of the item's symbol.
     exponents: (I,), very low (`EMPTY`) for a vector of zeros.
@@ -102,7 +102,7 @@ class Weight(NamedTuple):
 
 
 def _check_vectors(operators: ObservableOperators, forest: Forest, *parts: ScaledVectors) -> None:
-    """Raise ValueError unless the vectors have the shapes of those of this forest under these operators."""
+    """Raise ValueError unless there is a vector of the right length for each item of the forest."""
     for vectors, exponents in parts:
         check_column("vectors of the forest's items", vectors, (forest.n_items, operators.root.shape[1]), np.float64)
         check_column("exponents of the forest's items", exponents, (forest.n_items,), np.int64)
@@ -131,7 +131,7 @@ def outside(operators: ObservableOperators, forest: Forest, inside_vectors: Scal
 
 
 def _scaled(mantissa: FloatArray, exponent: IntArray) -> FloatArray:
-    """Compute mantissa · 2^exponent, both (n,); 0 and inf where a number is too small or too large."""
+    """Compute mantissa · 2^exponent, both (n,); a number that is too small is 0, one that is too large is inf."""
     # NumPy's ldexp takes a C int, or a C long, which has 64 bits on some systems only.
     scaled: FloatArray = np.ldexp(mantissa, np.clip(exponent, _LOWEST, _HIGHEST).astype(np.intc))
     return scaled
@@ -171,7 +171,7 @@ def total_weight(operators: ObservableOperators, forest: Forest, inside_vectors:
 
 
 def tree_weights(operators: ObservableOperators, forest: Forest) -> Weight:
-    """Sum over derivations as `total_weight` does: for s-trees, their estimated probabilities p̂ (Figure 4), (T,).
+    """Sum over derivations as `total_weight` does, (C,): for s-trees, these are the estimates p̂ of Figure 4.
 
     operators: the operators that weigh the rules.
     forest: a forest of C components, such as T s-trees.
@@ -187,7 +187,7 @@ def tree_weights(operators: ObservableOperators, forest: Forest) -> Weight:
 
 
 def item_component(forest: Forest) -> IntArray:
-    """Find the component of each item (I,); C for all items of a forest without roots.
+    """Find the component of each item (I,); it is C for the items of a forest without roots.
 
     forest: a forest of I items and C components.
     """

@@ -1,4 +1,4 @@
-"""Observable operators and the tensors they are made of."""
+"""Hold observable operators and their tensors, and read and write model files."""
 
 from spectral_latent.operators.contents import (
     Distinct,

@@ -49,7 +49,7 @@ class ObservableOperators(RuleTable):
     """Operators of S symbols, as a table of rules.
 
     probabilities: whether the basis is that of the states, so that the numbers are probabilities.
-    Raises ValueError if rules, states and arrays do not fit together: compiled code relies on it.
+    Raises ValueError if rules, states and arrays do not fit together, because compiled code does not check them.
     """
 
     probabilities: bool = False
@@ -111,7 +111,7 @@ class ObservableOperators(RuleTable):
         return replace(self, binary=Tensors.of(Tensor.of_dense(tensor.multiplied_out()) for tensor in self.binary))
 
     def with_leaf_rules(self, rules: IntArray, leaf: FloatArray) -> ObservableOperators:
-        """Replace all leaf rules, such as by those of the terminals of one forest; all else is shared.
+        """Replace all leaf rules, for example by those of the terminals of one forest; the other rules are shared.
 
         rules: (R, 2) symbol and terminal.
         leaf: (R, M) the rules' vectors.

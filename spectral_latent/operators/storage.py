@@ -1,8 +1,8 @@
-"""Models as files: named arrays and JSON settings in one safetensors file, which cannot run code.
+"""Read and write model files: named arrays and JSON settings in one safetensors file, which cannot run code.
 
-A file is written whole or not at all, and a digest over its contents tells damage when it is read.  Then the contents
-are compared with what is declared (`operators.contents`), so that a hostile file, whose digest is right, is an error
-and never an out-of-bounds access.  The same model gives the same bytes.
+A file is written whole or not at all.  A digest of its contents shows damage when the file is read.  The contents are
+then compared with their declarations (`operators.contents`), so that a hostile file with the right digest raises an
+error and never leads to an out-of-bounds access.  The same model gives the same bytes.
 
 The settings are JSON without white space and with sorted keys.  Their entry `digest` is BLAKE2b, 32 bytes in
 hexadecimal, of three things: the settings without it; the JSON list of name, type and shape of every array, by name;
@@ -39,14 +39,14 @@ _DIGEST = "digest"
 
 
 class ModelFileError(ValueError):
-    """A file that is not a whole model of this library's, or of another version."""
+    """A file is not a whole model of this library and of this version."""
 
 
 def save_model(path: str | os.PathLike[str], arrays: Mapping[str, NDArray[Any]], settings: Mapping[str, Any]) -> None:
     """Write arrays and JSON-able settings to a file, which appears complete or not at all.
 
-    A file that was there stays until then, and its permissions are kept.  Of a symbolic link, the file that it leads to
-    is written.  What processes that were killed have left in the folder is removed.
+    An old file of this name stays until the new one is complete, which gets its permissions.  If the name is a symbolic
+    link, the file that it leads to is written.  Temporary files of killed processes are removed from the folder.
 
     path: the file to write.
     arrays: arrays of any shape, by name.
@@ -82,7 +82,7 @@ def _json(value: Any) -> str:
 
 
 def _write_whole(target: Path, content: bytes) -> None:
-    """Write a file beside its place, and put it there when it is on the disk."""
+    """Write a temporary file beside the target, and rename it when it is on the disk."""
     ours = f".{FORMAT}-{blake2b(platform.node().encode(), digest_size=4).hexdigest()}-"
     _sweep(target.parent, ours)
     part = target.with_name(f"{ours}{os.getpid()}-{secrets.token_hex(4)}")
@@ -101,7 +101,7 @@ def _write_whole(target: Path, content: bytes) -> None:
 
 
 def _sync_folder(folder: Path) -> None:
-    """Have the names of a folder's files written to the disk, where the system can do that."""
+    """Write the names of a folder's files to the disk, if the system can do that."""
     with suppress(OSError):
         number = os.open(folder, os.O_RDONLY)
         try:
@@ -111,7 +111,7 @@ def _sync_folder(folder: Path) -> None:
 
 
 def _sweep(folder: Path, prefix: str) -> None:
-    """Remove what processes of this machine that are no more have left in a folder: files `prefix PID - ...`."""
+    """Remove the temporary files `prefix PID - ...` of processes of this machine that have ended."""
     if os.name != "posix":  # elsewhere, no signal only asks whether a process is there
         return
     for part in folder.glob(f"{prefix}*"):
@@ -164,7 +164,7 @@ def load_model(path: str | os.PathLike[str], kind: str | None = None) -> tuple[d
 
 
 def _infinity(name: str) -> float:
-    """Read what JSON has for infinities, which may be names.  Raises ValueError for NaN."""
+    """Read an infinity of JSON as a float, because a name may be infinite.  Raises ValueError for NaN."""
     if name == "NaN":
         raise ValueError("a setting is not a number")
     return float(name)
@@ -174,7 +174,7 @@ def _infinity(name: str) -> float:
 def opened_model(
     path: str | os.PathLike[str], kind: str | None = None
 ) -> Iterator[tuple[dict[str, NDArray[Any]], dict[str, Any]]]:
-    """Load arrays and settings to make a model of; what goes wrong on the way is a ModelFileError that names the file.
+    """Load arrays and settings to make a model of; an error in the `with` block becomes a ModelFileError.
 
     path: the file to read.
     kind: the kind of model that the file must hold; None for any.

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple, TypeAlias
 
+from spectral_latent._options import counted
 from spectral_latent.constituency import Phrase, clean
 from spectral_latent.constituency.cleaning import is_empty
 from spectral_latent.dependency import DependencySentence
@@ -177,8 +178,8 @@ class NBest:
             return _difference(words, self.words)
         if len(candidate.scores) != self.n_scores:
             return (
-                f"the candidate has {_counted(len(candidate.scores), 'score')}, the first one has "
-                f"{_counted(self.n_scores, 'score')}; give each candidate of a list the same number, or none to all"
+                f"the candidate has {counted(len(candidate.scores), 'score')}, the first one has "
+                f"{counted(self.n_scores, 'score')}; give each candidate of a list the same number, or none to all"
             )
         if any(math.isnan(score) or score == math.inf for score in candidate.scores):
             return "a score is not a number, or infinitely large; give a finite one, or -inf for an impossible tree"
@@ -205,8 +206,4 @@ def _difference(words: tuple[str, ...], expected: tuple[str, ...]) -> str:
     for place, (word, other) in enumerate(zip(words, expected, strict=False), start=1):
         if word != other:
             return f"word {place} is {word!r} where the sentence has {other!r}; {remedy}"
-    return f"{_counted(len(words), 'word')} where the sentence has {len(expected)}; {remedy}"
-
-
-def _counted(count: int, thing: str) -> str:
-    return f"{count} {thing}{'' if count == 1 else 's'}"
+    return f"{counted(len(words), 'word')} where the sentence has {len(expected)}; {remedy}"

@@ -17,7 +17,7 @@ Names = Sequence[Hashable] | None
 
 
 def _name(names: Names, number: int) -> Hashable:
-    """Look up a name; without names, the number itself."""
+    """Look up the name of a number; without names, return the number."""
     return int(number) if names is None else names[number]
 
 
