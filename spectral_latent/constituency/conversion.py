@@ -1,4 +1,4 @@
-"""Phrases to s-trees and back: unary chains collapsed, phrases binarised outward from a child.
+"""Convert phrases to s-trees and back: unary chains are collapsed, and phrases binarised outward from one child.
 
 A phrase X over children c_1 ... c_n with head c_h becomes
 
@@ -36,7 +36,7 @@ class PhraseSymbol(NamedTuple):
 
     chain: the labels of a collapsed unary chain, top to bottom, down to the tag where it ends in one.
     bar: whether this is @X, a part of the phrase X = chain[0].
-    memory: labels remembered from around: siblings inside a bar, parents of a phrase.
+    memory: labels of the context: the siblings inside a bar, or the parents of a phrase.
     """
 
     chain: tuple[str, ...]
@@ -55,8 +55,8 @@ class Binarisation(Options):
 
     outward_from: the child that the others are attached to: the head (Collins' table and a fallback), the first child
     or the last one.
-    siblings: how many of the last attached children a bar symbol remembers.
-    parents: how many labels of the phrases above it a phrase's symbol remembers.
+    siblings: a bar symbol remembers the labels of this many children, the last attached ones.
+    parents: the symbol of a phrase remembers the labels of this many phrases above it.
     """
 
     outward_from: Literal["head", "first", "last"] = "head"
@@ -95,7 +95,7 @@ class PhraseTrees(NamedTuple):
 def _merges(
     binarisation: Binarisation, symbol: PhraseSymbol, labels: tuple[str, ...]
 ) -> tuple[int, tuple[_Merge, ...]]:
-    """Find the child to start from, and how the others join it, in a phrase over children with these labels."""
+    """Find the child to start from, and the steps that join the others to it, from the labels of all children."""
     label = symbol.last
     centre = binarisation.centre(label, labels)
     order = [*range(centre + 1, len(labels)), *range(centre - 1, -1, -1)]
@@ -157,11 +157,11 @@ def skeletal_trees(
 ) -> PhraseTrees:
     """Convert cleaned phrases to s-trees; new symbols and words are entered.
 
-    phrases: the children of each phrase below must all be phrases, or one word.
+    phrases: the trees; each phrase in them must have phrases alone as children, or a single word.
     binarisation: how phrases become binary.
     symbols: the numbers of symbols.
     terminals: the numbers of words.
-    Raises ValueError for other phrases.
+    Raises ValueError for other trees.
 
     >>> symbols, words = Vocabulary[PhraseSymbol](), Vocabulary[str]()
     >>> tree = Phrase("S", (Phrase("NP", (Phrase("NNS", ("dogs",)),)), Phrase("VP", (Phrase("VBP", ("bark",)),))))
@@ -180,8 +180,8 @@ def skeletal_trees(
 def build_phrase(chains: Iterable[tuple[str, ...]], n_children: Iterable[int], words: Iterable[str]) -> Phrase:
     """Build a phrase from nodes in post-order.
 
-    chains: the labels that each node puts above its children, top to bottom; none where it only joins them.
-    n_children: how many nodes are the children of each; a node without children is a word.
+    chains: the labels that each node puts above its children, top to bottom; none if it only joins the children.
+    n_children: the number of children of each node; a node without children is a word.
     words: the words, left to right.
 
     >>> chains = [("N",), ("N",), ("NP",), ("V",), (), ("S",)]
@@ -208,8 +208,8 @@ def build_phrase(chains: Iterable[tuple[str, ...]], n_children: Iterable[int], w
 def phrase_of(tree: SkeletalTrees, symbols: Sequence[PhraseSymbol], words: Iterable[str]) -> Phrase:
     """Convert one s-tree back to a phrase.  A bar @X at the top stands for its phrase X.
 
-    tree: the s-tree; its terminals are not looked at.
-    symbols: what its symbols stand for.
+    tree: the s-tree; its terminals are not used.
+    symbols: the meaning of each symbol.
     words: the words of its leaves.
 
     >>> tree = SkeletalTrees.of([0, 1, 2], left=[-1, -1, 0], right=[-1, -1, 1], terminal=[0, 1, -1], root=[2])

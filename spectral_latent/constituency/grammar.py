@@ -1,4 +1,4 @@
-"""A latent PCFG of phrases: what its symbols stand for, and a grammar over words."""
+"""Hold a latent PCFG of phrases: the meaning of its symbols, and a grammar over words."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _LEAST = 1e-6  # constituents of smaller posteriors are in no tree
 class PhraseGrammar(ShortRepr):
     """A latent PCFG of phrases.
 
-    symbols: what each of the S symbols of the grammar stands for.
+    symbols: (S,) the meaning of each symbol of the grammar.
     grammar: the operators over words, and the options.
     """
 
@@ -79,10 +79,10 @@ class PhraseGrammar(ShortRepr):
     def constituents(self, chart: SentenceChart) -> Constituents | None:
         """Compute the posteriors of a sentence's constituents; None if the grammar does not derive the sentence.
 
-        They are taken by absolute value unless the options say otherwise.  A bar @X over all words stands for its
-        phrase X.  A chain may come twice over the same words; `Constituents.mean` adds its posteriors up.
+        Absolute values are taken unless the options say otherwise.  A bar @X over all words stands for its phrase X.  A
+        chain may occur twice over the same words; `Constituents.mean` adds the posteriors up.
 
-        chart: of the sentence under this grammar.
+        chart: the chart of the sentence under this grammar.
         """
         if chart.spans is None:
             return None
@@ -100,7 +100,7 @@ class PhraseGrammar(ShortRepr):
         """Weigh the grammar's own trees of a sentence by the gains of their constituents.
 
         spans: the forest of the sentence under this grammar.
-        constituents: K different constituents, in order; all others lose the span penalty.
+        constituents: K different constituents, in order; any other constituent has minus the span penalty for its gain.
         gain: (K,) the gain of each.
         words: the words of the sentence.
         """
@@ -125,7 +125,7 @@ class PhraseGrammar(ShortRepr):
         """Estimate the probabilities of T cleaned phrases, summed over derivations; see `ConstituencyModel.score`.
 
         phrases: the trees.
-        sentence: where all phrases are over the words of one sentence, its grammar, which saves looking them up.
+        sentence: the grammar of a sentence whose words all phrases have; None to look up the words of each phrase.
         """
         if sentence is None:
             grammar = self.grammar.for_sentences([list(phrase.words()) for phrase in phrases])
@@ -136,12 +136,12 @@ class PhraseGrammar(ShortRepr):
         return tree_weights(grammar.latent, forest)
 
     def settings(self) -> dict[str, Any]:
-        """Collect what a file needs besides the arrays of the grammar."""
+        """Collect the settings of the grammar, for a model file."""
         return {"symbols": [list(symbol) for symbol in self.symbols], **self.grammar.settings()}
 
     @staticmethod
     def from_arrays(arrays: Mapping[str, NDArray[Any]], settings: Mapping[str, Any]) -> PhraseGrammar:
-        """Invert `grammar.arrays` and `settings`.
+        """Make the grammar whose arrays (`grammar.arrays`) and `settings` a model file holds.
 
         arrays: the arrays of this grammar by name.
         settings: the settings of this grammar.

@@ -1,4 +1,4 @@
-"""From phrases to treebanks under several grammars, and to the grammars that they make without latent states."""
+"""Make the treebanks of phrases under several grammars, and the grammars without latent states."""
 
 from __future__ import annotations
 
@@ -23,7 +23,8 @@ __all__ = ["prepare"]
 class _PhraseFormalism:
     """The conversion of cleaned phrases by one binarisation, with one set of features (`estimation.Formalism`).
 
-    symbols, terminals: as they are numbered.
+    symbols: the symbols as they are numbered.
+    terminals: the words as they are numbered.
     words: how often each symbol stands over each word, for every shard.
     """
 
@@ -56,14 +57,15 @@ class _PhraseFormalism:
 def prepare(
     phrases: Iterable[Phrase], options: Sequence[ConstituencyOptions], *, jobs: int | None = 1
 ) -> list[Training[PhraseGrammar]]:
-    """Make the treebank and the coarse grammar of each of several options, from phrases that are read once.
+    """Make a treebank and a coarse grammar for each of several options, from phrases that are read once.
 
     Grammars of one binarisation and one set of features share their treebank; all grammars share the spelling model.
 
     phrases: treebank trees, which are cleaned here.
-    options: those of each grammar.
-    jobs: threads; the result does not depend on it.
-    Raises EstimationError if a phrase holds no word, or if there is none; TypeError at another object than a phrase.
+    options: the options of each grammar.
+    jobs: the number of threads; the result does not depend on it.
+    Raises EstimationError if a phrase has no word, or if there is no phrase; TypeError for another object than a
+    phrase.
     """
     terminals = Vocabulary[str]()
     kinds = [(one.binarisation, one.features) for one in options]

@@ -31,7 +31,7 @@ from spectral_latent.corpora.brackets import parse_brackets
 from spectral_latent.corpora.formats import sniff_format
 from spectral_latent.corpora.nltk_graphs import sentence_from_nltk
 from spectral_latent.corpora.nltk_trees import phrase_from_nltk
-from spectral_latent.corpora.text import CorpusError, read_text
+from spectral_latent.corpora.text import CorpusError, line_error, read_text
 from spectral_latent.dependency import DependencySentence
 from spectral_latent.reranking import Candidate, CandidateError, NBest, Tree
 
@@ -164,4 +164,4 @@ def _checked(block: Block, number: int, source: str) -> NBest:
         return NBest.of((row.candidate for row in block.rows), name, block.words)
     except CandidateError as error:
         line = block.rows[error.number - 1].line
-        raise CorpusError(f"{source}, line {line}: {error}") from None
+        raise line_error(source, line, str(error)) from None

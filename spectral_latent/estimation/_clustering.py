@@ -1,12 +1,13 @@
-"""States as clusters of nodes (Narayan and Cohen 2015): k-means on projected inside and outside trees, then counting.
+"""Take clusters of nodes for states (Narayan and Cohen 2015): k-means on projected inside and outside trees.
 
 | here | meaning |
 | --- | --- |
 | point of node i | [y_i; σ ∘ z_i] = [Uᵀφ; Vᵀψ], each half scaled to unit mean square |
 | state h(i) | the centre nearest to the point, among those of the node's symbol |
 
-Centres are found on the points of every k-th node of a symbol, with k = 1 up to a number of nodes that keeps the points
-small; of several starts of k-means++ (Arthur and Vassilvitskii 2007), the closest is kept.
+Centres are found on the points of every k-th node of a symbol; k grows with the number of nodes, so that memory is
+bounded.  k-means++ (Arthur and Vassilvitskii 2007) starts several times, and the centres nearest to the points are
+kept.
 """
 
 from __future__ import annotations
@@ -68,7 +69,7 @@ class Clusters(NamedTuple):
 
     @staticmethod
     def learn(treebank: Treebank, projection: Projection, seed: int, jobs: int | None = 1) -> Clusters:
-        """Find the centres of every symbol by k-means, from a start that the seed fixes.
+        """Find the centres of every symbol by k-means.
 
         treebank: the trees with their features.
         projection: the maps from features to points.
@@ -150,8 +151,8 @@ def _nearest(points: FloatArray, centres: FloatArray) -> IntArray:
 def _distant_points(points: FloatArray, k: int, rng: np.random.Generator) -> FloatArray:
     """Draw k of the points (n, d), or as many as there are distinct ones, by k-means++.
 
-    Each is drawn with a probability in proportion to its squared distance from the nearest one before.  `kmeans2` draws
-    them so too, but computes every distance k times.
+    The probability of a point is proportional to its squared distance from the nearest point drawn before.  `kmeans2`
+    of scipy draws in the same way, but computes every distance k times.
     """
     drawn = [int(rng.integers(len(points)))]
     distance = np.full(len(points), np.inf)

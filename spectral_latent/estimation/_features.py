@@ -1,8 +1,8 @@
 """Feature templates of inside and outside trees, as columns of integers.
 
 A template is one integer per node; it fires one feature at every node, named by its value.  Templates are made from
-columns of `SkeletalTrees` by `hash_columns`, which gives the same things the same name in any treebank.  Here are those
-of the slides (18, 19) that need nothing but the tree.
+columns of `SkeletalTrees` by `hash_columns`, which gives equal rows the same name in any treebank.  This module has the
+templates of slides 18 and 19 that need nothing but the tree.
 """
 
 from __future__ import annotations
@@ -72,8 +72,8 @@ def _magnitude(column: IntArray) -> IntArray:
 def inside_templates(trees: SkeletalTrees) -> dict[str, IntArray]:
     """Compute the inside templates of slide 18, each (N,).
 
-    They are the rule below, its pairs, the rule with one child opened, and the width.  Widths are taken by magnitude: a
-    span of 17 leaves has no statistics of its own.
+    They are the rule below, its children, the rule with the rule of one child, and the width.  Widths are rounded to
+    powers of two, because spans of exactly 17 leaves are too rare for statistics.
 
     trees: trees of N nodes.
 
@@ -108,8 +108,8 @@ def parent_rule(trees: SkeletalTrees) -> IntArray:
 def outside_templates(trees: SkeletalTrees) -> dict[str, IntArray]:
     """Compute the outside templates of slide 19, each (N,).
 
-    They are the one, two and three rules above with the side of the node, parent and grandparent, and the numbers of
-    leaves to either side.
+    They are the one, two and three rules above with the side of the node; the parent; the grandparent; and the numbers
+    of leaves on either side.
 
     trees: trees of N nodes.
 

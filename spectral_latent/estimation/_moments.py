@@ -1,4 +1,4 @@
-"""Moments: sums over the nodes of a treebank.  They add, so the moments of shards add up to those of the whole.
+"""Compute moments: sums over the nodes of a treebank.  The moments of shards add up to those of the whole treebank.
 
 x⁺ = [x; 1] is a vector with a one appended.
 
@@ -154,7 +154,7 @@ class Moments(RuleTable):
         return self.transformed(states, leading, leading)
 
     def leaves(self) -> LeafMoments:
-        """Take the part that concerns terminals."""
+        """Return the moments of leaf rules and of the symbols above them."""
         return LeafMoments(
             self.rules.leaf, self.leaf[:, -1], self.leaf[:, :-1], self.outside[:, -1], self.outside[:, :-1]
         )

@@ -1,7 +1,7 @@
-"""One function of a model and a sentence, over many sentences, in this process or in several.
+"""Apply a function of a model and a sentence to many sentences, in this process or in several.
 
-Models are large and their first answer is slow, so that they do not travel with the sentences: a model is saved once,
-and every process reads that file once and keeps it.
+Models are large, and their first call is slow.  They are therefore not sent with the sentences: a model is saved once,
+and every process reads that file once and keeps the model.
 """
 
 from __future__ import annotations
@@ -39,15 +39,15 @@ def map_sentences(
 ) -> Iterator[Answer]:
     """Apply a function to each item, in order: function(model, item, ...).
 
-    With one process, an item is read when its answer is asked for.  With more, some hundreds of items are read and
-    answered before the first answer is given, and an error of the function or of the items comes before all of these.
+    With one process, an item is read when its answer is asked for.  With several, some hundreds of items are read and
+    answered before the first answer is given; an error of the function or of the items is raised before these answers.
     No work goes on between two answers, so that the processes may be used for other work.
 
-    function: other processes must be able to import it.
-    model: other processes read it from a temporary file, which must be within reach of all.
+    function: a function that other processes can import.
+    model: the model; other processes read it from a temporary file, which all of them must be able to open.
     items: the sentences.
-    jobs: processes, which do not change the answers; None for as many as the engine has that `joblib.parallel_config`
-    names, such as a Dask cluster.
+    jobs: the number of processes, which does not change the answers; None for all workers of the engine that
+    `joblib.parallel_config` names, such as a Dask cluster.
     args: further arguments of the function.
     Raises EstimationError if processes are killed again and again; see `parallel_map`.
 
