@@ -1,4 +1,4 @@
-"""Features that a latent model gives: the probabilities of candidates, and the posteriors of their parts.
+"""Compute the features of candidates that a latent model gives: probabilities, and the posteriors of their parts.
 
 | feature | of a candidate |
 | --- | --- |
@@ -42,7 +42,7 @@ class LatentFeatures:
     """Features of one latent model.
 
     model: a parser for trees of the candidates' kind.
-    name: stands before the name of each feature, so that several models can be told apart.
+    name: the first part of the name of each feature, which distinguishes several models.
 
     >>> from spectral_latent.reranking.candidates import Candidate
     >>> trees = [Phrase("S", (Phrase("NN", (noun,)), Phrase("VB", ("run",)))) for noun in ("cats", "dogs")]

@@ -36,13 +36,13 @@ def group_of(name: str) -> str:
 
 @dataclass(frozen=True, eq=False)
 class FeatureTable:
-    """The features of the candidates of lists, in the notation of the head of this module.
+    """The features of the candidates of lists, in the notation of this module.
 
-    names: (d,) of the features.
-    values: (n, d).
-    start: (L + 1,).
+    names: (d,) the names of the features.
+    values: (n, d) the value of each feature of each candidate.
+    start: (L + 1,) the first row of each list, and n.
     ids: (L,) the names of the sentences.
-    measured: (d,) True for a quantity on a scale of its own, such as a log-probability; the others count events.
+    measured: (d,) True for a quantity on a scale of its own, such as a log-probability; False for a count of events.
 
     Raises ValueError if the parts do not fit together, if two features have one name, or if a value is not finite.
 
