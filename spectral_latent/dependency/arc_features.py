@@ -2,7 +2,7 @@
 
 | here | meaning |
 | --- | --- |
-| place | the number of a word through all sentences; a place before each sentence is its root, and one more comes last |
+| place | the number of a word through all sentences; the place before each sentence is its root, and one ends it all |
 | d, g | the places of a dependant and of its governor |
 | column | one integer for each arc: `attribute.place`, such as the tag of g, or a property such as its side |
 | template | a few columns; their values at an arc together are one feature |

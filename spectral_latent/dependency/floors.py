@@ -1,4 +1,4 @@
-"""Compute weights of trees that are never negative: coarse estimates replace the latent estimates of subtrees that fail.
+"""Compute weights of trees that are never negative: coarse estimates replace latent ones of subtrees that fail.
 
 An estimate from singular vectors may be negative; then the estimates of all trees with this subtree are wrong.  The
 estimate of every node i, of symbol a, is therefore compared with that of the coarse grammar:

@@ -115,7 +115,7 @@ class FeatureTable:
 
         names: the names of the features to return.
 
-        Raises ValueError if the table has no feature of one of their groups: then the group was not computed.
+        Raises ValueError if the table has no feature of a group of these names, because the group was not computed.
 
         >>> table = FeatureTable.measures({"rule:S NP VP": [1], "rule:S VP": [2]}, [1], ["a"])
         >>> table.aligned(["rule:S VP", "rule:S NP"]).values.toarray()
