@@ -58,8 +58,8 @@ def sniff_format(name: str, beginning: str) -> Format:
     ['brackets', 'conllu', 'malt-tab', 'tagged', 'tokens']
     """
     beginning = beginning.removeprefix("\ufeff")
-    found = _LINE_NOT_COMMENT.search(beginning) or _LINE.search(beginning)
-    line = found[0] if found else ""
+    match = _LINE_NOT_COMMENT.search(beginning) or _LINE.search(beginning)
+    line = match[0] if match else ""
     by_columns = _COLUMNS.get(line.count("\t") + 1)
     by_name = _format_of_ending(ending_of(name))
     if by_name and not (by_name == "conllu" and by_columns):

@@ -117,9 +117,9 @@ def _score_rooted(model: DependencyModel, trees: Sequence[DependencySentence]) -
     """Score dependency trees; p̂ is zero where several words hang from the root, which a model does not derive."""
     rooted = [place for place, tree in enumerate(trees) if len(tree.roots) == 1]
     weight = Weight(sign=np.zeros(len(trees), dtype=np.int64), log=np.full(len(trees), -np.inf))
-    found = model.score(trees[place] for place in rooted)
-    weight.sign[rooted] = found.sign
-    weight.log[rooted] = found.log
+    rooted_weight = model.score(trees[place] for place in rooted)
+    weight.sign[rooted] = rooted_weight.sign
+    weight.log[rooted] = rooted_weight.log
     return weight
 
 

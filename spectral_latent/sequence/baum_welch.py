@@ -247,11 +247,11 @@ def _expected_of_shard(sequences: Sequences, model: HiddenMarkov) -> _ExpectedCo
 def _expected(shards: Iterable[Sequences], model: HiddenMarkov, jobs: int | None) -> _ExpectedCounts:
     """Compute the expected counts of all shards: the E-step.  Raises EstimationError if a sequence is impossible."""
     parts: list[_ExpectedCounts] = []
-    for found in parallel_map(_expected_of_shard, shards, jobs, model):
-        if isinstance(found, int):
-            number = sum(part.n_sequences for part in parts) + found + 1
+    for counts in parallel_map(_expected_of_shard, shards, jobs, model):
+        if isinstance(counts, int):
+            number = sum(part.n_sequences for part in parts) + counts + 1
             raise EstimationError(f"sequence {number} has probability zero under the model that Baum-Welch starts from")
-        parts.append(found)
+        parts.append(counts)
     return reduce(_ExpectedCounts.__add__, parts)
 
 
