@@ -26,7 +26,9 @@ def _grammar(states: int, iterations: int, rank: int, binarisation: Binarisation
 
 
 def preset(name: PresetName) -> tuple[ConstituencyOptions, ...]:
-    """Give the options of each grammar of a parser, for `ConstituencyModel.train`.
+    """Return the options of each grammar of a parser, for `ConstituencyModel.train`.
+
+    name: `fast` or `accurate`.
 
     Raises ValueError for another name.
 
