@@ -2,12 +2,13 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+LIBRARY := $(VENV)/library
 INSTALLED := $(VENV)/installed
 LOWEST := $(VENV)/lowest
 
 .PHONY: demo test test-bounds test-lowest fuzz lint types bench clean
 
-demo: $(INSTALLED)
+demo: $(LIBRARY)
 	@$(BIN)/spectral-latent demo
 
 # The tests of one file stay in one process, because they share models; files that read corpora come first.
@@ -48,11 +49,16 @@ types: $(INSTALLED)
 bench: $(INSTALLED)
 	$(BIN)/python benchmarks/constituency.py
 
-$(INSTALLED): pyproject.toml
+# The library alone; then the tools of development on top of it.
+$(LIBRARY): pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo \
 	  "spectral_latent needs Python 3.11 or later; '$(PYTHON)' is not. Name one: make PYTHON=/path/to/python3.11" >&2; exit 1; }
 	@echo "Installing into $(VENV)"
 	@$(PYTHON) -m venv $(VENV)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
+	@touch $@
+
+$(INSTALLED): $(LIBRARY)
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
 	@touch $@
 
