@@ -17,6 +17,7 @@ from spectral_latent.constituency.decoding import Constituent, Constituents, Gai
 from spectral_latent.constituency.grammar import PhraseGrammar
 from spectral_latent.constituency.options import ConstituencyOptions
 from spectral_latent.constituency.phrase import Phrase
+from spectral_latent.constituency.presets import preset
 from spectral_latent.constituency.training import prepare
 from spectral_latent.estimation import Listener, silent
 from spectral_latent.grammar import SentenceChart, check_n_best
@@ -85,14 +86,15 @@ class ConstituencyModel(ShortRepr):
         A large treebank does not stay in memory, but lies in temporary files, which all workers must be able to read.
 
         phrases: the trees, which are read once and cleaned first.
-        options: of the one grammar, or of each of several; see `presets`.  All have the same `span_penalty`.
+        options: of the one grammar, or of each of several with the same `span_penalty`; None for those of the preset
+        `fast`, see `presets`.
         jobs: threads; None for as many workers as the engine has that `joblib.parallel_config` names.  A cluster that
         it names, such as Dask, takes part whatever the number.  The result is the same.
         listener: told how far the work is.
         Raises EstimationError if a tree holds no word, or there is no tree; ValueError if there are no options, or
         those of several grammars do not go together.
         """
-        options = ConstituencyOptions() if options is None else options
+        options = preset("fast") if options is None else options
         several = [options] if isinstance(options, ConstituencyOptions) else list(options)
         _check_together(several)
         trainings = prepare(phrases, several, jobs=jobs)
