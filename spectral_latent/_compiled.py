@@ -1,6 +1,6 @@
 """Compile functions, check the arrays that are handed to them, and hold the constants that they share.
 
-Compiled code does not look whether an index lies inside an array.  Whoever hands it arrays from outside checks them.
+Compiled code does not check whether an index lies inside an array.  The caller checks arrays that come from outside.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def compiler(**settings: Any) -> Callable[[_Function], _Function]:
     The result is kept in a file.  Where no folder for it can be written to, every process compiles anew.  A division
     by zero gives an infinity or NaN, as in NumPy.
 
-    settings: of `numba.njit`.
+    settings: arguments of `numba.njit`.
 
     >>> @compiler(fastmath=True)
     ... def doubled(x): return 2 * x
@@ -117,9 +117,12 @@ ZERO: int = np.zeros(1, dtype=np.int64)[0]
 
 @compiled
 def with_room(rows: NDArray[np.int64], size: int) -> NDArray[np.int64]:
-    """Return rows (n, k) that have room for row `size`: moved to twice the room, with -1 in new rows, if they are full.
+    """Return rows (n, k) with room for row `size`; if they are full, they are copied to an array of twice the length.
+
+    New rows hold -1.
 
     rows: (n, k), of which the first `size` ≥ 1 are in use.
+    size: the number of rows in use, which is also the number of the next row.
 
     >>> with_room(np.array([[1, 2]]), 1)
     array([[ 1,  2],
@@ -137,6 +140,11 @@ def with_room(rows: NDArray[np.int64], size: int) -> NDArray[np.int64]:
 def check_column(name: str, column: object, shape: tuple[int, ...], dtype: type[np.generic]) -> None:
     """Raise ValueError unless a column is an array of that shape and of numbers of that type.
 
+    name: the name of the column in the message, in the plural.
+    column: the object to check.
+    shape: the shape that the column must have.
+    dtype: the type that its numbers must have.
+
     >>> check_column("the edges' weights", np.ones(3), (2,), np.float64)
     Traceback (most recent call last):
     ValueError: the edges' weights have shape (3,), and must have (2,)
@@ -152,6 +160,11 @@ def check_column(name: str, column: object, shape: tuple[int, ...], dtype: type[
 def check_range(name: str, column: NDArray[np.int64], first: int, end: int) -> None:
     """Raise ValueError unless all numbers of a column (n,) lie in first ... end - 1.
 
+    name: the name of the column in the message, in the plural.
+    column: (n,) integers.
+    first: the smallest number allowed.
+    end: one more than the largest number allowed.
+
     >>> check_range("symbols", np.array([0, 3]), 0, 3)
     Traceback (most recent call last):
     ValueError: symbols must lie in 0 ... 2, and number 1 is 3
@@ -162,7 +175,11 @@ def check_range(name: str, column: NDArray[np.int64], first: int, end: int) -> N
 
 
 def check_starts(name: str, start: NDArray[np.int64], size: int) -> None:
-    """Raise ValueError unless a column (n + 1,) says where n parts of `size` rows begin and where the last one ends.
+    """Raise ValueError unless a column (n + 1,) tells where n parts of `size` rows begin and where the last one ends.
+
+    name: the name of the column in the message, in the plural.
+    start: (n + 1,) the first row of each part, and the number of all rows.
+    size: the number of all rows.
 
     >>> check_starts("starts of edges", np.array([0, 2, 1]), 1)
     Traceback (most recent call last):

@@ -1,4 +1,4 @@
-"""Constituency trees: the latent-variable PCFG."""
+"""Learn latent-variable PCFGs from constituency trees, and parse with them."""
 
 from spectral_latent.constituency.cleaning import base_label, clean
 from spectral_latent.constituency.conversion import Binarisation, PhraseSymbol

@@ -30,7 +30,7 @@ from spectral_latent._compiled import ZERO, check_column, check_range, compiled,
 from spectral_latent.constituency.conversion import build_phrase
 from spectral_latent.constituency.phrase import Phrase
 from spectral_latent.inference import Derivation
-from spectral_latent.trees import BoolArray, FloatArray, Forest, IntArray, Rules, ranges
+from spectral_latent.trees import BoolArray, FloatArray, Forest, IntArray, Rules, Vocabulary, ranges
 
 __all__ = ["Constituent", "Constituents", "Gains", "PhraseForest", "bracketings"]
 
@@ -109,13 +109,15 @@ class Gains:
     def __init__(self, chains: Sequence[Chain], span_penalty: float) -> None:
         self.span_penalty = span_penalty
         self.labels = sorted({label for chain in chains for label in chain})
-        number_of_label = {label: number for number, label in enumerate(self.labels)}
         self.length = np.array([len(chain) for chain in chains], dtype=np.int64)
         self.end = np.cumsum(self.length)
-        self.label = np.array([number_of_label[label] for chain in chains for label in chain], dtype=np.int64)
+        self.label = Vocabulary(self.labels).numbers(label for chain in chains for label in chain)
 
     def compute(self, constituents: Constituents) -> FloatArray:
-        """Compute the gain of each constituent, (K,)."""
+        """Compute the gain of each constituent, (K,).
+
+        constituents: K constituents, which number the chains as `chains` does.
+        """
         row, _, is_tag, posterior = self._by_label(constituents)
         gain: FloatArray = np.bincount(
             row, posterior - self.span_penalty * ~is_tag, minlength=len(constituents.chain)
@@ -133,7 +135,10 @@ class Gains:
         return row, self.label[place], is_tag, posterior
 
     def by_label(self, constituents: Constituents) -> dict[Constituent, float]:
-        """Sum up μ of every labelled constituent."""
+        """Sum up μ of every labelled constituent.
+
+        constituents: K constituents, which number the chains as `chains` does.
+        """
         row, label, is_tag, posterior = self._by_label(constituents)
         names = [self.labels[number] for number in label.tolist()]
         spans = constituents.first[row].tolist(), constituents.end[row].tolist()
@@ -240,7 +245,10 @@ class PhraseForest(NamedTuple):
     words: Sequence[str]
 
     def analysis(self, derivation: Derivation) -> Phrase:
-        """Build the tree that a derivation stands for."""
+        """Build the tree that a derivation stands for.
+
+        derivation: a derivation of `forest`.
+        """
         item = np.searchsorted(self.forest.start, derivation.edges, side="right") - 1
         left = self.forest.left[derivation.edges]
         right = self.forest.right[derivation.edges]

@@ -19,7 +19,7 @@ import numpy as np
 from spectral_latent._compiled import ZERO, check_column, check_range, compiled, with_room
 from spectral_latent.constituency.conversion import PhraseSymbol
 from spectral_latent.constituency.phrase import Phrase
-from spectral_latent.trees import BoolArray, Forest, IntArray, Rules, ranges
+from spectral_latent.trees import BoolArray, Forest, IntArray, Rules, Vocabulary, ranges
 
 __all__ = ["DerivationBuilder", "PhraseColumns"]
 
@@ -222,11 +222,10 @@ class DerivationBuilder:
 
     def __init__(self, symbols: Sequence[PhraseSymbol], rules: Rules, chains: Sequence[tuple[str, ...]]) -> None:
         check_range("symbols of rules", np.append(rules.binary, rules.leaf[:, 0]), 0, len(symbols))
-        self.chains = {chain: number for number, chain in enumerate(chains)}
-        names = sorted({symbol.chain[-1] for symbol in symbols})
-        self.names = {name: number for number, name in enumerate(names)}
+        self.chains = Vocabulary(chains)
+        self.names = Vocabulary(sorted({symbol.last for symbol in symbols}))
         chain = np.array([-1 if symbol.bar else self.chains[symbol.chain] for symbol in symbols], dtype=np.int64)
-        bar = np.array([self.names[symbol.chain[-1]] if symbol.bar else -1 for symbol in symbols], dtype=np.int64)
+        bar = np.array([self.names[symbol.last] if symbol.bar else -1 for symbol in symbols], dtype=np.int64)
         # The symbols of chain k are symbols[start[k] ... start[k+1]].
         self._symbols = np.argsort(chain, kind="stable")
         self._start = np.searchsorted(chain[self._symbols], np.arange(len(chains) + 1))
@@ -235,7 +234,10 @@ class DerivationBuilder:
         self._grammar = _Grammar(chain, bar, np.searchsorted(left, np.arange(len(symbols) + 1)), parent, right, order)
 
     def columns(self, phrases: Iterable[Phrase]) -> PhraseColumns:
-        """Number the nodes of cleaned phrases."""
+        """Number the nodes of cleaned phrases.
+
+        phrases: T trees, which `cleaning` has cleaned.
+        """
         nodes: list[tuple[int, int, int]] = []
         words: list[str] = []
         root: list[int] = []
@@ -251,7 +253,7 @@ class DerivationBuilder:
                     names.append(node.label)
                 below = [child for child in node.children if isinstance(child, Phrase)]
                 words += [child for child in node.children if isinstance(child, str)]
-                nodes.append((self.chains.get(tuple(names), -1), self.names.get(node.label, -1), len(below)))
+                nodes.append((self.chains.get(tuple(names)), self.names.get(node.label), len(below)))
                 stack += below
             nodes[n_nodes:] = nodes[n_nodes:][::-1]
             words[n_words:] = words[n_words:][::-1]
@@ -284,6 +286,7 @@ class DerivationBuilder:
     def forest(self, columns: PhraseColumns, word: IntArray, leaf_rules: IntArray) -> Forest:
         """Build a forest with a component for each tree; one that the grammar does not derive is an item without edges.
 
+        columns: the nodes of T trees, as `columns` numbers them.
         word: (n,) the number of each word of the columns.
         leaf_rules: (R, 2) the grammar's table of symbols and numbers of words, in lexicographic order.
         Raises ValueError if the columns are not those of trees.

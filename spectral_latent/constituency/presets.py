@@ -31,7 +31,9 @@ _PRESETS: dict[PresetName, tuple[ConstituencyOptions, ...]] = {
 
 
 def preset(name: PresetName) -> tuple[ConstituencyOptions, ...]:
-    """Give the options of each grammar of a parser, for `ConstituencyModel.train`.
+    """Return the options of each grammar of a parser, for `ConstituencyModel.train`.
+
+    name: `fast` or `accurate`.
 
     name: the preset.
 

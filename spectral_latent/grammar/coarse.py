@@ -47,6 +47,7 @@ class CoarseGrammar(NamedTuple):
     def of(operators: ObservableOperators, prior: FloatArray, used: BoolArray | None = None) -> CoarseGrammar:
         """Index the binary rules of operators with one state per symbol.
 
+        operators: operators of S symbols with one state each.
         prior: (S,) share of each symbol among the nodes of a treebank.
         used: (R2,) whether charts use each of the binary rules; all if not given.
         Raises ValueError if there are unary rules, which charts do not know, or if the shapes do not fit.
@@ -97,6 +98,7 @@ class CoarseLeaves(NamedTuple):
     def of(operators: ObservableOperators, terminal: IntArray, used: BoolArray | None = None) -> CoarseLeaves:
         """Look up the leaf rules of operators with one state per symbol.
 
+        operators: operators of S symbols with one state each.
         terminal: (n,) the terminal of each word.
         used: (R0,) whether charts use each of the leaf rules; all if not given.
         """
@@ -215,6 +217,8 @@ def _join(grammar: CoarseGrammar, chart: InsideChart, splits: _Splits, scores: F
 def inside_chart(grammar: CoarseGrammar, leaves: CoarseLeaves, beam: float, most: int) -> tuple[InsideChart, bool]:
     """Compute the inside scores of a sentence of n words; also tell whether all cells are done.
 
+    grammar: the binary rules.
+    leaves: the leaf rules over each word.
     beam: an item is dropped when its score times its symbol's prior is at most so many times the cell's best.
     most: items; a chart that would have more is left off.
     """
@@ -392,6 +396,11 @@ def likely_edges(
     """List the items and edges whose posterior is above `threshold`, from the widest span down.
 
     Of an item all of whose edges are less likely, the best edge is kept.
+
+    grammar: the binary rules.
+    chart: the chart that `inside_chart` has made with them.
+    leaves: the leaf rules over each word.
+    threshold: the least posterior of an item or edge that is kept for its own sake.
 
     Returns items (I, 4): number in the chart, first word, next word and number of edges; and edges (E, 3): rule, left
     item, right item, both -1 for a leaf rule.

@@ -1,5 +1,6 @@
 """`spectral-latent train`: what is written, and what is refused."""
 
+import logging
 import warnings
 from collections.abc import Callable
 from dataclasses import replace
@@ -187,3 +188,10 @@ def test_the_preset_fast_is_the_default_and_may_have_other_states(run: Run, tree
     (fast,) = preset("fast")
     few = ConstituencyModel.load(tmp_path / "few").members[0].options
     assert few == replace(fast, estimator=replace(fast.estimator, n_states=3))
+
+
+def test_a_quiet_command_leaves_the_log_as_it_was(run: Run, tmp_path: Path) -> None:
+    log = logging.getLogger("spectral_latent")
+    before = log.level
+    run("train", "constituency", tmp_path / "missing", "-o", tmp_path / "model", "-q")
+    assert log.level == before
