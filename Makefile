@@ -2,6 +2,7 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+LIBRARY := $(VENV)/library
 INSTALLED := $(VENV)/installed
 LOWEST := $(VENV)/lowest
 
@@ -13,7 +14,7 @@ OUTSIDE := $(VENV)/outside
 
 .PHONY: demo test test-bounds test-lowest test-wheel coverage fuzz kill soak lint types dist licences bench clean
 
-demo: $(INSTALLED)
+demo: $(LIBRARY)
 	@$(BIN)/spectral-latent demo
 
 # The tests of one file stay in one process, because they share models; files that read corpora come first.
@@ -90,11 +91,16 @@ types: $(INSTALLED)
 bench: $(INSTALLED)
 	$(BIN)/python benchmarks/constituency.py
 
-$(INSTALLED): pyproject.toml
+# The library alone; then the tools of development on top of it.
+$(LIBRARY): pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo \
 	  "spectral_latent needs Python 3.11 or later; '$(PYTHON)' is not. Name one: make PYTHON=/path/to/python3.11" >&2; exit 1; }
 	@echo "Installing into $(VENV)"
 	@$(PYTHON) -m venv $(VENV)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
+	@touch $@
+
+$(INSTALLED): $(LIBRARY)
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
 	@touch $@
 
