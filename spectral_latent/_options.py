@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from dataclasses import MISSING, Field, dataclass, fields
 from numbers import Integral, Real
 from types import NoneType, UnionType
-from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
 
@@ -17,12 +18,18 @@ __all__ = [
     "AtMost",
     "Below",
     "Options",
+    "PresetName",
     "ShortRepr",
     "accepted",
     "counted",
     "described",
     "field_types",
+    "of_preset",
 ]
+
+_T = TypeVar("_T")
+
+PresetName = Literal["fast", "accurate", "spectral"]
 
 _KINDS = {str: "a string", int: "an integer", float: "a finite number", bool: "True or False", NoneType: "None"}
 
@@ -240,3 +247,20 @@ def described(declared: Any) -> str:
     if kind is Literal:
         return f"one of {', '.join(repr(name) for name in parts)}"
     return _KINDS.get(kind, f"an object of {kind.__name__}")
+
+
+def of_preset(presets: Mapping[PresetName, _T], name: PresetName) -> _T:
+    """Look up the options of a preset.
+
+    presets: the options of each preset.
+    name: the preset.
+
+    Raises ValueError for another name.
+
+    >>> of_preset({"fast": 1, "accurate": 2, "spectral": 3}, "accurate")
+    2
+    """
+    if name not in presets:
+        *names, last = get_args(PresetName)
+        raise ValueError(f"{name!r} is no preset; give {', '.join(names)} or {last}")
+    return presets[name]

@@ -8,10 +8,13 @@ from typing import Any
 
 from nltk.parse import DependencyGraph
 
+from spectral_latent._options import PresetName
 from spectral_latent.corpora import sentence_from_nltk
 from spectral_latent.dependency import DependencyModel, DependencyOptions, DependencySentence
+from spectral_latent.dependency import preset as options_of_preset
 from spectral_latent_nltk._adapters import ParserAdapter
 from spectral_latent_nltk._graphs import ParseGraph
+from spectral_latent_nltk._presets import chosen
 from spectral_latent_nltk._tokens import each, pairs_of, tokens_of
 
 __all__ = ["SpectralDependencyParser"]
@@ -57,6 +60,7 @@ class SpectralDependencyParser(ParserAdapter[_Words | DependencyGraph, Dependenc
         graphs: Iterable[DependencyGraph],
         n_states: int | None = None,
         *,
+        preset: PresetName | None = None,
         jobs: int | None = 1,
         options: DependencyOptions | None = None,
     ) -> SpectralDependencyParser:
@@ -65,17 +69,20 @@ class SpectralDependencyParser(ParserAdapter[_Words | DependencyGraph, Dependenc
         The tags are those of the nodes' `tag`, or `ctag` where they have none.
 
         graphs: trees with one root; any iterable, read once.
-        n_states: the most latent states of a symbol; 16 if `options` do not say otherwise.
+        n_states: the most latent states of a symbol; None for those of `preset` or `options`.
+        preset: the name of settings that go well together: "fast", the default, "accurate" or "spectral"; see
+        `spectral_latent.dependency.preset`.
         jobs: threads; None for as many workers as the engine has that `joblib.parallel_config` names.  The result does
         not depend on it.
-        options: the other settings.
+        options: the settings, in the place of a preset.
 
-        Raises TypeError or ValueError for what is not a dependency graph, and EstimationError, a ValueError, if a
-        graph is not a tree with one root, if words are without a tag while others have one, or if there is no graph.
+        Raises TypeError or ValueError for what is not a dependency graph, ValueError for a preset that does not exist
+        or is given together with options, and EstimationError, a ValueError, if a graph is not a tree with one root, if
+        words are without a tag while others have one, or if there is no graph.
         """
         if isinstance(graphs, DependencyGraph):
             raise TypeError("expected an iterable of graphs, got one graph; give [graph]")
-        options = options or DependencyOptions()
+        options = chosen(options_of_preset, preset, options)
         if n_states is not None:
             options = replace(options, estimator=replace(options.estimator, n_states=n_states))
         return cls(DependencyModel.train(each(graphs, sentence_from_nltk, "graph"), options, jobs=jobs))

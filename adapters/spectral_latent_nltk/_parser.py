@@ -9,11 +9,13 @@ from functools import cached_property
 from nltk.grammar import PCFG
 from nltk.tree import Tree
 
-from spectral_latent.constituency import FALLBACK, ConstituencyModel, ConstituencyOptions, PresetName
+from spectral_latent._options import PresetName
+from spectral_latent.constituency import FALLBACK, ConstituencyModel, ConstituencyOptions
 from spectral_latent.constituency import preset as options_of_preset
 from spectral_latent.corpora import phrase_from_nltk
 from spectral_latent_nltk._adapters import ParserAdapter
 from spectral_latent_nltk._grammar import plain_pcfg
+from spectral_latent_nltk._presets import chosen
 from spectral_latent_nltk._tokens import each, tokens_of
 from spectral_latent_nltk._trees import ParseTree
 
@@ -52,8 +54,9 @@ class SpectralParser(ParserAdapter[Iterable[str], Tree, ParseTree]):
         """Learn from treebank trees: any iterable, read once.  The same trees give the same parser.
 
         trees: treebank trees, which are cleaned first.
-        n_states: the most latent states of a symbol; 16 if `preset` and `options` do not say otherwise.
-        preset: the name of settings that go well together, "fast" or "accurate"; see `spectral_latent.preset`.
+        n_states: the most latent states of a symbol; None for those of `preset` or `options`.
+        preset: the name of settings that go well together: "fast", the default, "accurate" or "spectral"; see
+        `spectral_latent.preset`.
         jobs: threads; None for as many workers as the engine has that `joblib.parallel_config` names.  The result does
         not depend on it.
         options: the settings of one grammar, or of each of several, in the place of a preset.
@@ -63,14 +66,10 @@ class SpectralParser(ParserAdapter[Iterable[str], Tree, ParseTree]):
         """
         if isinstance(trees, Tree):
             raise TypeError("expected an iterable of trees, got one tree; give [tree]")
-        if preset is not None:
-            if options is not None:
-                raise ValueError(f"preset={preset!r} gives the options; leave one of both out")
-            options = options_of_preset(preset)
-        options = ConstituencyOptions() if options is None else options
-        several = [options] if isinstance(options, ConstituencyOptions) else list(options)
+        several = [options] if isinstance(options, ConstituencyOptions) else options
+        several = chosen(options_of_preset, preset, None if several is None else tuple(several))
         if n_states is not None:
-            several = [replace(one, estimator=replace(one.estimator, n_states=n_states)) for one in several]
+            several = tuple(replace(one, estimator=replace(one.estimator, n_states=n_states)) for one in several)
         return cls(ConstituencyModel.train(each(trees, phrase_from_nltk, "tree"), several, jobs=jobs))
 
     def grammar(self) -> PCFG:

@@ -9,9 +9,12 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from spectral_latent._options import PresetName
 from spectral_latent.estimation import EstimatorOptions
 from spectral_latent.sequence import HMMOptions, LatentHMM, LatentTagger, StateTagger, TaggerOptions
+from spectral_latent.sequence import preset as options_of_preset
 from spectral_latent_nltk._adapters import TaggerAdapter
+from spectral_latent_nltk._presets import chosen
 from spectral_latent_nltk._tokens import Tag, each, pairs_of, tokens_of
 
 __all__ = ["LatentHMMTagger"]
@@ -50,20 +53,24 @@ class LatentHMMTagger(TaggerAdapter):
         labeled_sequences: Iterable[Iterable[tuple[str, Tag]]],
         n_states: int | None = None,
         *,
+        preset: PresetName | None = None,
         jobs: int | None = 1,
         options: TaggerOptions | None = None,
     ) -> LatentHMMTagger:
         """Learn from tagged sentences.  The same sentences give the same tagger.
 
         labeled_sequences: sentences of pairs of a word and its tag; any iterable, read once.
-        n_states: the most latent states of a tag; the number of `options` if not given, which is 8 by default.
+        n_states: the most latent states of a tag; None for those of `preset` or `options`.
+        preset: the name of settings that go well together: "fast", the default, "accurate" or "spectral"; see
+        `spectral_latent.sequence.preset`.
         jobs: processes; the result does not depend on it.
-        options: all other settings.
+        options: the settings, in the place of a preset.
 
-        Raises TypeError for what is not tagged sentences, and EstimationError, a ValueError, if a sentence is empty,
+        Raises TypeError for what is not tagged sentences, ValueError for a preset that does not exist or is given
+        together with options, and EstimationError, a ValueError, if a sentence is empty,
         a token has the tag None, or there is no sentence.
         """
-        options = options or TaggerOptions()
+        options = chosen(options_of_preset, preset, options)
         if n_states is not None:
             options = replace(options, estimator=replace(options.estimator, n_states=n_states))
         return cls(LatentTagger.train(each(labeled_sequences, pairs_of, "sentence"), options, jobs=jobs))

@@ -26,7 +26,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from spectral_latent._compiled import check_column, check_range, compiled, with_room
+from spectral_latent._compiled import ZERO, check_column, check_range, compiled, with_room
 from spectral_latent.constituency.conversion import build_phrase
 from spectral_latent.constituency.phrase import Phrase
 from spectral_latent.inference import Derivation
@@ -147,24 +147,6 @@ class Gains:
 
 
 @compiled
-def _last_ends(n: int, first: IntArray, end: IntArray) -> IntArray:
-    """Find the last end of the constituents of two words or more that begin at each word, (n,); -1 if none does."""
-    last = np.full(n, -1, dtype=np.int64)
-    for k in range(len(first)):
-        if end[k] - first[k] > 1:
-            last[first[k]] = max(last[first[k]], end[k])
-    return last
-
-
-@compiled
-def _with_edge(edges: IntArray, n_edges: int, left: int, right: int) -> tuple[IntArray, int]:
-    """Append an edge to the first n_edges of the edges (E, 2); return these, and how many there are then."""
-    edges = with_room(edges, n_edges)
-    edges[n_edges] = (left, right)
-    return edges, n_edges + 1
-
-
-@compiled
 def _extended(row: IntArray, phrase: IntArray, i: int, j: int, edges: IntArray, n_edges: int) -> tuple[IntArray, int]:
     """Append the ways to make (i, j) of a row from i and any phrase after it.
 
@@ -174,16 +156,20 @@ def _extended(row: IntArray, phrase: IntArray, i: int, j: int, edges: IntArray, 
     """
     for k in range(i + 1, j):
         if row[i, k] >= 0 and phrase[k, j] >= 0:
-            edges, n_edges = _with_edge(edges, n_edges, row[i, k], phrase[k, j])
+            edges = with_room(edges, n_edges)
+            edges[n_edges, 0] = row[i, k]
+            edges[n_edges, 1] = phrase[k, j]
+            n_edges += 1
     return edges, n_edges
 
 
 @compiled
-def _build(n: int, first: IntArray, end: IntArray) -> tuple[IntArray, IntArray, IntArray, int]:
+def _build(n: int, first: IntArray, end: IntArray, last: IntArray) -> tuple[IntArray, IntArray, IntArray, int]:
     """Build the items and edges of all trees over n words.
 
     first: (K,) the first word of each constituent, which come in order of length, then of the first word.
     end: (K,) the word after its last one.
+    last: (n,) the last end of the constituents of two words or more that begin at each word; -1 if none does.
     Returns items (I,): numbers of constituents, _ANY or _ROW; where the edges of each begin (I,); the edges (E, 2):
     left and right child; and how many of the last items are over the whole sentence.
     """
@@ -193,10 +179,9 @@ def _build(n: int, first: IntArray, end: IntArray) -> tuple[IntArray, IntArray, 
     most = len(first) + n * (n + 1)
     items = np.empty(most, dtype=np.int64)
     starts = np.empty(most, dtype=np.int64)
-    edges = np.empty((1024, 2), dtype=np.int64)
-    last = _last_ends(n, first, end)
-    n_items = 0
-    n_edges = 0
+    edges = np.full((1024, 2), -1, dtype=np.int64)
+    n_items = ZERO
+    n_edges = ZERO
     n_tops = 0
     constituent = 0  # the next constituent
     for length in range(1, n + 1):
@@ -210,7 +195,8 @@ def _build(n: int, first: IntArray, end: IntArray) -> tuple[IntArray, IntArray, 
                 items[n_items] = constituent
                 starts[n_items] = n_edges
                 if length == 1:
-                    edges, n_edges = _with_edge(edges, n_edges, -1, -1)
+                    edges = with_room(edges, n_edges)
+                    n_edges += 1
                 edges, n_edges = _extended(row, phrase, i, j, edges, n_edges)
                 n_items += 1
                 constituent += 1
@@ -222,14 +208,18 @@ def _build(n: int, first: IntArray, end: IntArray) -> tuple[IntArray, IntArray, 
                 items[n_items] = _ANY
                 starts[n_items] = n_edges
                 for item in range(before, n_items):
-                    edges, n_edges = _with_edge(edges, n_edges, item, -1)
+                    edges = with_room(edges, n_edges)
+                    edges[n_edges, 0] = item
+                    n_edges += 1
                 n_items += 1
             # A row, if something longer begins here: one phrase, or a row and a phrase after it.
             if j < last[i]:
                 items[n_items] = _ROW
                 starts[n_items] = n_edges
                 if phrase[i, j] >= 0:
-                    edges, n_edges = _with_edge(edges, n_edges, phrase[i, j], -1)
+                    edges = with_room(edges, n_edges)
+                    edges[n_edges, 0] = phrase[i, j]
+                    n_edges += 1
                 edges, n_edges = _extended(row, phrase, i, j, edges, n_edges)
                 if n_edges > starts[n_items]:
                     row[i, j] = n_items
@@ -297,7 +287,10 @@ def bracketings(
     for k in np.flatnonzero((constituents.first < 0) | (constituents.first >= constituents.end))[:1]:
         raise ValueError(f"constituent {k} is over the words {constituents.first[k]} ... {constituents.end[k] - 1}")
     order = np.lexsort((constituents.first, constituents.end - constituents.first))
-    items, starts, edges, n_tops = _build(n, constituents.first[order], constituents.end[order])
+    is_long = constituents.end - constituents.first > 1
+    last = np.full(n, -1, dtype=np.int64)
+    np.maximum.at(last, constituents.first[is_long], constituents.end[is_long])
+    items, starts, edges, n_tops = _build(n, constituents.first[order], constituents.end[order], last)
     starts = np.append(starts, len(edges))
     which = order[np.maximum(items, 0)]
     is_part = items < 0

@@ -15,6 +15,7 @@ from spectral_latent.constituency.decoding import Constituent, Constituents, Gai
 from spectral_latent.constituency.grammar import PhraseGrammar
 from spectral_latent.constituency.options import ConstituencyOptions
 from spectral_latent.constituency.phrase import Phrase
+from spectral_latent.constituency.presets import preset
 from spectral_latent.constituency.training import prepare
 from spectral_latent.estimation import Listener, silent
 from spectral_latent.grammar import SentenceChart, check_n_best
@@ -84,14 +85,15 @@ class ConstituencyModel(StoredModel):
         A large treebank is kept in temporary files, which all workers must be able to read.
 
         phrases: the trees, which are read once and cleaned first.
-        options: the options of one grammar, or of each of several (see `presets`), with the same `span_penalty`.
+        options: the options of one grammar, or of each of several with the same `span_penalty`; None for those of the
+        preset `fast` (see `presets`).
         jobs: the number of threads; None for all workers of the engine that `joblib.parallel_config` names.  If it
         names a cluster, such as Dask, the cluster takes part for any number.  The result does not depend on it.
         listener: told how far the work is.
         Raises EstimationError if a tree has no word, or there is no tree; ValueError if there are no options, or if the
         span penalties of several grammars differ.
         """
-        options = ConstituencyOptions() if options is None else options
+        options = preset("fast") if options is None else options
         several = [options] if isinstance(options, ConstituencyOptions) else list(options)
         _check_together(several)
         trainings = prepare(phrases, several, jobs=jobs)

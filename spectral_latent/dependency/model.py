@@ -20,6 +20,7 @@ from spectral_latent.dependency.decoding import ArcMarginals, arc_marginals, max
 from spectral_latent.dependency.floors import floored_weights, mean_inside_vectors
 from spectral_latent.dependency.forests import headed
 from spectral_latent.dependency.options import DependencyOptions
+from spectral_latent.dependency.presets import preset
 from spectral_latent.dependency.relations import RelationModel
 from spectral_latent.dependency.sentence import BLANK, DependencySentence, check_sentence
 from spectral_latent.dependency.training import prepare
@@ -106,7 +107,7 @@ class DependencyModel(StoredModel):
         """Learn from dependency trees, projective or not.
 
         sentences: the trees, which are read once.
-        options: the settings.
+        options: the settings; None for those of the preset `fast`, see `presets`.
         jobs: threads; None for as many workers as the engine has that `joblib.parallel_config` names.  The result is
         the same.
         listener: told how far the work is.
@@ -125,7 +126,7 @@ class DependencyModel(StoredModel):
         options: settings; those of the estimator are not used.
         jobs: threads; the result does not depend on it.
         """
-        symbols, training, relations = prepare(sentences, options or DependencyOptions(), jobs=jobs)
+        symbols, training, relations = prepare(sentences, options or preset("fast"), jobs=jobs)
         return Training(DependencyModel(symbols, training.coarse, relations), training.treebank)
 
     @cached_property

@@ -20,7 +20,7 @@ import math
 
 import numpy as np
 
-from spectral_latent._compiled import EMPTY, compiler
+from spectral_latent._compiled import EMPTY, ZERO, compiler
 from spectral_latent.operators import PackedOperators
 from spectral_latent.trees import FloatArray, Forest, IntArray
 
@@ -200,7 +200,8 @@ def _run(
     if r < 0:
         return EMPTY
     if left < 0:
-        out[:] = operators.leaf[r, : len(out)]
+        for i in range(len(out)):
+            out[i] = operators.leaf[r, i]
         return 0
     if right < 0:
         child = inside[left, : operators.states[forest.symbol[left]]]
@@ -320,9 +321,8 @@ def outside_pass(
     exponents = np.full(n_items, EMPTY, dtype=np.int64)
     scratch = np.empty((3, size))
     for item in forest.root:
-        if forest.symbol[item] < 0:
-            continue
-        _add(outside, exponents, item, operators.root[forest.symbol[item]].copy(), 0)
+        if forest.symbol[item] >= 0:
+            _add(outside, exponents, item, operators.root[forest.symbol[item]].copy(), ZERO)
     # Parents come after children, so that backwards every vector is finished when its turn comes.
     for item in range(n_items - 1, -1, -1):
         exponents[item] = _normalise(outside[item], exponents[item])

@@ -26,6 +26,7 @@ from spectral_latent.sequence.hidden_markov import HiddenMarkov
 from spectral_latent.sequence.options import HMMOptions, TaggerOptions
 from spectral_latent.sequence.parameters import SequenceParameters
 from spectral_latent.sequence.prediction import Predictor
+from spectral_latent.sequence.presets import preset
 from spectral_latent.sequence.training import train_tagged, train_untagged
 from spectral_latent.trees import FloatArray, Forest, IntArray, Rules, Vocabulary
 
@@ -255,7 +256,7 @@ class LatentTagger(_SequenceModel, _Tagger, StoredModel):
 
         Raises EstimationError if there is no sentence, one is empty, or a token is not a pair of a word and a tag.
         """
-        options = options or TaggerOptions()
+        options = options or preset("fast")
         pairs = (pairs_of(sentence, number, str) for number, sentence in enumerate(sentences, start=1))
         tags, lexicon, parameters = train_tagged(pairs, options, jobs=jobs, listener=listener)
         return LatentTagger(options, tags, lexicon, parameters)
