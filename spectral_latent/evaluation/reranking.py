@@ -130,7 +130,9 @@ def paired_bootstrap(
     Difference(base=80.0, other=90.0, low=10.0, high=10.0)
     """
     if not base or len(base) != len(other):
-        raise ValueError(f"scores of {len(base)} and of {len(other)} sentences; give both systems the same sentences")
+        raise ValueError(
+            f"scores of {len(base)} and of {len(other)} sentences; give both systems the same sentences, at least one"
+        )
     make = type(base[0])
     counts = np.array([[*vars(a).values(), *vars(b).values()] for a, b in zip(base, other, strict=True)])  # (L, 2c)
     rng = np.random.default_rng(seed)
