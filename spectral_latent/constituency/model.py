@@ -140,9 +140,9 @@ class ConstituencyModel(StoredModel):
         """Average the posteriors of those grammars that derive the sentence; None if none does."""
         parts = []
         for member, chart, number in zip(self.members, charts, self._chains[1], strict=True):
-            found = member.constituents(chart)
-            if found is not None:
-                parts.append(found._replace(chain=number[found.chain]))
+            constituents = member.constituents(chart)
+            if constituents is not None:
+                parts.append(constituents._replace(chain=number[constituents.chain]))
         return Constituents.mean(parts) if parts else None
 
     def posteriors(self, words: Sequence[str]) -> dict[Constituent, float]:
@@ -315,7 +315,7 @@ def _check_together(options: Sequence[ConstituencyOptions]) -> None:
     """Raise ValueError unless grammars with these options can make one model."""
     if not options:
         raise ValueError("the options are empty; a parser needs those of at least one grammar")
-    penalties = sorted({one.span_penalty for one in options})
+    penalties = sorted({settings.span_penalty for settings in options})
     if len(penalties) > 1:
         low, *_, high = penalties
         raise ValueError(f"the grammars of one parser must have the same span_penalty, not {low} and {high}")
