@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar, NamedTuple
 
@@ -18,7 +18,7 @@ from spectral_latent.constituency.phrase import Phrase
 from spectral_latent.constituency.presets import preset
 from spectral_latent.constituency.training import prepare
 from spectral_latent.estimation import Listener, silent
-from spectral_latent.grammar import SentenceChart, check_n_best
+from spectral_latent.grammar import Limits, SentenceChart, check_n_best
 from spectral_latent.grammar.batches import map_sentences
 from spectral_latent.inference import Weight, best_analyses
 from spectral_latent.operators import StoredModel
@@ -98,6 +98,19 @@ class ConstituencyModel(StoredModel):
         _check_together(several)
         trainings = prepare(phrases, several, jobs=jobs)
         return ConstituencyModel(tuple(training.estimate(jobs=jobs, listener=listener) for training in trainings))
+
+    def with_limits(self, limits: Limits) -> ConstituencyModel:
+        """Replace the limits of what a sentence may cost under each grammar.
+
+        limits: the other limits.
+
+        >>> from spectral_latent.corpora.embedded import embedded_treebank
+        >>> from spectral_latent.grammar import Limits
+        >>> model = ConstituencyModel.train(embedded_treebank(20)).with_limits(Limits(max_words=500))
+        >>> model.options.limits
+        Limits(max_words=500)
+        """
+        return replace(self, members=tuple(member.with_limits(limits) for member in self.members))
 
     @property
     def options(self) -> ConstituencyOptions:
