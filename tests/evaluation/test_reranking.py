@@ -83,7 +83,7 @@ def test_refused() -> None:
         evaluate_reranking([sentences(1), sentences(2)], [0], accuracy)
     with pytest.raises(ValueError, match="scores of 1 and of 2 sentences; give both"):
         paired_bootstrap(sentences(1), sentences(1, 2), accuracy)
-    with pytest.raises(ValueError, match="scores of 0 and of 0 sentences; .* at least one"):
+    with pytest.raises(ValueError, match=r"scores of 0 and of 0 sentences; .* at least one"):
         paired_bootstrap([], [], accuracy)
 
 
