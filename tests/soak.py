@@ -37,7 +37,7 @@ def resident() -> float:
 
 
 def growth(label: str, answer: Callable[[list[str]], int], amount: int) -> float:
-    """Answer sentences until the answers add up to an amount, print the memory at each tenth, return the last growth."""
+    """Answer sentences until answers add up to an amount; print the memory at each tenth; return the last growth."""
     done = 0
     at: list[float] = []
     for sentence in sentences(1):

@@ -20,7 +20,7 @@ def is_empty(tag: str, word: str) -> bool:
 
     The Penn Treebank gives empty elements the tag -NONE-.  In other treebanks an empty element stands directly below
     the label of its phrase, and has the form of most empty elements of the Penn Treebank: a name of capitals and digits
-    (or pro) in asterisks, perhaps with an index.  Examples are `*0*`, for a subject that Spanish leaves out, and `*T*-1`.
+    (or pro) in asterisks, perhaps with an index.  Examples: `*0*`, a subject that Spanish leaves out, and `*T*-1`.
 
     tag: the label above the word.
     word: the word.

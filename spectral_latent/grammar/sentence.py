@@ -65,7 +65,7 @@ class SentenceChart(NamedTuple):
     spans: SpanForest | None
 
     def weight(self) -> Weight:
-        """Estimate the probability of the sentence, (1,): the sum over the trees of the forest, zero without a forest."""
+        """Estimate the probability of the sentence, (1,): the sum over the trees of the forest; 0 without one."""
         if self.spans is None:
             return Weight(np.zeros(1, dtype=np.int64), np.full(1, -np.inf))
         return tree_weights(self.grammar.latent, self.spans.forest)

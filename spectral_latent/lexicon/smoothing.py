@@ -82,7 +82,7 @@ def _leaf_means(moments: LeafMoments) -> tuple[FloatArray, FloatArray]:
 
 
 def _observed(moments: LeafMoments, mean_strength: float) -> _Emissions:
-    """Compute v(a, x): the mean z of a rule, with weight √n / (mean_strength + √n), is mixed with that of its symbol."""
+    """Compute v(a, x): the mean z of a rule, of weight √n / (mean_strength + √n), is mixed with that of its symbol."""
     symbol, terminal = moments.rules.T
     trust = (np.sqrt(moments.count) / (mean_strength + np.sqrt(moments.count)))[:, None]
     mean = _leaf_means(moments)[1][symbol]
