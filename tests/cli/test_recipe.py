@@ -28,10 +28,12 @@ def test_a_list_of_all(run: Run) -> None:
 @pytest.mark.parametrize("recipe", RECIPES.values(), ids=RECIPES)
 def test_what_is_shown_are_commands(run: Run, recipe: Recipe) -> None:
     shown = run("recipe", "show", recipe.name).stdout
-    assert recipe.corpus in shown and recipe.get in shown
+    assert recipe.corpus.name in shown and recipe.corpus.get in shown
     train = main.commands["train"]
     assert isinstance(train, click.Group)
-    (_, kind, *training), (_, *evaluation) = recipe.commands(recipe.training, recipe.held_out, f"{recipe.name}.model")
+    (_, kind, *training), (_, *evaluation) = recipe.commands(
+        recipe.corpus.training, recipe.corpus.held_out, f"{recipe.name}.model"
+    )
     assert " ".join(training) in shown and " ".join(evaluation) in shown
     train.commands[kind].make_context("train", training)
     main.commands["evaluate"].make_context("evaluate", evaluation)
@@ -63,7 +65,7 @@ def test_a_parser_of_a_folder_of_folders(run: Run, treebank: Path, tmp_path: Pat
 
 def test_what_is_missing(run: Run, tmp_path: Path) -> None:
     for arguments, status, message in (
-        (("ud-parser",), 2, "ud-parser needs FOLDER, the folder of a treebank of Universal Dependencies (the://"),
+        (("ud-parser",), 2, "ud-parser needs FOLDER, the folder of a treebank of Universal Dependencies (the"),
         (("treebank", tmp_path), 2, "treebank needs no FOLDER"),
         (("penn", tmp_path, "-o", tmp_path / "model"), 1, f"{tmp_path}: no 02; needed is the Penn Treebank of the LDC"),
         (("ptb",), 2, "'ptb' is not one of"),
