@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Any, ClassVar, NamedTuple
 
@@ -18,7 +18,7 @@ from spectral_latent.constituency.phrase import Phrase
 from spectral_latent.constituency.presets import preset
 from spectral_latent.constituency.training import prepare
 from spectral_latent.estimation import Listener, Progress, silent
-from spectral_latent.grammar import SentenceChart, check_n_best
+from spectral_latent.grammar import Limits, SentenceChart, check_n_best
 from spectral_latent.grammar.batches import map_sentences
 from spectral_latent.inference import Weight, best_analyses
 from spectral_latent.operators import StoredModel
@@ -103,6 +103,19 @@ class ConstituencyModel(StoredModel):
             grammars.append(training.estimate(jobs=jobs, listener=partial(_tell, listener, of_all)))
         return ConstituencyModel(tuple(grammars))
 
+    def with_limits(self, limits: Limits) -> ConstituencyModel:
+        """Replace the limits of what a sentence may cost under each grammar.
+
+        limits: the other limits.
+
+        >>> from spectral_latent.corpora.embedded import embedded_treebank
+        >>> from spectral_latent.grammar import Limits
+        >>> model = ConstituencyModel.train(embedded_treebank(20)).with_limits(Limits(max_words=500))
+        >>> model.options.limits
+        Limits(max_words=500)
+        """
+        return replace(self, members=tuple(member.with_limits(limits) for member in self.members))
+
     @property
     def options(self) -> ConstituencyOptions:
         """The options of the first grammar."""
@@ -131,9 +144,9 @@ class ConstituencyModel(StoredModel):
         """Average the posteriors of those grammars that derive the sentence; None if none does."""
         parts = []
         for member, chart, number in zip(self.members, charts, self._chains[1], strict=True):
-            found = member.constituents(chart)
-            if found is not None:
-                parts.append(found._replace(chain=number[found.chain]))
+            constituents = member.constituents(chart)
+            if constituents is not None:
+                parts.append(constituents._replace(chain=number[constituents.chain]))
         return Constituents.mean(parts) if parts else None
 
     def posteriors(self, words: Sequence[str]) -> dict[Constituent, float]:
@@ -316,7 +329,7 @@ def _check_together(options: Sequence[ConstituencyOptions]) -> None:
     """Raise ValueError unless grammars with these options can make one model."""
     if not options:
         raise ValueError("the options are empty; a parser needs those of at least one grammar")
-    penalties = sorted({one.span_penalty for one in options})
+    penalties = sorted({settings.span_penalty for settings in options})
     if len(penalties) > 1:
         low, *_, high = penalties
         raise ValueError(f"the grammars of one parser must have the same span_penalty, not {low} and {high}")

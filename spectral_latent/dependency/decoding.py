@@ -1,4 +1,4 @@
-"""From the posteriors of arcs to the best dependency trees.
+"""Find the best dependency trees, given the posteriors of arcs.
 
 | here | meaning |
 | --- | --- |

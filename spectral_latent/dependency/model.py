@@ -25,7 +25,7 @@ from spectral_latent.dependency.relations import RelationModel
 from spectral_latent.dependency.sentence import BLANK, DependencySentence, check_sentence
 from spectral_latent.dependency.training import prepare
 from spectral_latent.estimation import Listener, silent
-from spectral_latent.grammar import LatentGrammar, SentenceChart, SentenceGrammar, Training, check_n_best
+from spectral_latent.grammar import LatentGrammar, Limits, SentenceChart, SentenceGrammar, Training, check_n_best
 from spectral_latent.grammar.batches import map_sentences
 from spectral_latent.inference import Weight, tree_weights
 from spectral_latent.operators import Distinct, ObservableOperators, StoredModel, setting_from
@@ -95,6 +95,13 @@ class DependencyModel(StoredModel):
         operators: operators over the same rules as the coarse ones.
         """
         return replace(self, grammar=self.grammar.with_operators(operators))
+
+    def with_limits(self, limits: Limits) -> DependencyModel:
+        """Replace the limits of what a sentence may cost.
+
+        limits: the other limits.
+        """
+        return replace(self, grammar=self.grammar.with_limits(limits))
 
     @staticmethod
     def train(

@@ -194,11 +194,11 @@ class _Choices(NamedTuple):
         """Cut the binary rules (R, 3) into tasks, each with its choices, whose rules are numbered anew."""
         firsts = range(0, len(rules), RULES_OF_TASK)
         starts = np.searchsorted(self.rows[:, 0], [*firsts, len(rules)])
-        found = []
+        tasks = []
         for first, (start, end) in zip(firsts, pairwise(starts.tolist()), strict=True):
             choices = _Choices(self.rows[start:end] - np.array([first, 0, 0, 0]), self.times[start:end])
-            found.append((rules[first : first + RULES_OF_TASK], choices))
-        return found
+            tasks.append((rules[first : first + RULES_OF_TASK], choices))
+        return tasks
 
 
 def _tensors(part: tuple[IntArray, _Choices], states: IntArray, rank: int | None) -> list[Tensor]:
@@ -206,13 +206,13 @@ def _tensors(part: tuple[IntArray, _Choices], states: IntArray, rank: int | None
     rules, (rows, times) = part
     starts = np.searchsorted(rows[:, 0], np.arange(len(rules) + 1))
     identity = np.eye(int(states.max(initial=1)))
-    found = []
+    tensors = []
     for rule, (start, end) in zip(rules.tolist(), pairwise(starts.tolist()), strict=True):
         # a term for each choice: its count at three unit vectors
         legs = [identity[rows[start:end, leg + 1], : states[a]] for leg, a in enumerate(rule)]
         counts = Tensor(legs[0] * times[start:end, None], legs[1], legs[2])
-        found.append(counts.compact() if rank is None else low_rank_tensor(counts, rank))
-    return found
+        tensors.append(counts.compact() if rank is None else low_rank_tensor(counts, rank))
+    return tensors
 
 
 class _HardCounts(NamedTuple):

@@ -24,7 +24,8 @@ class TaggerOptions(Options):
     floor: ε of `prediction`: the least probability of an event, as a share of its probability in the coarse model.  It
     bounds spectral estimates; other estimators give probabilities.
     beam: a tag of a word is left out if it is less likely than this share of the word's likeliest tag.
-    threshold: a tag of a position is left out if its coarse posterior is less than this share of the largest one.
+    threshold: a tag of a position is left out if its coarse posterior is less than this share of the position's
+    largest.
     """
 
     estimator: EstimatorOptions = field(default_factory=lambda: EstimatorOptions(n_states=8))
@@ -41,12 +42,12 @@ class HMMOptions(Options):
 
     estimator: how states are found: spectral, clustering, em or hybrid.  Its `smoothing` is not used, because all
     positions share one rule; it has no `rank`, because that rule is a sum of one term for each state.
-    choose_states: whether to take the number of states, up to the estimator's `n_states`, that makes held-out sequences
-    likeliest, or 1 if there are fewer than 20 sequences; if not, the estimator's `n_states` is the number.
+    choose_states: whether to choose the number of states, up to the estimator's `n_states`, that makes held-out
+    sequences likeliest (it is 1 if there are fewer than 20 sequences); otherwise the number is `n_states`.
     back_off: pseudo-count of the transitions of each state, divided equally among the next states.
     floor: ε of `prediction`: the least probability of an event, as a share of its probability in the model of one
-    state; None for the one that makes held-out sequences likeliest.  It bounds spectral estimates; other estimators
-    give probabilities.
+    state; None for the ε that makes held-out sequences likeliest.  It bounds spectral estimates; other estimators give
+    probabilities.
 
     >>> HMMOptions(EstimatorOptions("pivots"))
     Traceback (most recent call last):

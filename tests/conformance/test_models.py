@@ -22,8 +22,12 @@ Refused = Iterable[tuple[Callable[[], Any], type[Exception], str]]
 NEW = [["the", "cow", "sees", "a", "dog", "in", "it", "with", "the", "cat"], ["dogs"], ["sleeps", "with", "it"]]
 
 
+LIMITS = frozenset(("limits", name) for name in ("max_words", "seconds", "megabytes"))
+
+
 class TestConstituencyModel(ModelConformance):
     model_class = ConstituencyModel
+    without_effect = LIMITS
     settings = (
         ConstituencyOptions(estimator=EstimatorOptions("spectral", n_states=4)),
         ConstituencyOptions(estimator=EstimatorOptions("spectral", n_states=20, smoothing=None), fragments=1.0),
@@ -57,6 +61,7 @@ class TestConstituencyModel(ModelConformance):
 
 class TestDependencyModel(ModelConformance):
     model_class = DependencyModel
+    without_effect = LIMITS
     settings = (
         DependencyOptions(estimator=EstimatorOptions("spectral", n_states=4)),
         DependencyOptions(estimator=EstimatorOptions("spectral", n_states=20, smoothing=None), floor=None),
