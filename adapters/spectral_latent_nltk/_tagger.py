@@ -10,7 +10,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from spectral_latent._options import PresetName
-from spectral_latent.estimation import EstimatorOptions
+from spectral_latent.estimation import EstimatorOptions, shown
 from spectral_latent.sequence import HMMOptions, LatentHMM, LatentTagger, StateTagger, TaggerOptions
 from spectral_latent.sequence import preset as options_of_preset
 from spectral_latent_nltk._adapters import TaggerAdapter
@@ -54,6 +54,7 @@ class LatentHMMTagger(TaggerAdapter):
         n_states: int | None = None,
         *,
         preset: PresetName | None = None,
+        progress: bool | None = None,
         jobs: int | None = 1,
         options: TaggerOptions | None = None,
     ) -> LatentHMMTagger:
@@ -63,6 +64,7 @@ class LatentHMMTagger(TaggerAdapter):
         n_states: the most latent states of a tag; None for those of `preset` or `options`.
         preset: the name of settings that go well together: "fast", the default, "accurate" or "spectral"; see
         `spectral_latent.sequence.preset`.
+        progress: whether to show on standard error how far training is; None to show it on a terminal.
         jobs: processes; the result does not depend on it.
         options: the settings, in the place of a preset.
 
@@ -73,7 +75,9 @@ class LatentHMMTagger(TaggerAdapter):
         options = chosen(options_of_preset, preset, options)
         if n_states is not None:
             options = replace(options, estimator=replace(options.estimator, n_states=n_states))
-        return cls(LatentTagger.train(each(labeled_sequences, pairs_of, "sentence"), options, jobs=jobs))
+        sentences = each(labeled_sequences, pairs_of, "sentence")
+        with shown(progress) as listener:
+            return cls(LatentTagger.train(sentences, options, jobs=jobs, listener=listener))
 
     @classmethod
     def train_unsupervised(

@@ -18,6 +18,7 @@ from spectral_latent.cli.anchors import anchors
 from spectral_latent.cli.demo import demo
 from spectral_latent.cli.evaluate import evaluate
 from spectral_latent.cli.parse import parse
+from spectral_latent.cli.recipe import recipe
 from spectral_latent.cli.rerank import rerank
 from spectral_latent.cli.score import score
 from spectral_latent.cli.tag import tag
@@ -103,5 +104,5 @@ def main() -> None:
         sys.stdout.reconfigure(encoding="utf-8")
 
 
-for _command in (train, parse, tag, anchors, score, evaluate, rerank, demo):
+for _command in (train, parse, tag, anchors, score, evaluate, rerank, recipe, demo):
     main.add_command(_command)

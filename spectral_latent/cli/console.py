@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar
 
 import click
-
-if TYPE_CHECKING:
-    from spectral_latent.estimation import Progress
 
 __all__ = ["Console"]
 
@@ -32,17 +29,6 @@ class Console(NamedTuple):
         if not self.quiet:
             click.echo(text, err=True)
 
-    def on_progress(self, progress: Progress) -> None:
-        """Print how far an estimator is.
-
-        progress: the step that it reports, with its score if it has one.
-        """
-        if progress.lowered:
-            n_lowered = len(progress.lowered)
-            self.message(f"{n_lowered} symbols get fewer states: their further singular values are too small")
-        if progress.score is not None:
-            self.message(f"{progress.stage} {progress.done}/{progress.total}: {progress.score:.2f}")
-
     def bar(self, items: Iterable[_T], label: str, length: int | None = None) -> Iterator[_T]:
         """Give items on, with a progress bar if standard error is a terminal.
 
@@ -53,11 +39,16 @@ class Console(NamedTuple):
         >>> list(Console(quiet=True).bar("abc", "Reading"))
         ['a', 'b', 'c']
         """
-        if self.quiet or not sys.stderr.isatty():
+        if not self.shows_progress:
             yield from items
         else:
             with click.progressbar(items, length, label, file=sys.stderr) as shown:
                 yield from shown
+
+    @property
+    def shows_progress(self) -> bool:
+        """Whether there is a terminal for progress bars."""
+        return not self.quiet and sys.stderr.isatty()
 
     @property
     def beside_output(self) -> Console:

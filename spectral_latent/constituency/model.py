@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -17,7 +17,7 @@ from spectral_latent.constituency.options import ConstituencyOptions
 from spectral_latent.constituency.phrase import Phrase
 from spectral_latent.constituency.presets import preset
 from spectral_latent.constituency.training import prepare
-from spectral_latent.estimation import Listener, silent
+from spectral_latent.estimation import Listener, Progress, silent
 from spectral_latent.grammar import Limits, SentenceChart, check_n_best
 from spectral_latent.grammar.batches import map_sentences
 from spectral_latent.inference import Weight, best_analyses
@@ -97,7 +97,11 @@ class ConstituencyModel(StoredModel):
         several = [options] if isinstance(options, ConstituencyOptions) else list(options)
         _check_together(several)
         trainings = prepare(phrases, several, jobs=jobs)
-        return ConstituencyModel(tuple(training.estimate(jobs=jobs, listener=listener) for training in trainings))
+        grammars = []
+        for number, training in enumerate(trainings, start=1):
+            of_all = f"grammar {number} of {len(several)}, " if len(several) > 1 else ""
+            grammars.append(training.estimate(jobs=jobs, listener=partial(_tell, listener, of_all)))
+        return ConstituencyModel(tuple(grammars))
 
     def with_limits(self, limits: Limits) -> ConstituencyModel:
         """Replace the limits of what a sentence may cost under each grammar.
@@ -304,6 +308,16 @@ class ConstituencyModel(StoredModel):
             named = {name.removeprefix(prefix): x for name, x in arrays.items() if name.startswith(prefix)}
             members.append(PhraseGrammar.from_arrays(named, of_member))
         return ConstituencyModel(tuple(members))
+
+
+def _tell(listener: Listener, prefix: str, progress: Progress) -> None:
+    """Tell a listener the step of one of several grammars.
+
+    listener: the listener.
+    prefix: is put before the name of the stage.
+    progress: the step.
+    """
+    listener(progress._replace(stage=prefix + progress.stage))
 
 
 def _parses_of(model: ConstituencyModel, words: Sequence[str], n_best: int) -> list[Parse]:

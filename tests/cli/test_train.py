@@ -195,3 +195,17 @@ def test_a_quiet_command_leaves_the_log_as_it_was(run: Run, tmp_path: Path) -> N
     before = log.level
     run("train", "constituency", tmp_path / "missing", "-o", tmp_path / "model", "-q")
     assert log.level == before
+
+
+def test_the_end_tells_what_was_made_how_good_it_is_and_what_comes_next(
+    run: Run, treebank: Path, tmp_path: Path
+) -> None:
+    model = tmp_path / "model"
+    result = run("train", "constituency", treebank, "-o", model, "--n-states", "2", "--dev", treebank)
+    assert result.exit_code == 0
+    assert "f1 " in result.stdout and "100.00" in result.stdout
+    *_, made, following = result.stderr.splitlines()
+    assert f"{model}: 20 symbols of up to 1 state, 16 words, from 18 trees, " in made and made.endswith(" MB")
+    assert following == f'Next: echo "The cat sat on the mat ." | spectral-latent parse {model}'
+    quiet = run("train", "constituency", treebank, "-o", model, "--n-states", "2", "-q")
+    assert (quiet.stdout, quiet.stderr) == ("", "")

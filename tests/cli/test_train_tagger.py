@@ -126,7 +126,7 @@ def test_every_estimator_trains_a_tagger(run: Run, taggings: Path, tmp_path: Pat
 def test_what_is_told(run: Run, taggings: Path, tmp_path: Path) -> None:
     result = run("train", "tagger", taggings, "-o", tmp_path / "model", "--n-states", "1")
     assert (result.exit_code, result.stdout) == (0, "")
-    first, *_, last = result.stderr.splitlines()
+    first, *_, last, _ = result.stderr.splitlines()
     assert first == "Training on 18 sentences"
     assert last.startswith(f"{tmp_path / 'model'}: 11 tags of up to 1 state, 16 words, ")
     assert run("train", "tagger", taggings, "-o", tmp_path / "model", "--quiet").output == ""
