@@ -25,7 +25,7 @@ from spectral_latent.cli.sources import (
 )
 
 if TYPE_CHECKING:
-    from spectral_latent.anchors.options import HullName
+    from spectral_latent.anchors.options import HullName, SpellingName
     from spectral_latent.constituency.presets import PresetName
     from spectral_latent.estimation import EstimatorName, EstimatorOptions
 
@@ -288,7 +288,8 @@ def anchor(
 
     training = _Training(output, sources, quiet)
     sentences = training.stream(untagged(sources), "sentences")
-    options = AnchorOptions(n_states, hull=HullOptions(hull, window, spelling=not no_spelling, seed=seed))
+    spelling: SpellingName = "none" if no_spelling else "regression"
+    options = AnchorOptions(n_states, hull=HullOptions(hull, window, spelling=spelling, seed=seed))
     model = AnchorHMM.train(sentences, options, listener=training.console.on_progress)
     if model.n_states < n_states:
         training.console.message(f"The corpus supports only {model.n_states} states")

@@ -139,7 +139,7 @@ def test_one_step_is_the_canonical_correlation_of_hulls() -> None:
     """Their rows are ours but for the scale of each column."""
     names = "abcdefgh"
     types = WordTypes.of([[names[x] for x in row] for row in text(2, 8)])
-    hull = build_hull(types, 3, HullOptions(construction="cca", smoothing=7.0, spelling=False, prior=0.0)).points
+    hull = build_hull(types, 3, HullOptions(construction="cca", smoothing=7.0, spelling="none", prior=0.0)).points
     sentences = np.split(types.sequences.terminal, types.sequences.start[1:-1])
     ratio = embed_by_contexts(sentences, len(hull), 3, steps=1, smoothing=7.0) / hull
     assert ratio == pytest.approx(np.tile(ratio[0], (len(hull), 1)), rel=1e-7)
