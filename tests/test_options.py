@@ -204,7 +204,7 @@ def test_floats_of_numpy_are_stored_as_plain_ones(number: Any) -> None:
 
 
 def test_truth_values_and_names_of_numpy_are_stored_as_plain_ones() -> None:
-    assert GrammarOptions(absolute=np.False_).absolute is False  # type: ignore[arg-type]
+    assert AnchorOptions(exchange=np.False_).exchange is False  # type: ignore[arg-type]
     assert type(EstimatorOptions(np.str_("em")).estimator) is str  # type: ignore[arg-type]
 
 
@@ -294,9 +294,9 @@ def test_what_is_refused_is_refused_beside_accepted_values(kind: type[Options], 
             "TaggerOptions.back_off must be a finite number of at least 1e-09 and of at most 1e+09, not 0",
         ),
         (
-            GrammarOptions,
-            {"absolute": "no"},
-            "GrammarOptions.absolute must be True or False, not 'no'",
+            AnchorOptions,
+            {"exchange": "no"},
+            "AnchorOptions.exchange must be True or False, not 'no'",
         ),
         (
             AnchorOptions,

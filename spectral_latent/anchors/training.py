@@ -42,7 +42,7 @@ __all__ = [
 
 _TIE = 1e-9  # squared distances that differ relatively by less are equal
 _SWEEPS = 10  # over all anchors; few corpora need more than three
-_CONVERGED = 1e-6  # nats per bigram that may be left to gain
+_CONVERGED = 1e-8  # nats per bigram; a step that gains less is the last
 
 
 def choose_anchors(
@@ -211,11 +211,10 @@ def maximise_likelihood(
 
     Equation 8 is solved exactly, by least squares over the simplex.  Equation 9, the log-likelihood of bigrams, is
     concave and climbed by EM from uniform rows: many steps reach its maximum, and early steps stay nearer to uniform.
-    With G the gradient of the log-likelihood at T, no T' gains more than Σ_h (max_j G_hj - Σ_j T_hj G_hj).
 
     mixtures: p(h | x) (n, m).
     bigrams: of the corpus.
-    steps: iterations of EM; None for as many as it takes until no more than a millionth nat per bigram can be gained.
+    steps: iterations of EM; None to end with the first that gains less than 1e-8 nats per bigram.
     listener: is told equation 9 before each step, which never falls.
 
     >>> bigrams = count_bigrams(Sequences.of([[0, 1], [0, 1]]), n_types=2)
@@ -231,14 +230,17 @@ def maximise_likelihood(
     left = emits[bigrams.before, :m] * state_prior
     right = emits[bigrams.after]
     following = np.full((m, m + 1), 1.0 / (m + 1))
+    least = _CONVERGED * bigrams.count.sum()
+    before = -np.inf
     for step in counting(1) if steps is None else range(1, steps + 1):
         probability = np.maximum(np.einsum("km,km->k", left @ following, right), TINY)
-        listener(Progress("EM", step, steps or step, float(bigrams.count @ np.log(probability))))
-        # The gradient of equation 9, Σ over bigrams of count · left · right / probability.
-        gradient = (left * (bigrams.count / probability)[:, None]).T @ right
-        expected = following * gradient  # counts of pairs of states
-        if steps is None and (gradient.max(axis=1) - expected.sum(axis=1)).sum() <= _CONVERGED * bigrams.count.sum():
+        likelihood = float(bigrams.count @ np.log(probability))
+        listener(Progress("EM", step, steps or step, likelihood))
+        # Expected counts of a pair of states: Σ over bigrams of count · left · following · right / probability.
+        following = following * ((left * (bigrams.count / probability)[:, None]).T @ right)
+        following /= np.maximum(following.sum(axis=1, keepdims=True), TINY)
+        if steps is None and likelihood - before < least:
             break
-        following = expected / np.maximum(expected.sum(axis=1, keepdims=True), TINY)
+        before = likelihood
     initial = convex_weights(bigrams.first_probabilities()[None, :], emission).weights[0]
     return hidden_markov_with_end(initial, following, emission)

@@ -137,7 +137,7 @@ class ConstituencyModel(ShortRepr):
     def posteriors(self, words: Sequence[str]) -> dict[Constituent, float]:
         """Compute the posterior of each labelled constituent that a sentence may have, tags included.
 
-        By absolute value unless the options say otherwise; none if no grammar derives the sentence.
+        Their signs are those that the options ask for; none if no grammar derives the sentence.
 
         words: the words of the sentence.
         Raises ValueError if there is no word.

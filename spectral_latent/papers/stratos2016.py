@@ -13,7 +13,8 @@ not open.  Its English numbers are printed as far as the text of the paper has t
 | "library", "library + features" | | the default of `AnchorOptions`; docs/mathematics.md lists the differences |
 
 The paper does not say how counts are smoothed, nor where EM for the transitions ends; the authors' program adds ten
-tokens to every count that it divides by, and makes one step.  `Setting` has both numbers.
+tokens to every count that it divides by, and makes one step.  `Setting` has both numbers.  Here one sentence, and one
+token of every state, is added, so that no sentence is impossible.
 """
 
 from __future__ import annotations
@@ -133,7 +134,7 @@ def _options(setting: Setting, construction: HullName, *, spelling: bool) -> Anc
     """Choose the settings of the paper, but for those that `Setting` has."""
     options = AnchorOptions.paper(setting.n_states, construction, spelling=spelling)
     hull = replace(options.hull, smoothing=setting.smoothing, seed=setting.seed)
-    return replace(options, hull=hull, steps=setting.steps)
+    return replace(options, hull=hull, steps=setting.steps, added=1.0)
 
 
 def _anchor(construction: HullName, *, spelling: bool = False) -> Callable[[Corpus, Setting], AnchorHMM]:

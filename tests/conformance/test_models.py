@@ -155,6 +155,7 @@ class TestAnchorHMM(ModelConformance):
     settings = (
         AnchorOptions(n_states=5),
         AnchorOptions(n_states=5, hull=HullOptions("cca", window=2)),
+        AnchorOptions(n_states=4, hull=HullOptions("best-fit", spelling="none")),
         AnchorOptions(n_states=4, hull=HullOptions("random", spelling="none")),
     )
     example = "dogs bark"
