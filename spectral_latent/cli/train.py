@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 __all__ = ["ESTIMATORS", "HULLS", "PRESETS", "train"]
 
 # the library's names, written out so that --help need not import it
-ESTIMATORS = ("spectral", "clustering", "em", "hybrid", "pivots", "pivots-em", "recovered", "recovered-em")
+ESTIMATORS = ("spectral", "clustering", "em", "clusters-em", "pivots", "pivots-em", "recovered", "hybrid")
 HULLS = ("brown", "cca", "best-fit", "random")
 PRESETS = ("fast", "accurate")
 
@@ -111,7 +111,7 @@ def constituency(
     Examples:
       spectral-latent train constituency nltk:treebank:train -o wsj.safetensors
       spectral-latent train constituency nltk:treebank:train -o wsj.safetensors --preset accurate
-      spectral-latent train constituency sections/ -o wsj.safetensors --estimator hybrid --n-states 24 --jobs 4
+      spectral-latent train constituency sections/ -o wsj.safetensors --estimator clusters-em --n-states 24 --jobs 4
     """
     from spectral_latent.constituency import ConstituencyModel, ConstituencyOptions, prepare, preset
     from spectral_latent.evaluation import with_chosen_states

@@ -20,7 +20,7 @@ PresetName = Literal["fast", "accurate"]
 def _grammar(states: int, iterations: int, rank: int, binarisation: Binarisation) -> ConstituencyOptions:
     """Choose clusters on spectral projections, then a few iterations of EM; tensors have few terms."""
     estimator = EstimatorOptions(
-        "hybrid", n_states=states, smoothing=5.0, iterations=iterations, state_smoothing=0.2, rank=rank
+        "clusters-em", n_states=states, smoothing=5.0, iterations=iterations, state_smoothing=0.2, rank=rank
     )
     return ConstituencyOptions(estimator=estimator, beam=1e-3, threshold=2e-4, binarisation=binarisation)
 

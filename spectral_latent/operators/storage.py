@@ -30,7 +30,7 @@ from safetensors.numpy import save
 __all__ = ["ModelFileError", "load_model", "opened_model", "save_model"]
 
 FORMAT = "spectral_latent"
-VERSION = 5
+VERSION = 6
 _KEY = "model"
 _DIGEST = "digest"
 

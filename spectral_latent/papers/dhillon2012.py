@@ -49,7 +49,7 @@ _ESTIMATORS = {
     "spectral": EstimatorOptions("spectral"),
     "clustering": EstimatorOptions("clustering", smoothing=5.0),
     "EM": EstimatorOptions("em", smoothing=5.0, iterations=20),
-    "hybrid": EstimatorOptions("hybrid", smoothing=5.0),
+    "clusters-em": EstimatorOptions("clusters-em", smoothing=5.0),
 }
 _ALGORITHMS = {"paper": estimate_paper_operators, "corrected": estimate_corrected_operators}
 _NO_TREE = -np.inf

@@ -27,7 +27,7 @@ class TestConstituencyModel(ModelConformance):
     settings = (
         ConstituencyOptions(estimator=EstimatorOptions("spectral", n_states=4)),
         ConstituencyOptions(estimator=EstimatorOptions("spectral", n_states=20, smoothing=None), fragments=1.0),
-        ConstituencyOptions(estimator=EstimatorOptions("hybrid", n_states=4, iterations=4, rank=2)),
+        ConstituencyOptions(estimator=EstimatorOptions("clusters-em", n_states=4, iterations=4, rank=2)),
         ConstituencyOptions(estimator=EstimatorOptions("pivots", n_states=4), binarisation=Binarisation("last")),
     )
     example = "(S (N dogs) (V bark))"
@@ -60,7 +60,7 @@ class TestDependencyModel(ModelConformance):
     settings = (
         DependencyOptions(estimator=EstimatorOptions("spectral", n_states=4)),
         DependencyOptions(estimator=EstimatorOptions("spectral", n_states=20, smoothing=None), floor=None),
-        DependencyOptions(estimator=EstimatorOptions("hybrid", n_states=4, iterations=4, rank=2)),
+        DependencyOptions(estimator=EstimatorOptions("clusters-em", n_states=4, iterations=4, rank=2)),
         DependencyOptions(estimator=EstimatorOptions("pivots", n_states=4), attachment=Attachment("left")),
     )
     example = "dogs bark"
@@ -96,7 +96,7 @@ class TestLatentTagger(ModelConformance):
     model_class = LatentTagger
     settings = (
         TaggerOptions(EstimatorOptions("spectral", n_states=4)),
-        TaggerOptions(EstimatorOptions("hybrid", n_states=4, iterations=4, rank=2)),
+        TaggerOptions(EstimatorOptions("clusters-em", n_states=4, iterations=4, rank=2)),
         TaggerOptions(EstimatorOptions("pivots", n_states=4)),
     )
     example = "dogs/N bark/V"
@@ -129,7 +129,7 @@ class TestLatentHMM(ModelConformance):
     model_class = LatentHMM
     settings = (
         HMMOptions(EstimatorOptions("spectral", n_states=8), choose_states=False, floor=0.01),
-        HMMOptions(EstimatorOptions("hybrid", n_states=4, iterations=12), choose_states=False),
+        HMMOptions(EstimatorOptions("clusters-em", n_states=4, iterations=12), choose_states=False),
     )
     example = 7
     without_effect = frozenset({("estimator", "smoothing")})
@@ -210,7 +210,7 @@ class TestLatentTreeModel(ModelConformance):
     model_class = LatentTreeModel
     settings = (
         EstimatorOptions("spectral", n_states=4),
-        EstimatorOptions("hybrid", n_states=4, iterations=4, rank=2),
+        EstimatorOptions("clusters-em", n_states=4, iterations=4, rank=2),
         EstimatorOptions("pivots-em", n_states=4, iterations=4),
     )
     example = "a graph"

@@ -33,7 +33,7 @@ def trees() -> list[Phrase]:
     return list(parse_brackets(TREES)) * 4
 
 
-def options(binarisation: Binarisation, estimator: str = "hybrid") -> ConstituencyOptions:
+def options(binarisation: Binarisation, estimator: str = "clusters-em") -> ConstituencyOptions:
     own = EstimatorOptions(estimator, n_states=3, smoothing=5.0)  # type: ignore[arg-type]
     return ConstituencyOptions(estimator=own, binarisation=binarisation, beam=0.0, threshold=0.0)
 
@@ -52,7 +52,7 @@ def derived(member: PhraseGrammar, words: list[str]) -> dict[Phrase, float]:
 
 
 @pytest.mark.parametrize("binarisation", BINARISATIONS)
-@pytest.mark.parametrize("estimator", ["hybrid", "spectral"])
+@pytest.mark.parametrize("estimator", ["clusters-em", "spectral"])
 def test_scores_sum_over_derivations(binarisation: Binarisation, estimator: str) -> None:
     model = ConstituencyModel.train(trees(), options(binarisation, estimator))
     (member,) = model.members

@@ -178,7 +178,7 @@ def test_dhillon2012(dependencies: Path) -> None:
     names = [row["estimator"] for row in found]
     assert names[0].startswith("one state")
     assert names[1:5] == [f"{a}, U of {u}" for u in ("bigrams", "CCA") for a in ("paper", "corrected")]
-    assert names[5:] == [f"{name}, default views" for name in ("spectral", "clustering", "EM", "hybrid")]
+    assert names[5:] == [f"{name}, default views" for name in ("spectral", "clustering", "EM", "clusters-em")]
     assert "MSTParser 90.8" in result.stdout
     for row in found:
         assert 0 <= float(row["p̂ ≤ 0, %"]) <= 100
