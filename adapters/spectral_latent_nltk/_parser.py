@@ -53,7 +53,8 @@ class SpectralParser(ParserI):
         """Learn from treebank trees: any iterable, read once.  The same trees give the same parser.
 
         n_states: the most latent states of a symbol; 16 if `preset` and `options` do not say otherwise.
-        preset: the name of settings that go well together, "fast" or "accurate"; see `spectral_latent.preset`.
+        preset: the name of settings that go well together, "fast", "spectral" or "accurate"; see
+        `spectral_latent.preset`.
         jobs: threads; None for as many workers as the engine has that `joblib.parallel_config` names.  The result does
         not depend on it.
         options: the settings of one grammar, or of each of several, in the place of a preset.

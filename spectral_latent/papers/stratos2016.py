@@ -245,8 +245,8 @@ def print_methods(
         """Print the row of a method, with the numbers of the paper beside its own."""
         accuracy, v_measure, one_to_one, log, seconds = _cells(runs)
         method = methods[name]
-        paper = method.paper_fine if fine else method.paper
-        table.row(name, source, m, paper, accuracy, v_measure, one_to_one, method.paper_log, log, seconds)
+        paper, paper_log = (method.paper_fine, "-") if fine else (method.paper, method.paper_log)
+        table.row(name, source, m, paper, accuracy, v_measure, one_to_one, paper_log, log, seconds)
 
     for name, method in methods.items():
         means = []
