@@ -1,4 +1,4 @@
-"""Latent tree models of any trees: networkx graphs in, operators from their moments, probabilities and samples out.
+"""Learn latent tree models from networkx graphs of any kind; compute probabilities of trees, and draw samples.
 
 | here | long paper | meaning |
 | --- | --- | --- |
@@ -10,15 +10,14 @@
 from __future__ import annotations
 
 import itertools
-import os
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from spectral_latent._options import ShortRepr, counted
+from spectral_latent._options import counted
 from spectral_latent.estimation import (
     EstimatorOptions,
     FeatureColumns,
@@ -36,11 +35,10 @@ from spectral_latent.inference import ScaledVectors, Weight, inside, outside, sa
 from spectral_latent.operators import (
     Distinct,
     ObservableOperators,
+    StoredModel,
     arrays_of,
-    opened_model,
     operators_from,
     plain_name,
-    save_model,
     setting_from,
 )
 from spectral_latent.trees import (
@@ -65,14 +63,15 @@ if TYPE_CHECKING:  # importing it takes a quarter of a second
 __all__ = ["Feature", "LatentTreeModel", "neighbourhoods"]
 
 Feature = Callable[["nx.DiGraph", Hashable], Hashable]
-_KIND = "tree"
 
 
 def neighbourhoods(trees: SkeletalTrees) -> tuple[dict[str, IntArray], dict[str, IntArray]]:
-    """Compute inside and outside templates, each (N,), for trees whose labels say little.
+    """Compute inside and outside templates, each (N,), for trees whose labels tell little about their nodes.
 
-    They are those of `estimation` and observations nearby: inside, the first and last leaf below; outside, the
-    sibling's rule, and the leaves before and after.
+    They are the templates of `estimation` and observations nearby: inside, the first and last leaf below the node;
+    outside, the sibling's rule, and the leaves before and after.
+
+    trees: trees of N nodes.
 
     >>> tree = SkeletalTrees.of([0, 1, 2], left=[-1, -1, 0], right=[-1, -1, 1], terminal=[5, 6, -1], root=[2])
     >>> inside_columns, outside_columns = neighbourhoods(tree)
@@ -98,14 +97,16 @@ def neighbourhoods(trees: SkeletalTrees) -> tuple[dict[str, IntArray], dict[str,
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class LatentTreeModel(ShortRepr):
-    """A latent tree model over trees given as graphs; see `trees.graphs` for what a graph must have.
+class LatentTreeModel(StoredModel):
+    """A latent tree model over trees given as graphs; `trees.graphs` describes the graphs.
 
-    A label or an observation never seen, or a label with children that it never had, gives a tree the weight zero.
+    A tree has weight zero if it has a label or an observation that was never seen, or a label with children that it
+    never had in training.
 
-    options: how the model was learnt.
-    symbols: S, what the symbols of the operators stand for.
-    terminals: what the terminals of the operators' leaf rules stand for.
+    options: the settings that the model was learnt with.
+    symbols: (S,) the label and the part that each symbol of the operators stands for.
+    terminals: the observation that each terminal of the operators' leaf rules stands for.
+    operators: the operators of S symbols.
 
     >>> import networkx as nx
     >>> graphs = []
@@ -122,6 +123,8 @@ class LatentTreeModel(ShortRepr):
     >>> {x: round(p, 3) for x, p in model.predict(graph)[2].items()}
     {'b': 0.667, 'a': 0.333}
     """
+
+    kind: ClassVar[str] = "tree"
 
     options: EstimatorOptions
     symbols: list[Symbol]
@@ -153,20 +156,20 @@ class LatentTreeModel(ShortRepr):
     ) -> LatentTreeModel:
         """Learn from trees, with the features of `neighbourhoods` and further ones.
 
-        The two sides of a node may share nothing but its latent state: the method rests on that, and it is not
-        checked.
+        Given the latent state of a node, its inside and outside features must be independent.  This is not checked.
 
         graphs: the trees.
         options: how to learn.
-        inside_features: functions (graph, node) → hashable by name; they may look at the node and all below it.
-        outside_features: likewise; they may look at the node's label and at everything but the node and all below.
-        jobs: threads; the result is the same.
+        inside_features: functions (graph, node) → hashable, by name; they may use the node and all nodes below it.
+        outside_features: functions likewise; they may use the node's label, and all but the node and the nodes below
+        it.
+        jobs: the number of threads; the result does not depend on it.
         listener: told how far the work is.
 
         A symbol that is a part of a node has the node's outside features.  The rest of a node's children has the
         inside features of the first child in it.
 
-        Raises GraphError if a graph is no tree, an observation is missing, or a feature is NaN or unhashable.
+        Raises GraphError if a graph is not a tree, an observation is missing, or a feature is NaN or unhashable.
         """
         options = options or EstimatorOptions()
         graphs = graphs if hasattr(graphs, "nodes") else list(graphs)  # one graph alone is refused below
@@ -192,6 +195,8 @@ class LatentTreeModel(ShortRepr):
         """Convert graphs to a forest with one component each.
 
         An unknown observation has an edge for every one that its symbol may have.
+
+        graphs: the trees; observations may be `MISSING`.
         """
         encoded = from_networkx(graphs, self.symbols, self.terminals)
         trees = encoded.trees
@@ -226,7 +231,7 @@ class LatentTreeModel(ShortRepr):
         return tree_weights(self.operators, self.forest(graphs)[1])
 
     def _posterior(self, graph: nx.DiGraph) -> tuple[GraphTrees, Forest, ScaledVectors, ScaledVectors]:
-        """Compute inside and outside vectors of one tree; ValueError if it has weight zero."""
+        """Compute inside and outside vectors of one tree.  Raises ValueError if it has weight zero."""
         encoded, forest = self.forest([graph])
         inside_vectors = inside(self.operators, forest)
         if not total_weight(self.operators, forest, inside_vectors).sign[0]:
@@ -287,29 +292,19 @@ class LatentTreeModel(ShortRepr):
         trees, states = sample_trees(self.operators, n, rng, max_nodes)
         return to_networkx(trees, self.symbols, self.terminals, attributes={"state": states.tolist()})
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the model to one file, whole or not at all.
-
-        Raises ValueError if a label or an observation is not made of strings, numbers, None and tuples.
-        """
+    def contents(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+        """Collect the arrays and the settings of the model's file."""
         settings = {
-            "kind": _KIND,
             "options": asdict(self.options),
             "symbols": [[plain_name(label), part] for label, part in self.symbols],
             "terminals": [plain_name(terminal) for terminal in self.terminals],
             "probabilities": self.operators.probabilities,
         }
-        save_model(path, arrays_of("latent", self.operators), settings)
-
-    @staticmethod
-    def load(path: str | os.PathLike[str]) -> LatentTreeModel:
-        """Read a model.  Raises ModelFileError if the file is not a whole model of this kind and version."""
-        with opened_model(path, _KIND) as (arrays, settings):
-            return LatentTreeModel.from_arrays(arrays, settings)
+        return arrays_of("latent", self.operators), settings
 
     @staticmethod
     def from_arrays(arrays: Mapping[str, NDArray[Any]], settings: Mapping[str, Any]) -> LatentTreeModel:
-        """Make a model of the contents of its file, which `opened_model` gives; that explains errors.
+        """Make a model of the contents of its file.
 
         arrays: the arrays of the file by their names.
         settings: the settings of the file.

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from spectral_latent._options import Above, AtLeast, AtMost, ShortRepr, counted
+from spectral_latent._options import Above, AtLeast, AtMost, counted
 from spectral_latent.anchors.conversion import WordTypes, checked_sentences
 from spectral_latent.anchors.features import SpellingFeatures
 from spectral_latent.anchors.hulls import SpellingRegression, build_hull, to_unit_length
@@ -29,10 +28,9 @@ from spectral_latent.operators import (
     Distinct,
     ObservableOperators,
     Shares,
+    StoredModel,
     array_from,
-    opened_model,
     plain_name,
-    save_model,
     setting_from,
 )
 from spectral_latent.sequence.conversion import Sequences
@@ -42,7 +40,6 @@ from spectral_latent.trees import FloatArray, Forest, IntArray, Vocabulary
 
 __all__ = ["AnchorHMM"]
 
-_KIND = "anchors"
 _ARRAYS = ("anchor_types", "anchor_points", "state_prior")
 _HIDDEN = ("initial", "transition", "stop", "emission")
 _SPELLING = ("mean", "weights")
@@ -63,7 +60,7 @@ def _types_of(words: Sequence[str], types: WordTypes) -> IntArray:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class AnchorHMM(ShortRepr):
+class AnchorHMM(StoredModel):
     """A hidden Markov model over words in lower case, each state of which has a word that no other state emits.
 
     options: the settings of training.
@@ -81,6 +78,8 @@ class AnchorHMM(ShortRepr):
     >>> sorted(model.anchors.items(), key=lambda pair: pair[1])[0][1]
     0
     """
+
+    kind: ClassVar[str] = "anchors"
 
     options: AnchorOptions
     words: list[str]
@@ -277,16 +276,10 @@ class AnchorHMM(ShortRepr):
             return states
         return [[self.labels[h] for h in row] for row in states]
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the model to one file, whole or not at all.
-
-        Raises ValueError if a label is not made of strings, numbers, None and tuples.
-
-        path: the file.
-        """
+    def contents(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+        """Collect the arrays and the settings of the model's file."""
         features = self.spelling.features
         settings = {
-            "kind": _KIND,
             "options": asdict(self.options),
             "words": self.words,
             "features": None if features is None else features.names,
@@ -296,25 +289,14 @@ class AnchorHMM(ShortRepr):
         arrays = {name: getattr(self, name) for name in _ARRAYS}
         arrays |= {name: getattr(self.hidden, name) for name in _HIDDEN}
         arrays |= {name: getattr(self.spelling, name) for name in _SPELLING}
-        save_model(path, arrays, settings)
-
-    @staticmethod
-    def load(path: str | os.PathLike[str]) -> AnchorHMM:
-        """Read a model.  Raises ModelFileError if the file is not a whole model of this kind and version.
-
-        path: the file.
-        """
-        with opened_model(path, _KIND) as (arrays, settings):
-            return AnchorHMM.from_arrays(arrays, settings)
+        return arrays, settings
 
     @staticmethod
     def from_arrays(arrays: Mapping[str, NDArray[Any]], settings: Mapping[str, Any]) -> AnchorHMM:
         """Make a model of the contents of its file.
 
-        `opened_model` gives them, and explains the errors that are raised here.
-
-        arrays: by name.
-        settings: everything else.
+        arrays: the arrays of the file by name.
+        settings: the settings of the file.
         """
         words = setting_from("words", settings, Annotated[list[str], Distinct()])
         n = len(words)

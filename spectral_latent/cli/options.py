@@ -27,9 +27,13 @@ non_projective_option = click.option(
 )
 
 
-def _with_quiet_library(_context: click.Context, _option: click.Parameter, quiet: bool) -> bool:
-    """Let the library log nothing but errors where no messages are wanted."""
-    logging.getLogger("spectral_latent").setLevel(logging.ERROR if quiet else logging.NOTSET)
+def _with_quiet_library(context: click.Context, _option: click.Parameter, quiet: bool) -> bool:
+    """Let the library log nothing but errors during a command that is to print no messages."""
+    if quiet:
+        log = logging.getLogger("spectral_latent")
+        level = log.level
+        log.setLevel(logging.ERROR)
+        context.call_on_close(lambda: log.setLevel(level))
     return quiet
 
 

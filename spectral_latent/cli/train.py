@@ -25,8 +25,8 @@ from spectral_latent.cli.sources import (
 )
 
 if TYPE_CHECKING:
+    from spectral_latent._options import PresetName
     from spectral_latent.anchors.options import HullName, SpellingName
-    from spectral_latent.constituency.presets import PresetName
     from spectral_latent.estimation import EstimatorName, EstimatorOptions
 
 __all__ = ["ESTIMATORS", "HULLS", "PRESETS", "train"]
@@ -34,7 +34,7 @@ __all__ = ["ESTIMATORS", "HULLS", "PRESETS", "train"]
 # the library's names, written out so that --help need not import it
 ESTIMATORS = ("spectral", "clustering", "em", "clusters-em", "pivots", "pivots-em", "recovered", "hybrid")
 HULLS = ("brown", "cca", "best-fit", "random")
-PRESETS = ("fast", "spectral", "accurate")
+PRESETS = ("fast", "accurate", "spectral")
 
 _T = TypeVar("_T")
 
@@ -42,16 +42,24 @@ sources_argument = click.argument("sources", metavar="SOURCE...", nargs=-1, requ
 output_option = click.option(
     "-o", "--output", metavar="MODEL", required=True, type=OutputFile(), help="The model file to write."
 )
+preset_option = click.option(
+    "--preset",
+    "preset_name",
+    type=click.Choice(PRESETS),
+    help="Settings that go well together: fast is good soon, accurate is best, spectral is consistent, without EM; "
+    "see docs/accuracy.md.  [default: fast]",
+)
 estimator_option = click.option(
     "--estimator",
     type=click.Choice(ESTIMATORS),
-    help="The method that finds latent states; docs/guide.md compares them.  [default: spectral]",
+    help="The method that finds latent states, in the place of a preset, with the defaults of all other settings; "
+    "docs/guide.md compares them.",
 )
 n_states_option = click.option(
     "--n-states",
     metavar="M",
     type=click.IntRange(min=1),
-    help="The largest number of latent states of a symbol or a tag.  [default: 16 for parsers, 8 for taggers]",
+    help="The largest number of latent states of a symbol or a tag.  [default: that of the preset]",
 )
 seed_option = click.option(
     "--seed",
@@ -71,13 +79,7 @@ def train() -> None:
 @train.command(epilog=SOURCES)
 @sources_argument
 @output_option
-@click.option(
-    "--preset",
-    "preset_name",
-    type=click.Choice(PRESETS),
-    help="Use settings that go well together instead of --estimator and --n-states: fast is the best single grammar, "
-    "accurate averages three, spectral averages three that are learnt without EM; see docs/accuracy.md.",
-)
+@preset_option
 @estimator_option
 @n_states_option
 @click.option(
@@ -86,7 +88,7 @@ def train() -> None:
     metavar="SOURCE",
     multiple=True,
     help="Choose the number of states of each symbol, up to M, by parsing the trees of SOURCE, which are not learned "
-    "from; takes minutes, and needs --estimator spectral.",
+    "from; takes minutes, and goes with --estimator spectral.",
 )
 @seed_option
 @jobs_option
@@ -116,16 +118,15 @@ def constituency(
     from spectral_latent.constituency import ConstituencyModel, ConstituencyOptions, prepare, preset
     from spectral_latent.evaluation import with_chosen_states
 
-    if held_out and estimator not in (None, "spectral"):
+    if held_out and (preset_name or (estimator or "spectral") != "spectral"):
         raise click.UsageError("--choose-states goes with --estimator spectral")
-    if preset_name and (held_out or estimator or n_states):
-        raise click.UsageError("--preset includes the estimator and the states; leave out the options that set them")
+    name = _preset_name(preset_name, estimator)
+    grammars = (ConstituencyOptions(),) if estimator or held_out else preset(name)
 
     training = _Training(output, [*sources, *held_out], quiet)
     on_progress = training.console.on_progress
     trees = training.stream(treebank(sources), "trees")
-    settings = preset(preset_name) if preset_name else (ConstituencyOptions(),)
-    settings = tuple(replace(own, estimator=_estimator(own.estimator, estimator, n_states, seed)) for own in settings)
+    settings = tuple(replace(own, estimator=_estimator(own.estimator, estimator, n_states, seed)) for own in grammars)
     if held_out:
         (prepared,) = prepare(trees, settings, jobs=jobs)
         model = with_chosen_states(prepared, treebank(held_out), jobs=jobs, listener=on_progress)
@@ -138,6 +139,7 @@ def constituency(
 @train.command(epilog=DEPENDENCY_SOURCES)
 @sources_argument
 @output_option
+@preset_option
 @estimator_option
 @n_states_option
 @click.option(
@@ -160,6 +162,7 @@ def constituency(
 def dependency(
     sources: tuple[str, ...],
     output: Path,
+    preset_name: PresetName | None,
     estimator: EstimatorName | None,
     n_states: int | None,
     tags: Literal["upos", "xpos"],
@@ -178,13 +181,18 @@ def dependency(
       spectral-latent train dependency nltk:dependency_treebank:train -o deps.safetensors
     """
     from spectral_latent.corpora.dependencies import with_tags
-    from spectral_latent.dependency import Attachment, DependencyModel, DependencyOptions
+    from spectral_latent.dependency import Attachment, DependencyModel, preset
 
     training = _Training(output, sources, quiet)
     rooted = (entry.rooted() for entry in dependency_entries(sources))
     entries = training.stream(with_tags(rooted, tags), "trees")
-    options = DependencyOptions(tags=tags, attachment=Attachment(first))
-    options = replace(options, estimator=_estimator(options.estimator, estimator, n_states, seed))
+    options = preset(_preset_name(preset_name, estimator))
+    options = replace(
+        options,
+        tags=tags,
+        attachment=Attachment(first),
+        estimator=_estimator(options.estimator, estimator, n_states, seed),
+    )
     trees = (entry.sentence for entry in entries)
     model = DependencyModel.train(trees, options, jobs=jobs, listener=training.console.on_progress)
     training.save(model)
@@ -193,6 +201,7 @@ def dependency(
 @train.command(epilog=TAGGED_SOURCES)
 @sources_argument
 @output_option
+@preset_option
 @estimator_option
 @n_states_option
 @column_option
@@ -202,6 +211,7 @@ def dependency(
 def tagger(
     sources: tuple[str, ...],
     output: Path,
+    preset_name: PresetName | None,
     estimator: EstimatorName | None,
     n_states: int | None,
     column: str | None,
@@ -219,11 +229,11 @@ def tagger(
       spectral-latent train tagger en-train.conllu -o english.tagger
       spectral-latent train tagger nltk:brown -o brown.tagger --column universal
     """
-    from spectral_latent.sequence import LatentTagger, TaggerOptions
+    from spectral_latent.sequence import LatentTagger, preset
 
     training = _Training(output, sources, quiet)
     sentences = training.stream(tagged(sources, column), "sentences")
-    options = TaggerOptions()
+    options = preset(_preset_name(preset_name, estimator))
     options = replace(options, estimator=_estimator(options.estimator, estimator, n_states, seed))
     model = LatentTagger.train(sentences, options, jobs=jobs, listener=training.console.on_progress)
     training.save(replace(model, tagset=column))
@@ -294,6 +304,20 @@ def anchor(
     if model.n_states < n_states:
         training.console.message(f"The corpus supports only {model.n_states} states")
     training.save(model)
+
+
+def _preset_name(preset_name: PresetName | None, estimator: EstimatorName | None) -> PresetName:
+    """Choose the preset whose settings a model gets.
+
+    preset_name: the preset of the command line.
+    estimator: the estimator of the command line.  A model of one grammar then has the settings of `spectral`, which are
+        the defaults.
+
+    Raises UsageError for both.
+    """
+    if preset_name and estimator:
+        raise click.UsageError("--preset includes the estimator; leave out --preset or --estimator")
+    return "spectral" if estimator else preset_name or "fast"
 
 
 def _estimator(

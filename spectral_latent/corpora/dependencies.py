@@ -46,7 +46,10 @@ def dependency_trees(source: str | os.PathLike[str]) -> Iterator[DependencySente
 
 
 def tree_entries(source: str | os.PathLike[str]) -> Iterator[Entry]:
-    """Read the trees of a dependency treebank with their places; for the rest, see `dependency_trees`."""
+    """Read the trees of a dependency treebank with their places; for the rest, see `dependency_trees`.
+
+    source: as in `dependency_trees`.
+    """
     return map(Entry.tree, _entries(os.fspath(source)))
 
 
@@ -65,7 +68,11 @@ class Entry(NamedTuple):
     lines: Sequence[int]
 
     def error(self, problem: str, word: int = 1) -> CorpusError:
-        """Make the error of a problem with a word of the sentence."""
+        """Make the error of a problem with a word of the sentence.
+
+        problem: the problem, and what to do about it.
+        word: the number of the word, from 1.
+        """
         return CorpusError(f"{self.source}, sentence {self.number}, line {self.lines[word - 1]}: {problem}")
 
     def tree(self) -> Entry:
@@ -94,6 +101,10 @@ def with_tags(entries: Iterable[Entry], column: Literal["upos", "xpos"]) -> Iter
     """Give entries on as long as all their words have tags in a column.
 
     Where the first entry has none in it, the tags are those of the other column, if it has some there.
+
+    entries: the sentences of a treebank.
+    column: the column that is preferred.
+
     Raises CorpusError, which names file, line and word, at the first word without a tag.
 
     >>> entries = entries_of_text("Dogs\\tNNS\\t2\\nbark\\tVBP\\t0\\n", "two words")

@@ -2,27 +2,25 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from spectral_latent._options import ShortRepr
 from spectral_latent.dependency.conversion import (
     HeadSymbol,
     heads_are_right,
     require_heads,
     skeletal_trees,
-    tag_numbers,
 )
 from spectral_latent.dependency.decoding import ArcMarginals, arc_marginals, maximum_heads, n_best_heads
 from spectral_latent.dependency.floors import floored_weights, mean_inside_vectors
 from spectral_latent.dependency.forests import headed
 from spectral_latent.dependency.options import DependencyOptions
+from spectral_latent.dependency.presets import preset
 from spectral_latent.dependency.relations import RelationModel
 from spectral_latent.dependency.sentence import BLANK, DependencySentence, check_sentence
 from spectral_latent.dependency.training import prepare
@@ -30,13 +28,12 @@ from spectral_latent.estimation import Listener, silent
 from spectral_latent.grammar import LatentGrammar, SentenceChart, SentenceGrammar, Training, check_n_best
 from spectral_latent.grammar.batches import map_sentences
 from spectral_latent.inference import Weight, tree_weights
-from spectral_latent.operators import Distinct, ObservableOperators, opened_model, save_model, setting_from
+from spectral_latent.operators import Distinct, ObservableOperators, StoredModel, setting_from
 from spectral_latent.tokenisation import Tokenisation
 from spectral_latent.trees import BoolArray, FloatArray, IntArray, Vocabulary
 
 __all__ = ["DependencyModel", "DependencyParse"]
 
-_KIND = "dependency"
 _LEAST = 1e-8  # arcs of smaller marginals are in no tree
 
 
@@ -56,7 +53,7 @@ class DependencyParse(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class DependencyModel(ShortRepr):
+class DependencyModel(StoredModel):
     """A latent dependency grammar: it scores trees, and parses words with or without tags.
 
     symbols: what each symbol of the grammar stands for.
@@ -70,6 +67,8 @@ class DependencyModel(ShortRepr):
     >>> model.parse(DependencySentence.of(["big", "mice", "sleep"])).sentence.heads
     (2, 3, 0)
     """
+
+    kind: ClassVar[str] = "dependency"
 
     symbols: list[HeadSymbol]
     grammar: LatentGrammar[DependencyOptions]
@@ -91,7 +90,10 @@ class DependencyModel(ShortRepr):
         return Tokenisation(frozenset(self.grammar.lexicon.words))
 
     def with_operators(self, operators: ObservableOperators) -> DependencyModel:
-        """Replace the latent operators by others over the same rules."""
+        """Replace the latent operators by others over the same rules.
+
+        operators: operators over the same rules as the coarse ones.
+        """
         return replace(self, grammar=self.grammar.with_operators(operators))
 
     @staticmethod
@@ -105,7 +107,7 @@ class DependencyModel(ShortRepr):
         """Learn from dependency trees, projective or not.
 
         sentences: the trees, which are read once.
-        options: the settings.
+        options: the settings; None for those of the preset `fast`, see `presets`.
         jobs: threads; None for as many workers as the engine has that `joblib.parallel_config` names.  The result is
         the same.
         listener: told how far the work is.
@@ -124,7 +126,7 @@ class DependencyModel(ShortRepr):
         options: settings; those of the estimator are not used.
         jobs: threads; the result does not depend on it.
         """
-        symbols, training, relations = prepare(sentences, options or DependencyOptions(), jobs=jobs)
+        symbols, training, relations = prepare(sentences, options or preset("fast"), jobs=jobs)
         return Training(DependencyModel(symbols, training.coarse, relations), training.treebank)
 
     @cached_property
@@ -136,14 +138,14 @@ class DependencyModel(ShortRepr):
         return mean_inside_vectors(self.grammar.operators, self.grammar.coarse)
 
     @cached_property
-    def _tag_numbers(self) -> dict[str, int]:
-        return {tag: number for number, tag in enumerate(self.grammar.tags)}
+    def _tags(self) -> Vocabulary[str]:
+        return Vocabulary(self.grammar.tags)
 
     def _tags_of_words(self, sentence: DependencySentence) -> IntArray:
         """Number the tag of each word (n,); -1 for a tag that is missing or was never seen."""
         if not self.options.attachment.symbols_have_tags:
             return np.zeros(len(sentence.forms), dtype=np.int64)
-        return np.array([self._tag_numbers.get(tag, -1) for tag in self.options.tags_of(sentence)], dtype=np.int64)
+        return self._tags.numbers(self.options.tags_of(sentence))
 
     def unknown_tags(self, sentence: DependencySentence) -> list[str]:
         """List the tags of a sentence that the model does not know, so that the words may have any tag.
@@ -156,7 +158,7 @@ class DependencyModel(ShortRepr):
         """
         if not self.options.attachment.symbols_have_tags:
             return []
-        return [tag for tag in self.options.tags_of(sentence) if tag != BLANK and tag not in self._tag_numbers]
+        return [tag for tag in self.options.tags_of(sentence) if tag != BLANK and tag not in self._tags]
 
     def _chart(self, sentence: DependencySentence) -> SentenceChart:
         """Build the pruned chart of a sentence."""
@@ -350,31 +352,26 @@ class DependencyModel(ShortRepr):
             grammar.latent, grammar.coarse, converted.trees, forest, self._stand_in, self.options.floor
         )
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the model to one file, whole or not at all."""
-        settings: dict[str, Any] = {
-            "kind": _KIND,
+    def contents(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+        """Collect the arrays and the settings of the model's file."""
+        relations = self.relations
+        settings = {
             "symbols": [list(symbol) for symbol in self.symbols],
-            "relations": None,
+            "relations": None if relations is None else relations.settings(),
+            **self.grammar.settings(),
         }
-        arrays = self.grammar.arrays()
-        if self.relations is not None:
-            settings["relations"] = self.relations.settings()
-            arrays |= self.relations.arrays()
-        save_model(path, arrays, settings | self.grammar.settings())
-
-    @staticmethod
-    def load(path: str | os.PathLike[str]) -> DependencyModel:
-        """Read a model.  Raises ModelFileError if the file is not a whole model of this kind and version."""
-        with opened_model(path, _KIND) as (arrays, settings):
-            return DependencyModel.from_arrays(arrays, settings)
+        return self.grammar.arrays() | ({} if relations is None else relations.arrays()), settings
 
     @staticmethod
     def from_arrays(arrays: Mapping[str, NDArray[Any]], settings: Mapping[str, Any]) -> DependencyModel:
-        """Make a model from the contents of its file, which `opened_model` gives with an explanation of errors."""
+        """Make a model of the contents of its file.
+
+        arrays: the arrays of the file by name.
+        settings: the settings of the file.
+        """
         symbols = setting_from("symbols", settings, Annotated[list[HeadSymbol], Distinct()])
         options = setting_from("options", settings, DependencyOptions)
-        tag_of_symbol = tag_numbers(symbols, settings["tags"])
+        tag_of_symbol = Vocabulary(settings["tags"]).numbers(symbol.tag for symbol in symbols)
         grammar = LatentGrammar.from_arrays(arrays, settings, tag_of_symbol, options)
         relations = RelationModel.from_arrays(arrays, settings["relations"])
         return DependencyModel(symbols, grammar, relations)

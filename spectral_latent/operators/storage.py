@@ -1,8 +1,8 @@
-"""Models as files: named arrays and JSON settings in one safetensors file, which cannot run code.
+"""Read and write model files: named arrays and JSON settings in one safetensors file, which cannot run code.
 
-A file is written whole or not at all, and a digest over its contents tells damage when it is read.  Then the contents
-are compared with what is declared (`operators.contents`), so that a hostile file, whose digest is right, is an error
-and never an out-of-bounds access.  The same model gives the same bytes.
+A file is written whole or not at all.  A digest of its contents shows damage when the file is read.  The contents are
+then compared with their declarations (`operators.contents`), so that a hostile file with the right digest raises an
+error and never leads to an out-of-bounds access.  The same model gives the same bytes.
 
 The settings are JSON without white space and with sorted keys.  Their entry `digest` is BLAKE2b, 32 bytes in
 hexadecimal, of three things: the settings without it; the JSON list of name, type and shape of every array, by name;
@@ -16,18 +16,21 @@ import os
 import platform
 import secrets
 import stat
+from abc import abstractmethod
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from hashlib import blake2b
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save
 
-__all__ = ["ModelFileError", "load_model", "opened_model", "save_model"]
+from spectral_latent._options import ShortRepr
+
+__all__ = ["ModelFileError", "StoredModel", "load_model", "opened_model", "save_model"]
 
 FORMAT = "spectral_latent"
 VERSION = 6
@@ -36,14 +39,18 @@ _DIGEST = "digest"
 
 
 class ModelFileError(ValueError):
-    """A file that is not a whole model of this library's, or of another version."""
+    """A file is not a whole model of this library and of this version."""
 
 
 def save_model(path: str | os.PathLike[str], arrays: Mapping[str, NDArray[Any]], settings: Mapping[str, Any]) -> None:
     """Write arrays and JSON-able settings to a file, which appears complete or not at all.
 
-    A file that was there stays until then, and its permissions are kept.  Of a symbolic link, the file that it leads to
-    is written.  What processes that were killed have left in the folder is removed.
+    An old file of this name stays until the new one is complete, which gets its permissions.  If the name is a symbolic
+    link, the file that it leads to is written.  Temporary files of killed processes are removed from the folder.
+
+    path: the file to write.
+    arrays: arrays of any shape, by name.
+    settings: further contents, which `json.dumps` must be able to write.
     """
     whole = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
     content = save(whole, {_KEY: _sealed({"format": FORMAT, "version": VERSION, **settings}, whole)})
@@ -75,7 +82,7 @@ def _json(value: Any) -> str:
 
 
 def _write_whole(target: Path, content: bytes) -> None:
-    """Write a file beside its place, and put it there when it is on the disk."""
+    """Write a temporary file beside the target, and rename it when it is on the disk."""
     ours = f".{FORMAT}-{blake2b(platform.node().encode(), digest_size=4).hexdigest()}-"
     _sweep(target.parent, ours)
     part = target.with_name(f"{ours}{os.getpid()}-{secrets.token_hex(4)}")
@@ -94,7 +101,7 @@ def _write_whole(target: Path, content: bytes) -> None:
 
 
 def _sync_folder(folder: Path) -> None:
-    """Have the names of a folder's files written to the disk, where the system can do that."""
+    """Write the names of a folder's files to the disk, if the system can do that."""
     with suppress(OSError):
         number = os.open(folder, os.O_RDONLY)
         try:
@@ -104,7 +111,7 @@ def _sync_folder(folder: Path) -> None:
 
 
 def _sweep(folder: Path, prefix: str) -> None:
-    """Remove what processes of this machine that are no more have left in a folder: files `prefix PID - ...`."""
+    """Remove the temporary files `prefix PID - ...` of processes of this machine that have ended."""
     if os.name != "posix":  # elsewhere, no signal only asks whether a process is there
         return
     for part in folder.glob(f"{prefix}*"):
@@ -120,6 +127,9 @@ def _sweep(folder: Path, prefix: str) -> None:
 
 def load_model(path: str | os.PathLike[str], kind: str | None = None) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
     """Read the arrays and settings of a model of the given kind, or of any.
+
+    path: the file to read.
+    kind: the kind of model that the file must hold; None for any.
 
     Raises ModelFileError, naming the file and what to do, if the file is missing, cut short, damaged, not a model, of
     another kind or of another version.
@@ -154,7 +164,7 @@ def load_model(path: str | os.PathLike[str], kind: str | None = None) -> tuple[d
 
 
 def _infinity(name: str) -> float:
-    """Read what JSON has for infinities, which may be names.  Raises ValueError for NaN."""
+    """Read an infinity of JSON as a float, because a name may be infinite.  Raises ValueError for NaN."""
     if name == "NaN":
         raise ValueError("a setting is not a number")
     return float(name)
@@ -164,7 +174,10 @@ def _infinity(name: str) -> float:
 def opened_model(
     path: str | os.PathLike[str], kind: str | None = None
 ) -> Iterator[tuple[dict[str, NDArray[Any]], dict[str, Any]]]:
-    """Load arrays and settings to make a model of; what goes wrong on the way is a ModelFileError that names the file.
+    """Load arrays and settings to make a model of; an error in the `with` block becomes a ModelFileError.
+
+    path: the file to read.
+    kind: the kind of model that the file must hold; None for any.
 
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder:
@@ -181,3 +194,44 @@ def opened_model(
         raise ModelFileError(f"{path}: {error}") from None
     except (KeyError, IndexError, TypeError, ValueError, AttributeError, OverflowError) as error:
         raise ModelFileError(f"{path}: the model is damaged ({error}); train it again") from None
+
+
+class StoredModel(ShortRepr):
+    """Base of models that one file holds, as named arrays and settings.
+
+    kind: the kind of the model, which its file names.
+    """
+
+    kind: ClassVar[str]
+
+    @abstractmethod
+    def contents(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+        """Collect the arrays of the model by name, and all its settings but the kind."""
+
+    @staticmethod
+    @abstractmethod
+    def from_arrays(arrays: Mapping[str, NDArray[Any]], settings: Mapping[str, Any]) -> StoredModel:
+        """Make a model of the contents of its file; `load` turns the errors of damaged contents into ModelFileError.
+
+        arrays: the arrays of the file by name.
+        settings: the settings of the file.
+        """
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the model to one file, whole or not at all.
+
+        path: the file to write.
+
+        Raises ValueError if the model has names that are not made of strings, numbers, None and tuples.
+        """
+        arrays, settings = self.contents()
+        save_model(path, arrays, {"kind": self.kind, **settings})
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Self:
+        """Read a model.  Raises ModelFileError if the file is not a whole model of this kind and version.
+
+        path: a file that `save` has written.
+        """
+        with opened_model(path, cls.kind) as (arrays, settings):
+            return cast(Self, cls.from_arrays(arrays, settings))

@@ -10,7 +10,7 @@ import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from itertools import chain, pairwise
-from typing import Annotated, Any, TypeAlias
+from typing import Annotated, Any, ClassVar, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -19,7 +19,7 @@ from spectral_latent._options import AtLeast, Below, ShortRepr, counted
 from spectral_latent.constituency import ConstituencyModel
 from spectral_latent.dependency import DependencyModel, DependencySentence
 from spectral_latent.grammar import check_n_best
-from spectral_latent.operators import Distinct, ModelFileError, array_from, opened_model, save_model, setting_from
+from spectral_latent.operators import Distinct, ModelFileError, StoredModel, array_from, opened_model, setting_from
 from spectral_latent.reranking.candidates import NBest
 from spectral_latent.reranking.features import BaseFeatures
 from spectral_latent.reranking.latent import LatentFeatures
@@ -35,7 +35,6 @@ LatentModels: TypeAlias = Mapping[str, ConstituencyModel | DependencyModel]
 
 LATENT = "latent"  # the name of a latent model, if no other is given
 N_CANDIDATES = 50  # the trees of a parser that a reranker chooses among, if no number is given
-_KIND = "reranker"
 _OTHER_GROUPS = ("base", "siblings", "grandparent", "rule", "parent-rule", "heads")
 
 
@@ -92,6 +91,8 @@ class CandidateFeatures(ShortRepr):
     def table(self, lists: Sequence[NBest]) -> FeatureTable:
         """Compute the features of lists.
 
+        lists: L lists of n candidates in all.
+
         Raises ValueError for trees of another formalism, and for candidates with another number of scores.
         """
         for nbest in lists:
@@ -110,7 +111,7 @@ class CandidateFeatures(ShortRepr):
 
 
 @dataclass(frozen=True, repr=False)
-class Reranker(ShortRepr):
+class Reranker(StoredModel):
     """A choice among candidates by the weights of their features.
 
     features: of the candidates.
@@ -128,6 +129,8 @@ class Reranker(ShortRepr):
     >>> reranker.rerank(lists), reranker.rank(lists[0])
     (array([1, 1, 1, 1]), array([1, 0]))
     """
+
+    kind: ClassVar[str] = "reranker"
 
     features: CandidateFeatures
     perceptron: PerceptronReranker
@@ -225,10 +228,9 @@ class Reranker(ShortRepr):
         parses_of_each = parser.parse_all(sentences, max(n_best, n_candidates), jobs=jobs)
         return ([parses[place] for place in self.rank(parses_to_nbest(parses))[:n_best]] for parses in parses_of_each)
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the weights and the settings of the features to one file, whole or not at all."""
+    def contents(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+        """Collect the weights and the settings of the features."""
         settings = {
-            "kind": _KIND,
             "has_heads": self.features.has_heads,
             "n_scores": self.features.n_scores,
             "templates": self.features.templates,
@@ -237,55 +239,64 @@ class Reranker(ShortRepr):
             "epochs": self.perceptron.epochs,
             "damping": self.perceptron.damping,
         }
-        save_model(path, {"weights": self.perceptron.weights, "held_out": self.perceptron.held_out}, settings)
+        return {"weights": self.perceptron.weights, "held_out": self.perceptron.held_out}, settings
 
-    @staticmethod
+    @classmethod
     def load(
-        path: str | os.PathLike[str], models: LatentModels | None = None, *, parser: Parser | None = None
+        cls, path: str | os.PathLike[str], models: LatentModels | None = None, *, parser: Parser | None = None
     ) -> Reranker:
         """Read a reranker.
 
+        path: a file that `save` has written.
         models: the latent models of training, by the same names.
-        parser: taken for the model named `latent` if training had such a model and it is not among the given ones.
+        parser: the model named `latent`, if training had such a model and it is not among the given ones.
 
         Raises ModelFileError if the file is not a whole reranker of this version, or if its models are not the given
         ones.
         """
-        with opened_model(path, _KIND) as (arrays, settings):
+        with opened_model(path, cls.kind) as (arrays, settings):
             given = dict(models or {})
             if parser is not None and LATENT in settings["models"]:
                 given.setdefault(LATENT, parser)
-            return _restored(arrays, settings, given)
+            return cls.from_arrays(arrays, settings, given)
+
+    @staticmethod
+    def from_arrays(
+        arrays: Mapping[str, NDArray[Any]], settings: Mapping[str, Any], models: LatentModels | None = None
+    ) -> Reranker:
+        """Make a reranker of the contents of its file.
+
+        arrays: the arrays of the file by name.
+        settings: the settings of the file.
+        models: the latent models of training, by the same names; none if not given.
+        """
+        models = models or {}
+        needed = setting_from("models", settings, Annotated[tuple[str, ...], Distinct()])
+        if missing := sorted(set(needed) - set(models)):
+            raise ModelFileError(f"the reranker needs latent models named {', '.join(missing)}; give those of training")
+        if unknown := sorted(set(models) - set(needed)):
+            raise ModelFileError(
+                f"the reranker has no features of latent models named {', '.join(unknown)}; leave them out"
+            )
+        weights = array_from("weights", arrays, np.float64, (None,))
+        features = CandidateFeatures(
+            has_heads=setting_from("has_heads", settings, bool),
+            n_scores=setting_from("n_scores", settings, Annotated[int, AtLeast(0), Below(len(weights))]),
+            templates=setting_from("templates", settings, Annotated[tuple[str, ...], Distinct()]),
+            models={name: models[name] for name in needed},
+        )
+        options = setting_from("options", settings, PerceptronOptions)
+        perceptron = PerceptronReranker(
+            options,
+            features.names,
+            weights,
+            held_out=array_from("held_out", arrays, np.float64, (options.epochs + 1,)),
+            epochs=setting_from("epochs", settings, int),
+            damping=setting_from("damping", settings, float),
+        )
+        return Reranker(features, perceptron)
 
 
 def _has_heads(nbest: NBest) -> bool:
     """Tell whether the candidates of a list are dependency trees."""
     return any(isinstance(tree, DependencySentence) for tree, *_ in nbest.candidates[:1])
-
-
-def _restored(arrays: Mapping[str, NDArray[Any]], settings: Mapping[str, Any], given: LatentModels) -> Reranker:
-    """Make a reranker of the parts of its file, and check them."""
-    needed = setting_from("models", settings, Annotated[tuple[str, ...], Distinct()])
-    if missing := sorted(set(needed) - set(given)):
-        raise ModelFileError(f"the reranker needs latent models named {', '.join(missing)}; give those of training")
-    if unknown := sorted(set(given) - set(needed)):
-        raise ModelFileError(
-            f"the reranker has no features of latent models named {', '.join(unknown)}; leave them out"
-        )
-    weights = array_from("weights", arrays, np.float64, (None,))
-    features = CandidateFeatures(
-        has_heads=setting_from("has_heads", settings, bool),
-        n_scores=setting_from("n_scores", settings, Annotated[int, AtLeast(0), Below(len(weights))]),
-        templates=setting_from("templates", settings, Annotated[tuple[str, ...], Distinct()]),
-        models={name: given[name] for name in needed},
-    )
-    options = setting_from("options", settings, PerceptronOptions)
-    perceptron = PerceptronReranker(
-        options,
-        features.names,
-        weights,
-        held_out=array_from("held_out", arrays, np.float64, (options.epochs + 1,)),
-        epochs=setting_from("epochs", settings, int),
-        damping=setting_from("damping", settings, float),
-    )
-    return Reranker(features, perceptron)
