@@ -95,9 +95,9 @@ class LatentHMMTagger(TaggerAdapter):
         jobs: processes; the result does not depend on it.
         options: all other settings; not those of the spectral estimator, whose operators have no states.
         """
-        options = options or HMMOptions(EstimatorOptions("hybrid"))
+        options = options or HMMOptions(EstimatorOptions("clusters-em"))
         if options.estimator.estimator == "spectral":
-            raise ValueError("the spectral estimator finds no states without tags; name hybrid, clustering or em")
+            raise ValueError("the spectral estimator finds no states without tags; name clusters-em, clustering or em")
         options = replace(options, estimator=replace(options.estimator, n_states=n_states), choose_states=False)
         return cls(LatentHMM.train(each(unlabeled_sequences, tokens_of, "sentence"), options, jobs=jobs))
 

@@ -27,13 +27,13 @@ from spectral_latent.cli.sources import (
 
 if TYPE_CHECKING:
     from spectral_latent._options import PresetName
-    from spectral_latent.anchors.options import HullName
+    from spectral_latent.anchors.options import HullName, SpellingName
     from spectral_latent.estimation import EstimatorName, EstimatorOptions, Progress, ProgressLine
 
 __all__ = ["ESTIMATORS", "HULLS", "PRESETS", "train"]
 
 # the library's names, written out so that --help need not import it
-ESTIMATORS = ("spectral", "clustering", "em", "hybrid", "pivots", "pivots-em", "recovered", "recovered-em")
+ESTIMATORS = ("spectral", "clustering", "em", "clusters-em", "pivots", "pivots-em", "recovered", "hybrid")
 HULLS = ("brown", "cca", "best-fit", "random")
 PRESETS = ("fast", "accurate", "spectral")
 _NEXT = {  # the command to try first with a model
@@ -58,7 +58,7 @@ preset_option = click.option(
 estimator_option = click.option(
     "--estimator",
     type=click.Choice(ESTIMATORS),
-    help="The method that finds latent states, in the place of a preset, with the other settings of spectral; "
+    help="The method that finds latent states, in the place of a preset, with the defaults of all other settings; "
     "docs/guide.md compares them.",
 )
 n_states_option = click.option(
@@ -102,7 +102,7 @@ def train() -> None:
     metavar="SOURCE",
     multiple=True,
     help="Choose the number of states of each symbol, up to M, by parsing the trees of SOURCE, which are not learned "
-    "from; takes minutes, and goes with the preset spectral.",
+    "from; takes minutes, and goes with --estimator spectral.",
 )
 @dev_option
 @seed_option
@@ -129,21 +129,20 @@ def constituency(
     Examples:
       spectral-latent train constituency nltk:treebank:train -o wsj.safetensors
       spectral-latent train constituency nltk:treebank:train -o wsj.safetensors --preset accurate
-      spectral-latent train constituency sections/ -o wsj.safetensors --estimator hybrid --n-states 24 --jobs 4
+      spectral-latent train constituency sections/ -o wsj.safetensors --estimator clusters-em --n-states 24 --jobs 4
     """
-    from spectral_latent.constituency import ConstituencyModel, prepare, preset
+    from spectral_latent.constituency import ConstituencyModel, ConstituencyOptions, prepare, preset
     from spectral_latent.evaluation import with_chosen_states
 
-    if held_out and (estimator or preset_name or "spectral") != "spectral":
-        raise click.UsageError("--choose-states goes with --preset spectral")
-    name: PresetName = "spectral" if held_out else _preset_name(preset_name, estimator)
+    if held_out and (preset_name or (estimator or "spectral") != "spectral"):
+        raise click.UsageError("--choose-states goes with --estimator spectral")
+    name = _preset_name(preset_name, estimator)
+    grammars = (ConstituencyOptions(),) if estimator or held_out else preset(name)
 
     training = _Training(output, [*sources, *held_out], quiet, dev)
     on_progress = training.on_progress
     trees = training.stream(treebank(sources), "trees")
-    settings = tuple(
-        replace(own, estimator=_estimator(own.estimator, estimator, n_states, seed)) for own in preset(name)
-    )
+    settings = tuple(replace(own, estimator=_estimator(own.estimator, estimator, n_states, seed)) for own in grammars)
     if held_out:
         (prepared,) = prepare(trees, settings, jobs=jobs)
         model = with_chosen_states(prepared, treebank(held_out), jobs=jobs, listener=on_progress)
@@ -319,7 +318,8 @@ def anchor(
 
     training = _Training(output, sources, quiet)
     sentences = training.stream(untagged(sources), "sentences")
-    options = AnchorOptions(n_states, hull=HullOptions(hull, window, spelling=not no_spelling, seed=seed))
+    spelling: SpellingName = "none" if no_spelling else "regression"
+    options = AnchorOptions(n_states, hull=HullOptions(hull, window, spelling=spelling, seed=seed))
     model = AnchorHMM.train(sentences, options, listener=training.on_progress)
     if model.n_states < n_states:
         training.console.message(f"The corpus supports only {model.n_states} states")
@@ -330,7 +330,8 @@ def _preset_name(preset_name: PresetName | None, estimator: EstimatorName | None
     """Choose the preset whose settings a model gets.
 
     preset_name: the preset of the command line.
-    estimator: the estimator of the command line, which gets the other settings of `spectral`.
+    estimator: the estimator of the command line.  A model of one grammar then has the settings of `spectral`, which are
+        the defaults.
 
     Raises UsageError for both.
     """

@@ -152,8 +152,7 @@ class ConstituencyModel(StoredModel):
     def posteriors(self, words: Sequence[str]) -> dict[Constituent, float]:
         """Compute the posterior of each labelled constituent that a sentence may have, tags included.
 
-        Absolute values are taken unless the options say otherwise.  There are no constituents if no grammar derives the
-        sentence.
+        The signs are those that the options ask for.  There are no constituents if no grammar derives the sentence.
 
         words: the words of the sentence.
         Raises ValueError if there is no word.

@@ -33,7 +33,7 @@ from spectral_latent._options import ShortRepr
 __all__ = ["ModelFileError", "StoredModel", "load_model", "opened_model", "save_model"]
 
 FORMAT = "spectral_latent"
-VERSION = 5
+VERSION = 6
 _KEY = "model"
 _DIGEST = "digest"
 

@@ -386,7 +386,9 @@ class LatentHMM(_SequenceModel, StoredModel):
         Raises ValueError if the model has spectral operators instead of states.
         """
         if not self.parameters.latent.probabilities:
-            raise ValueError("spectral operators have no states; train with the estimator clustering, em or hybrid")
+            raise ValueError(
+                "spectral operators have no states; train with the estimator clustering, em or clusters-em"
+            )
         return HiddenMarkov.of_operators(self.parameters.latent)
 
     @property

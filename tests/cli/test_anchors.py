@@ -83,7 +83,7 @@ def test_settings(run: Run, source: Path, tmp_path: Path) -> None:
         options = ["--hull", hull, "--no-spelling", "--window", "2", "--seed", "3", "--n-states", "3"]
         assert run("train", "anchor", source, "-o", tmp_path / hull, *options, "-q").exit_code == 0
         found = AnchorHMM.load(tmp_path / hull).options
-        assert found == AnchorOptions(3, hull=HullOptions(hull, 2, spelling=False, seed=3))
+        assert found == AnchorOptions(3, hull=HullOptions(hull, 2, spelling="none", seed=3))
 
 
 @pytest.mark.parametrize(
