@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import warnings
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import Any
@@ -18,6 +19,8 @@ from spectral_latent_nltk._graphs import ParseGraph
 from spectral_latent_nltk._tokens import pairs_of, text_of, texts_of, tokens_of, words_of
 
 __all__ = ["SpectralDependencyParser"]
+
+_NAMED = 5  # tags that a warning names
 
 _Words = Iterable[str] | Iterable[tuple[str, str | None]]
 
@@ -55,7 +58,8 @@ class SpectralDependencyParser(ParserI):
     ) -> SpectralDependencyParser:
         """Learn from dependency graphs, projective or not.  The same graphs give the same parser.
 
-        The tags are those of the nodes' `tag`, or `ctag` where they have none.
+        The tags are those of the nodes' `ctag`, or `tag` if they have none; `options` choose another column.  A node
+        without a tag there gets that of the other column, or X, and a warning counts these nodes.
 
         graphs: trees with one root; any iterable, read once.
         n_states: the most latent states of a symbol; 16 if `options` do not say otherwise.
@@ -64,7 +68,7 @@ class SpectralDependencyParser(ParserI):
         options: the other settings.
 
         Raises TypeError or ValueError for what is not a dependency graph, and EstimationError, a ValueError, if a
-        graph is not a tree with one root, if words are without a tag while others have one, or if there is no graph.
+        graph is not a tree with one root, or if there is no graph.
         """
         if isinstance(graphs, DependencyGraph):
             raise TypeError("expected an iterable of graphs, got one graph; give [graph]")
@@ -105,13 +109,29 @@ class SpectralDependencyParser(ParserI):
         n_best: the most graphs of a sentence.
         rerank: a reranker, as in `parse`.
         jobs: processes; see `spectral_latent.grammar.batches.map_sentences`.
+
+        Warns of each tag that the parser does not know, once.
         """
-        sentences = map(_bare, sents)
+        sentences = self._checked(map(_bare, sents))
         if rerank is None:
             parses_of_each = self.model.parse_all(sentences, n_best, jobs=jobs)
         else:
             parses_of_each = rerank.parse_all(self.model, sentences, n_best, jobs=jobs)
         return (map(ParseGraph.of, parses) for parses in parses_of_each)
+
+    def _checked(self, sentences: Iterable[DependencySentence]) -> Iterator[DependencySentence]:
+        """Give sentences on, with a warning for each tag that the parser does not know."""
+        warned: set[str] = set()
+        for sentence in sentences:
+            unknown = sorted({*self.model.unknown_tags(sentence)} - warned)
+            if unknown:
+                warned.update(unknown)
+                warnings.warn(
+                    f"the parser does not know the tags {unknown}, and does not use them; its own are "
+                    f"{', '.join(self.model.grammar.tags[:_NAMED])} and the like",
+                    stacklevel=2,
+                )
+            yield sentence
 
     def tagged_parse(
         self, sentence: _Words | DependencyGraph, n_best: int = 1, rerank: Reranker | None = None

@@ -35,6 +35,7 @@ class CommandGroup(click.Group):
         ctx: the command line.
         """
         with warnings.catch_warnings():
+            warnings.simplefilter("always", UserWarning)
             warnings.showwarning = _show_warning
             try:
                 return super().invoke(ctx)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 import click
 
 from spectral_latent.cli.console import Console
-from spectral_latent.cli.models import PARSERS, Tagger, load_model, load_states
+from spectral_latent.cli.models import PARSERS, Tagger, load_model, load_states, warn_of_unknown_tags
 from spectral_latent.cli.options import (
     column_option,
     jobs_option,
@@ -232,6 +232,8 @@ def _evaluate_dependency_parser(
         jobs=jobs,
         progress=partial(sources.console.bar, label="Parsing"),
     )
+    unknown_tags = Counter(tag for sentence in gold for tag in parser.unknown_tags(sentence))
+    warn_of_unknown_tags(parser, unknown_tags, sources.console)
     score = result.score
     lengths = [len(sentence.forms) for sentence in gold]
     return {

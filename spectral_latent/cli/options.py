@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import warnings
 
 import click
 
@@ -11,8 +12,8 @@ __all__ = ["column_option", "jobs_option", "non_projective_option", "quiet_optio
 column_option = click.option(
     "--column",
     type=click.Choice(["upos", "xpos", "universal"]),
-    help="The tags to read: the column upos or xpos of CoNLL-U, or universal tags of a corpus of NLTK.  [default: "
-    "upos; to evaluate, the column of training]",
+    help="The tags to read: the column upos or xpos of CoNLL-U, the other one if it is empty; or universal tags of a "
+    "corpus of NLTK.  [default: upos; to evaluate, the column of training]",
 )
 jobs_option = click.option(
     "--jobs",
@@ -28,8 +29,10 @@ non_projective_option = click.option(
 
 
 def _with_quiet_library(_context: click.Context, _option: click.Parameter, quiet: bool) -> bool:
-    """Let the library log nothing but errors where no messages are wanted."""
+    """Let the library log nothing but errors, and give no warnings, where no messages are wanted."""
     logging.getLogger("spectral_latent").setLevel(logging.ERROR if quiet else logging.NOTSET)
+    if quiet:
+        warnings.simplefilter("ignore", UserWarning)
     return quiet
 
 

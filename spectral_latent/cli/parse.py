@@ -12,18 +12,19 @@ import click
 from spectral_latent.cli.console import Console
 from spectral_latent.cli.inputs import Input, InputSentence, format_options, read_sentences
 from spectral_latent.cli.lists import CANDIDATES, load_models, models_option, users_errors
-from spectral_latent.cli.models import load_parser
+from spectral_latent.cli.models import load_parser, warn_of_unknown_tags
 from spectral_latent.cli.options import jobs_option, non_projective_option, quiet_option
 
 if TYPE_CHECKING:
     from spectral_latent.constituency import ConstituencyModel, Parse
     from spectral_latent.corpora import Format
     from spectral_latent.dependency import DependencyModel, DependencyParse
+    from spectral_latent.dependency.sentence import TagColumn
 
 __all__ = ["parse"]
 
-_NAMED = 5  # tags that a warning names
-_UPOS = 3  # the column of UPOS in CoNLL-U, from 0; XPOS follows
+_UPOS = 3  # the column of UPOS in CoNLL-U, from 0
+_XPOS = 4
 _HEAD = 6  # the column of HEAD; DEPREL follows
 
 
@@ -181,31 +182,29 @@ def _print_dependencies(parser: DependencyModel, given: Input, search: _Search, 
     parses_of = search.parse(parser, (sentence.sentence.without_tree() for sentence in read))
     fallbacks: list[int] = []
     unknown_tags: Counter[str] = Counter()
+    column = parser.options.tags
     try:
         shown = console.beside_output.bar(parses_of, "Parsing", given.length)
         for sentence, parses in zip(found, shown, strict=True):
             fallbacks += [sentence.number for parse in parses if parse.is_fallback]
             unknown_tags.update(parser.unknown_tags(sentence.sentence))
-            table = sentence if given.form == "conllu" else _in_conllu(sentence)
-            click.echo("".join(_conllu(table, parse, search.n_best > 1) for parse in parses), nl=False)
+            table = sentence if given.form == "conllu" else _in_conllu(sentence, column)
+            click.echo("".join(_conllu(table, parse, column, search.n_best > 1) for parse in parses), nl=False)
     finally:
         _report(fallbacks, given.unit, console)
-        if unknown_tags:
-            names = ", ".join(name for name, _ in unknown_tags.most_common(_NAMED))
-            console.message(
-                f"Warning: the parser does not know the tags of {unknown_tags.total()} words, such as {names}, and "
-                f"does not use them; its own tags are such as {', '.join(parser.grammar.tags[:_NAMED])}"
-            )
+        warn_of_unknown_tags(parser, unknown_tags, console)
 
 
-def _in_conllu(given: InputSentence) -> InputSentence:
-    """Give a sentence lines in CoNLL-U."""
+def _in_conllu(given: InputSentence, column: TagColumn) -> InputSentence:
+    """Give a sentence lines in CoNLL-U, with its tags in one column."""
     from spectral_latent.corpora import to_conllu
 
     forms = given.forms
     text = "".join(f"{form} " if space else form for form, space in zip(forms, given.spaces, strict=True))
     comments = (f"sent_id = {given.number}", f"text = {text.strip()}")
-    sentence = given.sentence.without_tree()._replace(forms=tuple(forms), comments=comments)
+    blank = ("_",) * len(forms)
+    sentence = given.sentence.without_tree()._replace(forms=tuple(forms), comments=comments, upos=blank, xpos=blank)
+    sentence = sentence.with_tags(column, given.sentence.tags(column))
     lines = [f"{line}\n" for line in to_conllu(sentence).split("\n")[:-1]]
     places = tuple(range(len(comments), len(lines) - 1))
     for place, space in zip(places, given.spaces, strict=True):
@@ -214,13 +213,14 @@ def _in_conllu(given: InputSentence) -> InputSentence:
     return given._replace(lines=tuple(lines), places=places)
 
 
-def _conllu(given: InputSentence, parse: DependencyParse, with_score: bool) -> str:
-    """Write the lines of a sentence with heads, relations, and tags where they were missing.
+def _conllu(given: InputSentence, parse: DependencyParse, column: TagColumn, with_score: bool) -> str:
+    """Write the lines of a sentence with heads, relations, and tags of a column where they were missing.
 
     >>> from spectral_latent.dependency import DependencyParse, DependencySentence
     >>> words = DependencySentence.of(["Yes"])
     >>> parse = DependencyParse(words.with_heads((0,)), sign=1, log=-0.5)
-    >>> print(_conllu(_in_conllu(InputSentence(words, 3)), parse, with_score=True).replace("\\t", " "), end="")
+    >>> table = _in_conllu(InputSentence(words, 3), "upos")
+    >>> print(_conllu(table, parse, "upos", with_score=True).replace("\\t", " "), end="")
     # sent_id = 3
     # text = Yes
     # score = -0.500000
@@ -229,13 +229,13 @@ def _conllu(given: InputSentence, parse: DependencyParse, with_score: bool) -> s
     """
     lines = list(given.lines)
     tree = parse.sentence
-    for place, head, relation, *tags in zip(
-        given.places, tree.heads or (), tree.relations, tree.upos, tree.xpos, strict=True
+    at = _UPOS if column == "upos" else _XPOS
+    for place, head, relation, tag in zip(
+        given.places, tree.heads or (), tree.relations, getattr(tree, column), strict=True
     ):
         columns = lines[place].split("\t")
         columns[_HEAD : _HEAD + 2] = [str(head), relation]
-        for column, tag in enumerate(tags, start=_UPOS):
-            columns[column] = tag if columns[column] == "_" else columns[column]
+        columns[at] = tag if columns[at] == "_" else columns[at]
         lines[place] = "\t".join(columns)
 
     comments = ["# FALLBACK\n"] if parse.is_fallback else []

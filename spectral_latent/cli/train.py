@@ -141,8 +141,8 @@ def constituency(
 @estimator_option
 @n_states_option
 @click.option(
-    "--tags",
-    default="xpos",
+    "--column",
+    default="upos",
     show_default=True,
     type=click.Choice(["upos", "xpos"]),
     help="The column of CoNLL-U with the tags; the other column is used if this one is empty.",
@@ -162,7 +162,7 @@ def dependency(
     output: Path,
     estimator: EstimatorName | None,
     n_states: int | None,
-    tags: Literal["upos", "xpos"],
+    column: Literal["upos", "xpos"],
     first: Literal["left", "right"],
     seed: int,
     jobs: int,
@@ -170,22 +170,21 @@ def dependency(
 ) -> None:
     """Train a dependency parser, a latent dependency grammar, on dependency trees.
 
-    Each tree has one root; its arcs may cross.  MODEL is written whole when training has succeeded, or not at all.
+    Each tree has one root; its arcs may cross.  The parser remembers the column of its tags.  A word without a tag
+    there gets that of the other column, or X; a warning counts these words.  MODEL is written whole when training has
+    succeeded, or not at all.
 
     \b
     Examples:
-      spectral-latent train dependency en-train.conllu -o deps.safetensors --tags upos
+      spectral-latent train dependency en-train.conllu -o deps.safetensors --column xpos
       spectral-latent train dependency nltk:dependency_treebank:train -o deps.safetensors
     """
-    from spectral_latent.corpora.dependencies import with_tags
     from spectral_latent.dependency import Attachment, DependencyModel, DependencyOptions
 
     training = _Training(output, sources, quiet)
-    rooted = (entry.rooted() for entry in dependency_entries(sources))
-    entries = training.stream(with_tags(rooted, tags), "trees")
-    options = DependencyOptions(tags=tags, attachment=Attachment(first))
+    trees = training.stream((entry.rooted().sentence for entry in dependency_entries(sources)), "trees")
+    options = DependencyOptions(tags=column, attachment=Attachment(first))
     options = replace(options, estimator=_estimator(options.estimator, estimator, n_states, seed))
-    trees = (entry.sentence for entry in entries)
     model = DependencyModel.train(trees, options, jobs=jobs, listener=training.console.on_progress)
     training.save(model)
 
@@ -211,14 +210,16 @@ def tagger(
 ) -> None:
     """Train a tagger, a latent hidden Markov model, on tagged sentences.
 
-    The tagger remembers --column, so that `tag` and `evaluate` use the same column.  MODEL is written whole when
-    training has succeeded, or not at all.
+    The tagger remembers the column of its tags, so that `tag` and `evaluate` use the same column.  A word without a tag
+    there gets that of the other column, or X; a warning counts these words.  MODEL is written whole when training has
+    succeeded, or not at all.
 
     \b
     Examples:
       spectral-latent train tagger en-train.conllu -o english.tagger
       spectral-latent train tagger nltk:brown -o brown.tagger --column universal
     """
+    from spectral_latent.corpora.tagged import column_of
     from spectral_latent.sequence import LatentTagger, TaggerOptions
 
     training = _Training(output, sources, quiet)
@@ -226,7 +227,8 @@ def tagger(
     options = TaggerOptions()
     options = replace(options, estimator=_estimator(options.estimator, estimator, n_states, seed))
     model = LatentTagger.train(sentences, options, jobs=jobs, listener=training.console.on_progress)
-    training.save(replace(model, tagset=column))
+    found = next(filter(None, (column_of(source, column) for source in sources)), column)
+    training.save(replace(model, tagset=found))
 
 
 @train.command(epilog=TEXT_SOURCES)
