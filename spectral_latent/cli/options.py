@@ -28,11 +28,14 @@ non_projective_option = click.option(
 )
 
 
-def _with_quiet_library(_context: click.Context, _option: click.Parameter, quiet: bool) -> bool:
-    """Let the library log nothing but errors, and give no warnings, where no messages are wanted."""
-    logging.getLogger("spectral_latent").setLevel(logging.ERROR if quiet else logging.NOTSET)
+def _with_quiet_library(context: click.Context, _option: click.Parameter, quiet: bool) -> bool:
+    """Let the library log nothing but errors, and give no warnings, during a command that is to print no messages."""
     if quiet:
-        warnings.simplefilter("ignore", UserWarning)
+        log = logging.getLogger("spectral_latent")
+        level = log.level
+        log.setLevel(logging.ERROR)
+        context.call_on_close(lambda: log.setLevel(level))
+        warnings.simplefilter("ignore", UserWarning)  # until `CommandGroup.invoke` ends
     return quiet
 
 

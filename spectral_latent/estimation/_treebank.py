@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, overload
 
 import numpy as np
 from numpy.typing import NDArray
+from safetensors import safe_open
+from safetensors.numpy import save_file
 
 from spectral_latent.estimation._features import FeatureColumns
 from spectral_latent.estimation._options import EstimationError
@@ -88,18 +90,18 @@ class StoredColumns(Mapping[str, NDArray[Any]]):
     @staticmethod
     def write(name: str, columns: Columns, folder: _TemporaryFolder) -> StoredColumns:
         """Write arrays to a file of a folder, integers in four bytes where they fit."""
-        path = folder.path / f"{name}.npz"
-        np.savez(path, allow_pickle=False, **{name: _narrowed(column) for name, column in columns.items()})
+        path = folder.path / f"{name}.safetensors"
+        save_file({name: _narrowed(column) for name, column in columns.items()}, path)
         return StoredColumns(path, folder)
 
     def __getitem__(self, name: str) -> NDArray[Any]:
-        with np.load(self._path, allow_pickle=False) as file:
-            column = file[name]
+        with safe_open(self._path, framework="np") as file:
+            column = file.get_tensor(name)
         return np.asarray(column, dtype=np.int64 if column.dtype == np.int32 else None)
 
     def __iter__(self) -> Iterator[str]:
-        with np.load(self._path, allow_pickle=False) as file:
-            names = list(file.files)
+        with safe_open(self._path, framework="np") as file:
+            names = list(file.keys())
         return iter(names)
 
     def __len__(self) -> int:

@@ -1,5 +1,6 @@
 """`spectral-latent train`: what is written, and what is refused."""
 
+import logging
 import warnings
 from collections.abc import Callable
 from pathlib import Path
@@ -174,3 +175,10 @@ def test_presets(run: Run, treebank: Path, tmp_path: Path) -> None:
     for extra in (["--n-states", "4"], ["--estimator", "em"], ["--choose-states", str(treebank)]):
         refused = run("train", "constituency", treebank, "-o", tmp_path / "other", "--preset", "fast", *extra)
         assert refused.exit_code == 2 and "--preset includes" in refused.stderr
+
+
+def test_a_quiet_command_leaves_the_log_as_it_was(run: Run, tmp_path: Path) -> None:
+    log = logging.getLogger("spectral_latent")
+    before = log.level
+    run("train", "constituency", tmp_path / "missing", "-o", tmp_path / "model", "-q")
+    assert log.level == before

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -144,6 +145,15 @@ def test_shards_lie_in_files_when_there_are_more_bytes_than_memory_allows() -> N
 
 def paths(store: ColumnStore) -> list[Path]:
     return [found._path for found in store if isinstance(found, StoredColumns)]
+
+
+def test_threads_read_files_side_by_side() -> None:
+    """Readers that evaluate a header as Python text fail on some versions of CPython when threads use them at once."""
+    store = ColumnStore(memory=0)
+    store.append({"numbers": np.arange(10)})
+    with ThreadPoolExecutor(8) as threads:
+        read = list(threads.map(lambda _: store[0]["numbers"].tolist(), range(4_000)))
+    assert read == [list(range(10))] * 4_000
 
 
 def test_small_integers_take_half_the_bytes_in_files() -> None:
