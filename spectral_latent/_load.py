@@ -32,11 +32,11 @@ _CLASSES = MappingProxyType(
         "constituency": ("constituency", "ConstituencyModel"),
         "dependency": ("dependency", "DependencyModel"),
         "hmm": ("sequence", "LatentHMM"),
+        "reranker": ("reranking", "Reranker"),
         "tagger": ("sequence", "LatentTagger"),
         "tree": ("model", "LatentTreeModel"),
     }
 )  # the room and the name of the class for each kind of model file
-_RERANKER = "reranker"
 
 
 def load(path: str | os.PathLike[str]) -> Model:
@@ -58,12 +58,8 @@ def load(path: str | os.PathLike[str]) -> Model:
     [['N', 'V']]
     """
     with opened_model(path) as (arrays, settings):
-        if settings.get("kind") != _RERANKER:
-            model: Model = make_model(arrays, settings)
-            return model
-    from spectral_latent.reranking import Reranker
-
-    return Reranker.load(path, {})
+        model: Model = make_model(arrays, settings)
+        return model
 
 
 def make_model(arrays: Mapping[str, NDArray[Any]], settings: Mapping[str, Any]) -> Any:

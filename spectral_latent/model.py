@@ -10,15 +10,14 @@
 from __future__ import annotations
 
 import itertools
-import os
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from spectral_latent._options import ShortRepr, counted
+from spectral_latent._options import counted
 from spectral_latent.estimation import (
     EstimatorOptions,
     FeatureColumns,
@@ -34,13 +33,13 @@ from spectral_latent.estimation import (
 )
 from spectral_latent.inference import ScaledVectors, Weight, inside, outside, sample_trees, total_weight, tree_weights
 from spectral_latent.operators import (
+    Contents,
     Distinct,
     ObservableOperators,
+    StoredModel,
     arrays_of,
-    opened_model,
     operators_from,
     plain_name,
-    save_model,
     setting_from,
 )
 from spectral_latent.trees import (
@@ -65,7 +64,6 @@ if TYPE_CHECKING:  # importing it takes a quarter of a second
 __all__ = ["Feature", "LatentTreeModel", "neighbourhoods"]
 
 Feature = Callable[["nx.DiGraph", Hashable], Hashable]
-_KIND = "tree"
 
 
 def neighbourhoods(trees: SkeletalTrees) -> tuple[dict[str, IntArray], dict[str, IntArray]]:
@@ -98,7 +96,7 @@ def neighbourhoods(trees: SkeletalTrees) -> tuple[dict[str, IntArray], dict[str,
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class LatentTreeModel(ShortRepr):
+class LatentTreeModel(StoredModel):
     """A latent tree model over trees given as graphs; see `trees.graphs` for what a graph must have.
 
     A label or an observation never seen, or a label with children that it never had, gives a tree the weight zero.
@@ -122,6 +120,8 @@ class LatentTreeModel(ShortRepr):
     >>> {x: round(p, 3) for x, p in model.predict(graph)[2].items()}
     {'b': 0.667, 'a': 0.333}
     """
+
+    kind: ClassVar[str] = "tree"
 
     options: EstimatorOptions
     symbols: list[Symbol]
@@ -287,33 +287,28 @@ class LatentTreeModel(ShortRepr):
         trees, states = sample_trees(self.operators, n, rng, max_nodes)
         return to_networkx(trees, self.symbols, self.terminals, attributes={"state": states.tolist()})
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the model to one file, whole or not at all.
+    @property
+    def description(self) -> dict[str, Any]:
+        """The facts about the model, its labels among them."""
+        labels = dict.fromkeys(label for label, _ in self.symbols)
+        return super().description | {"labels": [plain_name(label) for label in labels]}
+
+    def contents(self) -> Contents:
+        """Return the arrays and the settings of the model.
 
         Raises ValueError if a label or an observation is not made of strings, numbers, None and tuples.
         """
         settings = {
-            "kind": _KIND,
             "options": asdict(self.options),
             "symbols": [[plain_name(label), part] for label, part in self.symbols],
             "terminals": [plain_name(terminal) for terminal in self.terminals],
             "probabilities": self.operators.probabilities,
         }
-        save_model(path, arrays_of("latent", self.operators), settings)
+        return arrays_of("latent", self.operators), settings
 
-    @staticmethod
-    def load(path: str | os.PathLike[str]) -> LatentTreeModel:
-        """Read a model.  Raises ModelFileError if the file is not a whole model of this kind and version."""
-        with opened_model(path, _KIND) as (arrays, settings):
-            return LatentTreeModel.from_arrays(arrays, settings)
-
-    @staticmethod
-    def from_arrays(arrays: Mapping[str, NDArray[Any]], settings: Mapping[str, Any]) -> LatentTreeModel:
-        """Make a model of the contents of its file, which `opened_model` gives; that explains errors.
-
-        arrays: the arrays of the file by their names.
-        settings: the settings of the file.
-        """
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], settings: Mapping[str, Any]) -> LatentTreeModel:
+        """Make a model of the contents of its file; see `StoredModel`."""
         symbols = setting_from("symbols", settings, Annotated[list[Symbol], Distinct()])
         terminals = setting_from("terminals", settings, Annotated[list[Hashable], Distinct()])
         options = setting_from("options", settings, EstimatorOptions)

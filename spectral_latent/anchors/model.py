@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from spectral_latent._options import Above, AtLeast, AtMost, ShortRepr, counted
+from spectral_latent._options import Above, AtLeast, AtMost, counted
 from spectral_latent.anchors.conversion import WordTypes, checked_sentences
 from spectral_latent.anchors.features import SpellingFeatures
 from spectral_latent.anchors.hulls import SpellingRegression, build_hull, to_unit_length
@@ -25,13 +24,13 @@ from spectral_latent.anchors.training import (
 from spectral_latent.estimation import EstimationError, Listener, silent
 from spectral_latent.inference import tree_weights
 from spectral_latent.operators import (
+    Contents,
     Distinct,
     ObservableOperators,
     Shares,
+    StoredModel,
     array_from,
-    opened_model,
     plain_name,
-    save_model,
     setting_from,
 )
 from spectral_latent.sequence.conversion import Sequences
@@ -41,14 +40,13 @@ from spectral_latent.trees import FloatArray, Forest, IntArray, Vocabulary
 
 __all__ = ["AnchorHMM"]
 
-_KIND = "anchors"
 _ARRAYS = ("anchor_types", "anchor_points", "state_prior")
 _HIDDEN = ("initial", "transition", "stop", "emission")
 _SPELLING = ("mean", "weights")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class AnchorHMM(ShortRepr):
+class AnchorHMM(StoredModel):
     """A hidden Markov model over words in lower case, each state of which has a word that no other state emits.
 
     options: the settings of training.
@@ -66,6 +64,8 @@ class AnchorHMM(ShortRepr):
     >>> sorted(model.anchors.items(), key=lambda pair: pair[1])[0][1]
     0
     """
+
+    kind: ClassVar[str] = "anchors"
 
     options: AnchorOptions
     words: list[str]
@@ -246,16 +246,19 @@ class AnchorHMM(ShortRepr):
             return states
         return [[self.labels[h] for h in row] for row in states]
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the model to one file, whole or not at all.
+    @property
+    def description(self) -> dict[str, Any]:
+        """The facts about the model, its anchors and their labels among them."""
+        labels = None if self.labels is None else [plain_name(label) for label in self.labels]
+        return super().description | {"anchors": list(self.anchors), "labels": labels}
+
+    def contents(self) -> Contents:
+        """Return the arrays and the settings of the model.
 
         Raises ValueError if a label is not made of strings, numbers, None and tuples.
-
-        path: the file.
         """
         features = self.spelling.features
         settings = {
-            "kind": _KIND,
             "options": asdict(self.options),
             "words": self.words,
             "features": None if features is None else features.names,
@@ -265,26 +268,11 @@ class AnchorHMM(ShortRepr):
         arrays = {name: getattr(self, name) for name in _ARRAYS}
         arrays |= {name: getattr(self.hidden, name) for name in _HIDDEN}
         arrays |= {name: getattr(self.spelling, name) for name in _SPELLING}
-        save_model(path, arrays, settings)
+        return arrays, settings
 
-    @staticmethod
-    def load(path: str | os.PathLike[str]) -> AnchorHMM:
-        """Read a model.  Raises ModelFileError if the file is not a whole model of this kind and version.
-
-        path: the file.
-        """
-        with opened_model(path, _KIND) as (arrays, settings):
-            return AnchorHMM.from_arrays(arrays, settings)
-
-    @staticmethod
-    def from_arrays(arrays: Mapping[str, NDArray[Any]], settings: Mapping[str, Any]) -> AnchorHMM:
-        """Make a model of the contents of its file.
-
-        `opened_model` gives them, and explains the errors that are raised here.
-
-        arrays: by name.
-        settings: everything else.
-        """
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], settings: Mapping[str, Any]) -> AnchorHMM:
+        """Make a model of the contents of its file; see `StoredModel`."""
         words = setting_from("words", settings, Annotated[list[str], Distinct()])
         n = len(words)
         anchor_types = array_from("anchor_types", arrays, np.int64, (None,), AtLeast(0), AtMost(n - 1), Distinct())

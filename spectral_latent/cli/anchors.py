@@ -11,6 +11,7 @@ from spectral_latent.cli.console import Console
 from spectral_latent.cli.models import load_model
 from spectral_latent.cli.options import quiet_option
 from spectral_latent.cli.outputs import OutputFile
+from spectral_latent.cli.records import record_of
 
 if TYPE_CHECKING:
     from spectral_latent.anchors import AnchorHMM
@@ -80,7 +81,7 @@ def anchors(
         except (ImportError, ValueError) as error:
             raise click.ClickException(str(error)) from None
     if output is not None:
-        loaded.save(output)
+        loaded.save(output, record_of(model))
     click.echo(anchor_table(loaded, top))
     for file in filter(None, (output, picture)):
         Console(quiet).message(f"{file}: written")

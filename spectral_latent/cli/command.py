@@ -17,6 +17,7 @@ from spectral_latent import __version__
 from spectral_latent.cli.anchors import anchors
 from spectral_latent.cli.demo import demo
 from spectral_latent.cli.evaluate import evaluate
+from spectral_latent.cli.info import info
 from spectral_latent.cli.parse import parse
 from spectral_latent.cli.rerank import rerank
 from spectral_latent.cli.score import score
@@ -104,5 +105,5 @@ def main() -> None:
         sys.stdout.reconfigure(encoding="utf-8")
 
 
-for _command in (train, parse, tag, anchors, score, evaluate, rerank, demo):
+for _command in (train, parse, tag, anchors, score, evaluate, info, rerank, demo):
     main.add_command(_command)

@@ -7,7 +7,7 @@ import warnings
 
 import click
 
-__all__ = ["column_option", "jobs_option", "non_projective_option", "quiet_option"]
+__all__ = ["column_option", "jobs_option", "json_option", "non_projective_option", "quiet_option"]
 
 column_option = click.option(
     "--column",
@@ -22,6 +22,12 @@ jobs_option = click.option(
     show_default=True,
     type=click.IntRange(min=1),
     help="The number of processes; the result is the same for any number.",
+)
+json_option = click.option(
+    "--json",
+    "as_json",
+    is_flag=True,
+    help="Print JSON: an object on one line, for each sentence or tree if there are many.",
 )
 non_projective_option = click.option(
     "--non-projective", is_flag=True, help="Find dependency trees whose arcs may cross.  [default: arcs do not cross]"

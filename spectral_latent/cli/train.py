@@ -13,6 +13,7 @@ import click
 from spectral_latent.cli.console import Console
 from spectral_latent.cli.options import column_option, jobs_option, quiet_option
 from spectral_latent.cli.outputs import OutputFile, refuse_inputs
+from spectral_latent.cli.records import Record
 from spectral_latent.cli.sources import (
     DEPENDENCY_SOURCES,
     SOURCES,
@@ -324,24 +325,27 @@ class _Training:
         refuse_inputs(output, sources)
         self.console = Console(quiet)
         self._output = output
+        self._record: Record | None = None
         self._start = time.perf_counter()
 
     def stream(self, examples: Iterable[_T], kind: str) -> Iterator[_T]:
-        """Give examples on as they are read, and print their number after the last one.
+        """Give examples on as they are read, for which the record is kept, and print their number after the last one.
 
         examples: what the model learns from.
         kind: the name of the examples.
         """
+        self._record = Record(click.get_current_context(), kind)
         n_read = 0
         for example in self.console.bar(examples, f"Reading {kind}"):
+            self._record.add(example)
             n_read += 1
             yield example
         self.console.message(f"Training on {n_read} {kind}")
 
     def save(self, model: Any) -> None:
-        """Write the model whole or not at all, and print its sizes.
+        """Write the model with the record of training, whole or not at all, and print its sizes.
 
         model: the model.
         """
-        model.save(self._output)
+        model.save(self._output, None if self._record is None else self._record.contents())
         self.console.message(f"{self._output}: {model.sizes}, {time.perf_counter() - self._start:.1f} s")

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from spectral_latent._options import ShortRepr
 from spectral_latent.constituency.cleaning import cleaned
 from spectral_latent.constituency.decoding import Constituent, Constituents, Gains, bracketings
 from spectral_latent.constituency.grammar import PhraseGrammar
@@ -22,14 +20,13 @@ from spectral_latent.estimation import Listener, silent
 from spectral_latent.grammar import SentenceChart, check_n_best
 from spectral_latent.grammar.batches import map_sentences
 from spectral_latent.inference import Weight, best_analyses
-from spectral_latent.operators import opened_model, save_model
+from spectral_latent.operators import Contents, StoredModel
 from spectral_latent.tokenisation import Tokenisation
 from spectral_latent.trees import FloatArray, IntArray
 
 __all__ = ["FALLBACK", "ConstituencyModel", "Parse"]
 
 FALLBACK = "FALLBACK"  # the label over a flat tree for a sentence that the grammar cannot derive
-_KIND = "constituency"
 
 
 class Parse(NamedTuple):
@@ -48,7 +45,7 @@ class Parse(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ConstituencyModel(ShortRepr):
+class ConstituencyModel(StoredModel):
     """A parser made of one or more latent PCFGs, whose posteriors of constituents are averaged.
 
     members: the grammars; all have the same span penalty.
@@ -60,6 +57,8 @@ class ConstituencyModel(ShortRepr):
     >>> print(model.parse(["mice", "sleep"]).tree.bracketed())
     (S (NNS mice) (VBP sleep))
     """
+
+    kind: ClassVar[str] = "constituency"
 
     members: tuple[PhraseGrammar, ...]
 
@@ -270,24 +269,26 @@ class ConstituencyModel(ShortRepr):
         trees = list(cleaned(phrases))
         return Weight.mean([member.score(trees) for member in self.members])
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the model to one file, whole or not at all."""
+    @property
+    def description(self) -> dict[str, Any]:
+        """The facts about the model, its labels, its tags and the options of each grammar among them."""
+        tags = self.members[0].grammar.tags
+        labels = {label for chain in self.members[0].chains for label in chain} - {*tags}
+        options = [asdict(member.options) for member in self.members]
+        return super().description | {"labels": sorted(labels), "tags": sorted(tags), "options": options}
+
+    def contents(self) -> Contents:
+        """Return the arrays and the settings of the grammars."""
         arrays = {
             f"{at}.{name}": array
             for at, member in enumerate(self.members)
             for name, array in member.grammar.arrays().items()
         }
-        save_model(path, arrays, {"kind": _KIND, "members": [member.settings() for member in self.members]})
+        return arrays, {"members": [member.settings() for member in self.members]}
 
-    @staticmethod
-    def load(path: str | os.PathLike[str]) -> ConstituencyModel:
-        """Read a model.  Raises ModelFileError if the file is not a whole model of this kind and version."""
-        with opened_model(path, _KIND) as (arrays, settings):
-            return ConstituencyModel.from_arrays(arrays, settings)
-
-    @staticmethod
-    def from_arrays(arrays: Mapping[str, NDArray[Any]], settings: Mapping[str, Any]) -> ConstituencyModel:
-        """Make a model from the contents of its file, which `opened_model` gives with an explanation of errors."""
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], settings: Mapping[str, Any]) -> ConstituencyModel:
+        """Make a model of the contents of its file; see `StoredModel`."""
         members = []
         for at, of_member in enumerate(settings["members"]):
             prefix = f"{at}."

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from spectral_latent._options import ShortRepr
 from spectral_latent.dependency.conversion import (
     HeadSymbol,
     heads_are_right,
@@ -30,13 +28,12 @@ from spectral_latent.estimation import Listener, silent
 from spectral_latent.grammar import LatentGrammar, SentenceChart, SentenceGrammar, Training, check_n_best
 from spectral_latent.grammar.batches import map_sentences
 from spectral_latent.inference import Weight, tree_weights
-from spectral_latent.operators import Distinct, ObservableOperators, opened_model, save_model, setting_from
+from spectral_latent.operators import Contents, Distinct, ObservableOperators, StoredModel, setting_from
 from spectral_latent.tokenisation import Tokenisation
 from spectral_latent.trees import BoolArray, FloatArray, IntArray, Vocabulary
 
 __all__ = ["DependencyModel", "DependencyParse"]
 
-_KIND = "dependency"
 _LEAST = 1e-8  # arcs of smaller marginals are in no tree
 
 
@@ -56,7 +53,7 @@ class DependencyParse(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class DependencyModel(ShortRepr):
+class DependencyModel(StoredModel):
     """A latent dependency grammar: it scores trees, and parses words with or without tags.
 
     symbols: what each symbol of the grammar stands for.
@@ -70,6 +67,8 @@ class DependencyModel(ShortRepr):
     >>> model.parse(DependencySentence.of(["big", "mice", "sleep"])).sentence.heads
     (2, 3, 0)
     """
+
+    kind: ClassVar[str] = "dependency"
 
     symbols: list[HeadSymbol]
     grammar: LatentGrammar[DependencyOptions]
@@ -351,10 +350,16 @@ class DependencyModel(ShortRepr):
             grammar.latent, grammar.coarse, converted.trees, forest, self._stand_in, self.options.floor
         )
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the model to one file, whole or not at all."""
+    @property
+    def description(self) -> dict[str, Any]:
+        """The facts about the model, its tags and relations among them."""
+        relations = None if self.relations is None else self.relations.names
+        tags = {"tags": self.grammar.tags, "column": self.options.tags}
+        return super().description | tags | {"relations": relations}
+
+    def contents(self) -> Contents:
+        """Return the arrays and the settings of the grammar and of the relations."""
         settings: dict[str, Any] = {
-            "kind": _KIND,
             "symbols": [list(symbol) for symbol in self.symbols],
             "relations": None,
         }
@@ -362,17 +367,11 @@ class DependencyModel(ShortRepr):
         if self.relations is not None:
             settings["relations"] = self.relations.settings()
             arrays |= self.relations.arrays()
-        save_model(path, arrays, settings | self.grammar.settings())
+        return arrays, settings | self.grammar.settings()
 
-    @staticmethod
-    def load(path: str | os.PathLike[str]) -> DependencyModel:
-        """Read a model.  Raises ModelFileError if the file is not a whole model of this kind and version."""
-        with opened_model(path, _KIND) as (arrays, settings):
-            return DependencyModel.from_arrays(arrays, settings)
-
-    @staticmethod
-    def from_arrays(arrays: Mapping[str, NDArray[Any]], settings: Mapping[str, Any]) -> DependencyModel:
-        """Make a model from the contents of its file, which `opened_model` gives with an explanation of errors."""
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], settings: Mapping[str, Any]) -> DependencyModel:
+        """Make a model of the contents of its file; see `StoredModel`."""
         symbols = setting_from("symbols", settings, Annotated[list[HeadSymbol], Distinct()])
         options = setting_from("options", settings, DependencyOptions)
         tag_of_symbol = tag_numbers(symbols, settings["tags"])

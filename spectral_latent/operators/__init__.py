@@ -15,10 +15,18 @@ from spectral_latent.operators.contents import (
 from spectral_latent.operators.low_rank import low_rank_tensor
 from spectral_latent.operators.operators import ObservableOperators, PackedOperators
 from spectral_latent.operators.rule_table import RuleTable, row_sums
-from spectral_latent.operators.storage import ModelFileError, load_model, opened_model, save_model
+from spectral_latent.operators.storage import (
+    Contents,
+    ModelFileError,
+    StoredModel,
+    load_model,
+    opened_model,
+    save_model,
+)
 from spectral_latent.operators.tensors import Tensor, Tensors
 
 __all__ = [
+    "Contents",
     "Distinct",
     "ModelFileError",
     "ObservableOperators",
@@ -26,6 +34,7 @@ __all__ = [
     "RuleTable",
     "Shares",
     "Sorted",
+    "StoredModel",
     "Tensor",
     "Tensors",
     "array_from",

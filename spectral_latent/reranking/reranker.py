@@ -1,7 +1,7 @@
 """Rerankers as they are trained, saved and applied: features of candidates, and a perceptron that weighs them.
 
-A file holds the weights and the settings of the features.  Latent models have files of their own, and are given again
-by the names that they had in training.
+A file holds the weights, the settings of the features, and the fingerprints of latent models.  These have files of
+their own, and are given again by the names that they had in training.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from itertools import chain, pairwise
-from typing import Annotated, Any, TypeAlias
+from typing import Annotated, Any, ClassVar, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -19,7 +19,15 @@ from spectral_latent._options import AtLeast, Below, ShortRepr, counted
 from spectral_latent.constituency import ConstituencyModel
 from spectral_latent.dependency import DependencyModel, DependencySentence
 from spectral_latent.grammar import check_n_best
-from spectral_latent.operators import Distinct, ModelFileError, array_from, opened_model, save_model, setting_from
+from spectral_latent.operators import (
+    Contents,
+    Distinct,
+    ModelFileError,
+    StoredModel,
+    array_from,
+    opened_model,
+    setting_from,
+)
 from spectral_latent.reranking.candidates import NBest
 from spectral_latent.reranking.features import BaseFeatures
 from spectral_latent.reranking.latent import LatentFeatures
@@ -35,7 +43,7 @@ LatentModels: TypeAlias = Mapping[str, ConstituencyModel | DependencyModel]
 
 LATENT = "latent"  # the name of a latent model, if no other is given
 N_CANDIDATES = 50  # the trees of a parser that a reranker chooses among, if no number is given
-_KIND = "reranker"
+_DIGITS = 12  # of a fingerprint that a message shows
 _OTHER_GROUPS = ("base", "siblings", "grandparent", "rule", "parent-rule", "heads")
 
 
@@ -110,7 +118,7 @@ class CandidateFeatures(ShortRepr):
 
 
 @dataclass(frozen=True, repr=False)
-class Reranker(ShortRepr):
+class Reranker(StoredModel):
     """A choice among candidates by the weights of their features.
 
     features: of the candidates.
@@ -128,6 +136,8 @@ class Reranker(ShortRepr):
     >>> reranker.rerank(lists), reranker.rank(lists[0])
     (array([1, 1, 1, 1]), array([1, 0]))
     """
+
+    kind: ClassVar[str] = "reranker"
 
     features: CandidateFeatures
     perceptron: PerceptronReranker
@@ -225,67 +235,100 @@ class Reranker(ShortRepr):
         parses_of_each = parser.parse_all(sentences, max(n_best, n_candidates), jobs=jobs)
         return ([parses[place] for place in self.rank(parses_to_nbest(parses))[:n_best]] for parses in parses_of_each)
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the weights and the settings of the features to one file, whole or not at all."""
+    @property
+    def description(self) -> dict[str, Any]:
+        """The facts about the reranker, its latent models among them."""
+        return super().description | {"models": self._fingerprints()}
+
+    def _fingerprints(self) -> dict[str, str]:
+        """Compute the fingerprint of each latent model."""
+        return {name: model.fingerprint for name, model in self.features.models.items()}
+
+    def contents(self) -> Contents:
+        """Return the weights, and the settings of the features; of the latent models there are only fingerprints."""
         settings = {
-            "kind": _KIND,
             "has_heads": self.features.has_heads,
             "n_scores": self.features.n_scores,
             "templates": self.features.templates,
-            "models": list(self.features.models),
+            "models": self._fingerprints(),
             "options": asdict(self.perceptron.options),
             "epochs": self.perceptron.epochs,
             "damping": self.perceptron.damping,
         }
-        save_model(path, {"weights": self.perceptron.weights, "held_out": self.perceptron.held_out}, settings)
+        return {"weights": self.perceptron.weights, "held_out": self.perceptron.held_out}, settings
 
-    @staticmethod
+    @classmethod
     def load(
-        path: str | os.PathLike[str], models: LatentModels | None = None, *, parser: Parser | None = None
+        cls, path: str | os.PathLike[str], models: LatentModels | None = None, *, parser: Parser | None = None
     ) -> Reranker:
         """Read a reranker.
 
+        path: the file.
         models: the latent models of training, by the same names.
         parser: taken for the model named `latent` if training had such a model and it is not among the given ones.
 
         Raises ModelFileError if the file is not a whole reranker of this version, or if its models are not the given
         ones.
         """
-        with opened_model(path, _KIND) as (arrays, settings):
+        with opened_model(path, cls.kind) as (arrays, settings):
             given = dict(models or {})
             if parser is not None and LATENT in settings["models"]:
                 given.setdefault(LATENT, parser)
-            return _restored(arrays, settings, given)
+            return cls.from_arrays(arrays, settings, given)
+
+    @classmethod
+    def from_arrays(
+        cls,
+        arrays: Mapping[str, NDArray[Any]],
+        settings: Mapping[str, Any],
+        models: LatentModels | None = None,
+    ) -> Reranker:
+        """Make a reranker of the contents of its file; see `StoredModel`.
+
+        arrays: the arrays by their names.
+        settings: everything else.
+        models: the latent models of training, by the same names.
+
+        Raises ModelFileError if its models are not the given ones.
+        """
+        given = models or {}
+        _check_models(settings, given)
+        weights = array_from("weights", arrays, np.float64, (None,))
+        features = CandidateFeatures(
+            has_heads=setting_from("has_heads", settings, bool),
+            n_scores=setting_from("n_scores", settings, Annotated[int, AtLeast(0), Below(len(weights))]),
+            templates=setting_from("templates", settings, Annotated[tuple[str, ...], Distinct()]),
+            models={name: given[name] for name in settings["models"]},
+        )
+        options = setting_from("options", settings, PerceptronOptions)
+        perceptron = PerceptronReranker(
+            options,
+            features.names,
+            weights,
+            held_out=array_from("held_out", arrays, np.float64, (options.epochs + 1,)),
+            epochs=setting_from("epochs", settings, int),
+            damping=setting_from("damping", settings, float),
+        )
+        return Reranker(features, perceptron)
 
 
-def _has_heads(nbest: NBest) -> bool:
-    """Tell whether the candidates of a list are dependency trees."""
-    return any(isinstance(tree, DependencySentence) for tree, *_ in nbest.candidates[:1])
-
-
-def _restored(arrays: Mapping[str, NDArray[Any]], settings: Mapping[str, Any], given: LatentModels) -> Reranker:
-    """Make a reranker of the parts of its file, and check them."""
-    needed = setting_from("models", settings, Annotated[tuple[str, ...], Distinct()])
+def _check_models(settings: Mapping[str, Any], given: LatentModels) -> None:
+    """Raise ModelFileError if the latent models of a reranker's file are not the given ones."""
+    needed = setting_from("models", settings, dict)
     if missing := sorted(set(needed) - set(given)):
         raise ModelFileError(f"the reranker needs latent models named {', '.join(missing)}; give those of training")
     if unknown := sorted(set(given) - set(needed)):
         raise ModelFileError(
             f"the reranker has no features of latent models named {', '.join(unknown)}; leave them out"
         )
-    weights = array_from("weights", arrays, np.float64, (None,))
-    features = CandidateFeatures(
-        has_heads=setting_from("has_heads", settings, bool),
-        n_scores=setting_from("n_scores", settings, Annotated[int, AtLeast(0), Below(len(weights))]),
-        templates=setting_from("templates", settings, Annotated[tuple[str, ...], Distinct()]),
-        models={name: given[name] for name in needed},
-    )
-    options = setting_from("options", settings, PerceptronOptions)
-    perceptron = PerceptronReranker(
-        options,
-        features.names,
-        weights,
-        held_out=array_from("held_out", arrays, np.float64, (options.epochs + 1,)),
-        epochs=setting_from("epochs", settings, int),
-        damping=setting_from("damping", settings, float),
-    )
-    return Reranker(features, perceptron)
+    for name, model in given.items():
+        if model.fingerprint != needed[name]:
+            raise ModelFileError(
+                f"the model given as {name} is another than in training: its fingerprint is "
+                f"{model.fingerprint[:_DIGITS]}, not {str(needed[name])[:_DIGITS]}; give the model of training"
+            )
+
+
+def _has_heads(nbest: NBest) -> bool:
+    """Tell whether the candidates of a list are dependency trees."""
+    return any(isinstance(tree, DependencySentence) for tree, *_ in nbest.candidates[:1])

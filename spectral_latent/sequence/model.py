@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +16,7 @@ from spectral_latent.estimation import Listener, silent
 from spectral_latent.grammar import check_n_best, check_words
 from spectral_latent.inference import Weight, inside, total_weight, tree_weights
 from spectral_latent.lexicon import Lexicon, WordEncoder
-from spectral_latent.operators import Distinct, opened_model, plain_name, save_model, setting_from
+from spectral_latent.operators import Contents, Distinct, StoredModel, plain_name, setting_from
 from spectral_latent.sequence.alphabet import Alphabet
 from spectral_latent.sequence.checks import Tag, pairs_of
 from spectral_latent.sequence.conversion import Sequences
@@ -195,7 +194,7 @@ class _Tagger(ABC):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class LatentTagger(_SequenceModel, _Tagger, ShortRepr):
+class LatentTagger(_SequenceModel, _Tagger, StoredModel):
     """A hidden Markov model of tagged words, whose tags have latent states.
 
     options: the settings that it was trained with.
@@ -208,6 +207,8 @@ class LatentTagger(_SequenceModel, _Tagger, ShortRepr):
     >>> tagger.tag([["cats", "bark"], []])
     [['N', 'V'], []]
     """
+
+    kind: ClassVar[str] = "tagger"
 
     options: TaggerOptions
     tags: list[Tag]
@@ -284,30 +285,28 @@ class LatentTagger(_SequenceModel, _Tagger, ShortRepr):
         least = coarse.log + (np.log(self.parameters.floor) if self.parameters.floor else -np.inf)
         return np.asarray(np.minimum(np.maximum(estimate, least), self._predictor.log_probabilities(columns.rows)))
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the tagger to one file, whole or not at all.
+    @property
+    def description(self) -> dict[str, Any]:
+        """The facts about the tagger, its tags among them."""
+        return super().description | {"tags": [plain_name(tag) for tag in self.tags], "column": self.tagset}
+
+    def contents(self) -> Contents:
+        """Return the arrays and the settings of the tagger.
 
         Raises ValueError if a tag is not made of strings, numbers and tuples.
         """
         settings = {
-            "kind": "tagger",
             "options": asdict(self.options),
             "tags": [plain_name(tag) for tag in self.tags],
             "words": self.observations.known,
             "tagset": self.tagset,
             **self.parameters.settings(),
         }
-        save_model(path, self.parameters.arrays() | self.observations.arrays(), settings)
+        return self.parameters.arrays() | self.observations.arrays(), settings
 
-    @staticmethod
-    def load(path: str | os.PathLike[str]) -> LatentTagger:
-        """Read a tagger.  Raises ModelFileError if the file is not a whole tagger of this version."""
-        with opened_model(path, "tagger") as (arrays, settings):
-            return LatentTagger.from_arrays(arrays, settings)
-
-    @staticmethod
-    def from_arrays(arrays: Mapping[str, NDArray[Any]], settings: Mapping[str, Any]) -> LatentTagger:
-        """Make a tagger of the contents of its file, within `opened_model`, which explains errors."""
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], settings: Mapping[str, Any]) -> LatentTagger:
+        """Make a model of the contents of its file; see `StoredModel`."""
         options = setting_from("options", settings, TaggerOptions)
         words = setting_from("words", settings, Annotated[list[str], Distinct()])
         tags = setting_from("tags", settings, Annotated[list[Hashable], Distinct()])
@@ -318,7 +317,7 @@ class LatentTagger(_SequenceModel, _Tagger, ShortRepr):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class LatentHMM(_SequenceModel, ShortRepr):
+class LatentHMM(_SequenceModel, StoredModel):
     """A hidden Markov model of sequences of any hashable observations, without tags.
 
     Spectral operators predict observations, and have no states.  The other estimators find states; see `hidden` and
@@ -332,6 +331,8 @@ class LatentHMM(_SequenceModel, ShortRepr):
     >>> {x: round(p, 1) for x, p in model.following("ab").items() if p > 0.1}
     {'c': 0.5, 'd': 0.5}
     """
+
+    kind: ClassVar[str] = "hmm"
 
     options: HMMOptions
     observations: Alphabet
@@ -385,28 +386,21 @@ class LatentHMM(_SequenceModel, ShortRepr):
         """
         return StateTagger(self, range(self.hidden.n_states))
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the model to one file, whole or not at all.
+    def contents(self) -> Contents:
+        """Return the arrays and the settings of the model.
 
         Raises ValueError if an observation is not made of strings, numbers, None and tuples.
         """
         settings = {
-            "kind": "hmm",
             "options": asdict(self.options),
             "alphabet": [plain_name(name) for name in self.observations.known],
             **self.parameters.settings(),
         }
-        save_model(path, self.parameters.arrays(), settings)
+        return self.parameters.arrays(), settings
 
-    @staticmethod
-    def load(path: str | os.PathLike[str]) -> LatentHMM:
-        """Read a model.  Raises ModelFileError if the file is not a whole model of this kind and version."""
-        with opened_model(path, "hmm") as (arrays, settings):
-            return LatentHMM.from_arrays(arrays, settings)
-
-    @staticmethod
-    def from_arrays(arrays: Mapping[str, NDArray[Any]], settings: Mapping[str, Any]) -> LatentHMM:
-        """Make a model of the contents of its file, within `opened_model`, which explains errors."""
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], settings: Mapping[str, Any]) -> LatentHMM:
+        """Make a model of the contents of its file; see `StoredModel`."""
         options = setting_from("options", settings, HMMOptions)
         alphabet = Alphabet(setting_from("alphabet", settings, Annotated[list[Hashable], Distinct()]))
         parameters = SequenceParameters.from_arrays(arrays, settings, alphabet.n_terminals)
