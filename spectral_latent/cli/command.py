@@ -26,6 +26,8 @@ from spectral_latent.cli.train import train
 
 __all__ = ["CommandGroup", "main"]
 
+_INTERRUPTED = 130  # the exit status that shells give for Ctrl-C: 128 and the number of the signal
+
 
 class CommandGroup(click.Group):
     """A group whose commands end with a message, not a traceback, for errors that a user can put right."""
@@ -40,6 +42,9 @@ class CommandGroup(click.Group):
             warnings.showwarning = _show_warning
             try:
                 return super().invoke(ctx)
+            except KeyboardInterrupt:
+                click.echo("Interrupted", err=True)
+                ctx.exit(_INTERRUPTED)
             except Exception as error:
                 message = _users_error(error)
                 if message is None:
@@ -97,9 +102,9 @@ def main() -> None:
       spectral-latent rerank train dev.nbest --gold dev.mrg --model wsj.safetensors -o reranker.safetensors
       spectral-latent rerank apply reranker.safetensors new.nbest --model wsj.safetensors
 
-    Exit status: 0 for success; 1 for data or models that cannot be used, and for an interrupted command; 2 for a wrong
-    command line, such as an unknown option or a file that cannot be written.  Input is UTF-8, or UTF-16 with a byte
-    order mark, and may be compressed by gzip; output is UTF-8.
+    Exit status: 0 for success; 1 for data or models that cannot be used; 2 for a wrong command line, such as an unknown
+    option or a file that cannot be written; 130 for a command that was interrupted.  Input is UTF-8, or UTF-16 with a
+    byte order mark, and may be compressed by gzip; output is UTF-8.
     """
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(encoding="utf-8")

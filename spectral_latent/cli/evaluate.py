@@ -16,6 +16,7 @@ from spectral_latent.cli.models import PARSERS, Tagger, load_model, load_states,
 from spectral_latent.cli.options import (
     column_option,
     jobs_option,
+    json_option,
     non_projective_option,
     quiet_option,
 )
@@ -66,7 +67,7 @@ _MOST = 10  # tags that a message lists
 @click.option("--unsupervised", is_flag=True, help="Compare states that have no names with gold tags.")
 @non_projective_option
 @jobs_option
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of a table.")
+@json_option
 @quiet_option
 def evaluate(
     model: str,

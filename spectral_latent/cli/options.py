@@ -7,7 +7,17 @@ import warnings
 
 import click
 
-__all__ = ["column_option", "jobs_option", "json_option", "non_projective_option", "quiet_option"]
+from spectral_latent.cli.outputs import OutputFile
+
+__all__ = [
+    "column_option",
+    "jobs_option",
+    "json_option",
+    "non_projective_option",
+    "quiet_option",
+    "results_option",
+    "silence_option",
+]
 
 column_option = click.option(
     "--column",
@@ -47,4 +57,14 @@ def _with_quiet_library(context: click.Context, _option: click.Parameter, quiet:
 
 quiet_option = click.option(
     "--quiet", "-q", is_flag=True, callback=_with_quiet_library, help="Print no messages and progress bars."
+)
+silence_option = click.option(
+    "--quiet", "-q", is_flag=True, expose_value=False, callback=_with_quiet_library, help="Print no warnings."
+)
+results_option = click.option(
+    "-o",
+    "--output",
+    metavar="FILE",
+    type=OutputFile(),
+    help="The file to write, whole or not at all.  [default: standard output, as results come]",
 )

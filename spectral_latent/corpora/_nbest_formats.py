@@ -176,7 +176,7 @@ def _json_candidate(entry: Any, sentence: DependencySentence | None, source: str
         case {"heads": list() as heads}:
             if sentence is None:
                 raise _error(source, line, 'heads come without words; give the list its "words", and tags as "xpos"')
-            tree = _attached(sentence, heads, source, line)
+            tree = _attached(sentence, heads, entry.get("relations"), source, line)
         case _:
             raise _error(source, line, 'a candidate is neither {"tree": "(S ...)"} nor {"heads": [2, 0]}; give one')
     score = entry.get("score")
@@ -250,8 +250,13 @@ def _numbers(columns: Iterable[str], source: str, line: int) -> list[float]:
     return scores
 
 
-def _attached(sentence: DependencySentence, heads: Sequence[Any], source: str, line: int) -> DependencySentence:
-    """Return the sentence with these heads.  Raises CorpusError unless each is a word's number, or 0."""
+def _attached(
+    sentence: DependencySentence, heads: Sequence[Any], relations: Any, source: str, line: int
+) -> DependencySentence:
+    """Return the sentence with these heads and relations, which may be None.
+
+    Raises CorpusError unless each head is a word's number, or 0, and each relation a string.
+    """
     n = len(sentence.forms)
     if len(heads) != n:
         raise _error(source, line, f"{len(heads)} heads for a sentence of {n} words; give each word one")
@@ -260,7 +265,11 @@ def _attached(sentence: DependencySentence, heads: Sequence[Any], source: str, l
             raise _error(
                 source, line, f"the head {head!r:.60} in a sentence of {n} words; give the number of a word, or 0"
             )
-    return sentence.with_heads(tuple(heads))
+    if relations is None:
+        return sentence.with_heads(tuple(heads))
+    if not isinstance(relations, list) or list(map(type, relations)) != [str] * n:
+        raise _error(source, line, f"relations that are not a string for each of {n} words; give them, or none")
+    return sentence.with_heads(tuple(heads), tuple(relations))
 
 
 def _error(source: str, line: int, problem: str) -> CorpusError:

@@ -330,12 +330,13 @@ def test_n_best(run: Run, torn: Path) -> None:
     expected = [(parse.sentence.heads, f"score = {parse.log:.6f}") for parse in parses]
     assert len(expected) > 1
     assert [(tree.heads, tree.comments[2]) for tree in found] == expected * 2
-    assert [tree.comments[0] for tree in found] == ["sent_id = 1"] * len(parses) + ["sent_id = 3"] * len(parses)
+    ranks = range(1, len(parses) + 1)
+    assert [tree.comments[0] for tree in found] == [f"sent_id = {line}-{rank}" for line in (1, 3) for rank in ranks]
     table = "".join(ROW.format(n, x, "_", x.upper(), "_", "_") for n, x in enumerate("abc", start=1))
     for text, name in ((f"# sent_id = x\n{table}", "x"), (f"# text = a b c\n{table}", "1")):
         found = list(parse_conllu(run("parse", torn, "--n-best", "3", stdin=text).stdout))
         assert [(tree.heads, tree.comments[-1]) for tree in found] == expected
-        assert all(f"sent_id = {name}" in tree.comments for tree in found)
+        assert all(f"sent_id = {name}-{rank}" in tree.comments for rank, tree in enumerate(found, start=1))
 
 
 @pytest.mark.parametrize("options", [["--n-best", "2"], ["--non-projective"]])
@@ -379,7 +380,7 @@ def test_fallbacks_are_told(run: Run, tmp_path: Path) -> None:
     assert second.heads == (0, 1, 1)
     assert run("parse", model, "-q", stdin="Yes Yes").stderr == ""
     (found,) = parse_conllu(run("parse", model, "--n-best", "2", stdin="Yes Yes").stdout)
-    assert found.comments == ("sent_id = 1", "text = Yes Yes", "score = -inf", "FALLBACK")
+    assert found.comments == ("sent_id = 1-1", "text = Yes Yes", "score = -inf", "FALLBACK")
     (tmp_path / "b.dp").write_text("Yes\tUH\t0\n\nYes\tUH\t0\nYes\tUH\t1\n")
     figures = json.loads(run("evaluate", model, tmp_path / "b.dp", "--json").stdout)
     assert (figures["fallbacks"], figures["nonpositive_share"], figures["uas"]) == (1, 50.0, 100.0)

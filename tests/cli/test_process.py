@@ -74,8 +74,8 @@ def test_interrupt(model: Path) -> None:
         process.stdout.readline()
         process.send_signal(signal.SIGINT)
         _, errors = process.communicate(timeout=60)
-        assert process.returncode == 1
-        assert b"Traceback" not in errors and b"Aborted" in errors
+        assert process.returncode == 130
+        assert b"Traceback" not in errors and b"Interrupted" in errors
 
 
 def test_errors_have_no_traceback(model: Path, tmp_path: Path) -> None:
