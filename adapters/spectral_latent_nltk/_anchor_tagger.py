@@ -9,6 +9,7 @@ from typing import Any
 
 from spectral_latent.anchors import AnchorHMM, AnchorOptions
 from spectral_latent.anchors.tables import anchor_names
+from spectral_latent_nltk._making import check_model, maker
 from spectral_latent_nltk._tokens import BatchTagger, Tag, each, tokens_of
 
 __all__ = ["AnchorTagger"]
@@ -31,10 +32,11 @@ class AnchorTagger(BatchTagger):
     """
 
     def __init__(self, model: AnchorHMM) -> None:
+        check_model(self, model, AnchorHMM)
         self.model = model
         self._tags: list[Any] = anchor_names(model) if model.labels is None else list(model.labels)
 
-    @classmethod
+    @maker
     def train(
         cls,
         unlabeled_sequences: Iterable[Iterable[str]],
@@ -92,7 +94,7 @@ class AnchorTagger(BatchTagger):
         """
         self.model.save(path)
 
-    @classmethod
+    @maker
     def load(cls, path: str | os.PathLike[str]) -> AnchorTagger:
         """Read a tagger.
 

@@ -16,6 +16,7 @@ from spectral_latent.corpora import sentence_from_nltk
 from spectral_latent.dependency import DependencyModel, DependencyOptions, DependencySentence
 from spectral_latent.reranking import Reranker
 from spectral_latent_nltk._graphs import ParseGraph
+from spectral_latent_nltk._making import check_model, maker
 from spectral_latent_nltk._tokens import pairs_of, text_of, texts_of, tokens_of, words_of
 
 __all__ = ["SpectralDependencyParser"]
@@ -45,9 +46,10 @@ class SpectralDependencyParser(ParserI):
     """
 
     def __init__(self, model: DependencyModel) -> None:
+        check_model(self, model, DependencyModel)
         self.model = model
 
-    @classmethod
+    @maker
     def train(
         cls,
         graphs: Iterable[DependencyGraph],
@@ -208,7 +210,7 @@ class SpectralDependencyParser(ParserI):
         """
         self.model.save(path)
 
-    @classmethod
+    @maker
     def load(cls, path: str | os.PathLike[str]) -> SpectralDependencyParser:
         """Read a parser.
 

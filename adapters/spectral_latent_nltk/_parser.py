@@ -17,6 +17,7 @@ from spectral_latent.constituency import preset as options_of_preset
 from spectral_latent.corpora import phrase_from_nltk
 from spectral_latent.reranking import Reranker
 from spectral_latent_nltk._grammar import plain_pcfg
+from spectral_latent_nltk._making import check_model, maker
 from spectral_latent_nltk._tokens import text_of, texts_of, tokens_of, words_of
 from spectral_latent_nltk._trees import ParseTree
 
@@ -38,9 +39,10 @@ class SpectralParser(ParserI):
     """
 
     def __init__(self, model: ConstituencyModel) -> None:
+        check_model(self, model, ConstituencyModel)
         self.model = model
 
-    @classmethod
+    @maker
     def train(
         cls,
         trees: Iterable[Tree],
@@ -176,7 +178,7 @@ class SpectralParser(ParserI):
         """
         self.model.save(path)
 
-    @classmethod
+    @maker
     def load(cls, path: str | os.PathLike[str]) -> SpectralParser:
         """Read a parser.
 

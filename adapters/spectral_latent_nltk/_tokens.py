@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Hashable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from itertools import islice
 from typing import Any
 
-from nltk.tag.api import TaggerI
+from nltk.tag.sequential import SequentialBackoffTagger
 
 from spectral_latent.tokenisation import Tokenisation
 
@@ -107,8 +107,32 @@ def each(sentences: Iterable[Any], read: Callable[[Any], list[Any]]) -> Iterator
             raise TypeError(f"sentence {number}: {error}") from None
 
 
-class BatchTagger(TaggerI):
-    """NLTK's `TaggerI` over a model that tags many sentences together."""
+class BatchTagger(SequentialBackoffTagger):
+    """NLTK's `TaggerI` over a model that tags many sentences together; it may be the last of a chain of taggers.
+
+    A tagger of NLTK's with `backoff=` asks this one for the tags that it does not know itself.  This one knows a tag
+    for every token, so that it needs no other behind it.
+    """
+
+    _latest: tuple[list[str], list[Any]] = ([], [])  # the sentence that was tagged last for a chain, and its tags
+
+    @property
+    def _taggers(self) -> list[SequentialBackoffTagger]:
+        """The chain of taggers that begins here, as NLTK's taggers ask for it."""
+        return [self]
+
+    def choose_tag(self, tokens: Sequence[str], index: int, history: Sequence[Any]) -> Any:
+        """Find the tag of one token of a sentence, given the whole sentence.
+
+        tokens: the tokens of the sentence.
+        index: the place of the token, from 0.
+        history: the tags of the tokens before it, which are not looked at.
+        """
+        latest, tags = self._latest
+        if latest != list(tokens):
+            tags = [tag for _, tag in self.tag(tokens)]
+            self._latest = (list(tokens), tags)  # one assignment, so that threads never see half of it
+        return tags[index]
 
     @abstractmethod
     def _tags_of(self, sentences: list[list[str]]) -> Iterable[Iterable[Any]]:

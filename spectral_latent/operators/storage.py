@@ -50,6 +50,10 @@ class ModelFileError(ValueError):
     """A file that is not a whole model of this library's, or of another version."""
 
 
+class MissingModelError(ModelFileError, FileNotFoundError):
+    """A file that does not exist, or a file to write in a folder that does not exist."""
+
+
 def save_model(path: str | os.PathLike[str], arrays: Mapping[str, NDArray[Any]], settings: Mapping[str, Any]) -> None:
     """Write arrays and JSON-able settings to a file, which appears complete or not at all.
 
@@ -65,7 +69,7 @@ def save_model(path: str | os.PathLike[str], arrays: Mapping[str, NDArray[Any]],
     try:
         _write_whole(Path(os.path.realpath(target)), content)
     except FileNotFoundError:
-        raise ModelFileError(f"{target}: the folder does not exist; create it first") from None
+        raise MissingModelError(f"{target}: the folder does not exist; create it first") from None
     except OSError as error:
         error.filename = str(target)
         raise
@@ -150,7 +154,7 @@ def load_model(path: str | os.PathLike[str], kind: str | None = None) -> Content
             names = file.keys()
             arrays = {name: file.get_tensor(name) for name in names}
     except FileNotFoundError:
-        raise ModelFileError(f"{path}: no such file") from None
+        raise MissingModelError(f"{path}: no such file") from None
     except OSError as error:
         raise ModelFileError(f"{path}: cannot be read ({error})") from None
     except (SafetensorError, KeyError, ValueError, TypeError, AttributeError, RecursionError) as error:
