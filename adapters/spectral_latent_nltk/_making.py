@@ -1,4 +1,4 @@
-"""How parsers and taggers are made: of a model, by training, or of a file."""
+"""Make parsers and taggers of a model, by training, or of a file."""
 
 from __future__ import annotations
 
