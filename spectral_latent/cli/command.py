@@ -17,6 +17,7 @@ from spectral_latent import __version__
 from spectral_latent.cli.anchors import anchors
 from spectral_latent.cli.demo import demo
 from spectral_latent.cli.evaluate import evaluate
+from spectral_latent.cli.groups import Commands
 from spectral_latent.cli.info import info
 from spectral_latent.cli.parse import parse
 from spectral_latent.cli.rerank import rerank
@@ -29,7 +30,7 @@ __all__ = ["CommandGroup", "main"]
 _INTERRUPTED = 130  # the exit status that shells give for Ctrl-C: 128 and the number of the signal
 
 
-class CommandGroup(click.Group):
+class CommandGroup(Commands):
     """A group whose commands end with a message, not a traceback, for errors that a user can put right."""
 
     def invoke(self, ctx: click.Context) -> Any:

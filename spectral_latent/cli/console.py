@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
@@ -44,7 +45,7 @@ class Console(NamedTuple):
             self.message(f"{progress.stage} {progress.done}/{progress.total}: {progress.score:.2f}")
 
     def bar(self, items: Iterable[_T], label: str, length: int | None = None) -> Iterator[_T]:
-        """Give items on, with a progress bar if standard error is a terminal.
+        """Give items on, with a progress bar if standard error is a terminal that can move its cursor.
 
         items: the items to work on.
         label: the name of the work.
@@ -53,7 +54,7 @@ class Console(NamedTuple):
         >>> list(Console(quiet=True).bar("abc", "Reading"))
         ['a', 'b', 'c']
         """
-        if self.quiet or not sys.stderr.isatty():
+        if self.quiet or not sys.stderr.isatty() or os.environ.get("TERM") == "dumb":
             yield from items
         else:
             with click.progressbar(items, length, label, file=sys.stderr) as shown:

@@ -284,7 +284,10 @@ def _evaluate_tagger(tagger: Tagger, gold: _Gold, console: Console, model: Any) 
     for tag in tagger.tags:
         unknown_tags.pop(tag, None)
     if unknown_tags:
-        console.message(f"The tagger does not have these gold tags, which all count as errors: {_counts(unknown_tags)}")
+        console.message(
+            f"The tagger does not have these gold tags, which all count as errors: {_counts(unknown_tags)}; "
+            f"for another tag set give --column, or --universal"
+        )
     score = result.score
     words = [[word for word, _ in sentence] for sentence in gold]
     return {

@@ -93,8 +93,8 @@ def parse(
     missing; heads that are there are not used, and all else stays as it is.  For other formats, sent_id is the number
     of the line, or of the sentence in raw text, Malt-TAB and brackets; empty lines have no output.  SpaceAfter=No marks
     words of raw text that no space follows.  Words without tags get the likeliest ones.  With --n-best above 1, it
-    prints the trees of a sentence one after the other, each with a comment `# score`; the rank of the tree stands
-    behind sent_id, as in 7-2.
+    prints the trees of a sentence one after the other, each with the comments `# rank` and `# score`; the rank
+    stands behind sent_id too, as in 7-2.
 
     The score is log |p|, the natural logarithm of the tree's estimated probability.  The first tree is the one with
     the largest expected number of right constituents or arcs, so that scores need not fall from tree to tree.  A score
@@ -264,6 +264,7 @@ def _conllu(given: InputSentence, parse: DependencyParse, column: TagColumn, ran
     >>> print(_conllu(table, parse, "upos", rank=2).replace("\\t", " "), end="")
     # sent_id = 3-2
     # text = Yes
+    # rank = 2
     # score = -0.500000
     1 Yes _ _ _ _ 0 _ _ _
     <BLANKLINE>
@@ -285,7 +286,7 @@ def _conllu(given: InputSentence, parse: DependencyParse, column: TagColumn, ran
         for place in names:
             lines[place] = _NAME.sub(rf"\g<0>-{rank}", lines[place])
         name = [] if names else [f"# sent_id = {given.number}-{rank}\n"]
-        comments = [*name, f"# score = {parse.log:.6f}\n", *comments]
+        comments = [*name, f"# rank = {rank}\n", f"# score = {parse.log:.6f}\n", *comments]
 
     # comments stand before the first word, and the sentence ends with an empty line
     begin = next(at for at, line in enumerate(lines) if line.strip(" \r\n") and not line.startswith("#"))

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from spectral_latent.cli.console import Console
+from spectral_latent.cli.groups import Commands
 from spectral_latent.cli.lists import (
     CANDIDATES,
     LISTS,
@@ -43,7 +44,7 @@ def _output_option(metavar: str, help: str, *names: str, required: bool = False)
     return click.option(*names, metavar=metavar, type=OutputFile(), required=required, help=help)
 
 
-@click.group()
+@click.group(cls=Commands)
 def rerank() -> None:
     """Choose among the trees that a parser gives for each sentence.
 

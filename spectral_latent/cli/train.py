@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 import click
 
 from spectral_latent.cli.console import Console
+from spectral_latent.cli.groups import Commands
 from spectral_latent.cli.options import column_option, jobs_option, quiet_option
 from spectral_latent.cli.outputs import OutputFile, refuse_inputs
 from spectral_latent.cli.records import Record
@@ -37,6 +38,7 @@ ESTIMATORS = ("spectral", "clustering", "em", "hybrid", "pivots", "pivots-em", "
 HULLS = ("brown", "cca", "best-fit", "random")
 PRESETS = ("fast", "accurate")
 
+_FEW = 10  # examples that teach next to nothing
 _T = TypeVar("_T")
 
 sources_argument = click.argument("sources", metavar="SOURCE...", nargs=-1, required=True)
@@ -64,7 +66,7 @@ seed_option = click.option(
 )
 
 
-@click.group()
+@click.group(cls=Commands)
 def train() -> None:
     """Train a model."""
 
@@ -341,6 +343,8 @@ class _Training:
             n_read += 1
             yield example
         self.console.message(f"Training on {n_read} {kind}")
+        if 0 < n_read < _FEW:
+            self.console.message(f"Warning: a useful model needs hundreds of {kind} or more")
 
     def save(self, model: Any) -> None:
         """Write the model with the record of training, whole or not at all, and print its sizes.

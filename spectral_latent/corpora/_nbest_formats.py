@@ -133,7 +133,10 @@ def _conllu_row(sentence: DependencySentence, line: int, source: str) -> tuple[s
     scores = comment_value(sentence, "score") or ""
     if name is None:
         raise _error(source, line, "no sentence is named; give each of its trees the comment, as in # sent_id = 7")
-    return name, _Row(line, Candidate.of(sentence, _numbers(scores.split(), source, line)))
+    # the command `parse` gives each tree a name of its own, which ends in its rank
+    rank = comment_value(sentence, "rank")
+    list_name = name if rank is None else name.removesuffix(f"-{rank}")
+    return list_name, _Row(line, Candidate.of(sentence, _numbers(scores.split(), source, line)))
 
 
 def read_json(lines: Iterable[str], source: str) -> Iterator[Block]:

@@ -42,6 +42,7 @@ VERSION = 6
 _KEY = "model"
 _DIGEST = "digest"
 _RECORD = "record"
+_BEGINNING = 1 << 12  # bytes of a file that show whether it is text
 _SHOWN = 10  # entries of a list in a summary
 Contents: TypeAlias = tuple[dict[str, NDArray[Any]], dict[str, Any]]  # the arrays and the settings of a model
 
@@ -154,11 +155,13 @@ def load_model(path: str | os.PathLike[str], kind: str | None = None) -> Content
             names = file.keys()
             arrays = {name: file.get_tensor(name) for name in names}
     except FileNotFoundError:
-        raise MissingModelError(f"{path}: no such file") from None
+        raise MissingModelError(f"{path}: No such file or directory") from None
     except OSError as error:
         raise ModelFileError(f"{path}: cannot be read ({error})") from None
-    except (SafetensorError, KeyError, ValueError, TypeError, AttributeError, RecursionError) as error:
-        raise ModelFileError(f"{path}: not a model, or cut short ({error}); train it again") from None
+    except (SafetensorError, KeyError, ValueError, TypeError, AttributeError, RecursionError):
+        if _is_text(Path(path)):
+            raise ModelFileError(f"{path}: text, where the file of a model is needed") from None
+        raise ModelFileError(f"{path}: not a model, or cut short; train it again") from None
     if not isinstance(settings, dict) or settings.get("format") != FORMAT:
         raise ModelFileError(f"{path}: not a model of this library")
     version = settings.get("version")
@@ -174,6 +177,15 @@ def load_model(path: str | os.PathLike[str], kind: str | None = None) -> Content
     if kind is not None and settings.get("kind") != kind:
         raise ModelFileError(f"{path}: a {settings.get('kind')} model, where a {kind} model is needed")
     return arrays, settings
+
+
+def _is_text(path: Path) -> bool:
+    """Tell whether a file is text: not empty, in UTF-8 and without control characters but those of white space."""
+    with path.open("rb") as file:
+        beginning = file.read(_BEGINNING)
+    text = beginning.decode("utf-8", errors="ignore")
+    is_utf_8 = len(text.encode()) > len(beginning) - 4  # the last character may be cut
+    return bool(text) and is_utf_8 and all(character.isprintable() or character.isspace() for character in text)
 
 
 def _infinity(name: str) -> float:

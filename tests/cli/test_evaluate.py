@@ -144,7 +144,10 @@ def test_tags_that_the_tagger_lacks(run: Run, tagger: Path, tmp_path: Path) -> N
     (tmp_path / "a.tagged").write_text("They/PRON see/VBP it/PRON ./PUNCT\n")
     result = run("evaluate", tagger, tmp_path / "a.tagged", "--json")
     assert (figures(result)["accuracy"], figures(result)["tokens"]) == (25.0, 4)
-    assert result.stderr == "The tagger does not have these gold tags, which all count as errors: PRON (2), PUNCT (1)\n"
+    assert result.stderr == (
+        "The tagger does not have these gold tags, which all count as errors: PRON (2), PUNCT (1); for another tag set "
+        "give --column, or --universal\n"
+    )
     assert run("evaluate", tagger, tmp_path / "a.tagged", "-q").stderr == ""
 
 

@@ -81,7 +81,11 @@ def test_interrupt(model: Path) -> None:
 def test_errors_have_no_traceback(model: Path, tmp_path: Path) -> None:
     with start("parse", tmp_path / "none") as process:
         out, errors = process.communicate(b"They see it .\n", timeout=60)
-    assert (process.returncode, out, errors.decode()) == (1, b"", f"Error: {tmp_path / 'none'}: no such file\n")
+    assert (process.returncode, out, errors.decode()) == (
+        1,
+        b"",
+        f"Error: {tmp_path / 'none'}: No such file or directory\n",
+    )
 
 
 def test_output_is_utf8_whatever_the_locale(model: Path) -> None:

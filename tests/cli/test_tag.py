@@ -61,7 +61,7 @@ def test_empty_lines_stay(run: Run, tagger: Path) -> None:
     result = run("tag", tagger, stdin="\nThey see it .\n  \nThey left it .")
     assert result.stdout == "\nThey/PRP see/VBP it/PRP ./.\n\nThey/PRP left/VBD it/PRP ./.\n"
     assert run("tag", tagger, stdin="\n\n").stdout == "\n\n"
-    assert (run("tag", tagger, stdin="").output, run("tag", tagger, "--format", "conllu", stdin="").output) == ("", "")
+    assert (run("tag", tagger, stdin="").stdout, run("tag", tagger, "--format", "conllu", stdin="").output) == ("", "")
 
 
 @pytest.mark.parametrize(
