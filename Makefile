@@ -2,31 +2,50 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+LIBRARY := $(VENV)/library
 INSTALLED := $(VENV)/installed
 LOWEST := $(VENV)/lowest
 
-.PHONY: demo test test-bounds test-lowest fuzz lint types bench clean
+# Tests that go through every compiled function on small data.
+COMPILED_TESTS := tests/test_boundary.py tests/inference/test_boundary.py tests/estimation/test_simplex.py \
+  tests/constituency/test_forests.py tests/sequence/test_forests.py tests/dependency/test_forests.py \
+  tests/reranking/test_perceptron.py
+OUTSIDE := $(VENV)/outside
 
-demo: $(INSTALLED)
+.PHONY: demo test test-bounds test-lowest test-wheel coverage fuzz kill soak lint types dist licences bench clean
+
+demo: $(LIBRARY)
 	@$(BIN)/spectral-latent demo
 
 # The tests of one file stay in one process, because they share models; files that read corpora come first.
 test: $(INSTALLED)
 	$(BIN)/python -m pytest --numprocesses=auto --maxprocesses=4 --dist=loadfile --no-loadscope-reorder
 
-# Tests that go through every compiled function, with every index checked.  numba keeps compiled code without noting this
-# setting, so that a cache of its own is needed.
+# With every index checked.  numba keeps compiled code without noting this setting, so that a cache of its own is needed.
 test-bounds: $(INSTALLED)
 	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$(abspath $(VENV))/numba-boundscheck $(BIN)/python -m pytest -m 'not corpus' \
-	  tests/test_boundary.py tests/inference/test_boundary.py tests/estimation/test_simplex.py \
-	  tests/constituency/test_forests.py tests/sequence/test_forests.py \
-	  tests/dependency/test_forests.py tests/reranking/test_perceptron.py
+	  $(COMPILED_TESTS)
+
+# Lines and branches that the tests reach: all tests, then those of compiled functions once more without compilation.
+coverage: $(INSTALLED)
+	$(BIN)/coverage erase
+	$(BIN)/python -m pytest --cov --cov-report= --numprocesses=auto --maxprocesses=4 --dist=loadfile \
+	  --no-loadscope-reorder
+	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest --cov --cov-append --cov-report=term -m 'not corpus' $(COMPILED_TESTS)
 
 # Thousands of changed texts, damaged models and killed processes, with every index checked: minutes.
 # make fuzz FUZZ="--cases 100000 --seed 2" for more.
 fuzz: $(INSTALLED)
 	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$(abspath $(VENV))/numba-boundscheck PYTHONPATH=.:adapters \
 	  $(BIN)/python -m tests.fuzz $(FUZZ)
+
+# Hundreds of processes killed while they save, train and parse: minutes.
+kill: $(INSTALLED)
+	$(BIN)/python -m tests.fuzz --cases 0
+
+# The memory of a process that parses 100,000 sentences and tags 1,000,000 words: minutes.
+soak: $(INSTALLED)
+	$(BIN)/python -m tests.soak
 
 # The demonstration and a smoke test with the lowest versions that pyproject.toml allows, in an environment of their own.
 test-lowest: $(LOWEST)/installed
@@ -38,6 +57,30 @@ $(LOWEST)/installed: pyproject.toml .ci/lowest.py $(INSTALLED)
 	$(LOWEST)/bin/python -m pip install --quiet --disable-pip-version-check $$($(BIN)/python .ci/lowest.py)
 	@touch $@
 
+# The wheel and the source distribution, made twice to the same bytes.
+dist: $(INSTALLED)
+	rm -rf dist
+	$(BIN)/python -m build --outdir dist
+	$(BIN)/python -m build --outdir dist/again
+	for file in dist/*.whl dist/*.tar.gz; do cmp "$$file" "dist/again/$$(basename "$$file")" || exit 1; done
+	rm -r dist/again
+
+# Tests of the wheel outside the checkout, in an environment of its own with the newest versions that PyPI has.
+test-wheel: dist
+	$(PYTHON) -m venv --clear $(VENV)/wheel
+	$(VENV)/wheel/bin/python -m pip install --quiet --disable-pip-version-check "$$(ls dist/*.whl)[pictures]"
+	rm -rf $(OUTSIDE) && mkdir $(OUTSIDE) && cp -r tests .ci/smoke.py pyproject.toml $(OUTSIDE)
+	cd $(OUTSIDE) && ../wheel/bin/python smoke.py && ../wheel/bin/spectral-latent demo --quiet
+	$(VENV)/wheel/bin/python -m pip install --quiet --disable-pip-version-check hypothesis psutil pytest
+	cd $(OUTSIDE) && ../wheel/bin/python -m pytest -o pythonpath=. -o testpaths=tests -m 'not corpus' \
+	  tests/conformance tests/operators tests/inference tests/adapters tests/cli
+
+# The licences of what is installed with the library.
+licences: $(INSTALLED)
+	$(PYTHON) -m venv --clear $(VENV)/wheel
+	$(VENV)/wheel/bin/python -m pip install --quiet --disable-pip-version-check .
+	$(BIN)/pip-licenses --python=$(VENV)/wheel/bin/python --order=name --format=markdown
+
 lint: $(INSTALLED)
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
@@ -48,15 +91,20 @@ types: $(INSTALLED)
 bench: $(INSTALLED)
 	$(BIN)/python benchmarks/constituency.py
 
-$(INSTALLED): pyproject.toml
+# The library alone; then the tools of development on top of it.
+$(LIBRARY): pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo \
 	  "spectral_latent needs Python 3.11 or later; '$(PYTHON)' is not. Name one: make PYTHON=/path/to/python3.11" >&2; exit 1; }
 	@echo "Installing into $(VENV)"
 	@$(PYTHON) -m venv $(VENV)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
+	@touch $@
+
+$(INSTALLED): $(LIBRARY)
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
 	@touch $@
 
 # Everything that make and the tools have made, the virtual environment included.
 clean:
-	rm -rf $(VENV) build dist docs/_build .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	rm -rf $(VENV) .coverage build dist docs/_build .hypothesis .mypy_cache .pytest_cache .ruff_cache
 	find spectral_latent adapters tests benchmarks -name __pycache__ -prune -exec rm -rf {} +

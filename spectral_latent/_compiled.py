@@ -1,10 +1,11 @@
 """Compile functions, check the arrays that are handed to them, and hold the constants that they share.
 
-Compiled code does not look whether an index lies inside an array.  Whoever hands it arrays from outside checks them.
+Compiled code does not check whether an index lies inside an array.  The caller checks arrays that come from outside.
 """
 
 from __future__ import annotations
 
+import gc
 import logging
 import sys
 from collections.abc import Callable
@@ -15,7 +16,7 @@ from numba import njit
 from numba.core import event
 from numpy.typing import NDArray
 
-__all__ = ["EMPTY", "TINY", "check_column", "check_range", "check_starts", "compiled", "compiler", "with_room"]
+__all__ = ["EMPTY", "TINY", "ZERO", "check_column", "check_range", "check_starts", "compiled", "compiler", "with_room"]
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
@@ -23,9 +24,10 @@ _Function = TypeVar("_Function", bound=Callable[..., Any])
 def compiler(**settings: Any) -> Callable[[_Function], _Function]:
     """Make a decorator that compiles a function when it is first called, to run without the interpreter's lock.
 
-    The result is kept in a file.  Where no folder for it can be written to, every process compiles anew.
+    The result is kept in a file.  Where no folder for it can be written to, every process compiles anew.  A division
+    by zero gives an infinity or NaN, as in NumPy.
 
-    settings: of `numba.njit`.
+    settings: arguments of `numba.njit`.
 
     >>> @compiler(fastmath=True)
     ... def doubled(x): return 2 * x
@@ -34,11 +36,13 @@ def compiler(**settings: Any) -> Callable[[_Function], _Function]:
     """
 
     def decorate(function: _Function) -> _Function:
+        # Code to call a function from C, and to raise ZeroDivisionError, takes a sixth of the time of compiling.
+        common: dict[str, Any] = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}
         dispatcher: Any
         try:
-            dispatcher = njit(cache=True, nogil=True, **settings)(function)
+            dispatcher = njit(cache=True, **common, **settings)(function)
         except RuntimeError:  # neither the folder of the source nor that of the user's caches can be written to
-            dispatcher = njit(nogil=True, **settings)(function)
+            dispatcher = njit(**common, **settings)(function)
         return cast(_Function, dispatcher)
 
     return decorate
@@ -50,24 +54,48 @@ compiled = compiler()
 _log = logging.getLogger(__name__)
 
 
-class _Announcement(event.Listener):
-    """Message on a terminal or in a notebook when a process first compiles a function that no file keeps."""
+class _Compilation(event.Listener):
+    """Care for the compilation of this library's functions that no file keeps.
+
+    The first one of a process has a message on a terminal or in a notebook.  Garbage is not collected meanwhile: almost
+    all objects that numba makes are in use until it is done, and looking through them takes a sixth of the time.
+    """
 
     def __init__(self) -> None:
-        self._is_made = False
+        self._is_announced = False
+        self._depth = 0  # functions that are being compiled, each for the one before
+        self._collects = False  # whether garbage is collected otherwise
 
     def on_start(self, event: event.Event) -> None:
-        """Print the message unless it was printed before.
+        """Print the message unless it was printed before, and stop the collection of garbage.
 
         event: the begin of a compilation, of this library's functions or of others.
         """
-        is_own = event.data["dispatcher"].py_func.__module__.startswith("spectral_latent.")
-        if is_own and not self._is_made and _is_watched():
-            self._is_made = True
+        if not _is_own(event):
+            return
+        if not self._is_announced and _is_watched():
+            self._is_announced = True
             _log.warning("Compiling, which takes up to a minute the first time")
+        if self._depth == 0:
+            self._collects = gc.isenabled()
+            gc.disable()
+        self._depth += 1
 
     def on_end(self, event: event.Event) -> None:
-        """Do nothing at the end of a compilation."""
+        """Collect garbage again when a compilation has ended, with those that it needed.
+
+        event: the end of a compilation, of this library's functions or of others.
+        """
+        if not _is_own(event):
+            return
+        self._depth -= 1
+        if self._depth == 0 and self._collects:
+            gc.enable()
+
+
+def _is_own(event: event.Event) -> bool:
+    """Tell whether a compilation is that of a function of this library."""
+    return bool(event.data["dispatcher"].py_func.__module__.startswith("spectral_latent."))
 
 
 def _is_watched() -> bool:
@@ -75,7 +103,7 @@ def _is_watched() -> bool:
     return "ipykernel" in sys.modules or (sys.stderr is not None and sys.stderr.isatty())
 
 
-event.register("numba:compile", _Announcement())  # type: ignore[no-untyped-call]
+event.register("numba:compile", _Compilation())  # type: ignore[no-untyped-call]
 
 TINY = 1e-300
 """A number that may be divided by, and that is less than any that counts."""
@@ -83,25 +111,39 @@ TINY = 1e-300
 EMPTY = -(1 << 40)
 """The exponent of a zero in numbers of the form x · 2^exponent: far below that of any other number."""
 
+ZERO: int = np.zeros(1, dtype=np.int64)[0]
+"""Zero as the start of a count that compiled functions hand to others, which numba would compile once more for 0."""
+
 
 @compiled
 def with_room(rows: NDArray[np.int64], size: int) -> NDArray[np.int64]:
-    """Return rows (n, k) that have room for row `size`: moved to twice the room if they are full.
+    """Return rows (n, k) with room for row `size`; if they are full, they are copied to an array of twice the length.
+
+    New rows hold -1.
 
     rows: (n, k), of which the first `size` ≥ 1 are in use.
+    size: the number of rows in use, which is also the number of the next row.
 
-    >>> with_room(np.array([[1, 2]]), 1).shape
-    (2, 2)
+    >>> with_room(np.array([[1, 2]]), 1)
+    array([[ 1,  2],
+           [-1, -1]])
     """
     if size < len(rows):
         return rows
-    larger = np.empty((2 * len(rows), rows.shape[1]), dtype=np.int64)
-    larger[:size] = rows[:size]
+    larger = np.full((2 * len(rows), rows.shape[1]), -1, dtype=np.int64)
+    for row in range(size):
+        for column in range(rows.shape[1]):
+            larger[row, column] = rows[row, column]
     return larger
 
 
 def check_column(name: str, column: object, shape: tuple[int, ...], dtype: type[np.generic]) -> None:
     """Raise ValueError unless a column is an array of that shape and of numbers of that type.
+
+    name: the name of the column in the message, in the plural.
+    column: the object to check.
+    shape: the shape that the column must have.
+    dtype: the type that its numbers must have.
 
     >>> check_column("the edges' weights", np.ones(3), (2,), np.float64)
     Traceback (most recent call last):
@@ -118,6 +160,11 @@ def check_column(name: str, column: object, shape: tuple[int, ...], dtype: type[
 def check_range(name: str, column: NDArray[np.int64], first: int, end: int) -> None:
     """Raise ValueError unless all numbers of a column (n,) lie in first ... end - 1.
 
+    name: the name of the column in the message, in the plural.
+    column: (n,) integers.
+    first: the smallest number allowed.
+    end: one more than the largest number allowed.
+
     >>> check_range("symbols", np.array([0, 3]), 0, 3)
     Traceback (most recent call last):
     ValueError: symbols must lie in 0 ... 2, and number 1 is 3
@@ -128,7 +175,11 @@ def check_range(name: str, column: NDArray[np.int64], first: int, end: int) -> N
 
 
 def check_starts(name: str, start: NDArray[np.int64], size: int) -> None:
-    """Raise ValueError unless a column (n + 1,) says where n parts of `size` rows begin and where the last one ends.
+    """Raise ValueError unless a column (n + 1,) tells where n parts of `size` rows begin and where the last one ends.
+
+    name: the name of the column in the message, in the plural.
+    start: (n + 1,) the first row of each part, and the number of all rows.
+    size: the number of all rows.
 
     >>> check_starts("starts of edges", np.array([0, 2, 1]), 1)
     Traceback (most recent call last):

@@ -1,13 +1,14 @@
-"""Options, whose fields declare what they accept and are checked where an object is made; and lines about objects."""
+"""Check options against the declared types of their fields, and describe objects in one line."""
 
 from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from dataclasses import MISSING, Field, dataclass, fields
 from numbers import Integral, Real
 from types import NoneType, UnionType
-from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
 
@@ -17,12 +18,18 @@ __all__ = [
     "AtMost",
     "Below",
     "Options",
+    "PresetName",
     "ShortRepr",
     "accepted",
     "counted",
     "described",
     "field_types",
+    "of_preset",
 ]
+
+_T = TypeVar("_T")
+
+PresetName = Literal["fast", "accurate", "spectral"]
 
 _KINDS = {str: "a string", int: "an integer", float: "a finite number", bool: "True or False", NoneType: "None"}
 
@@ -34,7 +41,10 @@ class AtLeast:
     bound: float
 
     def accepts(self, number: float) -> bool:
-        """Tell whether a number is in the range."""
+        """Tell whether a number is in the range.
+
+        number: the number to compare with the bound.
+        """
         return number >= self.bound
 
     def __str__(self) -> str:
@@ -48,7 +58,10 @@ class AtMost:
     bound: float
 
     def accepts(self, number: float) -> bool:
-        """Tell whether a number is in the range."""
+        """Tell whether a number is in the range.
+
+        number: the number to compare with the bound.
+        """
         return number <= self.bound
 
     def __str__(self) -> str:
@@ -62,7 +75,10 @@ class Above:
     bound: float
 
     def accepts(self, number: float) -> bool:
-        """Tell whether a number is in the range."""
+        """Tell whether a number is in the range.
+
+        number: the number to compare with the bound.
+        """
         return number > self.bound
 
     def __str__(self) -> str:
@@ -76,7 +92,10 @@ class Below:
     bound: float
 
     def accepts(self, number: float) -> bool:
-        """Tell whether a number is in the range."""
+        """Tell whether a number is in the range.
+
+        number: the number to compare with the bound.
+        """
         return number < self.bound
 
     def __str__(self) -> str:
@@ -88,13 +107,13 @@ class Options:
     """Base of all options: a field accepts what its type declares, and stores it as a plain Python object.
 
     A type is bool, int, float, another class of options, a `Literal` of names, or one of these `| None`.  Limits of a
-    number stand beside it, as in `Annotated[int, AtLeast(1)]`.  NumPy's numbers are accepted, and integers for floats;
-    a bool is no number, and NaN and infinities are refused.  Conditions on several fields belong into a class's own
-    `__post_init__`, after that of this class.
+    number stand beside it, as in `Annotated[int, AtLeast(1)]`.  NumPy's numbers are accepted, and integers for floats.
+    A bool is not accepted for a number; NaN and infinities are refused.  A class with conditions on several fields
+    checks them in a `__post_init__` of its own, which first calls that of this class.
 
     Raises ValueError, which names the field, the value and what is allowed.
 
-    `repr` shows the fields that have not their default.
+    `repr` shows only the fields that differ from their defaults.
 
     >>> @dataclass(frozen=True)
     ... class Cooking(Options):
@@ -128,7 +147,7 @@ class Options:
 
 
 class ShortRepr(ABC):
-    """Base of objects that a line describes by their sizes, and by their options that have not the defaults.
+    """Base of objects whose `repr` is one line: their sizes, and the options that differ from the defaults.
 
     >>> class Kettle(ShortRepr):
     ...     sizes = "2 litres"
@@ -161,6 +180,8 @@ def counted(number: int, name: str) -> str:
 def field_types(options: type[Options]) -> dict[str, Any]:
     """Return the declared type of each field, with its limits.
 
+    options: a class of options.
+
     >>> @dataclass(frozen=True)
     ... class Cooking(Options):
     ...     minutes: Annotated[float, Above(0.0)] = 10.0
@@ -180,6 +201,9 @@ def _has_default(options: Options, field: Field[Any]) -> bool:
 
 def accepted(value: Any, declared: Any) -> Any:
     """Return a value as a plain Python object of the declared type.  Raises ValueError if the type does not accept it.
+
+    value: the value to check.
+    declared: the type of a field, as `field_types` returns it.
 
     Raises OverflowError for an integer too large for a float.
     """
@@ -210,7 +234,10 @@ def accepted(value: Any, declared: Any) -> Any:
 
 
 def described(declared: Any) -> str:
-    """Describe the values that a declared type accepts, for messages."""
+    """Describe the values that a declared type accepts, for messages.
+
+    declared: the type of a field, as `field_types` returns it.
+    """
     kind = get_origin(declared) or declared
     parts = get_args(declared)
     if kind is Annotated:
@@ -220,3 +247,20 @@ def described(declared: Any) -> str:
     if kind is Literal:
         return f"one of {', '.join(repr(name) for name in parts)}"
     return _KINDS.get(kind, f"an object of {kind.__name__}")
+
+
+def of_preset(presets: Mapping[PresetName, _T], name: PresetName) -> _T:
+    """Look up the options of a preset.
+
+    presets: the options of each preset.
+    name: the preset.
+
+    Raises ValueError for another name.
+
+    >>> of_preset({"fast": 1, "accurate": 2, "spectral": 3}, "accurate")
+    2
+    """
+    if name not in presets:
+        *names, last = get_args(PresetName)
+        raise ValueError(f"{name!r} is no preset; give {', '.join(names)} or {last}")
+    return presets[name]

@@ -1,4 +1,4 @@
-"""Latent tree models of any trees: networkx graphs in, operators from their moments, probabilities and samples out.
+"""Learn latent tree models from networkx graphs of any kind; compute probabilities of trees, and draw samples.
 
 | here | long paper | meaning |
 | --- | --- | --- |
@@ -33,7 +33,6 @@ from spectral_latent.estimation import (
 )
 from spectral_latent.inference import ScaledVectors, Weight, inside, outside, sample_trees, total_weight, tree_weights
 from spectral_latent.operators import (
-    Contents,
     Distinct,
     ObservableOperators,
     StoredModel,
@@ -67,10 +66,12 @@ Feature = Callable[["nx.DiGraph", Hashable], Hashable]
 
 
 def neighbourhoods(trees: SkeletalTrees) -> tuple[dict[str, IntArray], dict[str, IntArray]]:
-    """Compute inside and outside templates, each (N,), for trees whose labels say little.
+    """Compute inside and outside templates, each (N,), for trees whose labels tell little about their nodes.
 
-    They are those of `estimation` and observations nearby: inside, the first and last leaf below; outside, the
-    sibling's rule, and the leaves before and after.
+    They are the templates of `estimation` and observations nearby: inside, the first and last leaf below the node;
+    outside, the sibling's rule, and the leaves before and after.
+
+    trees: trees of N nodes.
 
     >>> tree = SkeletalTrees.of([0, 1, 2], left=[-1, -1, 0], right=[-1, -1, 1], terminal=[5, 6, -1], root=[2])
     >>> inside_columns, outside_columns = neighbourhoods(tree)
@@ -97,13 +98,15 @@ def neighbourhoods(trees: SkeletalTrees) -> tuple[dict[str, IntArray], dict[str,
 
 @dataclass(frozen=True, eq=False, repr=False)
 class LatentTreeModel(StoredModel):
-    """A latent tree model over trees given as graphs; see `trees.graphs` for what a graph must have.
+    """A latent tree model over trees given as graphs; `trees.graphs` describes the graphs.
 
-    A label or an observation never seen, or a label with children that it never had, gives a tree the weight zero.
+    A tree has weight zero if it has a label or an observation that was never seen, or a label with children that it
+    never had in training.
 
-    options: how the model was learnt.
-    symbols: S, what the symbols of the operators stand for.
-    terminals: what the terminals of the operators' leaf rules stand for.
+    options: the settings that the model was learnt with.
+    symbols: (S,) the label and the part that each symbol of the operators stands for.
+    terminals: the observation that each terminal of the operators' leaf rules stands for.
+    operators: the operators of S symbols.
 
     >>> import networkx as nx
     >>> graphs = []
@@ -153,20 +156,20 @@ class LatentTreeModel(StoredModel):
     ) -> LatentTreeModel:
         """Learn from trees, with the features of `neighbourhoods` and further ones.
 
-        The two sides of a node may share nothing but its latent state: the method rests on that, and it is not
-        checked.
+        Given the latent state of a node, its inside and outside features must be independent.  This is not checked.
 
         graphs: the trees.
         options: how to learn.
-        inside_features: functions (graph, node) → hashable by name; they may look at the node and all below it.
-        outside_features: likewise; they may look at the node's label and at everything but the node and all below.
-        jobs: threads; the result is the same.
+        inside_features: functions (graph, node) → hashable, by name; they may use the node and all nodes below it.
+        outside_features: functions likewise; they may use the node's label, and all but the node and the nodes below
+        it.
+        jobs: the number of threads; the result does not depend on it.
         listener: told how far the work is.
 
         A symbol that is a part of a node has the node's outside features.  The rest of a node's children has the
         inside features of the first child in it.
 
-        Raises GraphError if a graph is no tree, an observation is missing, or a feature is NaN or unhashable.
+        Raises GraphError if a graph is not a tree, an observation is missing, or a feature is NaN or unhashable.
         """
         options = options or EstimatorOptions()
         graphs = graphs if hasattr(graphs, "nodes") else list(graphs)  # one graph alone is refused below
@@ -192,6 +195,8 @@ class LatentTreeModel(StoredModel):
         """Convert graphs to a forest with one component each.
 
         An unknown observation has an edge for every one that its symbol may have.
+
+        graphs: the trees; observations may be `MISSING`.
         """
         encoded = from_networkx(graphs, self.symbols, self.terminals)
         trees = encoded.trees
@@ -226,7 +231,7 @@ class LatentTreeModel(StoredModel):
         return tree_weights(self.operators, self.forest(graphs)[1])
 
     def _posterior(self, graph: nx.DiGraph) -> tuple[GraphTrees, Forest, ScaledVectors, ScaledVectors]:
-        """Compute inside and outside vectors of one tree; ValueError if it has weight zero."""
+        """Compute inside and outside vectors of one tree.  Raises ValueError if it has weight zero."""
         encoded, forest = self.forest([graph])
         inside_vectors = inside(self.operators, forest)
         if not total_weight(self.operators, forest, inside_vectors).sign[0]:
@@ -293,11 +298,8 @@ class LatentTreeModel(StoredModel):
         labels = dict.fromkeys(label for label, _ in self.symbols)
         return super().description | {"labels": [plain_name(label) for label in labels]}
 
-    def contents(self) -> Contents:
-        """Return the arrays and the settings of the model.
-
-        Raises ValueError if a label or an observation is not made of strings, numbers, None and tuples.
-        """
+    def contents(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+        """Collect the arrays and the settings of the model's file."""
         settings = {
             "options": asdict(self.options),
             "symbols": [[plain_name(label), part] for label, part in self.symbols],
@@ -306,9 +308,13 @@ class LatentTreeModel(StoredModel):
         }
         return arrays_of("latent", self.operators), settings
 
-    @classmethod
-    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], settings: Mapping[str, Any]) -> LatentTreeModel:
-        """Make a model of the contents of its file; see `StoredModel`."""
+    @staticmethod
+    def from_arrays(arrays: Mapping[str, NDArray[Any]], settings: Mapping[str, Any]) -> LatentTreeModel:
+        """Make a model of the contents of its file.
+
+        arrays: the arrays of the file by their names.
+        settings: the settings of the file.
+        """
         symbols = setting_from("symbols", settings, Annotated[list[Symbol], Distinct()])
         terminals = setting_from("terminals", settings, Annotated[list[Hashable], Distinct()])
         options = setting_from("options", settings, EstimatorOptions)

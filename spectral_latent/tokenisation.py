@@ -7,15 +7,15 @@ The words of the corpus say how it was tokenised, so that a model needs to remem
 | the word `n't` | NLTK's `NLTKWordTokenizer`, the rules of the Penn Treebank, which need no data |
 | no word `n't` | the rule of this module |
 
-By the rule of this module, white space divides words, and marks at both ends of a word are words of their own, equal
-ones in a row together, as in `...`.  A word of the corpus stays whole, such as `etc.`.  A part up to an apostrophe or
-from one on is a word if the corpus has it, such as `l'` or `'s`.  Text in a script without spaces is divided into the
-longest words that the corpus has, from left to right.
+By the rule of this module, white space divides words.  Marks at both ends of a word become words of their own; equal
+marks in a row, such as `...`, become one word.  A word of the corpus, such as `etc.`, is not divided.  The part of a
+word that ends or begins with an apostrophe, such as `l'` or `'s`, is a word if the corpus has it.  Text in a script
+without spaces is divided into the longest words that the corpus has, from left to right.
 
-English sentences are found by NLTK's Punkt where its data are installed (`python -m nltk.downloader punkt_tab`).
-Otherwise a sentence ends with `.`, `!`, `?` or `…` where white space follows, but no lower-case letter; and not with a
-single letter and a stop, nor with a word that the corpus has with its stop, such as `Mr.`.  Always, it ends with `。`,
-`！` or `？`, and before an empty line.
+English sentences are found by NLTK's Punkt if its data are installed (`python -m nltk.downloader punkt_tab`).
+Otherwise a sentence ends with `.`, `!`, `?` or `…` if white space and no lower-case letter follow.  It does not end
+with a single letter and a stop, nor with a word that the corpus has with its stop, such as `Mr.`.  In all cases a
+sentence ends with `。`, `！` or `？`, and before an empty line.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ class Token(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Tokenisation:
-    """A way to divide text into sentences and words, which the words of a corpus show.
+    """The way to divide text into sentences and words, as the words of a corpus show it.
 
     known: the words of the corpus.
 
@@ -96,7 +96,7 @@ class Tokenisation:
     known: frozenset[str]
 
     def sentences(self, text: str) -> Iterator[list[Token]]:
-        """Divide a text into sentences, which have one word at least.
+        """Divide a text into sentences of at least one word.
 
         text: the text; an empty line ends a sentence, and another line end is a space.
         """
@@ -113,7 +113,7 @@ class Tokenisation:
         return self._tokens(sentence, 0, len(sentence))
 
     def is_raw(self, words: Sequence[str]) -> bool:
-        """Tell whether a line plainly is text that was not tokenised, as `growth,` and `didn't` show.
+        """Tell whether a line is clearly text that was not tokenised, as words such as `growth,` and `didn't` show.
 
         words: the parts of the line between spaces.
 
@@ -127,7 +127,7 @@ class Tokenisation:
         return words[-1:] == unknown[-1:] != [] and bool(_UNTOKENISED_LAST.fullmatch(words[-1]))
 
     def _has(self, word: str) -> bool:
-        """Tell whether the corpus has a word, be it in lower case."""
+        """Tell whether the corpus has a word, as it stands or in lower case."""
         return word in self.known or word.lower() in self.known
 
     @property
@@ -152,10 +152,10 @@ class Tokenisation:
         return _between(text, list(ends))
 
     def _ends_sentence(self, text: str, stop: re.Match[str]) -> bool:
-        """Tell whether a sentence ends with a mark that may be its end.
+        """Tell whether a mark such as a full stop ends a sentence here.
 
         text: the text of a paragraph.
-        stop: the mark; its group is the next character, where that matters.
+        stop: the match of the mark; its group is the next character if that decides.
         """
         if stop[1] is None:
             return True

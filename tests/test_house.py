@@ -182,3 +182,34 @@ def test_core_knows_no_language(module: str) -> None:
     text = SOURCES[module].read_text(encoding="utf-8").replace("No word of language", "")
     words = {word.removesuffix("s") for word in re.findall(r"[a-z]+", text.lower().replace("_", " "))}
     assert sorted(words & LANGUAGE) == []
+
+
+def _public_functions(module: str) -> Iterator[ast.FunctionDef]:
+    """The functions and methods without a leading underscore, also those that public classes inherit in the module."""
+    body = _parse(module).body
+    classes = {node.name: node for node in body if isinstance(node, ast.ClassDef)}
+    waiting = [name for name in classes if not name.startswith("_")]
+    public: dict[str, ast.ClassDef] = {}
+    while waiting:
+        name = waiting.pop()
+        public[name] = classes[name]
+        bases = {leaf.id for base in public[name].bases for leaf in ast.walk(base) if isinstance(leaf, ast.Name)}
+        waiting += bases & (classes.keys() - public.keys())
+    scopes = [body, *(node.body for node in public.values())]
+    functions = (node for scope in scopes for node in scope if isinstance(node, ast.FunctionDef))
+    return (function for function in functions if not function.name.startswith("_"))
+
+
+@pytest.mark.parametrize("module", SOURCES)
+def test_docstrings_have_a_line_for_each_parameter(module: str) -> None:
+    """Except in commands, whose options have a help text, and for a parameter `_name`, which is not used."""
+    missing = []
+    for function in _public_functions(module):
+        docstring = ast.get_docstring(function)
+        is_command = any(".command(" in ast.unparse(decorator) for decorator in function.decorator_list)
+        if docstring is None or is_command:
+            continue
+        described = set(re.findall(r"^(\w+): ", docstring, re.MULTILINE))
+        names = {node.arg for node in ast.walk(function.args) if isinstance(node, ast.arg)} - {"self", "cls"}
+        missing += [f"{function.name}: {name}" for name in sorted(names - described) if not name.startswith("_")]
+    assert missing == [], "give each parameter a line `name: its meaning, with shape or unit`"

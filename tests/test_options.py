@@ -21,13 +21,13 @@ from hypothesis import given, reject
 from hypothesis import strategies as st
 
 import spectral_latent
-from spectral_latent._options import Above, AtLeast, AtMost, Below, Options, field_types
+from spectral_latent import constituency, dependency, sequence
+from spectral_latent._options import Above, AtLeast, AtMost, Below, Options, PresetName, field_types
 from spectral_latent.anchors import AnchorHMM, AnchorOptions, HullOptions, WordTypes
 from spectral_latent.anchors.options import HullName
 from spectral_latent.cli import main
 from spectral_latent.cli.train import ESTIMATORS, HULLS, PRESETS
 from spectral_latent.constituency import Binarisation, ConstituencyModel, ConstituencyOptions, Phrase
-from spectral_latent.constituency.presets import PresetName
 from spectral_latent.dependency import (
     Attachment,
     DependencyModel,
@@ -343,20 +343,16 @@ def test_the_command_accepts_what_options_accept(
         assert (least, most or [None]) == ([given.min], [given.max])
 
 
-@pytest.mark.parametrize(
-    ("command", "options"),
-    [
-        ("constituency", ConstituencyOptions().estimator),
-        ("dependency", DependencyOptions().estimator),
-        ("tagger", EstimatorOptions(n_states=8)),
-    ],
-)
-def test_the_help_of_the_command_tells_the_library_s_defaults(command: str, options: EstimatorOptions) -> None:
+@pytest.mark.parametrize("command", ["constituency", "dependency", "tagger"])
+def test_all_models_have_the_same_presets(command: str) -> None:
     group = main.commands["train"]
     assert isinstance(group, click.Group)
-    help_of = {known.name: str(getattr(known, "help", "")) for known in group.commands[command].params}
-    assert f"[default: {options.estimator}]" in help_of["estimator"]
-    assert f"{options.n_states} for {'taggers' if command == 'tagger' else 'parsers'}" in help_of["n_states"]
+    (kind,) = (known.type for known in group.commands[command].params if known.name == "preset_name")
+    assert isinstance(kind, click.Choice)
+    of_preset: Any = {"constituency": constituency, "dependency": dependency, "tagger": sequence}[command].preset
+    assert all(of_preset(name) for name in kind.choices)
+    with pytest.raises(ValueError, match="'best' is no preset; give fast, accurate or spectral"):
+        of_preset("best")
 
 
 def test_names_that_the_command_writes_out_are_the_library_s() -> None:

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
 from spectral_latent.anchors import AnchorHMM, AnchorOptions
 from spectral_latent.anchors.tables import anchor_names
-from spectral_latent_nltk._making import check_model, maker
-from spectral_latent_nltk._tokens import BatchTagger, Tag, each, tokens_of
+from spectral_latent_nltk._adapters import TaggerAdapter
+from spectral_latent_nltk._making import maker
+from spectral_latent_nltk._tokens import Tag, each, tokens_of
 
 __all__ = ["AnchorTagger"]
 
 
-class AnchorTagger(BatchTagger):
+class AnchorTagger(TaggerAdapter):
     """A tagger that learns parts of speech from words alone, behind NLTK's `TaggerI`; threads may share it.
 
     Each tag has an anchor, a word in lower case that has no other tag.  Until anchors are labelled, a tag is its
@@ -31,9 +31,10 @@ class AnchorTagger(BatchTagger):
     [('a', 'DET'), ('cat', 'NOUN'), ('sleeps', 'VERB')]
     """
 
+    models = (AnchorHMM,)
+
     def __init__(self, model: AnchorHMM) -> None:
-        check_model(self, model, AnchorHMM)
-        self.model = model
+        super().__init__(model)
         self._tags: list[Any] = anchor_names(model) if model.labels is None else list(model.labels)
 
     @maker
@@ -56,7 +57,7 @@ class AnchorTagger(BatchTagger):
         options = options or AnchorOptions()
         if n_states is not None:
             options = replace(options, n_states=n_states)
-        return cls(AnchorHMM.train(each(unlabeled_sequences, tokens_of), options))
+        return cls(AnchorHMM.train(each(unlabeled_sequences, tokens_of, "sentence"), options))
 
     @property
     def anchors(self) -> dict[str, Any]:
@@ -84,25 +85,3 @@ class AnchorTagger(BatchTagger):
 
     def _tags_of(self, sentences: list[list[str]]) -> list[list[Any]]:
         return [[self._tags[state] for state in states] for states in self.model.states(sentences)]
-
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the tagger to one file, whole or not at all.
-
-        path: the file.
-
-        Raises ValueError if a tag is not made of strings, numbers and tuples.
-        """
-        self.model.save(path)
-
-    @maker
-    def load(cls, path: str | os.PathLike[str]) -> AnchorTagger:
-        """Read a tagger.
-
-        path: the file.
-
-        Raises ModelFileError, a ValueError, for a file that is not a whole model of this kind.
-        """
-        return cls(AnchorHMM.load(path))
-
-    def __repr__(self) -> str:
-        return f"<AnchorTagger: {self.model.sizes}>"

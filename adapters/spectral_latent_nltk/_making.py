@@ -1,12 +1,10 @@
-"""Make parsers and taggers of a model, by training, or of a file."""
+"""Class methods that make parsers and taggers."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
-__all__ = ["check_model", "maker"]
-
-_Model = TypeVar("_Model")
+__all__ = ["maker"]
 
 if TYPE_CHECKING:
     maker = classmethod
@@ -30,19 +28,3 @@ else:
                 name, kind = self.__func__.__name__, type(instance).__name__
                 raise AttributeError(f"{name} makes a new {kind} and leaves this one as it is; call {kind}.{name}")
             return super().__get__(instance, owner)
-
-
-def check_model(face: object, model: Any, *kinds: type) -> None:
-    """Raise TypeError if a parser or tagger is to be made of something else than a model.
-
-    face: the parser or tagger.
-    model: what it is to be made of.
-    kinds: the classes of model that will do.
-    """
-    if not isinstance(model, kinds):
-        name = type(face).__name__
-        expected = " or ".join(kind.__name__ for kind in kinds)
-        raise TypeError(
-            f"{name} is made of a {expected}, not of {type(model).__name__} {model!r:.60}; learn one from examples "
-            f"with {name}.train, or read one from a file with {name}.load"
-        )

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any, Protocol
 
 import numpy as np
 
-from spectral_latent import load
+from spectral_latent._options import PresetName
 from spectral_latent.estimation import EstimatorOptions
-from spectral_latent.operators import ModelFileError
 from spectral_latent.sequence import HMMOptions, LatentHMM, LatentTagger, StateTagger, TaggerOptions
+from spectral_latent.sequence import preset as options_of_preset
 from spectral_latent.trees import FloatArray
-from spectral_latent_nltk._making import check_model, maker
-from spectral_latent_nltk._tokens import BatchTagger, Tag, each, pairs_of, tokens_of
+from spectral_latent_nltk._adapters import TaggerAdapter
+from spectral_latent_nltk._making import maker
+from spectral_latent_nltk._presets import chosen
+from spectral_latent_nltk._tokens import Tag, each, pairs_of, tokens_of
 
 __all__ = ["LatentHMMTagger"]
 
@@ -27,7 +28,7 @@ class _Random(Protocol):
     def random(self) -> float: ...
 
 
-class LatentHMMTagger(BatchTagger):
+class LatentHMMTagger(TaggerAdapter):
     """A hidden Markov model with latent states behind NLTK's `TaggerI`; may be shared between threads.
 
     A sentence is a list of tokens, and every token gets a tag, also one that was never seen.  A tag is as it was in
@@ -45,9 +46,10 @@ class LatentHMMTagger(BatchTagger):
     1.0
     """
 
+    models = (LatentTagger, LatentHMM)
+
     def __init__(self, model: LatentTagger | LatentHMM) -> None:
-        check_model(self, model, LatentTagger, LatentHMM)
-        self.model = model
+        super().__init__(model)
         self._tagger = model if isinstance(model, LatentTagger) else _with_named_states(model)
 
     @maker
@@ -56,23 +58,27 @@ class LatentHMMTagger(BatchTagger):
         labeled_sequences: Iterable[Iterable[tuple[str, Tag]]],
         n_states: int | None = None,
         *,
+        preset: PresetName | None = None,
         jobs: int | None = 1,
         options: TaggerOptions | None = None,
     ) -> LatentHMMTagger:
         """Learn from tagged sentences.  The same sentences give the same tagger.
 
         labeled_sequences: sentences of pairs of a word and its tag; any iterable, read once.
-        n_states: the most latent states of a tag; the number of `options` if not given, which is 8 by default.
+        n_states: the most latent states of a tag; None for those of `preset` or `options`.
+        preset: the name of settings that go well together: "fast", the default, "accurate" or "spectral"; see
+        `spectral_latent.sequence.preset`.
         jobs: processes; the result does not depend on it.
-        options: all other settings.
+        options: the settings, in the place of a preset.
 
-        Raises TypeError for what is not tagged sentences, and EstimationError, a ValueError, if a sentence is empty,
+        Raises TypeError for what is not tagged sentences, ValueError for a preset that does not exist or is given
+        together with options, and EstimationError, a ValueError, if a sentence is empty,
         a token has the tag None, or there is no sentence.
         """
-        options = options or TaggerOptions()
+        options = chosen(options_of_preset, preset, options)
         if n_states is not None:
             options = replace(options, estimator=replace(options.estimator, n_states=n_states))
-        return cls(LatentTagger.train(each(labeled_sequences, pairs_of), options, jobs=jobs))
+        return cls(LatentTagger.train(each(labeled_sequences, pairs_of, "sentence"), options, jobs=jobs))
 
     @maker
     def train_unsupervised(
@@ -94,7 +100,7 @@ class LatentHMMTagger(BatchTagger):
         if options.estimator.estimator == "spectral":
             raise ValueError("the spectral estimator finds no states without tags; name hybrid, clustering or em")
         options = replace(options, estimator=replace(options.estimator, n_states=n_states), choose_states=False)
-        return cls(LatentHMM.train(each(unlabeled_sequences, tokens_of), options, jobs=jobs))
+        return cls(LatentHMM.train(each(unlabeled_sequences, tokens_of, "sentence"), options, jobs=jobs))
 
     def _tags_of(self, sentences: list[list[str]]) -> list[list[Any]]:
         return self._tagger.tag(sentences)
@@ -165,7 +171,7 @@ class LatentHMMTagger(BatchTagger):
 
         Raises TypeError for what is not tagged sentences, and ValueError if there is no token.
         """
-        gold = list(each(test_sequence, pairs_of))
+        gold = list(each(test_sequence, pairs_of, "sentence"))
         found = self.tag_sents([word for word, _ in sentence] for sentence in gold)
         if verbose:
             for right, tagged in zip(gold, found, strict=True):
@@ -194,31 +200,6 @@ class LatentHMMTagger(BatchTagger):
         generator = np.random.default_rng(int(rng.random() * 2**53))
         (words,) = self.model.sample(1, generator, length=length, max_length=length + 1)
         return list(zip(words, self._tagger.draw(words, generator), strict=True))
-
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the tagger to one file, whole or not at all.
-
-        path: the file.
-
-        Raises ValueError if a tag is not made of strings, numbers and tuples.
-        """
-        self.model.save(path)
-
-    @maker
-    def load(cls, path: str | os.PathLike[str]) -> LatentHMMTagger:
-        """Read a tagger, of tagged words or without tags.
-
-        path: the file.
-
-        Raises ModelFileError, a ValueError, for a file that is not a whole model of one of these kinds.
-        """
-        model = load(path)
-        if not isinstance(model, LatentTagger | LatentHMM):
-            raise ModelFileError(f"{path}: a {type(model).__name__}, where a LatentTagger or a LatentHMM is needed")
-        return cls(model)
-
-    def __repr__(self) -> str:
-        return f"<LatentHMMTagger: {self.model.sizes}>"
 
 
 def _with_named_states(model: LatentHMM) -> StateTagger:

@@ -92,6 +92,8 @@ def build_hull(types: WordTypes, dimensions: int, options: HullOptions) -> Hull:
 def to_unit_length(rows: FloatArray) -> FloatArray:
     """Scale rows (n, d) to length one.
 
+    rows: (n, d), which are not all zero.
+
     >>> to_unit_length(np.array([[3.0, 4.0]]))
     array([[0.6, 0.8]])
     """

@@ -24,7 +24,6 @@ from spectral_latent.anchors.training import (
 from spectral_latent.estimation import EstimationError, Listener, silent
 from spectral_latent.inference import tree_weights
 from spectral_latent.operators import (
-    Contents,
     Distinct,
     ObservableOperators,
     Shares,
@@ -252,11 +251,8 @@ class AnchorHMM(StoredModel):
         labels = None if self.labels is None else [plain_name(label) for label in self.labels]
         return super().description | {"anchors": list(self.anchors), "labels": labels}
 
-    def contents(self) -> Contents:
-        """Return the arrays and the settings of the model.
-
-        Raises ValueError if a label is not made of strings, numbers, None and tuples.
-        """
+    def contents(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+        """Collect the arrays and the settings of the model's file."""
         features = self.spelling.features
         settings = {
             "options": asdict(self.options),
@@ -270,9 +266,13 @@ class AnchorHMM(StoredModel):
         arrays |= {name: getattr(self.spelling, name) for name in _SPELLING}
         return arrays, settings
 
-    @classmethod
-    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], settings: Mapping[str, Any]) -> AnchorHMM:
-        """Make a model of the contents of its file; see `StoredModel`."""
+    @staticmethod
+    def from_arrays(arrays: Mapping[str, NDArray[Any]], settings: Mapping[str, Any]) -> AnchorHMM:
+        """Make a model of the contents of its file.
+
+        arrays: the arrays of the file by name.
+        settings: the settings of the file.
+        """
         words = setting_from("words", settings, Annotated[list[str], Distinct()])
         n = len(words)
         anchor_types = array_from("anchor_types", arrays, np.int64, (None,), AtLeast(0), AtMost(n - 1), Distinct())

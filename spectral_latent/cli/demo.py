@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+import sys
 import time
 from collections.abc import Sequence
 from functools import partial
@@ -21,6 +23,10 @@ __all__ = ["demo"]
 
 _NAMES = ("plain PCFG", "spectral", "truth")
 _HELD_OUT = 300
+_NEXT = """
+Next, a parser of English from NLTK's treebank, and its first tree:
+  {python} -m nltk.downloader treebank && {command} train constituency nltk:treebank -o english.model
+  echo "She didn't see it." | {command} parse english.model --text"""
 
 
 @click.command()
@@ -51,6 +57,8 @@ def demo(quiet: bool) -> None:
     results = [evaluate_parser(model, gold, progress=partial(console.bar, label="Parsing")) for model in models]
     click.echo(_table(results, _mean_logs(models, held_out), [*seconds, "-"]))
     click.echo(_example(results))
+    command = "spectral-latent" if shutil.which("spectral-latent") else f"{sys.executable} -m spectral_latent"
+    click.echo(_NEXT.format(python=sys.executable, command=command))
 
 
 def _train(trees: Sequence[Phrase]) -> tuple[list[ConstituencyModel], list[str]]:

@@ -47,7 +47,10 @@ _Command = TypeVar("_Command", bound=Callable[..., Any])
 
 
 def models_option(command: _Command) -> _Command:
-    """Add the option `--model`."""
+    """Add the option `--model`.
+
+    command: the function of the command.
+    """
     return click.option(
         "--model",
         "models",
@@ -84,6 +87,8 @@ class Lists(NamedTuple):
 def read_lists(file: str) -> Lists:
     """Read the lists of a file, or of standard input for `-`.
 
+    file: the name of a file, or `-` for standard input.
+
     Raises CorpusError for a file in none of the formats, and ClickException for an empty one.
 
     >>> import tempfile
@@ -104,7 +109,11 @@ def read_lists(file: str) -> Lists:
 
 
 def score_lists(given: Lists, gold: Sequence[str]) -> CandidateScores:
-    """Score the candidates against the trees of gold sources.  Raises ClickException if they do not fit together."""
+    """Score the candidates against the trees of gold sources.  Raises ClickException if they do not fit together.
+
+    given: the lists.
+    gold: the sources of the right trees, as the command line names them.
+    """
     from spectral_latent.evaluation.candidates import score_dependency_lists, score_phrase_lists
 
     with users_errors():
@@ -115,6 +124,8 @@ def score_lists(given: Lists, gold: Sequence[str]) -> CandidateScores:
 
 def load_models(given: Iterable[str]) -> LatentModels:
     """Load the parsers of `--model`, by name.
+
+    given: what the command line gives to `--model`: `FILE` or `NAME=FILE`.
 
     Raises UsageError if a name is given twice, and ModelFileError for a file that is not a parser.
     """

@@ -27,8 +27,8 @@ from spectral_latent.cli.sources import (
 )
 
 if TYPE_CHECKING:
+    from spectral_latent._options import PresetName
     from spectral_latent.anchors.options import HullName
-    from spectral_latent.constituency.presets import PresetName
     from spectral_latent.estimation import EstimatorName, EstimatorOptions
 
 __all__ = ["ESTIMATORS", "HULLS", "PRESETS", "train"]
@@ -36,7 +36,7 @@ __all__ = ["ESTIMATORS", "HULLS", "PRESETS", "train"]
 # the library's names, written out so that --help need not import it
 ESTIMATORS = ("spectral", "clustering", "em", "hybrid", "pivots", "pivots-em", "recovered", "recovered-em")
 HULLS = ("brown", "cca", "best-fit", "random")
-PRESETS = ("fast", "accurate")
+PRESETS = ("fast", "accurate", "spectral")
 
 _FEW = 10  # examples that teach next to nothing
 _T = TypeVar("_T")
@@ -45,16 +45,24 @@ sources_argument = click.argument("sources", metavar="SOURCE...", nargs=-1, requ
 output_option = click.option(
     "-o", "--output", metavar="MODEL", required=True, type=OutputFile(), help="The model file to write."
 )
+preset_option = click.option(
+    "--preset",
+    "preset_name",
+    type=click.Choice(PRESETS),
+    help="Settings that go well together: fast is good soon, accurate is best, spectral is consistent, without EM; "
+    "see docs/accuracy.md.  [default: fast]",
+)
 estimator_option = click.option(
     "--estimator",
     type=click.Choice(ESTIMATORS),
-    help="The method that finds latent states; docs/guide.md compares them.  [default: spectral]",
+    help="The method that finds latent states, in the place of a preset, with the other settings of spectral; "
+    "docs/guide.md compares them.",
 )
 n_states_option = click.option(
     "--n-states",
     metavar="M",
     type=click.IntRange(min=1),
-    help="The largest number of latent states of a symbol or a tag.  [default: 16 for parsers, 8 for taggers]",
+    help="The largest number of latent states of a symbol or a tag.  [default: that of the preset]",
 )
 seed_option = click.option(
     "--seed",
@@ -74,13 +82,7 @@ def train() -> None:
 @train.command(epilog=SOURCES)
 @sources_argument
 @output_option
-@click.option(
-    "--preset",
-    "preset_name",
-    type=click.Choice(PRESETS),
-    help="Use settings that go well together instead of --estimator and --n-states: fast is the best single grammar, "
-    "accurate averages three; see docs/accuracy.md.",
-)
+@preset_option
 @estimator_option
 @n_states_option
 @click.option(
@@ -89,7 +91,7 @@ def train() -> None:
     metavar="SOURCE",
     multiple=True,
     help="Choose the number of states of each symbol, up to M, by parsing the trees of SOURCE, which are not learned "
-    "from; takes minutes, and needs --estimator spectral.",
+    "from; takes minutes, and goes with the preset spectral.",
 )
 @seed_option
 @jobs_option
@@ -116,19 +118,19 @@ def constituency(
       spectral-latent train constituency nltk:treebank:train -o wsj.safetensors --preset accurate
       spectral-latent train constituency sections/ -o wsj.safetensors --estimator hybrid --n-states 24 --jobs 4
     """
-    from spectral_latent.constituency import ConstituencyModel, ConstituencyOptions, prepare, preset
+    from spectral_latent.constituency import ConstituencyModel, prepare, preset
     from spectral_latent.evaluation import with_chosen_states
 
-    if held_out and estimator not in (None, "spectral"):
-        raise click.UsageError("--choose-states goes with --estimator spectral")
-    if preset_name and (held_out or estimator or n_states):
-        raise click.UsageError("--preset includes the estimator and the states; leave out the options that set them")
+    if held_out and (estimator or preset_name or "spectral") != "spectral":
+        raise click.UsageError("--choose-states goes with --preset spectral")
+    name: PresetName = "spectral" if held_out else _preset_name(preset_name, estimator)
 
     training = _Training(output, [*sources, *held_out], quiet)
     on_progress = training.console.on_progress
     trees = training.stream(treebank(sources), "trees")
-    settings = preset(preset_name) if preset_name else (ConstituencyOptions(),)
-    settings = tuple(replace(own, estimator=_estimator(own.estimator, estimator, n_states, seed)) for own in settings)
+    settings = tuple(
+        replace(own, estimator=_estimator(own.estimator, estimator, n_states, seed)) for own in preset(name)
+    )
     if held_out:
         (prepared,) = prepare(trees, settings, jobs=jobs)
         model = with_chosen_states(prepared, treebank(held_out), jobs=jobs, listener=on_progress)
@@ -141,6 +143,7 @@ def constituency(
 @train.command(epilog=DEPENDENCY_SOURCES)
 @sources_argument
 @output_option
+@preset_option
 @estimator_option
 @n_states_option
 @click.option(
@@ -163,6 +166,7 @@ def constituency(
 def dependency(
     sources: tuple[str, ...],
     output: Path,
+    preset_name: PresetName | None,
     estimator: EstimatorName | None,
     n_states: int | None,
     column: Literal["upos", "xpos"],
@@ -182,12 +186,17 @@ def dependency(
       spectral-latent train dependency en-train.conllu -o deps.safetensors --column xpos
       spectral-latent train dependency nltk:dependency_treebank:train -o deps.safetensors
     """
-    from spectral_latent.dependency import Attachment, DependencyModel, DependencyOptions
+    from spectral_latent.dependency import Attachment, DependencyModel, preset
 
     training = _Training(output, sources, quiet)
     trees = training.stream((entry.rooted().sentence for entry in dependency_entries(sources)), "trees")
-    options = DependencyOptions(tags=column, attachment=Attachment(first))
-    options = replace(options, estimator=_estimator(options.estimator, estimator, n_states, seed))
+    options = preset(_preset_name(preset_name, estimator))
+    options = replace(
+        options,
+        tags=column,
+        attachment=Attachment(first),
+        estimator=_estimator(options.estimator, estimator, n_states, seed),
+    )
     model = DependencyModel.train(trees, options, jobs=jobs, listener=training.console.on_progress)
     training.save(model)
 
@@ -195,6 +204,7 @@ def dependency(
 @train.command(epilog=TAGGED_SOURCES)
 @sources_argument
 @output_option
+@preset_option
 @estimator_option
 @n_states_option
 @column_option
@@ -204,6 +214,7 @@ def dependency(
 def tagger(
     sources: tuple[str, ...],
     output: Path,
+    preset_name: PresetName | None,
     estimator: EstimatorName | None,
     n_states: int | None,
     column: str | None,
@@ -223,11 +234,11 @@ def tagger(
       spectral-latent train tagger nltk:brown -o brown.tagger --column universal
     """
     from spectral_latent.corpora.tagged import column_of
-    from spectral_latent.sequence import LatentTagger, TaggerOptions
+    from spectral_latent.sequence import LatentTagger, preset
 
     training = _Training(output, sources, quiet)
     sentences = training.stream(tagged(sources, column), "sentences")
-    options = TaggerOptions()
+    options = preset(_preset_name(preset_name, estimator))
     options = replace(options, estimator=_estimator(options.estimator, estimator, n_states, seed))
     model = LatentTagger.train(sentences, options, jobs=jobs, listener=training.console.on_progress)
     found = next(filter(None, (column_of(source, column) for source in sources)), column)
@@ -298,6 +309,19 @@ def anchor(
     if model.n_states < n_states:
         training.console.message(f"The corpus supports only {model.n_states} states")
     training.save(model)
+
+
+def _preset_name(preset_name: PresetName | None, estimator: EstimatorName | None) -> PresetName:
+    """Choose the preset whose settings a model gets.
+
+    preset_name: the preset of the command line.
+    estimator: the estimator of the command line, which gets the other settings of `spectral`.
+
+    Raises UsageError for both.
+    """
+    if preset_name and estimator:
+        raise click.UsageError("--preset includes the estimator; leave out --preset or --estimator")
+    return "spectral" if estimator else preset_name or "fast"
 
 
 def _estimator(

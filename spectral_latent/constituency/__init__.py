@@ -1,4 +1,4 @@
-"""Constituency trees: the latent-variable PCFG."""
+"""Learn latent-variable PCFGs from constituency trees, and parse with them."""
 
 from spectral_latent.constituency.cleaning import base_label, clean
 from spectral_latent.constituency.conversion import Binarisation, PhraseSymbol
@@ -7,7 +7,7 @@ from spectral_latent.constituency.grammar import PhraseGrammar
 from spectral_latent.constituency.model import FALLBACK, ConstituencyModel, Parse
 from spectral_latent.constituency.options import ConstituencyOptions
 from spectral_latent.constituency.phrase import Phrase
-from spectral_latent.constituency.presets import PresetName, preset
+from spectral_latent.constituency.presets import preset
 from spectral_latent.constituency.training import prepare
 
 __all__ = [
@@ -20,7 +20,6 @@ __all__ = [
     "Phrase",
     "PhraseGrammar",
     "PhraseSymbol",
-    "PresetName",
     "base_label",
     "clean",
     "prepare",

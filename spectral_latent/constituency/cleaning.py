@@ -1,4 +1,4 @@
-"""From treebank annotation to the phrases that a parser learns from and is scored on."""
+"""Clean treebank annotation, to the phrases that a parser learns from and is scored on."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ _TOPS = frozenset({"", "TOP", "ROOT", "S1", "VROOT"})
 
 
 def is_empty(tag: str, word: str) -> bool:
-    """Tell whether a tagged word is an empty element: a mark that annotators put where nothing was said.
+    """Tell whether a tagged word is an empty element: a mark that annotators put at a place without a word.
 
-    The Penn Treebank gives it the tag -NONE-.  In other treebanks it stands directly below the label of its phrase, and
-    is written as most are in the Penn Treebank: a name of capitals and digits (or pro) in asterisks, perhaps with an
-    index, such as `*0*` for the subjects that Spanish leaves out, or `*T*-1`.
+    The Penn Treebank gives empty elements the tag -NONE-.  In other treebanks an empty element stands directly below
+    the label of its phrase, and has the form of most empty elements of the Penn Treebank: a name of capitals and digits
+    (or pro) in asterisks, perhaps with an index.  Examples: `*0*`, a subject that Spanish leaves out, and `*T*-1`.
 
     tag: the label above the word.
     word: the word.
@@ -32,7 +32,9 @@ def is_empty(tag: str, word: str) -> bool:
 
 
 def has_words(phrase: Phrase) -> bool:
-    """Tell whether a phrase has a word that is not an empty element, so that something is left after cleaning.
+    """Tell whether a phrase has a word that is not an empty element, so that cleaning leaves at least one word.
+
+    phrase: a tree as a treebank has it.
 
     >>> has_words(Phrase("NP", (Phrase("-NONE-", ("*",)),)))
     False
@@ -46,9 +48,13 @@ def has_words(phrase: Phrase) -> bool:
 
 
 def base_label(label: str) -> str:
-    """Cut a label at the first `-` or `=` that does not open it: the category without function labels and indices.
+    """Cut a label at its first `-` or `=`, which leaves the category without function labels and indices.
+
+    A `-` or `=` at the beginning belongs to the category.
 
     Subtypes after dots are part of the category.
+
+    label: a label as a treebank has it.
 
     >>> [base_label(label) for label in ("NP-SBJ-1", "NP=2", "-LRB-", "PRT|ADVP", "S.F.C-CD")]
     ['NP', 'NP', '-LRB-', 'PRT|ADVP', 'S.F.C']
@@ -60,7 +66,7 @@ def base_label(label: str) -> str:
 
 
 def _rebuilt(phrase: Phrase, children: list[Phrase | str]) -> Phrase | None:
-    """Make a phrase over its cleaned children; None if it has none."""
+    """Make a phrase over its cleaned children; None if there are no children."""
     if not children:
         return None
     label = base_label(phrase.label)
@@ -74,6 +80,8 @@ def clean(phrase: Phrase) -> Phrase | None:
     """Remove function labels, empty elements (`is_empty`), X over X, and a top bracket that holds one tree.
 
     A phrase without words becomes None.  A top bracket over several trees stays, as `TOP`.
+
+    phrase: a tree as a treebank has it.
 
     >>> def leaf(tag, word): return Phrase(tag, (word,))
     >>> subject = Phrase("NP-SBJ", (Phrase("NP", (leaf("NNS", "dogs"),)),))
@@ -101,6 +109,8 @@ def clean(phrase: Phrase) -> Phrase | None:
 
 def cleaned(phrases: Iterable[Phrase]) -> Iterator[Phrase]:
     """Clean phrases one by one.
+
+    phrases: trees as a treebank has them.
 
     Raises EstimationError at a phrase without words.
 

@@ -1,4 +1,4 @@
-"""Phrases to s-trees and back: unary chains collapsed, phrases binarised outward from a child.
+"""Convert phrases to s-trees and back: unary chains are collapsed, and phrases binarised outward from one child.
 
 A phrase X over children c_1 ... c_n with head c_h becomes
 
@@ -19,7 +19,7 @@ import numpy as np
 from spectral_latent._options import AtLeast, Options
 from spectral_latent.constituency.heads import head_child
 from spectral_latent.constituency.phrase import Phrase
-from spectral_latent.trees import BoolArray, IntArray, SkeletalTrees, TreeBuilder, Vocabulary
+from spectral_latent.trees import BoolArray, SkeletalTrees, TreeBuilder, Vocabulary
 
 __all__ = [
     "Binarisation",
@@ -28,7 +28,6 @@ __all__ = [
     "build_phrase",
     "phrase_of",
     "skeletal_trees",
-    "tag_numbers",
 ]
 
 
@@ -37,12 +36,17 @@ class PhraseSymbol(NamedTuple):
 
     chain: the labels of a collapsed unary chain, top to bottom, down to the tag where it ends in one.
     bar: whether this is @X, a part of the phrase X = chain[0].
-    memory: labels remembered from around: siblings inside a bar, parents of a phrase.
+    memory: labels of the context: the siblings inside a bar, or the parents of a phrase.
     """
 
     chain: tuple[str, ...]
     bar: bool = False
     memory: tuple[str, ...] = ()
+
+    @property
+    def last(self) -> str:
+        """The last label of the chain: the tag of a word, or the label of a phrase."""
+        return self.chain[-1]
 
 
 @dataclass(frozen=True)
@@ -51,8 +55,8 @@ class Binarisation(Options):
 
     outward_from: the child that the others are attached to: the head (Collins' table and a fallback), the first child
     or the last one.
-    siblings: how many of the last attached children a bar symbol remembers.
-    parents: how many labels of the phrases above it a phrase's symbol remembers.
+    siblings: a bar symbol remembers the labels of this many children, the last attached ones.
+    parents: the symbol of a phrase remembers the labels of this many phrases above it.
     """
 
     outward_from: Literal["head", "first", "last"] = "head"
@@ -60,7 +64,11 @@ class Binarisation(Options):
     parents: Annotated[int, AtLeast(0)] = 0
 
     def centre(self, label: str, children: Sequence[str]) -> int:
-        """Find the child that binarisation starts from, among children with these labels."""
+        """Find the child that binarisation starts from, among children with these labels.
+
+        label: the label of the phrase.
+        children: the labels of its children, left to right.
+        """
         if self.outward_from == "head":
             return head_child(label, children)
         return 0 if self.outward_from == "first" else len(children) - 1
@@ -83,18 +91,12 @@ class PhraseTrees(NamedTuple):
     head_is_right: BoolArray
 
 
-def tag_numbers(symbols: Sequence[PhraseSymbol], tags: Sequence[str]) -> IntArray:
-    """Number the tag that the chain of each symbol ends in (S,); -1 where it does not end in one of these tags."""
-    number_of_tag = {tag: t for t, tag in enumerate(tags)}
-    return np.array([number_of_tag.get(symbol.chain[-1], -1) for symbol in symbols], dtype=np.int64)
-
-
 @lru_cache(1 << 14)
 def _merges(
     binarisation: Binarisation, symbol: PhraseSymbol, labels: tuple[str, ...]
 ) -> tuple[int, tuple[_Merge, ...]]:
-    """Find the child to start from, and how the others join it, in a phrase over children with these labels."""
-    label = symbol.chain[-1]
+    """Find the child to start from, and the steps that join the others to it, from the labels of all children."""
+    label = symbol.last
     centre = binarisation.centre(label, labels)
     order = [*range(centre + 1, len(labels)), *range(centre - 1, -1, -1)]
     merges = []
@@ -155,11 +157,11 @@ def skeletal_trees(
 ) -> PhraseTrees:
     """Convert cleaned phrases to s-trees; new symbols and words are entered.
 
-    phrases: the children of each phrase below must all be phrases, or one word.
+    phrases: the trees; each phrase in them must have phrases alone as children, or a single word.
     binarisation: how phrases become binary.
     symbols: the numbers of symbols.
     terminals: the numbers of words.
-    Raises ValueError for other phrases.
+    Raises ValueError for other trees.
 
     >>> symbols, words = Vocabulary[PhraseSymbol](), Vocabulary[str]()
     >>> tree = Phrase("S", (Phrase("NP", (Phrase("NNS", ("dogs",)),)), Phrase("VP", (Phrase("VBP", ("bark",)),))))
@@ -178,8 +180,8 @@ def skeletal_trees(
 def build_phrase(chains: Iterable[tuple[str, ...]], n_children: Iterable[int], words: Iterable[str]) -> Phrase:
     """Build a phrase from nodes in post-order.
 
-    chains: the labels that each node puts above its children, top to bottom; none where it only joins them.
-    n_children: how many nodes are the children of each; a node without children is a word.
+    chains: the labels that each node puts above its children, top to bottom; none if it only joins the children.
+    n_children: the number of children of each node; a node without children is a word.
     words: the words, left to right.
 
     >>> chains = [("N",), ("N",), ("NP",), ("V",), (), ("S",)]
@@ -206,8 +208,8 @@ def build_phrase(chains: Iterable[tuple[str, ...]], n_children: Iterable[int], w
 def phrase_of(tree: SkeletalTrees, symbols: Sequence[PhraseSymbol], words: Iterable[str]) -> Phrase:
     """Convert one s-tree back to a phrase.  A bar @X at the top stands for its phrase X.
 
-    tree: the s-tree; its terminals are not looked at.
-    symbols: what its symbols stand for.
+    tree: the s-tree; its terminals are not used.
+    symbols: the meaning of each symbol.
     words: the words of its leaves.
 
     >>> tree = SkeletalTrees.of([0, 1, 2], left=[-1, -1, 0], right=[-1, -1, 1], terminal=[0, 1, -1], root=[2])

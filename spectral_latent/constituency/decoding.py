@@ -26,11 +26,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from spectral_latent._compiled import check_column, check_range, compiled, with_room
+from spectral_latent._compiled import ZERO, check_column, check_range, compiled, with_room
 from spectral_latent.constituency.conversion import build_phrase
 from spectral_latent.constituency.phrase import Phrase
 from spectral_latent.inference import Derivation
-from spectral_latent.trees import BoolArray, FloatArray, Forest, IntArray, Rules, ranges
+from spectral_latent.trees import BoolArray, FloatArray, Forest, IntArray, Rules, Vocabulary, ranges
 
 __all__ = ["Constituent", "Constituents", "Gains", "PhraseForest", "bracketings"]
 
@@ -109,13 +109,15 @@ class Gains:
     def __init__(self, chains: Sequence[Chain], span_penalty: float) -> None:
         self.span_penalty = span_penalty
         self.labels = sorted({label for chain in chains for label in chain})
-        number_of_label = {label: number for number, label in enumerate(self.labels)}
         self.length = np.array([len(chain) for chain in chains], dtype=np.int64)
         self.end = np.cumsum(self.length)
-        self.label = np.array([number_of_label[label] for chain in chains for label in chain], dtype=np.int64)
+        self.label = Vocabulary(self.labels).numbers(label for chain in chains for label in chain)
 
     def compute(self, constituents: Constituents) -> FloatArray:
-        """Compute the gain of each constituent, (K,)."""
+        """Compute the gain of each constituent, (K,).
+
+        constituents: K constituents, which number the chains as `chains` does.
+        """
         row, _, is_tag, posterior = self._by_label(constituents)
         gain: FloatArray = np.bincount(
             row, posterior - self.span_penalty * ~is_tag, minlength=len(constituents.chain)
@@ -133,30 +135,15 @@ class Gains:
         return row, self.label[place], is_tag, posterior
 
     def by_label(self, constituents: Constituents) -> dict[Constituent, float]:
-        """Sum up μ of every labelled constituent."""
+        """Sum up μ of every labelled constituent.
+
+        constituents: K constituents, which number the chains as `chains` does.
+        """
         row, label, is_tag, posterior = self._by_label(constituents)
         names = [self.labels[number] for number in label.tolist()]
         spans = constituents.first[row].tolist(), constituents.end[row].tolist()
         labelled = map(Constituent, *spans, names, is_tag.tolist())
         return dict(zip(labelled, posterior.tolist(), strict=True))
-
-
-@compiled
-def _last_ends(n: int, first: IntArray, end: IntArray) -> IntArray:
-    """Find the last end of the constituents of two words or more that begin at each word, (n,); -1 if none does."""
-    last = np.full(n, -1, dtype=np.int64)
-    for k in range(len(first)):
-        if end[k] - first[k] > 1:
-            last[first[k]] = max(last[first[k]], end[k])
-    return last
-
-
-@compiled
-def _with_edge(edges: IntArray, n_edges: int, left: int, right: int) -> tuple[IntArray, int]:
-    """Append an edge to the first n_edges of the edges (E, 2); return these, and how many there are then."""
-    edges = with_room(edges, n_edges)
-    edges[n_edges] = (left, right)
-    return edges, n_edges + 1
 
 
 @compiled
@@ -169,16 +156,20 @@ def _extended(row: IntArray, phrase: IntArray, i: int, j: int, edges: IntArray, 
     """
     for k in range(i + 1, j):
         if row[i, k] >= 0 and phrase[k, j] >= 0:
-            edges, n_edges = _with_edge(edges, n_edges, row[i, k], phrase[k, j])
+            edges = with_room(edges, n_edges)
+            edges[n_edges, 0] = row[i, k]
+            edges[n_edges, 1] = phrase[k, j]
+            n_edges += 1
     return edges, n_edges
 
 
 @compiled
-def _build(n: int, first: IntArray, end: IntArray) -> tuple[IntArray, IntArray, IntArray, int]:
+def _build(n: int, first: IntArray, end: IntArray, last: IntArray) -> tuple[IntArray, IntArray, IntArray, int]:
     """Build the items and edges of all trees over n words.
 
     first: (K,) the first word of each constituent, which come in order of length, then of the first word.
     end: (K,) the word after its last one.
+    last: (n,) the last end of the constituents of two words or more that begin at each word; -1 if none does.
     Returns items (I,): numbers of constituents, _ANY or _ROW; where the edges of each begin (I,); the edges (E, 2):
     left and right child; and how many of the last items are over the whole sentence.
     """
@@ -188,10 +179,9 @@ def _build(n: int, first: IntArray, end: IntArray) -> tuple[IntArray, IntArray, 
     most = len(first) + n * (n + 1)
     items = np.empty(most, dtype=np.int64)
     starts = np.empty(most, dtype=np.int64)
-    edges = np.empty((1024, 2), dtype=np.int64)
-    last = _last_ends(n, first, end)
-    n_items = 0
-    n_edges = 0
+    edges = np.full((1024, 2), -1, dtype=np.int64)
+    n_items = ZERO
+    n_edges = ZERO
     n_tops = 0
     constituent = 0  # the next constituent
     for length in range(1, n + 1):
@@ -205,7 +195,8 @@ def _build(n: int, first: IntArray, end: IntArray) -> tuple[IntArray, IntArray, 
                 items[n_items] = constituent
                 starts[n_items] = n_edges
                 if length == 1:
-                    edges, n_edges = _with_edge(edges, n_edges, -1, -1)
+                    edges = with_room(edges, n_edges)
+                    n_edges += 1
                 edges, n_edges = _extended(row, phrase, i, j, edges, n_edges)
                 n_items += 1
                 constituent += 1
@@ -217,14 +208,18 @@ def _build(n: int, first: IntArray, end: IntArray) -> tuple[IntArray, IntArray, 
                 items[n_items] = _ANY
                 starts[n_items] = n_edges
                 for item in range(before, n_items):
-                    edges, n_edges = _with_edge(edges, n_edges, item, -1)
+                    edges = with_room(edges, n_edges)
+                    edges[n_edges, 0] = item
+                    n_edges += 1
                 n_items += 1
             # A row, if something longer begins here: one phrase, or a row and a phrase after it.
             if j < last[i]:
                 items[n_items] = _ROW
                 starts[n_items] = n_edges
                 if phrase[i, j] >= 0:
-                    edges, n_edges = _with_edge(edges, n_edges, phrase[i, j], -1)
+                    edges = with_room(edges, n_edges)
+                    edges[n_edges, 0] = phrase[i, j]
+                    n_edges += 1
                 edges, n_edges = _extended(row, phrase, i, j, edges, n_edges)
                 if n_edges > starts[n_items]:
                     row[i, j] = n_items
@@ -250,7 +245,10 @@ class PhraseForest(NamedTuple):
     words: Sequence[str]
 
     def analysis(self, derivation: Derivation) -> Phrase:
-        """Build the tree that a derivation stands for."""
+        """Build the tree that a derivation stands for.
+
+        derivation: a derivation of `forest`.
+        """
         item = np.searchsorted(self.forest.start, derivation.edges, side="right") - 1
         left = self.forest.left[derivation.edges]
         right = self.forest.right[derivation.edges]
@@ -289,7 +287,10 @@ def bracketings(
     for k in np.flatnonzero((constituents.first < 0) | (constituents.first >= constituents.end))[:1]:
         raise ValueError(f"constituent {k} is over the words {constituents.first[k]} ... {constituents.end[k] - 1}")
     order = np.lexsort((constituents.first, constituents.end - constituents.first))
-    items, starts, edges, n_tops = _build(n, constituents.first[order], constituents.end[order])
+    is_long = constituents.end - constituents.first > 1
+    last = np.full(n, -1, dtype=np.int64)
+    np.maximum.at(last, constituents.first[is_long], constituents.end[is_long])
+    items, starts, edges, n_tops = _build(n, constituents.first[order], constituents.end[order], last)
     starts = np.append(starts, len(edges))
     which = order[np.maximum(items, 0)]
     is_part = items < 0

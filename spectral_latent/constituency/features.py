@@ -1,6 +1,6 @@
-"""The feature templates of the slides (18, 19) for constituency trees.
+"""Compute the feature templates of slides 18 and 19 for constituency trees.
 
-The core has the templates that need nothing but the tree; here are the two that look at heads.
+The core has the templates that need nothing but the tree; this module adds the two that use heads.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ def constituency_features(converted: PhraseTrees, tags: IntArray, which: Feature
     """Compute all templates of slides 18 and 19, or the simple ones of slide 28: rule below, rule above.
 
     converted: s-trees of N nodes.
-    tags: (S,) a number of the last label of each symbol, which is the tag at a leaf.
-    which: the templates.
+    tags: (S,) the number of the last label of each symbol, which is the tag at a leaf.
+    which: the set of templates.
     """
     trees = converted.trees
     inner = inside_templates(trees)

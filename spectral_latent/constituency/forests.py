@@ -16,10 +16,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from spectral_latent._compiled import check_column, check_range, compiled, with_room
+from spectral_latent._compiled import ZERO, check_column, check_range, compiled, with_room
 from spectral_latent.constituency.conversion import PhraseSymbol
 from spectral_latent.constituency.phrase import Phrase
-from spectral_latent.trees import BoolArray, Forest, IntArray, Rules, ranges
+from spectral_latent.trees import BoolArray, Forest, IntArray, Rules, Vocabulary, ranges
 
 __all__ = ["DerivationBuilder", "PhraseColumns"]
 
@@ -53,15 +53,21 @@ class _Grammar(NamedTuple):
 
 
 @compiled
+def _is_before(rows: IntArray, row: int, other: int) -> bool:
+    """Tell whether a row has a smaller parent than another, or the same parent and a smaller rule."""
+    same = rows[row, 0] == rows[other, 0]
+    return bool(rows[row, 1] < rows[other, 1] if same else rows[row, 0] < rows[other, 0])
+
+
+@compiled
 def _sort_rows(rows: IntArray, size: int) -> None:
     """Sort the first rows by parent and rule, in place; they are few."""
     for k in range(1, size):
-        row = rows[k].copy()
-        place = k
-        while place > 0 and (rows[place - 1, 0], rows[place - 1, 1]) > (row[0], row[1]):
-            rows[place] = rows[place - 1]
-            place -= 1
-        rows[place] = row
+        row = k
+        while row > 0 and _is_before(rows, row, row - 1):
+            for column in range(rows.shape[1]):
+                rows[row - 1, column], rows[row, column] = rows[row, column], rows[row - 1, column]
+            row -= 1
 
 
 @compiled
@@ -84,7 +90,7 @@ def _joined(
     ways: (n, 4) parent, rule, left item, right item, which are filled.
     Returns `ways`, and how many of its rows are filled.
     """
-    size = 0
+    size = ZERO
     if wanted < 0:
         return ways, size
     # Every rule over an item on the left of each split and one on the right.
@@ -96,7 +102,10 @@ def _joined(
                 for r in range(grammar.start[b], grammar.start[b + 1]):
                     if grammar.right[r] == c and kind[grammar.parent[r]] == wanted:
                         ways = with_room(ways, size)
-                        ways[size] = (grammar.parent[r], grammar.rule[r], x, y)
+                        ways[size, 0] = grammar.parent[r]
+                        ways[size, 1] = grammar.rule[r]
+                        ways[size, 2] = x
+                        ways[size, 3] = y
                         size += 1
     _sort_rows(ways, size)
     return ways, size
@@ -110,9 +119,10 @@ def _add_word(
     for k in range(first, end):
         items = with_room(items, n_items)
         edges = with_room(edges, n_edges)
-        edges[n_edges] = (leaves[k, 1], -1, -1)
+        edges[n_edges, 0] = leaves[k, 1]
         n_edges += 1
-        items[n_items] = (leaves[k, 0], n_edges)
+        items[n_items, 0] = leaves[k, 0]
+        items[n_items, 1] = n_edges
         n_items += 1
     return items, n_items, edges, n_edges
 
@@ -127,12 +137,14 @@ def _add_range(
     """
     for k in range(size):
         edges = with_room(edges, n_edges)
-        edges[n_edges] = ways[k, 1:]
+        for column in range(3):
+            edges[n_edges, column] = ways[k, column + 1]
         n_edges += 1
         # The last way to make a symbol ends its item.
         if k + 1 == size or ways[k + 1, 0] != ways[k, 0]:
             items = with_room(items, n_items)
-            items[n_items] = (ways[k, 0], n_edges)
+            items[n_items, 0] = ways[k, 0]
+            items[n_items, 1] = n_edges
             n_items += 1
     return items, n_items, edges, n_edges
 
@@ -153,12 +165,12 @@ def _all_derivations(
     chain, label, children, is_root = columns
     n = len(chain)
     items = np.empty((4 * n + 16, 2), dtype=np.int64)
-    edges = np.empty((4 * n + 16, 3), dtype=np.int64)
+    edges = np.full((4 * n + 16, 3), -1, dtype=np.int64)
     ways = np.empty((64, 4), dtype=np.int64)
     span_of = np.zeros((n, 2), dtype=np.int64)  # the items of each node
     stack = np.empty(n, dtype=np.int64)  # nodes whose parent is yet to come
-    n_items = 0
-    n_edges = 0
+    n_items = ZERO
+    n_edges = ZERO
     depth = 0  # of the stack
     word = 0  # the next word
     for node in range(n):
@@ -174,7 +186,8 @@ def _all_derivations(
             depth -= m
             span = np.zeros((m, m + 1, 2), dtype=np.int64)
             for c in range(m):
-                span[c, c + 1] = span_of[stack[depth + c]]
+                span[c, c + 1, 0] = span_of[stack[depth + c], 0]
+                span[c, c + 1, 1] = span_of[stack[depth + c], 1]
             for width in range(2, m + 1):
                 # All children make the phrase itself, some of them a bar of it.
                 kind, wanted = (grammar.chain, chain[node]) if width == m else (grammar.bar, label[node])
@@ -188,9 +201,11 @@ def _all_derivations(
         # A tree without a derivation still has a root, which has no edge.
         if is_root[node] and first == n_items:
             items = with_room(items, n_items)
-            items[n_items] = (0, n_edges)
+            items[n_items, 0] = 0
+            items[n_items, 1] = n_edges
             n_items += 1
-        span_of[node] = (first, n_items)
+        span_of[node, 0] = first
+        span_of[node, 1] = n_items
         stack[depth] = node
         depth += 1
     return items[:n_items], edges[:n_edges], span_of
@@ -207,11 +222,10 @@ class DerivationBuilder:
 
     def __init__(self, symbols: Sequence[PhraseSymbol], rules: Rules, chains: Sequence[tuple[str, ...]]) -> None:
         check_range("symbols of rules", np.append(rules.binary, rules.leaf[:, 0]), 0, len(symbols))
-        self.chains = {chain: number for number, chain in enumerate(chains)}
-        names = sorted({symbol.chain[-1] for symbol in symbols})
-        self.names = {name: number for number, name in enumerate(names)}
+        self.chains = Vocabulary(chains)
+        self.names = Vocabulary(sorted({symbol.last for symbol in symbols}))
         chain = np.array([-1 if symbol.bar else self.chains[symbol.chain] for symbol in symbols], dtype=np.int64)
-        bar = np.array([self.names[symbol.chain[-1]] if symbol.bar else -1 for symbol in symbols], dtype=np.int64)
+        bar = np.array([self.names[symbol.last] if symbol.bar else -1 for symbol in symbols], dtype=np.int64)
         # The symbols of chain k are symbols[start[k] ... start[k+1]].
         self._symbols = np.argsort(chain, kind="stable")
         self._start = np.searchsorted(chain[self._symbols], np.arange(len(chains) + 1))
@@ -220,7 +234,10 @@ class DerivationBuilder:
         self._grammar = _Grammar(chain, bar, np.searchsorted(left, np.arange(len(symbols) + 1)), parent, right, order)
 
     def columns(self, phrases: Iterable[Phrase]) -> PhraseColumns:
-        """Number the nodes of cleaned phrases."""
+        """Number the nodes of cleaned phrases.
+
+        phrases: T trees, which `cleaning` has cleaned.
+        """
         nodes: list[tuple[int, int, int]] = []
         words: list[str] = []
         root: list[int] = []
@@ -236,7 +253,7 @@ class DerivationBuilder:
                     names.append(node.label)
                 below = [child for child in node.children if isinstance(child, Phrase)]
                 words += [child for child in node.children if isinstance(child, str)]
-                nodes.append((self.chains.get(tuple(names), -1), self.names.get(node.label, -1), len(below)))
+                nodes.append((self.chains.get(tuple(names)), self.names.get(node.label), len(below)))
                 stack += below
             nodes[n_nodes:] = nodes[n_nodes:][::-1]
             words[n_words:] = words[n_words:][::-1]
@@ -269,6 +286,7 @@ class DerivationBuilder:
     def forest(self, columns: PhraseColumns, word: IntArray, leaf_rules: IntArray) -> Forest:
         """Build a forest with a component for each tree; one that the grammar does not derive is an item without edges.
 
+        columns: the nodes of T trees, as `columns` numbers them.
         word: (n,) the number of each word of the columns.
         leaf_rules: (R, 2) the grammar's table of symbols and numbers of words, in lexicographic order.
         Raises ValueError if the columns are not those of trees.

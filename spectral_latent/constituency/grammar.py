@@ -1,4 +1,4 @@
-"""A latent PCFG of phrases: what its symbols stand for, and a grammar over words."""
+"""Hold a latent PCFG of phrases: the meaning of its symbols, and a grammar over words."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spectral_latent._options import ShortRepr, counted
-from spectral_latent.constituency.conversion import PhraseSymbol, tag_numbers
+from spectral_latent.constituency.conversion import PhraseSymbol
 from spectral_latent.constituency.decoding import Constituents, PhraseForest
 from spectral_latent.constituency.forests import DerivationBuilder
 from spectral_latent.constituency.options import ConstituencyOptions
@@ -19,7 +19,7 @@ from spectral_latent.constituency.phrase import Phrase
 from spectral_latent.grammar import LatentGrammar, SentenceChart, SentenceGrammar, SpanForest
 from spectral_latent.inference import Weight, inside, marginals, outside, tree_weights
 from spectral_latent.operators import Distinct, ObservableOperators, setting_from
-from spectral_latent.trees import BoolArray, FloatArray, IntArray, Rules
+from spectral_latent.trees import BoolArray, FloatArray, IntArray, Rules, Vocabulary
 
 __all__ = ["PhraseGrammar"]
 
@@ -30,7 +30,7 @@ _LEAST = 1e-6  # constituents of smaller posteriors are in no tree
 class PhraseGrammar(ShortRepr):
     """A latent PCFG of phrases.
 
-    symbols: what each of the S symbols of the grammar stands for.
+    symbols: (S,) the meaning of each symbol of the grammar.
     grammar: the operators over words, and the options.
     """
 
@@ -50,7 +50,10 @@ class PhraseGrammar(ShortRepr):
         return self.grammar.options
 
     def with_operators(self, operators: ObservableOperators) -> PhraseGrammar:
-        """Replace the latent operators by others over the same rules."""
+        """Replace the latent operators by others over the same rules.
+
+        operators: operators over the same rules as the coarse ones.
+        """
         return replace(self, grammar=self.grammar.with_operators(operators))
 
     @cached_property
@@ -61,8 +64,7 @@ class PhraseGrammar(ShortRepr):
     @cached_property
     def _chain_of(self) -> IntArray:
         """Number the chain of each symbol, (S,); a bar has the chain of its phrase."""
-        number_of_chain = {chain: number for number, chain in enumerate(self.chains)}
-        return np.array([number_of_chain[symbol.chain] for symbol in self.symbols], dtype=np.int64)
+        return Vocabulary(self.chains).numbers(symbol.chain for symbol in self.symbols)
 
     @cached_property
     def _is_bar(self) -> BoolArray:
@@ -77,10 +79,10 @@ class PhraseGrammar(ShortRepr):
     def constituents(self, chart: SentenceChart) -> Constituents | None:
         """Compute the posteriors of a sentence's constituents; None if the grammar does not derive the sentence.
 
-        They are taken by absolute value unless the options say otherwise.  A bar @X over all words stands for its
-        phrase X.  A chain may come twice over the same words; `Constituents.mean` adds its posteriors up.
+        Absolute values are taken unless the options say otherwise.  A bar @X over all words stands for its phrase X.  A
+        chain may occur twice over the same words; `Constituents.mean` adds the posteriors up.
 
-        chart: of the sentence under this grammar.
+        chart: the chart of the sentence under this grammar.
         """
         if chart.spans is None:
             return None
@@ -98,7 +100,7 @@ class PhraseGrammar(ShortRepr):
         """Weigh the grammar's own trees of a sentence by the gains of their constituents.
 
         spans: the forest of the sentence under this grammar.
-        constituents: K different constituents, in order; all others lose the span penalty.
+        constituents: K different constituents, in order; any other constituent has minus the span penalty for its gain.
         gain: (K,) the gain of each.
         words: the words of the sentence.
         """
@@ -109,8 +111,11 @@ class PhraseGrammar(ShortRepr):
         return PhraseForest(forest, weight[forest.item], chain, self.chains, words)
 
     def tags(self, words: Sequence[str]) -> list[str]:
-        """Find the most frequent tag of each word."""
-        return [self.symbols[symbol].chain[-1] for symbol in self.grammar.most_frequent_symbols(words).tolist()]
+        """Find the most frequent tag of each word.
+
+        words: the words of a sentence.
+        """
+        return [self.symbols[symbol].last for symbol in self.grammar.most_frequent_symbols(words).tolist()]
 
     @cached_property
     def _derivation_builder(self) -> DerivationBuilder:
@@ -120,7 +125,7 @@ class PhraseGrammar(ShortRepr):
         """Estimate the probabilities of T cleaned phrases, summed over derivations; see `ConstituencyModel.score`.
 
         phrases: the trees.
-        sentence: where all phrases are over the words of one sentence, its grammar, which saves looking them up.
+        sentence: the grammar of a sentence whose words all phrases have; None to look up the words of each phrase.
         """
         if sentence is None:
             grammar = self.grammar.for_sentences([list(phrase.words()) for phrase in phrases])
@@ -131,12 +136,15 @@ class PhraseGrammar(ShortRepr):
         return tree_weights(grammar.latent, forest)
 
     def settings(self) -> dict[str, Any]:
-        """Collect what a file needs besides the arrays of the grammar."""
+        """Collect the settings of the grammar, for a model file."""
         return {"symbols": [list(symbol) for symbol in self.symbols], **self.grammar.settings()}
 
     @staticmethod
     def from_arrays(arrays: Mapping[str, NDArray[Any]], settings: Mapping[str, Any]) -> PhraseGrammar:
-        """Invert `grammar.arrays` and `settings`.
+        """Make the grammar whose arrays (`grammar.arrays`) and `settings` a model file holds.
+
+        arrays: the arrays of this grammar by name.
+        settings: the settings of this grammar.
 
         Raises ValueError, KeyError or TypeError if they are not those of a grammar.
         """
@@ -144,5 +152,5 @@ class PhraseGrammar(ShortRepr):
         if not all(symbol.chain for symbol in symbols):
             raise ValueError("a symbol has no labels")
         options = setting_from("options", settings, ConstituencyOptions)
-        tag_of_symbol = tag_numbers(symbols, settings["tags"])
+        tag_of_symbol = Vocabulary(settings["tags"]).numbers(symbol.last for symbol in symbols)
         return PhraseGrammar(symbols, LatentGrammar.from_arrays(arrays, settings, tag_of_symbol, options))

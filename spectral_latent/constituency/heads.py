@@ -1,8 +1,8 @@
-"""Head rules: the child of a phrase that is its head.
+"""Find the child of a phrase that is its head, by rules.
 
-The table is that of Collins (1999, Appendix A) for Penn Treebank labels, with the labels that later English
-treebanks added.  A phrase whose label it does not know is headed by its last child that is neither punctuation
-nor a bracket.  No language asks for this rule, but it is always the same.  On Spanish and Dutch, heads learnt from the
+The table is that of Collins (1999, Appendix A) for Penn Treebank labels, with the labels that later English treebanks
+added.  The head of a phrase whose label the table does not have is its last child that is neither punctuation nor a
+bracket.  This rule suits no language in particular, but it is consistent.  On Spanish and Dutch, heads learnt from the
 treebank parsed no better; see docs/accuracy.md.
 """
 

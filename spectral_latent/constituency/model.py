@@ -1,4 +1,4 @@
-"""The parser of phrases: one latent PCFG, or several whose posteriors are averaged."""
+"""Parse phrases with one latent PCFG, or with several whose posteriors are averaged."""
 
 from __future__ import annotations
 
@@ -15,14 +15,15 @@ from spectral_latent.constituency.decoding import Constituent, Constituents, Gai
 from spectral_latent.constituency.grammar import PhraseGrammar
 from spectral_latent.constituency.options import ConstituencyOptions
 from spectral_latent.constituency.phrase import Phrase
+from spectral_latent.constituency.presets import preset
 from spectral_latent.constituency.training import prepare
 from spectral_latent.estimation import Listener, silent
 from spectral_latent.grammar import SentenceChart, check_n_best
 from spectral_latent.grammar.batches import map_sentences
 from spectral_latent.inference import Weight, best_analyses
-from spectral_latent.operators import Contents, StoredModel
+from spectral_latent.operators import StoredModel
 from spectral_latent.tokenisation import Tokenisation
-from spectral_latent.trees import FloatArray, IntArray
+from spectral_latent.trees import FloatArray, IntArray, Vocabulary
 
 __all__ = ["FALLBACK", "ConstituencyModel", "Parse"]
 
@@ -81,17 +82,18 @@ class ConstituencyModel(StoredModel):
     ) -> ConstituencyModel:
         """Learn from treebank trees.
 
-        A large treebank does not stay in memory, but lies in temporary files, which all workers must be able to read.
+        A large treebank is kept in temporary files, which all workers must be able to read.
 
         phrases: the trees, which are read once and cleaned first.
-        options: of the one grammar, or of each of several; see `presets`.  All have the same `span_penalty`.
-        jobs: threads; None for as many workers as the engine has that `joblib.parallel_config` names.  A cluster that
-        it names, such as Dask, takes part whatever the number.  The result is the same.
+        options: the options of one grammar, or of each of several with the same `span_penalty`; None for those of the
+        preset `fast` (see `presets`).
+        jobs: the number of threads; None for all workers of the engine that `joblib.parallel_config` names.  If it
+        names a cluster, such as Dask, the cluster takes part for any number.  The result does not depend on it.
         listener: told how far the work is.
-        Raises EstimationError if a tree holds no word, or there is no tree; ValueError if there are no options, or
-        those of several grammars do not go together.
+        Raises EstimationError if a tree has no word, or there is no tree; ValueError if there are no options, or if the
+        span penalties of several grammars differ.
         """
-        options = ConstituencyOptions() if options is None else options
+        options = preset("fast") if options is None else options
         several = [options] if isinstance(options, ConstituencyOptions) else list(options)
         _check_together(several)
         trainings = prepare(phrases, several, jobs=jobs)
@@ -110,11 +112,8 @@ class ConstituencyModel(StoredModel):
     @cached_property
     def _chains(self) -> tuple[list[tuple[str, ...]], list[IntArray]]:
         """List the chains of all members; and, for each member, the numbers of its own chains among them."""
-        all_chains = dict.fromkeys(chain for member in self.members for chain in member.chains)
-        number_of_chain = {chain: number for number, chain in enumerate(all_chains)}
-        return list(number_of_chain), [
-            np.array([number_of_chain[chain] for chain in member.chains]) for member in self.members
-        ]
+        chains = Vocabulary(chain for member in self.members for chain in member.chains)
+        return chains.names, [chains.numbers(member.chains) for member in self.members]
 
     @cached_property
     def _gains(self) -> Gains:
@@ -136,7 +135,8 @@ class ConstituencyModel(StoredModel):
     def posteriors(self, words: Sequence[str]) -> dict[Constituent, float]:
         """Compute the posterior of each labelled constituent that a sentence may have, tags included.
 
-        By absolute value unless the options say otherwise; none if no grammar derives the sentence.
+        Absolute values are taken unless the options say otherwise.  There are no constituents if no grammar derives the
+        sentence.
 
         words: the words of the sentence.
         Raises ValueError if there is no word.
@@ -147,9 +147,9 @@ class ConstituencyModel(StoredModel):
     def part_posteriors(self, trees: Iterable[Phrase]) -> list[FloatArray]:
         """Compute the posteriors of the labelled constituents of trees, tags included: one array for each tree.
 
-        trees: several trees of one sentence, which are cleaned as `score` does it.  Where empty elements make their
-        words differ, each has the posteriors of its own words.
-        Raises EstimationError if a tree holds no word.
+        trees: several trees of one sentence, which are cleaned as by `score`.  If their words differ after cleaning,
+        the posteriors of a tree are those of its own words.
+        Raises EstimationError if a tree has no word.
         """
         posteriors_of: dict[tuple[str, ...], dict[Constituent, float]] = {}
         rows = []
@@ -163,11 +163,11 @@ class ConstituencyModel(StoredModel):
     def log_probabilities(self, sentences: Iterable[Sequence[str]]) -> FloatArray:
         """Compute the natural logarithms (T,) of the estimated probabilities of sentences: the mean over the grammars.
 
-        A grammar sums over all trees in its pruned chart.  It is -inf where no grammar derives the sentence, and where
-        the estimate is not above zero, which happens to spectral models.  In the place of a word never seen stands its
-        signature.
+        A grammar sums over all trees in its pruned chart.  The logarithm is -inf if no grammar derives the sentence, or
+        if the estimate is not above zero, which is possible for spectral models.  A word that was never seen is
+        replaced by its signature.
 
-        sentences: the words of each.
+        sentences: the words of each sentence.
         Raises ValueError if a sentence has no word.
         """
         charts = (self._charts(words) for words in sentences)
@@ -175,7 +175,7 @@ class ConstituencyModel(StoredModel):
         return np.concatenate([np.zeros(0), *logs])
 
     def parse(self, words: Sequence[str]) -> Parse:
-        """Find the tree of the most gain; see `decoding`.
+        """Find the tree with the largest gain; see `decoding`.
 
         words: the words of the sentence.
         Raises ValueError if there is no word.
@@ -187,13 +187,13 @@ class ConstituencyModel(StoredModel):
     ) -> list[Parse]:
         """Find up to `n_best` different trees of a sentence, by falling gain; trees of p̂ = 0 come last.
 
-        Constituents are put together freely, also those that no grammar may have together.  Where a single grammar
-        derives none of the trees, the best that it does derive comes first.  A sentence that no grammar derives has a
-        flat tree, the `FALLBACK`.
+        Constituents are combined freely, even if no grammar has all of them in one tree.  If there is a single grammar
+        and it derives none of the trees, the best tree that it does derive comes first.  A sentence that no grammar
+        derives gets a flat tree, the `FALLBACK`.
 
         words: the words of the sentence.
-        n_best: how many trees at most.
-        charts: of the sentence under each grammar, where they are built already.
+        n_best: the most trees to find.
+        charts: the charts of the sentence under each grammar; None to build them.
         Raises ValueError if there is no word, or n_best < 1.
         """
         check_n_best(n_best)
@@ -216,9 +216,9 @@ class ConstituencyModel(StoredModel):
     ) -> Iterator[list[Parse]]:
         """Find up to `n_best` trees of each sentence, in order, as `parse_nbest` does; an empty sentence has none.
 
-        sentences: the words of each.
-        n_best: how many trees of each at most.
-        jobs: processes; see `spectral_latent.grammar.batches.map_sentences`.
+        sentences: the words of each sentence.
+        n_best: the most trees of a sentence.
+        jobs: the number of processes; see `spectral_latent.grammar.batches.map_sentences`.
         Raises ValueError, before a sentence is read, if n_best < 1.
         """
         check_n_best(n_best)
@@ -228,8 +228,8 @@ class ConstituencyModel(StoredModel):
         """Find up to `n_best` trees of each sentence of a raw text, in order.
 
         text: the text, which `tokenisation` divides into sentences and words.
-        n_best: how many trees of each sentence at most.
-        jobs: processes; see `spectral_latent.grammar.batches.map_sentences`.
+        n_best: the most trees of a sentence.
+        jobs: the number of processes; see `spectral_latent.grammar.batches.map_sentences`.
         Raises ValueError, before a sentence is parsed, if n_best < 1.
         """
         sentences = self.tokenisation.sentences(text)
@@ -244,7 +244,7 @@ class ConstituencyModel(StoredModel):
     def _put_together(
         self, constituents: Constituents, gain: FloatArray, words: Sequence[str], n_best: int
     ) -> list[Phrase]:
-        """Find the trees of the most gain that K constituents make up, whichever grammars they are from; gain: (K,)."""
+        """Find the trees with the largest gains that K constituents of any grammars make up; gain: (K,)."""
         if n_best == 1:  # the best tree has no other constituents but those that it needs
             width = constituents.end - constituents.first
             keep = (gain > 0.0) | (width == len(words)) | (width == 1)
@@ -253,18 +253,18 @@ class ConstituencyModel(StoredModel):
         return best_analyses(bracketings(constituents, gain, self._chains[0], words), n_best)
 
     def _fallback(self, words: Sequence[str]) -> Parse:
-        """Make a flat tree, marked by its label, over each word's most frequent tag."""
+        """Make a flat tree with the label FALLBACK over each word's most frequent tag."""
         leaves = (Phrase(tag, (word,)) for tag, word in zip(self.members[0].tags(words), words, strict=True))
         return Parse(Phrase(FALLBACK, tuple(leaves)), 0, -np.inf, is_fallback=True)
 
     def score(self, phrases: Iterable[Phrase]) -> Weight:
         """Estimate the probabilities p̂ of trees with their words, as sign and log: the mean over the grammars.
 
-        A tree with a rule never seen has p̂ = 0.  In the place of a word never seen stands its signature, under tags as
-        likely as its spelling makes them.
+        A tree with a rule that was never seen has p̂ = 0.  A word that was never seen is replaced by its signature, with
+        the probabilities of tags that its spelling gives.
 
         phrases: the trees, which are cleaned as for training.
-        Raises EstimationError if one holds no word.
+        Raises EstimationError if a tree has no word.
         """
         trees = list(cleaned(phrases))
         return Weight.mean([member.score(trees) for member in self.members])
@@ -277,8 +277,8 @@ class ConstituencyModel(StoredModel):
         options = [asdict(member.options) for member in self.members]
         return super().description | {"labels": sorted(labels), "tags": sorted(tags), "options": options}
 
-    def contents(self) -> Contents:
-        """Return the arrays and the settings of the grammars."""
+    def contents(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+        """Collect the arrays and the settings of the model's file."""
         arrays = {
             f"{at}.{name}": array
             for at, member in enumerate(self.members)
@@ -286,9 +286,13 @@ class ConstituencyModel(StoredModel):
         }
         return arrays, {"members": [member.settings() for member in self.members]}
 
-    @classmethod
-    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], settings: Mapping[str, Any]) -> ConstituencyModel:
-        """Make a model of the contents of its file; see `StoredModel`."""
+    @staticmethod
+    def from_arrays(arrays: Mapping[str, NDArray[Any]], settings: Mapping[str, Any]) -> ConstituencyModel:
+        """Make a model of the contents of its file.
+
+        arrays: the arrays of the file by name.
+        settings: the settings of the file.
+        """
         members = []
         for at, of_member in enumerate(settings["members"]):
             prefix = f"{at}."
@@ -303,7 +307,7 @@ def _parses_of(model: ConstituencyModel, words: Sequence[str], n_best: int) -> l
 
 
 def _check_together(options: Sequence[ConstituencyOptions]) -> None:
-    """Raise ValueError unless grammars of these options make one model."""
+    """Raise ValueError unless grammars with these options can make one model."""
     if not options:
         raise ValueError("the options are empty; a parser needs those of at least one grammar")
     penalties = sorted({one.span_penalty for one in options})

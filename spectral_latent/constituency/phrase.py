@@ -1,4 +1,4 @@
-"""The constituency formalism's domain object: a phrase-structure tree over words."""
+"""Hold a phrase-structure tree over words."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ _WRITTEN = str.maketrans({"(": "-LRB-", ")": "-RRB-"} | dict.fromkeys(" \t\n\r\f
 class Phrase(NamedTuple):
     """A labelled constituent; its children are phrases, or words.
 
-    A preterminal (part-of-speech tag) is a phrase whose one child is a word.  The methods walk with an explicit stack,
-    so that depth is limited by memory alone; `==` and `hash` are those of tuples, and recursive.
+    A preterminal (part-of-speech tag) is a phrase whose only child is a word.  The methods, `==` and `hash` are not
+    recursive, so that they work for trees of any depth.
 
     label: the category or the tag.
     children: from left to right.

@@ -1,4 +1,4 @@
-"""Options that go well together: `fast` is a single grammar, `accurate` averages three.
+"""Options that go well together: `fast` and `spectral` are a single grammar, `accurate` averages three.
 
 docs/accuracy.md measures what each step is worth.  The options were chosen on the dev splits of NLTK's
 treebank sample, alpino and cess_esp, and with several seeds.
@@ -6,15 +6,12 @@ treebank sample, alpino and cess_esp, and with several seeds.
 
 from __future__ import annotations
 
-from typing import Literal, get_args
-
+from spectral_latent._options import PresetName, of_preset
 from spectral_latent.constituency.conversion import Binarisation
 from spectral_latent.constituency.options import ConstituencyOptions
 from spectral_latent.estimation import EstimatorOptions
 
-__all__ = ["PresetName", "preset"]
-
-PresetName = Literal["fast", "accurate"]
+__all__ = ["preset"]
 
 
 def _grammar(states: int, iterations: int, rank: int, binarisation: Binarisation) -> ConstituencyOptions:
@@ -25,17 +22,24 @@ def _grammar(states: int, iterations: int, rank: int, binarisation: Binarisation
     return ConstituencyOptions(estimator=estimator, beam=1e-3, threshold=2e-4, binarisation=binarisation)
 
 
+_WAYS = (Binarisation(), Binarisation("last", siblings=1), Binarisation(siblings=1))
+_PRESETS: dict[PresetName, tuple[ConstituencyOptions, ...]] = {
+    "fast": (_grammar(24, 2, 8, Binarisation()),),
+    "accurate": tuple(_grammar(28, 3, 16, binarisation) for binarisation in _WAYS),
+    "spectral": (ConstituencyOptions(),),
+}
+
+
 def preset(name: PresetName) -> tuple[ConstituencyOptions, ...]:
-    """Give the options of each grammar of a parser, for `ConstituencyModel.train`.
+    """Return the options of each grammar of a parser, for `ConstituencyModel.train`.
+
+    name: `fast` or `accurate`.
+
+    name: the preset.
 
     Raises ValueError for another name.
 
     >>> [options.estimator.n_states for options in preset("accurate")]
     [28, 28, 28]
     """
-    if name == "fast":
-        return (_grammar(24, 2, 8, Binarisation()),)
-    if name == "accurate":
-        ways = Binarisation(), Binarisation("last", siblings=1), Binarisation(siblings=1)
-        return tuple(_grammar(28, 3, 16, binarisation) for binarisation in ways)
-    raise ValueError(f"{name!r} is no preset; give {' or '.join(get_args(PresetName))}")
+    return of_preset(_PRESETS, name)

@@ -1,4 +1,4 @@
-"""From phrases to treebanks under several grammars, and to the grammars that they make without latent states."""
+"""Make the treebanks of phrases under several grammars, and the grammars without latent states."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from spectral_latent.constituency.cleaning import cleaned
-from spectral_latent.constituency.conversion import Binarisation, PhraseSymbol, skeletal_trees, tag_numbers
+from spectral_latent.constituency.conversion import Binarisation, PhraseSymbol, skeletal_trees
 from spectral_latent.constituency.features import FeatureSet, constituency_features
 from spectral_latent.constituency.grammar import PhraseGrammar
 from spectral_latent.constituency.options import ConstituencyOptions
@@ -23,7 +23,8 @@ __all__ = ["prepare"]
 class _PhraseFormalism:
     """The conversion of cleaned phrases by one binarisation, with one set of features (`estimation.Formalism`).
 
-    symbols, terminals: as they are numbered.
+    symbols: the symbols as they are numbered.
+    terminals: the words as they are numbered.
     words: how often each symbol stands over each word, for every shard.
     """
 
@@ -45,7 +46,7 @@ class _PhraseFormalism:
         trees = converted.trees
         leaf = trees.is_leaf
         self.words.append(WordCounts.of(trees.symbol[leaf], trees.terminal[leaf], trees.first_leaf[leaf] == 0))
-        last = np.array([self._last_labels.add(symbol.chain[-1]) for symbol in self.symbols], dtype=np.int64)
+        last = np.array([self._last_labels.add(symbol.last) for symbol in self.symbols], dtype=np.int64)
         return Shard.of(trees, constituency_features(converted, last, self.features)).columns
 
     def shard(self, columns: Columns) -> Shard:
@@ -56,14 +57,15 @@ class _PhraseFormalism:
 def prepare(
     phrases: Iterable[Phrase], options: Sequence[ConstituencyOptions], *, jobs: int | None = 1
 ) -> list[Training[PhraseGrammar]]:
-    """Make the treebank and the coarse grammar of each of several options, from phrases that are read once.
+    """Make a treebank and a coarse grammar for each of several options, from phrases that are read once.
 
     Grammars of one binarisation and one set of features share their treebank; all grammars share the spelling model.
 
     phrases: treebank trees, which are cleaned here.
-    options: those of each grammar.
-    jobs: threads; the result does not depend on it.
-    Raises EstimationError if a phrase holds no word, or if there is none; TypeError at another object than a phrase.
+    options: the options of each grammar.
+    jobs: the number of threads; the result does not depend on it.
+    Raises EstimationError if a phrase has no word, or if there is no phrase; TypeError for another object than a
+    phrase.
     """
     terminals = Vocabulary[str]()
     kinds = [(one.binarisation, one.features) for one in options]
@@ -75,14 +77,15 @@ def prepare(
     first = formalisms[kinds[0]]
     symbols = first.symbols.names
     words = WordCounts.total(first.words)
-    tags = sorted({symbols[symbol].chain[-1] for symbol in np.unique(words.symbol).tolist()})
-    spelling = spelling_of(terminals.names, words, tag_numbers(symbols, tags), len(tags))
+    tags = Vocabulary(sorted({symbols[symbol].last for symbol in np.unique(words.symbol).tolist()}))
+    tag_of_symbol = tags.numbers(symbol.last for symbol in symbols)
+    spelling = spelling_of(terminals.names, words, tag_of_symbol, len(tags))
     lexicons = {one.lexicon: Lexicon(terminals.names, one.lexicon, spelling) for one in options}
 
     trainings = []
     for one, kind in zip(options, kinds, strict=True):
         symbols = formalisms[kind].symbols.names
-        tag_of_symbol = tag_numbers(symbols, tags)
-        training = prepare_grammar(treebanks[kind], lexicons[one.lexicon], tags, tag_of_symbol, one)
+        tag_of_symbol = tags.numbers(symbol.last for symbol in symbols)
+        training = prepare_grammar(treebanks[kind], lexicons[one.lexicon], tags.names, tag_of_symbol, one)
         trainings.append(Training(PhraseGrammar(symbols, training.coarse), training.treebank))
     return trainings

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from spectral_latent.constituency import Phrase
 from spectral_latent.corpora.brackets import parse_brackets
 from spectral_latent.corpora.conllu import parse_with_lines
-from spectral_latent.corpora.text import CorpusError
+from spectral_latent.corpora.text import CorpusError, line_error
 from spectral_latent.dependency import DependencySentence
 from spectral_latent.reranking import Candidate
 
@@ -63,18 +63,22 @@ class Block(NamedTuple):
 
 
 def read_bllip(lines: Iterable[str], source: str) -> Iterator[Block]:
-    """Read the lists of the format `bllip`."""
+    """Read the lists of the format `bllip`.
+
+    lines: the lines of the text.
+    source: the name of the text in errors.
+    """
     rest = _with_content(lines)
     for first, line in rest:
         header = HEADER.fullmatch(line)
         if header is None:
-            raise _error(source, first, f"{line!r:.60} is no length and name of a list; give them, as in 50 wsj.1")
+            raise line_error(source, first, f"{line!r:.60} is no length and name of a list; give them, as in 50 wsj.1")
         rows = []
         for _ in range(int(header[1])):
             scores_line, scores = next(rest, (first, ""))
             tree_line, tree = next(rest, (first, ""))
             if not tree.startswith("("):
-                raise _error(
+                raise line_error(
                     source,
                     tree_line,
                     f"a tree is missing: the list that begins in line {first} is to have {header[1]} trees; correct "
@@ -88,7 +92,11 @@ def read_bllip(lines: Iterable[str], source: str) -> Iterator[Block]:
 
 
 def read_trees(lines: Iterable[str], source: str) -> Iterator[Block]:
-    """Read the lists of the format `trees`."""
+    """Read the lists of the format `trees`.
+
+    lines: the lines of the text.
+    source: the name of the text in errors.
+    """
     for _, group in groupby(_tree_rows(lines, source), key=lambda row: row[0]):
         rows = list(group)
         (name, _), line, _ = rows[0]
@@ -109,7 +117,7 @@ def _tree_rows(lines: Iterable[str], source: str) -> Iterator[tuple[tuple[str | 
         begin = line.find("(")
         end = line.rfind(")") + 1
         if not 0 <= begin < end:
-            raise _error(source, number, f"no tree in {line!r:.60}; give one in brackets on each line")
+            raise line_error(source, number, f"no tree in {line!r:.60}; give one in brackets on each line")
         columns = [column for column in (line[:begin] + line[end:]).split() if column != "|||"]
         name = None
         if columns and (not is_number(columns[0]) or (len(columns) > 1 and _COUNT.fullmatch(columns[0]))):
@@ -120,7 +128,11 @@ def _tree_rows(lines: Iterable[str], source: str) -> Iterator[tuple[tuple[str | 
 
 
 def read_conllu_lists(text: str, source: str) -> Iterator[Block]:
-    """Read the lists of the format `conllu`."""
+    """Read the lists of the format `conllu`.
+
+    text: the sentences.
+    source: the name of the text in errors.
+    """
     rows = (_conllu_row(sentence, lines[0], source) for sentence, lines in parse_with_lines(text, source))
     for name, group in groupby(rows, key=lambda row: row[0]):
         candidates = [row for _, row in group]
@@ -132,7 +144,7 @@ def _conllu_row(sentence: DependencySentence, line: int, source: str) -> tuple[s
     name = comment_value(sentence, "sent_id")
     scores = comment_value(sentence, "score") or ""
     if name is None:
-        raise _error(source, line, "no sentence is named; give each of its trees the comment, as in # sent_id = 7")
+        raise line_error(source, line, "no sentence is named; give each of its trees the comment, as in # sent_id = 7")
     # the command `parse` gives each tree a name of its own, which ends in its rank
     rank = comment_value(sentence, "rank")
     list_name = name if rank is None else name.removesuffix(f"-{rank}")
@@ -140,18 +152,22 @@ def _conllu_row(sentence: DependencySentence, line: int, source: str) -> tuple[s
 
 
 def read_json(lines: Iterable[str], source: str) -> Iterator[Block]:
-    """Read the lists of the format `json`."""
+    """Read the lists of the format `json`.
+
+    lines: the lines of the text.
+    source: the name of the text in errors.
+    """
     for count, (number, line) in enumerate(_with_content(lines), start=1):
         try:
             entry = json.loads(line)
             if "\\u" in line:  # half of a pair, which no text can have, is escaped
                 json.dumps(entry, ensure_ascii=False).encode()
         except (ValueError, RecursionError) as error:
-            raise _error(source, number, f"not JSON ({error}); give one object for each list, on a line") from None
+            raise line_error(source, number, f"not JSON ({error}); give one object for each list, on a line") from None
         candidates = entry.get("candidates") if isinstance(entry, dict) else None
         name = entry.get("sent_id", count) if isinstance(entry, dict) else None
         if not isinstance(candidates, list) or not isinstance(name, str | int):
-            raise _error(source, number, 'no list of candidates; give {"sent_id": "7", "candidates": [...]}')
+            raise line_error(source, number, 'no list of candidates; give {"sent_id": "7", "candidates": [...]}')
         sentence = _json_sentence(entry, source, number)
         rows = [_Row(number, _json_candidate(candidate, sentence, source, number)) for candidate in candidates]
         yield Block(number, str(name), rows, None if sentence is None else sentence.forms)
@@ -164,9 +180,11 @@ def _json_sentence(entry: Mapping[str, Any], source: str, line: int) -> Dependen
     columns = {name: entry[name] for name in ("words", *JSON_COLUMNS) if name in entry}
     for name, column in columns.items():
         if not isinstance(column, list) or not all(isinstance(cell, str) for cell in column):
-            raise _error(source, line, f"{name} is not a list of strings; give one string for each word")
+            raise line_error(source, line, f"{name} is not a list of strings; give one string for each word")
         if len(column) != len(columns["words"]):
-            raise _error(source, line, f"{len(column)} {name} of {len(columns['words'])} words; give one for each word")
+            raise line_error(
+                source, line, f"{len(column)} {name} of {len(columns['words'])} words; give one for each word"
+            )
     annotation = {name: tuple(column) for name, column in columns.items() if name != "words"}
     return DependencySentence.of(columns["words"])._replace(**annotation)
 
@@ -178,10 +196,12 @@ def _json_candidate(entry: Any, sentence: DependencySentence | None, source: str
             tree: Phrase | DependencySentence = _phrase(brackets, source, line)
         case {"heads": list() as heads}:
             if sentence is None:
-                raise _error(source, line, 'heads come without words; give the list its "words", and tags as "xpos"')
+                raise line_error(
+                    source, line, 'heads come without words; give the list its "words", and tags as "xpos"'
+                )
             tree = _attached(sentence, heads, entry.get("relations"), source, line)
         case _:
-            raise _error(source, line, 'a candidate is neither {"tree": "(S ...)"} nor {"heads": [2, 0]}; give one')
+            raise line_error(source, line, 'a candidate is neither {"tree": "(S ...)"} nor {"heads": [2, 0]}; give one')
     score = entry.get("score")
     others = entry.get("other_scores", [])
     scores = [score, *(others if isinstance(others, list) else [others])]
@@ -190,6 +210,8 @@ def _json_candidate(entry: Any, sentence: DependencySentence | None, source: str
 
 def comment_key(comment: str) -> str:
     """Return the name in a comment `name = value`; of any other comment, nothing.
+
+    comment: a comment without # and the white space around it.
 
     >>> comment_key("sent_id = 7"), comment_key("by hand")
     ('sent_id', '')
@@ -201,6 +223,9 @@ def comment_key(comment: str) -> str:
 def comment_value(sentence: DependencySentence, key: str) -> str | None:
     """Return the value of a sentence's first comment of this name, or None.
 
+    sentence: a sentence with its comments.
+    key: the name in the comment.
+
     >>> comment_value(DependencySentence.of(["Yes"])._replace(comments=("sent_id = 7",)), "sent_id")
     '7'
     """
@@ -210,6 +235,8 @@ def comment_value(sentence: DependencySentence, key: str) -> str | None:
 
 def is_number(text: str) -> bool:
     """Tell whether a text is a number as formats write scores.
+
+    text: one column of a line.
 
     >>> [is_number(text) for text in ("-1.5e3", "7", "-Infinity", "nan", "1_0")]
     [True, True, True, False, False]
@@ -239,7 +266,7 @@ def _phrase(text: str, source: str, line: int) -> Phrase:
     except CorpusError:
         tree, *others = parse_brackets("\n" * (line - 1) + text, source)  # raises the same error, with its line
     if others:
-        raise _error(source, line, "several trees; give each a line of its own")
+        raise line_error(source, line, "several trees; give each a line of its own")
     return tree
 
 
@@ -248,7 +275,9 @@ def _numbers(columns: Iterable[str], source: str, line: int) -> list[float]:
     scores = []
     for column in columns:
         if not is_number(column):
-            raise _error(source, line, f"the score {column!r:.60} is no number; give one such as -12.5, or none at all")
+            raise line_error(
+                source, line, f"the score {column!r:.60} is no number; give one such as -12.5, or none at all"
+            )
         scores.append(float(column))
     return scores
 
@@ -262,19 +291,14 @@ def _attached(
     """
     n = len(sentence.forms)
     if len(heads) != n:
-        raise _error(source, line, f"{len(heads)} heads for a sentence of {n} words; give each word one")
+        raise line_error(source, line, f"{len(heads)} heads for a sentence of {n} words; give each word one")
     for head in heads:
         if type(head) is not int or not 0 <= head <= n:
-            raise _error(
+            raise line_error(
                 source, line, f"the head {head!r:.60} in a sentence of {n} words; give the number of a word, or 0"
             )
     if relations is None:
         return sentence.with_heads(tuple(heads))
     if not isinstance(relations, list) or list(map(type, relations)) != [str] * n:
-        raise _error(source, line, f"relations that are not a string for each of {n} words; give them, or none")
+        raise line_error(source, line, f"relations that are not a string for each of {n} words; give them, or none")
     return sentence.with_heads(tuple(heads), tuple(relations))
-
-
-def _error(source: str, line: int, problem: str) -> CorpusError:
-    """Make the error of a line."""
-    return CorpusError(f"{source}, line {line}: {problem}")

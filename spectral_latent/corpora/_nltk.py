@@ -96,6 +96,10 @@ def phrases_of_file(reader: Any, corpus: str, file: str) -> Iterable[Phrase]:
 
     Plain brackets are read by `parse_brackets`: faster than by NLTK, which also cuts a tree in two where one of its
     lines is not indented.  Other brackets, such as those with comments, are left to NLTK.
+
+    reader: NLTK's reader of the corpus.
+    corpus: the name of the corpus.
+    file: the name of the file in the corpus.
     """
     from nltk.corpus.reader import (
         AlpinoCorpusReader,
@@ -170,13 +174,24 @@ class _Token(NamedTuple):
 
 
 def tagged_of_file(column: str | None, reader: Any, corpus: str, file: str) -> Iterator[list[tuple[str, str]]]:
-    """Read the tagged sentences of one file of a corpus, without empty elements; `column` is a tag set of NLTK."""
+    """Read the tagged sentences of one file of a corpus, without empty elements; `column` is a tag set of NLTK.
+
+    column: the tag set of NLTK that tags are mapped to, such as `universal`; None for the corpus's own tags.
+    reader: NLTK's reader of the corpus.
+    corpus: the name of the corpus.
+    file: the name of the file in the corpus.
+    """
     tokens = _tagged_tokens(reader, file, column)
     return _without_empty(tokens, _checked_pair, _place(corpus, file), column)
 
 
 def words_of_file(reader: Any, corpus: str, file: str) -> Iterator[list[str]]:
-    """Read the words of the sentences of one file of a corpus, without empty elements."""
+    """Read the words of the sentences of one file of a corpus, without empty elements.
+
+    reader: NLTK's reader of the corpus.
+    corpus: the name of the corpus.
+    file: the name of the file in the corpus.
+    """
     tokens = _tagged_tokens(reader, file) if hasattr(reader, "tagged_sents") else _untagged_tokens(reader, file)
     return _without_empty(tokens, _checked_word, _place(corpus, file))
 

@@ -9,7 +9,7 @@ from sys import intern  # one string per distinct label and word
 
 from spectral_latent.constituency.cleaning import is_empty
 from spectral_latent.constituency.phrase import Phrase
-from spectral_latent.corpora.text import CorpusError, read_text
+from spectral_latent.corpora.text import CorpusError, line_error, read_text
 
 __all__ = ["parse_brackets", "read_brackets", "without_outer_bracket"]
 
@@ -25,6 +25,8 @@ def read_brackets(path: str | os.PathLike[str]) -> Iterator[Phrase]:
 
     The file is read at the call, and its trees as they are asked for.  Raises `CorpusError`, which names file and
     line, also for a missing file and for bytes that are not UTF-8.
+
+    path: the file, which gzip may have compressed.
 
     >>> import pathlib, tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -96,6 +98,8 @@ def parse_brackets(text: str, source: str = "<string>") -> Iterator[Phrase]:
 def without_outer_bracket(phrase: Phrase) -> Phrase:
     """Return the only child of a phrase without a label; any other phrase as it is.
 
+    phrase: a tree as the brackets have it.
+
     >>> without_outer_bracket(Phrase("", (Phrase("UH", ("Yes",)),)))
     Phrase(label='UH', children=('Yes',))
     """
@@ -124,5 +128,4 @@ def _misplaced(token: re.Match[str], labels: list[str]) -> str:
 
 def _error(text: str, source: str, position: int, problem: str) -> CorpusError:
     """Make the error of a position in the text."""
-    line = text.count("\n", 0, position) + 1
-    return CorpusError(f"{source}, line {line}: {problem}")
+    return line_error(source, text.count("\n", 0, position) + 1, problem)

@@ -17,7 +17,8 @@ from collections.abc import Iterator
 from itertools import chain, groupby
 from sys import intern  # one string per distinct word, tag and label
 
-from spectral_latent.corpora.text import CorpusError, read_text
+from spectral_latent._options import counted
+from spectral_latent.corpora.text import CorpusError, line_error, read_text
 from spectral_latent.dependency import DependencySentence
 
 __all__ = ["CONLLU", "MALT_TAB", "parse_conllu", "parse_tab_with_lines", "parse_with_lines", "read_conllu", "to_conllu"]
@@ -38,6 +39,8 @@ def read_conllu(path: str | os.PathLike[str]) -> Iterator[DependencySentence]:
 
     The file is read at the call, and its sentences as they are asked for.  Raises `CorpusError`, which names file
     and line, also for a missing file and for bytes that are not UTF-8.
+
+    path: the file, which gzip may have compressed.
 
     >>> import pathlib, tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -139,6 +142,8 @@ def to_conllu(sentence: DependencySentence) -> str:
 
     `parse_conllu` reads the same sentence again.
 
+    sentence: the sentence, with heads or without.
+
     Raises `ValueError` for a sentence without words, for columns that are not equally long, for an empty value, and for
     a value with a line break or a tab, or a comment with a line break.
 
@@ -164,10 +169,10 @@ def _columns(line: str, source: str, number: int) -> list[str]:
     """Split a line of CoNLL-U, and check its columns."""
     columns = line.split("\t")
     if len(columns) != len(_COLUMNS):
-        raise _error(
+        raise line_error(
             source,
             number,
-            f"{_counted(len(columns), 'column')} where CoNLL-U has {len(_COLUMNS)}; give {' '.join(_COLUMNS)}, with a "
+            f"{counted(len(columns), 'column')} where CoNLL-U has {len(_COLUMNS)}; give {' '.join(_COLUMNS)}, with a "
             f"tab between each two, _ for what is not known, and an empty line after each sentence",
         )
     return _filled(columns, _COLUMNS[:_READ], source, number)
@@ -177,10 +182,10 @@ def _columns_of_tab(line: str, source: str, number: int, word: int) -> list[str]
     """Split a line of Malt-TAB, and arrange its columns as in CoNLL-U, up to the last that is read."""
     columns = line.split("\t")
     if len(columns) not in (len(_TAB) - 1, len(_TAB)):
-        raise _error(
+        raise line_error(
             source,
             number,
-            f"{_counted(len(columns), 'column')} where Malt-TAB has {len(_TAB)}, or {len(_TAB) - 1}; give "
+            f"{counted(len(columns), 'column')} where Malt-TAB has {len(_TAB)}, or {len(_TAB) - 1}; give "
             f"{' '.join(_TAB)}, with a tab between each two, and an empty line after each sentence",
         )
     form, tag, head, *relation = _filled(columns, _TAB, source, number)
@@ -191,7 +196,7 @@ def _filled(columns: list[str], names: tuple[str, ...], source: str, number: int
     """Return the columns; raise CorpusError if one of those with a name is empty."""
     if "" in columns[: len(names)]:
         name = names[columns.index("")]
-        raise _error(source, number, f"the column {name} is empty; write _ for what is not known")
+        raise line_error(source, number, f"the column {name} is empty; write _ for what is not known")
     return columns
 
 
@@ -215,19 +220,19 @@ def _words(rows: list[_Row], source: str) -> list[_Row]:
         elif kind == "." and first == len(words) and second > empty:
             empty = second
         else:
-            raise _error(
+            raise line_error(
                 source,
                 number,
                 f"the ID {columns[0]!r} is out of order, the next word is {due}; number the words of each sentence "
                 f"1, 2, 3, and end it with an empty line",
             )
     if not words:
-        raise _error(source, rows[0][0], "the sentence that begins here has no words; remove it, or add them")
+        raise line_error(source, rows[0][0], "the sentence that begins here has no words; remove it, or add them")
     if end > len(words):
-        raise _error(
+        raise line_error(
             source,
             begun,
-            f"a range up to the word {end} in a sentence of {_counted(len(words), 'word')}; add the words, or end the "
+            f"a range up to the word {end} in a sentence of {counted(len(words), 'word')}; add the words, or end the "
             f"range at the last",
         )
     return words
@@ -255,16 +260,16 @@ def _head(column: str, word: int, words: int, source: str, number: int) -> int:
     """Read the head of a word."""
     remedy = "give the number of another word of the sentence, or 0 for the root"
     if column == "_":
-        raise _error(
+        raise line_error(
             source, number, f"no HEAD where other words of the sentence have one; {remedy}, or no heads at all"
         )
     if not _NUMBER.fullmatch(column):
-        raise _error(source, number, f"the HEAD {column!r} is not a number; {remedy}")
+        raise line_error(source, number, f"the HEAD {column!r} is not a number; {remedy}")
     head = int(column)
     if head > words:
-        raise _error(source, number, f"the HEAD {head} in a sentence of {_counted(words, 'word')}; {remedy}")
+        raise line_error(source, number, f"the HEAD {head} in a sentence of {counted(words, 'word')}; {remedy}")
     if head == word:
-        raise _error(source, number, f"the word {word} is its own HEAD; {remedy}")
+        raise line_error(source, number, f"the word {word} is its own HEAD; {remedy}")
     return head
 
 
@@ -275,12 +280,3 @@ def _writable(name: str, value: str) -> str:
             f"the {name} {value!r} cannot be written; give _ for what is not known, and no tab or line break"
         )
     return value
-
-
-def _counted(count: int, thing: str) -> str:
-    return f"{count} {thing}{'' if count == 1 else 's'}"
-
-
-def _error(source: str, line: int, problem: str) -> CorpusError:
-    """Make the error of a line."""
-    return CorpusError(f"{source}, line {line}: {problem}")

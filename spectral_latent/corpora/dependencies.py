@@ -46,7 +46,10 @@ def dependency_trees(source: str | os.PathLike[str]) -> Iterator[DependencySente
 
 
 def tree_entries(source: str | os.PathLike[str]) -> Iterator[Entry]:
-    """Read the trees of a dependency treebank with their places; for the rest, see `dependency_trees`."""
+    """Read the trees of a dependency treebank with their places; for the rest, see `dependency_trees`.
+
+    source: as in `dependency_trees`.
+    """
     return map(Entry.tree, _entries(os.fspath(source)))
 
 
@@ -65,7 +68,11 @@ class Entry(NamedTuple):
     lines: Sequence[int]
 
     def error(self, problem: str, word: int = 1) -> CorpusError:
-        """Make the error of a problem with a word of the sentence."""
+        """Make the error of a problem with a word of the sentence.
+
+        problem: the problem, and what to do about it.
+        word: the number of the word, from 1.
+        """
         return CorpusError(f"{self.source}, sentence {self.number}, line {self.lines[word - 1]}: {problem}")
 
     def tree(self) -> Entry:

@@ -31,7 +31,7 @@ from spectral_latent.corpora.brackets import parse_brackets
 from spectral_latent.corpora.formats import sniff_format
 from spectral_latent.corpora.nltk_graphs import sentence_from_nltk
 from spectral_latent.corpora.nltk_trees import phrase_from_nltk
-from spectral_latent.corpora.text import CorpusError, read_text
+from spectral_latent.corpora.text import CorpusError, line_error, read_text
 from spectral_latent.dependency import DependencySentence
 from spectral_latent.reranking import Candidate, CandidateError, NBest, Tree
 
@@ -45,6 +45,9 @@ def read_nbest(path: str | os.PathLike[str], form: NBestFormat | None = None) ->
 
     The file is read at the call, and its lists as they are asked for.  Raises `CorpusError`, which names file and
     line, also for a missing file and for bytes that are not UTF-8.
+
+    path: the file, which gzip may have compressed.
+    form: the format; if it is not given, that of `nbest_format`.
 
     >>> import pathlib, tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -92,6 +95,9 @@ def parse_nbest(text: str, source: str = "<string>", form: NBestFormat | None = 
 
 def nbest_format(text: str, source: str = "<string>") -> NBestFormat:
     """Tell the format of a text by its first lines.  Raises `CorpusError` for a text in none of the formats.
+
+    text: the lists; their first lines are enough.
+    source: the name of the text in errors.
 
     >>> texts = "{}", "(S1 (NN run))", "50 wsj.1|-8.5"
     >>> [nbest_format(text.replace("|", "\\n")) for text in texts]
@@ -158,4 +164,4 @@ def _checked(block: Block, number: int, source: str) -> NBest:
         return NBest.of((row.candidate for row in block.rows), name, block.words)
     except CandidateError as error:
         line = block.rows[error.number - 1].line
-        raise CorpusError(f"{source}, line {line}: {error}") from None
+        raise line_error(source, line, str(error)) from None

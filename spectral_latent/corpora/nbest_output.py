@@ -113,6 +113,8 @@ def svmlight(table: FeatureTable, gains: ArrayLike | None = None) -> Iterator[st
 def feature_map(table: FeatureTable) -> Iterator[str]:
     """Write the names of the features of `svmlight`, a line each: number, tab, name.
 
+    table: the features.
+
     >>> list(feature_map(FeatureTable.measures({"base:rank": [0, 1]}, sizes=[2], ids=["1"])))
     ['1\\tbase:rank\\n']
     """

@@ -25,6 +25,8 @@ _TOP = "ROOT"  # the relation of a root that has none of its own
 def sentence_from_nltk(graph: Any) -> DependencySentence:
     """Make a sentence of an `nltk.parse.DependencyGraph`; its heads need not be a tree, and may all be missing.
 
+    graph: an `nltk.parse.DependencyGraph`.
+
     Raises `TypeError` for an object that is not a graph, annotation that is not a string and heads that are not
     integers. Raises `ValueError` for addresses other than 1, 2, 3, nodes without a word, and heads that are missing
     from some nodes only, are not in the graph, or are the node itself.
@@ -54,6 +56,8 @@ def sentence_to_nltk(sentence: DependencySentence) -> Any:
 
     A missing relation becomes "", as where NLTK reads a table without relations; other strings are kept.  The graph's
     `root` is the first word whose head is 0, and its `top_relation_label` is that word's relation, or ROOT.
+
+    sentence: the sentence, with heads or without.
 
     >>> graph = sentence_to_nltk(DependencySentence.of(["Dogs", "bark"], ["NNS", "VBP"]).with_heads((2, 0)))
     >>> print(graph.tree(), graph.to_conll(3).split())

@@ -15,6 +15,8 @@ def phrase_from_nltk(tree: Any) -> Phrase:
 
     Leaves may contain anything, also spaces and brackets.
 
+    tree: an `nltk.Tree`.
+
     Raises `TypeError` for leaves or labels that are not
     strings, and `ValueError` for an empty leaf, an empty label below the root, and a constituent that is empty, has
     several words, or words beside phrases.

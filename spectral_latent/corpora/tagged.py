@@ -147,6 +147,8 @@ def plain_sentences(lines: Iterable[str]) -> Iterator[list[str]]:
 
     Only ASCII white space divides words: a no-break or an ideographic space belongs to its word.
 
+    lines: lines of tokenised text.
+
     >>> list(plain_sentences(["Dogs bark .\\n", "\\n"]))
     [['Dogs', 'bark', '.'], []]
     """

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from itertools import chain
 from pathlib import Path, PurePath
 
-__all__ = ["CorpusError", "decode", "ending_of", "read_text", "utf8_chunks"]
+__all__ = ["CorpusError", "decode", "ending_of", "line_error", "read_text", "utf8_chunks"]
 
 _CHUNK = 1 << 16  # bytes of decompressed text that are made at once
 _GZIP = b"\x1f\x8b"
@@ -32,6 +32,19 @@ class CorpusError(ValueError):
         if len(message) > _LONGEST:
             message = f"{message[: _LONGEST // 2]} ... {message[-_LONGEST // 2 :]}"
         super().__init__("".join(c if c.isprintable() else ascii(c)[1:-1] for c in message))
+
+
+def line_error(source: str, line: int, problem: str) -> CorpusError:
+    """Make the error of a line of a text.
+
+    source: the name of the text.
+    line: the number of the line.
+    problem: the problem, and what to do about it.
+
+    >>> line_error("a.mrg", 7, "a bracket is missing; add it")
+    CorpusError('a.mrg, line 7: a bracket is missing; add it')
+    """
+    return CorpusError(f"{source}, line {line}: {problem}")
 
 
 def read_text(path: str | os.PathLike[str]) -> str:

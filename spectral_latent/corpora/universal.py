@@ -37,6 +37,8 @@ _OF_UPOS = MappingProxyType(
 def universal_tag(tag: str) -> str:
     """Return the universal tag of a UPOS tag; a universal tag is its own.
 
+    tag: a tag of UPOS, or a universal one.
+
     Raises ValueError for any other tag.
 
     >>> [universal_tag(tag) for tag in ("PROPN", "AUX", "SCONJ", "PUNCT", "ADV", ".")]

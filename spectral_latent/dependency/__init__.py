@@ -4,6 +4,7 @@ from spectral_latent.dependency.arc_features import TaggedTree
 from spectral_latent.dependency.conversion import Attachment, HeadSymbol
 from spectral_latent.dependency.model import DependencyModel, DependencyParse
 from spectral_latent.dependency.options import DependencyOptions
+from spectral_latent.dependency.presets import preset
 from spectral_latent.dependency.relations import RelationModel, RelationOptions
 from spectral_latent.dependency.sentence import DependencySentence
 
@@ -17,4 +18,5 @@ __all__ = [
     "RelationModel",
     "RelationOptions",
     "TaggedTree",
+    "preset",
 ]

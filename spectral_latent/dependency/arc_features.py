@@ -154,7 +154,10 @@ class ArcFeatures:
 
     @staticmethod
     def known(trees: Iterable[TaggedTree]) -> ArcFeatures:
-        """Make features over the tags and the words of trees."""
+        """Make features over the tags and the words of trees.
+
+        trees: the trees of a treebank.
+        """
         trees = list(trees)
         tags = chain.from_iterable(tree.tags for tree in trees)
         return ArcFeatures(tags, (word.lower() for tree in trees for word in tree.words))

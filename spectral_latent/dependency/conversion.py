@@ -33,7 +33,6 @@ __all__ = [
     "possible_rules",
     "require_heads",
     "skeletal_trees",
-    "tag_numbers",
 ]
 
 Side = Literal["left", "right"]
@@ -81,7 +80,10 @@ class DependencyTrees(NamedTuple):
         return is_right
 
     def over(self, word: IntArray) -> SkeletalTrees:
-        """Replace places by words; word: (n,) the number of the word at each place."""
+        """Replace places by words; word: (n,) the number of the word at each place.
+
+        word: (n,) the number of the word at each place.
+        """
         trees = self.trees
         terminal = np.where(trees.is_leaf, word[trees.terminal], -1)
         return SkeletalTrees(trees.symbol, trees.left, trees.right, terminal, trees.root)
@@ -248,6 +250,7 @@ def skeletal_trees(
 def require_heads(sentence: DependencySentence, number: int) -> None:
     """Raise EstimationError unless each word has a head that is 0 or the number of a word.
 
+    sentence: the sentence to check.
     number: that of the sentence, for messages.
     """
     text = " ".join(sentence.forms[:12])
@@ -308,9 +311,3 @@ def heads_are_right(symbols: Sequence[HeadSymbol], rules: IntArray) -> BoolArray
     """
     complete = np.array([symbol.role == "complete" for symbol in symbols], dtype=bool)
     return complete[rules[:, 1]]
-
-
-def tag_numbers(symbols: Sequence[HeadSymbol], tags: Sequence[str]) -> IntArray:
-    """Number the tag of each symbol (S,); -1 where it is not one of these tags."""
-    number_of_tag = {tag: t for t, tag in enumerate(tags)}
-    return np.array([number_of_tag.get(symbol.tag, -1) for symbol in symbols], dtype=np.int64)

@@ -25,7 +25,8 @@ def dependency_features(converted: DependencyTrees, tag: IntArray, word: IntArra
     """Compute the templates of all nodes.
 
     converted: s-trees over n places.
-    tag, word: (n,) the numbers of the tag and the form at each place.
+    tag: (n,) the number of the tag at each place.
+    word: (n,) the number of the form at each place.
     """
     trees, head = converted
     is_right = converted.head_is_right.astype(np.int64)

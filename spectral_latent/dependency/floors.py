@@ -32,6 +32,7 @@ def mean_inside_vectors(operators: ObservableOperators, coarse: ObservableOperat
 
     By iteration from the sums of the leaves' vectors.
 
+    operators: latent operators of S symbols with up to M states.
     coarse: operators of one state a symbol, whose root weights are p(a).
 
     >>> from spectral_latent.operators import Tensor
@@ -97,8 +98,10 @@ def floored_weights(
 ) -> Weight:
     """Compute the weights of T trees, no subtree of which weighs less than its share of the coarse grammar's weight.
 
-    operators, coarse: over the same rules.
-    trees, forest: the same trees twice, once as a forest of these rules.
+    operators: the latent operators.
+    coarse: operators of one state a symbol, over the same rules.
+    trees: the T trees.
+    forest: the same trees as a forest of these rules.
     stand_in: (S, M) ζ of `mean_inside_vectors`.
     floor: the share.
     """

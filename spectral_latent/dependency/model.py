@@ -15,12 +15,12 @@ from spectral_latent.dependency.conversion import (
     heads_are_right,
     require_heads,
     skeletal_trees,
-    tag_numbers,
 )
 from spectral_latent.dependency.decoding import ArcMarginals, arc_marginals, maximum_heads, n_best_heads
 from spectral_latent.dependency.floors import floored_weights, mean_inside_vectors
 from spectral_latent.dependency.forests import headed
 from spectral_latent.dependency.options import DependencyOptions
+from spectral_latent.dependency.presets import preset
 from spectral_latent.dependency.relations import RelationModel
 from spectral_latent.dependency.sentence import BLANK, DependencySentence, check_sentence
 from spectral_latent.dependency.training import prepare
@@ -28,7 +28,7 @@ from spectral_latent.estimation import Listener, silent
 from spectral_latent.grammar import LatentGrammar, SentenceChart, SentenceGrammar, Training, check_n_best
 from spectral_latent.grammar.batches import map_sentences
 from spectral_latent.inference import Weight, tree_weights
-from spectral_latent.operators import Contents, Distinct, ObservableOperators, StoredModel, setting_from
+from spectral_latent.operators import Distinct, ObservableOperators, StoredModel, setting_from
 from spectral_latent.tokenisation import Tokenisation
 from spectral_latent.trees import BoolArray, FloatArray, IntArray, Vocabulary
 
@@ -90,7 +90,10 @@ class DependencyModel(StoredModel):
         return Tokenisation(frozenset(self.grammar.lexicon.words))
 
     def with_operators(self, operators: ObservableOperators) -> DependencyModel:
-        """Replace the latent operators by others over the same rules."""
+        """Replace the latent operators by others over the same rules.
+
+        operators: operators over the same rules as the coarse ones.
+        """
         return replace(self, grammar=self.grammar.with_operators(operators))
 
     @staticmethod
@@ -104,7 +107,7 @@ class DependencyModel(StoredModel):
         """Learn from dependency trees, projective or not.
 
         sentences: the trees, which are read once.
-        options: the settings.
+        options: the settings; None for those of the preset `fast`, see `presets`.
         jobs: threads; None for as many workers as the engine has that `joblib.parallel_config` names.  The result is
         the same.
         listener: told how far the work is.
@@ -123,7 +126,7 @@ class DependencyModel(StoredModel):
         options: settings; those of the estimator are not used.
         jobs: threads; the result does not depend on it.
         """
-        symbols, training, relations = prepare(sentences, options or DependencyOptions(), jobs=jobs)
+        symbols, training, relations = prepare(sentences, options or preset("fast"), jobs=jobs)
         return Training(DependencyModel(symbols, training.coarse, relations), training.treebank)
 
     @cached_property
@@ -135,14 +138,14 @@ class DependencyModel(StoredModel):
         return mean_inside_vectors(self.grammar.operators, self.grammar.coarse)
 
     @cached_property
-    def _tag_numbers(self) -> dict[str, int]:
-        return {tag: number for number, tag in enumerate(self.grammar.tags)}
+    def _tags(self) -> Vocabulary[str]:
+        return Vocabulary(self.grammar.tags)
 
     def _tags_of_words(self, sentence: DependencySentence) -> IntArray:
         """Number the tag of each word (n,); -1 for a tag that is missing or was never seen."""
         if not self.options.attachment.symbols_have_tags:
             return np.zeros(len(sentence.forms), dtype=np.int64)
-        return np.array([self._tag_numbers.get(tag, -1) for tag in self.options.tags_of(sentence)], dtype=np.int64)
+        return self._tags.numbers(self.options.tags_of(sentence))
 
     def unknown_tags(self, sentence: DependencySentence) -> list[str]:
         """List the tags of a sentence that the model does not know, so that the words may have any tag.
@@ -155,7 +158,7 @@ class DependencyModel(StoredModel):
         """
         if not self.options.attachment.symbols_have_tags:
             return []
-        return [tag for tag in self.options.tags_of(sentence) if tag != BLANK and tag not in self._tag_numbers]
+        return [tag for tag in self.options.tags_of(sentence) if tag != BLANK and tag not in self._tags]
 
     def _chart(self, sentence: DependencySentence) -> SentenceChart:
         """Build the pruned chart of a sentence."""
@@ -357,24 +360,26 @@ class DependencyModel(StoredModel):
         tags = {"tags": self.grammar.tags, "column": self.options.tags}
         return super().description | tags | {"relations": relations}
 
-    def contents(self) -> Contents:
-        """Return the arrays and the settings of the grammar and of the relations."""
-        settings: dict[str, Any] = {
+    def contents(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+        """Collect the arrays and the settings of the model's file."""
+        relations = self.relations
+        settings = {
             "symbols": [list(symbol) for symbol in self.symbols],
-            "relations": None,
+            "relations": None if relations is None else relations.settings(),
+            **self.grammar.settings(),
         }
-        arrays = self.grammar.arrays()
-        if self.relations is not None:
-            settings["relations"] = self.relations.settings()
-            arrays |= self.relations.arrays()
-        return arrays, settings | self.grammar.settings()
+        return self.grammar.arrays() | ({} if relations is None else relations.arrays()), settings
 
-    @classmethod
-    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], settings: Mapping[str, Any]) -> DependencyModel:
-        """Make a model of the contents of its file; see `StoredModel`."""
+    @staticmethod
+    def from_arrays(arrays: Mapping[str, NDArray[Any]], settings: Mapping[str, Any]) -> DependencyModel:
+        """Make a model of the contents of its file.
+
+        arrays: the arrays of the file by name.
+        settings: the settings of the file.
+        """
         symbols = setting_from("symbols", settings, Annotated[list[HeadSymbol], Distinct()])
         options = setting_from("options", settings, DependencyOptions)
-        tag_of_symbol = tag_numbers(symbols, settings["tags"])
+        tag_of_symbol = Vocabulary(settings["tags"]).numbers(symbol.tag for symbol in symbols)
         grammar = LatentGrammar.from_arrays(arrays, settings, tag_of_symbol, options)
         relations = RelationModel.from_arrays(arrays, settings["relations"])
         return DependencyModel(symbols, grammar, relations)

@@ -38,14 +38,23 @@ class DependencyOptions(GrammarOptions):
     floor: Annotated[float, Above(0.0), Below(1.0)] | None = 0.01
 
     def tags_of(self, sentence: DependencySentence) -> tuple[str, ...]:
-        """Take the tags of a sentence from their column, or for a word without one there, from the other column."""
+        """Take the tags of a sentence from their column, or for a word without one there, from the other column.
+
+        sentence: a sentence of n words.
+        """
         return sentence.tags(self.tags)
 
     def words_of(self, sentence: DependencySentence) -> tuple[str, ...]:
-        """Take the observations of a sentence from their column."""
+        """Take the observations of a sentence from their column.
+
+        sentence: a sentence of n words.
+        """
         words: tuple[str, ...] = getattr(sentence, self.words)
         return words
 
     def tagged_tree(self, sentence: DependencySentence) -> TaggedTree:
-        """Take the columns of a sentence from which relations are told."""
+        """Take the columns of a sentence from which relations are told.
+
+        sentence: a sentence with heads.
+        """
         return TaggedTree(self.words_of(sentence), self.tags_of(sentence), sentence.heads or ())

@@ -31,7 +31,7 @@ from spectral_latent.dependency.arc_features import ArcFeatures, TaggedTree
 from spectral_latent.dependency.sentence import BLANK
 from spectral_latent.lexicon.log_linear import log_linear_weights
 from spectral_latent.operators import Distinct, Sorted, array_from, setting_from
-from spectral_latent.trees import BoolArray, FloatArray, IntArray, matches
+from spectral_latent.trees import BoolArray, FloatArray, IntArray, Vocabulary, matches
 
 __all__ = ["RelationModel", "RelationOptions"]
 
@@ -72,7 +72,13 @@ class RelationModel:
     """
 
     def __init__(self, features: ArcFeatures, names: Sequence[str], weights: _Weights, possible: BoolArray) -> None:
-        """Hold a classifier; possible: (2, K) the relations that arcs from words, and from the root, may have."""
+        """Hold a classifier.
+
+        features: the numbers of the features of arcs.
+        names: the K relations.
+        weights: the weights of features.
+        possible: (2, K) whether arcs from words, and arcs from the root, may have each relation.
+        """
         self._features = features
         self.names = list(names)
         self._weights = weights
@@ -98,8 +104,7 @@ class RelationModel:
         names = sorted(set(every) - {BLANK})
         if not names:
             return None
-        number_of = {name: number for number, name in enumerate(names)}
-        label = np.array([number_of.get(name, -1) for name in every])
+        label = Vocabulary(names).numbers(every)
         annotated = label >= 0
         label = label[annotated]
         known = ArcFeatures.known(trees)
@@ -119,7 +124,10 @@ class RelationModel:
         return np.asarray(softmax(self._scores(trees), axis=1))
 
     def relations(self, trees: Sequence[TaggedTree]) -> list[tuple[str, ...]]:
-        """Find the likeliest relation of the arc to each word.  Raises ValueError as `posterior` does."""
+        """Find the likeliest relation of the arc to each word.  Raises ValueError as `posterior` does.
+
+        trees: the words, tags and heads of sentences.
+        """
         best = iter([self.names[label] for label in self._scores(trees).argmax(axis=1).tolist()])
         return [tuple(islice(best, len(tree.words))) for tree in trees]
 

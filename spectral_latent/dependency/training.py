@@ -15,7 +15,6 @@ from spectral_latent.dependency.conversion import (
     heads_are_right,
     possible_rules,
     skeletal_trees,
-    tag_numbers,
 )
 from spectral_latent.dependency.features import dependency_features
 from spectral_latent.dependency.options import DependencyOptions
@@ -106,7 +105,7 @@ def prepare(sentences: Iterable[DependencySentence], options: DependencyOptions,
     (treebank,) = read_treebanks(tagged, [formalism], jobs=jobs)
     symbols = formalism.symbols.names
     tags = sorted({symbol.tag for symbol in symbols})
-    tag_of_symbol = tag_numbers(symbols, tags)
+    tag_of_symbol = Vocabulary(tags).numbers(symbol.tag for symbol in symbols)
     words = formalism.terminals.names
     spelling = spelling_of(words, WordCounts.total(formalism.words), tag_of_symbol, len(tags))
     lexicon = Lexicon(words, options.lexicon, spelling)

@@ -1,8 +1,8 @@
-"""Choosing the states of all symbols together, on held-out data (Narayan and Cohen 2016).
+"""Choose the numbers of states of all symbols on held-out data (Narayan and Cohen 2016).
 
-Moments are taken once, for the most states; any smaller choice is a part of them, so a trial costs no pass over the
-trees.  Symbols are visited by falling frequency; each tries every candidate and keeps the best, given the choices so
-far.
+Moments are computed once, for the largest numbers of states.  The moments for smaller numbers are parts of them, so
+that a trial needs no pass over the trees.  Symbols are visited by falling frequency.  For each symbol every candidate
+is tried, with the numbers chosen so far for the others, and the best one is kept.
 """
 
 from __future__ import annotations
@@ -28,9 +28,11 @@ def search_states(
 ) -> IntArray:
     """Find the numbers of states (S,) that score best, symbol by symbol.
 
-    score: of truncated moments; higher is better.
-    candidates: numbers of states to try; those above what a symbol has are left out.
+    moments: the moments with the largest numbers of states.
+    score: the function that scores truncated moments; higher is better.
+    candidates: numbers of states to try; for a symbol, those below its number in `moments`.
     symbols: how many of the most frequent symbols to visit; all if None.
+    listener: told the number of visited symbols and the best score.
 
     >>> from spectral_latent.trees import SkeletalTrees
     >>> trees = SkeletalTrees.of([0], left=[-1], right=[-1], terminal=[5], root=[0])

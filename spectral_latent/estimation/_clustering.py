@@ -1,12 +1,13 @@
-"""States as clusters of nodes (Narayan and Cohen 2015): k-means on projected inside and outside trees, then counting.
+"""Take clusters of nodes for states (Narayan and Cohen 2015): k-means on projected inside and outside trees.
 
 | here | meaning |
 | --- | --- |
 | point of node i | [y_i; σ ∘ z_i] = [Uᵀφ; Vᵀψ], each half scaled to unit mean square |
 | state h(i) | the centre nearest to the point, among those of the node's symbol |
 
-Centres are found on the points of every k-th node of a symbol, with k = 1 up to a number of nodes that keeps the points
-small; of several starts of k-means++ (Arthur and Vassilvitskii 2007), the closest is kept.
+Centres are found on the points of every k-th node of a symbol; k grows with the number of nodes, so that memory is
+bounded.  k-means++ (Arthur and Vassilvitskii 2007) starts several times, and the centres nearest to the points are
+kept.
 """
 
 from __future__ import annotations
@@ -68,7 +69,13 @@ class Clusters(NamedTuple):
 
     @staticmethod
     def learn(treebank: Treebank, projection: Projection, seed: int, jobs: int | None = 1) -> Clusters:
-        """Find the centres of every symbol by k-means, from a start that the seed fixes."""
+        """Find the centres of every symbol by k-means.
+
+        treebank: the trees with their features.
+        projection: the maps from features to points.
+        seed: of the random starts of k-means.
+        jobs: the number of workers; see `parallel_map`.
+        """
         steps = np.ceil(treebank.counts.symbol / _POINTS).astype(np.int64)
         samples: dict[int, _Sample] = {}
         for samples_of_shard in parallel_map(_sampled, treebank.shards, jobs, projection, steps):
@@ -79,7 +86,10 @@ class Clusters(NamedTuple):
         return Clusters(projection, dict(zip(samples, parallel_map(_centres, counted, jobs, seed), strict=True)))
 
     def of_nodes(self, shard: TreebankShard) -> IntArray:
-        """Find the state (N,) of every node of a shard."""
+        """Find the state (N,) of every node of a shard.
+
+        shard: trees of N nodes with their features.
+        """
         projected = self.projection.project(shard)
         state = np.zeros(projected.trees.n_nodes, dtype=np.int64)
         for a, nodes in by_symbol(projected.trees):
@@ -141,8 +151,8 @@ def _nearest(points: FloatArray, centres: FloatArray) -> IntArray:
 def _distant_points(points: FloatArray, k: int, rng: np.random.Generator) -> FloatArray:
     """Draw k of the points (n, d), or as many as there are distinct ones, by k-means++.
 
-    Each is drawn with a probability in proportion to its squared distance from the nearest one before.  `kmeans2` draws
-    them so too, but computes every distance k times.
+    The probability of a point is proportional to its squared distance from the nearest point drawn before.  `kmeans2`
+    of scipy draws in the same way, but computes every distance k times.
     """
     drawn = [int(rng.integers(len(points)))]
     distance = np.full(len(points), np.inf)
@@ -250,6 +260,7 @@ def _hard_counts(trees: SkeletalTrees, rules: Rules, states: IntArray, state: In
 def state_counts(trees: SkeletalTrees, rules: Rules, states: IntArray, state: IntArray) -> RuleTable:
     """Count how often each rule occurs with each choice of states, where the states of nodes are known.
 
+    trees: trees of N nodes.
     rules: the table to count over, which holds all rules of the trees.
     states: (S,) the number of states of each symbol.
     state: (N,) the state of each node.
@@ -270,7 +281,10 @@ def _shard_counts(shard: TreebankShard, clusters: Clusters, rules: Rules) -> _Ha
 def cluster_counts(treebank: Treebank, clusters: Clusters, rank: int | None = None, jobs: int | None = 1) -> RuleTable:
     """Count how often each rule of a treebank occurs with each choice of its nodes' clusters.
 
+    treebank: the trees with their features.
+    clusters: the clusters that were learnt from a treebank over the same symbols.
     rank: the most terms of a binary rule's counts, which are then approximate; None for counts as they are.
+    jobs: the number of workers; see `parallel_map`.
     """
     rules = treebank.counts.rules
     counts = reduce(_HardCounts.__add__, parallel_map(_shard_counts, treebank.shards, jobs, clusters, rules))

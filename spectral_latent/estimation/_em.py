@@ -1,4 +1,4 @@
-"""Expectation maximisation over latent states (Matsuzaki et al. 2005), on the one inside-outside engine.
+"""Estimate latent states by expectation maximisation (Matsuzaki et al. 2005), on the one inside-outside engine.
 
 | here | meaning |
 | --- | --- |
@@ -8,8 +8,8 @@
 | log L(θ) + Σ A log θ | the objective: the log-likelihood of the trees plus the logarithm of a Dirichlet prior |
 | θ ← (n + A) / Σ (n + A) | the M-step, which maximises what the E-step expects of the objective |
 
-So no iteration lowers the objective, and it is what is reported and what decides when to stop.  Without a prior it is
-the log-likelihood.
+No iteration lowers the objective.  The objective is reported, and decides when to stop.  Without a prior it is the
+log-likelihood.
 """
 
 from __future__ import annotations
@@ -48,10 +48,11 @@ class EMResult(NamedTuple):
 def has_converged(objective: Sequence[float], least: float) -> bool:
     """Tell whether the last two iterations gained less than `least` each, the last no more than the one before.
 
-    States that begin nearly alike come apart slowly first and then faster: small gains that grow are not the end.
+    States that begin nearly alike differ slowly at first and then faster, so that small gains that grow are not the
+    end.
 
-    objective: at the start and after each iteration.
-    least: the least gain to go on for.
+    objective: the objective at the start and after each iteration.
+    least: the least gain for which another iteration is worth while.
 
     >>> has_converged([0.0, 0.1, 0.3], least=1.0), has_converged([0.0, 0.2, 0.3], least=1.0)
     (False, True)
@@ -63,15 +64,18 @@ def has_converged(objective: Sequence[float], least: float) -> bool:
 
 
 def maximised(counts: RuleTable) -> ObservableOperators:
-    """Compute the probabilities that expected counts make likeliest: the M-step."""
+    """Compute the probabilities that expected counts make likeliest: the M-step.
+
+    counts: expected counts of roots and rules with their states.
+    """
     return ObservableOperators.probabilities_of(counts.mixture())
 
 
 def state_prior(start: ObservableOperators, observed: TreebankCounts, share: float) -> RuleTable:
     """Make pseudo-counts that draw the states of a symbol to their mean at the start.
 
-    The mean gets the given share in the probabilities of a state of average frequency, and more in those of a rarer
-    one.
+    In the probabilities of a state of average frequency the mean has the given share; in those of a rarer state it has
+    more.
 
     start: probabilities.
     observed: how often the rules occur.
@@ -83,13 +87,13 @@ def state_prior(start: ObservableOperators, observed: TreebankCounts, share: flo
     weight = share / (1.0 - share) * observed.symbol / start.states**2
 
     def spread(rows: FloatArray, parent: IntArray) -> FloatArray:
-        """Replace what the states of a rule's parent have, rows (R, M, ...), by their weighted sum."""
+        """Replace the rows (R, M, ...) of the states of a rule's parent by their weighted sum."""
         shape = (len(parent), has_state.shape[1], *([1] * (rows.ndim - 2)))
         mean = rows.sum(axis=1, keepdims=True) * weight[parent].reshape(len(parent), *([1] * (rows.ndim - 1)))
         return np.asarray(mean * has_state[parent].reshape(shape))
 
     def tensor(given: Tensor, a: int) -> Tensor:
-        """Replace what the states of the parent have by their weighted sum."""
+        """Replace the slices of the parent's states by their weighted sum."""
         if given.dense is not None:
             return Tensor.of_dense(np.broadcast_to(given.dense.sum(axis=0) * weight[a], given.shape).copy())
         first = np.repeat(given.first.sum(axis=1, keepdims=True) * weight[a], given.shape[0], axis=1)
@@ -110,7 +114,9 @@ def state_prior(start: ObservableOperators, observed: TreebankCounts, share: flo
 def drawn_to(operators: ObservableOperators, prior: RuleTable, observed: TreebankCounts) -> ObservableOperators:
     """Draw probabilities to a prior, as if the states of each symbol had been counted equally often.
 
+    operators: probabilities.
     prior: pseudo-counts in the layout of the operators.
+    observed: how often the rules occur.
     """
     frequency = np.broadcast_to((observed.symbol / operators.states)[:, None], operators.root.shape)
     counts = operators.mixture().scaled(frequency)
@@ -125,8 +131,10 @@ def drawn_to(operators: ObservableOperators, prior: RuleTable, observed: Treeban
 def random_counts(observed: TreebankCounts, states: IntArray, rank: int | None = None, seed: int = 0) -> RuleTable:
     """Split counts evenly among states, and multiply each number by 0.5 to 1.5 at random.
 
+    observed: how often the rules occur.
     states: (S,) the number of states of each symbol.
     rank: the most terms of a binary rule's counts, which are then approximate; None for counts as they are drawn.
+    seed: of the random factors.
 
     >>> from spectral_latent.trees import SkeletalTrees
     >>> trees = SkeletalTrees.of([0], left=[-1], right=[-1], terminal=[5], root=[0])
@@ -208,13 +216,16 @@ def run_em(
     jobs: int | None = 1,
     listener: Listener = silent,
 ) -> EMResult:
-    """Climb from given probabilities to a local maximum of the objective, for at most so many iterations.
+    """Climb from given probabilities to a local maximum of the objective, for at most `most_iterations`.
 
-    What is zero at the start and in the prior stays zero, and tensors in factors stay in factors.
+    A number that is zero at the start and in the prior stays zero, and tensors in factors stay in factors.
 
     shards: the trees, read once in every iteration.
     start: probabilities over the rules of the trees.
+    options: `most_iterations` and `tolerance` say when to stop.
     prior: pseudo-counts in the layout of the start's table; none if not given.
+    jobs: the number of workers; see `parallel_map`.
+    listener: told the objective before the first iteration and after each.
     Raises EstimationError if a tree has probability zero.
 
     >>> from spectral_latent.estimation import FeatureColumns, Shard
@@ -234,7 +245,7 @@ def run_em(
     log_likelihood: list[float] = []
 
     def report(iteration: int) -> None:
-        """Note where the climb is."""
+        """Record the log-likelihood and the objective, and tell the listener."""
         log_likelihood.append(counts.log_likelihood)
         objective.append(counts.log_likelihood + (0.0 if prior is None else _log_prior(prior, operators)))
         listener(Progress("EM", iteration, options.most_iterations, objective[-1]))

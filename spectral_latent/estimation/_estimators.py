@@ -1,4 +1,4 @@
-"""All estimators in one table, behind one function.
+"""Estimate operators by any estimator: all estimators are rows of one table, behind one function.
 
 Every estimator but the spectral one begins with counts of rules with latent states: those of clusters, of pivots, of
 tensor decompositions, or of a random start.  It either makes probabilities of these counts, or climbs from them by
@@ -46,9 +46,9 @@ class _Task(NamedTuple):
 class Estimate(NamedTuple):
     """The result of an estimator.
 
-    operators: the model.
-    objective: of an estimator that climbs, its objective at the start and after each iteration; see `_em`.
-    log_likelihood: likewise the log-likelihood of the treebank.
+    operators: the operators that were estimated.
+    objective: the objective of EM at the start and after each iteration; empty for estimators without EM.
+    log_likelihood: the log-likelihood of the treebank at the same points.
     """
 
     operators: ObservableOperators
@@ -77,6 +77,9 @@ class Estimator(NamedTuple):
 def relative_frequencies(counts: TreebankCounts, priors: Priors | None = None) -> ObservableOperators:
     """Compute the coarse PCFG of a treebank, which has one state a symbol, from its counts.
 
+    counts: how often the rules occur.
+    priors: additions for trees that the treebank lacks; none if not given.
+
     Raises EstimationError if there are no trees.
 
     >>> from spectral_latent.trees import SkeletalTrees
@@ -98,6 +101,10 @@ def _moments_of(shard: TreebankShard, projection: Projection, rules: Rules) -> M
 
 def spectral_moments(treebank: Treebank, projection: Projection, jobs: int | None = 1) -> Moments:
     """Sum the moments of all nodes of a treebank (long paper, Figure 7, step 2).
+
+    treebank: the trees with their features.
+    projection: the maps from features to projections.
+    jobs: the number of workers; see `parallel_map`.
 
     >>> from spectral_latent.estimation import FeatureColumns, Shard
     >>> from spectral_latent.trees import SkeletalTrees
@@ -141,9 +148,10 @@ def _counts_of_pivots(task: _Task) -> RuleTable:
 
 
 def _counts_of_recovered_states(task: _Task) -> RuleTable:
-    """Count rules with the states that tensor decompositions show: expected counts, after one pass over the trees.
+    """Compute expected counts of rules with the states that tensor decompositions show, in one pass over the trees.
 
-    The decompositions give probabilities, whose errors, and what was clipped, the treebank itself corrects.
+    The decompositions give probabilities with errors, some of them clipped at zero; counting in the treebank corrects
+    them.
     """
     treebank, options, jobs, listener = task
     projection = Projection.learn(treebank.shards, options, jobs, listener)
@@ -184,7 +192,7 @@ def _probabilities(counts: RuleTable, task: _Task, *, priors: Priors | None) -> 
 
 
 def _climb(counts: RuleTable, task: _Task) -> EMResult:
-    """Climb by expectation maximisation from the probabilities that counts make, drawn a little to their mean."""
+    """Climb by expectation maximisation from the probabilities that counts make; states are drawn a little together."""
     treebank, options, jobs, listener = task
     found = _probabilities(counts, task, priors=None)
     start = drawn_to(found, state_prior(found, treebank.counts, max(options.state_smoothing, _START)), treebank.counts)
@@ -201,7 +209,13 @@ def estimate(
 ) -> Estimate:
     """Estimate observable operators by the estimator that the options name; see `ESTIMATORS`.
 
-    They are the same for any number of `jobs` (threads), and on the engine that `joblib.parallel_config` names.
+    The operators do not depend on the number of jobs, nor on the engine that `joblib.parallel_config` names.
+
+    treebank: the trees with their features.
+    options: the estimator and its settings; the defaults if not given.
+    jobs: the number of workers; see `parallel_map`.
+    listener: told how far the work is.
+
     Raises EstimationError if the data do not support the estimate.
 
     >>> from spectral_latent.estimation import FeatureColumns, Shard

@@ -1,8 +1,8 @@
 """Feature templates of inside and outside trees, as columns of integers.
 
 A template is one integer per node; it fires one feature at every node, named by its value.  Templates are made from
-columns of `SkeletalTrees` by `hash_columns`, which gives the same things the same name in any treebank.  Here are those
-of the slides (18, 19) that need nothing but the tree.
+columns of `SkeletalTrees` by `hash_columns`, which gives equal rows the same name in any treebank.  This module has the
+templates of slides 18 and 19 that need nothing but the tree.
 """
 
 from __future__ import annotations
@@ -33,6 +33,8 @@ def hash_columns(*columns: IntArray | BoolArray) -> IntArray:
     A name depends on the values of its row alone, so that it means the same in any shard of a treebank.  Two of n
     different rows have one name with a probability of about n² / 2⁶⁵.
 
+    columns: one column (N,) or more, of integers or truth values.
+
     >>> hash_columns(np.array([3, 3, 7]), np.array([-1, 2, -1])) == hash_columns(np.array([3]), np.array([-1]))
     array([ True, False, False])
     """
@@ -49,6 +51,8 @@ def _at(column: IntArray, nodes: IntArray) -> IntArray:
 
 def rule_names(trees: SkeletalTrees) -> IntArray:
     """Name each node's rule, (N,), as `hash_columns` does.
+
+    trees: trees of N nodes.
 
     >>> tree = SkeletalTrees.of([0, 0, 2], left=[-1, -1, 0], right=[-1, -1, 1], terminal=[5, 5, -1], root=[2])
     >>> names = rule_names(tree)
@@ -68,8 +72,10 @@ def _magnitude(column: IntArray) -> IntArray:
 def inside_templates(trees: SkeletalTrees) -> dict[str, IntArray]:
     """Compute the inside templates of slide 18, each (N,).
 
-    They are the rule below, its pairs, the rule with one child opened, and the width.  Widths are taken by magnitude: a
-    span of 17 leaves has no statistics of its own.
+    They are the rule below, its children, the rule with the rule of one child, and the width.  Widths are rounded to
+    powers of two, because spans of exactly 17 leaves are too rare for statistics.
+
+    trees: trees of N nodes.
 
     >>> tree = SkeletalTrees.of([0, 1, 2], left=[-1, -1, 0], right=[-1, -1, 1], terminal=[5, 6, -1], root=[2])
     >>> sorted(inside_templates(tree))
@@ -89,6 +95,8 @@ def inside_templates(trees: SkeletalTrees) -> dict[str, IntArray]:
 def parent_rule(trees: SkeletalTrees) -> IntArray:
     """Name the rule above each node, with the side of the node in it, (N,); -1 at a root.
 
+    trees: trees of N nodes.
+
     >>> tree = SkeletalTrees.of([0, 0, 2], left=[-1, -1, 0], right=[-1, -1, 1], terminal=[5, 5, -1], root=[2])
     >>> left, right, root = parent_rule(tree).tolist()
     >>> left == right, root
@@ -100,8 +108,10 @@ def parent_rule(trees: SkeletalTrees) -> IntArray:
 def outside_templates(trees: SkeletalTrees) -> dict[str, IntArray]:
     """Compute the outside templates of slide 19, each (N,).
 
-    They are the one, two and three rules above with the side of the node, parent and grandparent, and the numbers of
-    leaves to either side.
+    They are the one, two and three rules above with the side of the node; the parent; the grandparent; and the numbers
+    of leaves on either side.
+
+    trees: trees of N nodes.
 
     >>> tree = SkeletalTrees.of([0, 1, 2], left=[-1, -1, 0], right=[-1, -1, 1], terminal=[5, 6, -1], root=[2])
     >>> outside_templates(tree)["leaves-before"], outside_templates(tree)["leaves-after"]
@@ -136,5 +146,9 @@ class FeatureColumns:
 
     @staticmethod
     def of(inside: dict[str, IntArray], outside: dict[str, IntArray]) -> FeatureColumns:
-        """Stack named templates (N,)."""
+        """Stack named templates (N,).
+
+        inside: inside templates (N,) by name, one or more.
+        outside: outside templates (N,) by name, one or more.
+        """
         return FeatureColumns(np.stack(list(inside.values()), axis=1), np.stack(list(outside.values()), axis=1))

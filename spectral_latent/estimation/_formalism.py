@@ -1,4 +1,4 @@
-"""The learning side of a formalism, and the one reader of treebanks.
+"""Read treebanks of any formalism, by the questions that a formalism answers.
 
 A formalism answers five questions.
 
@@ -35,18 +35,27 @@ ItemIn = TypeVar("ItemIn", contravariant=True)
 class Formalism(Protocol[ItemIn]):
     """The conversion of objects to s-trees with features.
 
-    An object of this kind is made for one treebank: it may number symbols, terminals and features as they come, and
-    the numbers mean the same in all shards.
+    A formalism object serves one treebank.  It may number symbols, terminals and features as they occur, because the
+    numbers must mean the same in all shards only.
     """
 
     def n_nodes(self, item: ItemIn) -> int:
-        """Bound the number of nodes of an object's s-tree, before it is made."""
+        """Bound the number of nodes of an object's s-tree, before it is made.
+
+        item: one object.
+        """
 
     def columns(self, items: Sequence[ItemIn]) -> Columns:
-        """Convert objects to the arrays from which `shard` makes their s-trees and features."""
+        """Convert objects to the arrays from which `shard` makes their s-trees and features.
+
+        items: the objects of one shard.
+        """
 
     def shard(self, columns: Columns) -> TreebankShard:
-        """Make a shard of the arrays of some objects; called when all objects are read."""
+        """Make a shard of the arrays of some objects; called when all objects are read.
+
+        columns: the arrays that `columns` returned for one shard.
+        """
 
 
 def read_treebanks(
@@ -57,8 +66,8 @@ def read_treebanks(
     Only the objects of one shard are in memory at a time.
 
     items: the objects.
-    formalisms: how each treebank is made; the first one says how large objects are.
-    jobs: threads that count rules; the result does not depend on it.
+    formalisms: one for each treebank; the first one bounds the sizes of objects.
+    jobs: the number of threads that count rules; the result does not depend on it.
     Raises EstimationError if there are no objects.
 
     >>> import numpy as np

@@ -1,4 +1,4 @@
-"""Moments: sums over the nodes of a treebank.  They add, so the moments of shards add up to those of the whole.
+"""Compute moments: sums over the nodes of a treebank.  The moments of shards add up to those of the whole treebank.
 
 x⁺ = [x; 1] is a vector with a one appended.
 
@@ -76,6 +76,7 @@ class Moments(RuleTable):
     def of_trees(trees: SkeletalTrees, rules: Rules, states: IntArray, y: FloatArray, z: FloatArray) -> Moments:
         """Sum the projections of the nodes of trees.
 
+        trees: trees of N nodes.
         rules: the rules to count; nodes with other rules are left out.
         states: (S,) the dimensions of the projections of each symbol.
         y: (N, M) projected inside trees, zero beyond a symbol's states.
@@ -146,19 +147,24 @@ class Moments(RuleTable):
         """Compute the moments for fewer states (S,).
 
         Projections are ordered by their singular values, so their leading parts are projections too.
+
+        states: (S,) for each symbol at most the number of states that it has.
         """
         leading = [np.eye(int(m), int(most)) for m, most in zip(states, self.states, strict=True)]
         return self.transformed(states, leading, leading)
 
     def leaves(self) -> LeafMoments:
-        """Take the part that concerns terminals."""
+        """Return the moments of leaf rules and of the symbols above them."""
         return LeafMoments(
             self.rules.leaf, self.leaf[:, -1], self.leaf[:, :-1], self.outside[:, -1], self.outside[:, :-1]
         )
 
 
 def augmented(rows: FloatArray) -> FloatArray:
-    """Append a one to each row (n, M)."""
+    """Append a one to each row (n, M).
+
+    rows: (n, M).
+    """
     return np.concatenate([rows, np.ones((len(rows), 1))], axis=1)
 
 
@@ -180,6 +186,8 @@ def grouped(rule: IntArray, nodes: IntArray, n_rules: int) -> list[IntArray]:
     """Group nodes (n,) by their rule, in node order; nodes without a rule (-1) are left out.
 
     rule: (N,) the rule of every node.
+    nodes: (n,) the nodes to group.
+    n_rules: the number of rules, and so of groups.
 
     >>> grouped(np.array([1, -1, 0, 1]), np.array([0, 1, 3]), 2)
     [array([], dtype=int64), array([0, 3])]

@@ -1,4 +1,4 @@
-"""Settings of the estimators, and reports of how far they are."""
+"""Hold the settings of the estimators, and the reports of their progress."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ EstimatorName = Literal["spectral", "clustering", "em", "hybrid", "pivots", "piv
 
 
 class EstimationError(ValueError):
-    """The data do not support the estimate asked for."""
+    """The data do not support the estimate that was asked for."""
 
 
 @dataclass(frozen=True)
 class EstimatorOptions(Options):
-    """Settings of the estimators; those of another estimator than the one named have no effect.
+    """Settings of the estimators; settings that only other estimators use have no effect.
 
     estimator: see `ESTIMATORS`.
     n_states: m, the most states a symbol may have; symbols with little evidence get fewer.
@@ -38,13 +38,13 @@ class EstimatorOptions(Options):
     smoothing: C of slide 25, or None for the moments as they are.
     cutoff: directions with σ_i ≤ cutoff · σ_1 are dropped.
     iterations: the most EM iterations; None for as many as suit the estimator, see `most_iterations`.
-    tolerance: EM stops when its objective per tree rises by less in two iterations, the second time by no more than the
-    first.
-    state_smoothing: the share that the mean over a symbol's states has in the probabilities of a state of average
-    frequency; see `_em.state_prior`.
+    tolerance: EM stops when its objective per tree rises by less than this in two iterations, and the second rise is
+    not larger than the first.
+    state_smoothing: the share of the mean over a symbol's states in the probabilities of a state of average frequency;
+    see `_em.state_prior`.
     rank: the most terms of a binary rule's tensor, which is then smaller and faster but less exact; None for tensors as
-    they are estimated.  Only estimators of probabilities have it.  See `operators.low_rank`.
-    seed: of where singular value decompositions, clusters and random states start.
+    they are estimated.  Only estimators of probabilities use it.  See `operators.low_rank`.
+    seed: the seed of the starts of singular value decompositions, clusters and random states.
     """
 
     estimator: EstimatorName = "spectral"
@@ -67,8 +67,8 @@ class EstimatorOptions(Options):
     def most_iterations(self) -> int:
         """The most EM iterations: those given, or else 1,000 from a random start and 5 from any other.
 
-        From random states `tolerance` ends EM long before.  Clusters and pivots are near to where EM ends, and little
-        is gained after five iterations.
+        From random states, `tolerance` ends EM much earlier.  Clusters, pivots and recovered states are near to where
+        EM ends, so that five iterations gain nearly all.
 
         >>> EstimatorOptions("em").most_iterations, EstimatorOptions("hybrid").most_iterations
         (1000, 5)
@@ -79,9 +79,10 @@ class EstimatorOptions(Options):
 
 
 class LoweredStates(NamedTuple):
-    """A symbol whose nodes would support `supported` states, but whose Ω̂ has only `kept` singular values worth using.
+    """A symbol that has nodes enough for `supported` states, but whose Ω̂ has only `kept` large singular values.
 
-    Condition 1 or 2 of the long paper fails for it: some states are too alike, or the features do not tell them apart.
+    Condition 1 or 2 of the long paper fails for the symbol: some states are too similar, or the features do not
+    distinguish them.
     """
 
     symbol: int
@@ -90,12 +91,12 @@ class LoweredStates(NamedTuple):
 
 
 class Progress(NamedTuple):
-    """A report of how far an estimator is."""
+    """A report of an estimator's progress: `done` of `total` steps of a stage."""
 
     stage: str
     done: int
     total: int
-    score: float | None = None  # what the stage maximises: the objective of EM, a held-out score
+    score: float | None = None  # the number that the stage maximises: the objective of EM, or a held-out score
     lowered: tuple[LoweredStates, ...] = ()  # symbols with fewer states than their nodes support, after "projections"
 
 

@@ -1,8 +1,8 @@
-"""Map a function over shards or symbols on the engine that joblib has: threads, processes, or a Dask cluster.
+"""Map a function over shards or symbols on the engine of joblib: threads, processes, or a Dask cluster.
 
-Results come in the order of the items, whichever worker computed them, so that a sum over them has the same bits on
-every engine.  Estimation spends its time in compiled code and in linear algebra, which run without the interpreter's
-lock.  Threads therefore gain as much as processes would, and nothing is copied to them.
+Results come in the order of the items, for any number of workers, so that a sum over them has the same bits on every
+engine.  Estimation spends its time in compiled code and in linear algebra, which run without the interpreter's lock.
+Threads are therefore as fast as processes, and need no copies of the data.
 """
 
 from __future__ import annotations
@@ -69,13 +69,16 @@ def parallel_map(
     """Compute function(item, ...) of each item, in order, without holding more than a few items or results.
 
     function: a function of a module, so that other processes find it.
-    items: iterated again if a worker is killed; what had not come back then is done once more.
-    jobs: the number of workers; None for as many as the engine has that `joblib.parallel_config` names.  A cluster
-    that it names, such as Dask, takes part whatever the number.
+    items: the items; they are iterated again if a worker is killed, and items without a result are computed again.
+    jobs: the number of workers; None for all workers of the engine that `joblib.parallel_config` names.  If it names a
+    cluster, such as Dask, the cluster takes part for any number of jobs.
+    args: the other arguments of the function, the same for every item.
     prefer: the workers where `joblib.parallel_config` names no engine.  Functions that spend their time in the
     interpreter need processes.
-    Linear algebra runs on one thread each, so that workers do not compete for cores and the bits do not depend on
-    the number of threads.
+
+    Linear algebra runs on one thread in each worker, so that workers do not compete for cores, and results do not
+    depend on the number of threads.
+
     Raises EstimationError if worker processes are killed three times in a row before a result comes back.  A Dask
     scheduler repeats a killed task by itself; after `allowed-failures` it gives up, and joblib is not told, but waits.
 

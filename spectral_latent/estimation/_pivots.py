@@ -1,6 +1,6 @@
-"""The pivot estimator (Cohen and Collins 2014), by anchors (Arora et al. 2013; Stratos et al. 2016).
+"""Estimate counts by pivots (Cohen and Collins 2014), found as anchors (Arora et al. 2013; Stratos et al. 2016).
 
-It assumes that every state has a pivot: an inside feature that occurs in no other state of its symbol.
+The estimator assumes that every state has a pivot: an inside feature that occurs in no other state of its symbol.
 
 | here | papers | meaning |
 | --- | --- | --- |
@@ -13,12 +13,12 @@ It assumes that every state has a pivot: an inside feature that occurs in no oth
 | `w` | (K^a)⁻¹ Vᵀψ | coordinates with respect to the corners; E[x \\| h] = E[w \\| h] = e_h |
 | Σ w ⊗ x₂ ⊗ x₃ | - | the expected count of a rule with each choice of states |
 
-The pivots make known the matrix G^a that the spectral estimator leaves open.  In the basis of the states, moments are
-the expected counts that EM takes from inference; here no inference is needed, and there are no local optima.  Both x
-and w are linear maps of the projections, so that they need no pass over the trees: moments are mapped likewise.
+The pivots determine the matrix G^a, which the spectral estimator leaves unknown.  In the basis of the states, moments
+are the expected counts that EM computes by inference; here no inference is needed, and there are no local optima.  Both
+x and w are linear maps of the projections, and the moments are mapped likewise, without a pass over the trees.
 
-Nor do the rows need one.  With Ω̂ = U σ Vᵀ and scales s_i of slide 23, E[Vᵀψ | inside feature i] is U_i ∘ σ times
-n / (count_i s_i).
+The rows need no pass over the trees either.  With Ω̂ = U σ Vᵀ and the scales s_i of slide 23, E[Vᵀψ | inside feature i]
+is U_i ∘ σ times n / (count_i s_i).
 """
 
 from __future__ import annotations
@@ -49,7 +49,12 @@ class StateMaps(NamedTuple):
 
 
 def feature_rows(projection: Projection, a: int, scaling: float | None) -> FloatArray:
-    """Compute E[Vᵀψ | inside feature i] of every feature of symbol a, (d, m)."""
+    """Compute E[Vᵀψ | inside feature i] of every feature of symbol a, (d, m).
+
+    projection: the maps from features to projections.
+    a: the symbol.
+    scaling: κ of slide 23, with which the projection was made.
+    """
     evidence = projection.evidence[a]
     maps = projection.maps[a]
     scale, _ = evidence.scales(scaling)
@@ -69,6 +74,8 @@ def fitted_corners(rows: FloatArray, count: FloatArray, most: int, *, least: flo
 
     rows: (d, m).
     count: (d,) how often each row was observed; the corners are sought among those of at least `least`.
+    most: the most corners.
+    least: how often a row that becomes a corner was observed at least.
     cutoff: a corner must be farther from the span of those before than this times the first.
     """
     found = anchors(rows, count, most, least=least, cutoff=cutoff)
@@ -81,9 +88,13 @@ def fitted_corners(rows: FloatArray, count: FloatArray, most: int, *, least: flo
 def state_maps(projection: Projection, a: int, options: EstimatorOptions) -> StateMaps:
     """Find the pivots of symbol a, and by them the basis of its states.
 
-    The symbol has as many states as it has pivots whose rows differ: each must be farther from the span of those
-    before than `cutoff` times the first.  Pivots are sought among the features of at least √n / 2 nodes: as n grows
-    these are ever rarer, and yet the errors of their rows vanish.
+    The symbol has as many states as it has pivots whose rows differ: the distance of each row from the span of the rows
+    before must exceed `cutoff` times the first distance.  Pivots are sought among the features of at least √n / 2
+    nodes: with growing n, rarer features become candidates, and yet the errors of their rows vanish.
+
+    projection: the maps from features to projections.
+    a: the symbol.
+    options: `scaling` is that of the projection, and `cutoff` says which rows differ.
     """
     evidence = projection.evidence[a]
     sigma = projection.maps[a].sigma
@@ -98,7 +109,7 @@ def state_maps(projection: Projection, a: int, options: EstimatorOptions) -> Sta
 
 
 def _counts(estimates: FloatArray, totals: FloatArray, independent: FloatArray) -> FloatArray:
-    """Clip estimated counts (R, ...) at zero and scale them to totals (R,); where none is left, take γ⊗γ⊗γ."""
+    """Clip estimated counts (R, ...) at zero and scale them to totals (R,); if none is positive, take γ⊗γ⊗γ."""
     positive = np.maximum(estimates, 0.0)
     axes = tuple(range(1, positive.ndim))
     lost = positive.sum(axis=axes, keepdims=True) <= TINY
@@ -109,10 +120,11 @@ def _counts(estimates: FloatArray, totals: FloatArray, independent: FloatArray) 
 def counts_of_states(moments: Moments, maps: list[StateMaps], smoothing: float | None = None) -> RuleTable:
     """Estimate the expected counts of all rules with their states.
 
-    How often a rule occurs is known; sampling error makes some of the counts negative, and these are set to zero.
+    The number of times that a rule occurs is known.  Sampling errors make some of the counts with states negative;
+    these are set to zero.
 
     moments: those of the projections.
-    maps: of each symbol.
+    maps: the maps of each symbol.
     smoothing: C of slide 25, applied before counts are set to zero; None for the moments as they are.
     """
     states = np.array([len(one.gamma) for one in maps], dtype=np.int64)
@@ -143,5 +155,10 @@ def counts_of_states(moments: Moments, maps: list[StateMaps], smoothing: float |
 
 
 def pivot_counts(moments: Moments, projection: Projection, options: EstimatorOptions) -> RuleTable:
-    """Estimate the expected counts of all rules with the states that pivots show; see `state_maps`."""
+    """Estimate the expected counts of all rules with the states that pivots show; see `state_maps`.
+
+    moments: those of the projections.
+    projection: the maps from features to projections.
+    options: the settings with which the projection was made.
+    """
     return counts_of_states(moments, [state_maps(projection, a, options) for a in range(len(projection.maps))])

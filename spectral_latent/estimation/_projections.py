@@ -1,4 +1,4 @@
-"""Projections U^a, V^a: a truncated singular value decomposition per symbol, from two passes over the shards.
+"""Learn the projections U^a, V^a: a truncated singular value decomposition per symbol, from two passes over the shards.
 
 | here | long paper | meaning |
 | --- | --- | --- |
@@ -13,7 +13,7 @@
 | 1 | which values each template has, and how often | a table per symbol and template |
 | 2 | Σ φ ψᵀ | a sparse matrix per symbol |
 
-Memory does not grow with the number of shards but for new values and new pairs.
+Memory grows only with the numbers of values and pairs that are kept, not with the number of shards.
 """
 
 from __future__ import annotations
@@ -45,8 +45,12 @@ _log = logging.getLogger(__name__)
 def truncated_svd(matrix: sparse.csr_array, rank: int, seed: int = 0) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Compute the leading singular triplets U (d, k), σ (k,), V (d', k) of a matrix (d, d'); k = min(rank, d, d').
 
-    The same matrix gives the same bits: the iteration of ARPACK starts from a vector that the seed fixes.  A matrix
-    with a short side is decomposed without iteration, and never made dense as a whole if its other side is long.
+    The same matrix and seed give the same bits.  A matrix with a short side is decomposed without iteration; if its
+    other side is long, it is made dense in blocks.
+
+    matrix: (d, d').
+    rank: the most triplets.
+    seed: of the vector that the iteration starts from.
 
     >>> truncated_svd(sparse.csr_array(np.diag([3.0, 2.0, 1.0])), 2)[1]
     array([3., 2.])
@@ -65,7 +69,7 @@ def truncated_svd(matrix: sparse.csr_array, rank: int, seed: int = 0) -> tuple[F
 
 
 def _iterated(matrix: sparse.csr_array, rank: int, seed: int) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Compute triplets by ARPACK; where it does not converge, by PROPACK."""
+    """Compute triplets by ARPACK, or by PROPACK if ARPACK does not converge."""
     start = np.random.default_rng(seed).uniform(0.5, 1.5, min(matrix.shape))
     try:
         u, sigma, vt = svds(matrix, k=rank, v0=start, solver="arpack")
@@ -104,6 +108,9 @@ def _tall_svd(matrix: sparse.csr_array, rank: int) -> tuple[FloatArray, FloatArr
 def states_for(count: int, states: int) -> int:
     """Compute the states that `count` nodes can support: 1 up to 10 nodes, all from 100 on, linear between.
 
+    count: the number of nodes of a symbol.
+    states: the most states that a symbol may have.
+
     >>> [states_for(count, 16) for count in (1, 10, 55, 100, 5000)]
     [1, 1, 8, 16, 16]
     """
@@ -126,14 +133,14 @@ def _runs(column: IntArray) -> tuple[IntArray, IntArray]:
 
 @compiled
 def _added_runs(values: IntArray, counts: IntArray, others: IntArray, more: IntArray) -> tuple[IntArray, IntArray]:
-    """Merge two columns of increasing values (d,) and (d',), and add what belongs to equal ones: twice (d'',)."""
+    """Merge two columns of increasing values (d,) and (d',), and add the counts of equal values: two columns (d'',)."""
     merged = np.empty(len(values) + len(others), dtype=np.int64)
     total = np.zeros(len(merged), dtype=np.int64)
     i = 0
     j = 0
     d = 0
     while i < len(values) or j < len(others):
-        # the smaller of the next two values, which both may have
+        # take the smaller of the next two values, from both columns if they are equal
         from_first = j == len(others) or (i < len(values) and values[i] <= others[j])
         from_second = i == len(values) or (j < len(others) and others[j] <= values[i])
         if from_first:
@@ -233,7 +240,11 @@ class SymbolEvidence(NamedTuple):
 
     @staticmethod
     def of(features: FeatureColumns, nodes: IntArray) -> SymbolEvidence:
-        """Count the values that nodes (n,) have."""
+        """Count the values that nodes (n,) have.
+
+        features: the templates of N nodes.
+        nodes: (n,) the nodes of the symbol.
+        """
         inside = _Values.of_templates(features.inside[nodes])
         outside = _Values.of_templates(features.outside[nodes])
         return SymbolEvidence(inside, outside, len(nodes))
@@ -250,7 +261,10 @@ class SymbolEvidence(NamedTuple):
         return np.concatenate([table.nodes for table in self.inside]).astype(float)
 
     def scales(self, scaling: float | None) -> tuple[FloatArray, FloatArray]:
-        """Compute the factors √(n / (count + κ)) of inside (d,) and outside (d',) features (slide 23)."""
+        """Compute the factors √(n / (count + κ)) of inside (d,) and outside (d',) features (slide 23).
+
+        scaling: κ; None for factors of 1.
+        """
         inside = self.inside_count
         outside = np.concatenate([table.nodes for table in self.outside]).astype(float)
         if scaling is None:
@@ -259,7 +273,10 @@ class SymbolEvidence(NamedTuple):
 
 
 def by_symbol(trees: SkeletalTrees) -> Iterator[tuple[int, IntArray]]:
-    """Pair each symbol that occurs in trees with its nodes (n,)."""
+    """Pair each symbol that occurs in trees with its nodes (n,).
+
+    trees: trees of N nodes.
+    """
     return ((a, nodes) for a, nodes in enumerate(trees.nodes_by_symbol()) if len(nodes))
 
 
@@ -338,9 +355,12 @@ class Projection(NamedTuple):
     ) -> Projection:
         """Read the shards twice, and decompose Ω̂ of every symbol.
 
-        Which symbols get fewer states than their nodes support is told to the listener and, at level INFO, to the log.
+        The listener and, at level INFO, the log are told which symbols get fewer states than their nodes support.
 
-        shards: every symbol 0, 1, ... occurs.
+        shards: the treebank, in which every symbol 0, 1, ... occurs.
+        options: `n_states`, `scaling`, `cutoff` and `seed` are those of the projection.
+        jobs: the number of workers; see `parallel_map`.
+        listener: told how far the work is.
         """
         found = _merged(parallel_map(_evidence_of, shards, jobs))
         evidence = [found[a] for a in range(len(found))]
@@ -363,7 +383,10 @@ class Projection(NamedTuple):
         return projection
 
     def project(self, shard: TreebankShard) -> ProjectedTrees:
-        """Project the nodes of a shard.  A feature that was not seen in training counts as absent."""
+        """Project the nodes of a shard.  A feature that was not seen in training counts as absent.
+
+        shard: trees of N nodes with their features.
+        """
         trees = shard.trees
         features = shard.features
         y, z = np.zeros((2, trees.n_nodes, int(self.states.max())))

@@ -1,6 +1,6 @@
-"""States recovered from spectral moments by a tensor decomposition (Anandkumar et al. 2012, 2014).
+"""Recover states from spectral moments by a tensor decomposition (Anandkumar et al. 2012, 2014).
 
-Spectral operators stand in an unknown basis G^a.  It is unique where the rules are those of the ACL version of the
+Spectral operators have an unknown basis G^a.  The basis is unique if the grammar is that of the ACL version of the
 paper: given the rule and the state of a node, the states of its children are independent.
 
 | here | papers | meaning |
@@ -13,13 +13,15 @@ paper: given the rule and the state of a node, the states of its children are in
 | γ = G⁻¹ ȳ | π | because ȳ = G γ |
 | x = G⁻¹ y, w = diag(γ) Gᵀ z | - | E[x \\| h] = E[w \\| h] = e_h; the maps of `_pivots` |
 
-Two contractions of a T^r with vectors v, v' are Zᵀ D A and Zᵀ D' A with diagonal D, D', so that Zᵀ holds the
-eigenvectors of the one times the pseudo-inverse of the other.  This is exact for a population.  On a sample several
-such pairs are starts from which least squares fit all rules together; the best fit is taken.
+Two contractions of a T^r with vectors v and v' are Zᵀ D A and Zᵀ D' A with diagonal matrices D and D'.  The columns of
+Zᵀ are therefore the eigenvectors of the first contraction times the pseudo-inverse of the second.  This is exact for a
+population.  On a sample, several pairs of contractions give starts; from each, all rules are fitted together by least
+squares, and the best fit is taken.
 
-A symbol without a binary rule has no third view.  The means of its y given the states of its parents lie in the hull
-of its columns G_h; they are the columns themselves where every state is the only one below some state of a parent, as
-emissions are below positions of a chain.  A symbol that neither step serves gets the states of its pivots.
+A symbol without a binary rule has no third view.  The means of its y given the states of its parents lie in the convex
+hull of its columns G_h.  They are the columns themselves if every state is the only possible one below some state of a
+parent, as emissions are below the positions of a chain.  A symbol for which both steps fail gets the states of its
+pivots.
 """
 
 from __future__ import annotations
@@ -93,7 +95,7 @@ def _updated(tensors: FloatArray, second: FloatArray, third: FloatArray) -> _Fit
 def _started(tensors: FloatArray, first: FloatArray) -> _Fit:
     """Fit the other factors of tensors (R, m, J, K) to a first factor (m, m), roughly, and update all.
 
-    Σ_h Z_h ⊗ W_h = T has the solution W = Z⁻¹ᵀ T, of which the best terms of rank one are taken.
+    Σ_h Z_h ⊗ W_h = T has the solution W = Z⁻¹ᵀ T; the best rank-one approximation of each W_h gives the other factors.
     """
     slices = np.tensordot(np.linalg.pinv(first).T, tensors, axes=(1, 1)).swapaxes(0, 1)
     u, size, vt = np.linalg.svd(slices, full_matrices=False)
@@ -101,9 +103,9 @@ def _started(tensors: FloatArray, first: FloatArray) -> _Fit:
 
 
 def _fitted(tensors: FloatArray, fit: _Fit, rounds: int) -> _Fit:
-    """Update all factors for at most so many rounds: alternating least squares.
+    """Update all factors for at most `rounds` rounds: alternating least squares.
 
-    A step is prolonged by the cube root of the number of those before (Bro 1997), unless the error rises.
+    The step of round n is prolonged by n^(1/3) (Bro 1997), unless the error rises.
     """
     before = fit
     for number in range(1, rounds + 1):
@@ -135,6 +137,7 @@ def common_factor(tensors: FloatArray, seed: int = 0) -> FloatArray:
     Its rows have length one; their order and signs are arbitrary.
 
     tensors: (R, m, J, K) with T^r = Σ_h first_h ⊗ second_rh ⊗ third_rh.
+    seed: of the random contractions.
 
     >>> first = np.array([[0.6, 0.8], [1.0, 0.0]])
     >>> second = np.array([[1.0, 2.0], [1.0, 0.0]])
@@ -181,9 +184,9 @@ def _maps(basis: FloatArray, moments: Moments, a: int) -> StateMaps | None:
 def _from_rules(moments: Moments, projection: Projection, a: int, options: EstimatorOptions) -> StateMaps | None:
     """Recover the states of symbol a from its binary rules; None if they do not determine them.
 
-    Each T^r is divided by √n, after which the errors of all rules are of one size.  Rare directions have large errors
-    in z and small ones in y: z is multiplied by √σ, and y divided by the fourth root of σ.  Rules of less than
-    √n(a) / 2 nodes are left out.
+    Each T^r is divided by √n, so that the errors of all rules have the same size.  Rare directions have large errors in
+    z and small errors in y.  Therefore z is multiplied by √σ, and y is divided by the fourth root of σ.  Rules with
+    fewer than √n(a) / 2 nodes are left out.
     """
     root_sigma = np.sqrt(projection.maps[a].sigma)
     width = int(moments.states.max()) + 1
@@ -239,6 +242,8 @@ def recovered_maps(moments: Moments, projection: Projection, options: EstimatorO
     """Recover the states of every symbol: from its binary rules, or from its parents if it has none, else from pivots.
 
     moments: those of the projections.
+    projection: the maps from features to projections.
+    options: the settings with which the projection was made.
     """
     branching = set(moments.rules.binary[:, 0].tolist())
     found: dict[int, StateMaps] = {}
@@ -253,5 +258,10 @@ def recovered_maps(moments: Moments, projection: Projection, options: EstimatorO
 
 
 def recovered_counts(moments: Moments, projection: Projection, options: EstimatorOptions) -> RuleTable:
-    """Estimate the expected counts of all rules with recovered states; see `recovered_maps`."""
+    """Estimate the expected counts of all rules with recovered states; see `recovered_maps`.
+
+    moments: those of the projections.
+    projection: the maps from features to projections.
+    options: the settings with which the projection was made; `smoothing` is C of slide 25.
+    """
     return counts_of_states(moments, recovered_maps(moments, projection, options), options.smoothing)

@@ -1,4 +1,4 @@
-"""Convex hulls of rows: which rows are its corners, and which mixture of the corners every row is.
+"""Find the corners of the convex hull of rows, and write every row as a mixture of the corners.
 
 | here | Stratos et al. 2016, Figure 1 | meaning |
 | --- | --- | --- |
@@ -7,8 +7,9 @@
 | `weights` | B_x (equation 1) | arg min over u ≥ 0, Σ u = 1 of ‖A_x - Σ_h u_h C_h‖², (n, k) |
 
 The arg min is found by the active-set method of Wolfe 1976 ("Finding the nearest point in a polytope"), which ends at
-the exact solution: the minimum over a face of the simplex solves a linear system, and a face that is not the right one
-is left towards the corner with the lowest gradient.  The duality gap, which bounds what is left to gain, is returned.
+the exact solution.  The minimum over a face of the simplex solves a linear system; if the face is not the right one,
+the search continues towards the corner with the lowest gradient.  The duality gap, which bounds the error of the
+minimum, is returned.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ class ConvexWeights(NamedTuple):
     """n points as mixtures of k corners.
 
     weights: (n, k) not negative, rows sum to one.
-    gap: (n,) the squared distance to the point is at most so much above its minimum.
+    gap: (n,) a bound: the squared distance to the point exceeds its minimum by at most this number.
     """
 
     weights: FloatArray
@@ -40,13 +41,16 @@ class ConvexWeights(NamedTuple):
 def anchors(
     rows: FloatArray, frequency: FloatArray, count: int, *, least: float = 0.0, cutoff: float = 1e-6
 ) -> IntArray:
-    """Find up to `count` rows, each in turn the farthest from the span of those before.
+    """Find up to `count` rows one by one, each the farthest from the span of the rows before.
 
-    Of rows equally far the most frequent is taken, of those the first.  The search ends when the distance is at most
-    cutoff times the first.
+    Of rows at the same distance the most frequent is taken, and of equally frequent rows the first.  The search ends
+    when the distance is at most `cutoff` times the first distance.
 
     rows: (n, d).
-    frequency: (n,); rows less frequent than `least` are no candidates, unless all are.
+    frequency: (n,) how often each row was observed; rows less frequent than `least` are not candidates, unless all are.
+    count: the most rows to find.
+    least: the least frequency of a candidate.
+    cutoff: the relative distance at which the search ends.
     Raises ValueError if there are no rows, or if the shapes differ.
 
     >>> rows = np.array([[0.5, 0.5], [1.0, 0.0], [0.0, 1.0], [1.0, 0.0]])

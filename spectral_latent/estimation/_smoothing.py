@@ -1,4 +1,4 @@
-"""From moments to operators, with the back-off of slide 25.
+"""Compute operators from moments, with the back-off of slide 25.
 
 For a rule a → b c with n nodes and λ = √n / (C + √n), bars for means over the rule's nodes:
 
@@ -27,6 +27,9 @@ __all__ = ["confidence", "operators_from_moments"]
 
 def confidence(count: float, smoothing: float | None) -> float:
     """Compute λ = √count / (C + √count); 1 without smoothing.
+
+    count: the number of nodes, n.
+    smoothing: the constant C; None for no smoothing.
 
     >>> confidence(900, 30.0), confidence(3, None)
     (0.5, 1.0)
@@ -86,11 +89,12 @@ def operators_from_moments(
 ) -> ObservableOperators:
     """Compute operators from moments (long paper, equations 14-16 and Figure 7, step 3).
 
-    z already carries (Σ̂^a)⁻¹, so that what is left is a division by counts: C^{a→b c} = Σ z⊗x⊗y / count(a),
+    z already includes (Σ̂^a)⁻¹, so that only divisions by counts remain: C^{a→b c} = Σ z⊗x⊗y / count(a),
     c∞ = Σ z / count(a), c¹ = Σ_roots y / T.
 
+    moments: sums over the nodes of a treebank.
     smoothing: C of slide 25; None for the moments as they are.
-    priors: what to add for the sake of trees that the treebank lacks.
+    priors: additions for trees that the treebank lacks; none if not given.
 
     >>> from spectral_latent.trees import SkeletalTrees
     >>> trees = SkeletalTrees.of([0, 0], left=[-1, -1], right=[-1, -1], terminal=[5, 6], root=[0, 1])

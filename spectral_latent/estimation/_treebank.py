@@ -1,6 +1,6 @@
-"""A treebank: a sequence of shards, in memory or in files, and how often its rules occur.
+"""Hold treebanks: sequences of shards, in memory or in files, and the counts of their rules.
 
-What a number stands for is the same in all shards: symbols, terminals, and the values of features.
+The numbers of symbols and terminals and the values of features mean the same in all shards.
 """
 
 from __future__ import annotations
@@ -77,7 +77,8 @@ class StoredColumns(Mapping[str, NDArray[Any]]):
     """Arrays in a file, each read whenever it is asked for.
 
     path: the file.
-    folder: the folder of the file, which stays as long as these columns do; workers get the path only.
+    folder: the folder of the file, which exists as long as these columns refer to it; worker processes get the path
+    only.
     """
 
     def __init__(self, path: Path, folder: _TemporaryFolder | None = None) -> None:
@@ -89,7 +90,12 @@ class StoredColumns(Mapping[str, NDArray[Any]]):
 
     @staticmethod
     def write(name: str, columns: Columns, folder: _TemporaryFolder) -> StoredColumns:
-        """Write arrays to a file of a folder, integers in four bytes where they fit."""
+        """Write arrays to a file of a folder, integers in four bytes where they fit.
+
+        name: the name of the file without its suffix.
+        columns: the arrays by name.
+        folder: the folder to write to.
+        """
         path = folder.path / f"{name}.safetensors"
         save_file({name: _narrowed(column) for name, column in columns.items()}, path)
         return StoredColumns(path, folder)
@@ -120,9 +126,9 @@ def _narrowed(column: NDArray[Any]) -> NDArray[Any]:
 class ColumnStore(Sequence[Columns]):
     """Tables of arrays, one for each shard, in memory as long as they are small, else in files.
 
-    The files lie in a temporary folder, which workers read too, and which is gone when nothing refers to its shards.
+    The files lie in a temporary folder, which workers read too.  It is removed when no object refers to its shards.
 
-    memory: the number of bytes that stay in memory; once there are more, all shards lie in files.
+    memory: the most bytes that stay in memory; if the shards are larger, all of them lie in files.
 
     >>> store = ColumnStore(memory=0)
     >>> store.append({"a": np.array([1, 2])})
@@ -137,7 +143,10 @@ class ColumnStore(Sequence[Columns]):
         self._folder: _TemporaryFolder | None = None
 
     def append(self, columns: Columns) -> None:
-        """Add the arrays of a shard."""
+        """Add the arrays of a shard.
+
+        columns: the arrays of the shard by name.
+        """
         self._size += sum(column.nbytes for column in columns.values())
         self._shards.append(columns)
         first = len(self._shards) - 1
@@ -174,7 +183,11 @@ class Shard(NamedTuple):
 
     @staticmethod
     def of(trees: SkeletalTrees, features: FeatureColumns) -> Shard:
-        """Make a shard of trees in memory."""
+        """Make a shard of trees in memory.
+
+        trees: trees of N nodes.
+        features: the features of these nodes.
+        """
         columns = {name: getattr(trees, name) for name in _TREE_COLUMNS}
         return Shard({**columns, "inside": features.inside, "outside": features.outside})
 
@@ -201,7 +214,10 @@ class TreebankCounts(RuleTable):
 
     @staticmethod
     def of_trees(trees: SkeletalTrees) -> TreebankCounts:
-        """Count the roots and rules of trees."""
+        """Count the roots and rules of trees.
+
+        trees: the trees to count in.
+        """
         rules = trees.rules
         rule = trees.rule
         n_symbols = int(trees.symbol.max(initial=-1)) + 1
@@ -216,7 +232,11 @@ class TreebankCounts(RuleTable):
 
     @staticmethod
     def of_shards(shards: Iterable[SkeletalShard], jobs: int | None = 1) -> TreebankCounts:
-        """Count the roots and rules of all shards."""
+        """Count the roots and rules of all shards.
+
+        shards: the shards of a treebank.
+        jobs: the number of workers; see `parallel_map`.
+        """
         none = TreebankCounts.of_trees(SkeletalTrees.of([], left=[], right=[], terminal=[], root=[]))
         return reduce(TreebankCounts.__add__, parallel_map(_counts_of, shards, jobs), none)
 
@@ -245,13 +265,13 @@ def _counts_of(shard: SkeletalShard) -> TreebankCounts:
 
 
 class Priors(NamedTuple):
-    """Additions of a formalism to the moments, for the sake of trees that the treebank lacks.
+    """Additions of a formalism to the moments, for trees that the treebank lacks.
 
-    leaves: maps the leaf moments to the leaf rules (R0, 2) and sums (R0, M) to use, which may be more rules than were
-    seen; None for the moments as they are.
-    fragments: a number of trees to add, rooted in every symbol in proportion to its nodes, so that a part of a tree
-    may stand alone.
-    rules: how often unary and binary rules are to be seen besides; a table with one state a symbol.
+    leaves: a function from the leaf moments to leaf rules (R0, 2) and sums (R0, M), which may have more rules than the
+    treebank; None for the moments as they are.
+    fragments: the number of trees to add, whose roots are divided among all symbols in proportion to their nodes, so
+    that a part of a tree may stand alone.
+    rules: counts of unary and binary rules to add; a table with one state for each symbol.
     """
 
     leaves: LeafSmoothing | None = None
@@ -263,10 +283,10 @@ class Priors(NamedTuple):
 class Treebank:
     """A treebank made ready for estimation.
 
-    shards: iterated several times.
+    shards: the trees with their features, which are iterated several times.
     counts: how often the rules of all shards occur.
-    priors: what to add for the sake of trees that the treebank lacks.
-    Raises EstimationError if there are no trees, or a symbol below the largest occurs at no node.
+    priors: additions for trees that the treebank lacks.
+    Raises EstimationError if there are no trees, or if a number below that of the largest symbol occurs at no node.
     """
 
     shards: Sequence[TreebankShard]
@@ -281,5 +301,10 @@ class Treebank:
 
     @staticmethod
     def of(shards: Sequence[TreebankShard], priors: Priors | None = None, *, jobs: int | None = 1) -> Treebank:
-        """Count the rules of shards."""
+        """Count the rules of shards.
+
+        shards: trees and the features of their nodes, which are iterated several times.
+        priors: additions for trees that the treebank lacks; none if not given.
+        jobs: the number of workers; see `parallel_map`.
+        """
         return Treebank(shards, TreebankCounts.of_shards(shards, jobs), priors or Priors())

@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from operator import and_
 
 from spectral_latent.dependency import DependencySentence
-from spectral_latent.evaluation._ratios import percentage
+from spectral_latent.evaluation._scores import Counts, percentage
 
 __all__ = ["AttachmentScore", "score_attachments"]
 
 
 @dataclass(frozen=True)
-class AttachmentScore:
+class AttachmentScore(Counts):
     """Counts of words, and the percentages (0 to 100) that follow from them; a percentage of nothing is 0.
 
     A word is punctuation if all its characters are in Unicode's categories P, as in CoNLL-X's eval.pl and in NLTK's
@@ -64,9 +64,6 @@ class AttachmentScore:
     def complete(self) -> float:
         """100 complete_sentences / sentences."""
         return percentage(self.complete_sentences, self.sentences)
-
-    def __add__(self, other: AttachmentScore) -> AttachmentScore:
-        return AttachmentScore(**{name: count + vars(other)[name] for name, count in vars(self).items()})
 
 
 def score_attachments(gold: Iterable[DependencySentence], predicted: Iterable[DependencySentence]) -> AttachmentScore:

@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 from spectral_latent.constituency.cleaning import is_empty
 from spectral_latent.constituency.phrase import Phrase
-from spectral_latent.evaluation._ratios import percentage
+from spectral_latent.evaluation._scores import Counts, percentage
 
 __all__ = ["BracketScores", "score_brackets"]
 
@@ -28,7 +28,7 @@ _FUNCTION = re.compile("[-=].*", re.DOTALL)
 
 
 @dataclass(frozen=True)
-class BracketScores:
+class BracketScores(Counts):
     """Counts over sentences, and the percentages (0 to 100) that follow from them; a percentage of nothing is 0.
 
     Scores can be added: the scores of a corpus are the sum of the scores of its parts.
@@ -94,9 +94,6 @@ class BracketScores:
     def tagging_accuracy(self) -> float:
         """100 correct_tags / words."""
         return percentage(self.correct_tags, self.words)
-
-    def __add__(self, other: BracketScores) -> BracketScores:
-        return BracketScores(**{name: count + vars(other)[name] for name, count in vars(self).items()})
 
 
 def score_brackets(pairs: Iterable[tuple[Phrase, Phrase]], max_length: int | None = None) -> BracketScores:

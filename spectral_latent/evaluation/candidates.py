@@ -34,7 +34,10 @@ class CandidateScores(NamedTuple):
     scores: list[list[Any]]
 
     def evaluate(self, chosen: Iterable[int]) -> RerankingEvaluation:
-        """Evaluate the choice (L,) of a candidate in each list; see `evaluate_reranking`."""
+        """Evaluate the choice (L,) of a candidate in each list; see `evaluate_reranking`.
+
+        chosen: (L,) the place of a candidate in each list; -1 for the stand-in tree.
+        """
         return evaluate_reranking(self.scores, chosen, self.measure)
 
 

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 
 from spectral_latent.constituency import ConstituencyModel, Parse, Phrase, clean
 from spectral_latent.dependency import DependencyModel, DependencyParse, DependencySentence
-from spectral_latent.evaluation._ratios import percentage
+from spectral_latent.evaluation._scores import percentage
 from spectral_latent.evaluation.attachment import AttachmentScore, score_attachments
 from spectral_latent.evaluation.brackets import BracketScores, score_brackets
 from spectral_latent.evaluation.tagging import TaggingScore, score_tags
@@ -50,6 +50,8 @@ class GoldTree(NamedTuple):
     @staticmethod
     def of(tree: Phrase) -> GoldTree | None:
         """Find the words of a tree; return None if it has none.
+
+        tree: a tree as the treebank has it.
 
         >>> GoldTree.of(Phrase("S", (Phrase("NN", ("dog",)), Phrase("-NONE-", ("*",))))).words
         ['dog']

@@ -82,7 +82,9 @@ def evaluate_reranking(
     scores: of each list's candidates against gold; for a list without candidates, the score of a stand-in tree.
     chosen: (L,) the place of a candidate in each list; -1 for the stand-in tree.
     measure: makes a percentage of a score.
-    samples, level, seed: see `paired_bootstrap`.
+    samples: how often the sentences are drawn again; see `paired_bootstrap`.
+    level: the level of confidence.
+    seed: the seed of the draws.
 
     Raises ValueError for a list without scores, and if there are not as many choices as lists.
 
@@ -117,7 +119,7 @@ def paired_bootstrap(
     other: the second system's score of each sentence.
     measure: makes a percentage of a score.
     samples: how often the sentences are drawn again, with replacement.
-    level: of confidence.
+    level: the level of confidence.
     seed: the same seed gives the same interval.
 
     Raises ValueError if there are no sentences, or if the systems do not have the same number.

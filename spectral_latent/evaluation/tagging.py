@@ -21,14 +21,14 @@ import numpy as np
 from scipy.optimize import linear_sum_assignment
 from scipy.sparse import coo_array, csr_array
 
-from spectral_latent.evaluation._ratios import percentage
+from spectral_latent.evaluation._scores import Counts, percentage
 from spectral_latent.trees import IntArray, Vocabulary
 
 __all__ = ["TaggingScore", "many_to_one", "one_to_one", "score_tags", "v_measure"]
 
 
 @dataclass(frozen=True)
-class TaggingScore:
+class TaggingScore(Counts):
     """Counts of tokens, and the percentages (0 to 100) that follow from them; a percentage of nothing is 0.
 
     Scores can be added: the score of a corpus is the sum of the scores of its parts.
@@ -60,9 +60,6 @@ class TaggingScore:
     def known_accuracy(self) -> float:
         """100 (correct - unknown_correct) / (tokens - unknown)."""
         return percentage(self.correct - self.unknown_correct, self.tokens - self.unknown)
-
-    def __add__(self, other: TaggingScore) -> TaggingScore:
-        return TaggingScore(**{name: count + vars(other)[name] for name, count in vars(self).items()})
 
 
 def score_tags(

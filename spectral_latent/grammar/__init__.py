@@ -1,4 +1,4 @@
-"""Latent PCFGs over words: what the formalisms that parse sentences share."""
+"""Hold latent PCFGs over words, which constituency and dependency share."""
 
 from spectral_latent.grammar.forests import SpanForest
 from spectral_latent.grammar.latent_grammar import LatentGrammar

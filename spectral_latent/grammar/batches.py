@@ -1,41 +1,30 @@
-"""One function of a model and a sentence, over many sentences, in this process or in several.
+"""Apply a function of a model and a sentence to many sentences, in this process or in several.
 
-Models are large and their first answer is slow, so that they do not travel with the sentences: a model is saved once,
-and every process reads that file once and keeps it.
+Models are large, and their first call is slow.  They are therefore not sent with the sentences: a model is saved once,
+and every process reads that file once and keeps the model.
 """
 
 from __future__ import annotations
 
-import os
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
 from itertools import chain, islice
 from pathlib import Path
-from typing import Any, Protocol, TypeVar, TypeVarTuple, Unpack
+from typing import Any, TypeVar, TypeVarTuple, Unpack
 
 from joblib import effective_n_jobs
 
 from spectral_latent.estimation import parallel_map
+from spectral_latent.operators import StoredModel
 
-__all__ = ["Saved", "map_sentences"]
+__all__ = ["map_sentences"]
 
 _BATCH = 8  # sentences of one task: parsed in tenths of a second, so that processes end together
 _AHEAD = 32  # batches for each process that are read before their answers are asked for
 
 
-class Saved(Protocol):
-    """A model that can be written to a file and read again."""
-
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the model to one file."""
-
-    @staticmethod
-    def load(path: str | os.PathLike[str]) -> Any:
-        """Read the model of a file."""
-
-
-Model = TypeVar("Model", bound=Saved)
+Model = TypeVar("Model", bound=StoredModel)
 Item = TypeVar("Item")
 Answer = TypeVar("Answer")
 Rest = TypeVarTuple("Rest")
@@ -50,15 +39,15 @@ def map_sentences(
 ) -> Iterator[Answer]:
     """Apply a function to each item, in order: function(model, item, ...).
 
-    With one process, an item is read when its answer is asked for.  With more, some hundreds of items are read and
-    answered before the first answer is given, and an error of the function or of the items comes before all of these.
+    With one process, an item is read when its answer is asked for.  With several, some hundreds of items are read and
+    answered before the first answer is given; an error of the function or of the items is raised before these answers.
     No work goes on between two answers, so that the processes may be used for other work.
 
-    function: other processes must be able to import it.
-    model: other processes read it from a temporary file, which must be within reach of all.
+    function: a function that other processes can import.
+    model: the model; other processes read it from a temporary file, which all of them must be able to open.
     items: the sentences.
-    jobs: processes, which do not change the answers; None for as many as the engine has that `joblib.parallel_config`
-    names, such as a Dask cluster.
+    jobs: the number of processes, which does not change the answers; None for all workers of the engine that
+    `joblib.parallel_config` names, such as a Dask cluster.
     args: further arguments of the function.
     Raises EstimationError if processes are killed again and again; see `parallel_map`.
 
@@ -94,7 +83,7 @@ def _batches(items: Iterator[Item], most: int) -> Iterator[list[Item]]:
 
 
 def _map_batch(
-    batch: list[Item], function: Callable[..., Answer], kind: type[Saved], file: str, args: tuple[Any, ...]
+    batch: list[Item], function: Callable[..., Answer], kind: type[StoredModel], file: str, args: tuple[Any, ...]
 ) -> list[Answer]:
     """Apply a function to the items of a batch, in a process of its own."""
     model = _loaded(kind, file)
@@ -102,6 +91,6 @@ def _map_batch(
 
 
 @lru_cache(maxsize=1)
-def _loaded(kind: type[Saved], file: str) -> Any:
+def _loaded(kind: type[StoredModel], file: str) -> Any:
     """Read the model of a file, which this process keeps until it is given another."""
     return kind.load(file)

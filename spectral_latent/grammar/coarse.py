@@ -22,7 +22,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from spectral_latent._compiled import EMPTY, check_column, check_range, compiled, with_room
+from spectral_latent._compiled import EMPTY, ZERO, check_column, check_range, compiled, with_room
 from spectral_latent.operators import ObservableOperators
 from spectral_latent.trees import BoolArray, FloatArray, IntArray, matches
 
@@ -47,6 +47,7 @@ class CoarseGrammar(NamedTuple):
     def of(operators: ObservableOperators, prior: FloatArray, used: BoolArray | None = None) -> CoarseGrammar:
         """Index the binary rules of operators with one state per symbol.
 
+        operators: operators of S symbols with one state each.
         prior: (S,) share of each symbol among the nodes of a treebank.
         used: (R2,) whether charts use each of the binary rules; all if not given.
         Raises ValueError if there are unary rules, which charts do not know, or if the shapes do not fit.
@@ -97,6 +98,7 @@ class CoarseLeaves(NamedTuple):
     def of(operators: ObservableOperators, terminal: IntArray, used: BoolArray | None = None) -> CoarseLeaves:
         """Look up the leaf rules of operators with one state per symbol.
 
+        operators: operators of S symbols with one state each.
         terminal: (n,) the terminal of each word.
         used: (R0,) whether charts use each of the leaf rules; all if not given.
         """
@@ -130,8 +132,9 @@ def _with_items(chart: InsideChart, size: int, more: int) -> InsideChart:
         return chart
     symbol = np.empty(2 * size + more, dtype=np.int32)
     inside = np.empty(2 * size + more)
-    symbol[:size] = chart.symbol[:size]
-    inside[:size] = chart.inside[:size]
+    for item in range(size):
+        symbol[item] = chart.symbol[item]
+        inside[item] = chart.inside[item]
     return InsideChart(chart.first, chart.end, chart.exponent, symbol, inside)
 
 
@@ -214,16 +217,23 @@ def _join(grammar: CoarseGrammar, chart: InsideChart, splits: _Splits, scores: F
 def inside_chart(grammar: CoarseGrammar, leaves: CoarseLeaves, beam: float, most: int) -> tuple[InsideChart, bool]:
     """Compute the inside scores of a sentence of n words; also tell whether all cells are done.
 
+    grammar: the binary rules.
+    leaves: the leaf rules over each word.
     beam: an item is dropped when its score times its symbol's prior is at most so many times the cell's best.
     most: items; a chart that would have more is left off.
     """
     n = len(leaves.start) - 1
     n_symbols = len(grammar.root)
     n_cells = n * (n + 1) // 2
-    first, end, exponent = np.zeros((3, n_cells), dtype=np.int64)
     room = 4 * n_symbols + 16 * n
-    chart = InsideChart(first, end, exponent, np.empty(room, dtype=np.int32), np.empty(room))
-    size = 0
+    chart = InsideChart(
+        np.zeros(n_cells, dtype=np.int64),
+        np.zeros(n_cells, dtype=np.int64),
+        np.zeros(n_cells, dtype=np.int64),
+        np.empty(room, dtype=np.int32),
+        np.empty(room),
+    )
+    size = ZERO
     scores = np.zeros(n_symbols)
     # Cells of one word hold the symbols of its leaf rules.
     for i in range(n):
@@ -243,7 +253,7 @@ def inside_chart(grammar: CoarseGrammar, leaves: CoarseLeaves, beam: float, most
             _join(grammar, chart, splits, scores)
             chart = _with_items(chart, size, n_symbols)
             size = _close(grammar, chart, cell, scores, size, beam)
-    return InsideChart(first, end, exponent, chart.symbol[:size], chart.inside[:size]), True
+    return InsideChart(chart.first, chart.end, chart.exponent, chart.symbol[:size], chart.inside[:size]), True
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -363,14 +373,18 @@ def _expand(
             posterior = weight * chart.inside[left] * chart.inside[right]
             if posterior > walk.threshold:
                 edges = with_room(edges, n_edges)
-                edges[n_edges] = (grammar.number[r], left, right)
+                edges[n_edges, 0] = grammar.number[r]
+                edges[n_edges, 1] = left
+                edges[n_edges, 2] = right
                 n_edges += 1
             elif posterior > best:
                 best, best_rule, best_left, best_right = posterior, grammar.number[r], left, right
     # An item whose edges are all unlikely keeps the best, so that every item that is kept has a derivation.
     if n_edges == before and best > 0.0:
         edges = with_room(edges, n_edges)
-        edges[n_edges] = (best_rule, best_left, best_right)
+        edges[n_edges, 0] = best_rule
+        edges[n_edges, 1] = best_left
+        edges[n_edges, 2] = best_right
         n_edges += 1
     return edges, n_edges
 
@@ -382,6 +396,11 @@ def likely_edges(
     """List the items and edges whose posterior is above `threshold`, from the widest span down.
 
     Of an item all of whose edges are less likely, the best edge is kept.
+
+    grammar: the binary rules.
+    chart: the chart that `inside_chart` has made with them.
+    leaves: the leaf rules over each word.
+    threshold: the least posterior of an item or edge that is kept for its own sake.
 
     Returns items (I, 4): number in the chart, first word, next word and number of edges; and edges (E, 3): rule, left
     item, right item, both -1 for a leaf rule.
@@ -399,9 +418,9 @@ def likely_edges(
         threshold,
     )
     items = np.empty((256, 4), dtype=np.int64)
-    edges = np.empty((1024, 3), dtype=np.int64)
-    n_items = 0
-    n_edges = 0
+    edges = np.full((1024, 3), -1, dtype=np.int64)
+    n_items = ZERO
+    n_edges = ZERO
     # Over the whole sentence, the outside score is the root's share of the sentence's probability.
     top = n * (n - 1) // 2
     total = 0.0
@@ -431,7 +450,7 @@ def likely_edges(
                     for at in range(leaves.start[i], leaves.start[i + 1]):
                         if leaves.symbol[at] == chart.symbol[item]:
                             edges = with_room(edges, n_edges)
-                            edges[n_edges] = (leaves.rule[at], -1, -1)
+                            edges[n_edges, 0] = leaves.rule[at]
                             n_edges += 1
                 else:
                     if not is_entered:
@@ -442,7 +461,10 @@ def likely_edges(
                         walk.wanted[edges[e, 1]] = True
                         walk.wanted[edges[e, 2]] = True
                 items = with_room(items, n_items)
-                items[n_items] = (item, i, j, n_edges - before)
+                items[n_items, 0] = item
+                items[n_items, 1] = i
+                items[n_items, 2] = j
+                items[n_items, 3] = n_edges - before
                 n_items += 1
             if is_entered:
                 _leave(chart, walk, i, j)

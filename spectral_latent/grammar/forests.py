@@ -1,4 +1,4 @@
-"""The forest of a bare sentence: what the posteriors of a coarse grammar leave of its chart."""
+"""Build the forest of a bare sentence: the part of its chart that has large posteriors under a coarse grammar."""
 
 from __future__ import annotations
 
@@ -17,9 +17,11 @@ _MOST_ITEMS = 1 << 25  # of a chart: less than a gigabyte
 
 
 class SpanForest(NamedTuple):
-    """A forest of one sentence, and where its I items are.
+    """A forest of one sentence, with the words of its I items.
 
-    first, end: (I,) item i is over the words first[i] ... end[i] - 1.
+    forest: the forest.
+    first: (I,) the first word of each item.
+    end: (I,) the word after the last word of each item.
     """
 
     forest: Forest
@@ -30,13 +32,15 @@ class SpanForest(NamedTuple):
 def pruned_forest(
     grammar: CoarseGrammar, leaves: CoarseLeaves, beam: float, threshold: float, most: int = _MOST_ITEMS
 ) -> SpanForest | None:
-    """Build the forest of what a coarse grammar finds likely in a sentence; None if it derives nothing.
+    """Build the forest of a sentence's likely edges under a coarse grammar; None if the sentence is not derived.
 
+    grammar: the binary rules.
     leaves: the leaf rules over each word.
-    beam: items of the chart that are less likely than this times the best over the same words are dropped.
-    threshold: least posterior of an edge.
-    most: a chart of more items, or of more than memory holds, derives nothing, and a warning says so.
-    Raises ValueError if the leaves are not those of words under this grammar.
+    beam: an item of the chart is dropped if it is less likely than this share of the best item over the same words.
+    threshold: the least posterior of an edge.
+    most: the most items of a chart; a sentence that needs more, or more than memory holds, has no forest, and a warning
+    says so.
+    Raises ValueError if the leaves are not leaf rules of this grammar.
     """
     n_leaves = np.size(leaves.symbol)
     check_starts("starts of leaf rules", leaves.start, n_leaves)
@@ -63,7 +67,7 @@ def pruned_forest(
     items, edges = likely_edges(grammar, chart, leaves, threshold)
     if not len(items):
         return None
-    # Both were listed from the top down; in a forest children come first, so that their order is turned round.
+    # Both were listed from the top down; in a forest children come first, so that the order is reversed.
     of_chart, first, end, size = np.ascontiguousarray(items[::-1].T)
     rule, *children = np.ascontiguousarray(edges[::-1].T)
     row = np.full(len(chart.symbol), -1, dtype=np.int64)

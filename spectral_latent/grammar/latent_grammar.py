@@ -1,6 +1,6 @@
-"""A latent PCFG over words, with the coarse PCFG over the same rules that prunes its charts.
+"""Hold a latent PCFG over words, with the coarse PCFG over the same rules that prunes its charts.
 
-What a formalism adds is what its symbols stand for, and how its trees become s-trees and back.
+A formalism adds the meaning of the symbols, and the conversion of its trees to s-trees and back.
 """
 
 from __future__ import annotations
@@ -44,9 +44,10 @@ class LatentGrammar(Generic[OptionsKind], ShortRepr):
     """Latent and coarse operators over the same rules, with a lexicon.
 
     options: the settings of training and parsing.
-    tags: names of the tags of words.
-    tag_of_symbol: (S,) the number of the tag of each symbol over words, such as `NN` and `NP\\|NN`; -1 of others.
-    seen: (R2,) the binary rules that the treebank has; charts try these alone first.
+    tags: the names of the tags of words.
+    tag_of_symbol: (S,) the number of the tag of each symbol over words, such as `NN` and `NP\\|NN`; -1 for others.
+    lexicon: the words, whose numbers the leaf rules have.
+    seen: (R2,) whether the treebank has each binary rule; charts use only these rules at first.
     prior: (S,) share of each symbol among the nodes of the treebank.
     coarse: operators of one state a symbol, such as relative frequencies.
     operators: the latent ones.
@@ -72,7 +73,10 @@ class LatentGrammar(Generic[OptionsKind], ShortRepr):
             raise ValueError("the coarse and the latent grammar must number the same rules")
 
     def with_operators(self, operators: ObservableOperators) -> LatentGrammar[OptionsKind]:
-        """Replace the latent operators by others over the same rules."""
+        """Replace the latent operators by others over the same rules.
+
+        operators: operators over the same rules as `coarse`.
+        """
         return replace(self, operators=operators)
 
     @cached_property
@@ -89,13 +93,13 @@ class LatentGrammar(Generic[OptionsKind], ShortRepr):
         return self._seen_rules if self.seen.all() else CoarseGrammar.of(self.coarse, self.prior)
 
     def for_sentences(self, sentences: Sequence[Sequence[str]], tags: IntArray | None = None) -> SentenceGrammar:
-        """Look up the words of sentences, and make the grammar that has their leaf rules alone.
+        """Look up the words of sentences, and make the grammar that has only their leaf rules.
 
-        In the place of a word never seen stands its signature, under tags as likely as its spelling makes them.
+        A word that was never seen is replaced by its signature, with the probabilities of tags that its spelling gives.
 
-        sentences: of n words in all.
-        tags: (n,) the number of the only tag that each word may have, or -1.
-        Raises ValueError if there is not one tag a word, or a tag does not exist.
+        sentences: sentences of n words in all.
+        tags: (n,) the number of the only tag that each word may have, or -1 for any tag.
+        Raises ValueError if there is not one tag for each word, or if a tag does not exist.
         """
         if tags is not None:
             check_column("tags of words", tags, (sum(map(len, sentences)),), np.int64)
@@ -104,12 +108,13 @@ class LatentGrammar(Generic[OptionsKind], ShortRepr):
         return SentenceGrammar(words, words.restrict(self.coarse), words.restrict(self.operators))
 
     def chart(self, words: Sequence[str], tags: IntArray | None = None) -> SentenceChart:
-        """Build the pruned chart of a sentence, which has no forest if nothing derives it, whatever the words' tags.
+        """Build the pruned chart of a sentence.
+
+        The chart has no forest if the grammar does not derive the sentence with any tags.  A sentence of more than
+        1,000 words has no forest either, and a warning says so, because time grows with the cube of the length.
 
         words: n words.
-        tags: (n,) the number of the only tag that each word may have, or -1.
-        A sentence of more than 1,000 words has no forest either, and a warning says so: time grows with the cube of
-        the length.
+        tags: (n,) the number of the only tag that each word may have, or -1 for any tag.
         Raises ValueError if there is no word, and TypeError for a string in place of a sentence.
         """
         check_words(words)
@@ -127,7 +132,7 @@ class LatentGrammar(Generic[OptionsKind], ShortRepr):
         any_word = grammar.words.any_word
         beam = self.options.beam
         threshold = self.options.threshold
-        # Ever more is tried until something derives the sentence: rules never seen, items however unlikely, any words.
+        # Until the sentence is derived, allow more and more: unseen rules, all items, and any word in place of each.
         spans = pruned_forest(self._seen_rules, leaves, beam, threshold)
         if spans is None and self._all_rules is not self._seen_rules:
             spans = pruned_forest(self._all_rules, leaves, beam, threshold)
@@ -156,12 +161,12 @@ class LatentGrammar(Generic[OptionsKind], ShortRepr):
         return symbols
 
     def arrays(self) -> dict[str, NDArray[Any]]:
-        """Collect the numbers of the grammar, for a file."""
+        """Collect the arrays of the grammar, for a model file."""
         columns = {"prior": self.prior, "seen": self.seen}
         return columns | arrays_of("coarse", self.coarse) | arrays_of("latent", self.operators) | self.lexicon.arrays()
 
     def settings(self) -> dict[str, Any]:
-        """Collect what else a file needs; the tags of the symbols follow from what they stand for."""
+        """Collect the settings of the grammar, for a model file; the formalism stores the symbols."""
         return {
             "options": asdict(self.options),
             "tags": self.tags,
@@ -176,10 +181,13 @@ class LatentGrammar(Generic[OptionsKind], ShortRepr):
         tag_of_symbol: IntArray,
         options: OptionsKind,
     ) -> LatentGrammar[OptionsKind]:
-        """Invert `arrays` and `settings`.
+        """Make the grammar whose `arrays` and `settings` a model file holds.
 
+        arrays: the arrays of a model file by name.
+        settings: the settings of a model file.
         tag_of_symbol: (S,) the number of the tag of each symbol over words, -1 of others.
-        Raises ValueError, KeyError or TypeError if they are no grammar.
+        options: the settings of training and parsing, already read.
+        Raises ValueError, KeyError or TypeError if they are not those of a grammar.
         """
         words = setting_from("words", settings, Annotated[list[str], Distinct()])
         tags = setting_from("tags", settings, Annotated[list[str], Distinct()])

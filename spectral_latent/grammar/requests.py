@@ -1,4 +1,4 @@
-"""Checks of the arguments of models: sentences, trees, and numbers of analyses."""
+"""Check the arguments of models: sentences, trees, and numbers of analyses."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def check_words(words: Sequence[str]) -> None:
 
 
 def check_trees(trees: Iterable[Tree], kind: type[Tree]) -> Iterator[Tree]:
-    """Give trees on as they come, and raise TypeError at one of another type.
+    """Pass trees on one by one, and raise TypeError at an object of another type.
 
     trees: the trees of a treebank.
     kind: their class.

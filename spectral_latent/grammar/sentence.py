@@ -1,4 +1,4 @@
-"""A latent grammar over the words of a sentence: one small table of leaf rules, which its forests number."""
+"""Hold a latent grammar whose leaf rules are those of the words of a sentence, in one small table."""
 
 from __future__ import annotations
 
@@ -20,11 +20,12 @@ __all__ = ["SentenceChart", "SentenceGrammar"]
 class SentenceGrammar:
     """A coarse and a latent grammar whose leaf rules are those of the words of one or more sentences.
 
-    Forests over these words, be they charts or trees, number its rules and no others, so that every pass over them is
-    one with these operators.
+    The charts and trees of these words are forests that number the rules of this grammar, so that they are weighed by
+    its operators.
 
     words: the numbers of the words, which are the terminals of the leaf rules.
-    coarse, latent: operators over the same rules.
+    coarse: operators with one state for each symbol.
+    latent: latent operators over the same rules.
     """
 
     words: EncodedWords
@@ -32,18 +33,24 @@ class SentenceGrammar:
     latent: ObservableOperators
 
     def with_latent(self, operators: ObservableOperators) -> SentenceGrammar:
-        """Replace the latent operators by others of the whole grammar, over the same rules."""
+        """Replace the latent operators by others of the whole grammar, over the same rules.
+
+        operators: operators of the whole grammar, over all its words.
+        """
         return replace(self, latent=self.words.restrict(operators))
 
     def repeated(self, k: int) -> SentenceGrammar:
-        """Make the grammar of k times the same sentences, one after another, to score k trees over them."""
+        """Make the grammar of the same sentences repeated k times, to score k trees over them.
+
+        k: how many times.
+        """
         return replace(self, words=self.words._replace(word=np.tile(self.words.word, k)))
 
     def forest_of(self, trees: SkeletalTrees) -> Forest:
         """Make a forest of s-trees, one component each.
 
-        trees: their terminals are the places of words among those of all sentences.
-        Symbols beyond the grammar's are unknown, as are rules: their edges have weight zero.
+        trees: s-trees whose terminals are the places of words among the words of all sentences.
+        Edges with symbols or rules that the grammar does not have get weight zero.
         """
         terminal = np.where(trees.is_leaf, np.append(self.words.word, -1)[trees.terminal], -1)
         over_words = SkeletalTrees(trees.symbol, trees.left, trees.right, terminal, trees.root)
@@ -58,7 +65,7 @@ class SentenceChart(NamedTuple):
     spans: SpanForest | None
 
     def weight(self) -> Weight:
-        """Estimate the probability of the sentence, (1,): the sum over all trees of the forest; zero without one."""
+        """Estimate the probability of the sentence, (1,): the sum over the trees of the forest; 0 without one."""
         if self.spans is None:
             return Weight(np.zeros(1, dtype=np.int64), np.full(1, -np.inf))
         return tree_weights(self.grammar.latent, self.spans.forest)

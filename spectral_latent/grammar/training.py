@@ -1,4 +1,4 @@
-"""From a treebank of a formalism over words to a latent grammar."""
+"""Train a latent grammar on the treebank of a formalism over words."""
 
 from __future__ import annotations
 
@@ -25,11 +25,12 @@ __all__ = ["Training", "prepare_grammar", "spelling_of"]
 
 
 def spelling_of(words: Sequence[str], counts: WordCounts, tag_of_symbol: IntArray, n_tags: int) -> SpellingModel:
-    """Learn which tags go with which spellings.
+    """Train a model of the tags of words, given their spelling.
 
-    words: the terminals.
+    words: the names of the terminals.
     counts: how often each symbol stands over each word.
     tag_of_symbol: (S,) the number of the tag of each symbol over words.
+    n_tags: the number of tags.
 
     >>> import numpy as np
     >>> seen = WordCounts.of(np.array([0, 1]), np.array([0, 1]), np.array([True, False]))
@@ -42,14 +43,17 @@ def spelling_of(words: Sequence[str], counts: WordCounts, tag_of_symbol: IntArra
 
 
 class CoarseModel(Protocol):
-    """A model without latent states, which may be given some."""
+    """A model without latent states, whose operators can be replaced by latent ones."""
 
     @property
     def options(self) -> GrammarOptions:
         """The settings of training."""
 
     def with_operators(self, operators: ObservableOperators) -> Self:
-        """Replace the latent operators by others over the same rules."""
+        """Replace the latent operators by others over the same rules.
+
+        operators: operators over the same rules as the coarse ones.
+        """
 
 
 Model = TypeVar("Model", bound=CoarseModel)
@@ -59,8 +63,8 @@ Model = TypeVar("Model", bound=CoarseModel)
 class Training(Generic[Model]):
     """A treebank made ready for estimation, and the model that it makes without latent states.
 
-    coarse: the model whose latent operators are its coarse ones.
-    treebank: what the latent operators are estimated from.
+    coarse: the model without latent states: its latent operators are the coarse ones.
+    treebank: the treebank from which the latent operators are estimated.
     """
 
     coarse: Model
@@ -69,7 +73,7 @@ class Training(Generic[Model]):
     def estimate(self, *, jobs: int | None = 1, listener: Listener = silent) -> Model:
         """Estimate the latent model by the estimator of its options.
 
-        jobs: threads; the result does not depend on it.
+        jobs: the number of threads; the result does not depend on it.
         listener: told how far the work is.
         """
         estimator = self.coarse.options.estimator
@@ -84,14 +88,14 @@ def prepare_grammar(
     options: OptionsKind,
     unseen_rules: RuleTable | None = None,
 ) -> Training[LatentGrammar[OptionsKind]]:
-    """Estimate the coarse grammar of a treebank, and add what the treebank lacks to its counts.
+    """Estimate the coarse grammar of a treebank, with priors for words, fragments and rules that the treebank lacks.
 
     treebank: s-trees whose terminals are the words of the lexicon, without priors.
     lexicon: the words.
     tags: the names of the tags.
     tag_of_symbol: (S,) the number of the tag of each symbol over words; -1 for other symbols.
     options: the settings of the grammar.
-    unseen_rules: how often rules are to be counted besides those seen.
+    unseen_rules: counts to add to those of the treebank; none if not given.
     """
 
     def smooth(moments: LeafMoments) -> tuple[IntArray, FloatArray]:

@@ -1,4 +1,4 @@
-"""Infer over forests: the one inside-outside engine, decoding, sampling, and means of what a model generates."""
+"""Infer over forests: the one inside-outside engine, decoding, sampling, and means over the trees of a model."""
 
 from spectral_latent.inference._checks import check_forest
 from spectral_latent.inference.analyses import Analyses, best_analyses

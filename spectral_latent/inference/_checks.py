@@ -1,7 +1,7 @@
-"""Checks of what is handed to compiled code, which itself never looks whether an index lies inside an array.
+"""Check the forests that are handed to compiled code, which itself never checks whether an index lies inside an array.
 
-A forest is checked whenever it enters a pass: its columns by type and length, then every index, each in one compiled
-loop over the edges.  These loops look at an index before they use it, so that they are safe whatever the columns hold.
+A forest is checked whenever it enters a pass: its columns by type and length, then every index, in two compiled loops
+over the edges.  These loops check an index before they use it, so that they are safe for any contents of the columns.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _Fault = tuple[int, int, int]  # number of the message or `_FINE`; item; edge, o
 
 @compiled
 def _last_roots(root: IntArray, component: IntArray, n_items: int) -> tuple[_Fault, IntArray]:
-    """Find a fault of the roots; if there is none, also the last root (C',) of each component that has any."""
+    """Find a fault of the roots; if there is none, also the last root (C',) of each component that has roots."""
     last = np.empty(len(root), dtype=np.int64)
     n_found = 0
     for k in range(len(root)):
@@ -131,7 +131,7 @@ def _length(column: Any) -> int:
 
 
 def _raise(messages: tuple[str, ...], fault: _Fault, forest: Forest) -> None:
-    """Raise the ValueError of a fault; nothing if there is none."""
+    """Raise the ValueError of a fault, if there is one."""
     number, item, edge = fault
     if number == _FINE:
         return
@@ -145,7 +145,9 @@ def _raise(messages: tuple[str, ...], fault: _Fault, forest: Forest) -> None:
 
 
 def check_forest(forest: Forest) -> None:
-    """Check that a forest is one: children before parents, edges and roots inside it, components apart.
+    """Check that a forest is valid: children come before parents, edges and roots lie inside it, components are apart.
+
+    forest: the forest to check.
 
     Raises ValueError that names item and edge.
 
@@ -163,7 +165,10 @@ def check_forest(forest: Forest) -> None:
 
 
 def check_rules(operators: ObservableOperators, forest: Forest) -> None:
-    """Check that a forest is one, and that its items and edges have symbols and rules of the operators.
+    """Check that a forest is valid, and that its items and edges have symbols and rules of the operators.
+
+    operators: the operators that the forest is to be weighed by.
+    forest: the forest to check.
 
     Raises ValueError that names item and edge.
     """
@@ -174,11 +179,14 @@ def check_rules(operators: ObservableOperators, forest: Forest) -> None:
 
 
 def check_weights(forest: Forest, weights: FloatArray) -> None:
-    """Check that a forest is one of at most one component, and that weights (E,) are those of its edges.
+    """Check that a forest is valid and has at most one component, and that there is a weight for each edge.
+
+    forest: the forest to check, of E edges.
+    weights: (E,) a number for each edge.
 
     Raises ValueError that names item and edge.
     """
     check_forest(forest)
     if forest.n_components > 1:
-        raise ValueError(f"the forest has {forest.n_components} components, and derivations are those of one")
+        raise ValueError(f"the forest has {forest.n_components} components; derivations are found in one component")
     check_column("the edges' weights", weights, (forest.n_edges,), np.float64)

@@ -20,7 +20,7 @@ import math
 
 import numpy as np
 
-from spectral_latent._compiled import EMPTY, compiler
+from spectral_latent._compiled import EMPTY, ZERO, compiler
 from spectral_latent.operators import PackedOperators
 from spectral_latent.trees import FloatArray, Forest, IntArray
 
@@ -89,7 +89,14 @@ def _run_end(forest: Forest, edge: int, stop: int) -> int:
 def block(
     operators: PackedOperators, r: int, m_a: int, m_b: int, m_c: int
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Find the (m_a, Q) matrix of a binary rule and its two (Q, m) factors, which are empty if multiplied out."""
+    """Find the (m_a, Q) matrix of a binary rule and its two (Q, m) factors, which are empty if multiplied out.
+
+    operators: the operators as flat arrays.
+    r: the number of the binary rule.
+    m_a: the number of states of the parent.
+    m_b: the number of states of the left child.
+    m_c: the number of states of the right child.
+    """
     # The three parts lie one after the other; see `PackedOperators`.
     terms = operators.terms[r]
     size = terms if terms else m_b * m_c
@@ -104,7 +111,11 @@ def block(
 
 @compiled_pass
 def dot(row: FloatArray, vector: FloatArray) -> float:
-    """Multiply row (n,) and vector (n,) and add up."""
+    """Multiply row (n,) and vector (n,) and add up.
+
+    row: (n,).
+    vector: (n,).
+    """
     total = 0.0
     for i in range(len(row)):
         total += row[i] * vector[i]
@@ -189,7 +200,8 @@ def _run(
     if r < 0:
         return EMPTY
     if left < 0:
-        out[:] = operators.leaf[r, : len(out)]
+        for i in range(len(out)):
+            out[i] = operators.leaf[r, i]
         return 0
     if right < 0:
         child = inside[left, : operators.states[forest.symbol[left]]]
@@ -217,7 +229,11 @@ def _run(
 
 @compiled_pass
 def inside_pass(operators: PackedOperators, forest: Forest) -> tuple[FloatArray, IntArray]:
-    """Compute inside vectors (I, M) and their exponents (I,)."""
+    """Compute inside vectors (I, M) and their exponents (I,).
+
+    operators: the operators as flat arrays.
+    forest: a forest of I items, whose rules are those of the operators.
+    """
     n_items = len(forest.symbol)
     m_max, size = _sizes(operators)
     inside = np.zeros((n_items, m_max))
@@ -292,16 +308,21 @@ def _outside_item(
 def outside_pass(
     operators: PackedOperators, forest: Forest, inside: FloatArray, inside_exponents: IntArray
 ) -> tuple[FloatArray, IntArray]:
-    """Compute outside vectors (I, M) and their exponents (I,) from the result of `inside_pass` on the same forest."""
+    """Compute outside vectors (I, M) and their exponents (I,) from the result of `inside_pass` on the same forest.
+
+    operators: the operators as flat arrays.
+    forest: a forest of I items, whose rules are those of the operators.
+    inside: (I, M) inside vectors.
+    inside_exponents: (I,) their exponents.
+    """
     n_items = len(forest.symbol)
     m_max, size = _sizes(operators)
     outside = np.zeros((n_items, m_max))
     exponents = np.full(n_items, EMPTY, dtype=np.int64)
     scratch = np.empty((3, size))
     for item in forest.root:
-        if forest.symbol[item] < 0:
-            continue
-        _add(outside, exponents, item, operators.root[forest.symbol[item]].copy(), 0)
+        if forest.symbol[item] >= 0:
+            _add(outside, exponents, item, operators.root[forest.symbol[item]].copy(), ZERO)
     # Parents come after children, so that backwards every vector is finished when its turn comes.
     for item in range(n_items - 1, -1, -1):
         exponents[item] = _normalise(outside[item], exponents[item])
@@ -321,6 +342,13 @@ def edge_pass(
     outside_exponents: IntArray,
 ) -> tuple[FloatArray, IntArray]:
     """Multiply the outside vector of each edge's item with what the edge adds to the item's inside vector.
+
+    operators: the operators as flat arrays.
+    forest: a forest of I items and E edges, whose rules are those of the operators.
+    inside: (I, M) inside vectors.
+    inside_exponents: (I,) their exponents.
+    outside: (I, M) outside vectors.
+    outside_exponents: (I,) their exponents.
 
     Returns products (E,) and exponents (E,), for products[e] · 2^exponents[e].
     """

@@ -1,4 +1,4 @@
-"""The decoding side of a formalism: the analyses that an input may have, as one forest."""
+"""Decode the analyses that an input may have, which a formalism gives as one forest."""
 
 from __future__ import annotations
 
@@ -28,7 +28,10 @@ class Analyses(Protocol[AnalysisOut]):
         """The weight that each edge adds to the score of an analysis, (E,)."""
 
     def analysis(self, derivation: Derivation) -> AnalysisOut:
-        """Make the object that a derivation stands for."""
+        """Make the analysis that a derivation stands for.
+
+        derivation: a derivation of `forest`.
+        """
 
 
 def best_analyses(analyses: Analyses[Analysis], n_best: int) -> list[Analysis]:

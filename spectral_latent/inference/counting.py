@@ -1,4 +1,4 @@
-"""Expected counts of roots and rules with their states in the derivations of a forest: the E-step of EM.
+"""Count roots and rules with their states in the derivations of a forest, in expectation: the E-step of EM.
 
 | here | meaning |
 | --- | --- |
@@ -61,7 +61,7 @@ class _Derivatives(NamedTuple):
 
 @compiled_pass
 def _scale(forest: Forest, item: int, edge: int, inside: ScaledVectors, outside: ScaledVectors, z: _Totals) -> float:
-    """Compute what the vectors' exponents and the division by Z leave to multiply with; 0 where it underflows."""
+    """Compute the factor that the vectors' exponents and the division by Z make; 0 where it underflows."""
     exponent = outside.exponents[item] - z.exponent[item]
     if forest.left[edge] >= 0:
         exponent += inside.exponents[forest.left[edge]]
@@ -174,8 +174,9 @@ def expected_counts(operators: ObservableOperators, forest: Forest) -> ExpectedC
     """Compute the expected counts of all roots and rules in the derivations of a forest.
 
     operators: probabilities.
-    Raises ValueError naming the first component, counted from 1, of which the weight is not above zero; also if the
-    forest has items and no root, or as `inside` does.
+    forest: a forest whose components all have a derivation, such as s-trees.
+    Raises ValueError, naming the first component (from 1) whose weight is not above zero; also if the forest has items
+    but no root, and as `inside` does.
 
     >>> from spectral_latent.trees import SkeletalTrees
     >>> tree = SkeletalTrees.of([0], left=[-1], right=[-1], terminal=[0], root=[0])

@@ -1,4 +1,4 @@
-"""Derivations out of a forest: the best and the n best under additive weights of edges.
+"""Find the best and the n best derivations of a forest, by the sum of the weights of their edges.
 
 With the absolute marginals |μ| of their items as weights, the best derivation is Goodman's (1996) maximum expected
 recall, the minimum-Bayes-risk tree of the long paper's section 6.
@@ -31,13 +31,15 @@ class Derivation(NamedTuple):
     def as_forest(self, forest: Forest) -> Forest:
         """Take the derivation out of its forest, as a forest with one edge per item.
 
-        Raises ValueError if the forest is none, or if these edges do not derive a tree of it.
+        forest: the forest that the derivation was found in.
+
+        Raises ValueError if the forest is not valid, or if these edges do not derive a tree of it.
         """
         check_forest(forest)
         edges = self.edges
         check_column("edges of a derivation", edges, (np.size(edges),), np.int64)
         if not len(edges) or edges.min() < 0 or edges.max() >= forest.n_edges:
-            raise ValueError(f"edges of a derivation must be some of the forest's {forest.n_edges}")
+            raise ValueError(f"edges of a derivation must be numbers of the forest's {forest.n_edges} edges")
         item = np.searchsorted(forest.start, edges, side="right") - 1
         left, right = np.full((2, len(edges)), -1, dtype=np.int64)
         finished: list[int] = []  # nodes whose parents are still to come
@@ -64,8 +66,9 @@ class Derivation(NamedTuple):
     def tree(self, forest: Forest, rules: Rules) -> SkeletalTrees:
         """Convert the derivation to a single s-tree.
 
-        rules: those that the forest's edges number.
-        Raises ValueError if the forest is none, or if these edges do not derive a tree of it by these rules.
+        forest: the forest that the derivation was found in.
+        rules: the table whose rows the forest's edges number.
+        Raises ValueError if the forest is not valid, or if these edges do not derive a tree of it by these rules.
         """
         single = self.as_forest(forest)
         is_leaf = single.left < 0
@@ -98,12 +101,13 @@ def _best_edges(forest: Forest, weights: FloatArray) -> tuple[FloatArray, IntArr
 
 
 def best_derivation(forest: Forest, weights: FloatArray) -> Derivation | None:
-    """Find the derivation of a one-component forest whose edges' weights add up to the most; None if there is none.
+    """Find the derivation of a one-component forest with the largest sum of edge weights; None if there is none.
 
-    Ties go to the first edge and the first root.
+    Of equal derivations, the first edge and the first root win.
 
+    forest: a forest of E edges.
     weights: (E,).
-    Raises ValueError if the forest is none, naming item and edge, or if the weights are those of another.
+    Raises ValueError if the forest is not valid, naming item and edge, or if there is not one weight for each edge.
 
     >>> forest = Forest(*(np.array(column) for column in ([0], [0, 2], [0, 1], [-1, -1], [-1, -1], [0], [0])))
     >>> best_derivation(forest, np.array([0.25, 0.5]))
@@ -139,7 +143,7 @@ class _Choice(NamedTuple):
 
 
 class _NBest:
-    """The n best derivations of every item, items in order, each by a frontier over ranks of children.
+    """The n best derivations of every item; those of an item are found by a frontier over ranks of its children.
 
     Huang and Chiang (2005), Algorithm 2.
 
@@ -158,7 +162,7 @@ class _NBest:
             self.ranked.append(self._rank(item))
 
     def _choice(self, edge: int, left_rank: int, right_rank: int) -> _Choice | None:
-        """Make the choice of these derivations of an edge's children; None if a child has not so many."""
+        """Make the choice of an edge with children's derivations of these ranks; None if a child has too few."""
         cost = -self.weights[edge]
         for child, rank in ((self.left[edge], left_rank), (self.right[edge], right_rank)):
             if child >= 0:
@@ -179,7 +183,7 @@ class _NBest:
         while frontier and len(ranked) < self.n_best:
             best = heapq.heappop(frontier)
             ranked.append(best)
-            # Only after a choice may follow those that take one child's next derivation instead.
+            # The next candidates take the next derivation of one child.
             neighbours = []
             if self.left[best.edge] >= 0:
                 neighbours.append((best.edge, best.left_rank + 1, best.right_rank))

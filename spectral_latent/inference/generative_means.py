@@ -1,4 +1,4 @@
-"""Exact means over the trees that a model generates: nodes of each symbol and state, and the one-state grammar of them.
+"""Compute exact means over the trees that a model generates: counts of nodes, and the one-state grammar of its rules.
 
 | here | long paper | meaning |
 | --- | --- | --- |
@@ -17,7 +17,7 @@ __all__ = ["collapse", "mean_node_counts"]
 
 
 def _mean_children(operators: ObservableOperators) -> FloatArray:
-    """Add up B of this module's table, (S, M, S, M), over all rules."""
+    """Compute B (S, M, S, M), the mean numbers of children; see the table of this module."""
     shape = operators.root.shape
     children = np.zeros((*shape, *shape))
     size = operators.states
@@ -32,6 +32,8 @@ def _mean_children(operators: ObservableOperators) -> FloatArray:
 
 def mean_node_counts(operators: ObservableOperators) -> FloatArray:
     """Compute the mean number of nodes of each symbol in each state in one tree, (S, M).
+
+    operators: probabilities of S symbols with up to M states.
 
     Raises ValueError if the operators are not probabilities, or if trees are infinite on average.
 
@@ -64,8 +66,10 @@ def mean_node_counts(operators: ObservableOperators) -> FloatArray:
 def collapse(operators: ObservableOperators) -> ObservableOperators:
     """Compute the one-state grammar with the same mean counts of rules.
 
-    Relative frequencies of rules in trees that the model generates tend to its weights.  Rules of symbols that no
-    tree reaches have weight zero.
+    Its weights are the limits of relative frequencies of rules in trees that the model generates.  Rules of symbols
+    that no tree contains have weight zero.
+
+    operators: probabilities of any numbers of states.
 
     >>> from spectral_latent.trees import Rules
     >>> rules = Rules(np.array([[0, 0], [0, 1]]), np.empty((0, 2), int), np.empty((0, 3), int))

@@ -1,4 +1,4 @@
-"""The tensor form of the inside-outside algorithm, over any forest.
+"""Run the tensor form of the inside-outside algorithm over any forest.
 
 | here | long paper | meaning |
 | --- | --- | --- |
@@ -39,7 +39,7 @@ _LOWEST, _HIGHEST = -2000, 900  # 2^-2000 is zero in double precision, and no ma
 
 
 class ScaledVectors(NamedTuple):
-    """The vectors of I items, vectors[i] · 2^exponents[i] of item i.
+    """Vectors of I items: item i has the vector vectors[i] · 2^exponents[i].
 
     vectors: (I, M), padded with zeros beyond the states of the item's symbol.
     exponents: (I,), very low (`EMPTY`) for a vector of zeros.
@@ -86,6 +86,8 @@ class Weight(NamedTuple):
     def mean(weights: Sequence[Weight]) -> Weight:
         """Average several columns of C numbers, place by place.
 
+        weights: one column (C,) or more.
+
         >>> ones = Weight(sign=np.array([1, -1]), log=np.log([1.0, 1.0]))
         >>> threes = Weight(sign=np.array([1, 1]), log=np.log([3.0, 3.0]))
         >>> np.exp(Weight.mean([ones, threes]).log)
@@ -100,14 +102,18 @@ class Weight(NamedTuple):
 
 
 def _check_vectors(operators: ObservableOperators, forest: Forest, *parts: ScaledVectors) -> None:
-    """Raise ValueError unless the vectors have the shapes of those of this forest under these operators."""
+    """Raise ValueError unless there is a vector of the right length for each item of the forest."""
     for vectors, exponents in parts:
         check_column("vectors of the forest's items", vectors, (forest.n_items, operators.root.shape[1]), np.float64)
         check_column("exponents of the forest's items", exponents, (forest.n_items,), np.int64)
 
 
 def inside(operators: ObservableOperators, forest: Forest) -> ScaledVectors:
-    """Compute the inside vectors α of all items (long paper, Figures 4 and 5)."""
+    """Compute the inside vectors α of all items (long paper, Figures 4 and 5).
+
+    operators: the operators that weigh the rules.
+    forest: a forest of I items.
+    """
     check_rules(operators, forest)
     return ScaledVectors(*inside_pass(operators.packed, forest))
 
@@ -115,6 +121,8 @@ def inside(operators: ObservableOperators, forest: Forest) -> ScaledVectors:
 def outside(operators: ObservableOperators, forest: Forest, inside_vectors: ScaledVectors) -> ScaledVectors:
     """Compute the outside vectors β of all items (long paper, Figure 5).
 
+    operators: the operators that weigh the rules.
+    forest: a forest of I items.
     inside_vectors: (I, M), those of the same forest.
     """
     check_rules(operators, forest)
@@ -123,7 +131,7 @@ def outside(operators: ObservableOperators, forest: Forest, inside_vectors: Scal
 
 
 def _scaled(mantissa: FloatArray, exponent: IntArray) -> FloatArray:
-    """Compute mantissa · 2^exponent, both (n,); 0 and inf where a number is too small or too large."""
+    """Compute mantissa · 2^exponent, both (n,); a number that is too small is 0, one that is too large is inf."""
     # NumPy's ldexp takes a C int, or a C long, which has 64 bits on some systems only.
     scaled: FloatArray = np.ldexp(mantissa, np.clip(exponent, _LOWEST, _HIGHEST).astype(np.intc))
     return scaled
@@ -134,6 +142,8 @@ def root_sums(
 ) -> tuple[FloatArray, IntArray]:
     """Compute Σ_roots c¹ · α of each component, as mantissa (C,) and exponent (C,).
 
+    operators: the operators that weigh the rules.
+    forest: a forest of C components.
     inside_vectors: (I, M), those of the same forest.
     """
     vectors, exponents = inside_vectors
@@ -151,6 +161,8 @@ def root_sums(
 def total_weight(operators: ObservableOperators, forest: Forest, inside_vectors: ScaledVectors) -> Weight:
     """Sum the estimated probabilities of all derivations of each component, (C,).
 
+    operators: the operators that weigh the rules.
+    forest: a forest of C components.
     inside_vectors: (I, M), those of the same forest.
     """
     check_rules(operators, forest)
@@ -159,7 +171,10 @@ def total_weight(operators: ObservableOperators, forest: Forest, inside_vectors:
 
 
 def tree_weights(operators: ObservableOperators, forest: Forest) -> Weight:
-    """Sum over derivations as `total_weight` does: for s-trees, their estimated probabilities p̂ (Figure 4), (T,).
+    """Sum over derivations as `total_weight` does, (C,): for s-trees, these are the estimates p̂ of Figure 4.
+
+    operators: the operators that weigh the rules.
+    forest: a forest of C components, such as T s-trees.
 
     >>> from spectral_latent.trees import Rules, SkeletalTrees
     >>> tree = SkeletalTrees.of([0], left=[-1], right=[-1], terminal=[0], root=[0])
@@ -172,7 +187,10 @@ def tree_weights(operators: ObservableOperators, forest: Forest) -> Weight:
 
 
 def item_component(forest: Forest) -> IntArray:
-    """Find the component of each item (I,); C for all items of a forest without roots."""
+    """Find the component of each item (I,); it is C for the items of a forest without roots.
+
+    forest: a forest of I items and C components.
+    """
     last_item = np.full(forest.n_components, -1)
     np.maximum.at(last_item, forest.component, forest.root)
     # A component that is left out ends where the one before ends.
@@ -203,7 +221,10 @@ def marginals(
 
     The sign is kept; items of a component of weight zero have marginal zero.
 
-    inside_vectors, outside_vectors: (I, M), those of the same forest.
+    operators: the operators that weigh the rules.
+    forest: a forest of I items.
+    inside_vectors: (I, M), those of the same forest.
+    outside_vectors: (I, M), those of the same forest.
     """
     check_rules(operators, forest)
     _check_vectors(operators, forest, inside_vectors, outside_vectors)
@@ -217,7 +238,10 @@ def edge_marginals(
 ) -> FloatArray:
     """Compute the part of each item's marginal that each of its edges accounts for, (E,).
 
-    inside_vectors, outside_vectors: (I, M), those of the same forest.
+    operators: the operators that weigh the rules.
+    forest: a forest of E edges.
+    inside_vectors: (I, M), those of the same forest.
+    outside_vectors: (I, M), those of the same forest.
 
     >>> from spectral_latent.trees import Rules
     >>> rules = Rules(np.array([[0, 0], [0, 1]]), np.empty((0, 2), int), np.empty((0, 3), int))

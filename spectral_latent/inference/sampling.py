@@ -1,4 +1,4 @@
-"""Ancestral sampling of s-trees with their latent states, from operators that are probabilities.
+"""Draw s-trees with their latent states by ancestral sampling, from operators that are probabilities.
 
 All trees grow together: each round draws the children of all nodes at one depth.  The choices of every symbol in
 every state stand in one table, from which a round draws for all its nodes at once.
@@ -28,7 +28,8 @@ _TOLERANCE = 1e-6  # how far from one the probabilities of a symbol's choices ma
 class SampledTrees(NamedTuple):
     """s-trees of N nodes with their latent states.
 
-    states: (N,) of each node.
+    trees: the s-trees.
+    states: (N,) the latent state of each node.
     """
 
     trees: SkeletalTrees
@@ -167,6 +168,9 @@ def sample_trees(
 ) -> SampledTrees:
     """Draw independent trees from a latent tree model, nodes in post-order.
 
+    operators: the model, whose numbers must be probabilities.
+    n_trees: the number of trees to draw.
+    rng: the source of random numbers.
     max_nodes: the largest tree to draw.
 
     Raises ValueError if the operators are not probabilities, or if a tree grows beyond `max_nodes` nodes.

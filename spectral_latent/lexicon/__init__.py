@@ -1,4 +1,4 @@
-"""Terminals of language: known words, signatures for unseen ones, their emissions, and the leaf rules of sentences."""
+"""Number words and the signatures of unseen words, smooth their emissions, and find the leaf rules of sentences."""
 
 from spectral_latent.lexicon.counts import WordCounts
 from spectral_latent.lexicon.lexicon import Lexicon, LexiconOptions

@@ -1,4 +1,4 @@
-"""Counts of words under symbols, which tell the words that open a sentence: spelling is learnt from them."""
+"""Count words under symbols, apart for words that open a sentence; the spelling model is trained on these counts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The terminals of a model of language: the words it has seen, and the signatures that stand for all others."""
+"""Number the terminals of a model of language: the words of its training data, and signatures for all other words."""
 
 from __future__ import annotations
 
@@ -24,13 +24,14 @@ _SPELLINGS |= {escape: bracket for bracket, escape in _SPELLINGS.items()}  # bra
 
 @dataclass(frozen=True)
 class LexiconOptions(Options):
-    """Strengths of the lexicon's back-offs, in tokens.
+    """Strengths of the lexicon's back-offs, in tokens; `smoothing` has the formulas.
 
-    rare_count: words seen at most so often are rare: they lend statistics to their signatures, and borrow from them.
-    back_off_strength: K, of a coarser signature in a finer one.
-    signature_strength: B, of a signature in a rare word that has it.
-    tag_strength: C, of a tag's distribution over words in that of each symbol over the tag.
-    mean_strength: of a symbol's mean z in the mean z of a rule, which counts √n / (mean_strength + √n).
+    rare_count: words that were seen at most this often are rare: they contribute to the statistics of their signatures,
+    and are smoothed by them.
+    back_off_strength: K, the weight of a coarser signature in a finer one.
+    signature_strength: B, the weight of a signature in a rare word that has it.
+    tag_strength: C, the weight of a tag's distribution over words in that of each symbol with this tag.
+    mean_strength: the weight of a symbol's mean z in the mean z of a rule, whose own weight is √n.
     min_expected: pairs of a symbol and a word, or a signature, that are expected fewer times are left out.
     """
 
@@ -47,7 +48,7 @@ class Lexicon:
 
     words: the words seen in training.
     options: strengths of the back-offs.
-    spelling: a model of the tags of words by their spelling; None if a formalism has learnt none.
+    spelling: a model that predicts the tags of words from their spelling; None if there is no such model.
 
     >>> lexicon = Lexicon(["trading", "the"])
     >>> lexicon.terminals_of(["The", "walking"]).tolist(), lexicon.terminals.names[3]
@@ -67,10 +68,10 @@ class Lexicon:
                 self.terminals.add(signature)
 
     def terminals_of(self, words: Sequence[str]) -> IntArray:
-        """Look up the terminal of each word of a sentence: itself, or the finest signature that a known word has.
+        """Look up the terminal of each word of a sentence: the word, or the finest signature that a known word has too.
 
-        A word that opens a sentence and was never seen so is looked up in lower case first; a bracket, `(` or
-        `-LRB-`, also in the other spelling.
+        An unknown word that opens a sentence is looked up in lower case, and an unknown bracket, such as `(` or
+        `-LRB-`, in its other spelling.
 
         words: the n words of a sentence; the result is (n,).
         """
@@ -103,7 +104,7 @@ class Lexicon:
         return terminal if terminal >= 0 else self.signature(word)
 
     def signature(self, word: str) -> int:
-        """Look up the finest signature of a word that a known word has too.
+        """Look up the finest signature that a word shares with a known word.
 
         word: the word, known or not.
         """
@@ -128,11 +129,11 @@ class Lexicon:
 
     @staticmethod
     def from_arrays(words: Sequence[str], options: LexiconOptions, arrays: Mapping[str, NDArray[Any]]) -> Lexicon:
-        """Make a lexicon of the contents of a model file.  Raises ValueError or KeyError if they are not one's.
+        """Make a lexicon of the contents of a model file.  Raises ValueError or KeyError if they are not a lexicon.
 
         words: the words seen in training.
         options: strengths of the back-offs.
-        arrays: the result of `arrays`; others among them are passed over.
+        arrays: the result of `arrays`; other arrays are ignored.
         """
         stored = {name.removeprefix(_PREFIX): x for name, x in arrays.items() if name.startswith(_PREFIX)}
         return Lexicon(words, options, SpellingModel.from_arrays(words, stored) if stored else None)

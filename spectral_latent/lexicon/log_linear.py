@@ -8,7 +8,7 @@
 | q(x, a) | target: how often x was seen in class a |
 | −Σ q(x, a) log P(a \\| x) + λ ‖W‖² / 2 | what `log_linear_weights` minimises; λ is `penalty` |
 
-At the optimum, what the model expects of each feature is what the data show, less the penalty:
+At the optimum, the expectation of each feature under the model equals its sum in the data, less the penalty:
 Σ_x q(x) φ(x) P(a | x) = Σ_x φ(x) q(x, a) − λ W_a.  L-BFGS: Liu and Nocedal (1989).
 """
 
@@ -57,16 +57,16 @@ def penalised_loss(
 def log_linear_weights(
     features: sparse.csr_array, target: FloatArray, penalty: float, iterations: int, frequent: float = 0.0
 ) -> Float32Array:
-    """Find W (F, K) by at most so many iterations of L-BFGS from 0.
+    """Find W (F, K) by L-BFGS from 0.
 
-    Sums over examples are in single precision, which halves the time.
+    Sums over examples are computed in single precision, which halves the time.
 
     features: (n, F), none of them negative.
     target: (n, K) q.
     penalty: λ.
     iterations: the most iterations.
-    frequent: a feature whose sum over the examples is smaller has weights only for the classes that it was seen in.
-    These are few, and the classes in which a rare feature was not seen tell little.
+    frequent: a feature whose sum over the examples is smaller has weights only for the classes that it was seen in;
+    the weights of a rare feature for other classes would tell little.
 
     >>> log_linear_weights(sparse.csr_array([[1.0]]), np.array([[3.0, 1.0]]), penalty=1e-4, iterations=50).round(3)
     array([[ 0.549, -0.549]], dtype=float32)

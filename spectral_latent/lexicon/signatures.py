@@ -1,4 +1,4 @@
-"""Signatures: classes of words by their spelling, in any script."""
+"""Classify words by their spelling, in any script."""
 
 from __future__ import annotations
 
@@ -31,9 +31,12 @@ def character_class(character: str) -> str:
 
 
 def signatures(word: str) -> tuple[Signature, ...]:
-    """List a word's signatures, from shape and longest suffix down to the empty one that all words share.
+    """List a word's signatures, from shape with the longest suffix to the empty signature, which all words share.
 
-    The shape is the word's character classes, runs shortened to one; words that begin with a digit have no suffix.
+    The shape is the sequence of the word's character classes, with runs of a class shortened to one.  Words that begin
+    with a digit have no suffix.
+
+    word: the word, known or not.
 
     >>> signatures("Trading")
     (('Xx', 'ing'), ('Xx', 'ng'), ('Xx', 'g'), ('Xx',), ())

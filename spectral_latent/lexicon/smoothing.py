@@ -1,4 +1,4 @@
-"""Emissions of rare and unseen words, for any number of states.
+"""Smooth the emissions of rare and unseen words, for any number of states.
 
 | here | meaning |
 | --- | --- |
@@ -8,8 +8,8 @@
 | K, B, C | `back_off_strength`, `signature_strength`, `tag_strength` of `LexiconOptions` |
 | family | symbols over the same tag: `NN`, `NP\\|NN`, ... share one distribution over words |
 
-Where the lexicon has learnt spellings, Q(a, x) = Q(a, s(x)) P(f | x) / Q(f, s(x)) for the family f of a takes the place
-of Q(a, s(x)): the signature says which way the vectors of a point, the spelling how likely f is.
+If the lexicon has learnt spellings, Q(a, x) = Q(a, s(x)) P(f | x) / Q(f, s(x)), with the family f of a, takes the place
+of Q(a, s(x)).  The signature then gives the direction of the vectors, and the spelling the probability of f.
 
 A rare word x of count n(x) gets (v(a, x) + B Q(a, s(x))) n(x) / (n(x) + B); an unseen one is scored as its signature,
 by Q.  Then a symbol a of n(a) leaves gets (v(a, x) + C p(x | family) z̄_a) n(a) / (n(a) + C).
@@ -43,11 +43,11 @@ class _Emissions(NamedTuple):
         return self.vectors[:, -1]
 
     def where(self, keep: IntArray | BoolArray) -> _Emissions:
-        """Take some of the pairs, by index or mask."""
+        """Select pairs by index or mask."""
         return _Emissions(self.symbol[keep], self.terminal[keep], self.vectors[keep])
 
     def times(self, weights: FloatArray | float) -> _Emissions:
-        """Multiply each pair's vector by a weight, one for all or (n,)."""
+        """Multiply each pair's vector by its weight (n,), or by one weight for all."""
         return self._replace(vectors=self.vectors * np.reshape(weights, (-1, 1)))
 
     def plus(self, *others: _Emissions) -> _Emissions:
@@ -82,7 +82,7 @@ def _leaf_means(moments: LeafMoments) -> tuple[FloatArray, FloatArray]:
 
 
 def _observed(moments: LeafMoments, mean_strength: float) -> _Emissions:
-    """Compute v(a, x), each rule's mean z drawn to its symbol's: it counts √n / (mean_strength + √n)."""
+    """Compute v(a, x): the mean z of a rule, of weight √n / (mean_strength + √n), is mixed with that of its symbol."""
     symbol, terminal = moments.rules.T
     trust = (np.sqrt(moments.count) / (mean_strength + np.sqrt(moments.count)))[:, None]
     mean = _leaf_means(moments)[1][symbol]
@@ -91,14 +91,14 @@ def _observed(moments: LeafMoments, mean_strength: float) -> _Emissions:
 
 
 def _worth_keeping(terminal: IntArray, tokens: FloatArray, min_expected: float) -> BoolArray:
-    """Choose the pairs expected at least `min_expected` times, and the likeliest one of each terminal; all (n,)."""
+    """Tell which of n pairs are expected at least `min_expected` times, or are the likeliest pair of their terminal."""
     most = np.zeros(int(terminal.max(initial=-1)) + 1)
     np.maximum.at(most, terminal, tokens)
     return np.asarray(tokens >= np.minimum(min_expected, most[terminal]))
 
 
 def _posteriors(rare: _Emissions, ladders: IntArray, options: LexiconOptions) -> _Emissions:
-    """Compute Q(a, s) of every signature s, from the coarsest on; shares below `min_expected` are left out."""
+    """Compute Q(a, s) of every signature s, the coarsest first; shares below `min_expected` are left out."""
     rungs: list[_Emissions] = []
     back_off = max(options.back_off_strength, 1e-9)  # a signature without rare words always backs off
     for level in range(DEPTH):
@@ -115,11 +115,11 @@ def _posteriors(rare: _Emissions, ladders: IntArray, options: LexiconOptions) ->
 
 
 def _shared(emissions: _Emissions, moments: LeafMoments, family: IntArray, options: LexiconOptions) -> _Emissions:
-    """Mix each symbol's emissions with C p(x | family) z̄_a, and keep the pairs that are worth it.
+    """Mix each symbol's emissions with C p(x | family) z̄_a, and keep the pairs that are likely enough.
 
-    Every symbol could be paired with every word of its family.  Only pairs that are kept are listed: a symbol adds
-    n(a) / (n(a) + C) of the same number to a word as the others of its family, so that those of the largest share come
-    first.
+    Every symbol could be paired with every word of its family, but only the pairs that are kept are listed.  For each
+    word, the number that a symbol adds is proportional to n(a) / (n(a) + C).  The symbols of a family are therefore
+    sorted by this share, and the first ones are kept.
     """
     strength = options.tag_strength
     count, means = _leaf_means(moments)
@@ -165,7 +165,7 @@ def _shared(emissions: _Emissions, moments: LeafMoments, family: IntArray, optio
 
 
 def _count_at_least(falling: FloatArray, first: IntArray, end: IntArray, bound: FloatArray) -> IntArray:
-    """Count the numbers that are at least a bound in each of n parts of a column, whose numbers fall within a part.
+    """Count the numbers that are at least a bound in each of n parts of a column; within a part the numbers fall.
 
     first, end: (n,) part i is falling[first[i]:end[i]].
     bound: (n,).
@@ -183,7 +183,7 @@ def _count_at_least(falling: FloatArray, first: IntArray, end: IntArray, bound: 
 
 
 def _spelled(lent: _Emissions, lexicon: Lexicon, family: IntArray) -> _Emissions:
-    """Turn Q(a, s(x)) of words into Q(a, x)."""
+    """Convert Q(a, s(x)) of words to Q(a, x)."""
     if lexicon.spelling is None:
         return lent
     words, which = np.unique(lent.terminal, return_inverse=True)
@@ -197,9 +197,11 @@ def _spelled(lent: _Emissions, lexicon: Lexicon, family: IntArray) -> _Emissions
 def smooth_emissions(lexicon: Lexicon, moments: LeafMoments, family: IntArray) -> tuple[IntArray, FloatArray]:
     """Make leaf rules (R, 2) and sums of z (R, M) that cover rare and unseen words.
 
-    family: (S,) groups the symbols.
+    lexicon: the words with their signatures, and perhaps a spelling model.
+    moments: the moments of the R0 leaf rules that were seen, and of S symbols.
+    family: (S,) the number of the family of each symbol.
 
-    Which rules there are depends on the counts alone, not on z.
+    The counts alone decide which rules there are; the rules do not depend on z.
 
     >>> lexicon = Lexicon(["cat", "dog", "ran"])
     >>> moments = LeafMoments(

@@ -1,4 +1,4 @@
-"""A log-linear model of the symbol of a word given its spelling, P(a | x), trained on the words of a treebank.
+"""Predict the symbol of a word from its spelling, P(a | x), by a log-linear model trained on the words of a treebank.
 
 | here | meaning |
 | --- | --- |
@@ -9,8 +9,9 @@
 | q(x, a) = n(x, a) / n(x) | target: each *type* counts once, its one unit spread over its symbols and positions |
 | −Σ q(x, a) log P(a \\| x) + λ ‖W‖² / 2 | what `train` minimises; λ is `penalty` |
 
-Types rather than tokens, because an unseen word is a new draw of a type.  A tagger's emission of an unseen word is
-P(a | x) / P(a) (Bayes, without the constant P(x)), that of a rare one (n(x, a) + B P(a | x)) / P(a), with B = 1.
+Types count rather than tokens, because an unseen word is a new type.  A tagger's emission of an unseen word is
+P(a | x) / P(a) (by Bayes' theorem, without the constant P(x)); that of a rare word is (n(x, a) + B P(a | x)) / P(a),
+with B = 1.
 
 Log-linear models of tags: Ratnaparkhi (1996), A maximum entropy model for part-of-speech tagging, table 1 and
 section 2 for affixes, hyphens and capitals; Toutanova and Manning (2000), section 3, for capitals at a sentence's
@@ -39,13 +40,13 @@ from spectral_latent.trees import BoolArray, FloatArray, IntArray, Vocabulary, r
 
 __all__ = ["SpellingModel", "SpellingOptions"]
 
-# the longest of each that features tell apart
+# the longest suffixes, prefixes, shapes and words that features distinguish
 _SUFFIX = 5
 _PREFIX = 4
 _SHAPE = 6
 _LENGTH = 12
-_ENDING = 2  # relatives agree but for so many last characters
-_STEM = 3  # and in at least so many first ones
+_ENDING = 2  # the most last characters in which relatives may differ
+_STEM = 3  # the fewest first characters in which relatives must agree
 _RUN = re.compile(r"(.)\1+", re.DOTALL)
 _TINY = 1e-9  # of a share: less is a difference of equal numbers
 
@@ -55,9 +56,10 @@ class SpellingOptions(Options):
     """Settings of training.
 
     penalty: λ.
-    iterations: of L-BFGS at most.
-    min_count: features that fewer words x have, opening a sentence and not counted apart, are left out.
-    frequent: features of smaller values in all have weights for those symbols only that they were seen with.
+    iterations: the most iterations of L-BFGS.
+    min_count: features of fewer words x are left out; a word counts twice if it was seen both at the beginning of a
+    sentence and within one.
+    frequent: features with a smaller sum of values have weights only for the symbols that they were seen with.
     """
 
     penalty: Annotated[float, Above(0.0), AtMost(1e9)] = 2.0
@@ -78,7 +80,7 @@ _CLASSES = _Classes()
 
 @functools.lru_cache(maxsize=10_000)
 def _outline(classes: str, opens: bool) -> list[str]:
-    """Name the features of a word's characters by class, the same for many words."""
+    """Name the features of a word's character classes, which are the same for many words."""
     shape = _RUN.sub(r"\1", classes)
     names = ["b", f"l{min(len(classes), _LENGTH)}", "s" + shape[:_SHAPE], "f" + shape[:1]]
     names += ["c" + kind for kind in dict.fromkeys(shape)]
@@ -94,7 +96,7 @@ def _pieces(word: str, lower: str, opens: bool) -> list[str]:
 
 
 class _KnownWords:
-    """Words with their shares P(a | x), and the stems by which others are found to be relatives of theirs."""
+    """Known words with their shares P(a | x), and the stems by which relatives of other words are found."""
 
     def __init__(self, words: Sequence[str], share: sparse.csr_array) -> None:
         """Index words by their stems; share: (W, K), with an empty row for a word never seen."""
@@ -148,7 +150,7 @@ def _stems(word: str) -> list[str]:
 
 
 class _Entries(NamedTuple):
-    """Features that are not 0, row by row: the number of the name, the symbol (-1 for pieces) and the value."""
+    """Features other than 0, row by row: the number of the feature's name, its symbol (-1 for pieces) and its value."""
 
     row: IntArray  # (n,)
     name: IntArray  # (n,)
@@ -287,7 +289,7 @@ class SpellingModel:
         return np.asarray(softmax(scores.astype(np.float64), axis=1))
 
     def arrays(self) -> dict[str, NDArray[Any]]:
-        """Collect the arrays from which, with its words, `from_arrays` makes the model again."""
+        """Collect the arrays from which `from_arrays` makes the model again, given its words."""
         encoded = [name.encode("utf-8", "surrogatepass") for name in self._names.names]
         share = self._known.share
         return {
@@ -302,9 +304,9 @@ class SpellingModel:
 
     @staticmethod
     def from_arrays(words: Sequence[str], arrays: Mapping[str, NDArray[Any]]) -> SpellingModel:
-        """Make a model of the contents of a model file.  Raises ValueError if they are not a model's.
+        """Make a model of the contents of a model file.  Raises ValueError if they are not a spelling model.
 
-        words: those that the model was trained with.
+        words: the words that the model was trained with.
         arrays: the result of `arrays`.
         """
         size = arrays["weights"].shape[-1]

@@ -1,4 +1,4 @@
-"""The leaf rules of the words of a sentence, be they frequent, rare, or missing from the training data.
+"""Find the leaf rules of the words of a sentence, which may be frequent, rare, or missing from the training data.
 
 A word that was never seen gets rules from its signature and its spelling:
 
@@ -6,12 +6,13 @@ A word that was never seen gets rules from its signature and its spelling:
 | --- | --- |
 | p(a, s) | probability of a leaf rule a → s, s a signature: p(s \\| a) p(a) in the coarse grammar |
 | tag f of a | symbols over words share tags, such as `NN` and `NP\\|NN` |
-| p(f, s) / p(s) | `_share`: how likely s finds the tag f |
-| P(f \\| x) | how likely the spelling of a word x makes the tag f |
+| p(f, s) / p(s) | `_share`: the probability of the tag f given s |
+| P(f \\| x) | the probability of the tag f given the spelling of a word x |
 | c∞(a, s) P(f \\| x) / (p(f, s) / p(s)) | the vector of a → x, for an unseen word x whose finest known signature is s |
 
-If no symbol of tag f emits s, the signature that all words share takes the place of s.  If none emits that either, f
-emits no unseen word, unless the word is known to have the tag f: then the commonest word of f takes the place of s.
+If no symbol of tag f emits s, the signature that all words share takes the place of s.  If no symbol of tag f emits
+that signature either, f emits no unseen word.  But if the word is given with the tag f, the commonest word of f takes
+the place of s.
 """
 
 from __future__ import annotations
@@ -35,11 +36,11 @@ _Unseen = tuple[str, bool, int]  # a word, whether it opens a sentence, and its 
 class EncodedWords(NamedTuple):
     """The words of sentences as numbers, and the leaf rules of these words alone.
 
-    Equal words have one number, unless they are given different tags, or are unseen and one opens a sentence.  One more
-    number, `any_word`, is that of the signature that all words share, and may stand for any of them.
+    Equal words have the same number, unless they are given with different tags, or are unseen and only one of them
+    opens a sentence.  One more number, `any_word`, stands for the signature that all words share, and so for any word.
 
     word: (n,) the number of each word, one sentence after another.
-    any_word: the last number.
+    any_word: the number of the signature that all words share; it is the largest number.
     rules: (R, 2) symbol and number of a word, in lexicographic order.
     source: (R,) the leaf rule of the grammar whose vector each takes.
     factor: (R,) what that vector is multiplied with.
@@ -54,7 +55,10 @@ class EncodedWords(NamedTuple):
     likely: BoolArray
 
     def restrict(self, operators: ObservableOperators) -> ObservableOperators:
-        """Make operators whose leaf rules are those of these words."""
+        """Make operators whose leaf rules are those of these words.
+
+        operators: operators of the whole grammar, whose leaf rules `source` numbers.
+        """
         return operators.with_leaf_rules(self.rules, operators.leaf[self.source] * self.factor[:, None])
 
 
@@ -68,13 +72,13 @@ class _Rows(NamedTuple):
 
 
 class WordEncoder:
-    """A finder of leaf rules for the words of sentences, under one grammar.
+    """Find the leaf rules of the words of sentences, under one grammar.
 
-    lexicon: one that has learnt spellings; without them, unseen words are their signatures.
+    lexicon: the words; if it has not learnt spellings, unseen words are replaced by their signatures.
     coarse: operators of one state per symbol.
     prior: (S,) share of each symbol among the nodes of a treebank.
     tag_of_symbol: (S,) the tag of each symbol over words.
-    least: tags of an unseen word that are less likely than this are unlikely, but never its likeliest tag.
+    least: tags of an unseen word with a smaller probability are marked as unlikely, except its likeliest tag.
     likely: (R0,) whether the rules of known words are likely enough for a chart; all are if not given.
 
     >>> from spectral_latent.trees import Rules
@@ -120,7 +124,7 @@ class WordEncoder:
         return key
 
     def _rows_with(self, terminal: IntArray, tag: IntArray) -> tuple[IntArray, IntArray]:
-        """Find where the rules of terminals and tags begin and end among the sorted ones, in the shape of the keys."""
+        """Find where the rules of each terminal and tag begin and end among the sorted rules."""
         key = self._key(terminal, tag)
         return np.searchsorted(self._keys, key, "left"), np.searchsorted(self._keys, key, "right")
 
@@ -128,8 +132,8 @@ class WordEncoder:
         """Number the words of sentences, and find their leaf rules.
 
         sentences: n words in all.
-        tags: (n,) the number of the only tag that each word may have, or -1; a word that was never seen with its tag
-        counts as unseen.
+        tags: (n,) the number of the only tag that each word may have, or -1 for any tag; a word that was never seen
+        with its tag counts as unseen.
         """
         places = [(word, at == 0) for sentence in sentences for at, word in enumerate(sentence)]
         terminal = np.array([self.lexicon.terminal(word, opens=opens) for word, opens in places], dtype=np.int64)
@@ -138,7 +142,7 @@ class WordEncoder:
         if self.spelling is not None:
             first, end = self._rows_with(terminal, tag)
             is_unseen = (terminal >= len(self.lexicon.known)) | ((tag >= 0) & (first == end))
-        # Known words are one if they have the same terminal and tag; unseen ones if all that is known of them agrees.
+        # Known words with the same terminal and tag share a number; unseen words do if word, place and tag agree.
         keys, number = np.unique(self._key(terminal, tag)[~is_unseen], return_inverse=True)
         unseen: Vocabulary[_Unseen] = Vocabulary()
         word = np.empty(len(terminal), dtype=np.int64)
@@ -166,7 +170,7 @@ class WordEncoder:
         return _Rows(number[which], source, np.ones(len(source)), self._likely[source])
 
     def _rules_of_unseen(self, words: Sequence[_Unseen], number: int) -> _Rows:
-        """Make the rules of unseen words, which are numbered from `number` on."""
+        """Make the rules of unseen words, whose numbers begin with `number`."""
         every_tag = np.arange(self._n_tags)
         tag_of_word = np.array([tag for _, _, tag in words], dtype=np.int64)[:, None]
         signature = np.array([self.lexicon.signature(name) for name, _, _ in words], dtype=np.int64)
@@ -180,7 +184,7 @@ class WordEncoder:
         first, end = np.where((first < end) | ~only, [first, end], self._rows_with(self._commonest[None, :], every_tag))
         p = np.where(first < end, p, 0.0)
         is_likely = p >= np.minimum(self.least, p.max(axis=1, keepdims=True))
-        # Every symbol of a tag has its share of what spelling gives the tag.
+        # The probability of a tag is divided among its symbols.
         word, tag = np.nonzero(p > 0.0)
         row, pair = ranges(first[word, tag], end[word, tag])
         source = self._order[row]
@@ -188,7 +192,7 @@ class WordEncoder:
         return _Rows(number + word[pair], source, factor, is_likely[word, tag][pair])
 
     def _posterior(self, places: Sequence[tuple[str, bool]]) -> FloatArray:
-        """Compute P(f | x) (n, K) of words, each opening a sentence or not; the first _REMEMBERED are kept."""
+        """Compute P(f | x) (n, K) of words that open a sentence or not; the first _REMEMBERED results are kept."""
         assert self.spelling is not None
         known = {place: self._posteriors.get(place) for place in places}
         if new := [place for place, row in known.items() if row is None]:

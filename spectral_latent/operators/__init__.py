@@ -1,4 +1,4 @@
-"""Observable operators and the tensors they are made of."""
+"""Hold observable operators and their tensors, and read and write model files."""
 
 from spectral_latent.operators.contents import (
     Distinct,
@@ -15,14 +15,7 @@ from spectral_latent.operators.contents import (
 from spectral_latent.operators.low_rank import low_rank_tensor
 from spectral_latent.operators.operators import ObservableOperators, PackedOperators
 from spectral_latent.operators.rule_table import RuleTable, row_sums
-from spectral_latent.operators.storage import (
-    Contents,
-    ModelFileError,
-    StoredModel,
-    load_model,
-    opened_model,
-    save_model,
-)
+from spectral_latent.operators.storage import ModelFileError, StoredModel, load_model, opened_model, save_model
 from spectral_latent.operators.tensors import Tensor, Tensors
 
 __all__ = [

@@ -1,6 +1,6 @@
 """Compare the contents of model files with declarations: arrays, settings and operators.
 
-Types and limits are those of `Options`, and there are a few more here.
+Types and limits are those of `Options`; this module adds a few.
 
 | declared | accepted |
 | --- | --- |
@@ -43,7 +43,11 @@ AnyOptions = TypeVar("AnyOptions", bound=Options)
 
 
 def arrays_of(prefix: str, operators: ObservableOperators) -> dict[str, NDArray[Any]]:
-    """List the arrays of operators, named `prefix.field`."""
+    """List the arrays of operators, named `prefix.field`.
+
+    prefix: the first part of the arrays' names, such as `latent`.
+    operators: the operators whose arrays are to be saved.
+    """
     return {f"{prefix}.{name}": array for name, array in operators.packed._asdict().items()}
 
 
@@ -51,15 +55,21 @@ class Limit(Protocol):
     """Limit of numbers or names, such as `AtLeast` of `Options`."""
 
     def accepts(self, value: Any, /) -> Any:
-        """Tell whether a value is within the limit; of an array, of each number or of all together."""
+        """Tell whether a value is within the limit; for an array, the answer may be one for all or one for each number.
+
+        value: a number, a list, or an array of any shape.
+        """
 
 
 @dataclass(frozen=True)
 class Distinct:
-    """Accept names or numbers none of which comes twice."""
+    """Accept names or numbers that are all different."""
 
     def accepts(self, values: Any) -> bool:
-        """Tell whether nothing comes twice."""
+        """Tell whether all values are different.
+
+        values: names or numbers, as a list or as an array (n,).
+        """
         return len(set(values.tolist() if isinstance(values, np.ndarray) else values)) == len(values)
 
     def __str__(self) -> str:
@@ -71,7 +81,10 @@ class Sorted:
     """Accept numbers (n,) that never fall, or rows (n, k) in lexicographic order without repetition."""
 
     def accepts(self, values: NDArray[Any]) -> bool:
-        """Tell whether the numbers or the rows are in order."""
+        """Tell whether the numbers or the rows are in order.
+
+        values: (n,) or (n, k).
+        """
         step = np.diff(values, axis=0)
         if step.ndim == 1:
             return bool((step >= 0).all())
@@ -88,7 +101,10 @@ class Shares:
     """Accept numbers (..., n) that are not negative, and sum to one along the last axis."""
 
     def accepts(self, values: NDArray[Any]) -> bool:
-        """Tell whether every row consists of the shares of a whole."""
+        """Tell whether every row is non-negative and sums to one.
+
+        values: (..., n).
+        """
         return bool((values >= 0.0).all() and (np.abs(values.sum(axis=-1) - 1.0) <= _ROUNDING).all())
 
     def __str__(self) -> str:
@@ -104,11 +120,11 @@ def array_from(
 ) -> NDArray[Any]:
     """Return the array of that name, if it is as declared.
 
-    name: of the array.
+    name: the name of the array.
     arrays: the arrays of a model file, by name.
-    dtype: the type of the numbers; floats are never NaN, nor so large that a product of three overflows.
-    shape: the length of each axis; None for one that may be of any length.
-    limits: of the numbers, such as `AtLeast(0)`.
+    dtype: the type of the numbers; floats must not be NaN, nor so large that a product of three overflows.
+    shape: the length of each axis; None for an axis of any length.
+    limits: the limits of the numbers, such as `AtLeast(0)`.
 
     Raises ValueError, naming the array, if it is missing or not as declared.
 
@@ -139,7 +155,7 @@ def _fault(
         )
     # products of three numbers must not overflow: the third root of the largest one, and less
     if np.issubdtype(dtype, np.floating) and not (np.abs(array) <= float(np.finfo(array.dtype).max) ** 0.3).all():
-        return "has numbers that are not finite, or that are beyond all measure"
+        return "has numbers that are not finite, or too large to be multiplied"
     broken = next((limit for limit in limits if not np.all(limit.accepts(array))), None)
     return None if broken is None else f"must be {broken}"
 
@@ -149,10 +165,10 @@ def operators_from(
 ) -> ObservableOperators:
     """Make operators of the arrays that `arrays_of` listed.
 
-    prefix: of the names of their arrays.
+    prefix: the first part of the arrays' names, such as `latent`.
     arrays: the arrays of a model file, by name.
-    n_terminals: the number of terminals, which the leaf rules name.
-    probabilities: whether the numbers are probabilities, of which none is negative; those of roots sum to one.
+    n_terminals: the number of terminals; leaf rules have terminals 0 ... n_terminals - 1.
+    probabilities: whether the numbers are probabilities: then none is negative, and those of roots sum to one.
 
     Raises ModelFileError if arrays are missing or do not fit together.
     """
@@ -195,12 +211,12 @@ def operators_from(
 def setting_from(name: str, settings: Mapping[str, Any], declared: Any) -> Any:
     """Return the setting of that name, if it is of the declared type.
 
-    name: of the setting.
-    settings: of a model file, as JSON has them.
-    declared: a type as of a field of `Options`; `str`, a class of options or of named tuples; `Hashable` for a name
-    that `plain_name` has made; a list or tuple of one of these, also within limits.
+    name: the name of the setting.
+    settings: the settings of a model file, as JSON has them.
+    declared: a type that a field of `Options` may have; `str`, a class of options or of named tuples; `Hashable` for a
+    name that `plain_name` has made; a list or tuple of one of these, also within limits.
 
-    Raises ValueError, naming the setting, if it is missing or of another type; ModelFileError of options.
+    Raises ValueError, naming the setting, if it is missing or of another type, and ModelFileError as `options_from`.
 
     >>> from typing import Annotated
     >>> setting_from("names", {"names": ["a", "b"]}, Annotated[list[str], Distinct()])
@@ -257,9 +273,10 @@ def _declaration(declared: Any) -> str:
 
 
 def options_from(cls: type[AnyOptions], values: Any) -> AnyOptions:
-    """Make options of what `dataclasses.asdict` and JSON made of them.
+    """Make options of the dict that `dataclasses.asdict` and JSON made of them.
 
-    values: the fields by name; a field that is options itself is a dict, too.
+    cls: the class of the options.
+    values: the fields by name; a field that holds options is a dict, too.
 
     Raises ModelFileError if fields are missing or unknown, or if the options refuse a value.
 
@@ -290,7 +307,9 @@ def options_from(cls: type[AnyOptions], values: Any) -> AnyOptions:
 
 
 def plain_name(name: Hashable) -> Any:
-    """Convert a name to what JSON has; tuples become lists.  Raises ValueError for what cannot be saved.
+    """Convert a name to an object that JSON can hold; tuples become lists.  Raises ValueError for any other object.
+
+    name: a string, a number, None, or a tuple of these.
 
     >>> plain_name(("a", (1, None)))
     ['a', [1, None]]
@@ -305,7 +324,10 @@ def plain_name(name: Hashable) -> Any:
 
 
 def name_of(plain: Any) -> Hashable:
-    """Convert what `plain_name` made back to a name.  Raises TypeError if it is not that of a name."""
+    """Convert the result of `plain_name` back to a name.  Raises TypeError for a table.
+
+    plain: the object that JSON gave.
+    """
     if isinstance(plain, dict):
-        raise TypeError("a name is a table")
+        raise TypeError("a name must not be a table")
     return tuple(name_of(part) for part in plain) if isinstance(plain, list) else plain

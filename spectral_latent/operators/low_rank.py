@@ -1,4 +1,4 @@
-"""Tensors of probabilities as mixtures of few rank-one terms: less exact, but smaller and faster to apply.
+"""Approximate tensors of probabilities by mixtures of few rank-one terms: less exact, but smaller and faster to apply.
 
 | here | meaning |
 | --- | --- |
@@ -9,14 +9,14 @@
 | `likely` | T̂ = Σ_q w_q x_q ⊗ y_q ⊗ z_q, unfolded along a leg: (m_k, product of the others) |
 | D(T, T̂) | Σ T log(T / T̂) - T + T̂, the divergence of Kullback and Leibler |
 
-Q terms take Q (m_a + m_b + m_c) numbers instead of m_a m_b m_c, and as much less time (Cohen and Collins 2012, "Tensor
-decomposition for fast parsing with latent-variable PCFGs", who fit squared errors).  D suits probabilities better: its
-minimum is the maximum-likelihood mixture, so the terms are non-negative, and stay normalised without a step of its own.
+Q terms take Q (m_a + m_b + m_c) numbers instead of m_a m_b m_c, and the time falls likewise (Cohen and Collins 2012,
+"Tensor decomposition for fast parsing with latent-variable PCFGs", who fit squared errors).  D suits probabilities
+better: its minimum is the maximum-likelihood mixture, whose terms are non-negative and normalised.
 
 Each leg in turn is updated as expectation maximisation does (Lee and Seung 2001, Theorem 2, for matrices; Chi and Kolda
-2012, Section 5, for tensors):  w_q x_q[i] ← w_q x_q[i] Σ_jk (T / T̂)[i, j, k] y_q[j] z_q[k].  No update raises D, and
-after one of leg k the sums of T̂ over the other legs are those of T.  Leg 0 comes last: the rules of every state of a
-parent keep their probabilities.
+2012, Section 5, for tensors):  w_q x_q[i] ← w_q x_q[i] Σ_jk (T / T̂)[i, j, k] y_q[j] z_q[k].  No update raises D.
+After an update of leg k, the sums of T̂ over the other legs equal those of T.  Leg 0 is updated last, so that the rules
+of every state of a parent keep their probabilities.
 """
 
 from __future__ import annotations
@@ -37,7 +37,11 @@ _NEGLIGIBLE = 1e-12  # of the largest entry: no term is begun for less
 def low_rank_tensor(tensor: Tensor, rank: int) -> Tensor:
     """Approximate a tensor by at most `rank` non-negative terms, close in D, with the same sums over legs 1 and 2.
 
-    One that would not be smaller for it, or has so few terms already, stays as it is.
+    A tensor that would not become smaller, or that has at most `rank` terms already, is returned unchanged.
+
+    tensor: a tensor of non-negative numbers.
+    rank: the most terms, at least 1.
+
     Raises ValueError for a rank below 1 and for negative numbers.
 
     >>> one = Tensor(np.array([[0.5, 0.25]]), np.array([[0.75, 0.25]]), np.array([[0.5, 0.5, 0.0]]))
@@ -58,10 +62,10 @@ def low_rank_tensor(tensor: Tensor, rank: int) -> Tensor:
 
 @compiled
 def _crosses(dense: FloatArray, rank: int) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Find terms through the entries that the terms before underestimate most: the three lines that cross there.
+    """Find terms one by one, each from the three lines through the entry that the terms before underestimate most.
 
-    Adaptive cross approximation chooses them so (Bebendorf 2000); here negative remainders count as zero.  The terms
-    are exact where T is of rank one, or where they have no index in common.
+    This is adaptive cross approximation (Bebendorf 2000), but negative remainders count as zero.  The terms are exact
+    if T has rank one, or if they have no index in common.
     dense: (m_a, m_b, m_c).
     Returns factors (Q, m_a), (Q, m_b) and (Q, m_c).
     """
@@ -142,7 +146,7 @@ def _normalised(mass: FloatArray) -> tuple[FloatArray, FloatArray]:
 
 @compiled
 def _climbed(dense: FloatArray, rank: int) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Find terms by crosses, and update every leg of theirs in turn.
+    """Find terms by crosses, and update all their legs in turn.
 
     dense: (m_a, m_b, m_c).
     Returns factors (Q, m_a), (Q, m_b) and (Q, m_c).

@@ -49,7 +49,7 @@ class ObservableOperators(RuleTable):
     """Operators of S symbols, as a table of rules.
 
     probabilities: whether the basis is that of the states, so that the numbers are probabilities.
-    Raises ValueError if rules, states and arrays do not fit together: compiled code relies on it.
+    Raises ValueError if rules, states and arrays do not fit together, because compiled code does not check them.
     """
 
     probabilities: bool = False
@@ -87,14 +87,21 @@ class ObservableOperators(RuleTable):
 
     @staticmethod
     def unpacked(packed: PackedOperators, *, probabilities: bool) -> ObservableOperators:
-        """Make operators of flat arrays; the inverse of `packed`."""
+        """Make operators of flat arrays; the inverse of `packed`.
+
+        packed: the arrays, which are not copied.
+        probabilities: whether the numbers are probabilities.
+        """
         rules = Rules(packed.leaf_rules, packed.unary_rules, packed.binary_rules)
         binary = Tensors(packed.states[packed.binary_rules], packed.terms, packed.data)
         return ObservableOperators(rules, packed.states, packed.root, packed.leaf, packed.unary, binary, probabilities)
 
     @staticmethod
     def probabilities_of(counts: RuleTable) -> ObservableOperators:
-        """Normalise non-negative numbers to probabilities; see `RuleTable.normalised`."""
+        """Normalise non-negative numbers to probabilities; see `RuleTable.normalised`.
+
+        counts: non-negative numbers for roots and rules with their states.
+        """
         table = counts.normalised()
         rows = (table.root, table.leaf, table.unary, table.binary)
         return ObservableOperators(table.rules, table.states, *rows, probabilities=True)
@@ -104,7 +111,7 @@ class ObservableOperators(RuleTable):
         return replace(self, binary=Tensors.of(Tensor.of_dense(tensor.multiplied_out()) for tensor in self.binary))
 
     def with_leaf_rules(self, rules: IntArray, leaf: FloatArray) -> ObservableOperators:
-        """Replace all leaf rules, such as by those of the terminals of one forest; all else is shared.
+        """Replace all leaf rules, for example by those of the terminals of one forest; the other rules are shared.
 
         rules: (R, 2) symbol and terminal.
         leaf: (R, M) the rules' vectors.
@@ -121,6 +128,9 @@ class ObservableOperators(RuleTable):
         """Express the model in the basis G^a, an invertible (m_a, m_a) matrix per symbol (Theorem 1).
 
         c¹ → G c¹, c∞ → c∞ G⁻¹, C^{a→b c}(y, z) → C(y G^b, z G^c) (G^a)⁻¹.
+
+        bases: for each symbol an invertible matrix G^a (m_a, m_a).
+
         Raises numpy.linalg.LinAlgError if a matrix is singular.
 
         >>> rules = Rules(np.array([[0, 0]]), np.empty((0, 2), int), np.empty((0, 3), int))

@@ -1,4 +1,4 @@
-"""Numbers for the roots and rules of a grammar with latent states: counts, moments and operators are all such tables.
+"""Hold a number for each root and rule of a grammar with latent states: counts, moments and operators are such tables.
 
 | here | shape | belongs to |
 | --- | --- | --- |
@@ -29,6 +29,10 @@ Table = TypeVar("Table", bound="RuleTable")
 
 def row_sums(which: IntArray, rows: FloatArray, size: int) -> FloatArray:
     """Sum the rows (n, M) that share a value of `which` (n,): (size, M).
+
+    which: (n,) the place of each row's sum.
+    rows: (n, M) or of more axes.
+    size: the number of sums; those that no row belongs to are zero.
 
     >>> row_sums(np.array([1, 0, 1]), np.array([[1.0], [2.0], [4.0]]), 3)
     array([[2.],
@@ -90,7 +94,10 @@ class RuleTable(ShortRepr):
         return total
 
     def scaled(self: Table, factors: FloatArray) -> Table:
-        """Multiply the numbers of every rule by the factor of its parent's state; factors: (S, M)."""
+        """Multiply the numbers of every rule by the factor of its parent's state.
+
+        factors: (S, M) the factor of each state of each symbol.
+        """
         data = self.binary.data.copy()
         binary = self.binary.with_data(data)
         for r, a in enumerate(self.rules.binary[:, 0].tolist()):
@@ -102,7 +109,10 @@ class RuleTable(ShortRepr):
         return replace(self, leaf=leaf, unary=unary, binary=binary)
 
     def add_numbers(self: Table, other: RuleTable) -> Table:
-        """Add a table of the same layout number by number: of tensors in factors, factor by factor."""
+        """Add a table of the same layout number by number: of tensors in factors, factor by factor.
+
+        other: a table over the same rules, whose tensors have as many terms.
+        """
         return replace(
             self,
             root=self.root + other.root,
@@ -125,9 +135,9 @@ class RuleTable(ShortRepr):
         return replace(self, binary=binary)
 
     def normalised(self: Table) -> Table:
-        """Scale non-negative numbers to probabilities: the roots, and the rules of every state, sum to one.
+        """Scale non-negative numbers to probabilities: the roots sum to one, and so do the rules of every state.
 
-        The rules of a state that has none above zero stay zero.
+        If all rules of a state are zero, they stay zero.
 
         >>> rules = Rules(np.array([[0, 0], [0, 1]]), np.empty((0, 2), int), np.empty((0, 3), int))
         >>> counts = RuleTable.of_counts(rules, np.array([3.0]), np.array([1.0, 3.0]), np.zeros(0), np.zeros(0))
@@ -142,16 +152,20 @@ class RuleTable(ShortRepr):
     def of_counts(rules: Rules, root: FloatArray, leaf: FloatArray, unary: FloatArray, binary: FloatArray) -> RuleTable:
         """Make the table of a grammar with one state a symbol from a number for each root and rule.
 
-        root: (S,).  leaf: (R0,).  unary: (R1,).  binary: (R2,).
+        rules: the rules of the grammar, of which there are R0, R1 and R2.
+        root: (S,) the number of each root symbol.
+        leaf: (R0,) the number of each leaf rule.
+        unary: (R1,) the number of each unary rule.
+        binary: (R2,) the number of each binary rule.
         """
         states = np.ones(len(root), dtype=np.int64)
         return RuleTable(rules, states, root[:, None], leaf[:, None], unary[:, None, None], Tensors.scalars(binary))
 
     def __add__(self: Table, other: Table) -> Table:
-        """Add two tables; a rule that one of them lacks counts as zero there, and so does a symbol.
+        """Add two tables.  A rule or a symbol that is missing from one of them counts as zero there.
 
-        Raises ValueError if a symbol that both tables have differs in its states, or the tables in their largest
-        state count.
+        Raises ValueError if a symbol has different numbers of states in the tables, or if their largest numbers of
+        states differ.
         """
         common = min(self.n_symbols, other.n_symbols)
         width = self.root.shape[1]
@@ -194,7 +208,7 @@ def _union_of_tensors(rows: IntArray, ours: Tensors, more_rows: IntArray, theirs
 
 
 def _sum_of_dense(n_rules: int, own: IntArray, ours: Tensors, other: IntArray, theirs: Tensors) -> Tensors:
-    """Add dense tensors, those of rules own (R,) and other (R',) among n_rules, without a loop over rules."""
+    """Add dense tensors of rules own (R,) and of rules other (R',), numbered 0 ... n_rules - 1, without a loop."""
     shapes = np.ones((n_rules, 3), dtype=np.int64)
     shapes[own] = ours.shapes
     shapes[other] = theirs.shapes

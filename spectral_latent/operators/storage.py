@@ -1,10 +1,10 @@
-"""Models as files: named arrays and JSON settings in one safetensors file, which cannot run code.
+"""Read and write model files: named arrays and JSON settings in one safetensors file, which cannot run code.
 
 `StoredModel` is the base of all models that can be saved.
 
-A file is written whole or not at all, and a digest over its contents tells damage when it is read.  Then the contents
-are compared with what is declared (`operators.contents`), so that a hostile file, whose digest is right, is an error
-and never an out-of-bounds access.  The same model gives the same bytes.
+A file is written whole or not at all.  A digest of its contents shows damage when the file is read.  The contents are
+then compared with their declarations (`operators.contents`), so that a hostile file with the right digest raises an
+error and never leads to an out-of-bounds access.  The same model gives the same bytes.
 
 The settings are JSON without white space and with sorted keys.  Their entry `digest` is BLAKE2b, 32 bytes in
 hexadecimal, of three things: the settings without it; the JSON list of name, type and shape of every array, by name;
@@ -25,7 +25,7 @@ from dataclasses import asdict
 from hashlib import blake2b
 from html import escape
 from pathlib import Path
-from typing import Any, ClassVar, Self, TypeAlias
+from typing import Any, ClassVar, Self, TypeAlias, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,7 +35,7 @@ from safetensors.numpy import save
 from spectral_latent import __version__
 from spectral_latent._options import ShortRepr
 
-__all__ = ["Contents", "ModelFileError", "StoredModel", "load_model", "opened_model", "save_model"]
+__all__ = ["ModelFileError", "StoredModel", "load_model", "opened_model", "save_model"]
 
 FORMAT = "spectral_latent"
 VERSION = 6
@@ -44,11 +44,11 @@ _DIGEST = "digest"
 _RECORD = "record"
 _BEGINNING = 1 << 12  # bytes of a file that show whether it is text
 _SHOWN = 10  # entries of a list in a summary
-Contents: TypeAlias = tuple[dict[str, NDArray[Any]], dict[str, Any]]  # the arrays and the settings of a model
+_Contents: TypeAlias = tuple[dict[str, NDArray[Any]], dict[str, Any]]  # the arrays and the settings of a model
 
 
 class ModelFileError(ValueError):
-    """A file that is not a whole model of this library's, or of another version."""
+    """A file is not a whole model of this library and of this version."""
 
 
 class MissingModelError(ModelFileError, FileNotFoundError):
@@ -58,8 +58,12 @@ class MissingModelError(ModelFileError, FileNotFoundError):
 def save_model(path: str | os.PathLike[str], arrays: Mapping[str, NDArray[Any]], settings: Mapping[str, Any]) -> None:
     """Write arrays and JSON-able settings to a file, which appears complete or not at all.
 
-    A file that was there stays until then, and its permissions are kept.  Of a symbolic link, the file that it leads to
-    is written.  What processes that were killed have left in the folder is removed.
+    An old file of this name stays until the new one is complete, which gets its permissions.  If the name is a symbolic
+    link, the file that it leads to is written.  Temporary files of killed processes are removed from the folder.
+
+    path: the file to write.
+    arrays: arrays of any shape, by name.
+    settings: further contents, which `json.dumps` must be able to write.
     """
     whole = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
     heading: dict[str, Any] = {"format": FORMAT, "version": VERSION, "library": __version__}
@@ -97,7 +101,7 @@ def _json(value: Any) -> str:
 
 
 def _write_whole(target: Path, content: bytes) -> None:
-    """Write a file beside its place, and put it there when it is on the disk."""
+    """Write a temporary file beside the target, and rename it when it is on the disk."""
     ours = f".{FORMAT}-{blake2b(platform.node().encode(), digest_size=4).hexdigest()}-"
     _sweep(target.parent, ours)
     part = target.with_name(f"{ours}{os.getpid()}-{secrets.token_hex(4)}")
@@ -116,7 +120,7 @@ def _write_whole(target: Path, content: bytes) -> None:
 
 
 def _sync_folder(folder: Path) -> None:
-    """Have the names of a folder's files written to the disk, where the system can do that."""
+    """Write the names of a folder's files to the disk, if the system can do that."""
     with suppress(OSError):
         number = os.open(folder, os.O_RDONLY)
         try:
@@ -126,7 +130,7 @@ def _sync_folder(folder: Path) -> None:
 
 
 def _sweep(folder: Path, prefix: str) -> None:
-    """Remove what processes of this machine that are no more have left in a folder: files `prefix PID - ...`."""
+    """Remove the temporary files `prefix PID - ...` of processes of this machine that have ended."""
     if os.name != "posix":  # elsewhere, no signal only asks whether a process is there
         return
     for part in folder.glob(f"{prefix}*"):
@@ -140,8 +144,11 @@ def _sweep(folder: Path, prefix: str) -> None:
             continue
 
 
-def load_model(path: str | os.PathLike[str], kind: str | None = None) -> Contents:
+def load_model(path: str | os.PathLike[str], kind: str | None = None) -> _Contents:
     """Read the arrays and settings of a model of the given kind, or of any.
+
+    path: the file to read.
+    kind: the kind of model that the file must hold; None for any.
 
     Raises ModelFileError, naming the file and what to do, if the file is missing, cut short, damaged, not a model, of
     another kind or of another version.
@@ -189,15 +196,18 @@ def _is_text(path: Path) -> bool:
 
 
 def _infinity(name: str) -> float:
-    """Read what JSON has for infinities, which may be names.  Raises ValueError for NaN."""
+    """Read an infinity of JSON as a float, because a name may be infinite.  Raises ValueError for NaN."""
     if name == "NaN":
         raise ValueError("a setting is not a number")
     return float(name)
 
 
 @contextmanager
-def opened_model(path: str | os.PathLike[str], kind: str | None = None) -> Iterator[Contents]:
-    """Load arrays and settings to make a model of; what goes wrong on the way is a ModelFileError that names the file.
+def opened_model(path: str | os.PathLike[str], kind: str | None = None) -> Iterator[_Contents]:
+    """Load arrays and settings to make a model of; an error in the `with` block becomes a ModelFileError.
+
+    path: the file to read.
+    kind: the kind of model that the file must hold; None for any.
 
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder:
@@ -241,8 +251,8 @@ class StoredModel(ShortRepr):
     ...     kind = "kettle"
     ...     sizes = "2 litres"
     ...     def contents(self): return {"temperature": np.array([100.0])}, {"material": "copper"}
-    ...     @classmethod
-    ...     def from_arrays(cls, arrays, settings): return cls()
+    ...     @staticmethod
+    ...     def from_arrays(arrays, settings): return Kettle()
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder:
     ...     Kettle().save(Path(folder, "model"))
@@ -255,21 +265,19 @@ class StoredModel(ShortRepr):
     kind: ClassVar[str]
 
     @abstractmethod
-    def contents(self) -> Contents:
+    def contents(self) -> _Contents:
         """Return the arrays and the settings of the model, of which `from_arrays` makes it again.
 
         Raises ValueError if a name within the model is not made of strings, numbers, None and tuples.
         """
 
-    @classmethod
+    @staticmethod
     @abstractmethod
-    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], settings: Mapping[str, Any]) -> Self:
-        """Make a model of the contents of its file.
+    def from_arrays(arrays: Mapping[str, NDArray[Any]], settings: Mapping[str, Any]) -> StoredModel:
+        """Make a model of the contents of its file; `load` turns the errors of damaged contents into ModelFileError.
 
-        `opened_model` gives them, and explains the errors that are raised here.
-
-        arrays: the arrays by their names.
-        settings: everything else.
+        arrays: the arrays of the file by name.
+        settings: the settings of the file.
         """
 
     @property
@@ -314,4 +322,4 @@ class StoredModel(ShortRepr):
         path: the file.
         """
         with opened_model(path, cls.kind) as (arrays, settings):
-            return cls.from_arrays(arrays, settings)
+            return cast(Self, cls.from_arrays(arrays, settings))

@@ -57,7 +57,10 @@ class Tensor:
 
     @staticmethod
     def of_dense(dense: FloatArray) -> Tensor:
-        """Make a tensor of its numbers (m_a, m_b, m_c)."""
+        """Make a tensor of its numbers (m_a, m_b, m_c).
+
+        dense: (m_a, m_b, m_c).
+        """
         m_a, m_b, m_c = dense.shape
         return Tensor(np.empty((0, m_a)), np.empty((0, m_b)), np.empty((0, m_c)), dense)
 
@@ -91,14 +94,20 @@ class Tensor:
         return Tensor.of_dense(self.multiplied_out())
 
     def transform(self, maps: tuple[FloatArray, FloatArray, FloatArray]) -> Tensor:
-        """Apply a linear map (m'_k, m_k) to each of the three legs."""
+        """Apply a linear map (m'_k, m_k) to each of the three legs.
+
+        maps: matrices (m'_a, m_a), (m'_b, m_b) and (m'_c, m_c).
+        """
         a, b, c = maps
         if self.dense is not None:
             return Tensor.of_dense(b @ np.tensordot(a, self.dense, axes=1) @ c.T)
         return Tensor(self.first @ a.T, self.second @ b.T, self.third @ c.T)
 
     def scale(self, factor: float) -> Tensor:
-        """Multiply the tensor by a number."""
+        """Multiply the tensor by a number.
+
+        factor: the number to multiply with.
+        """
         if self.dense is not None:
             return Tensor.of_dense(self.dense * factor)
         return Tensor(self.first * factor, self.second, self.third)
@@ -112,6 +121,8 @@ class Tensor:
     def applied_left(self, left: FloatArray) -> FloatArray:
         """Fill in the left child's vector (m_b,); a matrix (m_a, m_c) remains.
 
+        left: (m_b,) the vector of the left child.
+
         >>> Tensor.of_dense(np.arange(4.0).reshape(1, 2, 2)).applied_left(np.array([0.0, 1.0]))
         array([[2., 3.]])
         """
@@ -120,7 +131,10 @@ class Tensor:
         return np.asarray((self.first.T * (self.second @ left)) @ self.third)
 
     def applied_right(self, right: FloatArray) -> FloatArray:
-        """Fill in the right child's vector (m_c,); a matrix (m_a, m_b) remains."""
+        """Fill in the right child's vector (m_c,); a matrix (m_a, m_b) remains.
+
+        right: (m_c,) the vector of the right child.
+        """
         if self.dense is not None:
             return np.asarray(np.einsum("abc,c->ab", self.dense, right))
         return np.asarray((self.first.T * (self.third @ right)) @ self.second)
@@ -169,7 +183,10 @@ class Tensors(Sequence[Tensor]):
 
     @staticmethod
     def of(tensors: Iterable[Tensor]) -> Tensors:
-        """Pack tensors, each in its cheaper form."""
+        """Pack tensors, each in its cheaper form.
+
+        tensors: R tensors of any shapes.
+        """
         shapes: list[tuple[int, int, int]] = []
         terms: list[int] = []
         blocks: list[FloatArray] = []
@@ -186,7 +203,10 @@ class Tensors(Sequence[Tensor]):
 
     @staticmethod
     def scalars(values: FloatArray) -> Tensors:
-        """Make tensors of shape (1, 1, 1) of numbers (R,): those of rules over symbols of one state."""
+        """Make tensors of shape (1, 1, 1) of numbers (R,): those of rules over symbols of one state.
+
+        values: (R,) the only number of each tensor.
+        """
         return Tensors(np.ones((len(values), 3), dtype=np.int64), np.zeros(len(values), dtype=np.int64), values)
 
     @cached_property
@@ -201,11 +221,17 @@ class Tensors(Sequence[Tensor]):
         return np.where(self.terms > 0, self.terms, self.shapes[:, 1] * self.shapes[:, 2])
 
     def with_data(self, data: FloatArray) -> Tensors:
-        """Replace the numbers; the layout stays."""
+        """Replace the numbers; the layout stays.
+
+        data: (offset[R],) the new numbers.
+        """
         return Tensors(self.shapes, self.terms, data)
 
     def matrix(self, r: int) -> FloatArray:
-        """View the matrix (m_a, Q) of tensor r; writing to it changes `data`."""
+        """View the matrix (m_a, Q) of tensor r; writing to it changes `data`.
+
+        r: the number of the tensor.
+        """
         m_a = int(self.shapes[r, 0])
         width = int(self.widths[r])
         first = int(self.offset[r])

@@ -116,7 +116,8 @@ def _in_paper(numbers: dict[tuple[str, int], str], step: str, m: int) -> str:
 def print_steps(train: str, evaluate: str, steps: Sequence[str], states: Sequence[int]) -> None:
     """Print F1 and training times of steps beside those of the slides.
 
-    train, evaluate: sources of trees.
+    train: the source of the trees to learn from.
+    evaluate: the source of the trees to parse.
     steps: names of `STEPS`.
     states: numbers of states.
     """

@@ -205,7 +205,8 @@ def _read(source: str, column: str) -> Sentences:
 def print_scores(train: str, evaluate: str, column: str, states: Sequence[int], n_best: int) -> None:
     """Print how the estimators score gold trees, and which of the n best trees they prefer.
 
-    train, evaluate: sources of dependency trees.
+    train: the source of the trees to learn from.
+    evaluate: the source of the trees to score.
     column: the tags that are observed, "upos" or "xpos".
     states: k, dimensions and numbers of states.
     n_best: candidates of each sentence.

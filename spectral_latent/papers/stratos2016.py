@@ -72,7 +72,10 @@ class Corpus(NamedTuple):
 
     @staticmethod
     def read(source: str) -> Corpus:
-        """Read a source of tagged sentences."""
+        """Read a source of tagged sentences.
+
+        source: a file, a folder, or a corpus of NLTK; see `corpora.tagged_sentences`.
+        """
         tagged = list(universal([source]))
         if not tagged:
             raise CorpusError(f"{source}: no sentences to learn from")

@@ -44,7 +44,8 @@ def timed(work: Callable[_P, _T], *args: _P.args, **kwargs: _P.kwargs) -> tuple[
     """Call a function on one thread, and give its result and the CPU seconds that it took.
 
     work: the function.
-    args, kwargs: its arguments.
+    args: its positional arguments.
+    kwargs: its keyword arguments.
 
     >>> timed(max, 3, 4)[0]
     4

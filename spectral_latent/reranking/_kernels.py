@@ -36,6 +36,7 @@ def visit(
 ) -> FloatArray:
     """Compute w̄ (epochs, d) after each epoch of updates.
 
+    rows: (n, d) the features of all candidates.
     start: (L + 1,) the first row of each list.
     gain: (n,) of the rows.
     order: (epochs, L) the lists, as they are visited.

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple, TypeAlias
 
+from spectral_latent._options import counted
 from spectral_latent.constituency import Phrase, clean
 from spectral_latent.constituency.cleaning import is_empty
 from spectral_latent.dependency import DependencySentence
@@ -52,6 +53,9 @@ class Candidate(NamedTuple):
     def of(tree: Tree, scores: Iterable[float] = ()) -> Candidate:
         """Make a candidate of a tree and all its scores, the latest first.
 
+        tree: a phrase or a dependency tree.
+        scores: the scores of the tree, the latest first; it may have none.
+
         >>> Candidate.of(Phrase("UH", ("Yes",)), [2.0, 1.0]).other_scores
         (1.0,)
         """
@@ -59,12 +63,17 @@ class Candidate(NamedTuple):
         return Candidate(tree, score, tuple(other_scores))
 
     def rescored(self, score: float) -> Candidate:
-        """Return the tree with one more score, which comes first."""
+        """Return the tree with one more score, which comes first.
+
+        score: the new score.
+        """
         return Candidate.of(self.tree, (score, *self.scores))
 
 
 def words_of(tree: Tree) -> tuple[str, ...]:
     """Return the words of a tree from left to right, without empty elements.
+
+    tree: a phrase or a dependency tree.
 
     >>> words_of(Phrase("VP", (Phrase("VB", ("go",)), Phrase("-NONE-", ("*",)))))
     ('go',)
@@ -112,6 +121,10 @@ class NBest:
     def of(candidates: Iterable[Candidate], id: str = "1", words: Iterable[str] | None = None) -> NBest:
         """Make the list of a sentence whose words, if they are not given, are the first candidate's.
 
+        candidates: trees over the words of one sentence, the best first.
+        id: the name of the sentence.
+        words: the words of the sentence.
+
         >>> NBest.of([], id="7", words=["run"])
         NBest(id='7', words=('run',), candidates=())
         """
@@ -144,6 +157,8 @@ class NBest:
     def rescored(self, scores: Iterable[float]) -> NBest:
         """Return the list with one more score for every candidate, in the same order.
 
+        scores: the new score of each candidate.
+
         >>> NBest.of([Candidate(Phrase("UH", ("Yes",)))]).rescored([0.5]).candidates[0].score
         0.5
         """
@@ -163,8 +178,8 @@ class NBest:
             return _difference(words, self.words)
         if len(candidate.scores) != self.n_scores:
             return (
-                f"the candidate has {_counted(len(candidate.scores), 'score')}, the first one has "
-                f"{_counted(self.n_scores, 'score')}; give each candidate of a list the same number, or none to all"
+                f"the candidate has {counted(len(candidate.scores), 'score')}, the first one has "
+                f"{counted(self.n_scores, 'score')}; give each candidate of a list the same number, or none to all"
             )
         if any(math.isnan(score) or score == math.inf for score in candidate.scores):
             return "a score is not a number, or infinitely large; give a finite one, or -inf for an impossible tree"
@@ -191,8 +206,4 @@ def _difference(words: tuple[str, ...], expected: tuple[str, ...]) -> str:
     for place, (word, other) in enumerate(zip(words, expected, strict=False), start=1):
         if word != other:
             return f"word {place} is {word!r} where the sentence has {other!r}; {remedy}"
-    return f"{_counted(len(words), 'word')} where the sentence has {len(expected)}; {remedy}"
-
-
-def _counted(count: int, thing: str) -> str:
-    return f"{count} {thing}{'' if count == 1 else 's'}"
+    return f"{counted(len(words), 'word')} where the sentence has {len(expected)}; {remedy}"

@@ -50,6 +50,8 @@ class BaseFeatures:
     def table(self, lists: Sequence[NBest]) -> FeatureTable:
         """Compute the features of lists.
 
+        lists: L lists of n candidates in all.
+
         Raises ValueError for a list whose candidates have another number of scores.
         """
         return measure_table(self.names, map(self._columns, filter(len, lists)), lists)
@@ -77,6 +79,7 @@ def measure_table(names: Sequence[str], blocks: Iterable[FloatArray], lists: Seq
 
     names: (d,) the features.
     blocks: (n, d) the features of each list that has candidates.
+    lists: L lists, whose sizes and names the table has.
 
     >>> nbest = NBest.of([], id="7")
     >>> measure_table(["a", "b"], [], [nbest]).values.shape
@@ -88,6 +91,9 @@ def measure_table(names: Sequence[str], blocks: Iterable[FloatArray], lists: Seq
 
 
 def finite_scores(score: FloatArray) -> FloatArray:
-    """Replace -inf among the scores (n,) of a list by its smallest finite score, or by 0 if there is none."""
+    """Replace -inf among the scores (n,) of a list by its smallest finite score, or by 0 if there is none.
+
+    score: (n,) one score of each candidate of a list.
+    """
     is_finite = np.isfinite(score)
     return np.where(is_finite, score, score[is_finite].min() if is_finite.any() else 0.0)

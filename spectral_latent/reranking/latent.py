@@ -64,7 +64,10 @@ class LatentFeatures:
         return tuple(f"{self.name}:{feature}" for feature in _FEATURES)
 
     def table(self, lists: Sequence[NBest]) -> FeatureTable:
-        """Compute the features of lists.  Raises ValueError for trees of another formalism than the model's."""
+        """Compute the features of lists.  Raises ValueError for trees of another formalism than the model's.
+
+        lists: L lists of n candidates in all.
+        """
         batches = (lists[first : first + _BATCH] for first in range(0, len(lists), _BATCH))
         return measure_table(self.names, chain.from_iterable(map(self._columns, batches)), lists)
 

@@ -20,6 +20,7 @@ _Item = TypeVar("_Item")
 def parses_to_nbest(parses: Sequence[Parse] | Sequence[DependencyParse], id: str = "1") -> NBest:
     """Make an n-best list of the parses of a sentence, with log |p̂| for scores.
 
+    parses: the parses of one sentence, the best first.
     id: the name of the sentence.
 
     >>> model = ConstituencyModel.train([Phrase("S", (Phrase("NN", ("dogs",)), Phrase("VB", ("run",))))])

@@ -129,11 +129,17 @@ class PerceptronReranker:
         return PerceptronReranker(options, table.names, weights, means, epochs, dampings[chosen])
 
     def scores(self, table: FeatureTable) -> FloatArray:
-        """Compute w̄·x (n,) of every candidate.  Raises ValueError if a whole group of features is missing."""
+        """Compute w̄·x (n,) of every candidate.  Raises ValueError if a whole group of features is missing.
+
+        table: the features of n candidates.
+        """
         return np.asarray(table.aligned(self.names).values @ self.weights)
 
     def rerank(self, table: FeatureTable) -> IntArray:
-        """Return the place (L,) of the best candidate in each list; -1 in a list without candidates."""
+        """Return the place (L,) of the best candidate in each list; -1 in a list without candidates.
+
+        table: the features of the candidates of L lists.
+        """
         return best_of_lists(self.scores(table)[:, None], table.start)[:, 0]
 
 

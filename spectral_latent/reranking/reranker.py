@@ -19,15 +19,7 @@ from spectral_latent._options import AtLeast, Below, ShortRepr, counted
 from spectral_latent.constituency import ConstituencyModel
 from spectral_latent.dependency import DependencyModel, DependencySentence
 from spectral_latent.grammar import check_n_best
-from spectral_latent.operators import (
-    Contents,
-    Distinct,
-    ModelFileError,
-    StoredModel,
-    array_from,
-    opened_model,
-    setting_from,
-)
+from spectral_latent.operators import Distinct, ModelFileError, StoredModel, array_from, opened_model, setting_from
 from spectral_latent.reranking.candidates import NBest
 from spectral_latent.reranking.features import BaseFeatures
 from spectral_latent.reranking.latent import LatentFeatures
@@ -99,6 +91,8 @@ class CandidateFeatures(ShortRepr):
 
     def table(self, lists: Sequence[NBest]) -> FeatureTable:
         """Compute the features of lists.
+
+        lists: L lists of n candidates in all.
 
         Raises ValueError for trees of another formalism, and for candidates with another number of scores.
         """
@@ -244,8 +238,8 @@ class Reranker(StoredModel):
         """Compute the fingerprint of each latent model."""
         return {name: model.fingerprint for name, model in self.features.models.items()}
 
-    def contents(self) -> Contents:
-        """Return the weights, and the settings of the features; of the latent models there are only fingerprints."""
+    def contents(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+        """Collect the weights, the settings of the features, and the fingerprints of latent models."""
         settings = {
             "has_heads": self.features.has_heads,
             "n_scores": self.features.n_scores,
@@ -263,9 +257,9 @@ class Reranker(StoredModel):
     ) -> Reranker:
         """Read a reranker.
 
-        path: the file.
+        path: a file that `save` has written.
         models: the latent models of training, by the same names.
-        parser: taken for the model named `latent` if training had such a model and it is not among the given ones.
+        parser: the model named `latent`, if training had such a model and it is not among the given ones.
 
         Raises ModelFileError if the file is not a whole reranker of this version, or if its models are not the given
         ones.
@@ -276,29 +270,25 @@ class Reranker(StoredModel):
                 given.setdefault(LATENT, parser)
             return cls.from_arrays(arrays, settings, given)
 
-    @classmethod
+    @staticmethod
     def from_arrays(
-        cls,
-        arrays: Mapping[str, NDArray[Any]],
-        settings: Mapping[str, Any],
-        models: LatentModels | None = None,
+        arrays: Mapping[str, NDArray[Any]], settings: Mapping[str, Any], models: LatentModels | None = None
     ) -> Reranker:
-        """Make a reranker of the contents of its file; see `StoredModel`.
+        """Make a reranker of the contents of its file.
 
-        arrays: the arrays by their names.
-        settings: everything else.
-        models: the latent models of training, by the same names.
-
-        Raises ModelFileError if its models are not the given ones.
+        arrays: the arrays of the file by name.
+        settings: the settings of the file.
+        models: the latent models of training, by the same names; none if not given.
         """
-        given = models or {}
-        _check_models(settings, given)
+        models = models or {}
+        needed = setting_from("models", settings, dict)
+        _check_models(needed, models)
         weights = array_from("weights", arrays, np.float64, (None,))
         features = CandidateFeatures(
             has_heads=setting_from("has_heads", settings, bool),
             n_scores=setting_from("n_scores", settings, Annotated[int, AtLeast(0), Below(len(weights))]),
             templates=setting_from("templates", settings, Annotated[tuple[str, ...], Distinct()]),
-            models={name: given[name] for name in settings["models"]},
+            models={name: models[name] for name in needed},
         )
         options = setting_from("options", settings, PerceptronOptions)
         perceptron = PerceptronReranker(
@@ -312,9 +302,12 @@ class Reranker(StoredModel):
         return Reranker(features, perceptron)
 
 
-def _check_models(settings: Mapping[str, Any], given: LatentModels) -> None:
-    """Raise ModelFileError if the latent models of a reranker's file are not the given ones."""
-    needed = setting_from("models", settings, dict)
+def _check_models(needed: Mapping[str, str], given: LatentModels) -> None:
+    """Raise ModelFileError if the given latent models are not those of training.
+
+    needed: the fingerprints of the models of training, by their names.
+    given: the models.
+    """
     if missing := sorted(set(needed) - set(given)):
         raise ModelFileError(f"the reranker needs latent models named {', '.join(missing)}; give those of training")
     if unknown := sorted(set(given) - set(needed)):

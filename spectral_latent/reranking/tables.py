@@ -26,6 +26,8 @@ __all__ = ["FeatureTable", "group_of"]
 def group_of(name: str) -> str:
     """Return the group of a feature.
 
+    name: the name of a feature, such as `base:score`.
+
     >>> group_of("base:score")
     'base'
     """
@@ -94,6 +96,8 @@ class FeatureTable:
     def joined(self, *others: FeatureTable) -> FeatureTable:
         """Put the features of several tables of the same candidates side by side.
 
+        others: tables of other features of the same candidates.
+
         Raises ValueError for tables of other lists, and for a feature that is in two tables.
         """
         tables = (self, *others)
@@ -108,6 +112,8 @@ class FeatureTable:
 
     def aligned(self, names: Sequence[str]) -> FeatureTable:
         """Return the features of these names, in this order; a feature that the table does not have is 0.
+
+        names: the names of the features to return.
 
         Raises ValueError if the table has no feature of one of their groups: then the group was not computed.
 
@@ -146,7 +152,10 @@ class FeatureTable:
         )
 
     def rows_of(self, lists: IntArray) -> IntArray:
-        """Return the places of the rows of some lists, one list after the other."""
+        """Return the places of the rows of some lists, one list after the other.
+
+        lists: the places of lists.
+        """
         return np.concatenate([np.zeros(0, np.int64), *(np.arange(self.start[i], self.start[i + 1]) for i in lists)])
 
     def varying(self) -> IntArray:

@@ -82,7 +82,10 @@ class TreeTemplates:
         return TreeTemplates(tuple(sorted(name for name, is_kept in zip(counts.names, often, strict=True) if is_kept)))
 
     def table(self, lists: Sequence[NBest]) -> FeatureTable:
-        """Count the events in the candidates of lists."""
+        """Count the events in the candidates of lists.
+
+        lists: L lists of n candidates in all.
+        """
         return _counts(lists, self.names)
 
 

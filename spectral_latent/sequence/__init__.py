@@ -6,6 +6,7 @@ from spectral_latent.sequence.conversion import Sequences
 from spectral_latent.sequence.hidden_markov import HiddenMarkov
 from spectral_latent.sequence.model import END, LatentHMM, LatentTagger, StateTagger
 from spectral_latent.sequence.options import HMMOptions, TaggerOptions
+from spectral_latent.sequence.presets import preset
 
 __all__ = [
     "END",
@@ -18,4 +19,5 @@ __all__ = [
     "StateTagger",
     "TaggerOptions",
     "baum_welch",
+    "preset",
 ]

@@ -34,8 +34,11 @@ class Alphabet:
         return len(self._names) + 1
 
     def terminals_of(self, sequence: Sequence[Hashable]) -> IntArray:
-        """Look up the terminal of each observation."""
-        terminals = np.array([self._names.get(name) for name in sequence], dtype=np.int64)
+        """Look up the terminal of each observation.
+
+        sequence: n observations; the result is (n,).
+        """
+        terminals = self._names.numbers(sequence)
         return np.where(terminals < 0, len(self._names), terminals)
 
     @staticmethod

@@ -92,6 +92,9 @@ class Sequences:
     def shifted(self, column: IntArray, offset: int) -> IntArray:
         """Take from a column (N,) the values `offset` positions to the right; -1 beyond the ends of a sequence.
 
+        column: (N,) integers, one for each position.
+        offset: how many positions to the right; negative for the left.
+
         >>> sequences = Sequences.of([[7, 8], [9]])
         >>> sequences.shifted(sequences.terminal, 1), sequences.shifted(sequences.terminal, -1)
         (array([ 8, -1, -1]), array([-1,  7, -1]))
@@ -101,7 +104,10 @@ class Sequences:
         return np.where(beyond, -1, column[np.clip(position, 0, len(column) - 1)])
 
     def trees(self, n_tags: int) -> SkeletalTrees:
-        """Make the s-trees of the sequences, with 2N nodes, for K = n_tags."""
+        """Make the s-trees of the sequences, with 2N nodes, for K = n_tags.
+
+        n_tags: K, the number of tags.
+        """
         symbol, left, right, terminal = np.full((4, 2 * len(self.terminal)), -1, dtype=np.int64)
         symbol[self.emission] = self.tag
         terminal[self.emission] = self.terminal
@@ -114,6 +120,8 @@ class Sequences:
     def of_trees(trees: SkeletalTrees) -> Sequences:
         """Read sequences off their s-trees; the inverse of `trees`.
 
+        trees: s-trees as `trees` makes them.
+
         >>> again = Sequences.of_trees(Sequences.of([[7, 8], [9]], tags=[[0, 1], [0]]).trees(2))
         >>> again.terminal, again.tag, again.start
         (array([7, 8, 9]), array([0, 1, 0]), array([0, 2, 3]))
@@ -123,14 +131,20 @@ class Sequences:
 
     @staticmethod
     def joined(parts: Sequence[Sequences]) -> Sequences:
-        """Join the sequences of all parts, in order."""
+        """Join the sequences of all parts, in order.
+
+        parts: sequences over the same observations and tags.
+        """
         terminal = np.concatenate([part.terminal for part in parts])
         tag = np.concatenate([part.tag for part in parts])
         length = np.concatenate([np.diff(part.start) for part in parts])
         return Sequences(terminal, tag, np.concatenate([[0], np.cumsum(length)]))
 
     def parts(self, size: int) -> Iterator[Sequences]:
-        """Cut the sequences into parts of at least `size` positions each but the last; no sequence is cut."""
+        """Cut the sequences into parts of at least `size` positions each but the last; no sequence is cut.
+
+        size: the least number of positions of a part.
+        """
         first = 0
         while first < self.n_sequences:
             end = min(int(np.searchsorted(self.start, self.start[first] + size)), self.n_sequences)
@@ -140,7 +154,10 @@ class Sequences:
             first = end
 
     def part(self, which: BoolArray) -> Sequences:
-        """Select the sequences that are marked in which (T,)."""
+        """Select the sequences that are marked in which (T,).
+
+        which: (T,) whether to keep each sequence.
+        """
         keep = which[self.sequence]
         start = np.concatenate([[0], np.cumsum(np.diff(self.start)[which])])
         return Sequences(self.terminal[keep], self.tag[keep], start)

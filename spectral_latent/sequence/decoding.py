@@ -39,6 +39,8 @@ _T = TypeVar("_T")
 def batches(rows: Iterable[_Row]) -> Iterator[list[_Row]]:
     """Give the rows that are not empty, a few thousand positions at a time.
 
+    rows: sequences of any length.
+
     >>> list(batches([[1, 2], [], [3]]))
     [[[1, 2], [3]]]
     """
@@ -188,13 +190,21 @@ class Decoder:
         return forest, np.where(forest.left < 0, 0.0, share) + at_root[forest.item]
 
     def paths(self, terminal: IntArray, n_best: int) -> list[Path]:
-        """Find the likeliest paths of one sequence (n,), by the chain of this module."""
+        """Find the likeliest paths of one sequence (n,), by the chain of this module.
+
+        terminal: (n,) the terminal of each position of one sequence.
+        n_best: the most paths to find.
+        """
         forest, log = self._chain(terminal)
         best = n_best_derivations(forest, log, n_best)
         return [Path(Sequences.of_trees(path.tree(forest, self.latent.rules)).tag, path.score) for path in best]
 
     def draw(self, terminal: IntArray, rng: np.random.Generator) -> IntArray:
-        """Draw the tags (n,) of one sequence (n,) from the chain of this module."""
+        """Draw the tags (n,) of one sequence (n,) from the chain of this module.
+
+        terminal: (n,) the terminal of each position of one sequence.
+        rng: the source of random numbers.
+        """
         forest, log = self._chain(terminal)
         p = np.exp(log)
         tags: list[int] = []

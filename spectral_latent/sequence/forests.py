@@ -30,7 +30,10 @@ class Candidates(NamedTuple):
         return np.repeat(np.arange(len(self.start) - 1), np.diff(self.start))
 
     def where(self, keep: BoolArray) -> Candidates:
-        """Select the candidates that are marked in keep (C,)."""
+        """Select the candidates that are marked in keep (C,).
+
+        keep: (C,) whether to keep each candidate.
+        """
         return Candidates(np.concatenate([[0], np.cumsum(keep)])[self.start], self.tag[keep], self.rule[keep])
 
 
@@ -151,7 +154,10 @@ class TrellisBuilder:
         self.following[rules.binary[:, 1], rules.binary[:, 2] - n_tags] = np.arange(len(rules.binary))
 
     def candidates(self, terminal: IntArray) -> Candidates:
-        """List all tags that may emit the terminals (N,)."""
+        """List all tags that may emit the terminals (N,).
+
+        terminal: (N,) the terminal of each position.
+        """
         first = np.searchsorted(self.terminals, terminal, "left")
         count = np.searchsorted(self.terminals, terminal, "right") - first
         start = np.concatenate([[0], np.cumsum(count)])

@@ -27,7 +27,10 @@ __all__ = ["HiddenMarkov", "position_counts"]
 
 
 def untagged_rules(n_symbols: int) -> Rules:
-    """List the rules of untagged sequences of n symbols: symbol 0 emits, symbol 1 is the spine."""
+    """List the rules of untagged sequences of n symbols: symbol 0 emits, symbol 1 is the spine.
+
+    n_symbols: n, the number of different observations.
+    """
     leaf = np.stack([np.zeros(n_symbols, dtype=np.int64), np.arange(n_symbols)], axis=1)
     return Rules(leaf, np.array([[1, 0]]), np.array([[1, 0, 1]]))
 
@@ -109,7 +112,10 @@ class HiddenMarkov:
 
     @staticmethod
     def of_operators(operators: ObservableOperators) -> HiddenMarkov:
-        """Make the model that has such operators; the inverse of `operators`."""
+        """Make the model that has such operators; the inverse of `operators`.
+
+        operators: operators as `operators` makes them.
+        """
         (spine,) = operators.binary
         (stop,) = operators.unary
         ends = np.diagonal(stop).copy()

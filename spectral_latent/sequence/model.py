@@ -16,7 +16,7 @@ from spectral_latent.estimation import Listener, silent
 from spectral_latent.grammar import check_n_best, check_words
 from spectral_latent.inference import Weight, inside, total_weight, tree_weights
 from spectral_latent.lexicon import Lexicon, WordEncoder
-from spectral_latent.operators import Contents, Distinct, StoredModel, plain_name, setting_from
+from spectral_latent.operators import Distinct, StoredModel, plain_name, setting_from
 from spectral_latent.sequence.alphabet import Alphabet
 from spectral_latent.sequence.checks import Tag, pairs_of
 from spectral_latent.sequence.conversion import Sequences
@@ -26,8 +26,9 @@ from spectral_latent.sequence.hidden_markov import HiddenMarkov
 from spectral_latent.sequence.options import HMMOptions, TaggerOptions
 from spectral_latent.sequence.parameters import SequenceParameters
 from spectral_latent.sequence.prediction import Predictor
+from spectral_latent.sequence.presets import preset
 from spectral_latent.sequence.training import train_tagged, train_untagged
-from spectral_latent.trees import FloatArray, Forest, IntArray, Rules
+from spectral_latent.trees import FloatArray, Forest, IntArray, Rules, Vocabulary
 
 __all__ = ["END", "LatentHMM", "LatentTagger", "StateTagger"]
 
@@ -58,6 +59,8 @@ class _SequenceModel:
 
         A tagger sums over all tags.  In the place of a word never seen stands its signature.
 
+        sequences: the observations of each of T sequences.
+
         Raises ValueError if a sequence is empty.
         """
         columns = self._sequences(sequences)
@@ -70,6 +73,8 @@ class _SequenceModel:
         """Compute the natural logarithms (T,) of proper probabilities of sequences.
 
         They are those of `score` if these are probabilities; estimates become probabilities as `prediction` describes.
+
+        sequences: the observations of each of T sequences.
 
         Raises ValueError if a sequence is empty.
         """
@@ -137,12 +142,16 @@ class _Tagger(ABC):
     def tag(self, sequences: Iterable[Sequence[Any]]) -> list[list[Any]]:
         """Find the tag with the largest posterior at every position of each sequence; an empty sequence has none.
 
+        sequences: the observations of each sequence.
+
         Raises TypeError if a sentence of words is a string.
         """
         return in_batches(list(sequences), lambda batch: self._names(self._posteriors(batch).argmax(axis=1)))
 
     def posteriors(self, sequence: Sequence[Any]) -> FloatArray:
         """Compute the posterior (n, K) of each tag at each position; columns are in the order of `tags`.
+
+        sequence: n observations.
 
         Raises TypeError if a sentence of words is a string.
         """
@@ -168,6 +177,9 @@ class _Tagger(ABC):
     def draw(self, sequence: Sequence[Any], rng: np.random.Generator) -> list[Any]:
         """Draw the tags of a sequence from the Markov chain that scores `paths`.
 
+        sequence: observations.
+        rng: the source of random numbers.
+
         Raises TypeError if a sentence of words is a string.
         """
         if not len(sequence):
@@ -186,9 +198,9 @@ class _Tagger(ABC):
         rules: those of a model with these tags.
         """
         rows = [pairs_of(sequence, number, kind) for number, sequence in enumerate(sequences, start=1)]
-        numbers = {tag: t for t, tag in enumerate(self.tags)}
+        tags = Vocabulary(self.tags)
         terminals = (look_up.terminals_of([x for x, _ in row]) for row in rows)
-        columns = Sequences.of(terminals, ([numbers.get(tag, -1) for _, tag in row] for row in rows))
+        columns = Sequences.of(terminals, (tags.numbers(tag for _, tag in row) for row in rows))
         forest = Forest.of_trees(columns.trees(len(self.tags)), rules)
         return columns, forest._replace(symbol=np.maximum(forest.symbol, 0))
 
@@ -243,7 +255,7 @@ class LatentTagger(_SequenceModel, _Tagger, StoredModel):
 
         Raises EstimationError if there is no sentence, one is empty, or a token is not a pair of a word and a tag.
         """
-        options = options or TaggerOptions()
+        options = options or preset("fast")
         pairs = (pairs_of(sentence, number, str) for number, sentence in enumerate(sentences, start=1))
         tags, lexicon, parameters = train_tagged(pairs, options, jobs=jobs, listener=listener)
         return LatentTagger(options, tags, lexicon, parameters)
@@ -275,6 +287,8 @@ class LatentTagger(_SequenceModel, _Tagger, StoredModel):
         An estimate is raised to `floor` times the probability in the coarse model, and lowered to the probability of
         the words alone.
 
+        sentences: T sentences; pairs of a word and its tag.
+
         Raises EstimationError if a token is not a pair of a word and a tag, and ValueError if a sentence is empty.
         """
         columns, forest = self._trees(sentences, str, self.observations, self.parameters.latent.rules)
@@ -290,11 +304,8 @@ class LatentTagger(_SequenceModel, _Tagger, StoredModel):
         """The facts about the tagger, its tags among them."""
         return super().description | {"tags": [plain_name(tag) for tag in self.tags], "column": self.tagset}
 
-    def contents(self) -> Contents:
-        """Return the arrays and the settings of the tagger.
-
-        Raises ValueError if a tag is not made of strings, numbers and tuples.
-        """
+    def contents(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+        """Collect the arrays and the settings of the tagger's file."""
         settings = {
             "options": asdict(self.options),
             "tags": [plain_name(tag) for tag in self.tags],
@@ -304,9 +315,13 @@ class LatentTagger(_SequenceModel, _Tagger, StoredModel):
         }
         return self.parameters.arrays() | self.observations.arrays(), settings
 
-    @classmethod
-    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], settings: Mapping[str, Any]) -> LatentTagger:
-        """Make a model of the contents of its file; see `StoredModel`."""
+    @staticmethod
+    def from_arrays(arrays: Mapping[str, NDArray[Any]], settings: Mapping[str, Any]) -> LatentTagger:
+        """Make a tagger of the contents of its file.
+
+        arrays: the arrays of the file by name.
+        settings: the settings of the file.
+        """
         options = setting_from("options", settings, TaggerOptions)
         words = setting_from("words", settings, Annotated[list[str], Distinct()])
         tags = setting_from("tags", settings, Annotated[list[Hashable], Distinct()])
@@ -386,21 +401,19 @@ class LatentHMM(_SequenceModel, StoredModel):
         """
         return StateTagger(self, range(self.hidden.n_states))
 
-    def contents(self) -> Contents:
-        """Return the arrays and the settings of the model.
-
-        Raises ValueError if an observation is not made of strings, numbers, None and tuples.
-        """
-        settings = {
-            "options": asdict(self.options),
-            "alphabet": [plain_name(name) for name in self.observations.known],
-            **self.parameters.settings(),
-        }
+    def contents(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+        """Collect the arrays and the settings of the model's file."""
+        alphabet = [plain_name(name) for name in self.observations.known]
+        settings = {"options": asdict(self.options), "alphabet": alphabet, **self.parameters.settings()}
         return self.parameters.arrays(), settings
 
-    @classmethod
-    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], settings: Mapping[str, Any]) -> LatentHMM:
-        """Make a model of the contents of its file; see `StoredModel`."""
+    @staticmethod
+    def from_arrays(arrays: Mapping[str, NDArray[Any]], settings: Mapping[str, Any]) -> LatentHMM:
+        """Make a model of the contents of its file.
+
+        arrays: the arrays of the file by name.
+        settings: the settings of the file.
+        """
         options = setting_from("options", settings, HMMOptions)
         alphabet = Alphabet(setting_from("alphabet", settings, Annotated[list[Hashable], Distinct()]))
         parameters = SequenceParameters.from_arrays(arrays, settings, alphabet.n_terminals)
@@ -449,6 +462,8 @@ class StateTagger(_Tagger, ShortRepr):
 
     def joint_log_probabilities(self, sequences: Iterable[Iterable[tuple[Hashable, Tag]]]) -> FloatArray:
         """Compute the natural logarithms (T,) of the probabilities of observations with states; -inf for unknown names.
+
+        sequences: T sequences; pairs of an observation and the name of its state.
 
         Raises EstimationError if a token is not a pair, and ValueError if a sequence is empty.
         """

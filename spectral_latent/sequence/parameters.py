@@ -53,7 +53,11 @@ class SequenceParameters(ShortRepr):
             raise ValueError("no sequence can begin or end")
 
     def check_sizes(self, n_tags: int, n_terminals: int) -> None:
-        """Raise ValueError unless the parameters have so many tags, and emit terminals 0 ... n_terminals - 1 alone."""
+        """Raise ValueError unless the parameters have so many tags, and emit terminals 0 ... n_terminals - 1 alone.
+
+        n_tags: the number of tags that the model names.
+        n_terminals: the number of terminals that the model names.
+        """
         if self.n_tags != n_tags:
             raise ValueError(f"the operators are of {self.n_tags} tags, not {n_tags}")
         if self.latent.rules.leaf[:, 1].max(initial=-1) >= n_terminals:

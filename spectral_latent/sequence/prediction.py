@@ -97,7 +97,13 @@ class Predictor:
 
     @staticmethod
     def of(operators: ObservableOperators, coarse: ObservableOperators, n_terminals: int, floor: float) -> Predictor:
-        """Make a predictor with ε = floor.  Raises ValueError if sequences are infinitely long on average."""
+        """Make a predictor with ε = floor.  Raises ValueError if sequences are infinitely long on average.
+
+        operators: the model, whose estimates may be negative.
+        coarse: operators with one state for each tag, over the same rules.
+        n_terminals: n, the number of terminals.
+        floor: ε, the least probability of an event, as a share of its coarse probability.
+        """
         _, events, average = _Sums.of(coarse, n_terminals)
         q = average @ events
         builder = TrellisBuilder(operators.rules, operators.n_symbols // 2)

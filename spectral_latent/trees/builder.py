@@ -19,7 +19,8 @@ Note = TypeVar("Note")
 class TreeBuilder(Generic[SymbolName, TerminalName, Note]):
     """Append nodes of s-trees in post-order, by the names of their symbols and terminals, with a note on each node.
 
-    symbols, terminals: the names with their numbers, entered as they come.
+    symbols: the numbers of the symbols' names; new names are entered.
+    terminals: the numbers of the terminals' names; new names are entered.
     root: the root of every finished tree; append to it when a tree is finished.
 
     >>> builder = TreeBuilder[str, str, bool]()
@@ -50,7 +51,7 @@ class TreeBuilder(Generic[SymbolName, TerminalName, Note]):
         symbol: the symbol of the node.
         left: the number of the left child, or of the only one; -1 at a leaf.
         right: the number of the right child; -1 at a leaf and at a unary node.
-        terminal: the observation of a leaf; not looked at elsewhere.
+        terminal: the observation of a leaf; not used at other nodes.
         note: a remark on the node, which `trees` returns.
         """
         self.symbol.append(self.symbols.add(symbol))

@@ -17,14 +17,16 @@ Names = Sequence[Hashable] | None
 
 
 def _name(names: Names, number: int) -> Hashable:
-    """Look up a name; without names, the number itself."""
+    """Look up the name of a number; without names, return the number."""
     return int(number) if names is None else names[number]
 
 
 def s_trees_to_networkx(trees: SkeletalTrees, symbols: Names = None, terminals: Names = None) -> list[nx.DiGraph]:
     """Convert s-trees to graphs node by node: `label` is the symbol, `observation` the terminal.
 
-    symbols, terminals: their names; without them, they go by their numbers.
+    trees: the s-trees, one graph for each.
+    symbols: the name of each symbol; if not given, symbols are named by their numbers.
+    terminals: the name of each terminal, likewise.
 
     >>> tree = SkeletalTrees.of([0, 1, 2], left=[-1, -1, 0], right=[-1, -1, 1], terminal=[5, 6, -1], root=[2])
     >>> (graph,) = s_trees_to_networkx(tree, ["A", "B", "C"])
@@ -42,6 +44,8 @@ def s_trees_to_networkx(trees: SkeletalTrees, symbols: Names = None, terminals: 
 
 def tree_layout(graph: nx.DiGraph) -> dict[Hashable, tuple[float, float]]:
     """Place the nodes of a tree, as `networkx.draw` takes them: leaves side by side, parents above the middle.
+
+    graph: a tree with edges from parents to children, whose order is that of the edges.
 
     >>> import networkx as nx
     >>> tree_layout(nx.DiGraph([("a", "b"), ("a", "c"), ("c", "d")]))

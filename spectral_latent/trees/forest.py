@@ -18,9 +18,9 @@ __all__ = ["Forest"]
 class Forest(NamedTuple):
     """I items and E edges; children come before parents.
 
-    Functions of `inference` check all that is said here, and raise ValueError naming item and edge.
+    Functions of `inference` check the rules below, and raise ValueError naming item and edge.
 
-    symbol: (I,) the symbol of each item; -1 for one that the operators lack, whose items have weight zero.
+    symbol: (I,) the symbol of each item; -1 for a symbol that the operators lack: then the item has weight zero.
     start: (I + 1,) item i is derived by the edges start[i] ... start[i+1] - 1; equal rules stand together.
     rule: (E,) row of `rules.binary` (both children), `rules.unary` (left child only) or `rules.leaf` (no child);
     an edge with rule -1 has weight zero.

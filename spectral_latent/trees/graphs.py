@@ -1,20 +1,20 @@
-"""Trees of networkx as skeletal trees, and back.
+"""Convert trees of networkx to skeletal trees, and back.
 
 A tree is a `networkx.DiGraph` with edges from parent to child, of any arity and depth.
 
 | attribute | of | meaning |
 | --- | --- | --- |
 | `label` | every node | its symbol: hashable, not None |
-| `observation` | any node | what is seen there, hashable; `MISSING` if it is unknown; None or absent if there is none |
-| `order` | every child edge of a node, or none | the children's order; without it, that in which the edges were added |
+| `observation` | any node | its observation, hashable; `MISSING` if it is unknown; None or absent if there is none |
+| `order` | every child edge of a node, or none | the children's order; without it, the order of adding the edges |
 
 A node X with children c_1 ... c_k becomes, with X' for the rest of X,
 
     X → c_1 X',   X' → c_2 X',   ...,   X' → c_{k-1} c_k,
 
 two children X → c_1 c_2, one child X → c_1, and a leaf X → x with its observation x, which may be None.  The
-observation of an inner node becomes a leaf of its own before c_1.  Labels need not have the same number of children
-everywhere.  Labels or observations that are equal, as 1 and True are, are one.
+observation of an inner node becomes a leaf of its own before c_1.  Nodes with the same label may have different numbers
+of children.  Labels that are equal in Python, as 1 and True are, count as one label; so do observations.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ Part = Literal["node", "rest", "observation"]
 
 
 class Symbol(NamedTuple):
-    """A symbol of the s-trees: a label, and which part of a node so labelled it stands for.
+    """A symbol of the s-trees: a label, and the part that it stands for of a node with this label.
 
     part: the `node` itself; the `rest` of its children, after the first ones; the `observation` of an inner node.
     """
@@ -74,10 +74,11 @@ class Symbol(NamedTuple):
 
 
 class GraphTrees(NamedTuple):
-    """s-trees of graphs, and what their numbers stand for.
+    """s-trees of graphs, with the names of their symbols, terminals and nodes.
 
-    symbols: (S,) what each symbol stands for.
-    terminals: what each terminal stands for.
+    trees: s-trees of N nodes.
+    symbols: (S,) the label and the part that each symbol stands for.
+    terminals: the observation that each terminal stands for.
     nodes: (N,) the node of the graph that each node of the s-trees is part of.
     """
 
@@ -88,14 +89,16 @@ class GraphTrees(NamedTuple):
 
 
 def _is_nan(value: Any) -> bool:
-    """Tell whether a value, or one in a tuple, is not equal to itself; TypeError where it cannot be compared."""
+    """Tell whether a value, or a value in a tuple, differs from itself.  Raises TypeError if it cannot be compared."""
     return any(map(_is_nan, value)) if isinstance(value, tuple) else bool(value != value)
 
 
 def checked_name(value: Any, place: str, kind: str) -> Hashable:
     """Return the value if it can serve as a name; raise GraphError if it is unhashable or NaN.
 
-    place, kind: where it stands and what it is, for the message.
+    value: a label, an observation or the value of a feature.
+    place: the graph and the node that have the value, for the message.
+    kind: the kind of value, such as `label`, for the message.
 
     >>> checked_name(("a", 1), "graph 1, node 0", "label")
     ('a', 1)
@@ -119,12 +122,14 @@ def _children(graph: nx.DiGraph, node: Hashable, place: str) -> list[Hashable]:
         return list(edges)
     for child in edges:
         if child not in order:
-            raise GraphError(f"{place}, node {node!r}: child {child!r} has no `order`, but others have")
+            raise GraphError(f"{place}, node {node!r}: child {child!r} has no `order`, but other children have one")
     try:
         ordered = sorted(edges, key=order.__getitem__)
         for one, other in itertools.pairwise(ordered):
             if not order[one] < order[other]:
-                raise GraphError(f"{place}, node {node!r}: no order of children {one!r} and {other!r} by `order`")
+                raise GraphError(
+                    f"{place}, node {node!r}: the `order` of {one!r} and {other!r} does not tell the first"
+                )
     except TypeError:
         raise GraphError(f"{place}, node {node!r}: the `order` of its children cannot be compared") from None
     return ordered
@@ -152,7 +157,7 @@ def _root(graph: Any, place: str) -> Hashable:
 
 
 def _cycle(graph: nx.DiGraph, node: Hashable, place: str) -> GraphError:
-    """Make the error for a graph in which every node has one parent, and no way up from `node` ends."""
+    """Make the error for a graph in which every node has one parent, so that the path up from `node` never ends."""
     path = {node: None}
     while (node := next(graph.predecessors(node))) not in path:
         path[node] = None
@@ -248,7 +253,7 @@ def _check_parts(trees: SkeletalTrees, symbols: Sequence[Symbol]) -> None:
     observation = continues & ~trees.is_right_child & trees.is_leaf & (part[parent] == "node") & trees.is_binary[parent]
     fits = np.select([part == "rest", part == "observation"], [rest, observation], True)
     for node in np.flatnonzero(~fits)[:1]:
-        raise ValueError(f"s-tree node {node}, {symbols[trees.symbol[node]]}, stands where no graph has such a part")
+        raise ValueError(f"s-tree node {node}, {symbols[trees.symbol[node]]}, stands where a graph has no such part")
 
 
 def _parts(trees: SkeletalTrees, symbols: Sequence[Symbol], node: int) -> Iterator[int]:

@@ -21,7 +21,7 @@ __all__ = ["SkeletalTrees"]
 
 
 def _column(values: Sequence[int]) -> IntArray:
-    """Convert values to integers (N,); ValueError if they are something else."""
+    """Convert values to integers (N,).  Raises ValueError if they are not integers."""
     column = np.array(values)
     if column.ndim != 1 or (column.size and (column.dtype.kind not in "iu" or column.dtype == np.uint64)):
         raise ValueError("a column of skeletal trees must be one-dimensional and of 64-bit integers")
@@ -30,7 +30,7 @@ def _column(values: Sequence[int]) -> IntArray:
 
 @dataclass(frozen=True, eq=False)
 class SkeletalTrees:
-    """T s-trees with N nodes in all; every column has shape (N,) unless said otherwise.
+    """T s-trees with N nodes in all.  Columns have shape (N,), except `root`.
 
     symbol: left-hand side of the node's rule.
     left, right: child nodes; both -1 at a leaf, right -1 at a unary node.
@@ -60,7 +60,14 @@ class SkeletalTrees:
         terminal: Sequence[int],
         root: Sequence[int],
     ) -> SkeletalTrees:
-        """Make trees of five columns of integers.  Raises ValueError if they do not describe trees."""
+        """Make trees of five columns of integers.  Raises ValueError if they do not describe trees.
+
+        symbol: (N,) left-hand side of each node's rule.
+        left: (N,) the left child, or the only one; -1 at a leaf.
+        right: (N,) the right child; -1 at a leaf and at a unary node.
+        terminal: (N,) observation of a leaf; -1 elsewhere.
+        root: (T,) the root node of each tree, increasing.
+        """
         trees = SkeletalTrees(*map(_column, (symbol, left, right, terminal, root)))
         trees._check()
         return trees
@@ -71,7 +78,7 @@ class SkeletalTrees:
         if not len(self.left) == len(self.right) == len(self.terminal) == n:
             raise ValueError("columns of skeletal trees differ in length")
         if (self.symbol < 0).any() or (np.minimum(self.left, self.right) < -1).any():
-            raise ValueError("symbols of skeletal trees count from 0, and what is absent is -1")
+            raise ValueError("symbols of skeletal trees must be at least 0, and an absent child must be -1")
         # Every child comes before its parent, and every node is the child of one node or a root.
         children = np.concatenate([self.left, self.right])
         parents = np.tile(np.arange(n), 2)[children >= 0]

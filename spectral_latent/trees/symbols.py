@@ -42,15 +42,31 @@ class Vocabulary(Generic[Name]):
             self.add(name)
 
     def add(self, name: Name) -> int:
-        """Return the integer of a name, which is entered if it is new."""
+        """Return the integer of a name, which is entered if it is new.
+
+        name: a hashable name, known or new.
+        """
         index = self._index.setdefault(name, len(self.names))
         if index == len(self.names):
             self.names.append(name)
         return index
 
     def get(self, name: Name) -> int:
-        """Return the integer of a name, or -1 if it was never entered."""
+        """Return the integer of a name, or -1 if it was never entered.
+
+        name: a hashable name.
+        """
         return self._index.get(name, -1)
+
+    def numbers(self, names: Iterable[Name]) -> IntArray:
+        """Look up the integers (n,) of names; -1 for a name that was never entered.
+
+        names: n hashable names.
+
+        >>> Vocabulary(["S", "NP"]).numbers(["NP", "X"])
+        array([ 1, -1])
+        """
+        return np.array([self.get(name) for name in names], dtype=np.int64)
 
     def __getitem__(self, name: Name) -> int:
         return self._index[name]
@@ -126,7 +142,10 @@ class Rules:
     binary: IntArray
 
     def equals(self, other: Rules) -> bool:
-        """Tell whether both tables hold the same rules in the same rows."""
+        """Tell whether both tables hold the same rules in the same rows.
+
+        other: the table to compare with.
+        """
         return all(np.array_equal(getattr(self, kind), getattr(other, kind)) for kind in ("leaf", "unary", "binary"))
 
     @staticmethod

@@ -3,13 +3,14 @@
 import itertools
 import math
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from nltk.parse import DependencyEvaluator, DependencyGraph
 
 from spectral_latent.corpora import sentence_from_nltk
-from spectral_latent.dependency import DependencyModel, DependencyOptions
+from spectral_latent.dependency import DependencyModel, DependencyOptions, preset
 from spectral_latent.estimation import EstimatorOptions
 from spectral_latent.evaluation import AttachmentScore, score_attachments
 from spectral_latent_nltk import ParseGraph, SpectralDependencyParser
@@ -81,7 +82,8 @@ def test_learns_the_trees(parser: SpectralDependencyParser) -> None:
 
 def test_is_the_model(parser: SpectralDependencyParser) -> None:
     model = DependencyModel.train(
-        map(sentence_from_nltk, treebank()), DependencyOptions(estimator=EstimatorOptions(n_states=4))
+        map(sentence_from_nltk, treebank()),
+        replace(preset("fast"), estimator=replace(preset("fast").estimator, n_states=4)),
     )
     for graph in treebank():
         parses = model.parse_nbest(sentence_from_nltk(graph).without_tree(), 4)
@@ -92,12 +94,15 @@ def test_is_the_model(parser: SpectralDependencyParser) -> None:
 
 def test_settings() -> None:
     options = DependencyOptions(estimator=EstimatorOptions(n_states=3, smoothing=10.0), tags="upos")
-    assert SpectralDependencyParser.train(treebank()).model.options == DependencyOptions()
+    assert SpectralDependencyParser.train(treebank()).model.options == preset("fast")
+    assert SpectralDependencyParser.train(treebank(), preset="spectral").model.options == DependencyOptions()
     assert SpectralDependencyParser.train(treebank(), options=options).model.options == options
     changed = SpectralDependencyParser.train(treebank(), 2, jobs=2, options=options).model.options.estimator
     assert changed == EstimatorOptions(n_states=2, smoothing=10.0)
     with pytest.raises(ValueError, match=r"EstimatorOptions\.n_states must be an integer of at least 1, not 0"):
         SpectralDependencyParser.train(treebank(), 0)
+    with pytest.raises(ValueError, match="leave one of both out"):
+        SpectralDependencyParser.train(treebank(), preset="fast", options=options)
 
 
 @pytest.mark.parametrize(

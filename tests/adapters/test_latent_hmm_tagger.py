@@ -15,7 +15,7 @@ from nltk.tag.util import untag
 from spectral_latent.corpora import tagged_sentences
 from spectral_latent.estimation import EstimationError, EstimatorOptions
 from spectral_latent.evaluation import many_to_one, score_tags
-from spectral_latent.sequence import HMMOptions, LatentHMM, TaggerOptions
+from spectral_latent.sequence import HMMOptions, LatentHMM, TaggerOptions, preset
 from spectral_latent_nltk import LatentHMMTagger
 from tests.conformance.taggers import (
     HiddenMarkovTaggerConformance,
@@ -143,7 +143,8 @@ def test_a_sentence_that_begins_as_none_did(tagger: LatentHMMTagger) -> None:
 
 def test_settings() -> None:
     options = TaggerOptions(back_off=2.0)
-    assert LatentHMMTagger.train(corpus()).model.options == TaggerOptions()
+    assert LatentHMMTagger.train(corpus()).model.options == preset("fast")
+    assert LatentHMMTagger.train(corpus(), preset="spectral").model.options == TaggerOptions()
     assert LatentHMMTagger.train(corpus(), options=options).model.options == options
     changed = LatentHMMTagger.train(corpus(), 3, jobs=2, options=options).model.options
     assert changed == TaggerOptions(EstimatorOptions(n_states=3), back_off=2.0)

@@ -76,7 +76,8 @@ def test_learns_from_other_kinds_of_tree(parser: SpectralParser) -> None:
 
 def test_settings() -> None:
     options = ConstituencyOptions(estimator=EstimatorOptions(n_states=3, smoothing=10.0))
-    assert SpectralParser.train(treebank()).model.options == ConstituencyOptions()
+    assert SpectralParser.train(treebank()).model.options == preset("fast")[0]
+    assert SpectralParser.train(treebank(), preset="spectral").model.options == ConstituencyOptions()
     assert SpectralParser.train(treebank(), options=options).model.options == options
     changed = SpectralParser.train(treebank(), 2, jobs=2, options=options).model.options.estimator
     assert changed == EstimatorOptions(n_states=2, smoothing=10.0)
@@ -209,7 +210,7 @@ def test_presets() -> None:
     parser = SpectralParser.train(iter(trees), preset="accurate")
     assert parser.model.members[0].options == preset("accurate")[0]
     assert len(parser.model.members) == 3
-    with pytest.raises(ValueError, match="'best' is no preset; give fast or accurate"):
+    with pytest.raises(ValueError, match="'best' is no preset; give fast, accurate or spectral"):
         SpectralParser.train(trees, preset="best")  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="leave one of both out"):
         SpectralParser.train(trees, preset="fast", options=preset("fast"))

@@ -92,7 +92,7 @@ def heads_of(output: str) -> list[tuple[int, ...] | None]:
 def test_what_is_told(run: Run, trees: Path, tmp_path: Path) -> None:
     result = run("train", "dependency", trees, trees, "-o", tmp_path / "model", "--n-states", "1")
     assert (result.exit_code, result.stdout) == (0, "")
-    first, last = result.stderr.splitlines()
+    first, *_, last = result.stderr.splitlines()
     assert first == "Training on 16 trees"
     assert last.startswith(f"{tmp_path / 'model'}: 4 tags of up to 1 state, 6 words, ")
 

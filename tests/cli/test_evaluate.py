@@ -100,7 +100,9 @@ def test_demo(run: Run) -> None:
     _, *rows = (line.split() for line in result.stdout.splitlines()[:4])
     plain, spectral, truth = (float(row[-4]) for row in rows)
     assert plain + 5 < spectral < truth
-    assert [line.split()[0] for line in result.stdout.splitlines()[-3:]] == ["plain", "spectral", "truth"]
+    *_, example, following = result.stdout.split("\n\n")
+    assert [line.split()[0] for line in example.splitlines()[1:]] == ["plain", "spectral", "truth"]
+    assert "train constituency nltk:treebank" in following and following.rstrip().endswith("english.model --text")
 
 
 TAGGER_KEYS = [

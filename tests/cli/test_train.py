@@ -3,13 +3,14 @@
 import logging
 import warnings
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from spectral_latent.cli.train import ESTIMATORS
-from spectral_latent.constituency import ConstituencyModel
+from spectral_latent.constituency import ConstituencyModel, preset
 from spectral_latent.corpora import read_brackets
 
 Run = Callable[..., Any]
@@ -164,7 +165,7 @@ def test_states_are_chosen_on_held_out_trees(run: Run, treebank: Path, tmp_path:
     assert "states 1/" in result.stderr
     assert ConstituencyModel.load(model).members[0].grammar.operators.states.max() <= 3
     wrong = run("train", "constituency", treebank, "-o", model, "--estimator", "em", "--choose-states", treebank)
-    assert (wrong.exit_code, "goes with --estimator spectral" in wrong.stderr) == (2, True)
+    assert (wrong.exit_code, "goes with --preset spectral" in wrong.stderr) == (2, True)
 
 
 def test_presets(run: Run, treebank: Path, tmp_path: Path) -> None:
@@ -172,9 +173,21 @@ def test_presets(run: Run, treebank: Path, tmp_path: Path) -> None:
     assert result.exit_code == 0, result.output
     assert "3 grammars, the first with " in result.stderr
     assert len(ConstituencyModel.load(tmp_path / "model").members) == 3
-    for extra in (["--n-states", "4"], ["--estimator", "em"], ["--choose-states", str(treebank)]):
+    for extra, message in (
+        (["--estimator", "em"], "--preset includes"),
+        (["--choose-states", str(treebank)], "goes with --preset spectral"),
+    ):
         refused = run("train", "constituency", treebank, "-o", tmp_path / "other", "--preset", "fast", *extra)
-        assert refused.exit_code == 2 and "--preset includes" in refused.stderr
+        assert refused.exit_code == 2 and message in refused.stderr
+
+
+def test_the_preset_fast_is_the_default_and_may_have_other_states(run: Run, treebank: Path, tmp_path: Path) -> None:
+    for name, extra in (("default", []), ("named", ["--preset", "fast"]), ("few", ["--n-states", "3"])):
+        assert run("train", "constituency", treebank, "-o", tmp_path / name, *extra).exit_code == 0
+    assert (tmp_path / "default").read_bytes() == (tmp_path / "named").read_bytes()
+    (fast,) = preset("fast")
+    few = ConstituencyModel.load(tmp_path / "few").members[0].options
+    assert few == replace(fast, estimator=replace(fast.estimator, n_states=3))
 
 
 def test_a_quiet_command_leaves_the_log_as_it_was(run: Run, tmp_path: Path) -> None:

@@ -144,7 +144,7 @@ def test_every_estimator_trains_a_tagger(run: Run, taggings: Path, tmp_path: Pat
 def test_what_is_told(run: Run, taggings: Path, tmp_path: Path) -> None:
     result = run("train", "tagger", taggings, "-o", tmp_path / "model", "--n-states", "1")
     assert (result.exit_code, result.stdout) == (0, "")
-    first, last = result.stderr.splitlines()
+    first, *_, last = result.stderr.splitlines()
     assert first == "Training on 18 sentences"
     assert last.startswith(f"{tmp_path / 'model'}: 11 tags of up to 1 state, 16 words, ")
     assert run("train", "tagger", taggings, "-o", tmp_path / "model", "--quiet").output == ""
@@ -155,7 +155,7 @@ def test_settings_and_the_same_bytes(run: Run, taggings: Path, tmp_path: Path) -
         assert run("train", "tagger", taggings, "-o", tmp_path / name, *extra).exit_code == 0
     assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
     options = LatentTagger.load(tmp_path / "c").options
-    assert (options.estimator.n_states, options.estimator.seed, options.estimator.estimator) == (3, 7, "spectral")
+    assert (options.estimator.n_states, options.estimator.seed, options.estimator.estimator) == (3, 7, "hybrid")
 
 
 def test_several_sources_and_kinds(run: Run, taggings: Path, tmp_path: Path) -> None:

@@ -1,17 +1,27 @@
-"""Processes that are killed while they save, and what they leave."""
+"""Processes that are killed while they save, train or parse, and what they leave."""
 
 from __future__ import annotations
 
+import os
 import random
 import subprocess
 import sys
 import time
+from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 
+import psutil
+
+from spectral_latent.constituency import ConstituencyModel
+from spectral_latent.corpora.embedded import embedded_treebank
+from spectral_latent.estimation import EstimatorOptions
 from spectral_latent.operators import load_model, save_model
+from spectral_latent.sequence import LatentTagger, TaggerOptions
 
-__all__ = ["check"]
+__all__ = ["KINDS"]
 
+COMMAND = [sys.executable, "-m", "spectral_latent"]
 SAVE = """
 import sys, numpy as np
 from spectral_latent.operators import save_model
@@ -19,9 +29,12 @@ print(flush=True)
 for number in range(10**9):
     save_model(sys.argv[1], {"x": np.full(250_000, float(number))}, {"kind": "toy", "number": number})
 """
+TREES = embedded_treebank(400)
+WORKER = "loky"  # in the command line of a worker, and of none of its helpers but the resource tracker
+TRACKER = "resource_tracker"
 
 
-def check(case: int, seed: int, folder: Path) -> str:
+def during_save(case: int, seed: int, folder: Path) -> str:
     """Kill a process that saves models of 2 MB one after another: "killed", or "left a file", which the next removes.
 
     Raises AssertionError or ModelFileError if the file is not a whole model.
@@ -39,3 +52,77 @@ def check(case: int, seed: int, folder: Path) -> str:
     save_model(path, {}, {"kind": "toy"})
     assert [file.name for file in folder.iterdir()] == ["model"]
     return "left a file" if left else "killed"
+
+
+def during_training(case: int, seed: int, folder: Path) -> str:
+    """Kill a command that trains a tagger in the place of another: "old model" or "new model" is what is there then.
+
+    Raises AssertionError or ModelFileError if it is neither.
+    """
+    source = folder / "words.txt"
+    path = folder / "model"
+    if not path.exists():
+        rows = [" ".join(f"{word}/{word[-1]}" for word in tree.words()) for tree in TREES]
+        source.write_text("\n".join(rows) + "\n", encoding="utf-8")
+    pairs = [[(word, word[-1]) for word in tree.words()] for tree in TREES[:20]]
+    LatentTagger.train(pairs, TaggerOptions(EstimatorOptions(n_states=1))).save(path)
+    command = [*COMMAND, "train", "tagger", str(source), "-o", str(path), "--n-states", "3", "-q"]
+    with subprocess.Popen(command) as process:
+        time.sleep(random.Random(f"{seed}:{case}").uniform(0.0, 4.0))
+        process.kill()
+    n_states = LatentTagger.load(path).options.estimator.n_states
+    assert n_states in (1, 3)
+    return "old model" if n_states == 1 else "new model"
+
+
+@cache
+def _parser(folder: Path) -> tuple[Path, Path, bytes]:
+    """Make a parser, sentences, and what the command prints when nobody is killed."""
+    path = folder / "model"
+    ConstituencyModel.train(TREES).save(path)
+    source = folder / "sentences.txt"
+    source.write_text("".join(" ".join(tree.words()) + "\n" for tree in TREES), encoding="utf-8")
+    printed = subprocess.run([*COMMAND, "parse", str(path), str(source), "-q"], stdout=subprocess.PIPE, check=True)
+    return path, source, printed.stdout
+
+
+def during_parsing(case: int, seed: int, folder: Path) -> str:
+    """Kill a worker of a command that parses: "killed", or "finished before" if there was no worker any more.
+
+    Raises AssertionError unless every tree is printed once, in order, and the same as without a kill.
+    """
+    path, source, expected = _parser(folder)
+    command = [*COMMAND, "parse", str(path), str(source), "-q", "--jobs", "2"]
+    rng = random.Random(f"{seed}:{case}")
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=os.environ) as process:
+        workers: list[psutil.Process] = []
+        while not workers and process.poll() is None:
+            workers = _workers(process.pid)
+        time.sleep(rng.uniform(0.0, 2.0))
+        workers = _workers(process.pid)
+        if workers:
+            rng.choice(workers).kill()
+        printed, _ = process.communicate()
+    assert process.returncode == 0
+    assert printed == expected
+    return "killed" if workers else "finished before"
+
+
+def _workers(pid: int) -> list[psutil.Process]:
+    """List the workers of a process."""
+    found = []
+    try:
+        for child in psutil.Process(pid).children():
+            line = " ".join(child.cmdline())
+            if WORKER in line and TRACKER not in line:
+                found.append(child)
+    except psutil.NoSuchProcess:
+        return []
+    return found
+
+
+KINDS: dict[str, Callable[[int, int, Path], str]] = {
+    "save": during_save,
+    "training": during_training,
+    "parsing": during_parsing,
+}

@@ -29,6 +29,6 @@ def test_damaged_models_are_refused_or_give_answers(kind: str, folder: Path) -> 
     assert found["refused"] and found["used"]
 
 
-def test_processes_killed_while_saving_leave_a_whole_model(tmp_path: Path) -> None:
-    for case in range(3):
-        kills.check(case, SEED, tmp_path)
+@pytest.mark.parametrize("kind", kills.KINDS)
+def test_killed_processes_leave_whole_models_and_all_answers(kind: str, tmp_path: Path) -> None:
+    kills.KINDS[kind](0, SEED, tmp_path)

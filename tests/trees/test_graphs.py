@@ -258,9 +258,9 @@ BAD: list[tuple[Callable[[], Any], str]] = [
     (lambda: with_value("a", observation=(1, ("x", NAN))), r"graph 2, node 'a': the observation is NaN"),
     (lambda: with_value("a", observation=np.zeros(2)), r"graph 2, node 'a': the observation .* not hashable"),
     (lambda: with_value("a", observation=Incomparable()), r"graph 2, node 'a': the observation .* compared"),
-    (lambda: with_orders(c=1), r"graph 2, node 'a': child 'd' has no `order`, but others have"),
-    (lambda: with_orders(c=1, d=1), r"graph 2, node 'a': no order of children 'c' and 'd'"),
-    (lambda: with_orders(c=1, d=NAN), r"graph 2, node 'a': no order of children 'c' and 'd'"),
+    (lambda: with_orders(c=1), r"graph 2, node 'a': child 'd' has no `order`, but other children have one"),
+    (lambda: with_orders(c=1, d=1), r"graph 2, node 'a': the `order` of 'c' and 'd' does not tell the first"),
+    (lambda: with_orders(c=1, d=NAN), r"graph 2, node 'a': the `order` of 'c' and 'd' does not tell the first"),
     (lambda: with_orders(a=1, b="2"), r"graph 2, node 'r': the `order` of its children cannot be compared"),
 ]
 
@@ -307,7 +307,7 @@ def test_s_trees_are_refused_exactly_when_they_come_from_no_graph(tree: tuple, s
         read = from_networkx(to_networkx(trees, symbols, terminals), symbols, terminals)
         assert nested(read.trees) == [tree]
     else:
-        with pytest.raises(ValueError, match="stands where no graph has such a part"):
+        with pytest.raises(ValueError, match="stands where a graph has no such part"):
             to_networkx(trees, symbols, terminals)
 
 

@@ -1,0 +1,230 @@
+"""The parts that the adapters share: model files, and the methods of NLTK's parsers and taggers."""
+
+from __future__ import annotations
+
+import math
+import os
+from abc import abstractmethod
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
+from typing import Any, ClassVar, Generic, Self, TypeVar
+
+from nltk.parse.api import ParserI
+from nltk.tag.sequential import SequentialBackoffTagger
+
+from spectral_latent import load
+from spectral_latent.operators import ModelFileError
+from spectral_latent.reranking import Reranker
+from spectral_latent.tokenisation import Token
+from spectral_latent_nltk._making import maker
+from spectral_latent_nltk._tokens import raw_text, raw_texts, tokens_of
+
+__all__ = ["ModelAdapter", "ParserAdapter", "TaggerAdapter"]
+
+_CHUNK = 1000  # sentences that are read before they are tagged together
+_Sentence = TypeVar("_Sentence")
+_Tree = TypeVar("_Tree")
+_Parse = TypeVar("_Parse")
+
+
+class ModelAdapter:
+    """Base of adapters: an object of NLTK's that holds a model of this library.
+
+    models: the classes of the models that an adapter may hold.
+    """
+
+    models: ClassVar[tuple[type, ...]]
+
+    def __init__(self, model: Any) -> None:
+        if not isinstance(model, self.models):
+            name = type(self).__name__
+            expected = " or ".join(kind.__name__ for kind in self.models)
+            raise TypeError(
+                f"{name} is made of a {expected}, not of {type(model).__name__} {model!r:.60}; learn one from examples "
+                f"with {name}.train, or read one from a file with {name}.load"
+            )
+        self.model: Any = model
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the model to one file, whole or not at all.
+
+        path: the file to write.
+
+        Raises ValueError if a tag is not made of strings, numbers and tuples.
+        """
+        self.model.save(path)
+
+    @maker
+    def load(cls, path: str | os.PathLike[str]) -> Self:
+        """Read a model that `save` has written.
+
+        path: the file of the model.
+
+        Raises ModelFileError, a ValueError, for a file that is not a whole model of a kind that this class holds; it is
+        also a FileNotFoundError for a file that does not exist.
+        """
+        model = load(path)
+        if not isinstance(model, cls.models):
+            needed = " or a ".join(kind.__name__ for kind in cls.models)
+            raise ModelFileError(f"{path}: a {type(model).__name__}, where a {needed} is needed")
+        return cls(model)
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}: {self.model.sizes}>"
+
+
+class ParserAdapter(ModelAdapter, ParserI, Generic[_Sentence, _Tree, _Parse]):
+    """NLTK's `ParserI` over a parser of this library; may be shared between threads.
+
+    A sentence that has tokens gets at least one parse over exactly these.  An empty sentence gets none: an empty
+    iterator, or None from `parse_one`.
+    """
+
+    @abstractmethod
+    def _sentences(self, sents: Iterable[_Sentence]) -> Iterator[Any]:
+        """Convert sentences to those of the model, one by one.  Raises TypeError at what is not a sentence."""
+
+    @staticmethod
+    @abstractmethod
+    def _tree(tree: _Tree, /) -> Any:
+        """Convert a treebank tree to one of the model's.  Raises TypeError or ValueError for what is not a tree."""
+
+    @staticmethod
+    @abstractmethod
+    def _parse(parse: Any, /) -> _Parse:
+        """Convert a parse of the model to one of NLTK's."""
+
+    def parse(self, sent: _Sentence, n_best: int = 1, rerank: Reranker | None = None) -> Iterator[_Parse]:
+        """Find up to `n_best` different parses of a tokenised sentence, the best first.
+
+        The best has the largest expected number of right constituents or heads, so that log probabilities need not fall
+        from parse to parse.  `parse_one`, `parse_all` and `parse_sents` take `n_best` and `rerank` too.
+
+        sent: the sentence.
+        n_best: the most parses to find.
+        rerank: a reranker, by whose order the parses are the best of 50; None for the parser's own order.
+
+        Raises TypeError for what is not a sentence, and ValueError for n_best < 1.
+        """
+        return next(self.parse_sents([sent], n_best, rerank))
+
+    def parse_sents(
+        self, sents: Iterable[_Sentence], n_best: int = 1, rerank: Reranker | None = None, *, jobs: int | None = 1
+    ) -> Iterator[Iterator[_Parse]]:
+        """Find the parses of each sentence, in order, as `parse` does.
+
+        sents: sentences; any iterable, read as results are asked for.
+        n_best: the most parses of a sentence.
+        rerank: a reranker; see `parse`.
+        jobs: the number of processes; see `spectral_latent.grammar.batches.map_sentences`.
+        """
+        sentences = self._sentences(sents)
+        if rerank is None:
+            parses_of_each = self.model.parse_all(sentences, n_best, jobs=jobs)
+        else:
+            parses_of_each = rerank.parse_all(self.model, sentences, n_best, jobs=jobs)
+        return (map(self._parse, parses) for parses in parses_of_each)
+
+    def raw_parse(self, sentence: str, n_best: int = 1, rerank: Reranker | None = None) -> Iterator[_Parse]:
+        """Find up to `n_best` parses of a sentence of raw text, as NLTK's CoreNLPParser does.
+
+        sentence: the text of one sentence, which the model's `tokenisation` divides into words.
+        n_best: the most parses to find.
+        rerank: a reranker; see `parse`.
+        """
+        return next(self.raw_parse_sents([sentence], n_best, rerank))
+
+    def raw_parse_sents(
+        self, sentences: Iterable[str], n_best: int = 1, rerank: Reranker | None = None, *, jobs: int | None = 1
+    ) -> Iterator[Iterator[_Parse]]:
+        """Find the parses of each sentence of raw text, in order, as `raw_parse` does.
+
+        sentences: the text of each sentence.
+        n_best: the most parses of a sentence.
+        rerank: a reranker; see `parse`.
+        jobs: the number of processes; see `spectral_latent.grammar.batches.map_sentences`.
+        """
+        tokens = (self.model.tokenisation.words(raw_text(sentence)) for sentence in raw_texts(sentences))
+        return self.parse_sents(map(_words, tokens), n_best, rerank, jobs=jobs)
+
+    def parse_text(self, text: str, *, jobs: int | None = 1) -> Iterator[_Parse]:
+        """Find the best parse of each sentence of a raw text, in order, as NLTK's CoreNLPParser does.
+
+        text: the text, which the model's `tokenisation` divides into sentences and words.
+        jobs: the number of processes; see `spectral_latent.grammar.batches.map_sentences`.
+        """
+        tokens = self.model.tokenisation.sentences(raw_text(text))
+        return (next(parses) for parses in self.parse_sents(map(_words, tokens), jobs=jobs))
+
+    def score(self, tree: _Tree) -> float:
+        """Compute log2 |p̂| of the estimated probability of a tree with its words, as `logprob` of a parse.
+
+        A tree with a rule or a tag never seen has probability 0: -inf.
+
+        tree: a treebank tree.
+
+        Raises TypeError or ValueError for what is not a treebank tree, and EstimationError, a ValueError, for a tree
+        that the parser could not learn from.
+        """
+        (log,) = self.model.score([self._tree(tree)]).log
+        return float(log) / math.log(2)
+
+
+def _words(tokens: Iterable[Token]) -> Any:
+    """List the words of a sentence of raw text."""
+    return [token.word for token in tokens]
+
+
+class TaggerAdapter(ModelAdapter, SequentialBackoffTagger):
+    """NLTK's `TaggerI` over a model that tags many sentences together; may be shared between threads.
+
+    A tagger of NLTK's with `backoff=` asks this one for the tags that it does not know itself.  This one knows a tag
+    for every token, so that it needs no other behind it.
+    """
+
+    _latest: tuple[list[str], list[Any]] = ([], [])  # the sentence that was tagged last for a chain, and its tags
+
+    @property
+    def _taggers(self) -> list[SequentialBackoffTagger]:
+        """The chain of taggers that begins here, as NLTK's taggers ask for it."""
+        return [self]
+
+    def choose_tag(self, tokens: Sequence[str], index: int, history: Sequence[Any]) -> Any:
+        """Find the tag of one token of a sentence, given the whole sentence.
+
+        tokens: the tokens of the sentence.
+        index: the place of the token, from 0.
+        history: the tags of the tokens before it, which are not looked at.
+        """
+        latest, tags = self._latest
+        if latest != list(tokens):
+            tags = [tag for _, tag in self.tag(tokens)]
+            self._latest = (list(tokens), tags)  # one assignment, so that threads never see half of it
+        return tags[index]
+
+    @abstractmethod
+    def _tags_of(self, sentences: list[list[str]]) -> Iterable[Iterable[Any]]:
+        """Find the tags of each sentence."""
+
+    def tag(self, tokens: Iterable[str]) -> list[tuple[str, Any]]:
+        """Find the likeliest tag of each token, given the whole sentence, and return the tokens with their tags.
+
+        tokens: the tokens of a sentence.
+
+        Raises TypeError for a sentence that is not made of strings.
+        """
+        return self.tag_sents([tokens])[0]
+
+    def tag_sents(self, sentences: Iterable[Iterable[str]]) -> list[list[tuple[str, Any]]]:
+        """Tag sentences as `tag` does, but many together, which is faster.
+
+        sentences: any iterable, read once; each sentence is a list of tokens.
+
+        Raises TypeError at the first sentence that is not made of strings; the sentences after it are not read.
+        """
+        return list(self._tagged(map(tokens_of, sentences)))
+
+    def _tagged(self, sentences: Iterator[list[str]]) -> Iterator[list[tuple[str, Any]]]:
+        while chunk := list(islice(sentences, _CHUNK)):
+            for tokens, tags in zip(chunk, self._tags_of(chunk), strict=True):
+                yield list(zip(tokens, tags, strict=True))

@@ -1,0 +1,33 @@
+"""The options that a parser or a tagger of NLTK's is trained with."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeVar
+
+from spectral_latent._options import PresetName
+
+__all__ = ["chosen"]
+
+_Options = TypeVar("_Options")
+
+
+def chosen(
+    of_preset: Callable[[PresetName], _Options], preset: PresetName | None, options: _Options | None
+) -> _Options:
+    """Choose the options of a preset, or those given.
+
+    of_preset: gives the options of a preset.
+    preset: the preset; None for `fast` if there are no options.
+    options: the options, if they are not those of a preset.
+
+    Raises ValueError for a preset that does not exist, and for both.
+
+    >>> chosen({"fast": 1, "accurate": 2}.__getitem__, "accurate", None)
+    2
+    """
+    if options is None:
+        return of_preset(preset or "fast")
+    if preset is not None:
+        raise ValueError(f"preset={preset!r} gives the options; leave one of both out")
+    return options

@@ -1,0 +1,29 @@
+"""Add scores, and compute percentages."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Self
+
+__all__ = ["Counts", "percentage"]
+
+
+@dataclass(frozen=True)
+class Counts:
+    """Base of scores, which are counts: the scores of a corpus are the sum of the scores of its parts."""
+
+    def __add__(self, other: Self) -> Self:
+        """Add the counts of two parts of a corpus."""
+        return type(self)(**{name: count + vars(other)[name] for name, count in vars(self).items()})
+
+
+def percentage(part: int, whole: int) -> float:
+    """Return 100 part / whole; 0 if the whole is 0.
+
+    part: how many of the whole.
+    whole: the number of all.
+
+    >>> percentage(1, 4), percentage(0, 0)
+    (25.0, 0.0)
+    """
+    return 100 * part / whole if whole else 0.0

@@ -1,0 +1,78 @@
+"""Print the resident memory of a process that parses and tags a great deal; status 1 if it goes on growing.
+
+    python -m tests.soak                          # 100,000 sentences parsed, 1,000,000 words tagged
+    python -m tests.soak --sentences 5000 --words 50000
+
+A quarter of the words are new, so that what is kept of unseen words fills up, which is the warm-up: the first half.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import sys
+from collections.abc import Callable, Iterator
+
+import psutil
+
+from spectral_latent.constituency import ConstituencyModel
+from spectral_latent.corpora.embedded import embedded_treebank
+from spectral_latent.sequence import LatentTagger
+
+MOST_GROWTH = 20.0  # megabytes, in the second half
+TREES = embedded_treebank(1000)
+
+
+def sentences(seed: int) -> Iterator[list[str]]:
+    """Draw sentences without end, a quarter of whose words are new."""
+    rng = random.Random(seed)
+    known = [list(tree.words()) for tree in TREES]
+    while True:
+        yield [word if rng.random() < 0.75 else "".join(rng.choices("abcdefghij", k=8)) for word in rng.choice(known)]
+
+
+def resident() -> float:
+    """Return the megabytes of this process that are in memory."""
+    return float(psutil.Process().memory_info().rss) / 2**20
+
+
+def growth(label: str, answer: Callable[[list[str]], int], amount: int) -> float:
+    """Answer sentences until answers add up to an amount; print the memory at each tenth; return the last growth."""
+    done = 0
+    at: list[float] = []
+    for sentence in sentences(1):
+        done += answer(sentence)
+        if done * 10 >= amount * (len(at) + 1):
+            at.append(resident())
+            print(f"{label:<10}{done:>10,}{at[-1]:>8.0f} MB", flush=True)
+        if done >= amount:
+            break
+    return at[-1] - at[len(at) // 2 - 1]
+
+
+def main() -> int:
+    """Parse and tag, and print what memory it took."""
+    parser = argparse.ArgumentParser(
+        prog="python -m tests.soak", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--sentences", type=int, default=100_000)
+    parser.add_argument("--words", type=int, default=1_000_000)
+    given = parser.parse_args()
+    phrases = ConstituencyModel.train(TREES)
+    tagger = LatentTagger.train([[(word, word[-1]) for word in tree.words()] for tree in TREES])
+
+    def parse(sentence: list[str]) -> int:
+        phrases.parse(sentence)
+        return 1
+
+    grown = {
+        "sentences": growth("sentences", parse, given.sentences),
+        "words": growth("words", lambda sentence: len(tagger.tag([sentence])[0]), given.words),
+    }
+    for label, megabytes in grown.items():
+        print(f"{label:<10} grew by {megabytes:.1f} MB in the second half; {MOST_GROWTH:.0f} MB is the most")
+    return int(max(grown.values()) > MOST_GROWTH)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
