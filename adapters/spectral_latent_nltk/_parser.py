@@ -16,6 +16,7 @@ from spectral_latent.corpora import phrase_from_nltk
 from spectral_latent.estimation import shown
 from spectral_latent_nltk._adapters import ParserAdapter
 from spectral_latent_nltk._grammar import plain_pcfg
+from spectral_latent_nltk._making import maker
 from spectral_latent_nltk._presets import chosen
 from spectral_latent_nltk._tokens import each, tokens_of
 from spectral_latent_nltk._trees import ParseTree
@@ -42,7 +43,7 @@ class SpectralParser(ParserAdapter[Iterable[str], Tree, ParseTree]):
     _tree = staticmethod(phrase_from_nltk)
     _parse = staticmethod(ParseTree.of)
 
-    @classmethod
+    @maker
     def train(
         cls,
         trees: Iterable[Tree],

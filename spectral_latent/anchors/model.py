@@ -276,6 +276,12 @@ class AnchorHMM(StoredModel):
             return states
         return [[self.labels[h] for h in row] for row in states]
 
+    @property
+    def description(self) -> dict[str, Any]:
+        """The facts about the model, its anchors and their labels among them."""
+        labels = None if self.labels is None else [plain_name(label) for label in self.labels]
+        return super().description | {"anchors": list(self.anchors), "labels": labels}
+
     def contents(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
         """Collect the arrays and the settings of the model's file."""
         features = self.spelling.features

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple, TypeVar
@@ -30,7 +31,7 @@ class Console(NamedTuple):
             click.echo(text, err=True)
 
     def bar(self, items: Iterable[_T], label: str, length: int | None = None) -> Iterator[_T]:
-        """Give items on, with a progress bar if standard error is a terminal.
+        """Give items on, with a progress bar if standard error is a terminal that can move its cursor.
 
         items: the items to work on.
         label: the name of the work.
@@ -47,8 +48,8 @@ class Console(NamedTuple):
 
     @property
     def shows_progress(self) -> bool:
-        """Whether there is a terminal for progress bars."""
-        return not self.quiet and sys.stderr.isatty()
+        """Whether standard error is a terminal that can move its cursor, as progress bars need it."""
+        return not self.quiet and sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
 
     @property
     def beside_output(self) -> Console:

@@ -12,8 +12,10 @@ import click
 
 from spectral_latent.cli.console import Console
 from spectral_latent.cli.evaluate import evaluate
+from spectral_latent.cli.groups import Commands
 from spectral_latent.cli.options import column_option, jobs_option, quiet_option
 from spectral_latent.cli.outputs import OutputFile, refuse_inputs
+from spectral_latent.cli.records import Record
 from spectral_latent.cli.sources import (
     DEPENDENCY_SOURCES,
     SOURCES,
@@ -42,6 +44,7 @@ _NEXT = {  # the command to try first with a model
     "anchors": "spectral-latent anchors {model}",
 }
 
+_FEW = 10  # examples that teach next to nothing
 _T = TypeVar("_T")
 
 sources_argument = click.argument("sources", metavar="SOURCE...", nargs=-1, required=True)
@@ -85,7 +88,7 @@ dev_option = click.option(
 )
 
 
-@click.group()
+@click.group(cls=Commands)
 def train() -> None:
     """Train a model."""
 
@@ -159,8 +162,8 @@ def constituency(
 @estimator_option
 @n_states_option
 @click.option(
-    "--tags",
-    default="xpos",
+    "--column",
+    default="upos",
     show_default=True,
     type=click.Choice(["upos", "xpos"]),
     help="The column of CoNLL-U with the tags; the other column is used if this one is empty.",
@@ -182,7 +185,7 @@ def dependency(
     preset_name: PresetName | None,
     estimator: EstimatorName | None,
     n_states: int | None,
-    tags: Literal["upos", "xpos"],
+    column: Literal["upos", "xpos"],
     first: Literal["left", "right"],
     dev: tuple[str, ...],
     seed: int,
@@ -191,27 +194,26 @@ def dependency(
 ) -> None:
     """Train a dependency parser, a latent dependency grammar, on dependency trees.
 
-    Each tree has one root; its arcs may cross.  MODEL is written whole when training has succeeded, or not at all.
+    Each tree has one root; its arcs may cross.  The parser remembers the column of its tags.  A word without a tag
+    there gets that of the other column, or X; a warning counts these words.  MODEL is written whole when training has
+    succeeded, or not at all.
 
     \b
     Examples:
-      spectral-latent train dependency en-train.conllu -o deps.safetensors --tags upos
+      spectral-latent train dependency en-train.conllu -o deps.safetensors --column xpos
       spectral-latent train dependency nltk:dependency_treebank:train -o deps.safetensors
     """
-    from spectral_latent.corpora.dependencies import with_tags
     from spectral_latent.dependency import Attachment, DependencyModel, preset
 
     training = _Training(output, sources, quiet, dev)
-    rooted = (entry.rooted() for entry in dependency_entries(sources))
-    entries = training.stream(with_tags(rooted, tags), "trees")
+    trees = training.stream((entry.rooted().sentence for entry in dependency_entries(sources)), "trees")
     options = preset(_preset_name(preset_name, estimator))
     options = replace(
         options,
-        tags=tags,
+        tags=column,
         attachment=Attachment(first),
         estimator=_estimator(options.estimator, estimator, n_states, seed),
     )
-    trees = (entry.sentence for entry in entries)
     model = DependencyModel.train(trees, options, jobs=jobs, listener=training.on_progress)
     training.save(model, "parse")
 
@@ -241,14 +243,16 @@ def tagger(
 ) -> None:
     """Train a tagger, a latent hidden Markov model, on tagged sentences.
 
-    The tagger remembers --column, so that `tag` and `evaluate` use the same column.  MODEL is written whole when
-    training has succeeded, or not at all.
+    The tagger remembers the column of its tags, so that `tag` and `evaluate` use the same column.  A word without a tag
+    there gets that of the other column, or X; a warning counts these words.  MODEL is written whole when training has
+    succeeded, or not at all.
 
     \b
     Examples:
       spectral-latent train tagger en-train.conllu -o english.tagger
       spectral-latent train tagger nltk:brown -o brown.tagger --column universal
     """
+    from spectral_latent.corpora.tagged import column_of
     from spectral_latent.sequence import LatentTagger, preset
 
     training = _Training(output, sources, quiet, dev)
@@ -256,7 +260,8 @@ def tagger(
     options = preset(_preset_name(preset_name, estimator))
     options = replace(options, estimator=_estimator(options.estimator, estimator, n_states, seed))
     model = LatentTagger.train(sentences, options, jobs=jobs, listener=training.on_progress)
-    training.save(replace(model, tagset=column), "tag")
+    found = next(filter(None, (column_of(source, column) for source in sources)), column)
+    training.save(replace(model, tagset=found), "tag")
 
 
 @train.command(epilog=TEXT_SOURCES)
@@ -370,21 +375,26 @@ class _Training:
         self._learnt_from = ""
         self.console = Console(quiet)
         self._output = output
+        self._record: Record | None = None
         self._start = time.perf_counter()
         self._line: ProgressLine | None = None
 
     def stream(self, examples: Iterable[_T], kind: str) -> Iterator[_T]:
-        """Give examples on as they are read, and print their number after the last one.
+        """Give examples on as they are read, for which the record is kept, and print their number after the last one.
 
         examples: what the model learns from.
         kind: the name of the examples.
         """
+        self._record = Record(click.get_current_context(), kind)
         n_read = 0
         for example in self.console.bar(examples, f"Reading {kind}"):
+            self._record.add(example)
             n_read += 1
             yield example
         self._learnt_from = f"{n_read} {kind}"
         self.console.message(f"Training on {n_read} {kind}")
+        if 0 < n_read < _FEW:
+            self.console.message(f"Warning: a useful model needs hundreds of {kind} or more")
 
     def on_progress(self, progress: Progress) -> None:
         """Print how far training is: a line with the time left on a terminal, and the scores of its steps elsewhere.
@@ -406,14 +416,16 @@ class _Training:
             self.console.message(f"{progress.stage} {progress.done}/{progress.total}: {progress.score:.2f}")
 
     def save(self, model: Any, use: str) -> None:
-        """Write the model whole or not at all, print its sizes, evaluate it, and print the next command.
+        """Write the model with the record of training, whole or not at all.
+
+        Print its sizes, evaluate it, and print the next command.
 
         model: the model.
         use: the name of the command that uses the model.
         """
         if self._line:
             self._line.clear()
-        model.save(self._output)
+        model.save(self._output, None if self._record is None else self._record.contents())
         seconds = time.perf_counter() - self._start
         megabytes = self._output.stat().st_size / 1e6
         self.console.message(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property, partial
 from typing import Any, ClassVar, NamedTuple
 
@@ -284,6 +284,14 @@ class ConstituencyModel(StoredModel):
         """
         trees = list(cleaned(phrases))
         return Weight.mean([member.score(trees) for member in self.members])
+
+    @property
+    def description(self) -> dict[str, Any]:
+        """The facts about the model, its labels, its tags and the options of each grammar among them."""
+        tags = self.members[0].grammar.tags
+        labels = {label for chain in self.members[0].chains for label in chain} - {*tags}
+        options = [asdict(member.options) for member in self.members]
+        return super().description | {"labels": sorted(labels), "tags": sorted(tags), "options": options}
 
     def contents(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
         """Collect the arrays and the settings of the model's file."""

@@ -118,8 +118,8 @@ class DependencyModel(StoredModel):
         jobs: threads; None for as many workers as the engine has that `joblib.parallel_config` names.  The result is
         the same.
         listener: told how far the work is.
-        Raises EstimationError if there are no sentences, if one is not a tree with one root, or if some words have no
-        tag while others have one.
+        Words without a tag in the column of tags get one, and a warning counts them; see `with_all_tags`.
+        Raises EstimationError if there are no sentences, or if one is not a tree with one root.
         """
         return DependencyModel.prepare(sentences, options, jobs=jobs).estimate(jobs=jobs, listener=listener)
 
@@ -210,16 +210,15 @@ class DependencyModel(StoredModel):
 
     def _tagged(self, sentence: DependencySentence, symbols: FloatArray) -> DependencySentence:
         """Give every word without a tag the likeliest one; symbols: (n, S) posteriors."""
-        tags = self.options.tags_of(sentence)
+        column = self.options.tags
+        tags: tuple[str, ...] = getattr(sentence, column)
         if BLANK not in tags or not self.options.attachment.symbols_have_tags:
             return sentence
         by_tag = np.zeros((len(tags), len(self.grammar.tags)))
         np.add.at(by_tag.T, self.grammar.tag_of_symbol, np.abs(symbols).T)
         likeliest = [self.grammar.tags[tag] for tag in by_tag.argmax(axis=1).tolist()]
         filled = tuple(new if tag == BLANK else tag for tag, new in zip(tags, likeliest, strict=True))
-        if self.options.tags == "xpos":
-            return sentence._replace(xpos=filled)
-        return sentence._replace(upos=filled)
+        return sentence.with_tags(column, filled)
 
     def part_posteriors(self, trees: Iterable[DependencySentence]) -> list[FloatArray]:
         """Compute the posterior of the arc to each word, (n,) for each tree; see `posteriors`.
@@ -358,6 +357,13 @@ class DependencyModel(StoredModel):
         return floored_weights(
             grammar.latent, grammar.coarse, converted.trees, forest, self._stand_in, self.options.floor
         )
+
+    @property
+    def description(self) -> dict[str, Any]:
+        """The facts about the model, its tags and relations among them."""
+        relations = None if self.relations is None else self.relations.names
+        tags = {"tags": self.grammar.tags, "column": self.options.tags}
+        return super().description | tags | {"relations": relations}
 
     def contents(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
         """Collect the arrays and the settings of the model's file."""

@@ -469,7 +469,7 @@ def draw_picture(sizes: Sequence[int], found: dict[str, FloatArray], path: Path)
     try:
         from matplotlib.figure import Figure
     except ImportError:
-        raise ImportError("pictures need matplotlib: pip install 'spectral-latent[pictures]'") from None
+        raise ImportError("pictures need matplotlib; run `pip install matplotlib`") from None
 
     figure = Figure(figsize=(6.4, 4.0), layout="constrained")
     axes = figure.subplots()

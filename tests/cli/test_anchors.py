@@ -75,7 +75,7 @@ def test_tags_do_not_matter(run: Run, source: Path, anchored: Path, tmp_path: Pa
     (tmp_path / "a.txt").write_text("".join(" ".join(row) + "\n" for row in sentences()))
     for name, sources in (("a", [tmp_path / "a.txt"]), ("b", [tmp_path])):
         assert run("train", "anchor", *sources, "-o", tmp_path / name, "--n-states", "4", "-q").output == ""
-        assert (tmp_path / name).read_bytes() == anchored.read_bytes()
+        assert AnchorHMM.load(tmp_path / name).fingerprint == AnchorHMM.load(anchored).fingerprint
 
 
 def test_settings(run: Run, source: Path, tmp_path: Path) -> None:
@@ -199,7 +199,7 @@ def test_pictures_that_cannot_be(run: Run, anchored: Path, tmp_path: Path, monke
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     result = run("anchors", anchored, "--picture", tmp_path / "a.svg")
     assert (result.exit_code, result.stdout) == (1, "")
-    assert result.stderr == "Error: pictures need matplotlib: pip install 'spectral-latent[pictures]'\n"
+    assert result.stderr == "Error: pictures need matplotlib; run `pip install matplotlib`\n"
     assert list(tmp_path.iterdir()) == []
 
 

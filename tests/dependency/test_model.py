@@ -177,7 +177,7 @@ def test_words_without_tags_get_the_likeliest() -> None:
             of_b = [sum(weights[[names[i] == "B" for _, names in every]]) for i in range(n)]
             expected = tuple("AB"[int(p > weights.sum() / 2)] for p in of_b)
             parse = model.parse(DependencySentence.of(forms, given_tags))
-            assert parse.sentence.xpos == expected
+            assert parse.sentence.upos == expected
             assert parse.log == pytest.approx(model.score([parse.sentence]).log[0])
 
 
@@ -385,7 +385,7 @@ def test_every_sentence_gets_a_projective_tree_over_its_words(
     sentence = DependencySentence.of([word for word, _ in tokens], [tag for _, tag in tokens])
     for parse in (model.parse(sentence), *model.parse_nbest(sentence, 3)):
         assert parse.sentence.forms == sentence.forms
-        for tag, found in zip(sentence.xpos, parse.sentence.xpos, strict=True):
+        for tag, found in zip(sentence.upos, parse.sentence.upos, strict=True):
             assert found == tag if tag != "_" else found in model.grammar.tags
         assert parse.sentence.is_projective() and len(parse.sentence.roots) == 1
         assert not parse.is_fallback
@@ -428,43 +428,41 @@ def test_the_other_column_of_tags_is_used_where_one_is_blank() -> None:
     model = DependencyModel.train([tagged({"upos": "X Y"})] * 3)
     assert model.options.tags == "upos" and model.grammar.tags == ["X", "Y"]
     both = tagged({"upos": "X Y", "xpos": "V W"})
-    assert DependencyModel.train([both]).grammar.tags == ["V", "W"]
-    assert DependencyModel.train([both], DependencyOptions(tags="upos")).grammar.tags == ["X", "Y"]
-    assert DependencyModel.train([tagged({"xpos": "V W"})], DependencyOptions(tags="upos")).options.tags == "xpos"
+    assert DependencyModel.train([both]).grammar.tags == ["X", "Y"]
+    assert DependencyModel.train([both], DependencyOptions(tags="xpos")).grammar.tags == ["V", "W"]
+    assert DependencyModel.train([tagged({"xpos": "V W"})]).options.tags == "xpos"
     nothing = DependencyModel.train([tagged({})] * 3)
     assert nothing.grammar.tags == ["_"] and nothing.parse(tagged({})).sign == 1
 
 
 @pytest.mark.parametrize(
-    ("columns", "column"),
-    [({"xpos": "V _"}, "xpos"), ({"xpos": "V _", "upos": "X Y"}, "xpos"), ({"upos": "_ Y"}, "upos")],
-)
-def test_gaps_in_the_tags_of_a_treebank_are_refused(columns: dict[str, str], column: str) -> None:
-    good = tagged({name: "V W" for name in columns})
-    with pytest.raises(EstimationError, match=rf"sentence 2 \(a b\) has words without a tag in {column}"):
-        DependencyModel.train([good, tagged(columns)])
-
-
-@pytest.mark.parametrize(
-    ("rows", "number", "column"),
+    ("rows", "column", "tags", "gaps"),
     [
-        ([{}, {"xpos": "V W"}], 1, "xpos"),
-        ([{}, {"upos": "X Y"}], 1, "upos"),
-        ([{}, {}, {"xpos": "V W"}], 1, "xpos"),
-        ([{"xpos": "V W"}, {}], 2, "xpos"),
-        ([{"upos": "X Y"}, {}], 2, "upos"),
-        ([{"upos": "X Y"}, {"upos": "X Y", "xpos": "V W"}], 1, "xpos"),
-        ([{"xpos": "V _"}, {"xpos": "V W"}], 1, "xpos"),
-        ([{"upos": "X _"}, {"upos": "X Y"}], 1, "upos"),
-        ([{"upos": "X Y"}, {"upos": "X Y"}, {"upos": "X Y", "xpos": "_ W"}], 1, "xpos"),
+        ([{"upos": "X Y", "xpos": "V W"}, {"upos": "X _", "xpos": "V W"}], "upos", "W X Y", 1),
+        ([{"upos": "X Y"}, {"xpos": "V _"}], "upos", "V X Y", 2),
+        ([{}, {"xpos": "V W"}], "xpos", "V W X", 2),
+        ([{}, {"upos": "Y _", "xpos": "V W"}], "upos", "W X Y", 3),
+        ([{"xpos": "V W"}, {"upos": "A B", "xpos": "V _"}], "xpos", "B V W", 1),
     ],
 )
-def test_the_first_sentence_decides_which_column_has_the_tags(
-    rows: list[dict[str, str]], number: int, column: str
+def test_the_first_tags_decide_the_column_and_gaps_are_filled(
+    rows: list[dict[str, str]], column: str, tags: str, gaps: int
 ) -> None:
-    """The same refusals as if the whole treebank were looked at; also where it is read only once."""
-    with pytest.raises(EstimationError, match=rf"sentence {number} \(a b\) has words without a tag in {column}"):
-        DependencyModel.train(tagged(row) for row in rows)
+    """From the other column, or with X; also if the treebank is read only once."""
+    with pytest.warns(UserWarning, match=rf"words without an {column} tag: {gaps} of 4, such as") as caught:
+        model = DependencyModel.train(tagged(row) for row in rows)
+    assert (len(caught), model.options.tags, model.grammar.tags) == (1, column, tags.split())
+
+
+def test_a_word_is_parsed_with_the_tag_that_it_was_learned_with() -> None:
+    """A gap in the column is filled from the other column in parsing and in scores as in training."""
+    gap = tagged({"upos": "X _", "xpos": "V W"})
+    with pytest.warns(UserWarning, match="1 of 4"):
+        model = DependencyModel.train([tagged({"upos": "X Y", "xpos": "V W"}), gap])
+    assert model.unknown_tags(gap) == []
+    assert model.score([gap]).sign == [1]
+    assert model.log_probabilities([gap]) == pytest.approx(model.log_probabilities([tagged({"upos": "X W"})]))
+    assert model.parse(gap.without_tree()).sentence.upos == ("X", "W")
 
 
 def test_an_empty_sentence_decides_no_column() -> None:
