@@ -13,6 +13,7 @@ from spectral_latent._options import PresetName
 from spectral_latent.corpora import sentence_from_nltk
 from spectral_latent.dependency import DependencyModel, DependencyOptions, DependencySentence
 from spectral_latent.dependency import preset as options_of_preset
+from spectral_latent.estimation import shown
 from spectral_latent_nltk._adapters import ParserAdapter
 from spectral_latent_nltk._graphs import ParseGraph
 from spectral_latent_nltk._making import maker
@@ -65,6 +66,7 @@ class SpectralDependencyParser(ParserAdapter[_Words | DependencyGraph, Dependenc
         n_states: int | None = None,
         *,
         preset: PresetName | None = None,
+        progress: bool | None = None,
         jobs: int | None = 1,
         options: DependencyOptions | None = None,
     ) -> SpectralDependencyParser:
@@ -77,6 +79,7 @@ class SpectralDependencyParser(ParserAdapter[_Words | DependencyGraph, Dependenc
         n_states: the most latent states of a symbol; None for those of `preset` or `options`.
         preset: the name of settings that go well together: "fast", the default, "accurate" or "spectral"; see
         `spectral_latent.dependency.preset`.
+        progress: whether to show on standard error how far training is; None to show it on a terminal.
         jobs: threads; None for as many workers as the engine has that `joblib.parallel_config` names.  The result does
         not depend on it.
         options: the settings, in the place of a preset.
@@ -90,7 +93,9 @@ class SpectralDependencyParser(ParserAdapter[_Words | DependencyGraph, Dependenc
         options = chosen(options_of_preset, preset, options)
         if n_states is not None:
             options = replace(options, estimator=replace(options.estimator, n_states=n_states))
-        return cls(DependencyModel.train(each(graphs, sentence_from_nltk, "graph"), options, jobs=jobs))
+        sentences = each(graphs, sentence_from_nltk, "graph")
+        with shown(progress) as listener:
+            return cls(DependencyModel.train(sentences, options, jobs=jobs, listener=listener))
 
     def _sentences(self, sents: Iterable[_Words | DependencyGraph]) -> Iterator[DependencySentence]:
         """Convert sentences to those of the model, with a warning for each tag that the parser does not know."""

@@ -10,7 +10,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from spectral_latent._options import PresetName
-from spectral_latent.estimation import EstimatorOptions
+from spectral_latent.estimation import EstimatorOptions, shown
 from spectral_latent.sequence import HMMOptions, LatentHMM, LatentTagger, StateTagger, TaggerOptions
 from spectral_latent.sequence import preset as options_of_preset
 from spectral_latent.trees import FloatArray
@@ -59,6 +59,7 @@ class LatentHMMTagger(TaggerAdapter):
         n_states: int | None = None,
         *,
         preset: PresetName | None = None,
+        progress: bool | None = None,
         jobs: int | None = 1,
         options: TaggerOptions | None = None,
     ) -> LatentHMMTagger:
@@ -68,6 +69,7 @@ class LatentHMMTagger(TaggerAdapter):
         n_states: the most latent states of a tag; None for those of `preset` or `options`.
         preset: the name of settings that go well together: "fast", the default, "accurate" or "spectral"; see
         `spectral_latent.sequence.preset`.
+        progress: whether to show on standard error how far training is; None to show it on a terminal.
         jobs: processes; the result does not depend on it.
         options: the settings, in the place of a preset.
 
@@ -78,7 +80,9 @@ class LatentHMMTagger(TaggerAdapter):
         options = chosen(options_of_preset, preset, options)
         if n_states is not None:
             options = replace(options, estimator=replace(options.estimator, n_states=n_states))
-        return cls(LatentTagger.train(each(labeled_sequences, pairs_of, "sentence"), options, jobs=jobs))
+        sentences = each(labeled_sequences, pairs_of, "sentence")
+        with shown(progress) as listener:
+            return cls(LatentTagger.train(sentences, options, jobs=jobs, listener=listener))
 
     @maker
     def train_unsupervised(
@@ -96,9 +100,9 @@ class LatentHMMTagger(TaggerAdapter):
         jobs: processes; the result does not depend on it.
         options: all other settings; not those of the spectral estimator, whose operators have no states.
         """
-        options = options or HMMOptions(EstimatorOptions("hybrid"))
+        options = options or HMMOptions(EstimatorOptions("clusters-em"))
         if options.estimator.estimator == "spectral":
-            raise ValueError("the spectral estimator finds no states without tags; name hybrid, clustering or em")
+            raise ValueError("the spectral estimator finds no states without tags; name clusters-em, clustering or em")
         options = replace(options, estimator=replace(options.estimator, n_states=n_states), choose_states=False)
         return cls(LatentHMM.train(each(unlabeled_sequences, tokens_of, "sentence"), options, jobs=jobs))
 

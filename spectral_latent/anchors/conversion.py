@@ -64,20 +64,20 @@ class WordTypes:
         >>> types.names, types.tokens, types.capital
         (['the', 'cat', 'saw', 'nile'], array([2., 1., 1., 1.]), array([0., 0., 0., 1.]))
         """
-        found: Vocabulary[str] = Vocabulary()
+        types: Vocabulary[str] = Vocabulary()
         rows = []
         capital: list[bool] = []
         for words in checked_sentences(sentences):
-            rows.append([found.add(word.lower()) for word in words])
+            rows.append([types.add(word.lower()) for word in words])
             capital += [word[:1].isupper() for word in words]
         sequences = Sequences.of(rows)
         x = sequences.terminal
-        n = len(found)
+        n = len(types)
         count = np.bincount(x, minlength=n)
         order = np.argsort(-count, kind="stable")
         rank = np.argsort(order, kind="stable")
         return WordTypes(
-            [found.names[i] for i in order],
+            [types.names[i] for i in order],
             Sequences(rank[x], sequences.tag, sequences.start),
             count[order].astype(float),
             _capital_shares(sequences, np.array(capital, dtype=bool), n)[order],

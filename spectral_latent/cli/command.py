@@ -20,6 +20,7 @@ from spectral_latent.cli.evaluate import evaluate
 from spectral_latent.cli.groups import Commands
 from spectral_latent.cli.info import info
 from spectral_latent.cli.parse import parse
+from spectral_latent.cli.recipe import recipe
 from spectral_latent.cli.rerank import rerank
 from spectral_latent.cli.score import score
 from spectral_latent.cli.tag import tag
@@ -111,5 +112,5 @@ def main() -> None:
         sys.stdout.reconfigure(encoding="utf-8")
 
 
-for _command in (train, parse, tag, anchors, score, evaluate, info, rerank, demo):
+for _command in (train, parse, tag, anchors, score, evaluate, info, rerank, recipe, demo):
     main.add_command(_command)

@@ -81,7 +81,7 @@ def evaluate(
     jobs: int,
     as_json: bool,
     quiet: bool,
-) -> None:
+) -> Figures:
     """Compare the output of a model with gold trees or gold tags.
 
     For a constituency parser: precision, recall, F1, exact match and tagging accuracy in percent, as EVALB computes
@@ -139,6 +139,7 @@ def evaluate(
         gold_tags = sources.tagged(column, is_universal, tagger.column)
         figures = _evaluate_tagger(tagger, gold_tags, console, loaded if with_perplexity else None)
     click.echo(json.dumps(figures) if as_json else figures_table(figures))
+    return figures
 
 
 class _Sources(NamedTuple):

@@ -89,7 +89,7 @@ def clean(phrase: Phrase) -> Phrase | None:
     >>> print(clean(tree).bracketed())
     (S (NP (NNS dogs)) (VP (VBP eat)))
     """
-    result: Phrase | None = None
+    cleaned_phrase: Phrase | None = None
     stack: list[tuple[Phrase, Iterator[Phrase | str], list[Phrase | str]]] = [(phrase, iter(phrase.children), [])]
     while stack:
         current, rest, kept = stack[-1]
@@ -101,10 +101,10 @@ def clean(phrase: Phrase) -> Phrase | None:
                 kept.append(child)
         else:
             stack.pop()
-            result = _rebuilt(current, kept)
-            if stack and result is not None:
-                stack[-1][2].append(result)
-    return result
+            cleaned_phrase = _rebuilt(current, kept)
+            if stack and cleaned_phrase is not None:
+                stack[-1][2].append(cleaned_phrase)
+    return cleaned_phrase
 
 
 def cleaned(phrases: Iterable[Phrase]) -> Iterator[Phrase]:

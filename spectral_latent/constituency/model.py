@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
-from functools import cached_property
+from dataclasses import asdict, dataclass, replace
+from functools import cached_property, partial
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -17,8 +17,8 @@ from spectral_latent.constituency.options import ConstituencyOptions
 from spectral_latent.constituency.phrase import Phrase
 from spectral_latent.constituency.presets import preset
 from spectral_latent.constituency.training import prepare
-from spectral_latent.estimation import Listener, silent
-from spectral_latent.grammar import SentenceChart, check_n_best
+from spectral_latent.estimation import Listener, Progress, silent
+from spectral_latent.grammar import Limits, SentenceChart, check_n_best
 from spectral_latent.grammar.batches import map_sentences
 from spectral_latent.inference import Weight, best_analyses
 from spectral_latent.operators import StoredModel
@@ -97,7 +97,24 @@ class ConstituencyModel(StoredModel):
         several = [options] if isinstance(options, ConstituencyOptions) else list(options)
         _check_together(several)
         trainings = prepare(phrases, several, jobs=jobs)
-        return ConstituencyModel(tuple(training.estimate(jobs=jobs, listener=listener) for training in trainings))
+        grammars = []
+        for number, training in enumerate(trainings, start=1):
+            of_all = f"grammar {number} of {len(several)}, " if len(several) > 1 else ""
+            grammars.append(training.estimate(jobs=jobs, listener=partial(_tell, listener, of_all)))
+        return ConstituencyModel(tuple(grammars))
+
+    def with_limits(self, limits: Limits) -> ConstituencyModel:
+        """Replace the limits of what a sentence may cost under each grammar.
+
+        limits: the other limits.
+
+        >>> from spectral_latent.corpora.embedded import embedded_treebank
+        >>> from spectral_latent.grammar import Limits
+        >>> model = ConstituencyModel.train(embedded_treebank(20)).with_limits(Limits(max_words=500))
+        >>> model.options.limits
+        Limits(max_words=500)
+        """
+        return replace(self, members=tuple(member.with_limits(limits) for member in self.members))
 
     @property
     def options(self) -> ConstituencyOptions:
@@ -127,16 +144,15 @@ class ConstituencyModel(StoredModel):
         """Average the posteriors of those grammars that derive the sentence; None if none does."""
         parts = []
         for member, chart, number in zip(self.members, charts, self._chains[1], strict=True):
-            found = member.constituents(chart)
-            if found is not None:
-                parts.append(found._replace(chain=number[found.chain]))
+            constituents = member.constituents(chart)
+            if constituents is not None:
+                parts.append(constituents._replace(chain=number[constituents.chain]))
         return Constituents.mean(parts) if parts else None
 
     def posteriors(self, words: Sequence[str]) -> dict[Constituent, float]:
         """Compute the posterior of each labelled constituent that a sentence may have, tags included.
 
-        Absolute values are taken unless the options say otherwise.  There are no constituents if no grammar derives the
-        sentence.
+        The signs are those that the options ask for.  There are no constituents if no grammar derives the sentence.
 
         words: the words of the sentence.
         Raises ValueError if there is no word.
@@ -301,6 +317,16 @@ class ConstituencyModel(StoredModel):
         return ConstituencyModel(tuple(members))
 
 
+def _tell(listener: Listener, prefix: str, progress: Progress) -> None:
+    """Tell a listener the step of one of several grammars.
+
+    listener: the listener.
+    prefix: is put before the name of the stage.
+    progress: the step.
+    """
+    listener(progress._replace(stage=prefix + progress.stage))
+
+
 def _parses_of(model: ConstituencyModel, words: Sequence[str], n_best: int) -> list[Parse]:
     """Find the trees of one of many sentences."""
     return model.parse_nbest(words, n_best) if words else []
@@ -310,7 +336,7 @@ def _check_together(options: Sequence[ConstituencyOptions]) -> None:
     """Raise ValueError unless grammars with these options can make one model."""
     if not options:
         raise ValueError("the options are empty; a parser needs those of at least one grammar")
-    penalties = sorted({one.span_penalty for one in options})
+    penalties = sorted({settings.span_penalty for settings in options})
     if len(penalties) > 1:
         low, *_, high = penalties
         raise ValueError(f"the grammars of one parser must have the same span_penalty, not {low} and {high}")

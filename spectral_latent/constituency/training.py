@@ -68,7 +68,7 @@ def prepare(
     phrase.
     """
     terminals = Vocabulary[str]()
-    kinds = [(one.binarisation, one.features) for one in options]
+    kinds = [(settings.binarisation, settings.features) for settings in options]
     formalisms = {kind: _PhraseFormalism(*kind, terminals) for kind in kinds}
     trees = cleaned(check_trees(phrases, Phrase))
     treebanks = dict(zip(formalisms, read_treebanks(trees, [*formalisms.values()], jobs=jobs), strict=True))
@@ -80,12 +80,12 @@ def prepare(
     tags = Vocabulary(sorted({symbols[symbol].last for symbol in np.unique(words.symbol).tolist()}))
     tag_of_symbol = tags.numbers(symbol.last for symbol in symbols)
     spelling = spelling_of(terminals.names, words, tag_of_symbol, len(tags))
-    lexicons = {one.lexicon: Lexicon(terminals.names, one.lexicon, spelling) for one in options}
+    lexicons = {settings.lexicon: Lexicon(terminals.names, settings.lexicon, spelling) for settings in options}
 
     trainings = []
-    for one, kind in zip(options, kinds, strict=True):
+    for settings, kind in zip(options, kinds, strict=True):
         symbols = formalisms[kind].symbols.names
         tag_of_symbol = tags.numbers(symbol.last for symbol in symbols)
-        training = prepare_grammar(treebanks[kind], lexicons[one.lexicon], tags.names, tag_of_symbol, one)
+        training = prepare_grammar(treebanks[kind], lexicons[settings.lexicon], tags.names, tag_of_symbol, settings)
         trainings.append(Training(PhraseGrammar(symbols, training.coarse), training.treebank))
     return trainings

@@ -1,4 +1,4 @@
-"""Readers of treebanks and of tagged and plain sentences."""
+"""Read and write treebanks, and tagged and plain sentences."""
 
 from spectral_latent.corpora.alpino import parse_alpino
 from spectral_latent.corpora.brackets import parse_brackets, read_brackets

@@ -12,9 +12,9 @@ __all__ = ["files_beneath"]
 def files_beneath(folder: Path, kind: str, *endings: tuple[str, ...]) -> list[Path]:
     """List the files beneath a folder, in sorted order, without hidden files and hidden folders.
 
-    folder: of the corpus.
+    folder: the folder of the corpus.
     kind: the kind of files, for errors.
-    endings: groups of endings of names, in any case, without .gz; the first group of which there are files is taken.
+    endings: groups of endings of names, in any case, without .gz; the first group for which there are files is used.
 
     Raises `CorpusError` if there are no files.
 

@@ -50,10 +50,10 @@ class _Row(NamedTuple):
 class Block(NamedTuple):
     """A list as it stands in a file.
 
-    line: where it begins.
-    name: of the sentence; None if the sentence goes by its number.
+    line: the number of its first line.
+    name: the name of the sentence; None if the sentence is named by its number.
     rows: the candidates.
-    words: of the sentence; None if they are the first candidate's.
+    words: the words of the sentence; None if they are those of the first candidate.
     """
 
     line: int
@@ -104,10 +104,9 @@ def read_trees(lines: Iterable[str], source: str) -> Iterator[Block]:
 
 
 def _tree_rows(lines: Iterable[str], source: str) -> Iterator[tuple[tuple[str | None, int], int, Candidate | None]]:
-    """Read the trees.
+    """Read the trees: for each the key of its list, its line, and the candidate, None if the parser failed.
 
-    For each tree, gives what is the same within its list and differs from the next one's, its line, and the candidate;
-    None where the parser failed.
+    Neighbouring lists have different keys.
     """
     gaps = 0
     for number, line in enumerate(map(str.strip, lines), start=1):
@@ -174,7 +173,7 @@ def read_json(lines: Iterable[str], source: str) -> Iterator[Block]:
 
 
 def _json_sentence(entry: Mapping[str, Any], source: str, line: int) -> DependencySentence | None:
-    """Return the words of a list with what is annotated of them; None if it has none."""
+    """Return the words of a list with their annotation; None if it has no words."""
     if "words" not in entry:
         return None
     columns = {name: entry[name] for name in ("words", *JSON_COLUMNS) if name in entry}
@@ -209,7 +208,7 @@ def _json_candidate(entry: Any, sentence: DependencySentence | None, source: str
 
 
 def comment_key(comment: str) -> str:
-    """Return the name in a comment `name = value`; of any other comment, nothing.
+    """Return the name in a comment `name = value`; an empty string for any other comment.
 
     comment: a comment without # and the white space around it.
 

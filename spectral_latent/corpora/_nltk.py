@@ -1,4 +1,4 @@
-"""Read NLTK's corpora by name, and the parts of them that are for training, development and test.
+"""Read NLTK's corpora by name, and their parts for training, development and test.
 
 NLTK itself is imported only where one of its corpora is read.
 """
@@ -44,9 +44,10 @@ def items_of_corpus(
         sorted file names, or that of an item if there is one file, counted from 1, n mod 10 = 9 is test, 8 is dev, and
         the rest is train.
     method: a method that the corpus's reader must have.
-    kind: what the corpus must be, for errors.
-    items_of_file: reads the items of a file, given the reader, the corpus's name and the file's name.
-    example: the name of a corpus that would do, for errors.
+    kind: the kind of corpus that is needed, for errors.
+    items_of_file: the function that reads the items of a file, given the reader, the name of the corpus and the name
+        of the file.
+    example: the name of a corpus of this kind, for errors.
 
     Raises `CorpusError`, at the call, for a name that NLTK does not know or whose reader is without the method, for a
     corpus that is not installed, and for a part that does not exist or has no files.
@@ -94,8 +95,8 @@ def _reader(corpus: str, method: str, kind: str, example: str) -> Any:
 def phrases_of_file(reader: Any, corpus: str, file: str) -> Iterable[Phrase]:
     """Read the trees of one file of a corpus.
 
-    Plain brackets are read by `parse_brackets`: faster than by NLTK, which also cuts a tree in two where one of its
-    lines is not indented.  Other brackets, such as those with comments, are left to NLTK.
+    Plain brackets are read by `parse_brackets`, which is faster than NLTK, and does not cut a tree in two if one of its
+    lines is not indented.  Other brackets, such as those with comments, are read by NLTK.
 
     reader: NLTK's reader of the corpus.
     corpus: the name of the corpus.
@@ -163,8 +164,8 @@ def _phrases_by_nltk(reader: Any, file: str, where: str) -> Iterator[Phrase]:
 class _Token(NamedTuple):
     """A word as NLTK gives it; any of the parts may be of a wrong type.
 
-    word: of the sentence.
-    own_tag: the corpus's own tag, which tells empty elements; None in a corpus without tags.
+    word: the word.
+    own_tag: the corpus's own tag, which shows empty elements; None in a corpus without tags.
     tag: the tag to be read, which may be a universal one.
     """
 
@@ -174,7 +175,7 @@ class _Token(NamedTuple):
 
 
 def tagged_of_file(column: str | None, reader: Any, corpus: str, file: str) -> Iterator[list[tuple[str, str]]]:
-    """Read the tagged sentences of one file of a corpus, without empty elements; `column` is a tag set of NLTK.
+    """Read the tagged sentences of one file of a corpus, without empty elements.
 
     column: the tag set of NLTK that tags are mapped to, such as `universal`; None for the corpus's own tags.
     reader: NLTK's reader of the corpus.
@@ -197,7 +198,7 @@ def words_of_file(reader: Any, corpus: str, file: str) -> Iterator[list[str]]:
 
 
 def _tagged_tokens(reader: Any, file: str, column: str | None = None) -> Iterator[list[_Token]]:
-    """Read tagged sentences by NLTK; only Alpino's not, of which NLTK drops the brackets and does not decode &apos;."""
+    """Read tagged sentences by NLTK, but Alpino's by this library: NLTK drops brackets and does not decode &apos;."""
     from nltk.corpus.reader import AlpinoCorpusReader
 
     if column is None and type(reader) is AlpinoCorpusReader:
@@ -220,7 +221,7 @@ def _untagged_tokens(reader: Any, file: str) -> Iterator[list[_Token]]:
 
 
 def _closing(view: Any) -> Iterator[Any]:
-    """Give the items of a corpus view, and close its file even if not all of them are asked for."""
+    """Return the items of a corpus view, and close its file even if not all items are read."""
     with closing(view) if hasattr(view, "close") else nullcontext():
         yield from view
 

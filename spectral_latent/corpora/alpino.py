@@ -17,10 +17,10 @@ _Block = tuple[int, int, Phrase]  # first word, the word after the last, the phr
 def parse_alpino(text: str, source: str = "<string>") -> Iterator[Phrase]:
     """Read the trees of a text in Alpino's XML, with `cat` and `pos` for labels and the words in their order.
 
-    Punctuation, which is outside all structure in the treebank, goes into the lowest constituent around it.  A
-    constituent that is still discontinuous is split into phrases of the same label, one for each of its unbroken
-    stretches of words (Boyd 2007, Discontinuity Revisited).  A second mention of a constituent, a node that has only
-    an index, is dropped.
+    The treebank keeps punctuation outside all constituents; it is moved into the lowest constituent around it.  A
+    constituent that is still discontinuous is split into phrases of the same label, one for each unbroken sequence of
+    its words (Boyd 2007, Discontinuity Revisited).  A node that has only an index, which mentions a constituent for the
+    second time, is dropped.
 
     text: the XML.
     source: the name of the text in errors.
@@ -82,7 +82,7 @@ def _constituent(label: str, run: list[_Block]) -> _Block:
 
 
 def _runs(blocks: list[_Block], loose: dict[int, _Block]) -> list[list[_Block]]:
-    """Sort the blocks into groups without gaps, and take loose punctuation to fill a gap."""
+    """Sort the blocks into groups without gaps; loose punctuation fills a gap."""
     runs: list[list[_Block]] = []
     for block in sorted(blocks, key=lambda block: block[0]):
         gap = range(runs[-1][-1][1], block[0]) if runs else range(0)

@@ -23,7 +23,7 @@ _TAGGED, _OPEN, _CLOSE, _TEXT = 2, 3, 4, 5  # the last group that each alternati
 def read_brackets(path: str | os.PathLike[str]) -> Iterator[Phrase]:
     """Read the trees of a UTF-8 file; see `parse_brackets`.
 
-    The file is read at the call, and its trees as they are asked for.  Raises `CorpusError`, which names file and
+    The file is read at the call; the text is parsed as trees are asked for.  Raises `CorpusError`, which names file and
     line, also for a missing file and for bytes that are not UTF-8.
 
     path: the file, which gzip may have compressed.
@@ -96,7 +96,7 @@ def parse_brackets(text: str, source: str = "<string>") -> Iterator[Phrase]:
 
 
 def without_outer_bracket(phrase: Phrase) -> Phrase:
-    """Return the only child of a phrase without a label; any other phrase as it is.
+    """Return the only child of a phrase without a label; return any other phrase unchanged.
 
     phrase: a tree as the brackets have it.
 

@@ -37,7 +37,7 @@ _Row = tuple[int, list[str]]  # the number of a line, and its columns
 def read_conllu(path: str | os.PathLike[str]) -> Iterator[DependencySentence]:
     """Read the sentences of a UTF-8 file; see `parse_conllu`.
 
-    The file is read at the call, and its sentences as they are asked for.  Raises `CorpusError`, which names file
+    The file is read at the call; the text is parsed as sentences are asked for.  Raises `CorpusError`, which names file
     and line, also for a missing file and for bytes that are not UTF-8.
 
     path: the file, which gzip may have compressed.
@@ -113,8 +113,8 @@ def parse_tab_with_lines(
 ) -> Iterator[tuple[DependencySentence, list[int]]]:
     """Read the sentences of a text in Malt-TAB, each with the numbers of its words' lines.
 
-    A tag is taken for both `upos` and `xpos`, as by NLTK.  No line is a comment.  All else, and the errors, are as for
-    `parse_conllu`.
+    A tag becomes both `upos` and `xpos`, as in NLTK.  No line is a comment.  Otherwise the rules and the errors are
+    those of `parse_conllu`.
 
     text: the sentences.
     source: the name of the text in errors.
@@ -179,7 +179,7 @@ def _columns(line: str, source: str, number: int) -> list[str]:
 
 
 def _columns_of_tab(line: str, source: str, number: int, word: int) -> list[str]:
-    """Split a line of Malt-TAB, and arrange its columns as in CoNLL-U, up to the last that is read."""
+    """Split a line of Malt-TAB, and arrange its columns as the first eight of CoNLL-U."""
     columns = line.split("\t")
     if len(columns) not in (len(_TAB) - 1, len(_TAB)):
         raise line_error(

@@ -1,8 +1,8 @@
 """Sample a treebank from a known latent grammar of a little English, written for this library.
 
-The labels are the Penn Treebank's, but for one tag for all nouns (NN) and one for all verbs (VB).  The states hold what
-the labels hide: number, case, which complements a verb takes, what a prepositional phrase modifies.  So most sentences
-have one likely tree, where a plain PCFG over the same labels has to guess.
+The labels are the Penn Treebank's, except that all nouns have one tag (NN) and all verbs one (VB).  The states
+distinguish number, case, the complements of verbs, and the uses of prepositional phrases.  Therefore most sentences
+have a single likely tree under this grammar, while a plain PCFG over the same labels has to guess.
 """
 
 from __future__ import annotations

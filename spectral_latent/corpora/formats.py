@@ -1,6 +1,6 @@
-"""Tell the format of a text: by the name of its file, or by its first line.
+"""Tell the format of a text by the name of its file, or by its first line.
 
-| format | ending of the name | first line, empty lines and lines that begin with # left out |
+| format | ending of the name | first line that is neither empty nor begins with # |
 | --- | --- | --- |
 | `brackets` | .mrg, .parse, .psd, .ptb, .tree, .trees | opens a tree: `( (S`, `(S (NP`, `(NN dog)` |
 | `conllu`, also for CoNLL-X | .conllu, .conll, .conllx | ten columns |
@@ -9,7 +9,7 @@
 | `tokens` | | any other: one tokenised sentence a line |
 | `text` | | never told: raw text, not divided into sentences and words |
 
-Tabs divide columns.  A name may have the ending .gz besides.
+Tabs divide columns.  A name may have a further ending .gz.
 """
 
 from __future__ import annotations
@@ -47,10 +47,9 @@ _WORD_AND_TAG = re.compile(r".+/[^/]+")
 def sniff_format(name: str, beginning: str) -> Format:
     """Tell the format of a text.
 
-    name: the text's file; its ending decides where the table at the head of this module has it.  Three or four
-        columns are Malt-TAB also in a file named as CoNLL, because treebanks of that name come in both formats.
-    beginning: the text, or as many of its first lines as are known: up to the first one that is not empty and does not
-        begin with # is enough.
+    name: the name of the text's file; its ending decides if the table of this module lists it.  Three or four columns
+        are Malt-TAB also in a file with an ending of CoNLL-U, because treebanks with such names have both formats.
+    beginning: the text, or its lines up to the first one that is neither empty nor begins with #.
 
     >>> [sniff_format(name, "") for name in ("wsj_0001.mrg", "ewt.conllu", "wsj.dp", "brown.pos", "-")]
     ['brackets', 'conllu', 'malt-tab', 'tagged', 'tokens']
@@ -59,8 +58,8 @@ def sniff_format(name: str, beginning: str) -> Format:
     ['brackets', 'conllu', 'malt-tab', 'tagged', 'tokens']
     """
     beginning = beginning.removeprefix("\ufeff")
-    found = _LINE_NOT_COMMENT.search(beginning) or _LINE.search(beginning)
-    line = found[0] if found else ""
+    match = _LINE_NOT_COMMENT.search(beginning) or _LINE.search(beginning)
+    line = match[0] if match else ""
     by_columns = _COLUMNS.get(line.count("\t") + 1)
     by_name = _format_of_ending(ending_of(name))
     if by_name and not (by_name == "conllu" and by_columns):

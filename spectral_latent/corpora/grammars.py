@@ -95,7 +95,7 @@ def _is_abbreviation(name: str) -> bool:
 
 
 def _normal(grammar: _Productions) -> _Productions:
-    """Replace abbreviations, and scale the weights of each left-hand side to sum to one."""
+    """Replace abbreviations by their right-hand sides, and scale the weights of each left-hand side to sum to one."""
 
     def choices(name: str) -> list[tuple[float, tuple[str, ...]]]:
         """List the symbols that a name on a right-hand side may stand for, with their probabilities."""

@@ -1,4 +1,4 @@
-"""Read n-best lists, which other parsers write in formats of their own.
+"""Read n-best lists, which parsers write in several formats.
 
 | format | a list | a candidate |
 | --- | --- | --- |
@@ -7,9 +7,9 @@
 | `conllu` | sentences with the same `# sent_id` | a sentence of CoNLL-U or CoNLL-X, with `# score = -1.5` |
 | `json` | a line `{"sent_id": "7", "candidates": [...]}` | `{"tree": "(S ...)", "score": -1.5}`, or `"heads": [2, 0]` |
 
-Where a candidate has several scores, the first is the latest, as BLLIP writes the reranker's before the parser's; in
-JSON those after the first are `"other_scores"`.  In JSON, a list of heads has `"words"` before its candidates, and may
-have `"lemmas"`, `"upos"`, `"xpos"` and `"feats"`: a list of strings each.
+If a candidate has several scores, the first is the latest: BLLIP writes the reranker's score before the parser's.  In
+JSON, the scores after the first are `"other_scores"`.  In JSON, lists of dependency trees have `"words"` before
+`"candidates"`, and may have `"lemmas"`, `"upos"`, `"xpos"` and `"feats"`, each a list of strings.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ NBestFormat = Literal["bllip", "trees", "conllu", "json"]
 def read_nbest(path: str | os.PathLike[str], form: NBestFormat | None = None) -> Iterator[NBest]:
     """Read the lists of a UTF-8 file; see `parse_nbest`.
 
-    The file is read at the call, and its lists as they are asked for.  Raises `CorpusError`, which names file and
+    The file is read at the call; the text is parsed as lists are asked for.  Raises `CorpusError`, which names file and
     line, also for a missing file and for bytes that are not UTF-8.
 
     path: the file, which gzip may have compressed.
@@ -119,11 +119,11 @@ def nbest_format(text: str, source: str = "<string>") -> NBestFormat:
 def to_nbest(items: Iterable[Any], id: str = "1", words: Iterable[str] | None = None) -> NBest:
     """Make a list of the trees that another parser returns in Python.
 
-    items: the best first.  An item is a pair of a score, which may be None or several, and a tree: a `Phrase`, a
-        `DependencySentence`, an `nltk.Tree`, an nltk `DependencyGraph`, or a string of brackets.  Or it is a
-        `ScoredParse` of bllipparser, whose `NBestList` may be given as it is; or an nltk `ProbabilisticTree`.
+    items: the trees with their scores, the best first.  An item is a pair of a score, a list of scores or None, and a
+        tree: a `Phrase`, a `DependencySentence`, an `nltk.Tree`, an nltk `DependencyGraph`, or a string of brackets.
+        It may also be an nltk `ProbabilisticTree`, or a `ScoredParse` of bllipparser; `items` may be its `NBestList`.
     id: the name of the sentence.
-    words: of the sentence; if they are not given, the first tree's.
+    words: the words of the sentence; if not given, those of the first tree.
 
     Raises `CandidateError` for a list that `NBest` refuses, and `TypeError` or `ValueError` for an item without a tree.
 

@@ -1,4 +1,4 @@
-"""Write n-best lists, in the formats that `nbest` describes, chosen trees and features."""
+"""Write n-best lists in the formats that `nbest` describes, the trees chosen from them, and features."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ _NAME = re.compile(r"[^\s()]+")
 def write_nbest(lists: Iterable[NBest], form: NBestFormat) -> Iterator[str]:
     """Write each list; all texts together are a file that `parse_nbest` reads as the same lists.
 
-    All scores of a candidate are written, the latest first.  Phrases are written by `Phrase.bracketed`, and in JSON
+    All scores of a candidate are written, the latest first.  Phrases are written by `Phrase.bracketed`.  In JSON,
     dependency trees lose their comments.
 
-    lists: all of one formalism.
+    lists: lists of one formalism.
     form: the format.
 
     Raises ValueError for dependencies where the format has brackets or the other way round, and for lists that the
@@ -60,7 +60,7 @@ def best_trees(lists: Sequence[NBest], chosen: Iterable[int]) -> Iterator[str]:
 
     A list without candidates becomes (()), or the words without heads.
 
-    lists: all of one formalism.
+    lists: lists of one formalism.
     chosen: (L,) the place of a candidate in each list.
 
     Raises ValueError if there are not as many choices as lists, and IndexError for a place without a candidate.
@@ -171,7 +171,7 @@ def _json(nbest: NBest) -> str:
 
 
 def _json_candidate(candidate: Candidate) -> dict[str, Any]:
-    """Make the object of a candidate; infinite scores are strings, which JSON has no numbers for."""
+    """Make the object of a candidate; infinite scores are strings, because JSON has no such numbers."""
     tree = candidate.tree
     entry: dict[str, Any] = {"tree": tree.bracketed()} if isinstance(tree, Phrase) else {"heads": tree.heads}
     if isinstance(tree, DependencySentence) and any(relation != "_" for relation in tree.relations):

@@ -222,7 +222,7 @@ def _words_of_text_file(path: Path) -> Iterator[list[str]]:
 
 
 def _pair(token: str) -> tuple[str, str] | None:
-    """Divide a token at its last slash; return None if nothing is before or after it."""
+    """Divide a token at its last slash; return None if the word or the tag is empty."""
     word, _, tag = token.rpartition("/")
     return (intern(word), intern(tag)) if word and tag else None
 

@@ -1,4 +1,4 @@
-"""Read files as text, compressed or not, in UTF-8 or UTF-16; the error of every reader."""
+"""Read files as text, compressed or not, in UTF-8 or UTF-16, and make the errors of all readers."""
 
 from __future__ import annotations
 
@@ -20,9 +20,10 @@ _LONGEST = 600  # characters of a message
 
 
 class CorpusError(ValueError):
-    """Data that cannot be read; the message names the place and the reason, and says what to do.
+    """Data cannot be read; the message names the place and the reason, and says what to do.
 
-    The message is for a terminal: characters that cannot be printed are escaped, and much of a long one is left out.
+    The message is for a terminal: characters that cannot be printed are escaped, and the middle of a long message is
+    left out.
 
     >>> print(CorpusError("a.mrg, line 1: '\x1b[31m' stands outside brackets"))
     a.mrg, line 1: '\\x1b[31m' stands outside brackets
@@ -83,7 +84,7 @@ def ending_of(path: str | os.PathLike[str]) -> str:
 def utf8_chunks(chunks: Iterable[bytes], source: str) -> Iterator[bytes]:
     """Decompress text that gzip has compressed, and convert UTF-16 with a byte order mark to UTF-8.
 
-    chunks: the bytes of the text, in parts; the first bytes tell what they are.
+    chunks: the bytes of the text, in parts; the first bytes show the encoding.
     source: the name of the text in errors.
 
     Raises `CorpusError` for compressed text or UTF-16 that is damaged, and for binary data.
@@ -95,7 +96,7 @@ def utf8_chunks(chunks: Iterable[bytes], source: str) -> Iterator[bytes]:
     """
     rest = iter(chunks)
     begun = b""
-    # a pipe may begin with a part of a signature; anything else is given on at once
+    # a pipe may begin with a part of a signature; any other text is passed on at once
     while any(signature.startswith(begun) for signature in _SIGNATURES if signature != begun):
         if not (chunk := next(rest, b"")):
             break
@@ -112,7 +113,7 @@ def utf8_chunks(chunks: Iterable[bytes], source: str) -> Iterator[bytes]:
 
 
 def _is_binary(beginning: bytes) -> bool:
-    """Tell whether data that begin so are binary: not UTF-8, and with a zero byte, which hardly any text has."""
+    """Tell from their beginning whether data are binary: not UTF-8, and with a zero byte, which texts rarely have."""
     try:
         codecs.getincrementaldecoder("utf-8")().decode(beginning)
     except UnicodeDecodeError:

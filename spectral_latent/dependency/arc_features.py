@@ -1,15 +1,15 @@
-"""Features of the arcs of known dependency trees, as columns of integers.
+"""Compute the features of the arcs of known dependency trees, as columns of integers.
 
 | here | meaning |
 | --- | --- |
-| place | words are numbered through all sentences; before each sentence is the place of its root, and one ends it all |
+| place | the number of a word through all sentences; the place before each sentence is its root, and one ends it all |
 | d, g | the places of a dependant and of its governor |
 | column | one integer for each arc: `attribute.place`, such as the tag of g, or a property such as its side |
-| template | a few columns; their values at an arc are one feature of it |
+| template | a few columns; their values at an arc together are one feature |
 
 Places outside a sentence have attribute 0.  The templates are those of the arc, its neighbours, siblings and children
 in McDonald, Lerman and Pereira (2006), Multilingual dependency analysis with a two-stage discriminative parser,
-section 3, as far as they raised the accuracy of `RelationModel` on a development set.
+section 3, without those that did not raise the accuracy of `RelationModel` on a development set.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ __all__ = ["ArcFeatures", "TaggedTree"]
 
 _ENDING = 3  # last characters of a word
 _N_SIDES = 3  # left, right, and none from the root
-_FARTHEST = 7  # magnitudes of distances beyond are not told apart
+_FARTHEST = 7  # larger magnitudes of distances count as this one
 
 _TEMPLATES = tuple(
     tuple(template.split())
@@ -192,7 +192,7 @@ class ArcFeatures:
         return {"tag": self.tags, "word": self.words, "ending": self._endings}
 
     def _n_values(self, column: str) -> int:
-        """Count the values that a column may have; what is not known has a value of its own, and so has no word."""
+        """Count the values that a column may have; unknown values share one number, and missing words have one."""
         if column == "side":
             return _N_SIDES
         if column == "distance":

@@ -1,13 +1,14 @@
-"""Dependency trees to s-trees: a head's children are attached one after the other, outward from the head.
+"""Convert dependency trees to s-trees: a head's children are attached one after the other, outward from the head.
 
 With the right children r_1 ... r_b of word i first, then the left ones l_1 ... l_a, each from the closest on,
 
     t_0 = i,   t_j = (t_{j-1}, tree(r_j)),   t_{b+j} = (tree(l_j), t_{b+j-1}),   tree(i) = t_{a+b}
 
-so that n words make n leaves and n - 1 binary nodes, one for each arc.  A symbol is the head's tag and a role: the side
-of the child that is attached above the node, or that all children are attached.  The probabilities of rules then say
-when to stop on either side, and so the tree itself has a probability.  Of the order of words, only the side of its head
-that a child is on matters: trees may be non-projective.
+so that n words make n leaves and n - 1 binary nodes, one for each arc.  A symbol is the head's tag with a role: the
+side of the child that is attached above the node, or `complete` if all children are attached.  The probabilities of
+rules include when to stop on either side, so that a tree has a probability.  Only the side of a child matters, not its
+exact
+place: trees may be non-projective.
 """
 
 from __future__ import annotations
@@ -55,7 +56,7 @@ class Attachment(Options):
     """Settings of the conversion of dependency trees to binary trees.
 
     first_side: the side whose children are attached first.
-    symbols_have_tags: whether symbols tell the head's tag; otherwise there is one symbol for each role.
+    symbols_have_tags: whether symbols have the head's tag; otherwise there is one symbol for each role.
     """
 
     first_side: Side = "right"
@@ -63,7 +64,7 @@ class Attachment(Options):
 
 
 class DependencyTrees(NamedTuple):
-    """s-trees of N nodes over the words of sentences, which are numbered one after the other: their places.
+    """s-trees of N nodes over the words of sentences; a place is the number of a word through all sentences.
 
     trees: the terminals are places.
     head: (N,) the place of each node's head word.
@@ -80,7 +81,7 @@ class DependencyTrees(NamedTuple):
         return is_right
 
     def over(self, word: IntArray) -> SkeletalTrees:
-        """Replace places by words; word: (n,) the number of the word at each place.
+        """Replace the places in the leaves by words.
 
         word: (n,) the number of the word at each place.
         """
@@ -94,7 +95,7 @@ _ROLES: tuple[Role, ...] = ("complete", "left", "right")  # as `_nodes` numbers 
 
 @compiled
 def _child_chains(head: IntArray) -> tuple[IntArray, IntArray]:
-    """Chain the children of each word in order: the first child (n,), and the next child of the same head (n,); or -1.
+    """Find the first child of each word (n,), and the next child of the same head (n,); -1 if there is none.
 
     head: (n,) the place of each word's head, -1 for the root.
     """
@@ -172,7 +173,7 @@ def _nodes(head: IntArray, start: IntArray, left_first: bool) -> IntArray:
                 n_right += 1
             child = next_child[child]
         nodes[3, node] = word
-        # A binary node for each child, outward from the word; its role is told to the node below it.
+        # A binary node for each child, outward from the word; the role of the node below is the side of this child.
         done_left, done_right = 0, 0
         top = node
         child = first_child[word]
@@ -209,8 +210,8 @@ def skeletal_trees(
 ) -> DependencyTrees:
     """Convert T sentences to s-trees; new symbols are entered.
 
-    sentences: with heads.
-    tags: of the words of each sentence.
+    sentences: sentences with heads.
+    tags: the tags of the words of each sentence.
     attachment: how trees become binary.
     symbols: the numbers of symbols.
     first: the number of the first sentence, for messages.
@@ -251,7 +252,7 @@ def require_heads(sentence: DependencySentence, number: int) -> None:
     """Raise EstimationError unless each word has a head that is 0 or the number of a word.
 
     sentence: the sentence to check.
-    number: that of the sentence, for messages.
+    number: the number of the sentence, for messages.
     """
     text = " ".join(sentence.forms[:12])
     n = len(sentence.forms)
@@ -279,7 +280,7 @@ def _require_tree(sentence: DependencySentence, number: int) -> None:
 def possible_rules(symbols: Sequence[HeadSymbol], attachment: Attachment) -> tuple[IntArray, BoolArray]:
     """List all binary rules (R, 3) that trees may have, and whether the right child is the dependant (R,).
 
-    symbols: of the grammar.
+    symbols: the symbols of the grammar.
     attachment: how trees become binary.
 
     >>> symbols = [HeadSymbol("N", "complete"), HeadSymbol("V", "complete"), HeadSymbol("V", "right")]
@@ -304,9 +305,9 @@ def possible_rules(symbols: Sequence[HeadSymbol], attachment: Attachment) -> tup
 
 
 def heads_are_right(symbols: Sequence[HeadSymbol], rules: IntArray) -> BoolArray:
-    """Tell for every binary rule (R, 3) whether the head is in the right child: that which is not complete.
+    """Tell for every binary rule (R,) whether its head is in the right child, which then is not complete.
 
-    symbols: of the grammar.
+    symbols: the symbols of the grammar.
     rules: (R, 3) parent, left and right child.
     """
     complete = np.array([symbol.role == "complete" for symbol in symbols], dtype=bool)

@@ -1,8 +1,8 @@
-"""Feature templates of dependency trees.
+"""Compute the feature templates of dependency trees.
 
-The core has the templates that need nothing but the s-tree; here are words, tags and distances below a node (inside)
-and around it (outside).  Words count in the order of the leaves, which is that of the sentence unless the tree is
-non-projective.
+The core has the templates that need nothing but the s-tree.  This module adds words, tags and distances, below a node
+(inside) and around it (outside).  Words count in the order of the leaves, which is that of the sentence unless the tree
+is non-projective.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Weights of trees that are never negative: where the latent estimate of a subtree fails, the coarse one stands in.
+"""Compute weights of trees that are never negative: coarse estimates replace latent ones of subtrees that fail.
 
-An estimate from singular vectors may be negative, and then the estimates of all trees with that part are.  The
+An estimate from singular vectors may be negative; then the estimates of all trees with this subtree are wrong.  The
 estimate of every node i, of symbol a, is therefore compared with that of the coarse grammar:
 
 | here | meaning |
@@ -9,9 +9,9 @@ estimate of every node i, of symbol a, is therefore compared with that of the co
 | p_i | the same in the coarse grammar |
 | ζ_a = Σ_x c∞_{a→x} + Σ C^{a→b c}(ζ_b, ζ_c) | the sum of a symbol's inside vectors; scaled to c¹_a · ζ_a = p(a) |
 
-From the leaves up, a node whose estimate is below a share of p_i gets the inside vector ζ_a times the coarse grammar's
-inside weight: what is above it sees the symbol, and the coarse grammar's probability.  A whole tree that fails has the
-coarse grammar's weight.
+From the leaves up, a node whose estimate is below a share of p_i gets the inside vector ζ_a times the inside weight of
+the coarse grammar, so that the nodes above it use the symbol and the coarse probability.  If the estimate of a whole
+tree fails, the tree gets the coarse weight.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _ROUNDS = 20
 def mean_inside_vectors(operators: ObservableOperators, coarse: ObservableOperators) -> FloatArray:
     """Compute ζ (S, M) of grammars over the same rules; zero where c¹ · ζ ≤ 0.
 
-    By iteration from the sums of the leaves' vectors.
+    The equation is iterated, from the sums of the leaves' vectors.
 
     operators: latent operators of S symbols with up to M states.
     coarse: operators of one state a symbol, whose root weights are p(a).
@@ -124,7 +124,7 @@ def floored_weights(
         factors = np.where(cut, below_by_coarse, 0.0)
         fails = (weight.sign <= 0) | (weight.log + _subtree_sums(factors, size) < least.log + np.log(floor))
         fails &= (least.sign > 0) & ~cut & ~_strictly_below(cut, size)
-        # Cut the lowest that fail: those above may be right then.
+        # Cut the lowest nodes that fail: the nodes above may then be right.
         nodes = np.flatnonzero(fails & (_subtree_sums(fails, size) == 1))
         if not len(nodes):
             break

@@ -1,4 +1,4 @@
-"""Forests of dependency trees whose edges are arcs.
+"""Build the forests of dependency trees, whose edges are arcs.
 
 | here | meaning |
 | --- | --- |

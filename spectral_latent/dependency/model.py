@@ -25,7 +25,7 @@ from spectral_latent.dependency.relations import RelationModel
 from spectral_latent.dependency.sentence import BLANK, DependencySentence, check_sentence
 from spectral_latent.dependency.training import prepare
 from spectral_latent.estimation import Listener, silent
-from spectral_latent.grammar import LatentGrammar, SentenceChart, SentenceGrammar, Training, check_n_best
+from spectral_latent.grammar import LatentGrammar, Limits, SentenceChart, SentenceGrammar, Training, check_n_best
 from spectral_latent.grammar.batches import map_sentences
 from spectral_latent.inference import Weight, tree_weights
 from spectral_latent.operators import Distinct, ObservableOperators, StoredModel, setting_from
@@ -95,6 +95,13 @@ class DependencyModel(StoredModel):
         operators: operators over the same rules as the coarse ones.
         """
         return replace(self, grammar=self.grammar.with_operators(operators))
+
+    def with_limits(self, limits: Limits) -> DependencyModel:
+        """Replace the limits of what a sentence may cost.
+
+        limits: the other limits.
+        """
+        return replace(self, grammar=self.grammar.with_limits(limits))
 
     @staticmethod
     def train(
@@ -189,15 +196,17 @@ class DependencyModel(StoredModel):
     def posteriors(self, sentence: DependencySentence) -> FloatArray:
         """Compute the posteriors of the arcs that a sentence of n words may have.
 
-        Returns μ (n + 1, n): μ[g, m] is that of the arc from word g, where 0 is the root, to word m + 1.  By absolute
-        value unless the options say otherwise; zero if the grammar does not derive the sentence.
+        Returns μ (n + 1, n): μ[g, m] is that of the arc from word g, where 0 is the root, to word m + 1.  Their
+        signs are those that the options ask for; zero if the grammar does not derive the sentence.
 
         sentence: words without a tag, or with a tag never seen, may have any tag.  Heads are not looked at.
         Raises ValueError if the sentence is empty.
         """
         _, marginals = self._arcs(sentence)
         n = len(sentence.forms)
-        return np.zeros((n + 1, n)) if marginals is None else self._absolute(marginals.arcs)
+        if marginals is None:
+            return np.zeros((n + 1, n))
+        return self.options.with_signs(marginals.arcs, marginals.sign)
 
     def _tagged(self, sentence: DependencySentence, symbols: FloatArray) -> DependencySentence:
         """Give every word without a tag the likeliest one; symbols: (n, S) posteriors."""
@@ -239,7 +248,7 @@ class DependencyModel(StoredModel):
         if projective:
             return self.parse_nbest(sentence, 1)[0]
         grammar, marginals = self._arcs(sentence)
-        heads = None if marginals is None else maximum_heads(self._weights(marginals.arcs))
+        heads = None if marginals is None else maximum_heads(self._weights(marginals))
         return self._parses(sentence, grammar, marginals, [] if heads is None else [heads])[0]
 
     def parse_nbest(self, sentence: DependencySentence, n_best: int) -> list[DependencyParse]:
@@ -251,7 +260,7 @@ class DependencyModel(StoredModel):
         """
         check_n_best(n_best)
         grammar, marginals = self._arcs(sentence)
-        heads = [] if marginals is None else n_best_heads(self._weights(marginals.arcs), n_best)
+        heads = [] if marginals is None else n_best_heads(self._weights(marginals), n_best)
         return self._parses(sentence, grammar, marginals, heads)
 
     def parse_all(
@@ -288,14 +297,10 @@ class DependencyModel(StoredModel):
         words = (DependencySentence.of([token.word for token in tokens]) for tokens in sentences)
         return self.parse_all(words, n_best, jobs=jobs)
 
-    def _weights(self, mu: FloatArray) -> FloatArray:
+    def _weights(self, marginals: ArcMarginals) -> FloatArray:
         """Compute what arcs (n + 1, n) are worth in a tree; those with marginals near zero are worth nothing."""
-        weights = self._absolute(mu)
+        weights = self.options.with_signs(marginals.arcs, marginals.sign)
         return np.where(weights > _LEAST, weights, 0.0)
-
-    def _absolute(self, mu: FloatArray) -> FloatArray:
-        """Take marginals by absolute value, unless the options say otherwise."""
-        return np.abs(mu) if self.options.absolute else mu
 
     def _parses(
         self,

@@ -1,4 +1,4 @@
-"""The relations of a dependency tree's arcs, by a log-linear classifier, once the tree is known.
+"""Find the relations of the arcs of known dependency trees, by a log-linear classifier.
 
 | here | meaning |
 | --- | --- |
@@ -6,9 +6,9 @@
 | a, K | a relation, and their number |
 | W, P(a \\| arc) | weights, by which the values are multiplied, and probabilities; see `lexicon.log_linear` |
 
-The values are a compromise: if they were 1, L-BFGS would take long, because counts, and so the curvatures of the loss,
-differ so much; n_f^(−1/2) makes curvatures equal, but then the penalty holds frequent features back as much as rare
-ones.  A feature has weights for those relations only that it was seen with.
+The values of features are a compromise.  With values of 1, L-BFGS is slow, because counts differ greatly and so do the
+curvatures of the loss.  With n_f^(−1/2) the curvatures are equal, but the penalty restrains frequent features as much
+as rare ones.  A feature has weights only for the relations that it was seen with.
 
 Relations in a second stage: McDonald, Lerman and Pereira (2006), Multilingual dependency analysis with a two-stage
 discriminative parser, section 3.
@@ -43,7 +43,7 @@ class RelationOptions(Options):
     """Settings of the training of the classifier.
 
     penalty: λ.
-    iterations: the most of L-BFGS.
+    iterations: the most iterations of L-BFGS.
     min_count: a feature that fewer arcs have is left out.
     """
 
@@ -91,8 +91,8 @@ class RelationModel:
         """Learn from arcs whose relation is not `_`; None if there are none.
 
         trees: the words, tags and heads of sentences.
-        relations: of the words of each sentence.
-        options: the settings.
+        relations: the relation of each word of each sentence.
+        options: the settings of training; the defaults if not given.
         Raises ValueError if a sentence has not one tag, one head and one relation for each word, or a head is neither 0
         nor a word.
         """
@@ -116,9 +116,10 @@ class RelationModel:
     def posterior(self, trees: Sequence[TaggedTree]) -> FloatArray:
         """Compute P(a | arc) of the arcs to all words, in their order, (n, K).
 
-        An arc from the root may have the relations of such arcs in training, any other arc those of all other arcs.
+        An arc from the root may have the relations that arcs from the root had in training.  An arc from a word may
+        have the relations that arcs from words had.
 
-        trees: n words in all.
+        trees: the words, tags and heads of sentences, of n words in all.
         Raises ValueError if a sentence has not one tag and one head for each word, or a head is neither 0 nor a word.
         """
         return np.asarray(softmax(self._scores(trees), axis=1))
@@ -141,20 +142,20 @@ class RelationModel:
         return np.where(self._possible[_from_root(trees)], scores, -np.inf)
 
     def arrays(self) -> dict[str, NDArray[Any]]:
-        """Collect the numbers of the model, for a file; named `relations.field`."""
+        """Collect the arrays of the model, named `relations.field`, for a model file."""
         fields = {**self._weights._asdict(), "possible": self._possible}
         return {_PREFIX + name: array for name, array in fields.items()}
 
     def settings(self) -> dict[str, Any]:
-        """Collect what else a file needs."""
+        """Collect the settings of the model, for a model file."""
         return {"tags": self._features.tags.names, "words": self._features.words.names, "names": self.names}
 
     @staticmethod
     def from_arrays(arrays: Mapping[str, NDArray[Any]], settings: Mapping[str, Any] | None) -> RelationModel | None:
-        """Invert `arrays`, among other arrays, and `settings`.
+        """Make the model whose `arrays` and `settings` a model file holds; None if it holds none.
 
-        arrays: by name.
-        settings: those of `settings`; None if there is no model of relations, and so no array of one.
+        arrays: the arrays of the file by name; other arrays are ignored.
+        settings: the settings of the model; None if the file holds no model of relations.
 
         Raises ValueError, KeyError or TypeError if they are not those of a model.
         """
@@ -176,7 +177,7 @@ class RelationModel:
 
 
 def _from_root(trees: Sequence[TaggedTree]) -> IntArray:
-    """Tell for each arc whether it is from the root: 1, or from a word: 0; (n,)."""
+    """Tell for each arc (n,) whether it comes from the root (1) or from a word (0)."""
     return np.array([int(head == 0) for tree in trees for head in tree.heads], dtype=np.int64)
 
 

@@ -47,7 +47,7 @@ def search_states(
         for m in sorted({m for m in candidates if m < moments.states[a]}):
             trial = states.copy()
             trial[a] = m
-            if (found := score(moments.truncated(trial))) > best:
-                best, states = found, trial
+            if (trial_score := score(moments.truncated(trial))) > best:
+                best, states = trial_score, trial
         listener(Progress("states", done, len(order), score=best))
     return states

@@ -18,7 +18,6 @@ from typing import NamedTuple
 
 import numpy as np
 from scipy import sparse
-from scipy.spatial.distance import cdist
 
 from spectral_latent._compiled import TINY
 from spectral_latent.estimation._low_rank import RULES_OF_TASK
@@ -154,6 +153,8 @@ def _distant_points(points: FloatArray, k: int, rng: np.random.Generator) -> Flo
     The probability of a point is proportional to its squared distance from the nearest point drawn before.  `kmeans2`
     of scipy draws in the same way, but computes every distance k times.
     """
+    from scipy.spatial.distance import cdist  # here, because parsing does without it, and it takes long to import
+
     drawn = [int(rng.integers(len(points)))]
     distance = np.full(len(points), np.inf)
     while len(drawn) < k:
@@ -193,11 +194,11 @@ class _Choices(NamedTuple):
         """Cut the binary rules (R, 3) into tasks, each with its choices, whose rules are numbered anew."""
         firsts = range(0, len(rules), RULES_OF_TASK)
         starts = np.searchsorted(self.rows[:, 0], [*firsts, len(rules)])
-        found = []
+        tasks = []
         for first, (start, end) in zip(firsts, pairwise(starts.tolist()), strict=True):
             choices = _Choices(self.rows[start:end] - np.array([first, 0, 0, 0]), self.times[start:end])
-            found.append((rules[first : first + RULES_OF_TASK], choices))
-        return found
+            tasks.append((rules[first : first + RULES_OF_TASK], choices))
+        return tasks
 
 
 def _tensors(part: tuple[IntArray, _Choices], states: IntArray, rank: int | None) -> list[Tensor]:
@@ -205,13 +206,13 @@ def _tensors(part: tuple[IntArray, _Choices], states: IntArray, rank: int | None
     rules, (rows, times) = part
     starts = np.searchsorted(rows[:, 0], np.arange(len(rules) + 1))
     identity = np.eye(int(states.max(initial=1)))
-    found = []
+    tensors = []
     for rule, (start, end) in zip(rules.tolist(), pairwise(starts.tolist()), strict=True):
         # a term for each choice: its count at three unit vectors
         legs = [identity[rows[start:end, leg + 1], : states[a]] for leg, a in enumerate(rule)]
         counts = Tensor(legs[0] * times[start:end, None], legs[1], legs[2])
-        found.append(counts.compact() if rank is None else low_rank_tensor(counts, rank))
-    return found
+        tensors.append(counts.compact() if rank is None else low_rank_tensor(counts, rank))
+    return tensors
 
 
 class _HardCounts(NamedTuple):

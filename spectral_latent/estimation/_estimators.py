@@ -156,9 +156,9 @@ def _counts_of_recovered_states(task: _Task) -> RuleTable:
     treebank, options, jobs, listener = task
     projection = Projection.learn(treebank.shards, options, jobs, listener)
     counts = recovered_counts(spectral_moments(treebank, projection, jobs), projection, options)
-    found = ObservableOperators.probabilities_of(counts)
+    operators = ObservableOperators.probabilities_of(counts)
     vanishing = 1.0 / (1.0 + float(np.sqrt(treebank.counts.symbol.sum())))  # so that no tree has probability zero
-    start = drawn_to(found, state_prior(found, treebank.counts, vanishing), treebank.counts)
+    start = drawn_to(operators, state_prior(operators, treebank.counts, vanishing), treebank.counts)
     return run_em(treebank.shards, start, replace(options, iterations=0), jobs=jobs).counts.table.mixture()
 
 
@@ -174,11 +174,11 @@ ESTIMATORS: dict[str, Estimator] = {
     "spectral": Estimator("singular value decompositions", None, climbs=False),
     "clustering": Estimator("k-means on the spectral projections", _counts_of_clusters, climbs=False),
     "em": Estimator("a random start", _counts_of_random_start, climbs=True),
-    "hybrid": Estimator("k-means on the spectral projections", _counts_of_clusters, climbs=True),
+    "clusters-em": Estimator("k-means on the spectral projections", _counts_of_clusters, climbs=True),
     "pivots": Estimator("features that only one state has", _counts_of_pivots, climbs=False),
     "pivots-em": Estimator("features that only one state has", _counts_of_pivots, climbs=True),
     "recovered": Estimator("tensor decompositions of the moments", _counts_of_recovered_states, climbs=False),
-    "recovered-em": Estimator("tensor decompositions of the moments", _counts_of_recovered_states, climbs=True),
+    "hybrid": Estimator("tensor decompositions of the moments", _counts_of_recovered_states, climbs=True),
 }
 
 
@@ -194,9 +194,10 @@ def _probabilities(counts: RuleTable, task: _Task, *, priors: Priors | None) -> 
 def _climb(counts: RuleTable, task: _Task) -> EMResult:
     """Climb by expectation maximisation from the probabilities that counts make; states are drawn a little together."""
     treebank, options, jobs, listener = task
-    found = _probabilities(counts, task, priors=None)
-    start = drawn_to(found, state_prior(found, treebank.counts, max(options.state_smoothing, _START)), treebank.counts)
-    prior = state_prior(found, treebank.counts, options.state_smoothing)
+    operators = _probabilities(counts, task, priors=None)
+    start_prior = state_prior(operators, treebank.counts, max(options.state_smoothing, _START))
+    start = drawn_to(operators, start_prior, treebank.counts)
+    prior = state_prior(operators, treebank.counts, options.state_smoothing)
     return run_em(treebank.shards, start, options, prior, jobs=jobs, listener=listener)
 
 
@@ -235,6 +236,6 @@ def estimate(
     counts = estimator.counts(task)
     if not estimator.climbs:
         return Estimate(_probabilities(counts, task, priors=treebank.priors))
-    result = _climb(counts, task)
-    smoothed = _probabilities(result.counts.table.mixture(), task, priors=treebank.priors)
-    return Estimate(smoothed, result.objective, result.log_likelihood)
+    climb = _climb(counts, task)
+    smoothed = _probabilities(climb.counts.table.mixture(), task, priors=treebank.priors)
+    return Estimate(smoothed, climb.objective, climb.log_likelihood)

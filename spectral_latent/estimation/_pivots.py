@@ -78,8 +78,8 @@ def fitted_corners(rows: FloatArray, count: FloatArray, most: int, *, least: flo
     least: how often a row that becomes a corner was observed at least.
     cutoff: a corner must be farther from the span of those before than this times the first.
     """
-    found = anchors(rows, count, most, least=least, cutoff=cutoff)
-    mixtures = convex_weights(rows, rows[found]).weights
+    anchor_rows = anchors(rows, count, most, least=least, cutoff=cutoff)
+    mixtures = convex_weights(rows, rows[anchor_rows]).weights
     root = np.sqrt(count)[:, None]
     corners = np.linalg.lstsq(root * mixtures, root * rows)[0]  # arg min of Σ_i count_i ‖rows_i - mixtures_i corners‖²
     return Corners(np.asarray(corners), mixtures)
@@ -127,14 +127,16 @@ def counts_of_states(moments: Moments, maps: list[StateMaps], smoothing: float |
     maps: the maps of each symbol.
     smoothing: C of slide 25, applied before counts are set to zero; None for the moments as they are.
     """
-    states = np.array([len(one.gamma) for one in maps], dtype=np.int64)
-    mapped = moments.transformed(states, [one.inside for one in maps], [one.outside for one in maps])
+    states = np.array([len(of_symbol.gamma) for of_symbol in maps], dtype=np.int64)
+    mapped = moments.transformed(
+        states, [of_symbol.inside for of_symbol in maps], [of_symbol.outside for of_symbol in maps]
+    )
     estimated = operators_from_moments(mapped, smoothing)
     estimated = estimated.scaled(np.broadcast_to(moments.count[:, None], estimated.root.shape))
     rules = moments.rules
     gamma = np.zeros((len(states), int(states.max())))
-    for a, one in enumerate(maps):
-        gamma[a, : states[a]] = one.gamma
+    for a, of_symbol in enumerate(maps):
+        gamma[a, : states[a]] = of_symbol.gamma
 
     def binary(tensor: Tensor, moment: Tensor, rule: list[int]) -> Tensor:
         """Make the counts (m_a, m_b, m_c) of a rule from their estimates and its moments."""

@@ -362,19 +362,19 @@ class Projection(NamedTuple):
         jobs: the number of workers; see `parallel_map`.
         listener: told how far the work is.
         """
-        found = _merged(parallel_map(_evidence_of, shards, jobs))
-        evidence = [found[a] for a in range(len(found))]
+        evidence_of_symbol = _merged(parallel_map(_evidence_of, shards, jobs))
+        evidence = [evidence_of_symbol[a] for a in range(len(evidence_of_symbol))]
         listener(Progress("features", 1, 3))
         pairs: dict[int, sparse.csr_array] = {}
         for part in parallel_map(_cross_counts, shards, jobs, evidence):
             for a, counts in part.items():
                 pairs[a] = pairs[a] + counts if a in pairs else counts
         listener(Progress("features", 2, 3))
-        symbols = [(one, pairs.pop(a)) for a, one in enumerate(evidence)]
+        symbols = [(of_symbol, pairs.pop(a)) for a, of_symbol in enumerate(evidence)]
         maps = list(parallel_map(_maps, symbols, jobs, options))
         listener(Progress("features", 3, 3))
-        states = np.array([len(one.sigma) for one in maps], dtype=np.int64)
-        supported = np.array([states_for(one.n, options.n_states) for one in evidence], dtype=np.int64)
+        states = np.array([len(of_symbol.sigma) for of_symbol in maps], dtype=np.int64)
+        supported = np.array([states_for(of_symbol.n, options.n_states) for of_symbol in evidence], dtype=np.int64)
         projection = Projection(evidence, maps, states, supported)
         listener(Progress("projections", 1, 1, lowered=projection.lowered))
         if projection.lowered:

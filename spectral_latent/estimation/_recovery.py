@@ -246,15 +246,15 @@ def recovered_maps(moments: Moments, projection: Projection, options: EstimatorO
     options: the settings with which the projection was made.
     """
     branching = set(moments.rules.binary[:, 0].tolist())
-    found: dict[int, StateMaps] = {}
+    recovered: dict[int, StateMaps] = {}
     for a in sorted(branching):
         if (maps := _from_rules(moments, projection, a, options)) is not None:
-            found[a] = maps
-    parents = dict(found)
+            recovered[a] = maps
+    parents = dict(recovered)
     for a in sorted(set(range(moments.n_symbols)) - branching):
         if (maps := _from_parents(moments, parents, a, options)) is not None:
-            found[a] = maps
-    return [found[a] if a in found else state_maps(projection, a, options) for a in range(moments.n_symbols)]
+            recovered[a] = maps
+    return [recovered[a] if a in recovered else state_maps(projection, a, options) for a in range(moments.n_symbols)]
 
 
 def recovered_counts(moments: Moments, projection: Projection, options: EstimatorOptions) -> RuleTable:

@@ -15,10 +15,10 @@ __all__ = ["AttachmentScore", "score_attachments"]
 
 @dataclass(frozen=True)
 class AttachmentScore(Counts):
-    """Counts of words, and the percentages (0 to 100) that follow from them; a percentage of nothing is 0.
+    """Counts of words and their percentages (0 to 100); a percentage is 0 if there are no words.
 
     A word is punctuation if all its characters are in Unicode's categories P, as in CoNLL-X's eval.pl and in NLTK's
-    `DependencyEvaluator`.  Scores can be added: the score of a corpus is the sum of the scores of its parts.
+    `DependencyEvaluator`.
 
     >>> half = AttachmentScore(sentences=1, words=4, heads=3, arcs=2)
     >>> (half + half).heads, (half + half).uas, (half + half).las

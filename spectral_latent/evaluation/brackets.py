@@ -1,11 +1,12 @@
 """Score the brackets of phrases, as EVALB (Sekine and Collins 1997) does with COLLINS.prm.
 
-First, words tagged , : `` '' or . and empty elements are removed, with every bracket that is left empty.  Then
-brackets are counted by first word, last word and label; a bracket that occurs twice counts twice.  Brackets labelled
-TOP, ROOT, S1, VROOT, or like one of the tags above do not count.  Labels are cut at the first - or =, and PRT is ADVP.
+First, words tagged , : `` '' or . and empty elements are removed, and then all brackets without words.  The other
+brackets are counted by first word, last word and label; a bracket that occurs twice counts twice.  Brackets with the
+label TOP, ROOT, S1 or VROOT, or with one of the tags above, do not count.  Labels are cut at the first - or =, and PRT
+is changed to ADVP.
 
-Two things differ from EVALB: it counts an unlabelled outer bracket, which is a TOP here; and the only empty elements
-that it knows are tagged -NONE-.
+There are two differences from EVALB.  EVALB counts an unlabelled outer bracket, which is a TOP here; and it knows only
+empty elements with the tag -NONE-.
 """
 
 from __future__ import annotations
@@ -29,9 +30,7 @@ _FUNCTION = re.compile("[-=].*", re.DOTALL)
 
 @dataclass(frozen=True)
 class BracketScores(Counts):
-    """Counts over sentences, and the percentages (0 to 100) that follow from them; a percentage of nothing is 0.
-
-    Scores can be added: the scores of a corpus are the sum of the scores of its parts.
+    """Counts over sentences and their percentages (0 to 100); a percentage is 0 if there is nothing to count.
 
     >>> half = BracketScores(sentences=1, gold=4, predicted=2, matched=2)
     >>> both = half + half
@@ -40,9 +39,9 @@ class BracketScores(Counts):
     """
 
     sentences: int = 0
-    """Sentences within the length limit; errors and skipped sentences are among them, but count for nothing else."""
+    """Sentences within the length limit; errors and skipped sentences are included here, but in no other count."""
     errors: int = 0
-    """Sentences whose gold and predicted words differ after words are removed, perhaps by tags of punctuation."""
+    """Sentences whose gold and predicted words differ after words are removed, as tags of punctuation may cause it."""
     skipped: int = 0
     """Sentences whose prediction has no words after words are removed."""
     gold: int = 0
@@ -54,7 +53,7 @@ class BracketScores(Counts):
     complete: int = 0
     """Sentences in which matched = gold = predicted."""
     uncrossed: int = 0
-    """Sentences in which no predicted bracket overlaps a gold one without one of them containing the other."""
+    """Sentences in which, of any predicted bracket and gold bracket that overlap, one contains the other."""
     words: int = 0
     """Words that are not removed."""
     correct_tags: int = 0
@@ -178,7 +177,7 @@ def _compare(gold: _Sentence, predicted: _Sentence) -> BracketScores:
 
 
 def _is_nested(spans: Iterable[tuple[int, int]]) -> bool:
-    """Tell whether of any two spans (first, after the last) that overlap, one contains the other."""
+    """Tell whether one of any two overlapping spans (first, after the last) contains the other."""
     around: list[int] = []  # the ends of the spans around the current one, the outermost first
     for first, end in sorted(spans, key=lambda span: (span[0], -span[1])):
         while around and around[-1] <= first:

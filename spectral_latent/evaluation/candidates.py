@@ -25,7 +25,7 @@ class CandidateScores(NamedTuple):
     """The scores of all candidates.
 
     measure: the function that makes a percentage of a score.
-    gains: (n,) of all candidates, list after list, for `Reranker.train`.
+    gains: (n,) the gain of each candidate, list after list, for `Reranker.train`.
     scores: (L,) the scores of each list's candidates; for a list without candidates, the score of a stand-in tree.
     """
 
@@ -44,9 +44,9 @@ class CandidateScores(NamedTuple):
 def score_dependency_lists(lists: Sequence[NBest], gold: Sequence[DependencySentence]) -> CandidateScores:
     """Score candidates by the heads of words that are not punctuation.
 
-    A gain is a number of right heads.  A list without candidates scores as a tree without right heads.
+    A gain is a number of right heads.  A list without candidates has the score of a tree without right heads.
 
-    lists: of dependency trees.
+    lists: lists of dependency trees.
     gold: the gold tree of each list.
 
     Raises ValueError if there are not as many gold trees as lists, or if a list has other words than its gold tree.
@@ -70,9 +70,9 @@ def score_dependency_lists(lists: Sequence[NBest], gold: Sequence[DependencySent
 def score_phrase_lists(lists: Sequence[NBest], gold: Sequence[GoldTree]) -> CandidateScores:
     """Score candidates by F1 as in EVALB.
 
-    A gain is F1 (from 0 to 1) times the number of words.  A list without candidates scores as a flat `FALLBACK`.
+    A gain is F1 (from 0 to 1) times the number of words.  A list without candidates has the score of a flat `FALLBACK`.
 
-    lists: of phrases.
+    lists: lists of phrases.
     gold: the gold tree of each list.
 
     Raises ValueError if there are not as many gold trees as lists, or if a list has other words than its gold tree.
@@ -93,7 +93,7 @@ def score_phrase_lists(lists: Sequence[NBest], gold: Sequence[GoldTree]) -> Cand
 
 
 def _flat(gold: Phrase) -> Phrase:
-    """Put the words under one label, with their gold tags, by which EVALB knows punctuation."""
+    """Put the words under one label, with their gold tags, by which EVALB recognises punctuation."""
     nodes = (node for node in gold.nodes() if isinstance(node, Phrase))
     return Phrase(
         FALLBACK,

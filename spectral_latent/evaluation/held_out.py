@@ -24,8 +24,8 @@ __all__ = ["HeldOut", "with_chosen_states"]
 class HeldOut:
     """Gold trees, with the forests of their sentences under one coarse grammar.
 
-    grammar: with the coarse grammar.
-    gold: the trees; those without words are left out.
+    grammar: the grammar, whose coarse operators make the forests.
+    gold: the trees; trees without words are left out.
 
     >>> tree = Phrase("S", (Phrase("A", ("a",)), Phrase("B", ("b",))))
     >>> model = ConstituencyModel.train([tree])
@@ -42,7 +42,7 @@ class HeldOut:
     def f1(self, operators: ObservableOperators) -> float:
         """Parse the sentences under operators over the grammar's rules, and compute F1.
 
-        operators: of any numbers of states.
+        operators: operators with any numbers of states.
         """
         model = ConstituencyModel((self.grammar.with_operators(operators),))
         pairs = []
@@ -66,12 +66,12 @@ def with_chosen_states(
 
     A trial takes about as long as parsing the held-out trees.
 
-    training: the treebank; its options have the most states of a symbol.
+    training: the treebank; the largest number of states of a symbol is that of its options.
     gold: the held-out trees.
     candidates: the numbers of states to try.
-    symbols: how many of the most frequent symbols to visit; all if None.
-    jobs: processes.
-    listener: is told of each trial.
+    symbols: the number of symbols to visit, the most frequent first; None for all.
+    jobs: the number of threads.
+    listener: told the best score after each symbol.
     """
     treebank = training.treebank
     options = training.coarse.options.estimator

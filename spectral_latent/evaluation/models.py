@@ -40,8 +40,8 @@ _AnyScore = TypeVar("_AnyScore", BracketScores, AttachmentScore)
 class GoldTree(NamedTuple):
     """A gold tree with its words.
 
-    tree: as the treebank has it, for EVALB.
-    words: of the tree, without empty elements.
+    tree: the tree as the treebank has it, for EVALB.
+    words: the words of the tree, without empty elements.
     """
 
     tree: Phrase
@@ -64,9 +64,9 @@ class GoldTree(NamedTuple):
 class _Evaluation(Generic[_AnyParse, _AnyScore]):
     """The evaluation of a parser.
 
-    parses: of the gold sentences.
-    score: of the parses against the gold trees.
-    seconds: of CPU time that parsing took.
+    parses: the parses of the gold sentences.
+    score: the score of the parses against the gold trees.
+    seconds: the CPU time of parsing, in seconds.
     """
 
     parses: list[_AnyParse]
@@ -93,8 +93,8 @@ class ParserEvaluation(_Evaluation[Parse, BracketScores]):
 class DependencyEvaluation(_Evaluation[DependencyParse, AttachmentScore]):
     """The evaluation of a dependency parser: its parses, their score, and the CPU seconds that they took.
 
-    has_relations: whether gold trees and parses have relations; if not, labelled scores mean nothing.
-    nonpositive: the number of gold trees without a positive estimated probability; those with several roots have none.
+    has_relations: whether gold trees and parses have relations; if not, labelled scores have no meaning.
+    nonpositive: the number of gold trees without a positive estimated probability, such as trees with several roots.
     """
 
     has_relations: bool
@@ -110,9 +110,9 @@ class DependencyEvaluation(_Evaluation[DependencyParse, AttachmentScore]):
 class TaggerEvaluation:
     """The evaluation of a tagger.
 
-    tags: of the words of gold sentences.
-    score: of the tags against the gold tags.
-    seconds: of CPU time that tagging took.
+    tags: the tags of the words of each gold sentence.
+    score: the score of the tags against the gold tags.
+    seconds: the CPU time of tagging, in seconds.
     """
 
     tags: list[list[str]]
@@ -130,12 +130,12 @@ def evaluate_parser(
 ) -> ParserEvaluation:
     """Parse the sentences of gold trees, and score the parses.
 
-    The first sentence is parsed once more before the clock starts, so that the loading of compiled code is not counted
-    in this process.
+    The first sentence is parsed once more before the clock starts, so that the time for loading compiled code does not
+    count in this process.
 
     model: the parser.
     gold: the trees.
-    jobs: processes that parse; the CPU time of all counts.
+    jobs: the number of processes that parse; their CPU times are added up.
     progress: a wrapper for the sequence of sentences, such as `tqdm`; it advances when a parse is asked for.
 
     >>> tree = GoldTree.of(Phrase("S", (Phrase("A", ("a",)), Phrase("B", ("b",)))))
@@ -160,7 +160,7 @@ def evaluate_dependency_parser(
     model: the parser.
     gold: the trees, which may have several roots.
     projective: whether parses must be projective.
-    jobs: processes that parse; the CPU time of all counts.
+    jobs: the number of processes that parse; their CPU times are added up.
     progress: a wrapper for the sequence of sentences, such as `tqdm`; it advances when a parse is asked for.
 
     Raises ValueError if a sentence has no heads.
@@ -217,8 +217,8 @@ class Perplexity(NamedTuple):
     def of(log_probabilities: ArrayLike, lengths: ArrayLike) -> Perplexity:
         """Add up sentences.
 
-        log_probabilities: (T,) of the sentences, -inf where it is not above zero.
-        lengths: (T,) their numbers of words.
+        log_probabilities: (T,) the log-probability of each sentence; -inf if the probability is not above zero.
+        lengths: (T,) the number of words of each sentence.
 
         >>> found = Perplexity.of([np.log(1 / 8), np.log(1 / 4), -np.inf], [3, 2, 7])
         >>> round(found.value, 6), found.words, found.impossible

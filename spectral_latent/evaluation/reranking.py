@@ -38,10 +38,10 @@ def error_reduction(base: float, other: float) -> float:
 class Difference(NamedTuple):
     """The percentages of two systems on the same sentences.
 
-    base: of the first system.
-    other: of the second system.
-    low: the lower bound of an interval of confidence for other - base.
-    high: the upper bound.
+    base: the percentage of the first system.
+    other: the percentage of the second system.
+    low: the lower bound of a confidence interval for other - base.
+    high: the upper bound of this interval.
     """
 
     base: float
@@ -58,7 +58,7 @@ class Difference(NamedTuple):
 class RerankingEvaluation(NamedTuple):
     """The evaluation of a reranker.
 
-    difference: of the first candidates (base) and the chosen candidates (other).
+    difference: the difference between the first candidates (base) and the chosen candidates (other).
     oracle: the percentage of the best candidates, which no reranker can exceed.
     """
 
@@ -79,9 +79,9 @@ def evaluate_reranking(
 
     The best candidate of a list is the one whose score has the largest measure.
 
-    scores: of each list's candidates against gold; for a list without candidates, the score of a stand-in tree.
+    scores: the scores of each list's candidates; for a list without candidates, the score of a stand-in tree.
     chosen: (L,) the place of a candidate in each list; -1 for the stand-in tree.
-    measure: makes a percentage of a score.
+    measure: the function that makes a percentage of a score.
     samples: how often the sentences are drawn again; see `paired_bootstrap`.
     level: the level of confidence.
     seed: the seed of the draws.
@@ -113,11 +113,11 @@ def paired_bootstrap(
     level: float = 0.95,
     seed: int = 0,
 ) -> Difference:
-    """Compare two systems on the same sentences, with an interval of confidence.
+    """Compare two systems on the same sentences, with a confidence interval.
 
     base: the first system's score of each sentence.
     other: the second system's score of each sentence.
-    measure: makes a percentage of a score.
+    measure: the function that makes a percentage of a score.
     samples: how often the sentences are drawn again, with replacement.
     level: the level of confidence.
     seed: the same seed gives the same interval.
@@ -130,7 +130,9 @@ def paired_bootstrap(
     Difference(base=80.0, other=90.0, low=10.0, high=10.0)
     """
     if not base or len(base) != len(other):
-        raise ValueError(f"scores of {len(base)} sentences and of {len(other)}; give both systems the same, not none")
+        raise ValueError(
+            f"scores of {len(base)} and of {len(other)} sentences; give both systems the same sentences, at least one"
+        )
     make = type(base[0])
     counts = np.array([[*vars(a).values(), *vars(b).values()] for a, b in zip(base, other, strict=True)])  # (L, 2c)
     rng = np.random.default_rng(seed)

@@ -1,4 +1,4 @@
-"""Score tags: by accuracy, or for a model that has labels of its own by their agreement with gold tags.
+"""Score tags by accuracy, or labels of any kind by their agreement with gold tags.
 
 The unsupervised measures compare the gold and the predicted labels of all tokens through their contingency table: n_ck
 tokens have the gold label c and the predicted label k; n_c and n_k are the sums of rows and columns, n is the total.
@@ -29,9 +29,7 @@ __all__ = ["TaggingScore", "many_to_one", "one_to_one", "score_tags", "v_measure
 
 @dataclass(frozen=True)
 class TaggingScore(Counts):
-    """Counts of tokens, and the percentages (0 to 100) that follow from them; a percentage of nothing is 0.
-
-    Scores can be added: the score of a corpus is the sum of the scores of its parts.
+    """Counts of tokens and their percentages (0 to 100); a percentage is 0 if there are no tokens.
 
     >>> half = TaggingScore(tokens=4, correct=3, unknown=1, unknown_correct=0)
     >>> (half + half).correct, (half + half).accuracy
@@ -71,7 +69,7 @@ def score_tags(
 
     gold: sentences of words with tags.
     predicted: the same sentences with predicted tags.
-    known: the words of training, or a function that tells them; if it is not given, every word is known.
+    known: the words of training, or a function that tells whether a word is known; if not given, every word is known.
 
     Raises `ValueError` if there are not as many predicted sentences as gold sentences, or if a sentence has other
     words.
@@ -99,7 +97,8 @@ def score_tags(
 def many_to_one(gold: Iterable[Hashable], predicted: Iterable[Hashable]) -> float:
     """Compute the accuracy in percent if each predicted label stands for the gold label that it meets most often.
 
-    It grows with the number of predicted labels, up to 100: compare only predictions with the same number of labels.
+    The accuracy grows with the number of predicted labels, up to 100.  Compare only predictions with the same number of
+    labels.
 
     gold: the label of each token.
     predicted: the label of each token.
@@ -181,5 +180,5 @@ def _explained(cells: IntArray, margins: IntArray, totals: IntArray) -> float:
 
 
 def _always(_: str) -> bool:
-    """Take any word for known."""
+    """Tell that a word is known, for any word."""
     return True

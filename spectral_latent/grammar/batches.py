@@ -70,8 +70,8 @@ def map_sentences(
         items = iter(items)
         while batches := list(_batches(items, _AHEAD * n_jobs)):
             task = (function, type(model), file, args)
-            found = list(parallel_map(_map_batch, batches, jobs, *task, prefer="processes"))
-            yield from chain.from_iterable(found)
+            answers = list(parallel_map(_map_batch, batches, jobs, *task, prefer="processes"))
+            yield from chain.from_iterable(answers)
 
 
 def _batches(items: Iterator[Item], most: int) -> Iterator[list[Item]]:

@@ -17,6 +17,7 @@ Only items that have a score take memory, however many symbols there are.
 from __future__ import annotations
 
 import math
+import time
 from typing import NamedTuple
 
 import numpy as np
@@ -26,7 +27,10 @@ from spectral_latent._compiled import EMPTY, ZERO, check_column, check_range, co
 from spectral_latent.operators import ObservableOperators
 from spectral_latent.trees import BoolArray, FloatArray, IntArray, matches
 
-__all__ = ["CoarseGrammar", "CoarseLeaves", "InsideChart", "inside_chart", "likely_edges"]
+__all__ = ["CoarseGrammar", "CoarseLeaves", "InsideChart", "LimitError", "inside_chart", "likely_edges"]
+
+
+_LENGTHS = 16  # of cells between two looks at the clock
 
 
 class CoarseGrammar(NamedTuple):
@@ -109,6 +113,10 @@ class CoarseLeaves(NamedTuple):
         rule = by_terminal[at]
         start = np.searchsorted(word, np.arange(len(terminal) + 1))
         return CoarseLeaves(start, rule, rules[rule, 0], operators.leaf[rule, 0])
+
+
+class LimitError(Exception):
+    """A sentence costs more than its limits allow."""
 
 
 class InsideChart(NamedTuple):
@@ -214,14 +222,8 @@ def _join(grammar: CoarseGrammar, chart: InsideChart, splits: _Splits, scores: F
 
 
 @compiled
-def inside_chart(grammar: CoarseGrammar, leaves: CoarseLeaves, beam: float, most: int) -> tuple[InsideChart, bool]:
-    """Compute the inside scores of a sentence of n words; also tell whether all cells are done.
-
-    grammar: the binary rules.
-    leaves: the leaf rules over each word.
-    beam: an item is dropped when its score times its symbol's prior is at most so many times the cell's best.
-    most: items; a chart that would have more is left off.
-    """
+def _chart_of_words(grammar: CoarseGrammar, leaves: CoarseLeaves, beam: float) -> tuple[InsideChart, int]:
+    """Fill the cells of one word with the symbols of its leaf rules; also return how many items there are."""
     n = len(leaves.start) - 1
     n_symbols = len(grammar.root)
     n_cells = n * (n + 1) // 2
@@ -235,25 +237,68 @@ def inside_chart(grammar: CoarseGrammar, leaves: CoarseLeaves, beam: float, most
     )
     size = ZERO
     scores = np.zeros(n_symbols)
-    # Cells of one word hold the symbols of its leaf rules.
+    # Add up the leaf rules of a symbol over a word, then keep what the beam leaves.
     for i in range(n):
         for leaf in range(leaves.start[i], leaves.start[i + 1]):
             scores[leaves.symbol[leaf]] += leaves.weight[leaf]
         chart = _with_items(chart, size, n_symbols)
         size = _close(grammar, chart, (i + 1) * i // 2 + i, scores, size, beam)
-    # Longer ones are made of two shorter ones, at every split.
+    return chart, size
+
+
+@compiled
+def _with_lengths(
+    grammar: CoarseGrammar, chart: InsideChart, size: int, n: int, shortest: int, end: int, beam: float, most: int
+) -> tuple[InsideChart, int]:
+    """Fill the cells of shortest ... end - 1 words, each from two shorter ones at every split.
+
+    size: how many items there are.
+    n: the length of the sentence.
+    most: no cell is filled once there are more items.
+    """
+    n_symbols = len(grammar.root)
+    scores = np.zeros(n_symbols)
     place = _Splits(np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int64), np.empty(n))
-    for length in range(2, n + 1):
+    # A cell needs all cells of fewer words: they come by length.
+    for length in range(shortest, end):
         for i in range(n - length + 1):
             if size > most:
-                return chart, False
+                return chart, size
             j = i + length
             cell = j * (j - 1) // 2 + i
             splits, chart.exponent[cell] = _splits(chart, i, j, place)
             _join(grammar, chart, splits, scores)
             chart = _with_items(chart, size, n_symbols)
             size = _close(grammar, chart, cell, scores, size, beam)
-    return InsideChart(chart.first, chart.end, chart.exponent, chart.symbol[:size], chart.inside[:size]), True
+    return chart, size
+
+
+def inside_chart(
+    grammar: CoarseGrammar, leaves: CoarseLeaves, beam: float, most: int, deadline: float = math.inf
+) -> InsideChart:
+    """Compute the inside scores of a sentence of n words.
+
+    grammar: the binary rules.
+    leaves: the leaf rules over each word.
+    beam: an item is dropped when its score times its symbol's prior is at most so many times the cell's best.
+    most: items that the chart may have.
+    deadline: the time at which the chart is given up, in CPU seconds of this thread (`time.thread_time`).
+    Raises LimitError if the chart has more items, or is not done at the deadline, or if memory does not hold it.
+    """
+    n = len(leaves.start) - 1
+    size_of_grammar = f"{n} words under {len(grammar.root)} symbols"
+    try:
+        chart, size = _chart_of_words(grammar, leaves, beam)
+        # The clock is read outside compiled code, after so many lengths at a time.
+        for length in range(2, n + 1, _LENGTHS):
+            if time.thread_time() > deadline:
+                raise LimitError(f"the chart of {size_of_grammar} takes too long")
+            chart, size = _with_lengths(grammar, chart, size, n, length, min(length + _LENGTHS, n + 1), beam, most)
+            if size > most:
+                raise LimitError(f"the chart of {size_of_grammar} has more than {most} items")
+    except MemoryError:
+        raise LimitError(f"the chart of {size_of_grammar} is larger than memory") from None
+    return InsideChart(chart.first, chart.end, chart.exponent, chart.symbol[:size], chart.inside[:size])
 
 
 # ---------------------------------------------------------------------------------------------------------------------

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import warnings
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -13,7 +13,7 @@ from spectral_latent.trees import Forest, IntArray
 
 __all__ = ["SpanForest", "pruned_forest"]
 
-_MOST_ITEMS = 1 << 25  # of a chart: less than a gigabyte
+_MOST_ITEMS = 1 << 25  # of a chart: a gigabyte
 
 
 class SpanForest(NamedTuple):
@@ -30,7 +30,12 @@ class SpanForest(NamedTuple):
 
 
 def pruned_forest(
-    grammar: CoarseGrammar, leaves: CoarseLeaves, beam: float, threshold: float, most: int = _MOST_ITEMS
+    grammar: CoarseGrammar,
+    leaves: CoarseLeaves,
+    beam: float,
+    threshold: float,
+    most: int = _MOST_ITEMS,
+    deadline: float = math.inf,
 ) -> SpanForest | None:
     """Build the forest of a sentence's likely edges under a coarse grammar; None if the sentence is not derived.
 
@@ -38,9 +43,9 @@ def pruned_forest(
     leaves: the leaf rules over each word.
     beam: an item of the chart is dropped if it is less likely than this share of the best item over the same words.
     threshold: the least posterior of an edge.
-    most: the most items of a chart; a sentence that needs more, or more than memory holds, has no forest, and a warning
-    says so.
-    Raises ValueError if the leaves are not leaf rules of this grammar.
+    most: the most items of a chart.
+    deadline: the time at which the chart is given up; see `inside_chart`.
+    Raises ValueError if the leaves are not leaf rules of this grammar, and LimitError as `inside_chart` does.
     """
     n_leaves = np.size(leaves.symbol)
     check_starts("starts of leaf rules", leaves.start, n_leaves)
@@ -50,20 +55,7 @@ def pruned_forest(
     check_column("weights of leaf rules", leaves.weight, (n_leaves,), np.float64)
     if len(leaves.start) == 1:
         return None
-    limit = f"more than {most} items"
-    try:
-        chart, is_whole = inside_chart(grammar, leaves, beam, most)
-    except MemoryError:
-        is_whole = False
-        limit = "more items than memory holds"
-    if not is_whole:
-        warnings.warn(
-            f"the chart of a sentence of {len(leaves.start) - 1} words under {len(grammar.root)} symbols would have "
-            f"{limit} at beam {beam:g} and is given up; divide the sentence, or give a larger beam",
-            RuntimeWarning,
-            stacklevel=2,
-        )
-        return None
+    chart = inside_chart(grammar, leaves, beam, most, deadline)
     items, edges = likely_edges(grammar, chart, leaves, threshold)
     if not len(items):
         return None

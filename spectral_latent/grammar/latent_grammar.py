@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 
 from spectral_latent._compiled import check_column, check_range
 from spectral_latent._options import Above, AtMost, ShortRepr, counted
-from spectral_latent.grammar.coarse import CoarseGrammar, CoarseLeaves
-from spectral_latent.grammar.forests import pruned_forest
-from spectral_latent.grammar.options import GrammarOptions
+from spectral_latent.grammar.coarse import CoarseGrammar, CoarseLeaves, LimitError
+from spectral_latent.grammar.forests import SpanForest, pruned_forest
+from spectral_latent.grammar.options import GrammarOptions, Limits
 from spectral_latent.grammar.requests import check_words
 from spectral_latent.grammar.sentence import SentenceChart, SentenceGrammar
 from spectral_latent.lexicon import Lexicon, WordEncoder
@@ -36,7 +36,17 @@ __all__ = ["LatentGrammar", "OptionsKind"]
 
 OptionsKind = TypeVar("OptionsKind", bound=GrammarOptions)
 
-_MOST_WORDS = 1000  # of a sentence that has a chart
+_LONG = 100  # words; the beam of longer sentences is narrower
+_NARROWEST = 0.1
+
+
+def _beam_of_length(beam: float, n: int) -> float:
+    """Narrow a beam for a sentence of n words, with the fifth power of the length.
+
+    The items of a cell then become fewer as the cells become more, so that time grows with the square of the length
+    instead of the cube.
+    """
+    return max(beam, min(beam * (n / _LONG) ** 5, _NARROWEST)) if n > _LONG else beam
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -79,6 +89,13 @@ class LatentGrammar(Generic[OptionsKind], ShortRepr):
         """
         return replace(self, operators=operators)
 
+    def with_limits(self, limits: Limits) -> LatentGrammar[OptionsKind]:
+        """Replace the limits of what a sentence may cost.
+
+        limits: the other limits.
+        """
+        return replace(self, options=replace(self.options, limits=limits))
+
     @cached_property
     def _encoder(self) -> WordEncoder:
         least = self.lexicon.options.min_expected
@@ -110,8 +127,8 @@ class LatentGrammar(Generic[OptionsKind], ShortRepr):
     def chart(self, words: Sequence[str], tags: IntArray | None = None) -> SentenceChart:
         """Build the pruned chart of a sentence.
 
-        The chart has no forest if the grammar does not derive the sentence with any tags.  A sentence of more than
-        1,000 words has no forest either, and a warning says so, because time grows with the cube of the length.
+        The chart has no forest if the grammar does not derive the sentence with any tags.  A sentence beyond the
+        `Limits` of the options has no forest either, and a warning says so.
 
         words: n words.
         tags: (n,) the number of the only tag that each word may have, or -1 for any tag.
@@ -121,27 +138,37 @@ class LatentGrammar(Generic[OptionsKind], ShortRepr):
         if not len(words):
             raise ValueError("an empty sentence has no parse")
         grammar = self.for_sentences([words], tags)
-        if len(words) > _MOST_WORDS:
-            warnings.warn(
-                f"a sentence of {len(words)} words is not parsed, since the most are {_MOST_WORDS}; divide it",
-                RuntimeWarning,
-                stacklevel=2,
-            )
+        try:
+            return SentenceChart(grammar, self._forest(grammar))
+        except LimitError as error:
+            warnings.warn(f"{error}, and has no parse; divide the sentence, or raise the limit", RuntimeWarning, 2)
             return SentenceChart(grammar, None)
-        leaves = CoarseLeaves.of(grammar.coarse, grammar.words.word, grammar.words.likely)
-        any_word = grammar.words.any_word
-        beam = self.options.beam
-        threshold = self.options.threshold
+
+    def _forest(self, grammar: SentenceGrammar) -> SpanForest | None:
+        """Build the pruned forest of a sentence; None if the grammar does not derive it.
+
+        Raises LimitError if the sentence is beyond the limits.
+        """
+        limits = self.options.limits
+        n = len(grammar.words.word)
+        if n > limits.max_words:
+            raise LimitError(f"a sentence of {n} words is longer than the {limits.max_words} of its limit")
+        words = CoarseLeaves.of(grammar.coarse, grammar.words.word, grammar.words.likely)
+        any_words = CoarseLeaves.of(grammar.coarse, np.full_like(grammar.words.word, grammar.words.any_word))
+        beam = _beam_of_length(self.options.beam, n)
         # Until the sentence is derived, allow more and more: unseen rules, all items, and any word in place of each.
-        spans = pruned_forest(self._seen_rules, leaves, beam, threshold)
-        if spans is None and self._all_rules is not self._seen_rules:
-            spans = pruned_forest(self._all_rules, leaves, beam, threshold)
-        if spans is None:
-            spans = pruned_forest(self._all_rules, leaves, 0.0, threshold)
-        if spans is None:
-            leaves = CoarseLeaves.of(grammar.coarse, np.full_like(grammar.words.word, any_word))
-            spans = pruned_forest(self._all_rules, leaves, 0.0, threshold)
-        return SentenceChart(grammar, spans)
+        tries = [
+            (self._seen_rules, words, beam),
+            *([(self._all_rules, words, beam)] if self._all_rules is not self._seen_rules else []),
+            (self._all_rules, words, 0.0),
+            (self._all_rules, any_words, 0.0),
+        ]
+        deadline = limits.deadline
+        for rules, leaves, least in tries:
+            forest = pruned_forest(rules, leaves, least, self.options.threshold, limits.items, deadline)
+            if forest is not None:
+                return forest
+        return None
 
     def most_frequent_symbols(self, words: Sequence[str]) -> IntArray:
         """Find the symbol over each word (n,) that has the largest share of the word's nodes in the treebank.

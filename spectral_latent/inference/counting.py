@@ -135,7 +135,7 @@ def _add_derivatives(
     inside: ScaledVectors,
     outside: ScaledVectors,
     totals: _Totals,
-    found: _Derivatives,
+    derivatives: _Derivatives,
 ) -> None:
     """Add the derivatives at every edge of a forest.
 
@@ -154,20 +154,20 @@ def _add_derivatives(
             # the derivative is the outer product of the parent's outside vector and the children's inside vectors
             if left < 0:
                 for h in range(len(above)):
-                    found.leaf[r, h] += scale * above[h]
+                    derivatives.leaf[r, h] += scale * above[h]
                 continue
             y = inside.vectors[left, : states[forest.symbol[left]]]
             if right < 0:
                 for h in range(len(above)):
                     for j in range(len(y)):
-                        found.unary[r, h, j] += scale * above[h] * y[j]
+                        derivatives.unary[r, h, j] += scale * above[h] * y[j]
                 continue
             z = inside.vectors[right, : states[forest.symbol[right]]]
             if operators.terms[r]:
                 parts = block(operators, r, len(above), len(y), len(z))
-                _add_to_factors(found.data, operators.offset[r], scale, parts, (above, y, z))
+                _add_to_factors(derivatives.data, operators.offset[r], scale, parts, (above, y, z))
             else:
-                _add_outer(found.data, operators.offset[r], scale, above, y, z)
+                _add_outer(derivatives.data, operators.offset[r], scale, above, y, z)
 
 
 def expected_counts(operators: ObservableOperators, forest: Forest) -> ExpectedCounts:
@@ -194,8 +194,10 @@ def expected_counts(operators: ObservableOperators, forest: Forest) -> ExpectedC
         raise ValueError(f"component {int(np.argmax(total <= 0.0)) + 1} has no derivation of positive probability")
     component = item_component(forest)
     numbers = (operators.leaf, operators.unary, operators.binary.data)
-    found = _Derivatives(*(np.zeros_like(array) for array in numbers))
-    _add_derivatives(operators.packed, forest, below, above, _Totals(total[component], exponent[component]), found)
+    derivatives = _Derivatives(*(np.zeros_like(array) for array in numbers))
+    _add_derivatives(
+        operators.packed, forest, below, above, _Totals(total[component], exponent[component]), derivatives
+    )
     root = np.zeros_like(operators.root)
     shift = np.clip(below.exponents[forest.root] - exponent[forest.component], -1100, 1000).astype(np.intc)
     scale = np.ldexp(1.0, shift) / total[forest.component]
@@ -204,8 +206,8 @@ def expected_counts(operators: ObservableOperators, forest: Forest) -> ExpectedC
         operators.rules,
         operators.states,
         operators.root * root,
-        operators.leaf * found.leaf,
-        operators.unary * found.unary,
-        operators.binary.with_data(operators.binary.data * found.data),
+        operators.leaf * derivatives.leaf,
+        operators.unary * derivatives.unary,
+        operators.binary.with_data(operators.binary.data * derivatives.data),
     )
     return ExpectedCounts(table, float((np.log(total) + exponent * np.log(2.0)).sum()))

@@ -199,12 +199,12 @@ def _union_of_tensors(rows: IntArray, ours: Tensors, more_rows: IntArray, theirs
     own, other = np.split(which, [len(rows)])
     if not ours.terms.any() and not theirs.terms.any():
         return table, _sum_of_dense(len(table), own, ours, other, theirs)
-    found: list[Tensor | None] = [None] * len(table)
+    sums: list[Tensor | None] = [None] * len(table)
     for numbers, tensors in ((own, ours), (other, theirs)):
         for r, tensor in zip(numbers.tolist(), tensors, strict=True):
-            before = found[r]
-            found[r] = tensor if before is None else (before + tensor).compact()
-    return table, Tensors.of(tensor for tensor in found if tensor is not None)
+            earlier_sum = sums[r]
+            sums[r] = tensor if earlier_sum is None else (earlier_sum + tensor).compact()
+    return table, Tensors.of(tensor for tensor in sums if tensor is not None)
 
 
 def _sum_of_dense(n_rules: int, own: IntArray, ours: Tensors, other: IntArray, theirs: Tensors) -> Tensors:

@@ -19,7 +19,7 @@ Tree: TypeAlias = Phrase | DependencySentence
 
 
 class CandidateError(ValueError):
-    """An n-best list that contradicts itself; the message names the sentence and the candidate, and says what to do.
+    """An n-best list is not consistent; the message names the sentence and the candidate, and says what to do.
 
     number: the place of the candidate in its list, from 1.
     """
@@ -33,8 +33,8 @@ class Candidate(NamedTuple):
     """A tree with the scores that one or several parsers gave it.
 
     tree: a phrase or a dependency tree.
-    score: the larger the better; -inf for a tree that the parser holds impossible, None if there is no score.
-    other_scores: earlier scores, such as the parser's where `score` is a reranker's; none if there is no score.
+    score: the latest score, larger for better trees; -inf for a tree of probability zero, None if there is no score.
+    other_scores: earlier scores, such as the parser's if `score` is a reranker's; none if there is no score.
 
     >>> Candidate(Phrase("UH", ("Yes",)), -1.5).rescored(0.25)
     Candidate(tree=Phrase(label='UH', children=('Yes',)), score=0.25, other_scores=(-1.5,))
@@ -93,10 +93,10 @@ def words_of(tree: Tree) -> tuple[str, ...]:
 class NBest:
     """The candidates of one sentence in the parser's order, which need not be the order of their scores.
 
-    A list may have any number of candidates; it has none where the parser failed.
+    A list may have any number of candidates; it has none if the parser failed.
 
     id: the name of the sentence.
-    words: of the sentence.
+    words: the words of the sentence.
     candidates: trees over these words, all of one formalism and with the same number of scores.
 
     Raises CandidateError for a candidate of another formalism than the first one, with other words than the sentence or
@@ -119,11 +119,11 @@ class NBest:
 
     @staticmethod
     def of(candidates: Iterable[Candidate], id: str = "1", words: Iterable[str] | None = None) -> NBest:
-        """Make the list of a sentence whose words, if they are not given, are the first candidate's.
+        """Make the list of a sentence.
 
-        candidates: trees over the words of one sentence, the best first.
+        candidates: trees over the words of the sentence, the best first.
         id: the name of the sentence.
-        words: the words of the sentence.
+        words: the words of the sentence; if not given, those of the first candidate.
 
         >>> NBest.of([], id="7", words=["run"])
         NBest(id='7', words=('run',), candidates=())

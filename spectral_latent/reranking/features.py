@@ -1,4 +1,4 @@
-"""Features of candidates that the lists themselves hold: scores, and the place of a candidate among the others."""
+"""Compute the features of candidates that the lists give: their scores, and the place of each in its list."""
 
 from __future__ import annotations
 
@@ -77,8 +77,8 @@ class BaseFeatures:
 def measure_table(names: Sequence[str], blocks: Iterable[FloatArray], lists: Sequence[NBest]) -> FeatureTable:
     """Make the table of measures of lists.
 
-    names: (d,) the features.
-    blocks: (n, d) the features of each list that has candidates.
+    names: (d,) the names of the features.
+    blocks: the features (n, d) of each list that has candidates.
     lists: L lists, whose sizes and names the table has.
 
     >>> nbest = NBest.of([], id="7")

@@ -1,4 +1,4 @@
-"""Features that a latent model gives: the probabilities of candidates, and the posteriors of their parts.
+"""Compute the features of candidates that a latent model gives: probabilities, and the posteriors of their parts.
 
 | feature | of a candidate |
 | --- | --- |
@@ -42,7 +42,7 @@ class LatentFeatures:
     """Features of one latent model.
 
     model: a parser for trees of the candidates' kind.
-    name: stands before the name of each feature, so that several models can be told apart.
+    name: the first part of the name of each feature, which distinguishes several models.
 
     >>> from spectral_latent.reranking.candidates import Candidate
     >>> trees = [Phrase("S", (Phrase("NN", (noun,)), Phrase("VB", ("run",)))) for noun in ("cats", "dogs")]
@@ -117,9 +117,9 @@ def _score_rooted(model: DependencyModel, trees: Sequence[DependencySentence]) -
     """Score dependency trees; p̂ is zero where several words hang from the root, which a model does not derive."""
     rooted = [place for place, tree in enumerate(trees) if len(tree.roots) == 1]
     weight = Weight(sign=np.zeros(len(trees), dtype=np.int64), log=np.full(len(trees), -np.inf))
-    found = model.score(trees[place] for place in rooted)
-    weight.sign[rooted] = found.sign
-    weight.log[rooted] = found.log
+    rooted_weight = model.score(trees[place] for place in rooted)
+    weight.sign[rooted] = rooted_weight.sign
+    weight.log[rooted] = rooted_weight.log
     return weight
 
 

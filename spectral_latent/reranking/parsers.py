@@ -1,4 +1,4 @@
-"""Make n-best lists by the library's own parsers."""
+"""Make n-best lists with the library's own parsers."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _Item = TypeVar("_Item")
 
 
 def parses_to_nbest(parses: Sequence[Parse] | Sequence[DependencyParse], id: str = "1") -> NBest:
-    """Make an n-best list of the parses of a sentence, with log |p̂| for scores.
+    """Make the n-best list of a sentence from its parses; scores are log |p̂|.
 
     parses: the parses of one sentence, the best first.
     id: the name of the sentence.
@@ -33,12 +33,12 @@ def parses_to_nbest(parses: Sequence[Parse] | Sequence[DependencyParse], id: str
 
 
 def parser_nbest(model: Parser, trees: Iterable[Tree], n_best: int, *, jobs: int | None = 1) -> Iterator[NBest]:
-    """Parse the sentences of gold trees, and give their n-best lists; sentences are numbered from 1.
+    """Parse the sentences of gold trees to n-best lists, which are numbered from 1.
 
     model: the parser.
-    trees: of the model's formalism.
+    trees: trees of the model's formalism.
     n_best: the most candidates of a list.
-    jobs: processes.
+    jobs: the number of processes.
 
     Raises ValueError for a tree of another formalism or without words, and for n_best < 1.
 
@@ -57,14 +57,14 @@ def jackknifed_nbest(
 ) -> list[NBest]:
     """Parse the sentences of a parser's training trees by parsers that learnt from other trees; see `jackknife`.
 
-    A reranker can learn from such lists where there are no trees but the parser's training trees.  The parser itself
+    A reranker can learn from such lists if there are no trees besides the parser's training trees.  The parser itself
     must not be a latent model of that reranker, because it learnt from the sentences.
 
-    model: a parser, whose options the others have too.
-    trees: that it learnt from.
+    model: a parser, whose options the other parsers have too.
+    trees: the training trees of the parser.
     n_best: the most candidates of a list.
     folds: the number of other parsers.
-    jobs: processes that train and parse.
+    jobs: the number of processes that train and parse.
 
     >>> gold = [Phrase("S", (Phrase("NN", (noun,)), Phrase("VB", ("run",)))) for noun in ("cats", "dogs", "men")]
     >>> lists = jackknifed_nbest(ConstituencyModel.train(gold), gold, n_best=5, folds=3)
@@ -84,8 +84,9 @@ def jackknife(
 ) -> list[NBest]:
     """Make the n-best list of every tree's sentence by a parser that learnt from the trees of the other folds.
 
-    On its own training trees a parser is better, and surer, than on any others; a reranker that learns from such lists
-    would trust it too much.  A fold is a run of neighbours, so that an article is seldom in two of them.
+    On its own training trees a parser is better and more certain than on other trees.  A reranker that learns from such
+    lists would trust the parser too much.  The trees of a fold stand one after another, so that an article is seldom in
+    two folds.
 
     trees: gold trees, or anything else that a parser learns from.
     parse_fold: a function of the trees to learn from and the trees whose sentences are to be parsed, which returns the

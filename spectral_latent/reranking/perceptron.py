@@ -10,11 +10,11 @@
 | τ | min(C, (g_i⁺ - g_i⁻ - w·Δ) / Δ·Δ) where positive, Δ = x_i⁺ - x_i⁻; then w ← w + τ Δ | Crammer et al. 2006, PA-I |
 | w̄ | the mean of w after every list of every epoch: the weights of the reranker | Collins 2002, section 2.5 |
 
-The update of Collins (from the chosen candidate to the one with the most gain, with τ = 1) ends below the base parser
-on lists of a few hundred sentences: the best of 50 trees is often best by luck, and far down the list.  Here the update
-is between two candidates that the model finds hard to tell apart for their gains, and its step is bounded.  The weights
-begin as the base parser's order, so that zero epochs are the base parser.  Cross-validation chooses the number of
-epochs and δ, which keeps thousands of counts from drowning a few measures.
+The update of Collins goes from the chosen candidate to the one with the largest gain, with τ = 1.  On lists of a few
+hundred sentences it ends below the base parser, because the best of 50 trees is often best by chance, and far down the
+list.  Here an update is between two candidates whose scores differ too little for their gains, and its step is bounded.
+The first weights give the base parser's order, so that zero epochs are the base parser.  Cross-validation chooses the
+number of epochs, and the factor δ, by which a few measures are not outweighed by thousands of counts.
 """
 
 from __future__ import annotations
@@ -44,12 +44,12 @@ _ORDER = "base:log-rank"  # the feature by which candidates are in the base pars
 class PerceptronOptions(Options):
     """Settings of training.
 
-    epochs: the most epochs; cross-validation chooses among 0, 1, ..., this number.
-    folds: of cross-validation.
+    epochs: the most epochs; cross-validation chooses 0, 1, ... or this number.
+    folds: the number of folds of cross-validation.
     order_weight: the weight of the base parser's order before the first epoch.
     gain_weight: κ, the weight of gains in the choice of the two candidates of an update.
     max_step: C, the longest step of an update.
-    seed: of the order in which lists are visited.
+    seed: the seed of the order in which lists are visited.
     """
 
     epochs: Annotated[int, AtLeast(1)] = 20
@@ -62,10 +62,10 @@ class PerceptronOptions(Options):
 
 @dataclass(frozen=True, eq=False)
 class PerceptronReranker:
-    """Weights of features, with what cross-validation said of them.
+    """Weights of features, with the results of cross-validation.
 
-    options: of training.
-    names: (d,) of the features.
+    options: the settings of training.
+    names: (d,) the names of the features.
     weights: (d,) w̄.
     held_out: (options.epochs + 1,) the mean gain on held-out lists after 0, 1, ... epochs.
     epochs: the number of epochs that was chosen; 0 is the base parser.
@@ -99,12 +99,12 @@ class PerceptronReranker:
     def train(table: FeatureTable, gains: ArrayLike, options: PerceptronOptions | None = None) -> PerceptronReranker:
         """Learn to choose candidates with large gains; the same table and options give the same weights.
 
-        The chosen epochs and damping have the largest gain on held-out lists.  There are no epochs if that gain is not
-        more than one standard error above the base parser's.
+        The epochs and δ with the largest gain on held-out lists are chosen.  The number of epochs is 0 if that gain is
+        not more than one standard error above that of the base parser.
 
-        table: the features of the candidates.
-        gains: (n,) of the candidates.
-        options: of training.
+        table: the features of n candidates.
+        gains: (n,) the gain of each candidate.
+        options: the settings of training; the defaults if not given.
 
         Raises EstimationError if a gain is missing or is not a finite number, or if there are not two lists whose
         candidates differ in gain.

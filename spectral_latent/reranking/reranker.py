@@ -1,7 +1,7 @@
-"""Rerankers as they are trained, saved and applied: features of candidates, and a perceptron that weighs them.
+"""Train, save and apply rerankers: features of candidates, and a perceptron that weighs them.
 
-A file holds the weights, the settings of the features, and the fingerprints of latent models.  These have files of
-their own, and are given again by the names that they had in training.
+A file holds the weights, the settings of the features, and the fingerprints of latent models.  Latent models have files
+of their own, and must be given again by the names that they had in training.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ __all__ = ["LATENT", "N_CANDIDATES", "CandidateFeatures", "LatentModels", "Reran
 
 LatentModels: TypeAlias = Mapping[str, ConstituencyModel | DependencyModel]
 
-LATENT = "latent"  # the name of a latent model, if no other is given
-N_CANDIDATES = 50  # the trees of a parser that a reranker chooses among, if no number is given
+LATENT = "latent"  # the name of a latent model, if no name is given
+N_CANDIDATES = 50  # the number of trees that a reranker chooses among, if no number is given
 _DIGITS = 12  # of a fingerprint that a message shows
 _OTHER_GROUPS = ("base", "siblings", "grandparent", "rule", "parent-rule", "heads")
 
@@ -73,7 +73,7 @@ class CandidateFeatures(ShortRepr):
     ) -> CandidateFeatures:
         """Choose the features for training lists.
 
-        lists: of one formalism.
+        lists: lists of one formalism.
         models: latent models, by name; none if not given.
         templates: whether to count events (`TreeTemplates`).
 
@@ -115,7 +115,7 @@ class CandidateFeatures(ShortRepr):
 class Reranker(StoredModel):
     """A choice among candidates by the weights of their features.
 
-    features: of the candidates.
+    features: the features of candidates.
     perceptron: the weights of these features.
 
     Raises ValueError for a perceptron of other features.
@@ -156,11 +156,11 @@ class Reranker(StoredModel):
     ) -> Reranker:
         """Learn to choose candidates with large gains.
 
-        lists: of sentences that neither the parser nor the models learnt from; see `jackknifed_nbest`.
-        gains: (n,) of all candidates, list after list.
+        lists: lists of sentences that neither the parser nor the models learnt from; see `jackknifed_nbest`.
+        gains: (n,) the gain of each candidate, list after list.
         models: latent models, by name; none if not given.
         templates: whether the events of `TreeTemplates` are features.
-        options: of the perceptron.
+        options: the settings of the perceptron; the defaults if not given.
 
         Raises ValueError as `CandidateFeatures`, and EstimationError as `PerceptronReranker.train`.
         """
@@ -206,13 +206,13 @@ class Reranker(StoredModel):
         n_candidates: int = N_CANDIDATES,
         jobs: int | None = 1,
     ) -> Iterator[list[Any]]:
-        """Parse sentences, and give the best parses of each in the reranker's order; an empty sentence has none.
+        """Parse sentences, and find the best parses of each in the reranker's order; an empty sentence has none.
 
-        parser: whose trees the reranker chooses among.
-        sentences: of the parser's kind; see its `parse_all`.
+        parser: the parser whose trees the reranker chooses among.
+        sentences: sentences as the parser's `parse_all` takes them.
         n_best: the most parses of a sentence.
-        n_candidates: the most trees of a sentence that the reranker chooses among, if n_best is not larger.
-        jobs: processes that parse; the reranker works in this one.
+        n_candidates: the most trees of a sentence that the reranker chooses among; at least n_best are used.
+        jobs: the number of processes that parse; the reranker works in this process.
 
         Raises ValueError, before a sentence is read, if n_best < 1; later as the parser's `parse_all`, and as `rerank`.
 

@@ -36,13 +36,13 @@ def group_of(name: str) -> str:
 
 @dataclass(frozen=True, eq=False)
 class FeatureTable:
-    """The features of the candidates of lists, in the notation of the head of this module.
+    """The features of the candidates of lists, in the notation of this module.
 
-    names: (d,) of the features.
-    values: (n, d).
-    start: (L + 1,).
+    names: (d,) the names of the features.
+    values: (n, d) the value of each feature of each candidate.
+    start: (L + 1,) the first row of each list, and n.
     ids: (L,) the names of the sentences.
-    measured: (d,) True for a quantity on a scale of its own, such as a log-probability; the others count events.
+    measured: (d,) True for a quantity on a scale of its own, such as a log-probability; False for a count of events.
 
     Raises ValueError if the parts do not fit together, if two features have one name, or if a value is not finite.
 
@@ -115,7 +115,7 @@ class FeatureTable:
 
         names: the names of the features to return.
 
-        Raises ValueError if the table has no feature of one of their groups: then the group was not computed.
+        Raises ValueError if the table has no feature of a group of these names, because the group was not computed.
 
         >>> table = FeatureTable.measures({"rule:S NP VP": [1], "rule:S VP": [2]}, [1], ["a"])
         >>> table.aligned(["rule:S VP", "rule:S NP"]).values.toarray()

@@ -1,4 +1,4 @@
-"""Count what occurs in a tree: features that need no model.
+"""Count events in trees, as features that need no model.
 
 | group | counts, for dependency trees | source |
 | --- | --- | --- |
@@ -12,7 +12,7 @@
 | `heads` | a label, its head child's, another child's, the tags of these children's heads, a side | head-modifiers |
 
 A `siblings` event is counted for every word and for the root.  A - stands for a missing word or a missing label above.
-The side in `heads` is the other child's.  Phrases are cleaned first (`NBest.cleaned`).
+The side in `heads` is that of the other child.  Phrases are cleaned first (`NBest.cleaned`).
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class _Events(NamedTuple):
 
 @dataclass(frozen=True)
 class TreeTemplates:
-    """Counts of the events at the head of this module.
+    """Counts of the events that the tables of this module describe.
 
     names: the events that are features; all others are left out.
 
@@ -74,8 +74,8 @@ class TreeTemplates:
     def train(lists: Sequence[NBest], cutoff: int = 5) -> TreeTemplates:
         """Choose the events in which the candidates of enough lists differ.
 
-        lists: of one formalism.
-        cutoff: the least number of such lists.
+        lists: lists of one formalism.
+        cutoff: the least number of lists whose candidates differ in an event.
         """
         counts = _counts(lists, None)
         often = counts.varying() >= cutoff

@@ -1,4 +1,4 @@
-"""The observations of sequences without tags: hashable objects, and one terminal for all that was never seen."""
+"""Number the observations of sequences without tags: hashable objects, and one terminal for all unseen ones."""
 
 from __future__ import annotations
 
@@ -13,7 +13,9 @@ __all__ = ["Alphabet"]
 
 
 class Alphabet:
-    """Terminals 0 ... n-1 are the observations seen; terminal n is any other.
+    """Numbers of observations: terminals 0 ... n-1 are those seen in training; terminal n is any other.
+
+    names: the observations of the training data.
 
     >>> alphabet = Alphabet(["a", ("b", 1), "a"])
     >>> alphabet.terminals_of([("b", 1), "a", 7]).tolist()
@@ -52,12 +54,12 @@ class Alphabet:
         return 1.0 + np.count_nonzero(count == 1)
 
     def smooth(self, moments: LeafMoments) -> tuple[IntArray, FloatArray]:
-        """Add the rule of the terminal never seen: return leaf rules (R, 2) and sums of z (R, M).
+        """Add the rule of terminal n, for unseen observations: return leaf rules (R, 2) and sums of z (R, M).
 
-        Its sum of z is that of the observations seen once, plus the mean of z.  All sums are then scaled, so that their
-        total stays the same.
+        The sum of z of this rule is that of the observations seen once, plus the mean of z.  All sums are then scaled,
+        so that their total stays the same.
 
-        moments: of leaf rules of one emitting symbol.
+        moments: the moments of the leaf rules of one emitting symbol.
         """
         (symbol,) = np.unique(moments.rules[:, 0])
         n = moments.symbol_count[symbol]

@@ -1,4 +1,4 @@
-"""Baum-Welch: expectation maximisation for hidden Markov models without tags (Baum et al. 1970; Rabiner 1989, III.C).
+"""Train hidden Markov models without tags by Baum-Welch, an EM algorithm (Baum et al. 1970; Rabiner 1989, III.C).
 
 | here | shape | meaning |
 | --- | --- | --- |
@@ -10,7 +10,7 @@
 | ξ_i = α_h `step`_hk `ahead`_k / α·β | (m, m) | p(h_i = h, h_{i+1} = k \\| x) |
 
 The EM of the core does the same on s-trees for any tensors (`estimation.run_em`), and the tests compare the two.  The
-loops here know that a hidden Markov model is a chain, which makes them some twenty times faster.
+loops of this module make use of the chain that a hidden Markov model is, and are about twenty times as fast.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ class _ExpectedCounts:
     def maximised(self, model: HiddenMarkov) -> HiddenMarkov:
         """Make the model that these counts make likeliest: the M-step.
 
-        model: the model of the E-step, whose rows a state keeps that no sequence reaches.
+        model: the model of the E-step; a state that no sequence reaches keeps its numbers.
         """
         visits = self.emitted.sum(axis=0)
         return HiddenMarkov(
@@ -186,7 +186,7 @@ def _backward(
                 ends[h] += posterior
             if i == 0:
                 begins[h] += posterior
-        # what comes from this position on, with a largest number of one
+        # the probability of this position and those after it, scaled to a largest number of one
         largest = 0.0
         for h in range(m):
             ahead[h] = model.emission[x[i], h] * behind[h]
@@ -207,7 +207,7 @@ def _expectation(
     pairs: FloatArray,
     emitted: FloatArray,
 ) -> tuple[float, int]:
-    """Add the expected counts of sequences; return their log-likelihood, and the number before an impossible one.
+    """Add the expected counts of sequences; return their log-likelihood, and how many come before an impossible one.
 
     terminal, start: of `Sequences`.
     begins, ends, pairs, emitted: see `_backward`.
@@ -247,11 +247,11 @@ def _expected_of_shard(sequences: Sequences, model: HiddenMarkov) -> _ExpectedCo
 def _expected(shards: Iterable[Sequences], model: HiddenMarkov, jobs: int | None) -> _ExpectedCounts:
     """Compute the expected counts of all shards: the E-step.  Raises EstimationError if a sequence is impossible."""
     parts: list[_ExpectedCounts] = []
-    for found in parallel_map(_expected_of_shard, shards, jobs, model):
-        if isinstance(found, int):
-            number = sum(part.n_sequences for part in parts) + found + 1
+    for counts in parallel_map(_expected_of_shard, shards, jobs, model):
+        if isinstance(counts, int):
+            number = sum(part.n_sequences for part in parts) + counts + 1
             raise EstimationError(f"sequence {number} has probability zero under the model that Baum-Welch starts from")
-        parts.append(found)
+        parts.append(counts)
     return reduce(_ExpectedCounts.__add__, parts)
 
 
@@ -263,14 +263,14 @@ def baum_welch(
     jobs: int | None = 1,
     listener: Listener = silent,
 ) -> tuple[HiddenMarkov, float]:
-    """Climb from a hidden Markov model by EM; return the model reached and the log-likelihood of the sequences.
+    """Climb from a hidden Markov model by EM; return the final model and the log-likelihood of the sequences.
 
-    What is zero at the start stays zero, and emissions of observations that do not occur become zero.
+    Probabilities that are zero at the start stay zero, and emissions of observations that do not occur become zero.
 
     shards: sequences without tags, in one part or several; iterated several times.
     start: the model to climb from.
-    options: how long to climb: `most_iterations` and `tolerance`.
-    jobs: threads; the result does not depend on it.
+    options: `most_iterations` and `tolerance` say when to stop.
+    jobs: the number of threads; the result does not depend on it.
     listener: told the log-likelihood at the start and after each iteration.
 
     Raises EstimationError if a sequence has probability zero, and ValueError for an observation that the model lacks.

@@ -1,4 +1,4 @@
-"""Checks of sequences as users give them; an error tells the place."""
+"""Check the sequences that users give; an error names the place."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sequences as right-branching s-trees (Cohen et al. 2012, Discussion), and back.
+"""Convert sequences to right-branching s-trees (Cohen et al. 2012, Discussion), and back.
 
 A position with tag t has two nodes: its emission, which is a leaf, and its spine, which spans all positions from there
 on.  Sequences without tags have a single tag.
@@ -46,8 +46,8 @@ class Sequences:
     def of(terminals: Iterable[Iterable[int]], tags: Iterable[Iterable[int]] | None = None) -> Sequences:
         """Join sequences of integers.  Raises ValueError if one is empty.
 
-        terminals: the observations of each.
-        tags: the tags of each; all are 0 if not given.
+        terminals: the observations of each sequence.
+        tags: the tags of each sequence; all are 0 if not given.
         """
         rows = [np.asarray(list(row), dtype=np.int64) for row in terminals]
         length = np.array([len(row) for row in rows], dtype=np.int64)
@@ -81,12 +81,12 @@ class Sequences:
 
     @cached_property
     def emission(self) -> IntArray:
-        """(N,) the leaf of each position: the leaves of a sequence come first, in order."""
+        """(N,) the leaf of each position; the leaves of a sequence come before its spine, in the order of positions."""
         return np.arange(len(self.terminal)) + self.start[self.sequence]
 
     @cached_property
     def spine(self) -> IntArray:
-        """(N,) the spine node of each position: after the leaves, the last position's first."""
+        """(N,) the spine node of each position; they come after the leaves, the last position first."""
         return self.start[self.sequence] + 2 * self.start[self.sequence + 1] - 1 - np.arange(len(self.terminal))
 
     def shifted(self, column: IntArray, offset: int) -> IntArray:

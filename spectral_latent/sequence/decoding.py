@@ -1,4 +1,4 @@
-"""Tags of sequences, by the marginals of a trellis that the coarse model has pruned.
+"""Find the tags of sequences, by the marginals of a trellis that the coarse model has pruned.
 
 | here | meaning |
 | --- | --- |
@@ -37,7 +37,7 @@ _T = TypeVar("_T")
 
 
 def batches(rows: Iterable[_Row]) -> Iterator[list[_Row]]:
-    """Give the rows that are not empty, a few thousand positions at a time.
+    """Divide the rows that are not empty into batches of a few thousand positions.
 
     rows: sequences of any length.
 
@@ -59,7 +59,7 @@ def batches(rows: Iterable[_Row]) -> Iterator[list[_Row]]:
 
 
 def in_batches(rows: Sequence[_Row], find: Callable[[list[_Row]], Iterable[_T]]) -> list[list[_T]]:
-    """Find something for each position of each row, batch by batch.
+    """Apply a function to rows batch by batch, and return a list of results for each row.
 
     rows: sequences, some of which may be empty.
     find: a function from a batch of rows to one result for each position, in order.
@@ -99,11 +99,11 @@ class Path(NamedTuple):
 
 
 def likely_rules(operators: ObservableOperators, prior: FloatArray, beam: float) -> BoolArray:
-    """Tell which leaf rules (R0,) may make candidates: not those of tags far less likely than a word's likeliest tag.
+    """Tell which leaf rules (R0,) may make candidates: those of tags not far less likely than the likeliest of a word.
 
-    operators: with one state for each tag.
-    prior: (K,) how frequent tags are.
-    beam: the least share of the likeliest tag's probability.
+    operators: operators with one state for each tag.
+    prior: (K,) the share of each tag among all positions.
+    beam: the least probability of a tag, as a share of that of the likeliest tag.
     """
     tag, terminal = operators.rules.leaf.T
     joint = operators.leaf[:, 0] * prior[tag]
@@ -119,9 +119,9 @@ class Decoder:
 
     coarse: operators with one state for each tag.
     latent: operators over the same rules.
-    n_tags: K.
+    n_tags: K, the number of tags.
     likely: (R0,) whether a leaf rule may make a candidate.
-    threshold: candidates whose coarse marginal is less than this share of the best one's are left out.
+    threshold: a candidate is left out if its coarse marginal is less than this share of the largest at its position.
     """
 
     coarse: ObservableOperators
@@ -145,7 +145,7 @@ class Decoder:
     def trellis(self, terminal: IntArray, start: IntArray) -> tuple[Trellis, FloatArray]:
         """Build the pruned trellis of sequences, and compute the coarse marginals of its candidates.
 
-        terminal: (N,) of all positions.
+        terminal: (N,) the terminal of each position.
         start: (T + 1,) where each sequence begins, and N.
         """
         # First the rules that are likely by themselves, then the candidates that are likely by their marginals.
@@ -159,9 +159,9 @@ class Decoder:
     def posteriors(self, terminal: IntArray, start: IntArray) -> FloatArray:
         """Compute the posteriors (N, K) of the tags of all positions.
 
-        Where the latent marginals of a position are all zero, the coarse ones stand in for them.
+        If the latent marginals of a position are all zero, its coarse ones take their place.
 
-        terminal: (N,) of all positions.
+        terminal: (N,) the terminal of each position.
         start: (T + 1,) where each sequence begins, and N.
         """
         trellis, coarse = self.trellis(terminal, start)

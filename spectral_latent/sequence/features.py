@@ -1,7 +1,8 @@
-"""The features of sequences: observations and tags at a position and near it.
+"""Compute the features of sequences: observations and tags at a position and near it.
 
-The inside features of a spine look at its position and those to the right, the outside features at those to the left.
-The inside features of an emission look at its observation, the outside features at both sides.
+The inside features of a spine are those of its position and of the positions to the right; the outside features are
+those of the positions to the left.  The inside features of an emission are those of its observation; the outside
+features are those of both sides.
 
 | here | meaning |
 | --- | --- |

@@ -1,4 +1,4 @@
-"""Forests of bare sequences: trellises of the tags that each position may have."""
+"""Build the forests of bare sequences: trellises of the tags that each position may have."""
 
 from __future__ import annotations
 
@@ -169,8 +169,8 @@ class TrellisBuilder:
     def build(self, ends: IntArray, candidates: Candidates) -> Trellis:
         """Build the trellises of T sequences.
 
-        ends: (T + 1,) where among the N positions each sequence begins, and N.
-        candidates: of the N positions, by tags 0 ... K - 1.
+        ends: (T + 1,) the first position of each sequence, and N.
+        candidates: the candidates of N positions, with tags 0 ... K - 1.
         Raises ValueError if these do not fit together.
         """
         start, tag, rule = candidates

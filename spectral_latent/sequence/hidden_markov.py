@@ -1,4 +1,4 @@
-"""Hidden Markov models as operators over right-branching trees.
+"""Write hidden Markov models as operators over right-branching trees.
 
 | here | shape | meaning |
 | --- | --- | --- |
@@ -130,8 +130,8 @@ class HiddenMarkov:
     def of_counts(counts: RuleTable, pseudo: float = 0.0) -> HiddenMarkov:
         """Make a model of relative frequencies.
 
-        counts: of the rules of untagged sequences with states; see `position_counts`.
-        pseudo: a pseudo-count for every parameter, so that EM can start where nothing is impossible.
+        counts: counts of the rules of untagged sequences with states; see `position_counts`.
+        pseudo: a pseudo-count for every parameter, so that no probability is zero at the start of EM.
         """
 
         def shares(table: FloatArray) -> FloatArray:
@@ -164,12 +164,12 @@ class HiddenMarkov:
 
     @staticmethod
     def random(observed: FloatArray, n_sequences: float, n_states: int, seed: int) -> HiddenMarkov:
-        """Draw a start for Baum-Welch: all states alike, but for noise of up to one half.
+        """Draw a start for Baum-Welch: all states are equal, except for noise of up to one half of each number.
 
         observed: (n,) how often each observation occurs.
-        n_sequences: T.
-        n_states: m.
-        seed: of the noise.
+        n_sequences: T, the number of sequences.
+        n_states: m, the number of states.
+        seed: the seed of the noise.
 
         >>> HiddenMarkov.random(np.array([3.0, 0.0]), n_sequences=1, n_states=2, seed=0).emission
         array([[1., 0.],
@@ -193,15 +193,15 @@ class HiddenMarkov:
         )
 
     def smoothed(self, share: FloatArray, n_positions: float, n_sequences: float, pseudo: float = 1.0) -> HiddenMarkov:
-        """Add positions and sequences that any state may begin, continue and end, so that none of it is impossible.
+        """Add pseudo-counts, so that every state may begin, follow any state, and end a sequence.
 
-        A position is added to each state, and a sequence is added to all.  The position is followed by the end as often
-        as the average position is, else by any state; the sequence begins in any state.
+        To each state `pseudo` positions are added, which are followed by the end as often as an average position is,
+        and otherwise by any state.  `pseudo` sequences are added, which begin in any state.
 
         share: (m,) the share of each state among all positions.
-        n_positions: N, of the training data.
-        n_sequences: T, of the training data.
-        pseudo: how many positions and sequences are added.
+        n_positions: N, the number of positions of the training data.
+        n_sequences: T, the number of sequences of the training data.
+        pseudo: the number of positions and sequences that are added.
 
         >>> chain = HiddenMarkov(np.array([1.0, 0.0]), np.array([[0.0, 1.0], [1.0, 0.0]]), np.zeros(2), np.ones((2, 1)))
         >>> chain.smoothed(np.array([0.5, 0.5]), n_positions=8, n_sequences=1).initial

@@ -1,4 +1,4 @@
-"""Latent hidden Markov models: a tagger, whose tags have latent states, and a model of sequences without tags."""
+"""Hold latent hidden Markov models: a tagger, whose tags have latent states, and a model of sequences without tags."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class _SequenceModel:
     def score(self, sequences: Iterable[Sequence[Any]]) -> Weight:
         """Estimate the probabilities p̂ of sequences, as sign and log; estimates may be negative.
 
-        A tagger sums over all tags.  In the place of a word never seen stands its signature.
+        A tagger sums over all tags.  A word that was never seen is replaced by its signature.
 
         sequences: the observations of each of T sequences.
 
@@ -72,7 +72,8 @@ class _SequenceModel:
     def log_probabilities(self, sequences: Iterable[Sequence[Any]]) -> FloatArray:
         """Compute the natural logarithms (T,) of proper probabilities of sequences.
 
-        They are those of `score` if these are probabilities; estimates become probabilities as `prediction` describes.
+        If `score` gives probabilities, they are the same.  Otherwise, estimates are turned into probabilities as
+        `prediction` describes.
 
         sequences: the observations of each of T sequences.
 
@@ -84,11 +85,11 @@ class _SequenceModel:
         return self._predictor.log_probabilities(self._sequences(sequences).rows)
 
     def following(self, prefix: Sequence[Any]) -> dict[Hashable, float]:
-        """Predict what follows a prefix: the probability of each observation and of `END`, likeliest first.
+        """Predict the observation after a prefix: the probability of each one and of `END`, likeliest first.
 
-        Observations are those seen in training.  What the probabilities lack to 1 is that of all others.
+        The observations are those seen in training.  The probabilities sum to 1 less that of all unseen observations.
 
-        prefix: observations, which may be none.
+        prefix: the observations so far; there may be none.
         """
         terminal = self._terminals(prefix)
         n = self.observations.n_terminals
@@ -107,12 +108,12 @@ class _SequenceModel:
     def sample(
         self, n: int, rng: np.random.Generator, *, length: int | None = None, max_length: int = 10_000
     ) -> list[list[Any]]:
-        """Draw sequences of observations that were seen, one observation after another by what `following` says.
+        """Draw sequences of observations seen in training, one observation after another, from `following`.
 
         n: the number of sequences.
         rng: the source of random numbers.
-        length: of every sequence; None for any.
-        max_length: the longest sequence to wait for.
+        length: the length of every sequence; None for any length.
+        max_length: the largest length of a sequence.
 
         Raises ValueError if a sequence grows longer than max_length.
         """
@@ -160,8 +161,8 @@ class _Tagger(ABC):
     def paths(self, sequence: Sequence[Any], n_best: int = 1) -> list[tuple[list[Any], float]]:
         """Find the likeliest sequences of tags (Viterbi), each with its log-probability given the observations.
 
-        Where tags have one state, the model itself scores paths.  Where they have several, the Markov chain with the
-        model's marginals of pairs of tags scores them.  An empty sequence has one empty path.
+        If tags have one state, paths are scored by the model itself.  If they have several, paths are scored by the
+        Markov chain that has the model's marginals of pairs of tags.  An empty sequence has one empty path.
 
         sequence: observations.
         n_best: the most paths to find.
@@ -195,7 +196,7 @@ class _Tagger(ABC):
         sequences: pairs of an observation and its tag.
         kind: the type of observations.
         look_up: the observations of the model.
-        rules: those of a model with these tags.
+        rules: the rules of a model with these tags.
         """
         rows = [pairs_of(sequence, number, kind) for number, sequence in enumerate(sequences, start=1)]
         tags = Vocabulary(self.tags)
@@ -209,7 +210,7 @@ class _Tagger(ABC):
 class LatentTagger(_SequenceModel, _Tagger, StoredModel):
     """A hidden Markov model of tagged words, whose tags have latent states.
 
-    options: the settings that it was trained with.
+    options: the settings of training.
     tags: the K tags.
     observations: the words.
     parameters: operators with the rules of K tags.
@@ -249,8 +250,8 @@ class LatentTagger(_SequenceModel, _Tagger, StoredModel):
         """Learn from sentences of words with tags; any iterable, read once.
 
         sentences: pairs of a word and its tag; tags are any hashable objects but None.
-        options: settings.
-        jobs: processes; the result does not depend on it.
+        options: the settings of training and tagging; the defaults if not given.
+        jobs: the number of threads; the result does not depend on it.
         listener: told how far the estimator is.
 
         Raises EstimationError if there is no sentence, one is empty, or a token is not a pair of a word and a tag.
@@ -266,7 +267,7 @@ class LatentTagger(_SequenceModel, _Tagger, StoredModel):
 
     @cached_property
     def _encoder(self) -> WordEncoder:
-        """Make leaf rules of words; a tag of a word that is much less likely than its likeliest tag is unlikely."""
+        """Make the finder of leaf rules, which marks tags of a word as unlikely by the beam of the options."""
         prior = self.parameters.prior
         coarse = self.parameters.coarse
         beam = self.options.beam
@@ -284,8 +285,8 @@ class LatentTagger(_SequenceModel, _Tagger, StoredModel):
     def joint_log_probabilities(self, sentences: Iterable[Iterable[tuple[str, Tag]]]) -> FloatArray:
         """Compute the natural logarithms (T,) of the probabilities of words with their tags; -inf for an unknown tag.
 
-        An estimate is raised to `floor` times the probability in the coarse model, and lowered to the probability of
-        the words alone.
+        An estimate below `floor` times the probability in the coarse model is raised to it, and an estimate above the
+        probability of the words alone is lowered to it.
 
         sentences: T sentences; pairs of a word and its tag.
 
@@ -335,10 +336,10 @@ class LatentTagger(_SequenceModel, _Tagger, StoredModel):
 class LatentHMM(_SequenceModel, StoredModel):
     """A hidden Markov model of sequences of any hashable observations, without tags.
 
-    Spectral operators predict observations, and have no states.  The other estimators find states; see `hidden` and
+    Spectral operators predict observations, but have no states.  The other estimators find states; see `hidden` and
     `tagger`.
 
-    options: the settings that it was trained with.
+    options: the settings of training.
     observations: the alphabet.
     parameters: operators with the rules of a single tag.
 
@@ -373,8 +374,8 @@ class LatentHMM(_SequenceModel, StoredModel):
         """Learn from sequences; any iterable, read once.  A stream longer than memory is kept in temporary files.
 
         sequences: any hashable observations.
-        options: settings.
-        jobs: processes; the result does not depend on it.
+        options: the settings of training; the defaults if not given.
+        jobs: the number of threads; the result does not depend on it.
         listener: told how far the estimator is.
 
         Raises EstimationError if there is no sequence, one is empty, or an observation is not hashable.
@@ -390,7 +391,9 @@ class LatentHMM(_SequenceModel, StoredModel):
         Raises ValueError if the model has spectral operators instead of states.
         """
         if not self.parameters.latent.probabilities:
-            raise ValueError("spectral operators have no states; train with the estimator clustering, em or hybrid")
+            raise ValueError(
+                "spectral operators have no states; train with the estimator clustering, em or clusters-em"
+            )
         return HiddenMarkov.of_operators(self.parameters.latent)
 
     @property
@@ -424,7 +427,7 @@ class LatentHMM(_SequenceModel, StoredModel):
 class StateTagger(_Tagger, ShortRepr):
     """A latent hidden Markov model as a tagger: tags are names of its states.
 
-    model: one with states; `LatentHMM.tagger` makes its tagger.
+    model: a model with states, from which `LatentHMM.tagger` makes its tagger.
     tags: a name for each state.
 
     >>> from spectral_latent.estimation import EstimatorOptions
@@ -448,7 +451,7 @@ class StateTagger(_Tagger, ShortRepr):
 
     @cached_property
     def _states(self) -> Decoder:
-        """The decoder, without any pruning."""
+        """The decoder, which prunes nothing."""
         operators = self.model.hidden.with_states_as_tags()
         likely = np.ones(len(operators.leaf), dtype=bool)
         return Decoder(operators, operators, len(self.tags), likely, threshold=0.0)

@@ -11,7 +11,7 @@ from spectral_latent.lexicon import LexiconOptions
 
 __all__ = ["HMMOptions", "TaggerOptions"]
 
-_UNTAGGED = ("spectral", "clustering", "em", "hybrid")
+_UNTAGGED = ("spectral", "clustering", "em", "clusters-em")
 
 
 @dataclass(frozen=True)
@@ -24,7 +24,8 @@ class TaggerOptions(Options):
     floor: ε of `prediction`: the least probability of an event, as a share of its probability in the coarse model.  It
     bounds spectral estimates; other estimators give probabilities.
     beam: a tag of a word is left out if it is less likely than this share of the word's likeliest tag.
-    threshold: a tag of a position is left out if its coarse posterior is less than this share of the largest one.
+    threshold: a tag of a position is left out if its coarse posterior is less than this share of the position's
+    largest.
     """
 
     estimator: EstimatorOptions = field(default_factory=lambda: EstimatorOptions(n_states=8))
@@ -39,19 +40,19 @@ class TaggerOptions(Options):
 class HMMOptions(Options):
     """Settings of training a latent hidden Markov model on sequences without tags.
 
-    estimator: how states are found: spectral, clustering, em or hybrid.  Its `smoothing` is not used, because all
+    estimator: how states are found: spectral, clustering, em or clusters-em.  Its `smoothing` is not used, because all
     positions share one rule; it has no `rank`, because that rule is a sum of one term for each state.
-    choose_states: whether to take the number of states, up to the estimator's `n_states`, that makes held-out sequences
-    likeliest, or 1 if there are fewer than 20 sequences; if not, the estimator's `n_states` is the number.
+    choose_states: whether to choose the number of states, up to the estimator's `n_states`, that makes held-out
+    sequences likeliest (it is 1 if there are fewer than 20 sequences); otherwise the number is `n_states`.
     back_off: pseudo-count of the transitions of each state, divided equally among the next states.
     floor: ε of `prediction`: the least probability of an event, as a share of its probability in the model of one
-    state; None for the one that makes held-out sequences likeliest.  It bounds spectral estimates; other estimators
-    give probabilities.
+    state; None for the ε that makes held-out sequences likeliest.  It bounds spectral estimates; other estimators give
+    probabilities.
 
     >>> HMMOptions(EstimatorOptions("pivots"))
     Traceback (most recent call last):
         ...
-    ValueError: HMMOptions.estimator must be spectral, clustering, em or hybrid, not 'pivots'
+    ValueError: HMMOptions.estimator must be spectral, clustering, em or clusters-em, not 'pivots'
     """
 
     estimator: EstimatorOptions = field(default_factory=lambda: EstimatorOptions(n_states=32))
@@ -61,9 +62,8 @@ class HMMOptions(Options):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.estimator.estimator not in _UNTAGGED:
-            raise ValueError(
-                f"HMMOptions.estimator must be spectral, clustering, em or hybrid, not {self.estimator.estimator!r}"
-            )
+        name = self.estimator.estimator
+        if name not in _UNTAGGED:
+            raise ValueError(f"HMMOptions.estimator must be spectral, clustering, em or clusters-em, not {name!r}")
         if self.estimator.rank is not None:
             raise ValueError("HMMOptions.estimator must have the rank None: a hidden Markov model needs no fewer terms")

@@ -1,4 +1,4 @@
-"""The numbers of a latent hidden Markov model, with or without tags."""
+"""Hold the numbers of a latent hidden Markov model, with or without tags."""
 
 from __future__ import annotations
 
@@ -41,19 +41,19 @@ class SequenceParameters(ShortRepr):
         rules = self.latent.rules
         n_tags = self.n_tags
         if not self.coarse.rules.equals(rules):
-            raise ValueError("the coarse and the latent operators number other rules")
+            raise ValueError("the coarse and the latent operators must have the same rules")
         if not 2 * n_tags == self.latent.n_symbols == self.coarse.n_symbols:
             raise ValueError("the operators do not have two symbols for each tag")
         spine, emission = np.concatenate([rules.unary, rules.binary[:, :2]]).T
         if not (spine == n_tags + emission).all() or (emission >= n_tags).any() or (rules.binary[:, 2] < n_tags).any():
             raise ValueError("the rules are not those of sequences")
         if (rules.leaf[:, 0] >= n_tags).any():
-            raise ValueError("a rule that emits an observation is of no tag")
+            raise ValueError("a rule that emits an observation must be of a tag")
         if not (self.coarse.root[n_tags:].any() and self.latent.root[n_tags:].any() and (self.coarse.unary > 0).all()):
             raise ValueError("no sequence can begin or end")
 
     def check_sizes(self, n_tags: int, n_terminals: int) -> None:
-        """Raise ValueError unless the parameters have so many tags, and emit terminals 0 ... n_terminals - 1 alone.
+        """Raise ValueError unless the parameters have `n_tags` tags, and emit only terminals 0 ... n_terminals - 1.
 
         n_tags: the number of tags that the model names.
         n_terminals: the number of terminals that the model names.
@@ -77,8 +77,8 @@ class SequenceParameters(ShortRepr):
     def proper(self) -> tuple[ObservableOperators, ObservableOperators]:
         """Coarse and latent operators, scaled so that coarse root vectors, and emissions of each tag, sum to one.
 
-        The lexicon adds emissions of unseen words, and some trees that begin anywhere are not sequences.  Latent
-        emissions that are probabilities sum to one without scaling.
+        Unscaled, the emissions have too large a sum, because the lexicon adds unseen words, and the roots too small a
+        one, because trees may begin at emissions.  Latent emissions that are probabilities need no scaling.
         """
         n_tags = self.n_tags
         tag = self.coarse.rules.leaf[:, 0]

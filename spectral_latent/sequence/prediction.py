@@ -1,18 +1,18 @@
-"""Proper probabilities of sequences, event by event, from operators whose estimates may be negative.
+"""Compute proper probabilities of sequences, event by event, from operators whose estimates may be negative.
 
 | here | meaning |
 | --- | --- |
 | f_i, (K·M,) | the state before position i: the outside vectors of its spines, up to a factor |
 | A_x, (K·M, K·M) | f_{i+1} = f_i A_x after the observation x, if the sequence goes on; A = Σ_x A_x |
-| a, (K·M,) | the total weight of all continuations: a = A a + b, where b is that of ending with this position |
+| a, (K·M,) | the total weight of all continuations: a = A a + b, where b is the weight of ending at this position |
 | event e = (x, last) | the observation of one position, and whether the position is the last |
 | W, (K·M, 2n) | f_i · W_e / f_i · a = p̂(e \\| the events before); the columns of W add up to a |
 | f̄ | the sum of f over all positions of an average sequence: f̄ = f_1 + Aᵀ f̄ |
 
 An estimate p̂ may be negative or far too small.  Each is therefore raised to at least ε q(e), where q(e) is the event's
-probability in the coarse model, and all are divided by their sum.  If the observed event's estimate had to be raised,
-the state f_i cannot be trusted, and the average state f̄ takes its place before f_{i+1} is computed.  So every sequence
-has a positive probability, and the probabilities of all sequences add up to one.
+probability in the coarse model, and all are divided by their sum.  If the estimate of the observed event was raised,
+the state f_i cannot be trusted, and the average state f̄ takes its place before f_{i+1} is computed.  Therefore every
+sequence has a positive probability, and the probabilities of all sequences add up to one.
 
 Sequences advance together, one position at a time: their states are the rows of one matrix.
 """
@@ -84,8 +84,8 @@ class Predictor:
 
     Event x is an observation before others, event n + x the same observation at the last position.
 
-    operators: the model.
-    builder: finds the tags that may emit an observation.
+    operators: the operators of the model.
+    builder: the builder that finds the tags of an observation.
     sums: a, W and f̄.
     least: (2n,) ε q(e) of each event.
     """
@@ -131,13 +131,13 @@ class Predictor:
         return np.tile(self.operators.root[self.builder.n_tags :].ravel(), (n, 1))
 
     def _estimates(self, state: FloatArray) -> FloatArray:
-        """Compute p̂ of all events (T, 2n) in states (T, K·M); zero where a continuation has no positive weight."""
+        """Compute p̂ of all events (T, 2n) in states (T, K·M); zero if continuations have no positive total weight."""
         total = state @ self.sums.after
         scale = np.divide(1.0, total, out=np.zeros_like(total), where=total > 0)
         return np.asarray((state @ self.sums.events) * scale[:, None])
 
     def _probabilities(self, estimates: FloatArray) -> FloatArray:
-        """Raise the estimates of all events (T, 2n), and divide them by their sums; zero where ε and the sum are."""
+        """Raise the estimates of all events (T, 2n), and divide them by their sums; zero where a sum is zero."""
         raised = np.maximum(estimates, self.least)
         total = raised.sum(axis=1, keepdims=True)
         return np.asarray(np.divide(raised, total, out=np.zeros_like(raised), where=total > 0))
@@ -216,8 +216,8 @@ class Predictor:
         n: the number of sequences.
         n_known: the number of terminals to draw from.
         rng: the source of random numbers.
-        length: of every sequence; None for any.
-        max_length: the longest sequence to wait for.
+        length: the length of every sequence; None for any length.
+        max_length: the largest length of a sequence.
 
         Raises ValueError if a sequence grows longer than max_length, or no possible event has a positive probability.
         """

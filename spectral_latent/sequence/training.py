@@ -1,8 +1,8 @@
-"""From sequences to the parameters of a model, with tags and without.
+"""Train the parameters of a model of sequences, with tags and without.
 
-Tagged sequences are learnt as any latent trees are, over a lexicon of words.  Untagged ones have a single symbol, so
-that the spectral estimator learns the observable operators of a hidden Markov model.  The other estimators learn a
-hidden Markov model proper, where an emission has the state of its position.
+Tagged sequences are learnt as other latent trees are, over a lexicon of words.  Untagged sequences have a single tag,
+so that the spectral estimator learns the observable operators of a hidden Markov model.  The other estimators learn a
+proper hidden Markov model, where an emission has the state of its position.
 """
 
 from __future__ import annotations
@@ -54,10 +54,10 @@ __all__ = ["SequenceShard", "train_tagged", "train_untagged"]
 
 _NUMBERS_OF_STATES = (1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 32)  # to choose from, besides the largest
 _FLOORS = (0.1, 0.03, 0.01, 0.003, 0.001)  # to choose from
-_FLOOR = 0.01  # where there is too little to choose by
-_FOLDS = 10  # each holds out one sequence in so many
-_HELD_OUT = 6_000  # sequences held out in all folds together, if there are so many
-_CHOICE_POSITIONS = 1 << 19  # positions on which states are chosen, about
+_FLOOR = 0.01  # if there are too few sequences to choose
+_FOLDS = 10  # one sequence of so many is held out in a fold
+_HELD_OUT = 6_000  # the number of sequences held out in all folds together, if the data have so many
+_CHOICE_POSITIONS = 1 << 19  # about so many positions are used to choose the states
 _Token = TypeVar("_Token")
 
 
@@ -66,7 +66,7 @@ class SequenceShard(NamedTuple):
 
     columns: `terminal`, `tag` and `start` of `Sequences`.
     n_tags: K.
-    featurise: makes features of sequences; other processes must find it.
+    featurise: the function that makes features of sequences, which other processes must be able to import.
     """
 
     columns: Columns
@@ -105,7 +105,7 @@ def _columns_of(sequences: Sequences) -> Columns:
 
 
 def _checked(rows: Iterable[list[_Token]]) -> Iterator[list[_Token]]:
-    """Give sequences on.  Raises EstimationError if there is none, or one is empty."""
+    """Pass sequences on.  Raises EstimationError if there is none, or if one is empty."""
     number = 0
     for number, row in enumerate(rows, start=1):
         if not row:
@@ -116,7 +116,7 @@ def _checked(rows: Iterable[list[_Token]]) -> Iterator[list[_Token]]:
 
 
 def _with_back_off(treebank: Treebank, n_tags: int, priors: Priors, back_off: float) -> Treebank:
-    """Add priors to a treebank, by which every tag follows every tag, `back_off` times in all."""
+    """Add priors to a treebank: every tag is followed by every tag, `back_off` times in all."""
     counts = treebank.counts
     ends = counts.n_trees / (counts.symbol[:n_tags].sum() + 1)
     rules = _transitions(_shares(counts, n_tags), ends, back_off)
@@ -219,7 +219,7 @@ def train_tagged(
 
     sentences: pairs of a word and its tag.
     options: settings.
-    jobs: processes; the result does not depend on it.
+    jobs: the number of threads; the result does not depend on it.
     listener: told how far the estimator is.
 
     Raises EstimationError if there is no sentence, or one is empty.
@@ -272,11 +272,11 @@ class _UntaggedFormalism:
 class _Fold:
     """One sequence in ten, held out, and the spectral moments of the other nine.
 
-    moments: with the most states.
-    priors: of the operators.
+    moments: the moments with the largest number of states.
+    priors: the priors of the operators.
     coarse: operators of one state.
     held_out: the other tenth.
-    n_terminals: n, counting the one that was never seen.
+    n_terminals: the number of terminals, including the one for unseen observations.
     """
 
     moments: Moments
@@ -312,9 +312,9 @@ class _Fold:
 def _choose(
     sequences: Sequences, alphabet: Alphabet, options: HMMOptions, jobs: int | None, listener: Listener
 ) -> tuple[int, float]:
-    """Choose the number of states, then ε, each if the options leave it open, by the likelihood of held-out sequences.
+    """Choose the number of states and then ε, if the options leave them open, by the likelihood of held-out sequences.
 
-    There are up to ten folds, until 6,000 sequences have been held out.  Of equal choices, the fewest states and the
+    There are as many folds as hold out 6,000 sequences, but at most ten.  Of equal choices, the fewest states and the
     largest ε are taken.
     """
     n = sequences.n_sequences
@@ -356,7 +356,7 @@ def _hidden_markov(
     jobs: int | None,
     listener: Listener,
 ) -> HiddenMarkov:
-    """Learn a hidden Markov model proper: of clusters or of a random start, after which EM may follow."""
+    """Learn a proper hidden Markov model from clusters or from a random start; EM may follow."""
     if options.estimator == "em":
         observed = np.zeros(n_symbols)
         observed[treebank.counts.rules.leaf[:, 1]] = treebank.counts.leaf[:, 0]
@@ -382,7 +382,7 @@ def _with_unseen(model: HiddenMarkov, counts: TreebankCounts, back_off: float) -
 
 
 def _first_positions(shards: Iterable[Sequences]) -> Sequences:
-    """Join shards from the first on, up to as many positions as states are chosen on."""
+    """Join the first shards, until they have the positions on which states are chosen."""
     parts: list[Sequences] = []
     n_positions = 0
     for sequences in shards:
@@ -406,7 +406,7 @@ def train_untagged(
 
     sequences: observations.
     options: settings.
-    jobs: processes; the result does not depend on it.
+    jobs: the number of threads; the result does not depend on it.
     listener: told about each number of states, and how far the estimator is.
 
     Raises EstimationError if there is no sequence, one is empty, or an observation is not hashable.

@@ -169,11 +169,12 @@ _Builder = TreeBuilder[Symbol, Hashable, Hashable]  # notes are the nodes of the
 
 def _names(graph: nx.DiGraph, node: Hashable, place: str) -> tuple[Hashable, Hashable]:
     """Look up label and observation of a node."""
-    data = graph.nodes[node]
+    attributes = graph.nodes[node]
     place = f"{place}, node {node!r}"
-    if data.get("label") is None:
+    if attributes.get("label") is None:
         raise GraphError(f"{place}: it has no `label`")
-    return checked_name(data["label"], place, "label"), checked_name(data.get("observation"), place, "observation")
+    label = checked_name(attributes["label"], place, "label")
+    return label, checked_name(attributes.get("observation"), place, "observation")
 
 
 def _append(builder: _Builder, graph: nx.DiGraph, place: str) -> None:

@@ -63,7 +63,7 @@ def labelled(run: Run, anchored: Path, labels: dict[str, str]) -> Path:
 def test_what_is_told(run: Run, source: Path, tmp_path: Path) -> None:
     result = run("train", "anchor", source, "-o", tmp_path / "model", "--n-states", "4")
     assert (result.exit_code, result.stdout) == (0, "")
-    first, *steps, last = result.stderr.splitlines()
+    first, *steps, last, _ = result.stderr.splitlines()
     assert first == f"Training on {len(gold())} sentences"
     assert [line.split(":")[0] for line in steps] == [f"EM {step}/10" for step in range(1, 11)]
     assert last.startswith(f"{tmp_path / 'model'}: 4 states, 11 words, ")
@@ -83,7 +83,7 @@ def test_settings(run: Run, source: Path, tmp_path: Path) -> None:
         options = ["--hull", hull, "--no-spelling", "--window", "2", "--seed", "3", "--n-states", "3"]
         assert run("train", "anchor", source, "-o", tmp_path / hull, *options, "-q").exit_code == 0
         found = AnchorHMM.load(tmp_path / hull).options
-        assert found == AnchorOptions(3, hull=HullOptions(hull, 2, spelling=False, seed=3))
+        assert found == AnchorOptions(3, hull=HullOptions(hull, 2, spelling="none", seed=3))
 
 
 @pytest.mark.parametrize(

@@ -81,9 +81,9 @@ def test_refused() -> None:
         evaluate_reranking([sentences(1), []], [0, -1], accuracy)
     with pytest.raises(ValueError, match="shorter"):
         evaluate_reranking([sentences(1), sentences(2)], [0], accuracy)
-    with pytest.raises(ValueError, match="scores of 1 sentences and of 2; give both"):
+    with pytest.raises(ValueError, match="scores of 1 and of 2 sentences; give both"):
         paired_bootstrap(sentences(1), sentences(1, 2), accuracy)
-    with pytest.raises(ValueError, match="scores of 0 sentences"):
+    with pytest.raises(ValueError, match=r"scores of 0 and of 0 sentences; .* at least one"):
         paired_bootstrap([], [], accuracy)
 
 

@@ -1,12 +1,13 @@
 """The pruned chart against the full forest and the one engine."""
 
+import time
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from spectral_latent.grammar import SpanForest
-from spectral_latent.grammar.coarse import CoarseGrammar, CoarseLeaves, inside_chart
+from spectral_latent.grammar.coarse import CoarseGrammar, CoarseLeaves, LimitError, inside_chart
 from spectral_latent.grammar.forests import pruned_forest
 from spectral_latent.inference import edge_marginals, inside, marginals, outside, total_weight
 from spectral_latent.operators import ObservableOperators, Tensor
@@ -204,7 +205,7 @@ def test_the_beam_weighs_scores_by_the_frequency_of_symbols(seed: int, beam: flo
     operators = random_grammar(rng)
     terminals = rng.integers(0, N_TERMINALS, 6)
     prior = rng.dirichlet(np.full(N_SYMBOLS, 0.5))
-    chart, _ = inside_chart(CoarseGrammar.of(operators, prior), CoarseLeaves.of(operators, terminals), beam, 1 << 20)
+    chart = inside_chart(CoarseGrammar.of(operators, prior), CoarseLeaves.of(operators, terminals), beam, 1 << 20)
     found = {
         (int(chart.symbol[item]), i, j): chart.inside[item] * 2.0 ** chart.exponent[cell]
         for cell, (i, j) in enumerate((i, j) for j in range(1, 7) for i in range(j))
@@ -285,20 +286,19 @@ def test_a_chart_holds_what_has_a_score_and_nothing_else() -> None:
         root=np.concatenate([operators.root, np.zeros((more, 1))]),
     )
     grammar = CoarseGrammar.of(wide, np.ones(N_SYMBOLS + more))
-    chart, is_whole = inside_chart(grammar, CoarseLeaves.of(wide, terminals), 0.0, 1 << 20)
-    assert is_whole
+    chart = inside_chart(grammar, CoarseLeaves.of(wide, terminals), 0.0, 1 << 20)
     assert len(chart.symbol) == len(chart.inside) <= N_SYMBOLS * len(chart.first)
     assert (chart.inside > 0).all()
     np.testing.assert_array_equal(np.sort(chart.end)[-1], len(chart.symbol))
 
 
-def test_a_chart_that_would_be_too_large_is_given_up_with_a_warning() -> None:
+def test_a_chart_that_would_be_too_large_is_given_up() -> None:
     operators = random_grammar(np.random.default_rng(7))
     terminals = np.random.default_rng(8).integers(0, N_TERMINALS, 40)
     grammar, leaves = CoarseGrammar.of(operators, np.ones(N_SYMBOLS)), CoarseLeaves.of(operators, terminals)
-    size = len(inside_chart(grammar, leaves, 0.0, 1 << 20)[0].symbol)
-    with pytest.warns(RuntimeWarning, match=rf"40 words under 5 symbols .* {size // 2} items at beam 0 .* larger beam"):
-        assert pruned_forest(grammar, leaves, 0.0, 1e-3, most=size // 2) is None
+    size = len(inside_chart(grammar, leaves, 0.0, 1 << 20).symbol)
+    with pytest.raises(LimitError, match=rf"40 words under 5 symbols has more than {size // 2} items"):
+        pruned_forest(grammar, leaves, 0.0, 1e-3, most=size // 2)
     assert pruned_forest(grammar, leaves, 0.0, 1e-3, most=size) is not None
 
 
@@ -325,8 +325,28 @@ def test_a_chart_that_memory_does_not_hold_is_given_up(monkeypatch: pytest.Monke
     def without_memory(*_: object) -> None:
         raise MemoryError("Allocation failed")
 
-    monkeypatch.setattr("spectral_latent.grammar.forests.inside_chart", without_memory)
+    monkeypatch.setattr("spectral_latent.grammar.coarse._with_lengths", without_memory)
     operators = random_grammar(np.random.default_rng(0))
     grammar = CoarseGrammar.of(operators, np.ones(N_SYMBOLS))
-    with pytest.warns(RuntimeWarning, match="more items than memory holds .* given up"):
-        assert pruned_forest(grammar, CoarseLeaves.of(operators, np.zeros(2, dtype=np.int64)), 0.0, 0.0) is None
+    with pytest.raises(LimitError, match="2 words under 5 symbols is larger than memory"):
+        pruned_forest(grammar, CoarseLeaves.of(operators, np.zeros(2, dtype=np.int64)), 0.0, 0.0)
+
+
+def test_a_chart_that_is_not_done_at_its_deadline_is_given_up() -> None:
+    operators = random_grammar(np.random.default_rng(7))
+    terminals = np.random.default_rng(8).integers(0, N_TERMINALS, 40)
+    grammar, leaves = CoarseGrammar.of(operators, np.ones(N_SYMBOLS)), CoarseLeaves.of(operators, terminals)
+    with pytest.raises(LimitError, match="40 words under 5 symbols takes too long"):
+        pruned_forest(grammar, leaves, 0.0, 1e-3, deadline=time.thread_time())
+    assert pruned_forest(grammar, leaves, 0.0, 1e-3, deadline=time.thread_time() + 60.0) is not None
+
+
+def test_cells_are_filled_alike_however_many_lengths_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    operators = random_grammar(np.random.default_rng(7))
+    terminals = np.random.default_rng(8).integers(0, N_TERMINALS, 20)
+    grammar, leaves = CoarseGrammar.of(operators, np.ones(N_SYMBOLS)), CoarseLeaves.of(operators, terminals)
+    expected = inside_chart(grammar, leaves, 1e-3, 1 << 20)
+    for lengths in (1, 3, 100):
+        monkeypatch.setattr("spectral_latent.grammar.coarse._LENGTHS", lengths)
+        for found, wanted in zip(inside_chart(grammar, leaves, 1e-3, 1 << 20), expected, strict=True):
+            np.testing.assert_array_equal(found, wanted)
