@@ -70,7 +70,7 @@ _HEAD = 6  # the column of HEAD; DEPREL follows
 @click.option(
     "--memory",
     metavar="MB",
-    type=click.IntRange(min=1),
+    type=click.IntRange(1, 1 << 24),
     help=f"The most megabytes for a sentence under one grammar, about.{_OF_MODEL}",
 )
 @json_option
