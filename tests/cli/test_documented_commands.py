@@ -31,7 +31,8 @@ KINDS = {  # the kind of each model that documents name
     "reranker.safetensors": "reranker",
 }
 SOURCES = {"constituency": "dev.mrg", "dependency": "dev.conllu", "tagger": "dev.conllu", "anchor": "dev.conllu"}
-ELSEWHERE = ("spectral-latent demo", "eval ", "_SPECTRAL")  # tested by itself, and for shells
+# tested by themselves, and for shells
+ELSEWHERE = ("spectral-latent demo", "spectral-latent recipe run ", "eval ", "_SPECTRAL")
 
 
 def _shown(text: str) -> Iterator[str]:
