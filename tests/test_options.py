@@ -317,7 +317,7 @@ def test_messages(kind: type[Options], values: dict[str, Any], message: str) -> 
         *((("train", kind), "estimator", EstimatorOptions, "estimator") for kind in ESTIMATED),
         *((("train", kind), "n_states", EstimatorOptions, "n_states") for kind in ESTIMATED),
         *((("train", kind), "seed", EstimatorOptions, "seed") for kind in ESTIMATED),
-        (("train", "dependency"), "tags", DependencyOptions, "tags"),
+        (("train", "dependency"), "column", DependencyOptions, "tags"),
         (("train", "dependency"), "first", Attachment, "first_side"),
         (("train", "anchor"), "n_states", AnchorOptions, "n_states"),
         (("train", "anchor"), "seed", HullOptions, "seed"),

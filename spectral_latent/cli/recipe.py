@@ -10,6 +10,7 @@ from typing import NamedTuple
 import click
 
 from spectral_latent.cli.evaluate import evaluate
+from spectral_latent.cli.groups import Commands
 from spectral_latent.cli.options import jobs_option, quiet_option
 from spectral_latent.cli.outputs import OutputFile
 from spectral_latent.cli.train import train
@@ -137,7 +138,7 @@ RECIPES = {
 }
 
 
-@click.group()
+@click.group(cls=Commands)
 def recipe() -> None:
     """Train models by name from corpora that are public or licensed.
 

@@ -12,7 +12,7 @@ import click
 
 __all__ = ["Record", "record_of"]
 
-_NO_SETTINGS = ("output", "jobs", "quiet")  # parameters that do not change what a model says
+_NO_SETTINGS = ("output", "jobs", "quiet", "dev")  # parameters that do not change what a model says
 
 
 class Record:

@@ -19,7 +19,6 @@ from spectral_latent.operators.storage import ModelFileError, StoredModel, load_
 from spectral_latent.operators.tensors import Tensor, Tensors
 
 __all__ = [
-    "Contents",
     "Distinct",
     "ModelFileError",
     "ObservableOperators",

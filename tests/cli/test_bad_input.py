@@ -108,7 +108,7 @@ ANSWERS = [
     Answer("anchors anchored --picture anchored", 1, r"anchored: a file to read, which would be lost"),
     # options
     Answer("parse wsj --n-best 0", 2, r"--n-best"),
-    Answer("train constituency trees.mrg -o new --preset fast --n-states 8", 2, r"--preset includes .* leave out"),
+    Answer("train constituency trees.mrg -o new --preset fast --estimator em", 2, r"--preset includes .* leave out"),
     Answer("parse wsj --nbest 5", 2, r"No such option.*--n-best"),
 ]
 

@@ -31,8 +31,7 @@ KINDS = {  # the kind of each model that documents name
     "reranker.safetensors": "reranker",
 }
 SOURCES = {"constituency": "dev.mrg", "dependency": "dev.conllu", "tagger": "dev.conllu", "anchor": "dev.conllu"}
-# tested by themselves, and for shells
-ELSEWHERE = ("spectral-latent demo", "spectral-latent recipe run ", "eval ", "_SPECTRAL")
+ELSEWHERE = ("spectral-latent demo", "spectral-latent recipe run treebank")  # long ones, tested by themselves
 
 
 def _shown(text: str) -> Iterator[str]:
@@ -68,6 +67,9 @@ def folder(run: Run, treebank: Path, tmp_path_factory: pytest.TempPathFactory) -
     table = (rows + ROW.format(3, "it", "PRON", 2, "obj") + "\n") * 5 + rows + "\n"
     for name in ("en-train.conllu", "en-dev.conllu", "dev.conllu"):
         (folder / name).write_text(table)
+    (folder / "UD_English-EWT").mkdir()
+    for part in ("train", "dev"):
+        (folder / "UD_English-EWT" / f"en_ewt-ud-{part}.conllu").write_text(table)
     for name in ("sentences.txt", "text.txt", "new.txt", "long.txt"):
         (folder / name).write_text("They see it .\n" * 3)
     models = {}

@@ -83,7 +83,7 @@ def test_the_same_training_makes_the_same_file(run: Run, treebank: Path, model: 
     (tmp_path / "elsewhere").mkdir()
     copy = tmp_path / "elsewhere" / treebank.name
     copy.write_bytes(treebank.read_bytes())
-    for options in ([], ["--jobs", "2"], ["--seed", "0"], ["-q"]):
+    for options in ([], ["--jobs", "2"], ["--seed", "0"], ["-q"], ["--dev", str(treebank)]):
         again = ("train", "constituency", copy, "-o", tmp_path / "again", "--n-states", "4", *options)
         assert run(*again).exit_code == 0
         assert (tmp_path / "again").read_bytes() == model.read_bytes()
