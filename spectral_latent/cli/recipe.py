@@ -130,7 +130,7 @@ RECIPES = {
         ),
         Recipe("ud-parser", "dependency", _UD, "las", 82.3, 32),
         Recipe("ud-tagger", "tagger", _UD, "accuracy", 94.6, 11),
-        Recipe("craft", "constituency", _CRAFT, "f1"),
+        Recipe("craft", "constituency", _CRAFT, "f1", 82.3, 48),
         Recipe("gum", "constituency", _GUM, "f1"),
         Recipe("penn", "constituency", _PENN, "f1"),
         Recipe("penn-accurate", "constituency", _PENN, "f1", options=_ACCURATE),

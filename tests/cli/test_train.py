@@ -187,6 +187,7 @@ def test_the_preset_fast_is_the_default_and_may_have_other_states(run: Run, tree
     default, named = (ConstituencyModel.load(tmp_path / name) for name in ("default", "named"))
     assert default.fingerprint == named.fingerprint
     (fast,) = preset("fast")
+    assert default.members[0].options == fast
     few = ConstituencyModel.load(tmp_path / "few").members[0].options
     assert few == replace(fast, estimator=replace(fast.estimator, n_states=3))
 
