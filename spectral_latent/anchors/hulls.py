@@ -10,9 +10,10 @@ mixture of those expected of the anchors: the word's point lies in a convex hull
 | "cca" | (11) with canonical correlations | the same, projected by the canonical correlations of types and contexts |
 | "brown" | f(O), unit rows | C^½ / ((#x + κ)(#c + κ))^¼, left singular vectors times √σ, rows of length one |
 
-With spelling (section 4.4.4) every point is drawn to the one that the features of its word predict: a word of n tokens
-counts n, the prediction κ₀.  The contexts of a rare word tell little, its spelling as much as that of any other.  The
-paper appends features to contexts instead; drawn together, the point of a word never seen is known as well.
+With spelling (section 4.4.4) the point of a word is the mean of the point of its contexts and of the point that its
+spelling predicts, with the weights n, its number of tokens, and κ₀.  So spelling matters most for rare words, of which
+few contexts are known.  The paper appends features of spelling to contexts instead, which gives no point to a word
+never seen.
 """
 
 from __future__ import annotations
@@ -139,7 +140,7 @@ def canonical_svd(
 
     counts: C (n, d), how often each row and column occur together.
     totals: #x (n,) and #c (d,), how often each row and each column occur.
-    rank: the most triplets, k.
+    rank: the largest number of singular triplets, k.
     smoothing: κ.
     power: p.
 
