@@ -28,6 +28,7 @@ MODELS = {
     "fast": preset("fast"),
     "fast, from first": (replace(preset("fast")[0], binarisation=Binarisation("first")),),
     "fast, from last": (replace(preset("fast")[0], binarisation=Binarisation("last")),),
+    "spectral": preset("spectral"),
     "accurate": preset("accurate"),
 }
 COLUMNS = ("F1", "F1 ≤ 40", "tags", "exact", "fallbacks", "reading s", "training s", "sentences/s", "peak MB")

@@ -34,7 +34,7 @@ ESTIMATORS = {
     "spectral": EstimatorOptions("spectral"),
     "clustering": EstimatorOptions("clustering", smoothing=5.0),
     "EM": EstimatorOptions("em", smoothing=5.0, iterations=20),
-    "hybrid": EstimatorOptions("hybrid", smoothing=5.0),
+    "clusters-em": EstimatorOptions("clusters-em", smoothing=5.0),
 }
 
 
@@ -47,11 +47,11 @@ def parsing(train: Sentences, dev: Sentences, options: DependencyOptions) -> Non
     rows: list[tuple[str, int, Callable[[], DependencyModel]]] = [
         ("one state", 1, lambda: DependencyModel.prepare(train, options).coarse),
     ]
-    for name, states in (("spectral", 10), ("spectral", 16), ("clustering", 16), ("EM", 16), ("hybrid", 16)):
+    for name, states in (("spectral", 10), ("spectral", 16), ("clustering", 16), ("EM", 16), ("clusters-em", 16)):
         own = replace(options, estimator=replace(ESTIMATORS[name], n_states=states))
         rows.append((name, states, lambda own=own: DependencyModel.train(train, own)))
-    left = replace(options, attachment=Attachment("left"), estimator=ESTIMATORS["hybrid"])
-    rows.append(("hybrid, left children first", 16, lambda: DependencyModel.train(train, left)))
+    left = replace(options, attachment=Attachment("left"), estimator=ESTIMATORS["clusters-em"])
+    rows.append(("clusters-em, left children first", 16, lambda: DependencyModel.train(train, left)))
     for name, states, make in rows:
         start = time.process_time()
         model = make()

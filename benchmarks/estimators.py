@@ -33,8 +33,8 @@ ROWS = {
     "spectral": EstimatorOptions(),
     "clustering": EstimatorOptions(estimator="clustering"),
     "pivots": EstimatorOptions(estimator="pivots"),
-    "hybrid, 5 iterations": EstimatorOptions(estimator="hybrid"),
-    "hybrid, 100 iterations": EstimatorOptions(estimator="hybrid", iterations=100, tolerance=0.0),
+    "clusters-em, 5 iterations": EstimatorOptions(estimator="clusters-em"),
+    "clusters-em, 100 iterations": EstimatorOptions(estimator="clusters-em", iterations=100, tolerance=0.0),
     "EM, 20 iterations": EstimatorOptions(estimator="em", iterations=20, tolerance=0.0),
     "EM, 100 iterations": EstimatorOptions(estimator="em", iterations=100, tolerance=0.0),
     "EM, converged": EstimatorOptions(estimator="em"),
@@ -80,7 +80,7 @@ def curves(train: str, evaluate: str, numbers: Sequence[int]) -> None:
     options = training.coarse.options.estimator
     held_out = HeldOut(training.coarse, constituency_trees(evaluate))
     print_head([f"F1 on {evaluate} after"], list(map(str, numbers)))
-    for start, name in {"clusters": "hybrid", "random": "em"}.items():
+    for start, name in {"clusters": "clusters-em", "random": "em"}.items():
         print(f"| from {start} |", end="", flush=True)
         for iterations in numbers:
             climbing = replace(options, estimator=name, iterations=iterations, tolerance=0.0)

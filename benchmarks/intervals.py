@@ -49,6 +49,15 @@ def scores(gold: Sequence[GoldTree], trees: Sequence[Phrase]) -> list[BracketSco
     return [score_brackets([(sentence.tree, tree)]) for sentence, tree in zip(gold, trees, strict=True)]
 
 
+def berkeley_trees(split: str, gold: Sequence[GoldTree]) -> Iterator[Phrase]:
+    """The first tree of each list; where a list is empty, a flat tree without any label of the treebank."""
+    folder = Path(os.environ.get("SPECTRAL_LATENT_DATA", "."), "nbest")
+    for (_, words), listed in zip(gold, read_nbest(folder / f"berkeley.{split}.trees"), strict=True):
+        tree = listed.candidates[0].tree if listed.candidates else None
+        flat = Phrase("NONE", tuple(Phrase("NONE", (word,)) for word in words))
+        yield tree if isinstance(tree, Phrase) else flat
+
+
 def main() -> None:
     """Print a table for each split."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -60,19 +69,16 @@ def main() -> None:
         split: [tree for tree in map(GoldTree.of, constituency_trees(f"nltk:treebank:{split}")) if tree is not None]
         for split in arguments.splits
     }
+    theirs = {split: scores(sentences, list(berkeley_trees(split, sentences))) for split, sentences in gold.items()}
     found: dict[str, dict[str, list[list[BracketScores]]]] = {split: defaultdict(list) for split in gold}
     for seed in range(arguments.seeds):
         for name, model in models(train, seed):
             for split, sentences in gold.items():
                 parses = [model.parse(words).tree for _, words in sentences]
                 found[split][name].append(scores(sentences, parses))
-    folder = Path(os.environ.get("SPECTRAL_LATENT_DATA", "."), "nbest")
     for split, by_model in found.items():
-        lists = list(read_nbest(folder / f"berkeley.{split}.trees"))
-        first = [candidates.candidates[0].tree for candidates in lists]
-        theirs = scores(gold[split], [tree for tree in first if isinstance(tree, Phrase)])
-        base = [reduce(add, [score] * arguments.seeds) for score in theirs]
-        print(f"\n{split}: {BERKELEY} {reduce(add, theirs).f1:.1f}\n")
+        base = [reduce(add, [score] * arguments.seeds) for score in theirs[split]]
+        print(f"\n{split}: {BERKELEY} {reduce(add, theirs[split]).f1:.1f}\n")
         print("| model | F1 of each seed | mean | over the Berkeley parser (95 %) |\n| --- | --- | ---: | ---: |")
         for name, by_seed in by_model.items():
             f1 = [reduce(add, several).f1 for several in by_seed]

@@ -224,7 +224,7 @@ def climb(problem: Problem, n_trees: int, starts: int) -> Climb:
     treebank = problem.treebank(n_trees, seed=0)
     options = replace(OPTIONS, n_states=problem.n_states, **CLIMBING)
     begun = time.process_time()
-    ours = estimate(treebank, replace(options, estimator="recovered-em")).log_likelihood[-1]
+    ours = estimate(treebank, replace(options, estimator="hybrid")).log_likelihood[-1]
     middle = time.process_time()
     theirs = [
         estimate(treebank, replace(options, estimator="em", seed=seed)).log_likelihood[-1] for seed in range(starts)

@@ -78,7 +78,7 @@ def trained(has_heads: bool, first: int | None) -> Parser:
     """The model that gives latent features, and the lists that are this library's own; trained once."""
     gold = gold_of("train", has_heads, None if first is None else 5 * first)
     if has_heads:
-        return DependencyModel.train(gold, DependencyOptions(estimator=EstimatorOptions("hybrid", smoothing=5.0)))
+        return DependencyModel.train(gold, DependencyOptions(estimator=EstimatorOptions("clusters-em", smoothing=5.0)))
     return ConstituencyModel.train((tree for tree, _ in gold), preset("accurate"))
 
 

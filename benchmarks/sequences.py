@@ -176,7 +176,9 @@ def rows(kind: Kind, n: int, seed: int, with_hmmlearn: bool) -> Iterator[Row]:
     log, seconds = timed(lambda: bigrams(train, test, kind.n_symbols))
     yield Row("bigrams, λ = 0.1", None, float((exact - log).mean()), seconds)
     true_number = EstimatorOptions(n_states=kind.n_states)
-    clusters = EstimatorOptions("hybrid", n_states=kind.n_states, iterations=EM.most_iterations, tolerance=EM.tolerance)
+    clusters = EstimatorOptions(
+        "clusters-em", n_states=kind.n_states, iterations=EM.most_iterations, tolerance=EM.tolerance
+    )
     strings = [row.tolist() for row in train.rows]
     for name, options in (
         ("spectral, states chosen", HMMOptions()),

@@ -94,7 +94,7 @@ TAGGERS: dict[str, Callable[[list[Sentence]], Tagger]] = {
     "latent, m = 4": lambda sentences: latent(sentences, 4),
     "latent, m = 8": lambda sentences: latent(sentences, 8),
     "latent, m = 16": lambda sentences: latent(sentences, 16),
-    "latent, m = 8, hybrid": lambda sentences: latent(sentences, 8, "hybrid"),
+    "latent, m = 8, clusters-em": lambda sentences: latent(sentences, 8, "clusters-em"),
 }
 
 

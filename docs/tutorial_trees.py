@@ -83,7 +83,7 @@ nx.write_network_text(example, with_labels="text")
 settings = {
     "plain": EstimatorOptions("em", n_states=1),
     "spectral": EstimatorOptions("spectral", n_states=3),
-    "hybrid": EstimatorOptions("hybrid", n_states=3),
+    "clusters-em": EstimatorOptions("clusters-em", n_states=3),
 }
 models = {name: LatentTreeModel.train(training, options) for name, options in settings.items()} | {"truth": truth}
 
@@ -135,8 +135,8 @@ for name in ("plain", "spectral"):
 # A model of probabilities gives the distribution of every node's state.  States have no names: which is which is
 # chance.
 
-posteriors = models["hybrid"].marginals(example)
-print(f"\nstates of the root in the hybrid model: {np.round(posteriors[0], 2)}")
+posteriors = models["clusters-em"].marginals(example)
+print(f"\nstates of the root in the model of EM from clusters: {np.round(posteriors[0], 2)}")
 
 # %%
 # A picture

@@ -131,6 +131,7 @@ def with_room(rows: NDArray[np.int64], size: int) -> NDArray[np.int64]:
     if size < len(rows):
         return rows
     larger = np.full((2 * len(rows), rows.shape[1]), -1, dtype=np.int64)
+    # Number by number: for a slice numba compiles a message about shapes, which takes longer than all the rest.
     for row in range(size):
         for column in range(rows.shape[1]):
             larger[row, column] = rows[row, column]

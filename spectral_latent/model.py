@@ -292,6 +292,12 @@ class LatentTreeModel(StoredModel):
         trees, states = sample_trees(self.operators, n, rng, max_nodes)
         return to_networkx(trees, self.symbols, self.terminals, attributes={"state": states.tolist()})
 
+    @property
+    def description(self) -> dict[str, Any]:
+        """The facts about the model, its labels among them."""
+        labels = dict.fromkeys(label for label, _ in self.symbols)
+        return super().description | {"labels": [plain_name(label) for label in labels]}
+
     def contents(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
         """Collect the arrays and the settings of the model's file."""
         settings = {

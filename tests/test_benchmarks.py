@@ -40,7 +40,7 @@ def test_constituency(treebank: str, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_estimators(treebank: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     estimators = load("estimators", monkeypatch)
-    row = estimators.measure("hybrid, 5 iterations", treebank, treebank)
+    row = estimators.measure("clusters-em, 5 iterations", treebank, treebank)
     assert set(row) == set(estimators.COLUMNS) and row["iterations"] > 0
     estimators.curves(treebank, treebank, [1, 2])
     head, rule, *rows = capsys.readouterr().out.splitlines()

@@ -71,3 +71,32 @@ def test_nothing_is_announced_in_files_and_pipes(tmp_path: Path) -> None:
     environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)}
     done = subprocess.run([sys.executable, "-c", CALL], cwd=ROOT, env=environment, capture_output=True, check=True)
     assert done.stderr == b""
+
+
+def test_the_first_parse_compiles_every_function_once_and_no_strings(tmp_path: Path) -> None:
+    leaf = "Phrase('{}', ('{}',))".format
+    tree = f"Phrase('S', ({leaf('NNS', 'dogs')}, Phrase('VP', ({leaf('VBP', 'see')}, {leaf('NNS', 'cats')}))))"
+    script = f"""
+import gc
+from numba.core import event
+from numba.core.dispatcher import Dispatcher
+compiled = []
+class Listener(event.Listener):
+    def on_start(self, event):
+        compiled.append(event.data["dispatcher"])
+    def on_end(self, event):
+        pass
+event.register("numba:compile", Listener())
+from spectral_latent.constituency import ConstituencyModel, Phrase
+model = ConstituencyModel.train([{tree}] * 20)
+del compiled[:]
+model.parse(["dogs", "see", "cats"])
+names = [each.py_func.__module__ + "." + each.py_func.__name__ for each in compiled]
+own = [name for name in names if name.startswith("spectral_latent.")]
+print(sorted({{name for name in own if own.count(name) > 1}}))
+print(sorted(name for name in names if "unicode" in name))
+print(len(own) > 10)
+"""
+    environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)}
+    done = subprocess.run([sys.executable, "-c", script], cwd=ROOT, env=environment, capture_output=True, check=True)
+    assert done.stdout.decode().splitlines() == ["[]", "[]", "True"], done.stderr

@@ -185,7 +185,7 @@ class Model:
     @staticmethod
     def train(formalism: Arithmetic, expressions: Sequence[Expression], states: int) -> Model:
         (treebank,) = read_treebanks(expressions, [formalism])
-        return Model(formalism, estimate(treebank, EstimatorOptions("hybrid", n_states=states)).operators)
+        return Model(formalism, estimate(treebank, EstimatorOptions("clusters-em", n_states=states)).operators)
 
     def parse(self, tokens: Sequence[str]) -> Expression:
         rules = self.operators.rules

@@ -118,7 +118,8 @@ def test_a_reranker_that_needs_models(tmp_path: Path) -> None:
     ("content", "message"),
     [
         (b"", "not a model, or cut short"),
-        (b"( (S (NN rain)))", "not a model, or cut short"),
+        (b"( (S (NN rain)))", "text, where the file of a model is needed"),
+        (bytes(range(200)), "not a model, or cut short"),
         (None, "a folder; give the file of a model"),
     ],
 )

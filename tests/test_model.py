@@ -302,7 +302,7 @@ def test_sampled_states_are_those_of_the_marginals() -> None:
     assert np.mean(true_state) == pytest.approx(np.mean(squares), abs=0.02)
 
 
-@pytest.mark.parametrize(("estimator", "share"), [("spectral", 0.15), ("hybrid", 0.4)])
+@pytest.mark.parametrize(("estimator", "share"), [("spectral", 0.15), ("clusters-em", 0.4)])
 def test_a_model_learnt_from_samples_is_close_to_the_truth(estimator: str, share: float) -> None:
     """How much of what the truth gains on a model without states is missing."""
     held_out = sampled(300, 2)
@@ -313,7 +313,7 @@ def test_a_model_learnt_from_samples_is_close_to_the_truth(estimator: str, share
     assert (learnt(estimator).score(held_out).sign > 0).all()
 
 
-@pytest.mark.parametrize(("estimator", "gap"), [("spectral", 0.05), ("hybrid", 0.1)])
+@pytest.mark.parametrize(("estimator", "gap"), [("spectral", 0.05), ("clusters-em", 0.1)])
 def test_predictions_of_a_learnt_model_are_those_of_the_truth(estimator: str, gap: float) -> None:
     gaps = []
     for original in sampled(100, 3):

@@ -204,7 +204,7 @@ def test_floats_of_numpy_are_stored_as_plain_ones(number: Any) -> None:
 
 
 def test_truth_values_and_names_of_numpy_are_stored_as_plain_ones() -> None:
-    assert GrammarOptions(absolute=np.False_).absolute is False  # type: ignore[arg-type]
+    assert AnchorOptions(exchange=np.False_).exchange is False  # type: ignore[arg-type]
     assert type(EstimatorOptions(np.str_("em")).estimator) is str  # type: ignore[arg-type]
 
 
@@ -271,7 +271,7 @@ def test_what_is_refused_is_refused_beside_accepted_values(kind: type[Options], 
             EstimatorOptions,
             {"estimator": "pivot"},
             "EstimatorOptions.estimator must be one of "
-            "'spectral', 'clustering', 'em', 'hybrid', 'pivots', 'pivots-em', 'recovered', 'recovered-em', not 'pivot'",
+            "'spectral', 'clustering', 'em', 'clusters-em', 'pivots', 'pivots-em', 'recovered', 'hybrid', not 'pivot'",
         ),
         (
             EstimatorOptions,
@@ -294,9 +294,9 @@ def test_what_is_refused_is_refused_beside_accepted_values(kind: type[Options], 
             "TaggerOptions.back_off must be a finite number of at least 1e-09 and of at most 1e+09, not 0",
         ),
         (
-            GrammarOptions,
-            {"absolute": "no"},
-            "GrammarOptions.absolute must be True or False, not 'no'",
+            AnchorOptions,
+            {"exchange": "no"},
+            "AnchorOptions.exchange must be True or False, not 'no'",
         ),
         (
             AnchorOptions,
@@ -447,7 +447,7 @@ def train_estimator(options: EstimatorOptions) -> None:
             continue  # it has no rank
         with suppress(EstimationError):
             train_phrases(ConstituencyOptions(estimator=replace(options, estimator=name)))
-        if options.rank is None and name in ("spectral", "clustering", "em", "hybrid"):
+        if options.rank is None and name in ("spectral", "clustering", "em", "clusters-em"):
             with suppress(EstimationError):
                 train_states(HMMOptions(estimator=replace(options, estimator=name)))
 
@@ -527,7 +527,7 @@ def test_every_class_with_numbers_is_trained() -> None:
 @pytest.mark.parametrize(("kind", "name", "end"), ENDS)
 def test_the_ends_of_every_range_can_be_trained_with(kind: type[Options], name: str, end: float | None) -> None:
     """Without a warning, which would be an error here, or else with an EstimationError."""
-    others = {"estimator": "hybrid"} if name == "rank" else {}
+    others = {"estimator": "clusters-em"} if name == "rank" else {}
     options = kind(**{name: end}, **others)
     with suppress(EstimationError):
         TRAIN[kind](options)

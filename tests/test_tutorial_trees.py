@@ -16,9 +16,9 @@ def test_models_with_states_come_close_to_the_truth(monkeypatch: pytest.MonkeyPa
         ran = runpy.run_path(str(TUTORIAL))
     log, right = ran["mean_log"], ran["right"]
     assert ran["positive"].mean() > 0.95
-    for name in ("spectral", "hybrid"):
+    for name in ("spectral", "clusters-em"):
         assert log["truth"] - log[name] < 0.15 * (log["truth"] - log["plain"])
         assert right[name] > right["truth"] - 0.03
     assert right["plain"] < 0.5 * right["truth"]
     assert "─╼ ancestor" in printed.getvalue()
-    assert all(f"\n{name} " in printed.getvalue() for name in ("plain", "spectral", "hybrid", "truth"))
+    assert all(f"\n{name} " in printed.getvalue() for name in ("plain", "spectral", "clusters-em", "truth"))

@@ -5,17 +5,18 @@ from __future__ import annotations
 import math
 import os
 from abc import abstractmethod
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from typing import Any, ClassVar, Generic, Self, TypeVar
 
 from nltk.parse.api import ParserI
-from nltk.tag.api import TaggerI
+from nltk.tag.sequential import SequentialBackoffTagger
 
 from spectral_latent import load
 from spectral_latent.operators import ModelFileError
 from spectral_latent.reranking import Reranker
 from spectral_latent.tokenisation import Token
+from spectral_latent_nltk._making import maker
 from spectral_latent_nltk._tokens import raw_text, raw_texts, tokens_of
 
 __all__ = ["ModelAdapter", "ParserAdapter", "TaggerAdapter"]
@@ -35,7 +36,14 @@ class ModelAdapter:
     models: ClassVar[tuple[type, ...]]
 
     def __init__(self, model: Any) -> None:
-        self.model = model
+        if not isinstance(model, self.models):
+            name = type(self).__name__
+            expected = " or ".join(kind.__name__ for kind in self.models)
+            raise TypeError(
+                f"{name} is made of a {expected}, not of {type(model).__name__} {model!r:.60}; learn one from examples "
+                f"with {name}.train, or read one from a file with {name}.load"
+            )
+        self.model: Any = model
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the model to one file, whole or not at all.
@@ -46,13 +54,14 @@ class ModelAdapter:
         """
         self.model.save(path)
 
-    @classmethod
+    @maker
     def load(cls, path: str | os.PathLike[str]) -> Self:
         """Read a model that `save` has written.
 
         path: the file of the model.
 
-        Raises ModelFileError, a ValueError, for a file that is not a whole model of a kind that this class holds.
+        Raises ModelFileError, a ValueError, for a file that is not a whole model of a kind that this class holds; it is
+        also a FileNotFoundError for a file that does not exist.
         """
         model = load(path)
         if not isinstance(model, cls.models):
@@ -166,8 +175,32 @@ def _words(tokens: Iterable[Token]) -> Any:
     return [token.word for token in tokens]
 
 
-class TaggerAdapter(ModelAdapter, TaggerI):
-    """NLTK's `TaggerI` over a model that tags many sentences together; may be shared between threads."""
+class TaggerAdapter(ModelAdapter, SequentialBackoffTagger):
+    """NLTK's `TaggerI` over a model that tags many sentences together; may be shared between threads.
+
+    A tagger of NLTK's with `backoff=` asks this one for the tags that it does not know itself.  This one knows a tag
+    for every token, so that it needs no other behind it.
+    """
+
+    _latest: tuple[list[str], list[Any]] = ([], [])  # the sentence that was tagged last for a chain, and its tags
+
+    @property
+    def _taggers(self) -> list[SequentialBackoffTagger]:
+        """The chain of taggers that begins here, as NLTK's taggers ask for it."""
+        return [self]
+
+    def choose_tag(self, tokens: Sequence[str], index: int, history: Sequence[Any]) -> Any:
+        """Find the tag of one token of a sentence, given the whole sentence.
+
+        tokens: the tokens of the sentence.
+        index: the place of the token, from 0.
+        history: the tags of the tokens before it, which are not looked at.
+        """
+        latest, tags = self._latest
+        if latest != list(tokens):
+            tags = [tag for _, tag in self.tag(tokens)]
+            self._latest = (list(tokens), tags)  # one assignment, so that threads never see half of it
+        return tags[index]
 
     @abstractmethod
     def _tags_of(self, sentences: list[list[str]]) -> Iterable[Iterable[Any]]:

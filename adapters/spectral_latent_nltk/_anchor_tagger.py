@@ -9,6 +9,7 @@ from typing import Any
 from spectral_latent.anchors import AnchorHMM, AnchorOptions
 from spectral_latent.anchors.tables import anchor_names
 from spectral_latent_nltk._adapters import TaggerAdapter
+from spectral_latent_nltk._making import maker
 from spectral_latent_nltk._tokens import Tag, each, tokens_of
 
 __all__ = ["AnchorTagger"]
@@ -36,7 +37,7 @@ class AnchorTagger(TaggerAdapter):
         super().__init__(model)
         self._tags: list[Any] = anchor_names(model) if model.labels is None else list(model.labels)
 
-    @classmethod
+    @maker
     def train(
         cls,
         unlabeled_sequences: Iterable[Iterable[str]],

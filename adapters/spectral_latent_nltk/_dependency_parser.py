@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import Any
@@ -12,12 +13,16 @@ from spectral_latent._options import PresetName
 from spectral_latent.corpora import sentence_from_nltk
 from spectral_latent.dependency import DependencyModel, DependencyOptions, DependencySentence
 from spectral_latent.dependency import preset as options_of_preset
+from spectral_latent.estimation import shown
 from spectral_latent_nltk._adapters import ParserAdapter
 from spectral_latent_nltk._graphs import ParseGraph
+from spectral_latent_nltk._making import maker
 from spectral_latent_nltk._presets import chosen
 from spectral_latent_nltk._tokens import each, pairs_of, tokens_of
 
 __all__ = ["SpectralDependencyParser"]
+
+_NAMED = 5  # tags that a warning names
 
 _Words = Iterable[str] | Iterable[tuple[str, str | None]]
 
@@ -54,41 +59,57 @@ class SpectralDependencyParser(ParserAdapter[_Words | DependencyGraph, Dependenc
     tagged_parse_sents = ParserAdapter.parse_sents
     parse_tagged_sents = ParserAdapter.parse_sents
 
-    @classmethod
+    @maker
     def train(
         cls,
         graphs: Iterable[DependencyGraph],
         n_states: int | None = None,
         *,
         preset: PresetName | None = None,
+        progress: bool | None = None,
         jobs: int | None = 1,
         options: DependencyOptions | None = None,
     ) -> SpectralDependencyParser:
         """Learn from dependency graphs, projective or not.  The same graphs give the same parser.
 
-        The tags are those of the nodes' `tag`, or `ctag` where they have none.
+        The tags are those of the nodes' `ctag`, or `tag` if they have none; `options` choose another column.  A node
+        without a tag there gets that of the other column, or X, and a warning counts these nodes.
 
         graphs: trees with one root; any iterable, read once.
         n_states: the most latent states of a symbol; None for those of `preset` or `options`.
         preset: the name of settings that go well together: "fast", the default, "accurate" or "spectral"; see
         `spectral_latent.dependency.preset`.
+        progress: whether to show on standard error how far training is; None to show it on a terminal.
         jobs: threads; None for as many workers as the engine has that `joblib.parallel_config` names.  The result does
         not depend on it.
         options: the settings, in the place of a preset.
 
         Raises TypeError or ValueError for what is not a dependency graph, ValueError for a preset that does not exist
-        or is given together with options, and EstimationError, a ValueError, if a graph is not a tree with one root, if
-        words are without a tag while others have one, or if there is no graph.
+        or is given together with options, and EstimationError, a ValueError, if a graph is not a tree with one root, or
+        if there is no graph.
         """
         if isinstance(graphs, DependencyGraph):
             raise TypeError("expected an iterable of graphs, got one graph; give [graph]")
         options = chosen(options_of_preset, preset, options)
         if n_states is not None:
             options = replace(options, estimator=replace(options.estimator, n_states=n_states))
-        return cls(DependencyModel.train(each(graphs, sentence_from_nltk, "graph"), options, jobs=jobs))
+        sentences = each(graphs, sentence_from_nltk, "graph")
+        with shown(progress) as listener:
+            return cls(DependencyModel.train(sentences, options, jobs=jobs, listener=listener))
 
     def _sentences(self, sents: Iterable[_Words | DependencyGraph]) -> Iterator[DependencySentence]:
-        return map(_bare, sents)
+        """Convert sentences to those of the model, with a warning for each tag that the parser does not know."""
+        warned: set[str] = set()
+        for sentence in map(_bare, sents):
+            unknown = sorted({*self.model.unknown_tags(sentence)} - warned)
+            if unknown:
+                warned.update(unknown)
+                warnings.warn(
+                    f"the parser does not know the tags {unknown}, and does not use them; its own are "
+                    f"{', '.join(self.model.grammar.tags[:_NAMED])} and the like",
+                    stacklevel=2,
+                )
+            yield sentence
 
 
 def _bare(sent: _Words | DependencyGraph) -> DependencySentence:

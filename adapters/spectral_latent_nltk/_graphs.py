@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import copy
 import math
+from collections import defaultdict
+from collections.abc import Mapping
+from typing import Any
 
 from nltk.parse import DependencyGraph
 
@@ -32,6 +36,27 @@ class ParseGraph(DependencyGraph):
         graph.is_fallback = parse.is_fallback
         graph._logprob = parse.log / math.log(2)
         return graph
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return all attributes, for copies and pickles: nodes as plain dicts, and for the root its address."""
+        nodes = {address: {**node, "deps": dict(node["deps"])} for address, node in self.nodes.items()}
+        root = None if self.root is None else self.root["address"]
+        return {**vars(self), "nodes": nodes, "root": root}
+
+    def __setstate__(self, state: Mapping[str, Any]) -> None:
+        """Restore what `__getstate__` returned."""
+        self.__dict__.update(vars(DependencyGraph()))
+        nodes = self.nodes
+        for address, node in state["nodes"].items():
+            nodes[address].update({**node, "deps": defaultdict(list, copy.deepcopy(node["deps"]))})
+        root = None if state["root"] is None else nodes[state["root"]]
+        self.__dict__.update({**state, "nodes": nodes, "root": root})
+
+    def __eq__(self, other: object) -> bool:
+        """Tell whether two parses have the same words, annotation, arcs and probability."""
+        return isinstance(other, ParseGraph) and self.__getstate__() == other.__getstate__()
+
+    __hash__ = None  # type: ignore[assignment]  # as NLTK's trees, a graph may be changed
 
     def logprob(self) -> float:
         """Return log2 |p̂| of the estimated probability of the tree with its words; -inf for a fallback.

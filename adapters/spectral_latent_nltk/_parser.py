@@ -13,8 +13,10 @@ from spectral_latent._options import PresetName
 from spectral_latent.constituency import FALLBACK, ConstituencyModel, ConstituencyOptions
 from spectral_latent.constituency import preset as options_of_preset
 from spectral_latent.corpora import phrase_from_nltk
+from spectral_latent.estimation import shown
 from spectral_latent_nltk._adapters import ParserAdapter
 from spectral_latent_nltk._grammar import plain_pcfg
+from spectral_latent_nltk._making import maker
 from spectral_latent_nltk._presets import chosen
 from spectral_latent_nltk._tokens import each, tokens_of
 from spectral_latent_nltk._trees import ParseTree
@@ -41,13 +43,14 @@ class SpectralParser(ParserAdapter[Iterable[str], Tree, ParseTree]):
     _tree = staticmethod(phrase_from_nltk)
     _parse = staticmethod(ParseTree.of)
 
-    @classmethod
+    @maker
     def train(
         cls,
         trees: Iterable[Tree],
         n_states: int | None = None,
         *,
         preset: PresetName | None = None,
+        progress: bool | None = None,
         jobs: int | None = 1,
         options: ConstituencyOptions | Sequence[ConstituencyOptions] | None = None,
     ) -> SpectralParser:
@@ -57,6 +60,7 @@ class SpectralParser(ParserAdapter[Iterable[str], Tree, ParseTree]):
         n_states: the most latent states of a symbol; None for those of `preset` or `options`.
         preset: the name of settings that go well together: "fast", the default, "accurate" or "spectral"; see
         `spectral_latent.preset`.
+        progress: whether to show on standard error how far training is; None to show it on a terminal.
         jobs: threads; None for as many workers as the engine has that `joblib.parallel_config` names.  The result does
         not depend on it.
         options: the settings of one grammar, or of each of several, in the place of a preset.
@@ -70,7 +74,9 @@ class SpectralParser(ParserAdapter[Iterable[str], Tree, ParseTree]):
         several = chosen(options_of_preset, preset, None if several is None else tuple(several))
         if n_states is not None:
             several = tuple(replace(one, estimator=replace(one.estimator, n_states=n_states)) for one in several)
-        return cls(ConstituencyModel.train(each(trees, phrase_from_nltk, "tree"), several, jobs=jobs))
+        phrases = each(trees, phrase_from_nltk, "tree")
+        with shown(progress) as listener:
+            return cls(ConstituencyModel.train(phrases, several, jobs=jobs, listener=listener))
 
     def grammar(self) -> PCFG:
         """Make the rules with the probabilities that they have without latent states, at the first call.

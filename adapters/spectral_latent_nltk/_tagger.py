@@ -10,14 +10,18 @@ from typing import Any, Protocol
 import numpy as np
 
 from spectral_latent._options import PresetName
-from spectral_latent.estimation import EstimatorOptions
+from spectral_latent.estimation import EstimatorOptions, shown
 from spectral_latent.sequence import HMMOptions, LatentHMM, LatentTagger, StateTagger, TaggerOptions
 from spectral_latent.sequence import preset as options_of_preset
+from spectral_latent.trees import FloatArray
 from spectral_latent_nltk._adapters import TaggerAdapter
+from spectral_latent_nltk._making import maker
 from spectral_latent_nltk._presets import chosen
 from spectral_latent_nltk._tokens import Tag, each, pairs_of, tokens_of
 
 __all__ = ["LatentHMMTagger"]
+
+_LEAST = 1e-300  # stands for a probability of zero, whose share of an entropy is nothing
 
 
 class _Random(Protocol):
@@ -29,7 +33,8 @@ class LatentHMMTagger(TaggerAdapter):
 
     A sentence is a list of tokens, and every token gets a tag, also one that was never seen.  A tag is as it was in
     training: a string, mostly, but anything that can be hashed, except None.  The methods beyond `TaggerI` are those of
-    NLTK's `HiddenMarkovModelTagger`, and mean the same.
+    NLTK's `HiddenMarkovModelTagger`, and mean the same; only `entropy` is left out, which has no closed form where tags
+    have latent states.
 
     model: a model of tagged words; or a model without tags that has states, whose tags are then "0", "1" and so on.
 
@@ -47,13 +52,14 @@ class LatentHMMTagger(TaggerAdapter):
         super().__init__(model)
         self._tagger = model if isinstance(model, LatentTagger) else _with_named_states(model)
 
-    @classmethod
+    @maker
     def train(
         cls,
         labeled_sequences: Iterable[Iterable[tuple[str, Tag]]],
         n_states: int | None = None,
         *,
         preset: PresetName | None = None,
+        progress: bool | None = None,
         jobs: int | None = 1,
         options: TaggerOptions | None = None,
     ) -> LatentHMMTagger:
@@ -63,6 +69,7 @@ class LatentHMMTagger(TaggerAdapter):
         n_states: the most latent states of a tag; None for those of `preset` or `options`.
         preset: the name of settings that go well together: "fast", the default, "accurate" or "spectral"; see
         `spectral_latent.sequence.preset`.
+        progress: whether to show on standard error how far training is; None to show it on a terminal.
         jobs: processes; the result does not depend on it.
         options: the settings, in the place of a preset.
 
@@ -73,9 +80,11 @@ class LatentHMMTagger(TaggerAdapter):
         options = chosen(options_of_preset, preset, options)
         if n_states is not None:
             options = replace(options, estimator=replace(options.estimator, n_states=n_states))
-        return cls(LatentTagger.train(each(labeled_sequences, pairs_of, "sentence"), options, jobs=jobs))
+        sentences = each(labeled_sequences, pairs_of, "sentence")
+        with shown(progress) as listener:
+            return cls(LatentTagger.train(sentences, options, jobs=jobs, listener=listener))
 
-    @classmethod
+    @maker
     def train_unsupervised(
         cls,
         unlabeled_sequences: Iterable[Iterable[str]],
@@ -91,9 +100,9 @@ class LatentHMMTagger(TaggerAdapter):
         jobs: processes; the result does not depend on it.
         options: all other settings; not those of the spectral estimator, whose operators have no states.
         """
-        options = options or HMMOptions(EstimatorOptions("hybrid"))
+        options = options or HMMOptions(EstimatorOptions("clusters-em"))
         if options.estimator.estimator == "spectral":
-            raise ValueError("the spectral estimator finds no states without tags; name hybrid, clustering or em")
+            raise ValueError("the spectral estimator finds no states without tags; name clusters-em, clustering or em")
         options = replace(options, estimator=replace(options.estimator, n_states=n_states), choose_states=False)
         return cls(LatentHMM.train(each(unlabeled_sequences, tokens_of, "sentence"), options, jobs=jobs))
 
@@ -108,6 +117,33 @@ class LatentHMMTagger(TaggerAdapter):
         Raises TypeError for a sentence that is not made of strings.
         """
         return self._tagger.paths(tokens_of(unlabeled_sequence))[0][0]
+
+    def best_path_simple(self, unlabeled_sequence: Iterable[str]) -> list[Any]:
+        """Find the path of `best_path`, by the name that NLTK has for a slower way to it.
+
+        unlabeled_sequence: the tokens of a sentence.
+        """
+        return self.best_path(unlabeled_sequence)
+
+    def point_entropy(self, unlabeled_sequence: Iterable[str]) -> FloatArray:
+        """Compute the entropies (n,) in bits of the tags that each token may have, given the sentence.
+
+        unlabeled_sequence: the n tokens of a sentence.
+
+        Raises TypeError for a sentence that is not made of strings.
+        """
+        tokens = tokens_of(unlabeled_sequence)
+        if not tokens:
+            return np.zeros(0)
+        posteriors = np.maximum(self._tagger.posteriors(tokens), _LEAST)
+        return np.asarray(-np.sum(posteriors * np.log2(posteriors), axis=1))
+
+    def probability(self, sequence: Iterable[tuple[str, Tag]]) -> float:
+        """Compute the probability of words together with their tags; see `log_probability`.
+
+        sequence: pairs of a word and its tag.
+        """
+        return float(2.0 ** self.log_probability(sequence))
 
     def log_probability(self, sequence: Iterable[tuple[str, Tag]]) -> float:
         """Compute the base-2 logarithm of the probability of words together with their tags.
@@ -130,6 +166,28 @@ class LatentHMMTagger(TaggerAdapter):
         else:
             log = self._tagger.joint_log_probabilities([pairs])[0]
         return float(log) / math.log(2)
+
+    def test(self, test_sequence: Iterable[Iterable[tuple[str, Tag]]], verbose: bool = False) -> None:
+        """Print the share of tokens that get the right tag, as NLTK's tagger does.
+
+        test_sequence: sentences of pairs of a word and its tag.
+        verbose: whether to print every sentence with both its tags.
+
+        Raises TypeError for what is not tagged sentences, and ValueError if there is no token.
+        """
+        gold = list(each(test_sequence, pairs_of, "sentence"))
+        found = self.tag_sents([word for word, _ in sentence] for sentence in gold)
+        if verbose:
+            for right, tagged in zip(gold, found, strict=True):
+                print("Test:", " ".join(f"{word}/{tag}" for word, tag in right))
+                print("HMM-tagged:", " ".join(f"{word}/{tag}" for word, tag in tagged))
+        n_tokens = sum(map(len, gold))
+        if not n_tokens:
+            raise ValueError("no tokens to test on; give tagged sentences")
+        print(f"accuracy over {n_tokens} tokens: {100 * self.accuracy(gold):.2f}")
+
+    def reset_cache(self) -> None:
+        """Do nothing: NLTK's tagger forgets here what it computed for words, and this one keeps nothing of the kind."""
 
     def random_sample(self, rng: _Random, length: int) -> list[tuple[str, Any]]:
         """Draw a sentence of the given length, of words seen in training, with tags.

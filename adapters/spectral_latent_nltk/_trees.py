@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from nltk.tree import ProbabilisticTree
+from nltk.tree import ProbabilisticTree, Tree
 
 from spectral_latent.constituency import Parse
 from spectral_latent.corpora import phrase_to_nltk
@@ -17,7 +17,7 @@ class ParseTree(ProbabilisticTree):
 
     `logprob()` is log2 |p̂| of the estimated probability, and -inf for a fallback; `prob()` is 0 once that
     underflows.  NLTK copies a tree by way of `prob()`, and the copy's `logprob()` would then raise.  Subtrees are
-    plain trees.
+    plain trees: with latent states, the probability of a subtree depends on what is around it.
 
     >>> tree = ParseTree("S", ["word"], logprob=-4000.0)
     >>> tree.prob(), tree.copy(deep=True).logprob()
@@ -34,10 +34,9 @@ class ParseTree(ProbabilisticTree):
         return cls(tree.label(), list(tree), logprob=parse.log / math.log(2))
 
     def copy(self, deep: bool = False) -> ParseTree:
-        """Copy the tree with its log probability.
+        """Copy the tree with its log probability; the copy equals the tree.
 
-        deep: whether to copy the subtrees too, as NLTK does it: with probability 1.
+        deep: whether to copy the subtrees too.
         """
-        copied: ParseTree = super().copy(deep)
-        copied.set_logprob(self.logprob())
-        return copied
+        children = [child.copy(deep=True) if deep and isinstance(child, Tree) else child for child in self]
+        return type(self)(self.label(), children, logprob=self.logprob())

@@ -2,6 +2,6 @@
 
 from spectral_latent.anchors.conversion import WordTypes
 from spectral_latent.anchors.model import AnchorHMM
-from spectral_latent.anchors.options import AnchorOptions, HullName, HullOptions
+from spectral_latent.anchors.options import AnchorOptions, HullName, HullOptions, SpellingName
 
-__all__ = ["AnchorHMM", "AnchorOptions", "HullName", "HullOptions", "WordTypes"]
+__all__ = ["AnchorHMM", "AnchorOptions", "HullName", "HullOptions", "SpellingName", "WordTypes"]

@@ -5,15 +5,15 @@ mixture of those expected of the anchors: the word's point lies in a convex hull
 
 | here | paper | meaning |
 | --- | --- | --- |
-| C[x, c] | n P(Y = c, X = x) | how often context c stands by type x; a context is a neighbouring word and its place |
+| C[x, c] | n P(Y = c, X = x) | how often context c stands by type x; a context is a neighbouring word, and its place |
 | "random", "best-fit" | Ω = E[Y \\| X] Π | conditional probabilities, projected |
 | "cca" | (11) with canonical correlations | the same, projected by the canonical correlations of types and contexts |
-| "brown" | f(O), unit rows | C^½ / ((#x + κ)(#c + κ))^¼, left singular vectors times √σ, rows of length one |
+| "brown" | f(O), unit rows | C^½ / ((#x + κ)(#c + κ))^¼, left singular vectors times σ^p, rows of length one |
+| "appended" | section 4.4.4 | the features φ(x) of spelling are further columns of C, of 0.1 of the length of row x |
 
-With spelling (section 4.4.4) the point of a word is the mean of the point of its contexts and of the point that its
+With the spelling "regression" the point of a word is the mean of the point of its contexts and of the point that its
 spelling predicts, with the weights n, its number of tokens, and κ₀.  So spelling matters most for rare words, of which
-few contexts are known.  The paper appends features of spelling to contexts instead, which gives no point to a word
-never seen.
+few contexts are known.  The appended features of the paper give no point to a word never seen; the regression does.
 """
 
 from __future__ import annotations
@@ -34,6 +34,8 @@ from spectral_latent.sequence.conversion import Sequences
 from spectral_latent.trees import FloatArray
 
 __all__ = ["Hull", "SpellingRegression", "build_hull", "canonical_svd", "context_counts", "to_unit_length"]
+
+_APPENDED = 0.1  # length of a row's appended features, as a share of the length of its contexts
 
 
 class SpellingRegression(NamedTuple):
@@ -77,7 +79,7 @@ def build_hull(types: WordTypes, dimensions: int, options: HullOptions) -> Hull:
     options: how contexts and spelling make points.
 
     >>> types = WordTypes.of([["the", "cat", "saw", "a", "dog"], ["a", "dog", "saw", "the", "cat"]])
-    >>> points = build_hull(types, 2, HullOptions(spelling=False, prior=0.0)).points
+    >>> points = build_hull(types, 2, HullOptions(spelling="none", prior=0.0)).points
     >>> bool(np.allclose(points[types.names.index("cat")], points[types.names.index("dog")], atol=0.01))
     True
     """
@@ -157,8 +159,12 @@ def canonical_svd(
 
 def _context_points(types: WordTypes, dimensions: int, options: HullOptions) -> FloatArray:
     """Compute the points (n, d) of types from their contexts alone."""
-    counts = context_counts(types.sequences, len(types.names), options.window)
     n_places = 2 * options.window
+    counts = context_counts(types.sequences, len(types.names), options.window)
+    if not options.places:
+        counts = _without_places(counts, n_places)
+    if options.spelling == "appended":
+        counts = _with_features(counts, types)
     if options.construction in ("random", "best-fit"):
         conditional = sparse.csr_array(sparse.diags_array(1.0 / (n_places * types.tokens)) @ counts)
         if options.construction == "random":
@@ -171,15 +177,30 @@ def _context_points(types: WordTypes, dimensions: int, options: HullOptions) -> 
     power = 0.5 if is_brown else 1.0
     u, sigma, _ = canonical_svd(counts, totals, dimensions, smoothing=options.smoothing, power=power)
     if is_brown:
-        return to_unit_length(u * np.sqrt(sigma))
+        return to_unit_length(u * sigma**options.sigma_power)
     return np.asarray(u * sigma / np.sqrt(types.tokens + options.smoothing)[:, None])
+
+
+def _without_places(counts: sparse.csr_array, n_places: int) -> sparse.csr_array:
+    """Add up the counts (n, n_places (n + 1)) of each word over the places, (n, n + 1)."""
+    width = counts.shape[1] // n_places
+    one_place = sparse.vstack([sparse.eye_array(width)] * n_places, format="csr")
+    return sparse.csr_array(counts @ one_place)
+
+
+def _with_features(counts: sparse.csr_array, types: WordTypes) -> sparse.csr_array:
+    """Append the features of spelling (n, s) to counts (n, c), in every row of a tenth of its length."""
+    phi = SpellingFeatures.of(types.names).matrix(types.names, types.capital)
+    lengths, of_features = (np.sqrt(table.multiply(table).sum(axis=1)) for table in (counts, phi))
+    appended = sparse.diags_array(_APPENDED * lengths / np.maximum(of_features, TINY)) @ phi
+    return sparse.csr_array(sparse.hstack([counts, appended], format="csr"))
 
 
 def _regression(points: FloatArray, types: WordTypes, options: HullOptions) -> SpellingRegression:
     """Fit points to spelling by ridge regression, in which a type of n tokens has the weight n / (n + κ₀)."""
     weight = types.tokens / (types.tokens + options.prior)
     mean = weight @ points / weight.sum()
-    if not options.spelling:
+    if options.spelling != "regression":
         return SpellingRegression(None, mean, np.zeros((0, points.shape[1])))
     features = SpellingFeatures.of(types.names)
     phi = features.matrix(types.names, types.capital)

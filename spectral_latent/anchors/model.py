@@ -20,6 +20,7 @@ from spectral_latent.anchors.training import (
     count_bigrams,
     find_mixtures,
     maximise_likelihood,
+    solve_closed_form,
 )
 from spectral_latent.estimation import EstimationError, Listener, silent
 from spectral_latent.inference import tree_weights
@@ -42,6 +43,20 @@ __all__ = ["AnchorHMM"]
 _ARRAYS = ("anchor_types", "anchor_points", "state_prior")
 _HIDDEN = ("initial", "transition", "stop", "emission")
 _SPELLING = ("mean", "weights")
+
+
+def _types_of(words: Sequence[str], types: WordTypes) -> IntArray:
+    """Find the types (m,) of words, in any case; EstimationError for a word that is unknown or comes twice."""
+    found = Vocabulary(types.names)
+    numbers = [found.get(word.lower()) for word in words]
+    for i, (word, number) in enumerate(zip(words, numbers, strict=True)):
+        if number < 0:
+            raise EstimationError(f"the anchor {word!r} is not a word of the sentences")
+        if number in numbers[:i]:
+            raise EstimationError(f"the anchor {word!r} is given twice; every state needs another one")
+    if not numbers:
+        raise EstimationError("no anchors; name a word for each state")
+    return np.array(numbers, dtype=np.int64)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -84,15 +99,20 @@ class AnchorHMM(StoredModel):
 
     @staticmethod
     def train(
-        sentences: Iterable[Sequence[str]], options: AnchorOptions | None = None, *, listener: Listener = silent
+        sentences: Iterable[Sequence[str]],
+        options: AnchorOptions | None = None,
+        *,
+        anchors: Sequence[str] | None = None,
+        listener: Listener = silent,
     ) -> AnchorHMM:
         """Learn from sentences without tags; the same sentences give the same model.
 
-        Raises EstimationError if there is no sentence, or one is empty, and TypeError if a sentence is not a list of
-        strings.
+        Raises EstimationError if there is no sentence, one is empty, or an anchor is not in them or given twice, and
+        TypeError if a sentence is not a list of strings.
 
         sentences: the words of each; any iterable, read once.
         options: the defaults if not given.
+        anchors: the word of each state, instead of those that are found by `n_states` and `candidates`.
         listener: is told the progress of EM for the transitions.
         """
         options = options or AnchorOptions()
@@ -104,14 +124,25 @@ class AnchorHMM(StoredModel):
             raise EstimationError("no sentences to learn from")
         n = len(types.names)
         tokens = float(types.tokens.sum())
-        hull = build_hull(types, min(options.n_states, options.candidates, n), options.hull)
-        anchor_types = choose_anchors(hull.points, types.tokens, options.n_states, options.candidates)
+        if anchors is None:
+            hull = build_hull(types, min(options.n_states, options.candidates, n), options.hull)
+            anchor_types = choose_anchors(
+                hull.points, types.tokens, options.n_states, options.candidates, exchange=options.exchange
+            )
+        else:
+            anchor_types = _types_of(anchors, types)
+            hull = build_hull(types, len(anchor_types), options.hull)
         anchor_points = hull.points[anchor_types]
         mixtures = find_mixtures(hull.points, anchor_points, options.sharpness)
         mixtures[anchor_types] = np.eye(len(anchor_types))  # they are, except for rounding
         state_prior = types.tokens @ mixtures / tokens
-        hidden = maximise_likelihood(mixtures, count_bigrams(types.sequences, n), options.steps, listener)
-        hidden = hidden.smoothed(state_prior, tokens, types.sequences.n_sequences)
+        bigrams = count_bigrams(types.sequences, n)
+        if options.closed_form:
+            hidden = solve_closed_form(mixtures, bigrams)
+        else:
+            hidden = maximise_likelihood(mixtures, bigrams, options.steps, listener)
+        if options.added:
+            hidden = hidden.smoothed(state_prior, tokens, types.sequences.n_sequences, options.added)
         return AnchorHMM(options, types.names, anchor_types, anchor_points, state_prior, hidden, hull.spelling, tokens)
 
     @property
@@ -244,6 +275,12 @@ class AnchorHMM(StoredModel):
         if self.labels is None:
             return states
         return [[self.labels[h] for h in row] for row in states]
+
+    @property
+    def description(self) -> dict[str, Any]:
+        """The facts about the model, its anchors and their labels among them."""
+        labels = None if self.labels is None else [plain_name(label) for label in self.labels]
+        return super().description | {"anchors": list(self.anchors), "labels": labels}
 
     def contents(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
         """Collect the arrays and the settings of the model's file."""

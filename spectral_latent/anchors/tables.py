@@ -145,7 +145,7 @@ def draw_anchors(model: AnchorHMM, path: str | os.PathLike[str], top: int = 30) 
         import matplotlib
         from matplotlib.figure import Figure
     except ImportError:
-        raise ImportError("pictures need matplotlib: pip install 'spectral-latent[pictures]'") from None
+        raise ImportError("pictures need matplotlib; run `pip install matplotlib`") from None
     plane = anchor_plane(model, top)
     figure = Figure(figsize=(8.0, 8.0), layout="constrained")
     axes = figure.add_subplot()

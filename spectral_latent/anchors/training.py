@@ -9,6 +9,7 @@
 | `emission` | O (5) | o(x \\| h) = p(h \\| x) u_x / p(h), here (m, n) |
 | `initial` | π (8) | arg min over distributions π of ‖u₁ - O π‖² |
 | `transition`, `stop` | T (9) | arg max of the log-likelihood of bigrams |
+| `solve_closed_form` | Figure 2, (6) and (7) | π = O⁺ u₁ and T = diag(π̄)⁻¹ O⁺ B (O⁺)ᵀ instead |
 
 Here a state may also be followed by the end of the sequence, a type of its own that only the end emits.
 """
@@ -16,8 +17,10 @@ Here a state may also be followed by the end of the sequence, a type of its own 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import count as counting
 
 import numpy as np
+from scipy import sparse
 
 from spectral_latent._compiled import TINY
 from spectral_latent.estimation import Listener, Progress, convex_weights, silent
@@ -34,24 +37,28 @@ __all__ = [
     "find_mixtures",
     "hidden_markov_with_end",
     "maximise_likelihood",
+    "solve_closed_form",
 ]
 
 _TIE = 1e-9  # squared distances that differ relatively by less are equal
 _SWEEPS = 10  # over all anchors; few corpora need more than three
+_CONVERGED = 1e-8  # nats per bigram; a step that gains less is the last
 
 
-def choose_anchors(points: FloatArray, tokens: FloatArray, n_states: int, candidates: int) -> IntArray:
+def choose_anchors(
+    points: FloatArray, tokens: FloatArray, n_states: int, candidates: int, *, exchange: bool = True
+) -> IntArray:
     """Choose up to m anchors among the most frequent types (Figure 1), then exchange them while the hull grows.
 
     Each anchor is the candidate farthest from the span of those before; of candidates equally far, the most frequent,
-    and of those the first.  Then each anchor in turn is given up for the candidate farthest from the span of the
-    others, until none changes, or ten times; the paper stops before.  Gives the types (k,) of the anchors, none if
-    there are no points.
+    and of those the first.  Gives the types (k,) of the anchors, none if there are no points.
 
     points: (n, d) of the types.
     tokens: (n,) how often each type occurs.
     n_states: m.
     candidates: a type is a candidate if it is as frequent as the type of this rank.
+    exchange: whether each anchor in turn is then given up for the candidate farthest from the span of the others, until
+        none changes, or ten times.  The paper does not exchange.
 
     >>> points = np.array([[0.5, 0.5], [1.0, 0.0], [0.0, 1.0], [0.9, 0.1]])
     >>> choose_anchors(points, tokens=np.array([9.0, 5.0, 4.0, 3.0]), n_states=2, candidates=4)
@@ -64,7 +71,7 @@ def choose_anchors(points: FloatArray, tokens: FloatArray, n_states: int, candid
     frequent = frequent[np.argsort(-tokens[frequent], kind="stable")]
     scaled = points[frequent] / max(float(np.abs(points[frequent]).max(initial=0.0)), TINY)
     chosen = farthest_rows(scaled, tokens[frequent], n_states).tolist()
-    for _ in range(_SWEEPS):
+    for _ in range(_SWEEPS if exchange else 0):
         before = list(chosen)
         for h in range(len(chosen)):
             # The squared distance of every candidate from the span of the other anchors.
@@ -159,12 +166,46 @@ def hidden_markov_with_end(initial: FloatArray, following: FloatArray, emission:
     >>> hidden_markov_with_end(np.ones(1), np.array([[0.75, 0.25]]), np.ones((1, 1))).stop
     array([0.25])
     """
-    going_on = np.maximum(following[:, :-1].sum(axis=1, keepdims=True), TINY)
-    return HiddenMarkov(initial, following[:, :-1] / going_on, following[:, -1].copy(), emission)
+    going_on = following[:, :-1].sum(axis=1, keepdims=True)
+    uniform = np.full((len(initial), len(initial)), 1.0 / len(initial))  # of a state that is always the last
+    transition = np.divide(following[:, :-1], going_on, out=uniform, where=going_on > TINY)
+    return HiddenMarkov(initial, transition, following[:, -1].copy(), emission)
+
+
+def solve_closed_form(mixtures: FloatArray, bigrams: Bigrams) -> HiddenMarkov:
+    """Solve equations 4 to 7; exact for the moments of a population (Theorem 4.1).
+
+    Entries of π and T that a sample made negative are set to zero, and the rest is scaled to sums of one.
+
+    mixtures: p(h | x) (n, m), as `find_mixtures` gives them.
+    bigrams: of the corpus.
+
+    >>> bigrams = Bigrams(*map(np.array, ([0, 1], [1, 2], [1.0, 1.0], [0], [1.0], [1.0, 1.0])))
+    >>> solve_closed_form(np.eye(2), bigrams).stop  # type 1 follows type 0, and the end follows type 1
+    array([0., 1.])
+    """
+    n, m = mixtures.shape
+    state_prior, emission = emissions_of_mixtures(mixtures, bigrams.unigrams)
+    inverse = np.linalg.pinv(emission.T)
+    with_end = np.zeros((m + 1, n + 1))  # type n, the end of a sequence, is emitted by state m alone
+    with_end[:m, :n] = inverse
+    with_end[m, n] = 1.0
+    probability = bigrams.count / bigrams.count.sum()
+    pairs = sparse.csr_array((probability, (bigrams.before, bigrams.after)), shape=(n, n + 1))
+    following = _distributions(inverse @ (pairs @ with_end.T) / np.maximum(state_prior, TINY)[:, None])
+    initial = _distributions((inverse @ bigrams.first_probabilities())[None, :])[0]
+    return hidden_markov_with_end(initial, following, emission)
+
+
+def _distributions(rows: FloatArray) -> FloatArray:
+    """Set negative entries of rows (n, k) to zero, and scale rows to sums of one; uniform where nothing is left."""
+    positive = np.maximum(rows, 0.0)
+    total = positive.sum(axis=1, keepdims=True)
+    return np.asarray(np.divide(positive, total, out=np.full_like(rows, 1.0 / rows.shape[1]), where=total > TINY))
 
 
 def maximise_likelihood(
-    mixtures: FloatArray, bigrams: Bigrams, steps: int, listener: Listener = silent
+    mixtures: FloatArray, bigrams: Bigrams, steps: int | None, listener: Listener = silent
 ) -> HiddenMarkov:
     """Estimate the model under the constraints that probabilities have: equations 4, 5, 8 and 9.
 
@@ -173,7 +214,7 @@ def maximise_likelihood(
 
     mixtures: p(h | x) (n, m).
     bigrams: of the corpus.
-    steps: iterations of EM.
+    steps: iterations of EM; None to end with the first that gains less than 1e-8 nats per bigram.
     listener: is told equation 9 before each step, which never falls.
 
     >>> bigrams = count_bigrams(Sequences.of([[0, 1], [0, 1]]), n_types=2)
@@ -189,11 +230,17 @@ def maximise_likelihood(
     left = emits[bigrams.before, :m] * state_prior
     right = emits[bigrams.after]
     following = np.full((m, m + 1), 1.0 / (m + 1))
-    for step in range(1, steps + 1):
+    least = _CONVERGED * bigrams.count.sum()
+    before = -np.inf
+    for step in counting(1) if steps is None else range(1, steps + 1):
         probability = np.maximum(np.einsum("km,km->k", left @ following, right), TINY)
-        listener(Progress("EM", step, steps, float(bigrams.count @ np.log(probability))))
+        likelihood = float(bigrams.count @ np.log(probability))
+        listener(Progress("EM", step, steps or step, likelihood))
         # Expected counts of a pair of states: Σ over bigrams of count · left · following · right / probability.
         following = following * ((left * (bigrams.count / probability)[:, None]).T @ right)
         following /= np.maximum(following.sum(axis=1, keepdims=True), TINY)
+        if steps is None and likelihood - before < least:
+            break
+        before = likelihood
     initial = convex_weights(bigrams.first_probabilities()[None, :], emission).weights[0]
     return hidden_markov_with_end(initial, following, emission)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -9,8 +10,9 @@ import click
 
 from spectral_latent.cli.console import Console
 from spectral_latent.cli.models import load_model
-from spectral_latent.cli.options import quiet_option
-from spectral_latent.cli.outputs import OutputFile
+from spectral_latent.cli.options import json_option, quiet_option
+from spectral_latent.cli.outputs import OutputFile, refuse_inputs
+from spectral_latent.cli.records import record_of
 
 if TYPE_CHECKING:
     from spectral_latent.anchors import AnchorHMM
@@ -48,25 +50,37 @@ __all__ = ["anchors"]
     type=OutputFile(),
     help="Draw anchors and likely words in a plane; FILE ends in .svg, .png or .pdf.",
 )
+@json_option
 @quiet_option
 def anchors(
-    model: str, top: int, labels: tuple[str, ...], output: Path | None, picture: Path | None, quiet: bool
+    model: str,
+    top: int,
+    labels: tuple[str, ...],
+    output: Path | None,
+    picture: Path | None,
+    as_json: bool,
+    quiet: bool,
 ) -> None:
     """Show the states of an anchor model, and label them.
 
     The output has a line for each state: its number, its anchor, its label if it has one, its share of all words in
-    percent, and its likeliest words with their probabilities.  One label for each anchor makes the model a tagger.  A
-    model with labels keeps those that are not given again.
+    percent, and its likeliest words with their probabilities; with --json, a line is an object, and a share a number
+    between 0 and 1.  One label for each anchor makes the model a tagger.  A model with labels keeps those that are not
+    given again.
 
     \b
     Examples:
       spectral-latent anchors anchors.safetensors --picture anchors.svg
-      spectral-latent anchors anchors.safetensors --label the=DET --label dog=NOUN ... -o tagger.safetensors
+      spectral-latent anchors anchors.safetensors --label the=DET --label dog=NOUN ... -o english.tagger
     """
-    from spectral_latent.anchors.tables import anchor_table, draw_anchors
+    from spectral_latent.anchors.tables import anchor_rows, anchor_table, draw_anchors
 
     if (output is None) != (not labels):
         raise click.UsageError("--label and --output go together: give both, or neither")
+    if picture is not None:
+        if picture == output:
+            raise click.UsageError(f"--picture and --output both name {picture}; give them different names")
+        refuse_inputs(picture, [model])
     loaded: AnchorHMM = load_model(model, "anchors")
     if labels:
         old = {} if loaded.labels is None else dict(zip(loaded.anchors, loaded.labels, strict=True))
@@ -80,8 +94,12 @@ def anchors(
         except (ImportError, ValueError) as error:
             raise click.ClickException(str(error)) from None
     if output is not None:
-        loaded.save(output)
-    click.echo(anchor_table(loaded, top))
+        loaded.save(output, record_of(model))
+    if as_json:
+        for row in anchor_rows(loaded, top):
+            click.echo(json.dumps({**row._asdict(), "words": dict(row.words)}, ensure_ascii=False))
+    else:
+        click.echo(anchor_table(loaded, top))
     for file in filter(None, (output, picture)):
         Console(quiet).message(f"{file}: written")
 

@@ -17,7 +17,10 @@ from spectral_latent import __version__
 from spectral_latent.cli.anchors import anchors
 from spectral_latent.cli.demo import demo
 from spectral_latent.cli.evaluate import evaluate
+from spectral_latent.cli.groups import Commands
+from spectral_latent.cli.info import info
 from spectral_latent.cli.parse import parse
+from spectral_latent.cli.recipe import recipe
 from spectral_latent.cli.rerank import rerank
 from spectral_latent.cli.score import score
 from spectral_latent.cli.tag import tag
@@ -25,8 +28,10 @@ from spectral_latent.cli.train import train
 
 __all__ = ["CommandGroup", "main"]
 
+_INTERRUPTED = 130  # the exit status that shells give for Ctrl-C: 128 and the number of the signal
 
-class CommandGroup(click.Group):
+
+class CommandGroup(Commands):
     """A group whose commands end with a message, not a traceback, for errors that a user can put right."""
 
     def invoke(self, ctx: click.Context) -> Any:
@@ -35,9 +40,13 @@ class CommandGroup(click.Group):
         ctx: the command line.
         """
         with warnings.catch_warnings():
+            warnings.simplefilter("always", UserWarning)
             warnings.showwarning = _show_warning
             try:
                 return super().invoke(ctx)
+            except KeyboardInterrupt:
+                click.echo("Interrupted", err=True)
+                ctx.exit(_INTERRUPTED)
             except Exception as error:
                 message = _users_error(error)
                 if message is None:
@@ -95,13 +104,13 @@ def main() -> None:
       spectral-latent rerank train dev.nbest --gold dev.mrg --model wsj.safetensors -o reranker.safetensors
       spectral-latent rerank apply reranker.safetensors new.nbest --model wsj.safetensors
 
-    Exit status: 0 for success; 1 for data or models that cannot be used, and for an interrupted command; 2 for a wrong
-    command line, such as an unknown option or a file that cannot be written.  Input is UTF-8, or UTF-16 with a byte
-    order mark, and may be compressed by gzip; output is UTF-8.
+    Exit status: 0 for success; 1 for data or models that cannot be used; 2 for a wrong command line, such as an unknown
+    option or a file that cannot be written; 130 for a command that was interrupted.  Input is UTF-8, or UTF-16 with a
+    byte order mark, and may be compressed by gzip; output is UTF-8.
     """
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(encoding="utf-8")
 
 
-for _command in (train, parse, tag, anchors, score, evaluate, rerank, demo):
+for _command in (train, parse, tag, anchors, score, evaluate, info, rerank, recipe, demo):
     main.add_command(_command)

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar
 
 import click
-
-if TYPE_CHECKING:
-    from spectral_latent.estimation import Progress
 
 __all__ = ["Console"]
 
@@ -32,19 +30,8 @@ class Console(NamedTuple):
         if not self.quiet:
             click.echo(text, err=True)
 
-    def on_progress(self, progress: Progress) -> None:
-        """Print how far an estimator is.
-
-        progress: the step that it reports, with its score if it has one.
-        """
-        if progress.lowered:
-            n_lowered = len(progress.lowered)
-            self.message(f"{n_lowered} symbols get fewer states: their further singular values are too small")
-        if progress.score is not None:
-            self.message(f"{progress.stage} {progress.done}/{progress.total}: {progress.score:.2f}")
-
     def bar(self, items: Iterable[_T], label: str, length: int | None = None) -> Iterator[_T]:
-        """Give items on, with a progress bar if standard error is a terminal.
+        """Give items on, with a progress bar if standard error is a terminal that can move its cursor.
 
         items: the items to work on.
         label: the name of the work.
@@ -53,11 +40,16 @@ class Console(NamedTuple):
         >>> list(Console(quiet=True).bar("abc", "Reading"))
         ['a', 'b', 'c']
         """
-        if self.quiet or not sys.stderr.isatty():
+        if not self.shows_progress:
             yield from items
         else:
             with click.progressbar(items, length, label, file=sys.stderr) as shown:
                 yield from shown
+
+    @property
+    def shows_progress(self) -> bool:
+        """Whether standard error is a terminal that can move its cursor, as progress bars need it."""
+        return not self.quiet and sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
 
     @property
     def beside_output(self) -> Console:

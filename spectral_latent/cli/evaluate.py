@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 import click
 
 from spectral_latent.cli.console import Console
-from spectral_latent.cli.models import PARSERS, Tagger, load_model, load_states
+from spectral_latent.cli.models import PARSERS, Tagger, load_model, load_states, warn_of_unknown_tags
 from spectral_latent.cli.options import (
     column_option,
     jobs_option,
+    json_option,
     non_projective_option,
     quiet_option,
 )
@@ -66,7 +67,7 @@ _MOST = 10  # tags that a message lists
 @click.option("--unsupervised", is_flag=True, help="Compare states that have no names with gold tags.")
 @non_projective_option
 @jobs_option
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of a table.")
+@json_option
 @quiet_option
 def evaluate(
     model: str,
@@ -80,7 +81,7 @@ def evaluate(
     jobs: int,
     as_json: bool,
     quiet: bool,
-) -> None:
+) -> Figures:
     """Compare the output of a model with gold trees or gold tags.
 
     For a constituency parser: precision, recall, F1, exact match and tagging accuracy in percent, as EVALB computes
@@ -138,6 +139,7 @@ def evaluate(
         gold_tags = sources.tagged(column, is_universal, tagger.column)
         figures = _evaluate_tagger(tagger, gold_tags, console, loaded if with_perplexity else None)
     click.echo(json.dumps(figures) if as_json else figures_table(figures))
+    return figures
 
 
 class _Sources(NamedTuple):
@@ -232,6 +234,8 @@ def _evaluate_dependency_parser(
         jobs=jobs,
         progress=partial(sources.console.bar, label="Parsing"),
     )
+    unknown_tags = Counter(tag for sentence in gold for tag in parser.unknown_tags(sentence))
+    warn_of_unknown_tags(parser, unknown_tags, sources.console)
     score = result.score
     lengths = [len(sentence.forms) for sentence in gold]
     return {
@@ -281,7 +285,10 @@ def _evaluate_tagger(tagger: Tagger, gold: _Gold, console: Console, model: Any) 
     for tag in tagger.tags:
         unknown_tags.pop(tag, None)
     if unknown_tags:
-        console.message(f"The tagger does not have these gold tags, which all count as errors: {_counts(unknown_tags)}")
+        console.message(
+            f"The tagger does not have these gold tags, which all count as errors: {_counts(unknown_tags)}; "
+            f"for another tag set give --column, or --universal"
+        )
     score = result.score
     words = [[word for word, _ in sentence] for sentence in gold]
     return {

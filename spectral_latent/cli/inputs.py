@@ -199,7 +199,7 @@ def read_sentences(file: str, form: Format | None, tokenisation: Tokenisation, c
     file: the name of a file, or `-` for standard input.
     form: the format; None for the one that `sniff_format` tells.
     tokenisation: the way to divide raw text, by which also text that should be tokenised, and is not, is recognised.
-    console: prints what is awaited on a terminal, and a warning for text that is not tokenised.
+    console: prints what is awaited on a terminal, that an input is empty, and a warning for text that is not tokenised.
 
     Raises CorpusError, which names the line, for text that is not UTF-8 or breaks the rules of its format.
 
@@ -218,6 +218,8 @@ def read_sentences(file: str, form: Format | None, tokenisation: Tokenisation, c
         return _opened(file, form, tokenisation, console)
     found = _opened(file, form, tokenisation, Console(quiet=True))
     length = sum(1 for _ in found.sentences)
+    if not length:
+        console.message(f"{file}: no sentences")
     return _opened(file, found.form, tokenisation, console)._replace(length=length)
 
 
@@ -232,6 +234,8 @@ def _opened(file: str, form: Format | None, tokenisation: Tokenisation, console:
     if form is None:
         line = _read_first_line(chunks, begun)
         form = sniff_format(file, decode(line, source))
+        if not line.strip():
+            console.message(f"{source}: no sentences")
     chunks = chain([bytes(begun)], chunks)
     if form == "brackets":
         return Input(form, iter([_sentences_of_trees(chunks, source)]))

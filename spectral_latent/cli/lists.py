@@ -36,7 +36,8 @@ LISTS = """\b
 LISTS is a file, or - for standard input, in one of these formats, which its first lines tell:
   blocks of BLLIP: a line `N NAME`, then N times a line of scores and a line with a tree,
   a line `score TAB tree` for each tree, and an empty line between sentences,
-  CoNLL-U or CoNLL-X with comments # sent_id, the same for all trees of a sentence, and # score,
+  CoNLL-U or CoNLL-X with comments # sent_id, the same for all trees of a sentence, and # score; with # rank = 2, the
+    rank may end the sent_id, as in 7-2,
   JSON lines, as in {"sent_id": "1", "candidates": [{"tree": "(S ...)", "score": -1.5}]},
     or {"sent_id": "1", "words": ["Stop", "!"], "candidates": [{"heads": [0, 1], "score": -1.5}]}."""
 CANDIDATES = 50  # `reranking.N_CANDIDATES`, which is not imported for the sake of quick help

@@ -2,18 +2,30 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
+
+from spectral_latent.cli.console import Console
 
 if TYPE_CHECKING:
     from spectral_latent.constituency import ConstituencyModel
     from spectral_latent.dependency import DependencyModel
     from spectral_latent.tokenisation import Tokenisation
 
-__all__ = ["PARSERS", "Tagger", "load_model", "load_parser", "load_states", "load_tagger"]
+__all__ = [
+    "PARSERS",
+    "Tagger",
+    "load_model",
+    "load_parser",
+    "load_states",
+    "load_tagger",
+    "warn_of_unknown_tags",
+]
 
 PARSERS = ("constituency", "dependency")
+_NAMED = 5  # tags that a warning names
 
 # for each kind of model: its name in messages, and the remedy where another kind is needed
 _KINDS = {
@@ -66,6 +78,22 @@ def load_parser(file: str) -> ConstituencyModel | DependencyModel:
     """
     parser: ConstituencyModel | DependencyModel = load_model(file, *PARSERS)
     return parser
+
+
+def warn_of_unknown_tags(parser: DependencyModel, unknown: Counter[str], console: Console) -> None:
+    """Print a warning if words have tags that a parser does not know.
+
+    parser: the parser.
+    unknown: how many words have each of the tags that it does not know.
+    console: prints the warning.
+    """
+    if unknown:
+        own = ", ".join(parser.grammar.tags[:_NAMED])
+        names = ", ".join(name for name, _ in unknown.most_common(_NAMED))
+        console.message(
+            f"Warning: the parser does not know the tags of {unknown.total()} words, such as {names}, and does not use "
+            f"them; it learned {parser.options.tags} tags such as {own}"
+        )
 
 
 class Tagger(NamedTuple):

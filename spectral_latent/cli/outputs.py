@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import click
 
-__all__ = ["Figures", "OutputFile", "figures_table", "refuse_inputs"]
+__all__ = ["Figures", "OutputFile", "Write", "figures_table", "refuse_inputs", "results"]
 
 Figures = Mapping[str, float | int | None]
+Write = Callable[[str], object]
 
 
 class OutputFile(click.Path):
@@ -35,6 +38,37 @@ class OutputFile(click.Path):
         if not os.access(path.parent, os.W_OK):
             self.fail(f"{path}: the folder may not be written to; give another", param, ctx)
         return path
+
+
+@contextmanager
+def results(output: Path | None, inputs: Iterable[str] = ()) -> Iterator[Write]:
+    """Give the function that writes results: to standard output, or to a file, which appears whole or not at all.
+
+    output: the file; None for standard output.
+    inputs: all that is read, as `refuse_inputs` takes it.
+
+    Raises ClickException if the file would take the place of what is read.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = Path(folder, "a.txt")
+    ...     with results(file) as write:
+    ...         _ = write("dogs")
+    ...         is_there = file.exists()
+    ...     is_there, file.read_text()
+    (False, 'dogs')
+    """
+    if output is None:
+        yield partial(click.echo, nl=False)
+        return
+    refuse_inputs(output, inputs)
+    part = output.with_name(f".{output.name}-{os.getpid()}")
+    try:
+        with part.open("x", encoding="utf-8", newline="") as file:
+            yield file.write
+        part.replace(output)
+    finally:
+        part.unlink(missing_ok=True)
 
 
 def refuse_inputs(output: Path, inputs: Iterable[str]) -> None:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import tee
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
@@ -12,18 +14,27 @@ import click
 from spectral_latent.cli.console import Console
 from spectral_latent.cli.inputs import Input, InputSentence, format_options, read_sentences
 from spectral_latent.cli.lists import CANDIDATES, load_models, models_option, users_errors
-from spectral_latent.cli.models import load_parser
-from spectral_latent.cli.options import jobs_option, non_projective_option, quiet_option
+from spectral_latent.cli.models import load_parser, warn_of_unknown_tags
+from spectral_latent.cli.options import (
+    jobs_option,
+    json_option,
+    non_projective_option,
+    quiet_option,
+    results_option,
+)
+from spectral_latent.cli.outputs import Write, results
 
 if TYPE_CHECKING:
     from spectral_latent.constituency import ConstituencyModel, Parse
     from spectral_latent.corpora import Format
     from spectral_latent.dependency import DependencyModel, DependencyParse
+    from spectral_latent.dependency.sentence import TagColumn
 
 __all__ = ["parse"]
 
-_NAMED = 5  # tags that a warning names
-_UPOS = 3  # the column of UPOS in CoNLL-U, from 0; XPOS follows
+_UPOS = 3  # the column of UPOS in CoNLL-U, from 0
+_XPOS = 4
+_NAME = re.compile(r"#\s*sent_id\s*=.*\S")  # the comment that names a sentence
 _HEAD = 6  # the column of HEAD; DEPREL follows
 
 
@@ -48,6 +59,8 @@ _HEAD = 6  # the column of HEAD; DEPREL follows
     help=f"The largest number of trees for a sentence that the reranker chooses among.  [default: {CANDIDATES}]",
 )
 @models_option
+@json_option
+@results_option
 @jobs_option
 @quiet_option
 def parse(
@@ -59,6 +72,8 @@ def parse(
     rerank: str | None,
     candidates: int | None,
     models: tuple[str, ...],
+    as_json: bool,
+    output: Path | None,
     jobs: int,
     quiet: bool,
 ) -> None:
@@ -78,12 +93,16 @@ def parse(
     missing; heads that are there are not used, and all else stays as it is.  For other formats, sent_id is the number
     of the line, or of the sentence in raw text, Malt-TAB and brackets; empty lines have no output.  SpaceAfter=No marks
     words of raw text that no space follows.  Words without tags get the likeliest ones.  With --n-best above 1, it
-    prints the trees of a sentence one after the other, each with a comment `# score`.
+    prints the trees of a sentence one after the other, each with the comments `# rank` and `# score`; the rank
+    stands behind sent_id too, as in 7-2.
 
     The score is log |p|, the natural logarithm of the tree's estimated probability.  The first tree is the one with
     the largest expected number of right constituents or arcs, so that scores need not fall from tree to tree.  A score
     is -inf if no single grammar derives the tree, which happens with trees that are put together from constituents of
     several derivations.
+
+    With --json, each line is the list of trees of a sentence, as `rerank` reads lists in JSON: sent_id, and candidates
+    with a tree in brackets, or heads and relations, and the score.
 
     A sentence that the grammar cannot derive gets a flat tree, marked FALLBACK, with score -inf; a message gives the
     numbers of these sentences.
@@ -96,7 +115,8 @@ def parse(
     \b
     Examples:
       echo "The cat sat on the mat." | spectral-latent parse wsj.safetensors --text
-      spectral-latent parse wsj.safetensors sentences.txt --n-best 5 > trees.txt
+      spectral-latent parse wsj.safetensors sentences.txt --n-best 5 -o trees.txt
+      spectral-latent parse wsj.safetensors sentences.txt --json
       spectral-latent parse deps.safetensors dev.conllu > parsed.conllu
     """
     if rerank is None and (candidates or models):
@@ -109,12 +129,13 @@ def parse(
     parser = load_parser(model)
     given = read_sentences(file, form, parser.tokenisation, console)
     search = _Search(n_best, not non_projective, candidates or CANDIDATES, rerank, models, jobs)
-    if isinstance(parser, DependencyModel):
-        _print_dependencies(parser, given, search, console)
-    elif non_projective:
+    if non_projective and not isinstance(parser, DependencyModel):
         raise click.UsageError(f"--non-projective is for dependency parsers, and {model} is not one")
-    else:
-        _print_phrases(parser, given, search, console)
+    with results(output, [model, file]) as write:
+        if isinstance(parser, DependencyModel):
+            _write_dependencies(parser, given, search, as_json, write, console)
+        else:
+            _write_phrases(parser, given, search, as_json, write, console)
 
 
 class _Search(NamedTuple):
@@ -154,8 +175,10 @@ class _Search(NamedTuple):
             yield from found
 
 
-def _print_phrases(parser: ConstituencyModel, given: Input, search: _Search, console: Console) -> None:
-    """Print the trees of sentences in brackets."""
+def _write_phrases(
+    parser: ConstituencyModel, given: Input, search: _Search, as_json: bool, write: Write, console: Console
+) -> None:
+    """Write the trees of sentences in brackets, or in JSON."""
     found, read = tee(given.sentences)
     parses_of = search.parse(parser, (sentence.words for sentence in read))
     fallbacks: list[int] = []
@@ -163,7 +186,7 @@ def _print_phrases(parser: ConstituencyModel, given: Input, search: _Search, con
         shown = console.beside_output.bar(parses_of, "Parsing", given.length)
         for sentence, parses in zip(found, shown, strict=True):
             fallbacks += [sentence.number for parse in parses if parse.is_fallback]
-            click.echo(_bracketed(parses, search.n_best))
+            write(_json(parses, sentence.number) if as_json else _bracketed(parses, search.n_best))
     finally:
         _report(fallbacks, given.unit, console)
 
@@ -171,41 +194,53 @@ def _print_phrases(parser: ConstituencyModel, given: Input, search: _Search, con
 def _bracketed(parses: Sequence[Parse], n_best: int) -> str:
     """Write the trees of a sentence: one tree, or a block of trees with scores."""
     if n_best == 1:
-        return "".join(parse.tree.bracketed() for parse in parses)
-    return "".join(f"{parse.log:.6f}\t{parse.tree.bracketed()}\n" for parse in parses)
+        return "".join(parse.tree.bracketed() for parse in parses) + "\n"
+    return "".join(f"{parse.log:.6f}\t{parse.tree.bracketed()}\n" for parse in parses) + "\n"
 
 
-def _print_dependencies(parser: DependencyModel, given: Input, search: _Search, console: Console) -> None:
-    """Print the trees of sentences in CoNLL-U."""
+def _json(parses: Sequence[Parse] | Sequence[DependencyParse], number: int) -> str:
+    """Write the trees of a sentence as a line of JSON."""
+    from spectral_latent.corpora.nbest_output import write_nbest
+    from spectral_latent.reranking import parses_to_nbest
+
+    return "".join(write_nbest([parses_to_nbest(parses, str(number))], "json"))
+
+
+def _write_dependencies(
+    parser: DependencyModel, given: Input, search: _Search, as_json: bool, write: Write, console: Console
+) -> None:
+    """Write the trees of sentences in CoNLL-U, or in JSON."""
     found, read = tee(sentence for sentence in given.sentences if sentence.sentence.forms)
     parses_of = search.parse(parser, (sentence.sentence.without_tree() for sentence in read))
     fallbacks: list[int] = []
     unknown_tags: Counter[str] = Counter()
+    column = parser.options.tags
     try:
         shown = console.beside_output.bar(parses_of, "Parsing", given.length)
         for sentence, parses in zip(found, shown, strict=True):
             fallbacks += [sentence.number for parse in parses if parse.is_fallback]
             unknown_tags.update(parser.unknown_tags(sentence.sentence))
-            table = sentence if given.form == "conllu" else _in_conllu(sentence)
-            click.echo("".join(_conllu(table, parse, search.n_best > 1) for parse in parses), nl=False)
+            if as_json:
+                write(_json(parses, sentence.number))
+                continue
+            table = sentence if given.form == "conllu" else _in_conllu(sentence, column)
+            ranks = range(1, len(parses) + 1) if search.n_best > 1 else [None]
+            write("".join(_conllu(table, parse, column, rank) for parse, rank in zip(parses, ranks, strict=True)))
     finally:
         _report(fallbacks, given.unit, console)
-        if unknown_tags:
-            names = ", ".join(name for name, _ in unknown_tags.most_common(_NAMED))
-            console.message(
-                f"Warning: the parser does not know the tags of {unknown_tags.total()} words, such as {names}, and "
-                f"does not use them; its own tags are such as {', '.join(parser.grammar.tags[:_NAMED])}"
-            )
+        warn_of_unknown_tags(parser, unknown_tags, console)
 
 
-def _in_conllu(given: InputSentence) -> InputSentence:
-    """Give a sentence lines in CoNLL-U."""
+def _in_conllu(given: InputSentence, column: TagColumn) -> InputSentence:
+    """Give a sentence lines in CoNLL-U, with its tags in one column."""
     from spectral_latent.corpora import to_conllu
 
     forms = given.forms
     text = "".join(f"{form} " if space else form for form, space in zip(forms, given.spaces, strict=True))
     comments = (f"sent_id = {given.number}", f"text = {text.strip()}")
-    sentence = given.sentence.without_tree()._replace(forms=tuple(forms), comments=comments)
+    blank = ("_",) * len(forms)
+    sentence = given.sentence.without_tree()._replace(forms=tuple(forms), comments=comments, upos=blank, xpos=blank)
+    sentence = sentence.with_tags(column, given.sentence.tags(column))
     lines = [f"{line}\n" for line in to_conllu(sentence).split("\n")[:-1]]
     places = tuple(range(len(comments), len(lines) - 1))
     for place, space in zip(places, given.spaces, strict=True):
@@ -214,35 +249,44 @@ def _in_conllu(given: InputSentence) -> InputSentence:
     return given._replace(lines=tuple(lines), places=places)
 
 
-def _conllu(given: InputSentence, parse: DependencyParse, with_score: bool) -> str:
-    """Write the lines of a sentence with heads, relations, and tags where they were missing.
+def _conllu(given: InputSentence, parse: DependencyParse, column: TagColumn, rank: int | None) -> str:
+    """Write the lines of a sentence with heads, relations, and tags of a column where they were missing.
+
+    given: the sentence, with its lines.
+    parse: the tree.
+    column: the column of the parser's tags.
+    rank: the place of the tree among several of the sentence, which get names and scores; None for a single tree.
 
     >>> from spectral_latent.dependency import DependencyParse, DependencySentence
     >>> words = DependencySentence.of(["Yes"])
     >>> parse = DependencyParse(words.with_heads((0,)), sign=1, log=-0.5)
-    >>> print(_conllu(_in_conllu(InputSentence(words, 3)), parse, with_score=True).replace("\\t", " "), end="")
-    # sent_id = 3
+    >>> table = _in_conllu(InputSentence(words, 3), "upos")
+    >>> print(_conllu(table, parse, "upos", rank=2).replace("\\t", " "), end="")
+    # sent_id = 3-2
     # text = Yes
+    # rank = 2
     # score = -0.500000
     1 Yes _ _ _ _ 0 _ _ _
     <BLANKLINE>
     """
     lines = list(given.lines)
     tree = parse.sentence
-    for place, head, relation, *tags in zip(
-        given.places, tree.heads or (), tree.relations, tree.upos, tree.xpos, strict=True
+    at = _UPOS if column == "upos" else _XPOS
+    for place, head, relation, tag in zip(
+        given.places, tree.heads or (), tree.relations, getattr(tree, column), strict=True
     ):
         columns = lines[place].split("\t")
         columns[_HEAD : _HEAD + 2] = [str(head), relation]
-        for column, tag in enumerate(tags, start=_UPOS):
-            columns[column] = tag if columns[column] == "_" else columns[column]
+        columns[at] = tag if columns[at] == "_" else columns[at]
         lines[place] = "\t".join(columns)
 
     comments = ["# FALLBACK\n"] if parse.is_fallback else []
-    if with_score:
-        has_name = any(line.startswith("#") and line[1:].strip().startswith("sent_id") for line in lines)
-        name = [] if has_name else [f"# sent_id = {given.number}\n"]
-        comments = [*name, f"# score = {parse.log:.6f}\n", *comments]
+    if rank is not None:
+        names = [place for place, line in enumerate(lines) if _NAME.match(line)]
+        for place in names:
+            lines[place] = _NAME.sub(rf"\g<0>-{rank}", lines[place])
+        name = [] if names else [f"# sent_id = {given.number}-{rank}\n"]
+        comments = [*name, f"# rank = {rank}\n", f"# score = {parse.log:.6f}\n", *comments]
 
     # comments stand before the first word, and the sentence ends with an empty line
     begin = next(at for at, line in enumerate(lines) if line.strip(" \r\n") and not line.startswith("#"))

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from spectral_latent.cli.console import Console
+from spectral_latent.cli.groups import Commands
 from spectral_latent.cli.lists import (
     CANDIDATES,
     LISTS,
@@ -21,8 +21,8 @@ from spectral_latent.cli.lists import (
     users_errors,
 )
 from spectral_latent.cli.models import load_parser
-from spectral_latent.cli.options import jobs_option, quiet_option
-from spectral_latent.cli.outputs import OutputFile, figures_table, refuse_inputs
+from spectral_latent.cli.options import jobs_option, json_option, quiet_option, results_option, silence_option
+from spectral_latent.cli.outputs import OutputFile, figures_table, refuse_inputs, results
 from spectral_latent.cli.sources import DEPENDENCY_SOURCES, SOURCES, dependency_entries, treebank
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ def _output_option(metavar: str, help: str, *names: str, required: bool = False)
     return click.option(*names, metavar=metavar, type=OutputFile(), required=required, help=help)
 
 
-@click.group()
+@click.group(cls=Commands)
 def rerank() -> None:
     """Choose among the trees that a parser gives for each sentence.
 
@@ -95,7 +95,12 @@ def train(
     surer than on any others.
 
     Trees in brackets are scored by F1 as in EVALB; dependency trees by their right heads, punctuation left out.
-    RERANKER does not hold the models: give the same --model to the commands that use it.
+    RERANKER does not hold the models, and knows them by their fingerprints: give the same --model to the commands that
+    use it.
+
+    \b
+    Example:
+      spectral-latent rerank train dev.nbest --gold dev.mrg --model wsj.safetensors -o reranker.safetensors
     """
     from spectral_latent.reranking import PerceptronOptions, Reranker
 
@@ -121,21 +126,29 @@ def train(
 @click.argument("lists", default="-")
 @models_option
 @click.option("--lists", "with_lists", is_flag=True, help="Write all trees, with the reranker's score before others.")
-def apply(reranker: str, lists: str, models: tuple[str, ...], with_lists: bool) -> None:
+@results_option
+@silence_option
+def apply(reranker: str, lists: str, models: tuple[str, ...], with_lists: bool, output: Path | None) -> None:
     """Choose the best tree of each list.
 
     The output is a line of brackets for each sentence, or a sentence of CoNLL-U.  For a list without trees it is (()),
     or the words without heads.  With --lists, the output is the lists in their format and order.
+
+    \b
+    Example:
+      spectral-latent rerank apply reranker.safetensors new.nbest --model wsj.safetensors -o new.trees
     """
     from spectral_latent.corpora.nbest_output import best_trees, write_nbest
 
     loaded = _loaded(reranker, models)
     nbest = read_lists(lists)
-    with users_errors():
+    with users_errors(), results(output, [reranker, lists, *models]) as write:
         if with_lists:
-            _echo(write_nbest(loaded.rescore(nbest.lists), nbest.form))
+            texts = write_nbest(loaded.rescore(nbest.lists), nbest.form)
         else:
-            _echo(best_trees(nbest.lists, loaded.rerank(nbest.lists)))
+            texts = best_trees(nbest.lists, loaded.rerank(nbest.lists))
+        for text in texts:
+            write(text)
 
 
 @rerank.command(epilog=_GOLD)
@@ -143,7 +156,8 @@ def apply(reranker: str, lists: str, models: tuple[str, ...], with_lists: bool) 
 @click.argument("lists")
 @_gold_option
 @models_option
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@json_option
+@silence_option
 def evaluate(
     reranker: str,
     lists: str,
@@ -158,6 +172,10 @@ def evaluate(
     (oracle).  The error reduction is the share of the base's error that is gone, in percent.  The difference of
     reranked and base lies between low and high with 95 % confidence, by the paired bootstrap.  A list without trees
     counts as a flat tree labelled FALLBACK, or as words without a right head.
+
+    \b
+    Example:
+      spectral-latent rerank evaluate reranker.safetensors test.nbest --gold test.mrg --model wsj.safetensors
     """
     loaded = _loaded(reranker, models)
     nbest = read_lists(lists)
@@ -190,6 +208,8 @@ def evaluate(
 )
 @click.option("--like", metavar="RERANKER", help="Write the features of a reranker, under its numbers.")
 @_output_option("FILE", "Write the names of features: number TAB name.", "--map", "names")
+@results_option
+@silence_option
 def features(
     lists: str,
     models: tuple[str, ...],
@@ -197,20 +217,26 @@ def features(
     gold: tuple[str, ...],
     like: str | None,
     names: Path | None,
+    output: Path | None,
 ) -> None:
     """Write the features of all candidates in the format of SVMlight and LETOR, for other learners.
 
     A line is `gain qid:N FEATURE:VALUE ... # NAME CANDIDATE`.  The gain is the number of right heads, or F1 times the
     number of words.  The lists decide which rules and arcs are features; for test lists, --like takes the features of a
     reranker that was trained on other lists.
+
+    \b
+    Example:
+      spectral-latent rerank features dev.nbest --gold dev.mrg --model wsj.safetensors --map names.txt -o dev.svm
     """
     from spectral_latent.corpora.nbest_output import feature_map, svmlight
     from spectral_latent.reranking import CandidateFeatures
 
     if like is not None and no_templates:
         raise click.UsageError("--like names the features; leave out --no-templates")
+    inputs = [lists, *gold, *models, *filter(None, [like])]
     if names is not None:
-        refuse_inputs(names, [lists, *gold, *models, *filter(None, [like])])
+        refuse_inputs(names, inputs)
     nbest = read_lists(lists)
     with users_errors():
         if like is not None:
@@ -221,7 +247,9 @@ def features(
     gains = score_lists(nbest, gold).gains if gold else None
     if names is not None:
         names.write_text("".join(feature_map(table)), encoding="utf-8")
-    _echo(svmlight(table, gains))
+    with results(output, inputs) as write:
+        for text in svmlight(table, gains):
+            write(text)
 
 
 @rerank.command(epilog=f"{SOURCES}\n\n{DEPENDENCY_SOURCES}")
@@ -241,13 +269,26 @@ def features(
     type=click.IntRange(min=2),
     help="Parse each of N parts of the trees by a model that is trained on the others, with the options of MODEL.",
 )
+@results_option
 @jobs_option
 @quiet_option
-def lists(model: str, sources: tuple[str, ...], n_best: int, folds: int | None, jobs: int, quiet: bool) -> None:
+def lists(
+    model: str,
+    sources: tuple[str, ...],
+    n_best: int,
+    folds: int | None,
+    output: Path | None,
+    jobs: int,
+    quiet: bool,
+) -> None:
     """Write the n-best lists of a parser of this library, for the sentences of gold trees.
 
     The output has lines `score TAB tree`, or is CoNLL-U.  The scores are log |p|.  With --folds, MODEL may have learnt
     from the trees; do not give it as --model when you train on such lists, because it knows their sentences.
+
+    \b
+    Example:
+      spectral-latent rerank lists wsj.safetensors dev.mrg -o dev.nbest
     """
     from spectral_latent.corpora.nbest_output import write_nbest
     from spectral_latent.dependency import DependencyModel
@@ -261,7 +302,9 @@ def lists(model: str, sources: tuple[str, ...], n_best: int, folds: int | None, 
     else:
         with users_errors():
             nbest = iter(jackknifed_nbest(parser, trees, n_best, folds, jobs=jobs))
-    _echo(write_nbest(nbest, "conllu" if is_dependency else "trees"))
+    with results(output, [model, *sources]) as write:
+        for text in write_nbest(nbest, "conllu" if is_dependency else "trees"):
+            write(text)
 
 
 def _trees(sources: tuple[str, ...], is_dependency: bool, are_learnt: bool) -> list[Any]:
@@ -275,8 +318,3 @@ def _loaded(reranker: str, models: tuple[str, ...]) -> Reranker:
     from spectral_latent.reranking import Reranker
 
     return Reranker.load(reranker, load_models(models))
-
-
-def _echo(texts: Iterable[str]) -> None:
-    for text in texts:
-        click.echo(text, nl=False)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import math
+from pathlib import Path
 from typing import Any
 
 import click
@@ -9,7 +12,8 @@ import click
 from spectral_latent.cli.console import Console
 from spectral_latent.cli.inputs import read_text
 from spectral_latent.cli.models import load_parser
-from spectral_latent.cli.options import quiet_option
+from spectral_latent.cli.options import json_option, quiet_option, results_option
+from spectral_latent.cli.outputs import results
 
 __all__ = ["score"]
 
@@ -19,8 +23,10 @@ _BATCH = 1000  # trees scored at once
 @click.command()
 @click.argument("model")
 @click.argument("file", default="-")
+@json_option
+@results_option
 @quiet_option
-def score(model: str, file: str, quiet: bool) -> None:
+def score(model: str, file: str, as_json: bool, output: Path | None, quiet: bool) -> None:
     """Score the trees of FILE or of standard input.
 
     A constituency parser scores trees in brackets, which are cleaned as for training; a dependency parser scores trees
@@ -29,6 +35,8 @@ def score(model: str, file: str, quiet: bool) -> None:
     The output has a line `log|p| TAB sign` for each tree: the natural logarithm of the absolute value of its estimated
     probability, and the sign of that estimate, 1, -1 or 0.  An estimate may be negative.  It is zero, with logarithm
     -inf, if the tree has a rule that the grammar does not have.
+
+    With --json, each line is a tree: its number, log and sign; the log of zero is null.
 
     \b
     Example:
@@ -44,7 +52,18 @@ def score(model: str, file: str, quiet: bool) -> None:
         trees = [entry.rooted().sentence for entry in entries_of_text(*read_text(file, "conllu", "malt-tab"))]
     else:
         trees = list(parse_brackets(*read_text(file, "brackets")))
-    for first in Console(quiet).beside_output.bar(range(0, len(trees), _BATCH), "Scoring"):
-        weight = parser.score(trees[first : first + _BATCH])
-        for log, sign in zip(weight.log, weight.sign, strict=True):
-            click.echo(f"{log:.6f}\t{sign:.0f}")
+    with results(output, [model, file]) as write:
+        for first in Console(quiet).beside_output.bar(range(0, len(trees), _BATCH), "Scoring"):
+            weight = parser.score(trees[first : first + _BATCH])
+            pairs = zip(weight.log.tolist(), weight.sign.tolist(), strict=True)
+            for number, (log, sign) in enumerate(pairs, start=first + 1):
+                write(_json(number, log, sign) if as_json else f"{log:.6f}\t{sign:.0f}\n")
+
+
+def _json(number: int, log: float, sign: float) -> str:
+    """Write the score of a tree as a line of JSON, which has no infinite numbers.
+
+    >>> _json(1, -2.5, 1), _json(2, -math.inf, 0)
+    ('{"tree": 1, "log": -2.5, "sign": 1}\\n', '{"tree": 2, "log": null, "sign": 0}\\n')
+    """
+    return json.dumps({"tree": number, "log": log if math.isfinite(log) else None, "sign": int(sign)}) + "\n"

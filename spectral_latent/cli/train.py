@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
@@ -11,8 +11,11 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 import click
 
 from spectral_latent.cli.console import Console
+from spectral_latent.cli.evaluate import evaluate
+from spectral_latent.cli.groups import Commands
 from spectral_latent.cli.options import column_option, jobs_option, quiet_option
 from spectral_latent.cli.outputs import OutputFile, refuse_inputs
+from spectral_latent.cli.records import Record
 from spectral_latent.cli.sources import (
     DEPENDENCY_SOURCES,
     SOURCES,
@@ -26,16 +29,22 @@ from spectral_latent.cli.sources import (
 
 if TYPE_CHECKING:
     from spectral_latent._options import PresetName
-    from spectral_latent.anchors.options import HullName
-    from spectral_latent.estimation import EstimatorName, EstimatorOptions
+    from spectral_latent.anchors.options import HullName, SpellingName
+    from spectral_latent.estimation import EstimatorName, EstimatorOptions, Progress, ProgressLine
 
 __all__ = ["ESTIMATORS", "HULLS", "PRESETS", "train"]
 
 # the library's names, written out so that --help need not import it
-ESTIMATORS = ("spectral", "clustering", "em", "hybrid", "pivots", "pivots-em", "recovered", "recovered-em")
+ESTIMATORS = ("spectral", "clustering", "em", "clusters-em", "pivots", "pivots-em", "recovered", "hybrid")
 HULLS = ("brown", "cca", "best-fit", "random")
 PRESETS = ("fast", "accurate", "spectral")
+_NEXT = {  # the command to try first with a model
+    "parse": 'echo "The cat sat on the mat ." | spectral-latent parse {model}',
+    "tag": 'echo "The cat sat on the mat ." | spectral-latent tag {model}',
+    "anchors": "spectral-latent anchors {model}",
+}
 
+_FEW = 10  # examples that teach next to nothing
 _T = TypeVar("_T")
 
 sources_argument = click.argument("sources", metavar="SOURCE...", nargs=-1, required=True)
@@ -52,7 +61,7 @@ preset_option = click.option(
 estimator_option = click.option(
     "--estimator",
     type=click.Choice(ESTIMATORS),
-    help="The method that finds latent states, in the place of a preset, with the other settings of spectral; "
+    help="The method that finds latent states, in the place of a preset, with the defaults of all other settings; "
     "docs/guide.md compares them.",
 )
 n_states_option = click.option(
@@ -71,7 +80,15 @@ seed_option = click.option(
 )
 
 
-@click.group()
+dev_option = click.option(
+    "--dev",
+    metavar="SOURCE",
+    multiple=True,
+    help="Evaluate the model on SOURCE, as `spectral-latent evaluate` does, which is not learned from.",
+)
+
+
+@click.group(cls=Commands)
 def train() -> None:
     """Train a model."""
 
@@ -88,8 +105,9 @@ def train() -> None:
     metavar="SOURCE",
     multiple=True,
     help="Choose the number of states of each symbol, up to M, by parsing the trees of SOURCE, which are not learned "
-    "from; takes minutes, and goes with the preset spectral.",
+    "from; takes minutes, and goes with --estimator spectral.",
 )
+@dev_option
 @seed_option
 @jobs_option
 @quiet_option
@@ -100,6 +118,7 @@ def constituency(
     estimator: EstimatorName | None,
     n_states: int | None,
     held_out: tuple[str, ...],
+    dev: tuple[str, ...],
     seed: int,
     jobs: int,
     quiet: bool,
@@ -113,28 +132,27 @@ def constituency(
     Examples:
       spectral-latent train constituency nltk:treebank:train -o wsj.safetensors
       spectral-latent train constituency nltk:treebank:train -o wsj.safetensors --preset accurate
-      spectral-latent train constituency sections/ -o wsj.safetensors --estimator hybrid --n-states 24 --jobs 4
+      spectral-latent train constituency sections/ -o wsj.safetensors --estimator clusters-em --n-states 24 --jobs 4
     """
-    from spectral_latent.constituency import ConstituencyModel, prepare, preset
+    from spectral_latent.constituency import ConstituencyModel, ConstituencyOptions, prepare, preset
     from spectral_latent.evaluation import with_chosen_states
 
-    if held_out and (estimator or preset_name or "spectral") != "spectral":
-        raise click.UsageError("--choose-states goes with --preset spectral")
-    name: PresetName = "spectral" if held_out else _preset_name(preset_name, estimator)
+    if held_out and (preset_name or (estimator or "spectral") != "spectral"):
+        raise click.UsageError("--choose-states goes with --estimator spectral")
+    name = _preset_name(preset_name, estimator)
+    grammars = (ConstituencyOptions(),) if estimator or held_out else preset(name)
 
-    training = _Training(output, [*sources, *held_out], quiet)
-    on_progress = training.console.on_progress
+    training = _Training(output, [*sources, *held_out], quiet, dev)
+    on_progress = training.on_progress
     trees = training.stream(treebank(sources), "trees")
-    settings = tuple(
-        replace(own, estimator=_estimator(own.estimator, estimator, n_states, seed)) for own in preset(name)
-    )
+    settings = tuple(replace(own, estimator=_estimator(own.estimator, estimator, n_states, seed)) for own in grammars)
     if held_out:
         (prepared,) = prepare(trees, settings, jobs=jobs)
         model = with_chosen_states(prepared, treebank(held_out), jobs=jobs, listener=on_progress)
     else:
         model = ConstituencyModel.train(trees, settings, jobs=jobs, listener=on_progress)
 
-    training.save(model)
+    training.save(model, "parse")
 
 
 @train.command(epilog=DEPENDENCY_SOURCES)
@@ -144,8 +162,8 @@ def constituency(
 @estimator_option
 @n_states_option
 @click.option(
-    "--tags",
-    default="xpos",
+    "--column",
+    default="upos",
     show_default=True,
     type=click.Choice(["upos", "xpos"]),
     help="The column of CoNLL-U with the tags; the other column is used if this one is empty.",
@@ -157,6 +175,7 @@ def constituency(
     type=click.Choice(["left", "right"]),
     help="The side of a head whose words the grammar attaches first.",
 )
+@dev_option
 @seed_option
 @jobs_option
 @quiet_option
@@ -166,37 +185,37 @@ def dependency(
     preset_name: PresetName | None,
     estimator: EstimatorName | None,
     n_states: int | None,
-    tags: Literal["upos", "xpos"],
+    column: Literal["upos", "xpos"],
     first: Literal["left", "right"],
+    dev: tuple[str, ...],
     seed: int,
     jobs: int,
     quiet: bool,
 ) -> None:
     """Train a dependency parser, a latent dependency grammar, on dependency trees.
 
-    Each tree has one root; its arcs may cross.  MODEL is written whole when training has succeeded, or not at all.
+    Each tree has one root; its arcs may cross.  The parser remembers the column of its tags.  A word without a tag
+    there gets that of the other column, or X; a warning counts these words.  MODEL is written whole when training has
+    succeeded, or not at all.
 
     \b
     Examples:
-      spectral-latent train dependency en-train.conllu -o deps.safetensors --tags upos
+      spectral-latent train dependency en-train.conllu -o deps.safetensors --column xpos
       spectral-latent train dependency nltk:dependency_treebank:train -o deps.safetensors
     """
-    from spectral_latent.corpora.dependencies import with_tags
     from spectral_latent.dependency import Attachment, DependencyModel, preset
 
-    training = _Training(output, sources, quiet)
-    rooted = (entry.rooted() for entry in dependency_entries(sources))
-    entries = training.stream(with_tags(rooted, tags), "trees")
+    training = _Training(output, sources, quiet, dev)
+    trees = training.stream((entry.rooted().sentence for entry in dependency_entries(sources)), "trees")
     options = preset(_preset_name(preset_name, estimator))
     options = replace(
         options,
-        tags=tags,
+        tags=column,
         attachment=Attachment(first),
         estimator=_estimator(options.estimator, estimator, n_states, seed),
     )
-    trees = (entry.sentence for entry in entries)
-    model = DependencyModel.train(trees, options, jobs=jobs, listener=training.console.on_progress)
-    training.save(model)
+    model = DependencyModel.train(trees, options, jobs=jobs, listener=training.on_progress)
+    training.save(model, "parse")
 
 
 @train.command(epilog=TAGGED_SOURCES)
@@ -206,6 +225,7 @@ def dependency(
 @estimator_option
 @n_states_option
 @column_option
+@dev_option
 @seed_option
 @jobs_option
 @quiet_option
@@ -216,28 +236,32 @@ def tagger(
     estimator: EstimatorName | None,
     n_states: int | None,
     column: str | None,
+    dev: tuple[str, ...],
     seed: int,
     jobs: int,
     quiet: bool,
 ) -> None:
     """Train a tagger, a latent hidden Markov model, on tagged sentences.
 
-    The tagger remembers --column, so that `tag` and `evaluate` use the same column.  MODEL is written whole when
-    training has succeeded, or not at all.
+    The tagger remembers the column of its tags, so that `tag` and `evaluate` use the same column.  A word without a tag
+    there gets that of the other column, or X; a warning counts these words.  MODEL is written whole when training has
+    succeeded, or not at all.
 
     \b
     Examples:
       spectral-latent train tagger en-train.conllu -o english.tagger
       spectral-latent train tagger nltk:brown -o brown.tagger --column universal
     """
+    from spectral_latent.corpora.tagged import column_of
     from spectral_latent.sequence import LatentTagger, preset
 
-    training = _Training(output, sources, quiet)
+    training = _Training(output, sources, quiet, dev)
     sentences = training.stream(tagged(sources, column), "sentences")
     options = preset(_preset_name(preset_name, estimator))
     options = replace(options, estimator=_estimator(options.estimator, estimator, n_states, seed))
-    model = LatentTagger.train(sentences, options, jobs=jobs, listener=training.console.on_progress)
-    training.save(replace(model, tagset=column))
+    model = LatentTagger.train(sentences, options, jobs=jobs, listener=training.on_progress)
+    found = next(filter(None, (column_of(source, column) for source in sources)), column)
+    training.save(replace(model, tagset=found), "tag")
 
 
 @train.command(epilog=TEXT_SOURCES)
@@ -299,18 +323,20 @@ def anchor(
 
     training = _Training(output, sources, quiet)
     sentences = training.stream(untagged(sources), "sentences")
-    options = AnchorOptions(n_states, hull=HullOptions(hull, window, spelling=not no_spelling, seed=seed))
-    model = AnchorHMM.train(sentences, options, listener=training.console.on_progress)
+    spelling: SpellingName = "none" if no_spelling else "regression"
+    options = AnchorOptions(n_states, hull=HullOptions(hull, window, spelling=spelling, seed=seed))
+    model = AnchorHMM.train(sentences, options, listener=training.on_progress)
     if model.n_states < n_states:
         training.console.message(f"The corpus supports only {model.n_states} states")
-    training.save(model)
+    training.save(model, "anchors")
 
 
 def _preset_name(preset_name: PresetName | None, estimator: EstimatorName | None) -> PresetName:
     """Choose the preset whose settings a model gets.
 
     preset_name: the preset of the command line.
-    estimator: the estimator of the command line, which gets the other settings of `spectral`.
+    estimator: the estimator of the command line.  A model of one grammar then has the settings of `spectral`, which are
+        the defaults.
 
     Raises UsageError for both.
     """
@@ -334,36 +360,78 @@ def _estimator(
 class _Training:
     """Messages on the way from the sources to the model file."""
 
-    def __init__(self, output: Path, sources: Iterable[str], quiet: bool) -> None:
+    def __init__(self, output: Path, sources: Sequence[str], quiet: bool, dev: Sequence[str] = ()) -> None:
         """Begin to measure the time.
 
         output: the model file to write.
-        sources: all that is read.
+        sources: the sources to learn from.
         quiet: whether to print no messages.
+        dev: the sources to evaluate the model on.
 
         Raises ClickException if the model file would take the place of a source.
         """
-        refuse_inputs(output, sources)
+        refuse_inputs(output, [*sources, *dev])
+        self._dev = dev
+        self._learnt_from = ""
         self.console = Console(quiet)
         self._output = output
+        self._record: Record | None = None
         self._start = time.perf_counter()
+        self._line: ProgressLine | None = None
 
     def stream(self, examples: Iterable[_T], kind: str) -> Iterator[_T]:
-        """Give examples on as they are read, and print their number after the last one.
+        """Give examples on as they are read, for which the record is kept, and print their number after the last one.
 
         examples: what the model learns from.
         kind: the name of the examples.
         """
+        self._record = Record(click.get_current_context(), kind)
         n_read = 0
         for example in self.console.bar(examples, f"Reading {kind}"):
+            self._record.add(example)
             n_read += 1
             yield example
+        self._learnt_from = f"{n_read} {kind}"
         self.console.message(f"Training on {n_read} {kind}")
+        if 0 < n_read < _FEW:
+            self.console.message(f"Warning: a useful model needs hundreds of {kind} or more")
 
-    def save(self, model: Any) -> None:
-        """Write the model whole or not at all, and print its sizes.
+    def on_progress(self, progress: Progress) -> None:
+        """Print how far training is: a line with the time left on a terminal, and the scores of its steps elsewhere.
+
+        progress: the step that an estimator reports.
+        """
+        from spectral_latent.estimation import ProgressLine
+
+        if self._line is None and self.console.shows_progress:
+            self._line = ProgressLine()
+        if progress.lowered:
+            if self._line:
+                self._line.clear()
+            n_lowered = len(progress.lowered)
+            self.console.message(f"{n_lowered} symbols get fewer states: their further singular values are too small")
+        if self._line:
+            self._line(progress)
+        elif progress.score is not None:
+            self.console.message(f"{progress.stage} {progress.done}/{progress.total}: {progress.score:.2f}")
+
+    def save(self, model: Any, use: str) -> None:
+        """Write the model with the record of training, whole or not at all.
+
+        Print its sizes, evaluate it, and print the next command.
 
         model: the model.
+        use: the name of the command that uses the model.
         """
-        model.save(self._output)
-        self.console.message(f"{self._output}: {model.sizes}, {time.perf_counter() - self._start:.1f} s")
+        if self._line:
+            self._line.clear()
+        model.save(self._output, None if self._record is None else self._record.contents())
+        seconds = time.perf_counter() - self._start
+        megabytes = self._output.stat().st_size / 1e6
+        self.console.message(
+            f"{self._output}: {model.sizes}, from {self._learnt_from}, {seconds:.1f} s, {megabytes:.1f} MB"
+        )
+        if self._dev:
+            of_quiet = ["--quiet"] if self.console.quiet else []
+            evaluate.main([str(self._output), *self._dev, *of_quiet], "evaluate", standalone_mode=False)
+        self.console.message(f"Next: {_NEXT[use].format(model=self._output)}")

@@ -17,7 +17,7 @@ from spectral_latent.constituency.forests import DerivationBuilder
 from spectral_latent.constituency.options import ConstituencyOptions
 from spectral_latent.constituency.phrase import Phrase
 from spectral_latent.grammar import LatentGrammar, Limits, SentenceChart, SentenceGrammar, SpanForest
-from spectral_latent.inference import Weight, inside, marginals, outside, tree_weights
+from spectral_latent.inference import Weight, inside, marginals, outside, total_weight, tree_weights
 from spectral_latent.operators import Distinct, ObservableOperators, setting_from
 from spectral_latent.trees import BoolArray, FloatArray, IntArray, Rules, Vocabulary
 
@@ -86,8 +86,8 @@ class PhraseGrammar(ShortRepr):
     def constituents(self, chart: SentenceChart) -> Constituents | None:
         """Compute the posteriors of a sentence's constituents; None if the grammar does not derive the sentence.
 
-        Absolute values are taken unless the options say otherwise.  A bar @X over all words stands for its phrase X.  A
-        chain may occur twice over the same words; `Constituents.mean` adds the posteriors up.
+        Their signs are those that the options ask for.  A bar @X over all words stands for its phrase X.  A chain may
+        occur twice over the same words; `Constituents.mean` adds the posteriors up.
 
         chart: the chart of the sentence under this grammar.
         """
@@ -97,7 +97,8 @@ class PhraseGrammar(ShortRepr):
         forest, first, end = chart.spans
         inside_vectors = inside(operators, forest)
         mu = marginals(operators, forest, inside_vectors, outside(operators, forest, inside_vectors))
-        posterior = np.abs(mu) if self.options.absolute else mu
+        sign = int(total_weight(operators, forest, inside_vectors).sign[0])
+        posterior = self.options.with_signs(mu, sign)
         kept = np.flatnonzero(~self._is_part(chart.spans) & (posterior > _LEAST))
         return Constituents(first[kept], end[kept], self._chain_of[forest.symbol[kept]], posterior[kept])
 

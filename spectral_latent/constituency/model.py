@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property
+from dataclasses import asdict, dataclass, replace
+from functools import cached_property, partial
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -17,7 +17,7 @@ from spectral_latent.constituency.options import ConstituencyOptions
 from spectral_latent.constituency.phrase import Phrase
 from spectral_latent.constituency.presets import preset
 from spectral_latent.constituency.training import prepare
-from spectral_latent.estimation import Listener, silent
+from spectral_latent.estimation import Listener, Progress, silent
 from spectral_latent.grammar import Limits, SentenceChart, check_n_best
 from spectral_latent.grammar.batches import map_sentences
 from spectral_latent.inference import Weight, best_analyses
@@ -97,7 +97,11 @@ class ConstituencyModel(StoredModel):
         several = [options] if isinstance(options, ConstituencyOptions) else list(options)
         _check_together(several)
         trainings = prepare(phrases, several, jobs=jobs)
-        return ConstituencyModel(tuple(training.estimate(jobs=jobs, listener=listener) for training in trainings))
+        grammars = []
+        for number, training in enumerate(trainings, start=1):
+            of_all = f"grammar {number} of {len(several)}, " if len(several) > 1 else ""
+            grammars.append(training.estimate(jobs=jobs, listener=partial(_tell, listener, of_all)))
+        return ConstituencyModel(tuple(grammars))
 
     def with_limits(self, limits: Limits) -> ConstituencyModel:
         """Replace the limits of what a sentence may cost under each grammar.
@@ -148,8 +152,7 @@ class ConstituencyModel(StoredModel):
     def posteriors(self, words: Sequence[str]) -> dict[Constituent, float]:
         """Compute the posterior of each labelled constituent that a sentence may have, tags included.
 
-        Absolute values are taken unless the options say otherwise.  There are no constituents if no grammar derives the
-        sentence.
+        The signs are those that the options ask for.  There are no constituents if no grammar derives the sentence.
 
         words: the words of the sentence.
         Raises ValueError if there is no word.
@@ -282,6 +285,14 @@ class ConstituencyModel(StoredModel):
         trees = list(cleaned(phrases))
         return Weight.mean([member.score(trees) for member in self.members])
 
+    @property
+    def description(self) -> dict[str, Any]:
+        """The facts about the model, its labels, its tags and the options of each grammar among them."""
+        tags = self.members[0].grammar.tags
+        labels = {label for chain in self.members[0].chains for label in chain} - {*tags}
+        options = [asdict(member.options) for member in self.members]
+        return super().description | {"labels": sorted(labels), "tags": sorted(tags), "options": options}
+
     def contents(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
         """Collect the arrays and the settings of the model's file."""
         arrays = {
@@ -304,6 +315,16 @@ class ConstituencyModel(StoredModel):
             named = {name.removeprefix(prefix): x for name, x in arrays.items() if name.startswith(prefix)}
             members.append(PhraseGrammar.from_arrays(named, of_member))
         return ConstituencyModel(tuple(members))
+
+
+def _tell(listener: Listener, prefix: str, progress: Progress) -> None:
+    """Tell a listener the step of one of several grammars.
+
+    listener: the listener.
+    prefix: is put before the name of the stage.
+    progress: the step.
+    """
+    listener(progress._replace(stage=prefix + progress.stage))
 
 
 def _parses_of(model: ConstituencyModel, words: Sequence[str], n_best: int) -> list[Parse]:

@@ -144,7 +144,10 @@ def _conllu_row(sentence: DependencySentence, line: int, source: str) -> tuple[s
     scores = comment_value(sentence, "score") or ""
     if name is None:
         raise line_error(source, line, "no sentence is named; give each of its trees the comment, as in # sent_id = 7")
-    return name, _Row(line, Candidate.of(sentence, _numbers(scores.split(), source, line)))
+    # the command `parse` gives each tree a name of its own, which ends in its rank
+    rank = comment_value(sentence, "rank")
+    list_name = name if rank is None else name.removesuffix(f"-{rank}")
+    return list_name, _Row(line, Candidate.of(sentence, _numbers(scores.split(), source, line)))
 
 
 def read_json(lines: Iterable[str], source: str) -> Iterator[Block]:
@@ -195,7 +198,7 @@ def _json_candidate(entry: Any, sentence: DependencySentence | None, source: str
                 raise line_error(
                     source, line, 'heads come without words; give the list its "words", and tags as "xpos"'
                 )
-            tree = _attached(sentence, heads, source, line)
+            tree = _attached(sentence, heads, entry.get("relations"), source, line)
         case _:
             raise line_error(source, line, 'a candidate is neither {"tree": "(S ...)"} nor {"heads": [2, 0]}; give one')
     score = entry.get("score")
@@ -278,8 +281,13 @@ def _numbers(columns: Iterable[str], source: str, line: int) -> list[float]:
     return scores
 
 
-def _attached(sentence: DependencySentence, heads: Sequence[Any], source: str, line: int) -> DependencySentence:
-    """Return the sentence with these heads.  Raises CorpusError unless each is a word's number, or 0."""
+def _attached(
+    sentence: DependencySentence, heads: Sequence[Any], relations: Any, source: str, line: int
+) -> DependencySentence:
+    """Return the sentence with these heads and relations, which may be None.
+
+    Raises CorpusError unless each head is a word's number, or 0, and each relation a string.
+    """
     n = len(sentence.forms)
     if len(heads) != n:
         raise line_error(source, line, f"{len(heads)} heads for a sentence of {n} words; give each word one")
@@ -288,4 +296,8 @@ def _attached(sentence: DependencySentence, heads: Sequence[Any], source: str, l
             raise line_error(
                 source, line, f"the head {head!r:.60} in a sentence of {n} words; give the number of a word, or 0"
             )
-    return sentence.with_heads(tuple(heads))
+    if relations is None:
+        return sentence.with_heads(tuple(heads))
+    if not isinstance(relations, list) or list(map(type, relations)) != [str] * n:
+        raise line_error(source, line, f"relations that are not a string for each of {n} words; give them, or none")
+    return sentence.with_heads(tuple(heads), tuple(relations))

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import chain
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 from spectral_latent.corpora._folders import files_beneath
 from spectral_latent.corpora._nltk import items_of_corpus
@@ -14,7 +14,7 @@ from spectral_latent.corpora.formats import TABLE_ENDINGS, TABLE_READERS, sniff_
 from spectral_latent.corpora.text import CorpusError, read_text
 from spectral_latent.dependency import DependencySentence
 
-__all__ = ["Entry", "dependency_trees", "entries_of_text", "tree_entries", "with_tags"]
+__all__ = ["Entry", "dependency_trees", "entries_of_text", "tree_entries"]
 
 
 def dependency_trees(source: str | os.PathLike[str]) -> Iterator[DependencySentence]:
@@ -95,52 +95,6 @@ class Entry(NamedTuple):
             words = ", ".join(f"{word} {self.sentence.forms[word - 1]!r}" for word in roots)
             raise self.error(f"the words {words} have the HEAD 0; give it to one word alone", roots[1])
         return self
-
-
-def with_tags(entries: Iterable[Entry], column: Literal["upos", "xpos"]) -> Iterator[Entry]:
-    """Give entries on as long as all their words have tags in a column.
-
-    Where the first entry has none in it, the tags are those of the other column, if it has some there.
-
-    entries: the sentences of a treebank.
-    column: the column that is preferred.
-
-    Raises CorpusError, which names file, line and word, at the first word without a tag.
-
-    >>> entries = entries_of_text("Dogs\\tNNS\\t2\\nbark\\tVBP\\t0\\n", "two words")
-    >>> [entry.sentence.xpos for entry in with_tags(entries, "xpos")]
-    [('NNS', 'VBP')]
-    """
-    other: Literal["upos", "xpos"] = "upos" if column == "xpos" else "xpos"
-    used = column
-    first: Entry | None = None
-    for entry in entries:
-        if first is None:
-            first = entry
-            if not _has_tags(entry, column):
-                if not _has_tags(entry, other):
-                    raise _missing_tag(entry, column)
-                used = other
-        if used == other and _has_tags(entry, column):
-            raise _missing_tag(first, column)
-        if "_" in getattr(entry.sentence, used):
-            raise _missing_tag(entry, used)
-        yield entry
-
-
-def _has_tags(entry: Entry, column: str) -> bool:
-    """Tell whether a word of an entry has a tag in a column."""
-    return any(tag != "_" for tag in getattr(entry.sentence, column))
-
-
-def _missing_tag(entry: Entry, column: str) -> CorpusError:
-    """Make the error of an entry with a word that has no tag in a column."""
-    word = getattr(entry.sentence, column).index("_") + 1
-    other = "upos" if column == "xpos" else "xpos"
-    return entry.error(
-        f"no {column} tag for the word {entry.sentence.forms[word - 1]!r}; add the tag, or take the column {other}",
-        word,
-    )
 
 
 def _entries(name: str) -> Iterator[Entry]:

@@ -27,7 +27,7 @@ def write_nbest(lists: Iterable[NBest], form: NBestFormat) -> Iterator[str]:
     """Write each list; all texts together are a file that `parse_nbest` reads as the same lists.
 
     All scores of a candidate are written, the latest first.  Phrases are written by `Phrase.bracketed`.  In JSON,
-    dependency trees lose their relations and comments.
+    dependency trees lose their comments.
 
     lists: lists of one formalism.
     form: the format.
@@ -174,6 +174,8 @@ def _json_candidate(candidate: Candidate) -> dict[str, Any]:
     """Make the object of a candidate; infinite scores are strings, because JSON has no such numbers."""
     tree = candidate.tree
     entry: dict[str, Any] = {"tree": tree.bracketed()} if isinstance(tree, Phrase) else {"heads": tree.heads}
+    if isinstance(tree, DependencySentence) and any(relation != "_" for relation in tree.relations):
+        entry["relations"] = tree.relations
     scores = [score if np.isfinite(score) else str(score) for score in candidate.scores]
     if scores:
         entry["score"] = scores[0]

@@ -17,14 +17,15 @@ from spectral_latent.corpora._nltk import items_of_corpus, tagged_of_file, words
 from spectral_latent.corpora.formats import ENDINGS, TABLE_ENDINGS, TABLE_READERS, Format, sniff_format
 from spectral_latent.corpora.text import CorpusError, read_text
 from spectral_latent.dependency import DependencySentence
+from spectral_latent.dependency.sentence import TagColumn
+from spectral_latent.dependency.tag_columns import choose_column, with_all_tags
 
-__all__ = ["parse_tagged", "plain_sentences", "sentences", "tagged_sentences"]
+__all__ = ["column_of", "parse_tagged", "plain_sentences", "sentences", "tagged_sentences"]
 
 _T = TypeVar("_T")
 _Tagged = list[tuple[str, str]]
 _TAGGED_ENDINGS = (*TABLE_ENDINGS, *ENDINGS["tagged"])
 _TOKEN = re.compile(r"\S+", re.ASCII)  # as in bracketed trees, a no-break space belongs to its word
-_COLUMNS = {"upos": "xpos", "xpos": "upos"}  # each with the other one
 
 
 def tagged_sentences(
@@ -47,8 +48,11 @@ def tagged_sentences(
         corpus's own tags.  If it is not given, the default decides.
     default: the column of each file that has it; other files have their only tags, a table has `upos`.
 
-    Raises `CorpusError` for a source that does not exist, a column that it does not have, a word without a tag, and
-    what breaks the rules of `parse_conllu` or `parse_tagged`.
+    A word of a table without a tag in the column has that of the other column, or X, and a warning counts these words;
+    if the column is empty, the other one is read.
+
+    Raises `CorpusError` for a source that does not exist, a column that it cannot have, a table without tags, and what
+    breaks the rules of `parse_conllu` or `parse_tagged`.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -64,6 +68,27 @@ def tagged_sentences(
         column = column or ("universal" if default == "universal" else None)
         return items_of_corpus(name, "tagged_sents", "tagged corpus", partial(tagged_of_file, column))
     return _of_files(name, "tagged", lambda path: _tagged_of_file(path, column, default), _TAGGED_ENDINGS)
+
+
+def column_of(source: str | os.PathLike[str], preferred: str | None = None) -> TagColumn | None:
+    """Tell the column whose tags `tagged_sentences` reads: the preferred one, or the other one if that is empty.
+
+    source: one that `tagged_sentences` takes.
+    preferred: `upos` or `xpos`; None for upos.
+
+    Returns None for a source that is not a table, or has no tags.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = Path(folder, "one.conllu")
+    ...     _ = file.write_text("1\\tYes\\tyes\\t_\\tUH\\t_\\t0\\troot\\t_\\t_\\n")
+    ...     column_of(file)
+    'xpos'
+    """
+    name = os.fspath(source)
+    if name.startswith("nltk:"):
+        return None
+    return next(_of_files(name, "tagged", partial(_column_of_file, preferred), _TAGGED_ENDINGS), None)
 
 
 def sentences(source: str | os.PathLike[str]) -> Iterator[list[str]]:
@@ -142,13 +167,21 @@ def _tagged_of_file(path: Path, column: str | None, default: str | None) -> Iter
     """Read the tagged sentences of a file."""
     text, form = _read(path)
     if form in TABLE_READERS:
-        if column not in (None, *_COLUMNS):
+        if column not in (None, "upos", "xpos"):
             raise CorpusError(f"{path}: no tags in a column {column!r}; give upos, or xpos")
-        table = TABLE_READERS[form](text, os.fspath(path))
-        return _with_tags(table, column or (default if default in _COLUMNS else "upos"), path)
+        preferred = column or default
+        return _with_tags(_table(text, form, path), "xpos" if preferred == "xpos" else "upos", path)
     if column is not None:
         raise CorpusError(f"{path}: no columns as in CoNLL-U; leave out the column {column!r}")
     return parse_tagged(text, os.fspath(path))
+
+
+def _column_of_file(preferred: str | None, path: Path) -> Iterator[TagColumn]:
+    """Find the column of a table's tags; none in other files."""
+    text, form = _read(path)
+    if form in TABLE_READERS:
+        column, _ = choose_column(_table(text, form, path), "xpos" if preferred == "xpos" else "upos")
+        yield from [] if column is None else [column]
 
 
 def _read(path: Path) -> tuple[str, Format]:
@@ -162,24 +195,25 @@ def _read(path: Path) -> tuple[str, Format]:
     return text, form
 
 
-def _with_tags(table: Iterable[tuple[DependencySentence, list[int]]], column: str, path: Path) -> Iterator[_Tagged]:
-    """Pair the words of a table with their tags in a column; raise CorpusError for a word without a tag."""
-    for sentence, lines in table:
-        tags: tuple[str, ...] = getattr(sentence, column)
-        if "_" in tags:
-            place = tags.index("_")
-            raise CorpusError(
-                f"{path}, line {lines[place]}: no {column} tag for the word {sentence.forms[place]!r}; "
-                f"add the tag, or take the column {_COLUMNS[column]}"
-            )
-        yield list(zip(sentence.forms, tags, strict=True))
+def _table(text: str, form: Format, path: Path) -> Iterator[DependencySentence]:
+    """Read the sentences of a table."""
+    return (sentence for sentence, _ in TABLE_READERS[form](text, os.fspath(path)))
+
+
+def _with_tags(sentences: Iterator[DependencySentence], preferred: TagColumn, path: Path) -> Iterator[_Tagged]:
+    """Pair the words of a table with their tags; raise CorpusError for a table without tags."""
+    column, rest = choose_column(sentences, preferred)
+    if column is None:
+        raise CorpusError(f"{path}: no word has a tag; give a table with tags in the columns UPOS or XPOS")
+    for sentence in with_all_tags(rest, column):
+        yield list(zip(sentence.forms, getattr(sentence, column), strict=True))
 
 
 def _words_of_text_file(path: Path) -> Iterator[list[str]]:
     """Read the sentences of a file without their tags."""
     text, form = _read(path)
     if form in TABLE_READERS:
-        return (list(sentence.forms) for sentence, _ in TABLE_READERS[form](text, os.fspath(path)))
+        return (list(sentence.forms) for sentence in _table(text, form, path))
     if not text.strip(whitespace):
         raise CorpusError(f"{path}: no words; give a sentence a line, with spaces between the words")
     if form == "tagged":

@@ -14,7 +14,15 @@ import numpy as np
 
 from spectral_latent._compiled import check_column, check_range
 from spectral_latent.dependency.forests import ArcForest, projective
-from spectral_latent.inference import Derivation, best_analyses, edge_marginals, inside, marginals, outside
+from spectral_latent.inference import (
+    Derivation,
+    best_analyses,
+    edge_marginals,
+    inside,
+    marginals,
+    outside,
+    total_weight,
+)
 from spectral_latent.operators import ObservableOperators
 from spectral_latent.trees import FloatArray, Forest
 
@@ -26,10 +34,12 @@ class ArcMarginals(NamedTuple):
 
     arcs: (n + 1, n) of the arc from each word, where 0 is the root, to word m + 1.
     symbols: (n, S) of each symbol over each word.
+    sign: of the estimate of the sentence.
     """
 
     arcs: FloatArray
     symbols: FloatArray
+    sign: int
 
 
 def arc_marginals(operators: ObservableOperators, arcs: ArcForest, n: int) -> ArcMarginals:
@@ -60,7 +70,7 @@ def arc_marginals(operators: ObservableOperators, arcs: ArcForest, n: int) -> Ar
     mu[0] = np.bincount(arcs.head[forest.root] - 1, of_roots, minlength=n)
     item = forest.item[leaf]
     np.add.at(symbols, (arcs.head[item] - 1, forest.symbol[item]), by_edge[leaf])
-    return ArcMarginals(mu, symbols)
+    return ArcMarginals(mu, symbols, int(total_weight(operators, forest, inner).sign[0]))
 
 
 class _ProjectiveTrees(NamedTuple):

@@ -118,8 +118,8 @@ class DependencyModel(StoredModel):
         jobs: threads; None for as many workers as the engine has that `joblib.parallel_config` names.  The result is
         the same.
         listener: told how far the work is.
-        Raises EstimationError if there are no sentences, if one is not a tree with one root, or if some words have no
-        tag while others have one.
+        Words without a tag in the column of tags get one, and a warning counts them; see `with_all_tags`.
+        Raises EstimationError if there are no sentences, or if one is not a tree with one root.
         """
         return DependencyModel.prepare(sentences, options, jobs=jobs).estimate(jobs=jobs, listener=listener)
 
@@ -196,28 +196,29 @@ class DependencyModel(StoredModel):
     def posteriors(self, sentence: DependencySentence) -> FloatArray:
         """Compute the posteriors of the arcs that a sentence of n words may have.
 
-        Returns μ (n + 1, n): μ[g, m] is that of the arc from word g, where 0 is the root, to word m + 1.  By absolute
-        value unless the options say otherwise; zero if the grammar does not derive the sentence.
+        Returns μ (n + 1, n): μ[g, m] is that of the arc from word g, where 0 is the root, to word m + 1.  Their
+        signs are those that the options ask for; zero if the grammar does not derive the sentence.
 
         sentence: words without a tag, or with a tag never seen, may have any tag.  Heads are not looked at.
         Raises ValueError if the sentence is empty.
         """
         _, marginals = self._arcs(sentence)
         n = len(sentence.forms)
-        return np.zeros((n + 1, n)) if marginals is None else self._absolute(marginals.arcs)
+        if marginals is None:
+            return np.zeros((n + 1, n))
+        return self.options.with_signs(marginals.arcs, marginals.sign)
 
     def _tagged(self, sentence: DependencySentence, symbols: FloatArray) -> DependencySentence:
         """Give every word without a tag the likeliest one; symbols: (n, S) posteriors."""
-        tags = self.options.tags_of(sentence)
+        column = self.options.tags
+        tags: tuple[str, ...] = getattr(sentence, column)
         if BLANK not in tags or not self.options.attachment.symbols_have_tags:
             return sentence
         by_tag = np.zeros((len(tags), len(self.grammar.tags)))
         np.add.at(by_tag.T, self.grammar.tag_of_symbol, np.abs(symbols).T)
         likeliest = [self.grammar.tags[tag] for tag in by_tag.argmax(axis=1).tolist()]
         filled = tuple(new if tag == BLANK else tag for tag, new in zip(tags, likeliest, strict=True))
-        if self.options.tags == "xpos":
-            return sentence._replace(xpos=filled)
-        return sentence._replace(upos=filled)
+        return sentence.with_tags(column, filled)
 
     def part_posteriors(self, trees: Iterable[DependencySentence]) -> list[FloatArray]:
         """Compute the posterior of the arc to each word, (n,) for each tree; see `posteriors`.
@@ -247,7 +248,7 @@ class DependencyModel(StoredModel):
         if projective:
             return self.parse_nbest(sentence, 1)[0]
         grammar, marginals = self._arcs(sentence)
-        heads = None if marginals is None else maximum_heads(self._weights(marginals.arcs))
+        heads = None if marginals is None else maximum_heads(self._weights(marginals))
         return self._parses(sentence, grammar, marginals, [] if heads is None else [heads])[0]
 
     def parse_nbest(self, sentence: DependencySentence, n_best: int) -> list[DependencyParse]:
@@ -259,7 +260,7 @@ class DependencyModel(StoredModel):
         """
         check_n_best(n_best)
         grammar, marginals = self._arcs(sentence)
-        heads = [] if marginals is None else n_best_heads(self._weights(marginals.arcs), n_best)
+        heads = [] if marginals is None else n_best_heads(self._weights(marginals), n_best)
         return self._parses(sentence, grammar, marginals, heads)
 
     def parse_all(
@@ -296,14 +297,10 @@ class DependencyModel(StoredModel):
         words = (DependencySentence.of([token.word for token in tokens]) for tokens in sentences)
         return self.parse_all(words, n_best, jobs=jobs)
 
-    def _weights(self, mu: FloatArray) -> FloatArray:
+    def _weights(self, marginals: ArcMarginals) -> FloatArray:
         """Compute what arcs (n + 1, n) are worth in a tree; those with marginals near zero are worth nothing."""
-        weights = self._absolute(mu)
+        weights = self.options.with_signs(marginals.arcs, marginals.sign)
         return np.where(weights > _LEAST, weights, 0.0)
-
-    def _absolute(self, mu: FloatArray) -> FloatArray:
-        """Take marginals by absolute value, unless the options say otherwise."""
-        return np.abs(mu) if self.options.absolute else mu
 
     def _parses(
         self,
@@ -360,6 +357,13 @@ class DependencyModel(StoredModel):
         return floored_weights(
             grammar.latent, grammar.coarse, converted.trees, forest, self._stand_in, self.options.floor
         )
+
+    @property
+    def description(self) -> dict[str, Any]:
+        """The facts about the model, its tags and relations among them."""
+        relations = None if self.relations is None else self.relations.names
+        tags = {"tags": self.grammar.tags, "column": self.options.tags}
+        return super().description | tags | {"relations": relations}
 
     def contents(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
         """Collect the arrays and the settings of the model's file."""

@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 from spectral_latent._options import Above, AtLeast, AtMost, Below
 from spectral_latent.dependency.arc_features import TaggedTree
 from spectral_latent.dependency.conversion import Attachment
-from spectral_latent.dependency.sentence import DependencySentence
+from spectral_latent.dependency.sentence import DependencySentence, TagColumn
 from spectral_latent.grammar import GrammarOptions
 from spectral_latent.lexicon import LexiconOptions
 
@@ -20,7 +20,7 @@ class DependencyOptions(GrammarOptions):
     """Settings of training and parsing, besides those of all grammars.
 
     attachment: how trees become binary.
-    tags: which column of a sentence has the tags; the other one if that is not annotated.
+    tags: the column of a sentence that has the tags; in training, the other one if the treebank has none there.
     words: which column has the observations.
     lexicon: its default keeps rarer pairs of a word and a tag than that of phrases does, because a tag has several
     roles.
@@ -31,18 +31,18 @@ class DependencyOptions(GrammarOptions):
     """
 
     attachment: Attachment = field(default_factory=Attachment)
-    tags: Literal["upos", "xpos"] = "xpos"
+    tags: TagColumn = "upos"
     words: Literal["forms", "upos", "xpos"] = "forms"
     lexicon: LexiconOptions = field(default_factory=lambda: LexiconOptions(min_expected=3e-5))
     unseen: Annotated[float, AtLeast(0.0), AtMost(1e9)] = 0.5
     floor: Annotated[float, Above(0.0), Below(1.0)] | None = 0.01
 
     def tags_of(self, sentence: DependencySentence) -> tuple[str, ...]:
-        """Take the tags of a sentence from their column.
+        """Take the tags of a sentence from their column, or for a word without one there, from the other column.
 
         sentence: a sentence of n words.
         """
-        return sentence.xpos if self.tags == "xpos" else sentence.upos
+        return sentence.tags(self.tags)
 
     def words_of(self, sentence: DependencySentence) -> tuple[str, ...]:
         """Take the observations of a sentence from their column.

@@ -15,7 +15,7 @@ __all__ = ["preset"]
 def _grammar(states: int, iterations: int, rank: int) -> DependencyOptions:
     """Choose clusters on spectral projections, then a few iterations of EM; tensors have few terms."""
     estimator = EstimatorOptions(
-        "hybrid", n_states=states, smoothing=5.0, iterations=iterations, state_smoothing=0.2, rank=rank
+        "clusters-em", n_states=states, smoothing=5.0, iterations=iterations, state_smoothing=0.2, rank=rank
     )
     return DependencyOptions(estimator=estimator, beam=1e-3, threshold=2e-4)
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from bisect import bisect
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 from spectral_latent.grammar import check_words
 
-__all__ = ["BLANK", "DependencySentence", "check_sentence"]
+__all__ = ["BLANK", "DependencySentence", "TagColumn", "check_sentence"]
 
 BLANK = "_"  # the value of a column that is not annotated
+TagColumn: TypeAlias = Literal["upos", "xpos"]
 
 
 class DependencySentence(NamedTuple):
@@ -80,6 +81,31 @@ class DependencySentence(NamedTuple):
         True
         """
         return self.with_heads(None, (BLANK,) * len(self.forms))
+
+    def tags(self, column: TagColumn) -> tuple[str, ...]:
+        """Take the tags of a column; a word that has none there has the tag of the other column.
+
+        column: the column that is read first.
+
+        >>> words = DependencySentence.of(["Big", "dogs", "bark"])
+        >>> words._replace(upos=("ADJ", "_", "_"), xpos=("JJ", "NNS", "_")).tags("upos")
+        ('ADJ', 'NNS', '_')
+        """
+        first, second = (self.upos, self.xpos) if column == "upos" else (self.xpos, self.upos)
+        if BLANK not in first:
+            return first
+        return tuple(other if tag == BLANK else tag for tag, other in zip(first, second, strict=True))
+
+    def with_tags(self, column: TagColumn, tags: tuple[str, ...]) -> DependencySentence:
+        """Replace the tags of a column.
+
+        column: the column.
+        tags: one for each word.
+
+        >>> DependencySentence.of(["Dogs"], ["NNS"]).with_tags("upos", ("NOUN",))[2:4]
+        (('NOUN',), ('NNS',))
+        """
+        return self._replace(upos=tags) if column == "upos" else self._replace(xpos=tags)
 
     @property
     def roots(self) -> tuple[int, ...]:

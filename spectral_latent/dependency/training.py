@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import chain
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -19,8 +19,9 @@ from spectral_latent.dependency.conversion import (
 from spectral_latent.dependency.features import dependency_features
 from spectral_latent.dependency.options import DependencyOptions
 from spectral_latent.dependency.relations import RelationModel
-from spectral_latent.dependency.sentence import BLANK, DependencySentence
-from spectral_latent.estimation import Columns, EstimationError, Shard, TreebankCounts, read_treebanks
+from spectral_latent.dependency.sentence import DependencySentence
+from spectral_latent.dependency.tag_columns import choose_column, with_all_tags
+from spectral_latent.estimation import Columns, Shard, TreebankCounts, read_treebanks
 from spectral_latent.grammar import LatentGrammar, Training, check_trees, prepare_grammar, spelling_of
 from spectral_latent.lexicon import Lexicon, WordCounts
 from spectral_latent.operators import RuleTable
@@ -96,12 +97,12 @@ def prepare(sentences: Iterable[DependencySentence], options: DependencyOptions,
     sentences: the trees.
     options: the settings.
     jobs: threads; the result does not depend on it.
-    Raises EstimationError if there are no sentences, if one is not a tree with one root, or if some words have no tag
-    while others have one; TypeError at another object than a DependencySentence.
+    Raises EstimationError if there are no sentences, or if one is not a tree with one root; TypeError at another object
+    than a DependencySentence.
     """
-    options, checked = _with_annotated_tags(check_trees(sentences, DependencySentence), options)
+    tagged, options = _with_tags(check_trees(sentences, DependencySentence), options)
     formalism = _DependencyFormalism(options)
-    (treebank,) = read_treebanks(checked, [formalism], jobs=jobs)
+    (treebank,) = read_treebanks(tagged, [formalism], jobs=jobs)
     symbols = formalism.symbols.names
     tags = sorted({symbol.tag for symbol in symbols})
     tag_of_symbol = Vocabulary(tags).numbers(symbol.tag for symbol in symbols)
@@ -113,57 +114,17 @@ def prepare(sentences: Iterable[DependencySentence], options: DependencyOptions,
     return Prepared(symbols, training, RelationModel.train(formalism.tagged, formalism.relations))
 
 
-def _with_annotated_tags(
-    sentences: Iterator[DependencySentence], options: DependencyOptions
-) -> tuple[DependencyOptions, Iterator[DependencySentence]]:
-    """Choose the column of tags: that of the options, or the other one if theirs is nowhere annotated.
+def _with_tags(
+    sentences: Iterable[DependencySentence], options: DependencyOptions
+) -> tuple[Iterator[DependencySentence], DependencyOptions]:
+    """Choose the column of tags, and give every word one there; a treebank without tags is left as it is.
 
-    The first sentence decides; where it has no tag in either column, no other sentence may have one.
-    Returns the options with this column, and the sentences.  The iterator raises EstimationError where a later sentence
-    does not fit, or words have no tag.
+    Returns the sentences, and the options with this column.
     """
-    first = next(sentences, None)
-    if first is None:
-        return options, iter(())
-    other: Literal["upos", "xpos"] = "upos" if options.tags == "xpos" else "xpos"
-    preferred = (options, replace(options, tags=other))
-    # The columns before the first annotated one must stay blank; all, if none is annotated.
-    n_blank = [*(_is_annotated(first, one) for one in preferred), True].index(True)
-    chosen = (*preferred, options)[n_blank]
-    return chosen, _checked(first, sentences, chosen, preferred[:n_blank])
-
-
-def _checked(
-    first: DependencySentence,
-    others: Iterator[DependencySentence],
-    chosen: DependencyOptions,
-    blank: Sequence[DependencyOptions],
-) -> Iterator[DependencySentence]:
-    """Give out sentences whose tags are as those of the first one.
-
-    chosen: has the column that must be annotated, unless it is among the blank ones.
-    blank: have the columns that must not be annotated.
-    """
-    for number, sentence in enumerate(chain([first], others), start=1):
-        for one in blank:
-            if first.forms and _is_annotated(sentence, one):
-                raise _missing_tags(1, first, one)
-        if chosen not in blank and BLANK in chosen.tags_of(sentence):
-            raise _missing_tags(number, sentence, chosen)
-        yield sentence
-
-
-def _is_annotated(sentence: DependencySentence, options: DependencyOptions) -> bool:
-    """Tell whether some word has a tag in the column of the options."""
-    return any(tag != BLANK for tag in options.tags_of(sentence))
-
-
-def _missing_tags(number: int, sentence: DependencySentence, options: DependencyOptions) -> EstimationError:
-    """Make the error of a sentence with words that have no tag."""
-    return EstimationError(
-        f"sentence {number} ({' '.join(sentence.forms[:12])}) has words without a tag in {options.tags}; "
-        f"add them, or choose another column"
-    )
+    column, chosen = choose_column(sentences, options.tags)
+    if column is None:
+        return chosen, options
+    return with_all_tags(chosen, column), replace(options, tags=column)
 
 
 def _unseen_rules(counts: TreebankCounts, symbols: Sequence[HeadSymbol], options: DependencyOptions) -> RuleTable:

@@ -29,6 +29,7 @@ from spectral_latent.estimation._options import (
     silent,
 )
 from spectral_latent.estimation._parallel import parallel_map
+from spectral_latent.estimation._progress import ProgressLine, shown
 from spectral_latent.estimation._projections import Projection, states_for, truncated_svd
 from spectral_latent.estimation._simplex import anchors, convex_weights
 from spectral_latent.estimation._smoothing import operators_from_moments
@@ -61,6 +62,7 @@ __all__ = [
     "Moments",
     "Priors",
     "Progress",
+    "ProgressLine",
     "Projection",
     "Shard",
     "SkeletalShard",
@@ -82,6 +84,7 @@ __all__ = [
     "rule_names",
     "run_em",
     "search_states",
+    "shown",
     "silent",
     "spectral_moments",
     "state_counts",

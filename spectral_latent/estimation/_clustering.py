@@ -18,7 +18,6 @@ from typing import NamedTuple
 
 import numpy as np
 from scipy import sparse
-from scipy.spatial.distance import cdist
 
 from spectral_latent._compiled import TINY
 from spectral_latent.estimation._low_rank import RULES_OF_TASK
@@ -154,6 +153,8 @@ def _distant_points(points: FloatArray, k: int, rng: np.random.Generator) -> Flo
     The probability of a point is proportional to its squared distance from the nearest point drawn before.  `kmeans2`
     of scipy draws in the same way, but computes every distance k times.
     """
+    from scipy.spatial.distance import cdist  # here, because parsing does without it, and it takes long to import
+
     drawn = [int(rng.integers(len(points)))]
     distance = np.full(len(points), np.inf)
     while len(drawn) < k:

@@ -174,11 +174,11 @@ ESTIMATORS: dict[str, Estimator] = {
     "spectral": Estimator("singular value decompositions", None, climbs=False),
     "clustering": Estimator("k-means on the spectral projections", _counts_of_clusters, climbs=False),
     "em": Estimator("a random start", _counts_of_random_start, climbs=True),
-    "hybrid": Estimator("k-means on the spectral projections", _counts_of_clusters, climbs=True),
+    "clusters-em": Estimator("k-means on the spectral projections", _counts_of_clusters, climbs=True),
     "pivots": Estimator("features that only one state has", _counts_of_pivots, climbs=False),
     "pivots-em": Estimator("features that only one state has", _counts_of_pivots, climbs=True),
     "recovered": Estimator("tensor decompositions of the moments", _counts_of_recovered_states, climbs=False),
-    "recovered-em": Estimator("tensor decompositions of the moments", _counts_of_recovered_states, climbs=True),
+    "hybrid": Estimator("tensor decompositions of the moments", _counts_of_recovered_states, climbs=True),
 }
 
 

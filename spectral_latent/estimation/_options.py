@@ -21,7 +21,7 @@ __all__ = [
 _TO_CONVERGENCE = 1000  # iterations of EM from a random start, at most
 _FEW = 5  # iterations of EM from states that are good already
 
-EstimatorName = Literal["spectral", "clustering", "em", "hybrid", "pivots", "pivots-em", "recovered", "recovered-em"]
+EstimatorName = Literal["spectral", "clustering", "em", "clusters-em", "pivots", "pivots-em", "recovered", "hybrid"]
 
 
 class EstimationError(ValueError):
@@ -61,7 +61,9 @@ class EstimatorOptions(Options):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.rank is not None and self.estimator == "spectral":
-            raise ValueError("only an estimator of probabilities, such as hybrid, may have a rank; spectral gives none")
+            raise ValueError(
+                "only an estimator of probabilities, such as clusters-em, may have a rank; spectral gives none"
+            )
 
     @property
     def most_iterations(self) -> int:
@@ -70,7 +72,7 @@ class EstimatorOptions(Options):
         From random states, `tolerance` ends EM much earlier.  Clusters, pivots and recovered states are near to where
         EM ends, so that five iterations gain nearly all.
 
-        >>> EstimatorOptions("em").most_iterations, EstimatorOptions("hybrid").most_iterations
+        >>> EstimatorOptions("em").most_iterations, EstimatorOptions("clusters-em").most_iterations
         (1000, 5)
         """
         if self.iterations is not None:

@@ -2,7 +2,7 @@
 
 from spectral_latent.grammar.forests import SpanForest
 from spectral_latent.grammar.latent_grammar import LatentGrammar
-from spectral_latent.grammar.options import GrammarOptions, Limits
+from spectral_latent.grammar.options import GrammarOptions, Limits, MarginalName
 from spectral_latent.grammar.requests import check_n_best, check_trees, check_words
 from spectral_latent.grammar.sentence import SentenceChart, SentenceGrammar
 from spectral_latent.grammar.training import Training, prepare_grammar, spelling_of
@@ -11,6 +11,7 @@ __all__ = [
     "GrammarOptions",
     "LatentGrammar",
     "Limits",
+    "MarginalName",
     "SentenceChart",
     "SentenceGrammar",
     "SpanForest",

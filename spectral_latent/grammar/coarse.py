@@ -237,6 +237,7 @@ def _chart_of_words(grammar: CoarseGrammar, leaves: CoarseLeaves, beam: float) -
     )
     size = ZERO
     scores = np.zeros(n_symbols)
+    # Add up the leaf rules of a symbol over a word, then keep what the beam leaves.
     for i in range(n):
         for leaf in range(leaves.start[i], leaves.start[i + 1]):
             scores[leaves.symbol[leaf]] += leaves.weight[leaf]
@@ -258,6 +259,7 @@ def _with_lengths(
     n_symbols = len(grammar.root)
     scores = np.zeros(n_symbols)
     place = _Splits(np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int64), np.empty(n))
+    # A cell needs all cells of fewer words: they come by length.
     for length in range(shortest, end):
         for i in range(n - length + 1):
             if size > most:

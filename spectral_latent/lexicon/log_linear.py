@@ -19,7 +19,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from scipy.optimize import minimize
 from scipy.special import log_softmax
 from threadpoolctl import threadpool_limits
 
@@ -71,6 +70,8 @@ def log_linear_weights(
     >>> log_linear_weights(sparse.csr_array([[1.0]]), np.array([[3.0, 1.0]]), penalty=1e-4, iterations=50).round(3)
     array([[ 0.549, -0.549]], dtype=float32)
     """
+    from scipy.optimize import minimize  # here, because parsing does without it, and it takes long to import
+
     single = features.astype(np.float32)
     q = target.astype(np.float32)
     weights = np.zeros((features.shape[1], target.shape[1]), dtype=np.float32)

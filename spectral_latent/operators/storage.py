@@ -1,5 +1,7 @@
 """Read and write model files: named arrays and JSON settings in one safetensors file, which cannot run code.
 
+`StoredModel` is the base of all models that can be saved.
+
 A file is written whole or not at all.  A digest of its contents shows damage when the file is read.  The contents are
 then compared with their declarations (`operators.contents`), so that a hostile file with the right digest raises an
 error and never leads to an out-of-bounds access.  The same model gives the same bytes.
@@ -19,27 +21,38 @@ import stat
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
+from dataclasses import asdict
 from hashlib import blake2b
+from html import escape
 from pathlib import Path
-from typing import Any, ClassVar, Self, cast
+from typing import Any, ClassVar, Self, TypeAlias, cast
 
 import numpy as np
 from numpy.typing import NDArray
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save
 
+from spectral_latent import __version__
 from spectral_latent._options import ShortRepr
 
 __all__ = ["ModelFileError", "StoredModel", "load_model", "opened_model", "save_model"]
 
 FORMAT = "spectral_latent"
-VERSION = 5
+VERSION = 6
 _KEY = "model"
 _DIGEST = "digest"
+_RECORD = "record"
+_BEGINNING = 1 << 12  # bytes of a file that show whether it is text
+_SHOWN = 10  # entries of a list in a summary
+_Contents: TypeAlias = tuple[dict[str, NDArray[Any]], dict[str, Any]]  # the arrays and the settings of a model
 
 
 class ModelFileError(ValueError):
     """A file is not a whole model of this library and of this version."""
+
+
+class MissingModelError(ModelFileError, FileNotFoundError):
+    """A file that does not exist, or a file to write in a folder that does not exist."""
 
 
 def save_model(path: str | os.PathLike[str], arrays: Mapping[str, NDArray[Any]], settings: Mapping[str, Any]) -> None:
@@ -53,14 +66,15 @@ def save_model(path: str | os.PathLike[str], arrays: Mapping[str, NDArray[Any]],
     settings: further contents, which `json.dumps` must be able to write.
     """
     whole = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
-    content = save(whole, {_KEY: _sealed({"format": FORMAT, "version": VERSION, **settings}, whole)})
+    heading: dict[str, Any] = {"format": FORMAT, "version": VERSION, "library": __version__}
+    content = save(whole, {_KEY: _sealed({**heading, **settings}, whole)})
     target = Path(path)
     if target.exists() and not target.is_file():
         raise ModelFileError(f"{target}: a folder or a device; name a file")
     try:
         _write_whole(Path(os.path.realpath(target)), content)
     except FileNotFoundError:
-        raise ModelFileError(f"{target}: the folder does not exist; create it first") from None
+        raise MissingModelError(f"{target}: the folder does not exist; create it first") from None
     except OSError as error:
         error.filename = str(target)
         raise
@@ -68,13 +82,18 @@ def save_model(path: str | os.PathLike[str], arrays: Mapping[str, NDArray[Any]],
 
 def _sealed(settings: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> str:
     """Write settings as JSON, with the digest of these settings and of arrays that lie in one piece each."""
-    named = sorted(arrays.items())
     rest = {name: value for name, value in settings.items() if name != _DIGEST}
-    digest = blake2b(_json(rest).encode(), digest_size=32)
+    return _json({**rest, _DIGEST: _digest(rest, arrays)})
+
+
+def _digest(settings: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> str:
+    """Compute the digest of settings, and of arrays that lie in one piece each."""
+    named = sorted(arrays.items())
+    digest = blake2b(_json(settings).encode(), digest_size=32)
     digest.update(_json([[name, array.dtype.str, array.shape] for name, array in named]).encode())
     for _, array in named:
         digest.update(array.reshape(-1).view(np.uint8).data)
-    return _json({**rest, _DIGEST: digest.hexdigest()})
+    return digest.hexdigest()
 
 
 def _json(value: Any) -> str:
@@ -125,7 +144,7 @@ def _sweep(folder: Path, prefix: str) -> None:
             continue
 
 
-def load_model(path: str | os.PathLike[str], kind: str | None = None) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+def load_model(path: str | os.PathLike[str], kind: str | None = None) -> _Contents:
     """Read the arrays and settings of a model of the given kind, or of any.
 
     path: the file to read.
@@ -143,11 +162,13 @@ def load_model(path: str | os.PathLike[str], kind: str | None = None) -> tuple[d
             names = file.keys()
             arrays = {name: file.get_tensor(name) for name in names}
     except FileNotFoundError:
-        raise ModelFileError(f"{path}: no such file") from None
+        raise MissingModelError(f"{path}: No such file or directory") from None
     except OSError as error:
         raise ModelFileError(f"{path}: cannot be read ({error})") from None
-    except (SafetensorError, KeyError, ValueError, TypeError, AttributeError, RecursionError) as error:
-        raise ModelFileError(f"{path}: not a model, or cut short ({error}); train it again") from None
+    except (SafetensorError, KeyError, ValueError, TypeError, AttributeError, RecursionError):
+        if _is_text(Path(path)):
+            raise ModelFileError(f"{path}: text, where the file of a model is needed") from None
+        raise ModelFileError(f"{path}: not a model, or cut short; train it again") from None
     if not isinstance(settings, dict) or settings.get("format") != FORMAT:
         raise ModelFileError(f"{path}: not a model of this library")
     version = settings.get("version")
@@ -157,10 +178,21 @@ def load_model(path: str | os.PathLike[str], kind: str | None = None) -> tuple[d
         raise ModelFileError(f"{path}: format version {version}, but this library reads {VERSION}; {remedy}")
     if metadata != {_KEY: _sealed(settings, arrays)}:
         raise ModelFileError(f"{path}: the model is damaged (its digest is another); copy it again, or train it again")
+    if not isinstance(settings.get("library"), str):
+        raise ModelFileError(f"{path}: the model is damaged (it names no version of the library); train it again")
     del settings[_DIGEST]
     if kind is not None and settings.get("kind") != kind:
         raise ModelFileError(f"{path}: a {settings.get('kind')} model, where a {kind} model is needed")
     return arrays, settings
+
+
+def _is_text(path: Path) -> bool:
+    """Tell whether a file is text: not empty, in UTF-8 and without control characters but those of white space."""
+    with path.open("rb") as file:
+        beginning = file.read(_BEGINNING)
+    text = beginning.decode("utf-8", errors="ignore")
+    is_utf_8 = len(text.encode()) > len(beginning) - 4  # the last character may be cut
+    return bool(text) and is_utf_8 and all(character.isprintable() or character.isspace() for character in text)
 
 
 def _infinity(name: str) -> float:
@@ -171,9 +203,7 @@ def _infinity(name: str) -> float:
 
 
 @contextmanager
-def opened_model(
-    path: str | os.PathLike[str], kind: str | None = None
-) -> Iterator[tuple[dict[str, NDArray[Any]], dict[str, Any]]]:
+def opened_model(path: str | os.PathLike[str], kind: str | None = None) -> Iterator[_Contents]:
     """Load arrays and settings to make a model of; an error in the `with` block becomes a ModelFileError.
 
     path: the file to read.
@@ -196,17 +226,50 @@ def opened_model(
         raise ModelFileError(f"{path}: the model is damaged ({error}); train it again") from None
 
 
-class StoredModel(ShortRepr):
-    """Base of models that one file holds, as named arrays and settings.
+def _shortened(value: Any) -> str:
+    """Write a fact about a model, of a list the first entries.
 
-    kind: the kind of the model, which its file names.
+    >>> _shortened(["NN", "VB"]), _shortened(list(range(100))), _shortened(None)
+    ('2: NN, VB', '100: 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, ...', '-')
+    """
+    if value is None:
+        return "-"
+    if isinstance(value, list):
+        shown = [str(entry) for entry in value[:_SHOWN]]
+        return f"{len(value)}: {', '.join([*shown, *(['...'] if len(value) > _SHOWN else [])])}"
+    if isinstance(value, Mapping):
+        return ", ".join(f"{name} {entry}" for name, entry in value.items()) or "-"
+    return str(value)
+
+
+class StoredModel(ShortRepr):
+    """Base of models: a model is saved in one file, of which it can be made again.
+
+    kind: the name of the kind of model in files.
+
+    >>> class Kettle(StoredModel):
+    ...     kind = "kettle"
+    ...     sizes = "2 litres"
+    ...     def contents(self): return {"temperature": np.array([100.0])}, {"material": "copper"}
+    ...     @staticmethod
+    ...     def from_arrays(arrays, settings): return Kettle()
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     Kettle().save(Path(folder, "model"))
+    ...     Kettle.load(Path(folder, "model"))
+    <Kettle: 2 litres>
+    >>> print(Kettle().summary)
+    {'kind': 'kettle', 'sizes': '2 litres'}
     """
 
     kind: ClassVar[str]
 
     @abstractmethod
-    def contents(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
-        """Collect the arrays of the model by name, and all its settings but the kind."""
+    def contents(self) -> _Contents:
+        """Return the arrays and the settings of the model, of which `from_arrays` makes it again.
+
+        Raises ValueError if a name within the model is not made of strings, numbers, None and tuples.
+        """
 
     @staticmethod
     @abstractmethod
@@ -217,21 +280,46 @@ class StoredModel(ShortRepr):
         settings: the settings of the file.
         """
 
-    def save(self, path: str | os.PathLike[str]) -> None:
+    @property
+    def fingerprint(self) -> str:
+        """The digest of the contents, which tells models apart: equal for models that answer alike to the last bit."""
+        arrays, settings = self.contents()
+        return _digest(settings, {name: np.ascontiguousarray(array) for name, array in arrays.items()})
+
+    @property
+    def description(self) -> dict[str, Any]:
+        """The facts about the model that tell it from others, by their names; JSON can hold them."""
+        options = getattr(self, "options", None)
+        return {"kind": self.kind, "sizes": self.sizes} | ({} if options is None else {"options": asdict(options)})
+
+    @property
+    def summary(self) -> dict[str, str]:
+        """The description in short texts: the first entries of lists, and the options that have not the defaults."""
+        options = getattr(self, "options", None)
+        texts = {name: _shortened(value) for name, value in self.description.items()}
+        return texts | ({} if options is None else {"options": repr(options)})
+
+    def _repr_html_(self) -> str:
+        """Write the summary as a table, which notebooks show."""
+        rows = (f"<tr><th>{escape(name)}</th><td>{escape(text)}</td></tr>" for name, text in self.summary.items())
+        return f"<table>{''.join(rows)}</table>"
+
+    def save(self, path: str | os.PathLike[str], record: Mapping[str, Any] | None = None) -> None:
         """Write the model to one file, whole or not at all.
 
-        path: the file to write.
+        path: the file.
+        record: an account of how the model was made, which the file keeps and `record_of` returns; JSON can hold it.
 
-        Raises ValueError if the model has names that are not made of strings, numbers, None and tuples.
+        Raises ValueError as `contents`.
         """
         arrays, settings = self.contents()
-        save_model(path, arrays, {"kind": self.kind, **settings})
+        save_model(path, arrays, {"kind": self.kind, **settings, **({} if record is None else {_RECORD: record})})
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
         """Read a model.  Raises ModelFileError if the file is not a whole model of this kind and version.
 
-        path: a file that `save` has written.
+        path: the file.
         """
         with opened_model(path, cls.kind) as (arrays, settings):
             return cast(Self, cls.from_arrays(arrays, settings))

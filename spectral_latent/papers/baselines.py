@@ -5,7 +5,6 @@
 | `train_baum_welch` | BW | expectation maximisation from random starts; the likeliest model |
 | `train_cluster_hmm` | CLUSTER | the types' Brown clusters as states, and relative frequencies |
 | `featurized.train_featurized_hmm` | LOG-LINEAR | probabilities that are log-linear in features of words |
-| `solve_closed_form` | Figure 2, (6) and (7) | anchor models without constraints: π = O⁺ u₁, T = diag(π̄)⁻¹ O⁺ B (O⁺)ᵀ |
 | `decode_states` | section 5.2 | the likeliest state of each position, given the whole sequence |
 | `score_per_word` | Table 6 | Σ log p(sentence) / Σ words, in nats, ends of sentences included |
 """
@@ -15,10 +14,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from scipy import sparse
 
 from spectral_latent.anchors import WordTypes
-from spectral_latent.anchors.training import Bigrams, emissions_of_mixtures, hidden_markov_with_end
 from spectral_latent.estimation import EstimationError, EstimatorOptions
 from spectral_latent.inference import tree_weights
 from spectral_latent.papers.brown import find_brown_clusters
@@ -26,9 +23,9 @@ from spectral_latent.sequence.baum_welch import baum_welch
 from spectral_latent.sequence.conversion import Sequences
 from spectral_latent.sequence.decoding import batches, state_marginals
 from spectral_latent.sequence.hidden_markov import HiddenMarkov
-from spectral_latent.trees import FloatArray, Forest, IntArray
+from spectral_latent.trees import Forest, IntArray
 
-__all__ = ["decode_states", "score_per_word", "solve_closed_form", "train_baum_welch", "train_cluster_hmm"]
+__all__ = ["decode_states", "score_per_word", "train_baum_welch", "train_cluster_hmm"]
 
 
 def train_cluster_hmm(types: WordTypes, n_states: int) -> HiddenMarkov:
@@ -77,30 +74,6 @@ def train_baum_welch(
     observed = np.bincount(sequences.terminal, minlength=len(types.names)).astype(float)
     starts = (HiddenMarkov.random(observed, sequences.n_sequences, n_states, seed) for seed in seeds)
     return max((baum_welch([sequences], start, options) for start in starts), key=lambda found: found[1])[0]
-
-
-def solve_closed_form(mixtures: FloatArray, bigrams: Bigrams) -> HiddenMarkov:
-    """Solve equations 4 to 7 of the anchor model; exact for the moments of a population (Theorem 4.1).
-
-    From samples, entries of π and T may be negative, and their rows need not sum to one.
-
-    mixtures: p(h | x) (n, m), as `find_mixtures` gives them.
-    bigrams: of the corpus.
-
-    >>> bigrams = Bigrams(*map(np.array, ([0, 1], [1, 2], [1.0, 1.0], [0], [1.0], [1.0, 1.0])))
-    >>> solve_closed_form(np.eye(2), bigrams).stop  # type 1 follows type 0, and the end follows type 1
-    array([0., 1.])
-    """
-    n, m = mixtures.shape
-    state_prior, emission = emissions_of_mixtures(mixtures, bigrams.unigrams)
-    inverse = np.linalg.pinv(emission.T)
-    with_end = np.zeros((m + 1, n + 1))  # type n, the end of a sequence, is emitted by state m alone
-    with_end[:m, :n] = inverse
-    with_end[m, n] = 1.0
-    probability = bigrams.count / bigrams.count.sum()
-    pairs = sparse.csr_array((probability, (bigrams.before, bigrams.after)), shape=(n, n + 1))
-    following = inverse @ (pairs @ with_end.T) / state_prior[:, None]
-    return hidden_markov_with_end(inverse @ bigrams.first_probabilities(), following, emission)
 
 
 def decode_states(model: HiddenMarkov, sequences: Sequences) -> IntArray:

@@ -4,6 +4,8 @@
 | --- | --- | --- |
 | `print_exactness` | Theorem 2 | from the moments of all trees of a grammar, p̂(τ) = p(τ) |
 | `print_consistency` | Theorem 3 | from M sampled trees, the error Σ |p̂(τ) - p(τ)| falls as 1/√M |
+| "marginals" | after Theorem 3 | the error |μ̂(a, i, j) / μ(a, i, j) - 1|, a mean over the nodes of trees |
+| `examples_needed`, `bound_of` | Theorem 3 | M_a, the examples of a symbol that the theorem asks for |
 | "counted once" | sections 7.1 and 8 | one node of each tree, as printed; see docs/theory.md for the error in that |
 
 The paper proves both theorems and measures nothing.
@@ -12,9 +14,10 @@ The paper proves both theorems and measures nothing.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from itertools import product
+from itertools import chain, product
+from math import log
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import click
 import numpy as np
@@ -26,20 +29,30 @@ from spectral_latent.estimation import (
     Treebank,
     estimate,
     inside_templates,
+    operators_from_moments,
     outside_templates,
 )
-from spectral_latent.inference import sample_trees, tree_weights
+from spectral_latent.inference import Weight, inside, marginals, outside, sample_trees, total_weight, tree_weights
 from spectral_latent.operators import ObservableOperators, Tensor, Tensors
 from spectral_latent.papers.tables import MarkdownTable
-from spectral_latent.papers.weighted_nodes import draw_one_node_per_tree, estimate_from_nodes
+from spectral_latent.papers.weighted_nodes import (
+    draw_one_node_per_tree,
+    estimate_from_nodes,
+    project_nodes,
+    sum_moments,
+)
 from spectral_latent.trees import FloatArray, Forest, Rules, SkeletalTrees
 
 __all__ = [
     "OPTIONS",
     "VARIANTS",
+    "Bound",
     "all_trees",
+    "bound_of",
+    "charts_of",
     "draw_errors",
     "draw_picture",
+    "examples_needed",
     "features_of",
     "finite_model",
     "fit_line",
@@ -50,6 +63,11 @@ __all__ = [
 
 OPTIONS = EstimatorOptions(n_states=2, scaling=None, smoothing=None)
 _HELD_OUT = 5_000  # trees that the error is a mean over
+_CHARTS = 500  # sentences that the error of marginals is a mean over
+_LONGEST = 20  # words of such a sentence
+_EPSILON = 0.5  # the relative error that the bound is computed for
+_ROUNDING = 1e-12  # elements below are zero except for rounding
+_DELTA = 0.05  # the probability of a larger one
 _INSIDE = ("rule", "left-opened", "right-opened")
 _OUTSIDE = ("above", "above-2")
 _STYLE = (("#0b5fa5", "o"), ("#c2571a", "s"), ("#777777", "^"))
@@ -177,6 +195,144 @@ def _measure_errors(estimated: ObservableOperators, truth: ObservableOperators, 
     return np.asarray(np.abs(ours.sign * np.exp(ours.log - theirs.log) - 1.0))
 
 
+def charts_of(trees: SkeletalTrees, rules: Rules, longest: int) -> Forest:
+    """Build the unpruned charts of the sentences of trees, a component each.
+
+    trees: with symbol 0 at the root.
+    rules: of leaves and pairs.
+    longest: the most words of a sentence; longer ones are left out.
+
+    >>> model = recursive_model()
+    >>> tree = SkeletalTrees.of([1, 1, 0], left=[-1, -1, 0], right=[-1, -1, 1], terminal=[0, 5, -1], root=[2])
+    >>> charts_of(tree, model.rules, longest=2).n_items
+    3
+    """
+    words_of: dict[int, list[int]] = {}
+    for tree, x in zip(trees.tree.tolist(), trees.terminal.tolist(), strict=True):
+        if x >= 0:
+            words_of.setdefault(tree, []).append(x)
+    symbol: list[int] = []
+    edges: list[list[tuple[int, int, int]]] = []  # of each item: rule, left and right child
+    root: list[int] = []
+    for words in words_of.values():
+        n = len(words)
+        if n > longest:
+            continue
+        item: dict[tuple[int, int, int], int] = {}
+        for width in range(1, n + 1):
+            for first in range(n - width + 1):
+                end = first + width
+                found: dict[int, list[tuple[int, int, int]]] = {}
+                if width == 1:
+                    for r, (a, x) in enumerate(rules.leaf.tolist()):
+                        if x == words[first]:
+                            found.setdefault(a, []).append((r, -1, -1))
+                for (r, (a, b, c)), middle in product(enumerate(rules.binary.tolist()), range(first + 1, end)):
+                    if (first, middle, b) in item and (middle, end, c) in item:
+                        found.setdefault(a, []).append((r, item[first, middle, b], item[middle, end, c]))
+                if width == n:
+                    found = {0: found[0]}
+                for a, derivations in found.items():
+                    item[first, end, a] = len(symbol)
+                    symbol.append(a)
+                    edges.append(derivations)
+        root.append(item[0, n, 0])
+    rule, left, right = np.array(list(chain.from_iterable(edges)), dtype=np.int64).T.copy()
+    start = np.cumsum([0, *map(len, edges)])
+    return Forest(np.array(symbol), start, rule, left, right, np.array(root), np.arange(len(root)))
+
+
+class _Marginals(NamedTuple):
+    """Marginals of the items of charts, divided by the weights of their sentences."""
+
+    of_items: FloatArray  # (I,)
+    sentence: Weight  # (C,)
+
+    @staticmethod
+    def of(model: ObservableOperators, charts: Forest) -> _Marginals:
+        """Compute them by the inside-outside algorithm."""
+        inner = inside(model, charts)
+        outer = outside(model, charts, inner)
+        return _Marginals(marginals(model, charts, inner, outer), total_weight(model, charts, inner))
+
+
+def _measure_marginals(estimated: ObservableOperators, truth: ObservableOperators, charts: Forest) -> float:
+    """Compute the mean of |μ̂ / μ - 1| over the nodes that trees of the sentences have, by their true probabilities.
+
+    estimated: the operators of μ̂.
+    truth: the operators of μ.
+    charts: of the sentences.
+    """
+    ours, theirs = (_Marginals.of(model, charts) for model in (estimated, truth))
+    of_sentences = ours.sentence.sign * np.exp(ours.sentence.log - theirs.sentence.log)
+    sentence = np.searchsorted(charts.root, np.arange(charts.n_items))  # the root is the last item of its chart
+    errors = np.abs(ours.of_items * of_sentences[sentence] - theirs.of_items)  # posterior · |μ̂ / μ - 1|
+    return float(errors.sum() / theirs.of_items.sum())
+
+
+class Bound(NamedTuple):
+    """Quantities of Theorem 3, of a grammar and its features.
+
+    n_states: m.
+    n_rules: R.
+    smallest: Λ, but of the elements alone that are not zero; see `bound_of`.
+    sigma: σ, the least of the m'th singular values of all symbols.
+    """
+
+    n_states: int
+    n_rules: int
+    smallest: float
+    sigma: float
+
+
+def examples_needed(bound: Bound, n_nodes: int, epsilon: float, delta: float) -> float:
+    """Compute M_a, the examples of every symbol from which |p̂ / p - 1| ≤ ε for a tree, with probability 1 - δ.
+
+    M_a ≥ 128 m² log(2 m R / δ) / (((1 + ε)^(1 / (2N + 1)) - 1)² Λ² σ⁴)
+
+    bound: the quantities of the grammar.
+    n_nodes: N, of the tree.
+    epsilon: ε.
+    delta: δ.
+
+    >>> round(examples_needed(Bound(n_states=1, n_rules=1, smallest=1.0, sigma=1.0), n_nodes=0, epsilon=1.0, delta=0.1))
+    383
+    """
+    root = (1 + epsilon) ** (1 / (2 * n_nodes + 1)) - 1
+    size = root * bound.smallest * bound.sigma**2
+    return float(128 * bound.n_states**2 * log(2 * bound.n_states * bound.n_rules / delta) / size**2)
+
+
+def bound_of(shard: Shard, weights: FloatArray, options: EstimatorOptions) -> Bound:
+    """Compute the quantities of Theorem 3 from a population.
+
+    Where U and V are singular vectors, Σᵃ = Uᵀ Ω V is diagonal, so that with two states its inverse has elements that
+    are zero, and so is Λ: taken by the letter, the theorem asks for infinitely many examples.  Zeros are left out here.
+
+    shard: trees with N nodes in all, and their features.
+    weights: (N,) the probability of the tree of each node.
+    options: the number of states, and the cutoff.
+    """
+    trees = shard.trees
+    states, y, z, sigma = project_nodes(trees, shard.features, weights, options)
+    operators = operators_from_moments(sum_moments(trees, trees.rules, states, y, z, weights))
+    values = [sigma[a, : states[a]] for a in range(len(states))]
+    # D and d∞ are C and c∞ before they are divided by σ.
+    d_leaf = [values[a] * leaf[: states[a]] for (a, _), leaf in zip(trees.rules.leaf, operators.leaf, strict=True)]
+    d_binary = [
+        values[rule[0]][:, None, None] * tensor.multiplied_out()
+        for rule, tensor in zip(trees.rules.binary, operators.binary, strict=True)
+    ]
+    elements = np.concatenate([np.ravel(x) for x in (operators.root, *d_leaf, *d_binary, *(1 / v for v in values))])
+    sizes = np.abs(elements)
+    return Bound(
+        n_states=int(states.max()),
+        n_rules=len(trees.rules.leaf) + len(trees.rules.binary),
+        smallest=float(sizes[sizes > _ROUNDING].min()),
+        sigma=min(float(value[-1]) for value in values),
+    )
+
+
 def _all_nodes(shard: Shard, seed: int) -> ObservableOperators:
     """Estimate from all nodes, as the library does."""
     return estimate(Treebank.of([shard]), OPTIONS).operators
@@ -193,11 +349,23 @@ def _one_node_counted_once(shard: Shard, seed: int) -> ObservableOperators:
     return estimate_from_nodes(shard, drawn.astype(float), OPTIONS)
 
 
+class Variant(NamedTuple):
+    """A way to estimate, and what its error is of.
+
+    estimate: from a shard, with a seed.
+    of_marginals: whether the error is of marginals, and not of trees.
+    """
+
+    estimate: Callable[[Shard, int], ObservableOperators]
+    of_marginals: bool = False
+
+
 _COUNTED_ONCE = "one node, counted once"
-VARIANTS: dict[str, Callable[[Shard, int], ObservableOperators]] = {
-    "all nodes": _all_nodes,
-    "one node per tree": _one_node_per_tree,
-    _COUNTED_ONCE: _one_node_counted_once,
+VARIANTS = {
+    "all nodes": Variant(_all_nodes),
+    "one node per tree": Variant(_one_node_per_tree),
+    _COUNTED_ONCE: Variant(_one_node_counted_once),
+    "all nodes, marginals": Variant(_all_nodes, of_marginals=True),
 }
 
 
@@ -213,13 +381,18 @@ def draw_errors(sizes: Sequence[int], seeds: int, variants: Iterable[str] = VARI
     """
     truth = recursive_model()
     unseen = sample_trees(truth, _HELD_OUT, np.random.default_rng([0, 0])).trees
+    charts = charts_of(sample_trees(truth, _CHARTS, np.random.default_rng([0, 1])).trees, truth.rules, _LONGEST)
     errors = {name: np.zeros((len(sizes), seeds)) for name in variants}
     for (i, n_trees), seed in product(enumerate(sizes), range(seeds)):
         trees = sample_trees(truth, n_trees, np.random.default_rng([1 + seed, n_trees])).trees
         shard = Shard.of(trees, features_of(trees))
         for name, table in errors.items():
-            # Σ_τ |p̂(τ) - p(τ)| = E |p̂(τ) / p(τ) - 1|, the mean over trees sampled from p.
-            table[i, seed] = _measure_errors(VARIANTS[name](shard, seed), truth, unseen).mean()
+            estimated = VARIANTS[name].estimate(shard, seed)
+            if VARIANTS[name].of_marginals:
+                table[i, seed] = _measure_marginals(estimated, truth, charts)
+            else:
+                # Σ_τ |p̂(τ) - p(τ)| = E |p̂(τ) / p(τ) - 1|, the mean over trees sampled from p.
+                table[i, seed] = _measure_errors(estimated, truth, unseen).mean()
     return errors
 
 
@@ -247,7 +420,11 @@ def print_exactness(grammars: int) -> None:
     )
     click.echo("that all nodes give p̂(τ) = p(τ).  One node of each tree, counted once, is its section 8 as printed.")
     click.echo("Errors: the largest |p̂(τ) / p(τ) - 1|, and the sum of |p̂(τ) - p(τ)|.\n")
-    table = MarkdownTable("grammar", "trees", "paper", "largest error", "sum of errors", f"{_COUNTED_ONCE}: sum")
+    click.echo(
+        f"Examples: M_a of Theorem 3, for the largest trees, ε = {_EPSILON} and δ = {_DELTA}; Λ without its zeros.\n"
+    )
+    columns = ("trees", "paper", "largest error", "sum of errors", f"{_COUNTED_ONCE}: sum", "Λ", "σ", "examples")
+    table = MarkdownTable("grammar", *columns)
     options = EstimatorOptions(n_states=2, scaling=None, smoothing=None, cutoff=1e-9)
     for seed in range(grammars):
         truth = finite_model(seed)
@@ -258,7 +435,10 @@ def print_exactness(grammars: int) -> None:
         exact = _measure_errors(estimate_from_nodes(shard, p[trees.tree], options), truth, trees)
         # A node is drawn with probability 1 / N, and then counts once.
         as_printed = _measure_errors(estimate_from_nodes(shard, (p / n_nodes)[trees.tree], options), truth, trees)
-        table.row(str(seed), str(len(p)), "0", f"{exact.max():.0e}", f"{p @ exact:.0e}", f"{p @ as_printed:.3f}")
+        bound = bound_of(shard, p[trees.tree], options)
+        needed = examples_needed(bound, int(n_nodes.max()), _EPSILON, _DELTA)
+        errors = (f"{exact.max():.0e}", f"{p @ exact:.0e}", f"{p @ as_printed:.3f}")
+        table.row(str(seed), str(len(p)), "0", *errors, f"{bound.smallest:.0e}", f"{bound.sigma:.3f}", f"{needed:.0e}")
 
 
 def print_consistency(sizes: Sequence[int], found: dict[str, FloatArray]) -> None:
@@ -270,7 +450,7 @@ def print_consistency(sizes: Sequence[int], found: dict[str, FloatArray]) -> Non
     click.echo(
         "\nTheorem 3: Σ |p̂(τ) - p(τ)| of estimates from sampled trees.  The paper proves a slope of -1/2 for one"
     )
-    click.echo("node of each tree, and measures nothing.\n")
+    click.echo("node of each tree, and measures nothing; of marginals it says the same without a proof.\n")
     table = MarkdownTable("trees", "paper", *found)
     for i, n_trees in enumerate(sizes):
         table.row(f"{n_trees:,}", "-", *(f"{np.exp(np.log(errors[i]).mean()):.4f}" for errors in found.values()))
@@ -278,7 +458,7 @@ def print_consistency(sizes: Sequence[int], found: dict[str, FloatArray]) -> Non
 
 
 def draw_picture(sizes: Sequence[int], found: dict[str, FloatArray], path: Path) -> None:
-    """Draw every error as a point on logarithmic axes.
+    """Draw every error of trees as a point on logarithmic axes.
 
     Lines are fitted, or join the means of a variant that does not converge.  Raises ImportError without matplotlib.
 
@@ -289,12 +469,13 @@ def draw_picture(sizes: Sequence[int], found: dict[str, FloatArray], path: Path)
     try:
         from matplotlib.figure import Figure
     except ImportError:
-        raise ImportError("pictures need matplotlib: pip install 'spectral-latent[pictures]'") from None
+        raise ImportError("pictures need matplotlib; run `pip install matplotlib`") from None
 
     figure = Figure(figsize=(6.4, 4.0), layout="constrained")
     axes = figure.subplots()
     ends = np.array([min(sizes), max(sizes)])
-    for (name, errors), (colour, marker) in zip(found.items(), _STYLE, strict=False):
+    of_trees = {name: errors for name, errors in found.items() if not VARIANTS[name].of_marginals}
+    for (name, errors), (colour, marker) in zip(of_trees.items(), _STYLE, strict=True):
         slope, intercept = fit_line(sizes, errors)
         at = np.repeat(sizes, errors.shape[1])
         axes.plot(at, errors.ravel(), marker, color=colour, markersize=4.5, alpha=0.5, markeredgewidth=0)

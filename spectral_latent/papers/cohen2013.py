@@ -4,7 +4,7 @@
 | --- | --- | --- |
 | "plain" | 16 | the PCFG of relative frequencies |
 | "annotated" | 28 | the plain PCFG with parent and sibling annotation |
-| "out of the box" | 20 | the spectral estimator with all features |
+| "out of the box" | 20 | the spectral estimator with all features; marginals keep their signs, undivided |
 | "+ absolute marginals" | 22 | absolute values of negative marginals |
 | "+ scaling" | 24 | features scaled by inverse standard deviations |
 | "+ smoothing" | 26, 27 | moments smoothed by those of fewer parts: the spectral estimator of the slides |
@@ -76,7 +76,7 @@ def step_options(step: str, n_states: int) -> ConstituencyOptions:
     return replace(
         default,
         estimator=estimator,
-        absolute=at >= STEPS.index("+ absolute marginals"),
+        marginals="absolute" if at >= STEPS.index("+ absolute marginals") else "undivided",
         features="simple" if step == "simple features" else "all",
     )
 

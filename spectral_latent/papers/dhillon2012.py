@@ -9,7 +9,7 @@ of a model with one state.  As in the paper the observations are few: here the t
 | --- | --- | --- |
 | "paper" | Algorithm 1 | as printed; p̂ is that of tags given the tree |
 | "corrected" | | Algorithm 1 with its errors mended; see `observable` |
-| "U of bigrams", "U of CCA" | section 4.2 | embeddings from counts of arcs, or from contexts in text |
+| "U of bigrams", "U of CCA", "U of LR-MVL" | section 4.2 | embeddings from counts of arcs, or from contexts in text |
 | others | | this library's estimators; p̂ is that of tags and tree |
 """
 
@@ -35,13 +35,13 @@ from spectral_latent.estimation import EstimationError, EstimatorOptions
 from spectral_latent.evaluation import score_attachments
 from spectral_latent.inference import Weight, tree_weights
 from spectral_latent.operators import ObservableOperators
-from spectral_latent.papers.embeddings import embed_by_arcs, embed_by_contexts
+from spectral_latent.papers.embeddings import embed_by_arcs, embed_by_contexts, embed_by_smoothed_contexts
 from spectral_latent.papers.observable import estimate_corrected_operators, estimate_paper_operators
 from spectral_latent.papers.observations import Observations
 from spectral_latent.papers.tables import MarkdownTable, timed
 from spectral_latent.trees import FloatArray, Forest, IntArray, Vocabulary
 
-__all__ = ["print_scores"]
+__all__ = ["ALGORITHMS", "EMBEDDINGS", "ObservedTreebank", "print_scores"]
 
 Sentences = Sequence[DependencySentence]
 
@@ -49,9 +49,10 @@ _ESTIMATORS = {
     "spectral": EstimatorOptions("spectral"),
     "clustering": EstimatorOptions("clustering", smoothing=5.0),
     "EM": EstimatorOptions("em", smoothing=5.0, iterations=20),
-    "hybrid": EstimatorOptions("hybrid", smoothing=5.0),
+    "clusters-em": EstimatorOptions("clusters-em", smoothing=5.0),
 }
-_ALGORITHMS = {"paper": estimate_paper_operators, "corrected": estimate_corrected_operators}
+ALGORITHMS = {"paper": estimate_paper_operators, "corrected": estimate_corrected_operators}
+EMBEDDINGS = ("bigrams", "CCA", "LR-MVL")
 _NO_TREE = -np.inf
 
 
@@ -96,38 +97,60 @@ def _score_given_tree(
     return tree_weights(operators, Forest.of_trees(merged, operators.rules))
 
 
-class _Treebank(NamedTuple):
-    """A treebank as observations, and the text of its sentences."""
+class ObservedTreebank(NamedTuple):
+    """A treebank whose observations are tags.
+
+    trees: with heads.
+    tags: all that may be observed.
+    column: where a sentence has its tags, "upos" or "xpos".
+    """
 
     trees: Sentences
     tags: Vocabulary[str]
     column: str
 
     def embed(self, name: str, k: int) -> tuple[Observations, FloatArray]:
-        """Make the observations and U (V, k), of "bigrams" or of "CCA"."""
+        """Make the observations and U (V, k).
+
+        name: one of `EMBEDDINGS`.
+        k: the dimensions.
+        """
         rows = [[self.tags[tag] for tag in _tags_of(sentence, self.column)] for sentence in self.trees]
         heads = (sentence.heads or () for sentence in self.trees)
         observed = Observations.of(zip(rows, heads, strict=True), len(self.tags))
         if name == "bigrams":
             return observed, embed_by_arcs(observed, k)
-        return observed, embed_by_contexts(rows, len(self.tags), k)
+        embed = embed_by_contexts if name == "CCA" else embed_by_smoothed_contexts
+        return observed, embed(rows, len(self.tags), k)
 
     def train_paper(self, algorithm: str, embedding: str, k: int) -> Callable[[Sentences], Weight]:
-        """Estimate by Algorithm 1, as printed or corrected."""
-        operators = _ALGORITHMS[algorithm](*self.embed(embedding, k))
+        """Estimate by Algorithm 1, and give what scores trees.
+
+        algorithm: one of `ALGORITHMS`, as printed or corrected.
+        embedding: one of `EMBEDDINGS`.
+        k: the dimensions.
+        """
+        operators = ALGORITHMS[algorithm](*self.embed(embedding, k))
         return lambda sentences: _score_given_tree(operators, sentences, self.tags, self.column)
 
     def train_library(self, name: str, n_states: int) -> Callable[[Sentences], Weight]:
-        """Train a model of the library, with one symbol a role."""
+        """Train a model of the library, with one symbol a role, and give what scores trees.
+
+        name: of the estimator.
+        n_states: m.
+        """
         estimator = replace(_ESTIMATORS[name], n_states=n_states)
         options = replace(_options(self.column), estimator=estimator, attachment=Attachment(symbols_have_tags=False))
         return DependencyModel.train(self.trees, options).score
 
     def scorers(self, states: Sequence[int]) -> Iterator[tuple[str, int, _Scorer]]:
-        """Train the rows of the table, one after another."""
+        """Train the rows of the table, one after another.
+
+        states: k, dimensions and numbers of states.
+        """
         for m in states:
-            for embedding in ("bigrams", "CCA"):
-                for algorithm in _ALGORITHMS:
+            for embedding in EMBEDDINGS:
+                for algorithm in ALGORITHMS:
                     name = f"{algorithm}, U of {embedding}"
                     try:
                         yield name, m, _Scorer(*timed(self.train_paper, algorithm, embedding, m))
@@ -239,6 +262,6 @@ def print_scores(train: str, evaluate: str, column: str, states: Sequence[int], 
         table.row(name, str(k), share, f"{median:.2f}", f"{mean:.3f}", f"{uas:.1f}", f"{scorer.seconds:.1f}")
 
     row("one state, symbols with tags", 1, _Scorer(base.score, seconds))
-    treebank = _Treebank(trees, tags, column)
+    treebank = ObservedTreebank(trees, tags, column)
     for name, k, scorer in treebank.scorers(states):
         row(name, k, scorer)

@@ -10,28 +10,39 @@
 | row x of U | the canonical variates of word x |
 
 Canonical correlations of W with [L, R] are the one-step version; of W with S, the two-step version (Dhillon, Rodu,
-Foster and Ungar, Two step CCA, ICML 2012).  LR-MVL (Dhillon, Foster and Ungar, NIPS 2011), which the dependency paper
-used, goes on from there and smooths contexts exponentially.  Nothing is centred: the first direction is nearly the
-same for all words.
+Foster and Ungar, Two step CCA, ICML 2012).  Nothing is centred: the first direction is nearly the same for all words.
+
+LR-MVL (Dhillon, Foster and Ungar, NIPS 2011), which the dependency paper used, has no window.  Its contexts are the
+embeddings A of the words before and after, smoothed exponentially at several rates α, from which A is made anew:
+
+| here | LR-MVL |
+| --- | --- |
+| `before`: X_t = (1 - α) X_{t-1} + α A(w_{t-1}) | the left view of token t, (k,) for each rate |
+| `after`: X_t = (1 - α) X_{t+1} + α A(w_{t+1}) | the right view |
+| Φ_L, Φ_R | the k / 2 canonical directions of the views |
+| A(x) | the mean of [X Φ_L, X Φ_R] over the tokens of word x |
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Literal
 
 import numpy as np
 from scipy import sparse
 from scipy.linalg import orth
 
+from spectral_latent._compiled import compiled
 from spectral_latent.anchors.hulls import canonical_svd
 from spectral_latent.estimation import truncated_svd
 from spectral_latent.papers.observations import Observations
 from spectral_latent.sequence import Sequences
 from spectral_latent.trees import FloatArray, IntArray
 
-__all__ = ["embed_by_arcs", "embed_by_contexts"]
+__all__ = ["embed_by_arcs", "embed_by_contexts", "embed_by_smoothed_contexts"]
 
+RATES = (0.05, 0.1, 0.5, 0.9)  # α of smoothed contexts
+_STILL = 1e-4  # embeddings whose subspace turns by less, as a sine, are the last
 _ROUNDING = 1e-10  # a singular value this small, relative to the first, is zero except for rounding
 
 
@@ -87,12 +98,7 @@ def embed_by_contexts(
     _check_positive(k=k, window=window)
     if steps not in (1, 2) or not 0 <= smoothing < np.inf:
         raise ValueError(f"steps must be 1 or 2, and smoothing finite and not negative; not {steps} and {smoothing}")
-    sequences = Sequences.of(sentences)
-    if not sequences.n_sequences:
-        raise ValueError("no sentences to learn embeddings from")
-    if (largest := int(sequences.terminal.max())) >= n_words:
-        raise ValueError(f"observation {largest} is not below the number of words, {n_words}")
-    word = np.where(sequences.terminal < 0, n_words, sequences.terminal)
+    sequences, word = _words(sentences, n_words)
     distances = range(1, window + 1)
     before = np.stack([sequences.shifted(word, -d) for d in distances], axis=1)
     after = np.stack([sequences.shifted(word, d) for d in distances], axis=1)
@@ -107,6 +113,109 @@ def embed_by_contexts(
     rows = np.zeros((n_words + 1, directions.shape[1]))
     rows[seen] = np.sqrt(len(word) / (count + smoothing))[:, None] * directions
     return rows[:n_words]
+
+
+def embed_by_smoothed_contexts(
+    sentences: Iterable[Iterable[int]],
+    n_words: int,
+    k: int,
+    *,
+    rates: Sequence[float] = RATES,
+    iterations: int = 30,
+    seed: int = 0,
+) -> FloatArray:
+    """Compute U (V, k) by LR-MVL: canonical correlations of what is before and after, smoothed exponentially.
+
+    Words that do not occur have rows of zeros.  There are fewer than k columns if the views have fewer dimensions.
+
+    sentences: observations 0 ... V - 1; a negative number stands for any other word.
+    n_words: V.
+    k: the dimensions; half of them, and the odd one, are from the left.
+    rates: α, each above 0 and at most 1.
+    iterations: the most; fewer where the subspace of U stops turning.
+    seed: of the first embeddings, which are random.
+
+    Raises ValueError if there is no sentence, one is empty, an observation is V or more, or a setting is out of range.
+
+    >>> text = [[0, 2], [1, 2], [0, 3], [1, 3], [2, 0], [2, 1]] * 3
+    >>> u = embed_by_smoothed_contexts(text, n_words=4, k=2, rates=[1.0])
+    >>> bool(np.allclose(u[0], u[1])), u.shape
+    (True, (4, 2))
+    """
+    _check_positive(k=k, iterations=iterations)
+    if not rates or not all(0 < rate <= 1 for rate in rates):
+        raise ValueError(f"rates must be above 0 and at most 1, and at least one; not {list(rates)}")
+    sequences, word = _words(sentences, n_words)
+    alpha = np.array(rates, dtype=float)
+    seen, which, count = np.unique(word, return_inverse=True, return_counts=True)
+    embedding = np.random.default_rng(seed).standard_normal((len(seen), k))
+    for _ in range(iterations):
+        before, after = _smoothed(embedding[which], sequences.start, alpha)
+        left, right = _canonical_variates(before, after, k)
+        variates = np.hstack([left, right])
+        sums = np.zeros((len(seen), variates.shape[1]))
+        np.add.at(sums, which, variates)
+        found = sums / count[:, None]
+        turned = _sine(embedding, found)
+        embedding = found
+        if turned < _STILL:
+            break
+    rows = np.zeros((n_words + 1, embedding.shape[1]))
+    rows[seen] = embedding
+    return rows[:n_words]
+
+
+@compiled
+def _smoothed(rows: FloatArray, start: IntArray, rates: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Smooth the rows (n, k) before and after each position of its sentence: both (n, k · rates), zero at the ends."""
+    n, k = rows.shape
+    before = np.zeros((n, len(rates) * k))
+    after = np.zeros((n, len(rates) * k))
+    for sentence in range(len(start) - 1):
+        for j in range(len(rates)):
+            alpha = rates[j]
+            # forwards for what is before, backwards for what is after
+            for t in range(start[sentence] + 1, start[sentence + 1]):
+                for i in range(k):
+                    at = j * k + i
+                    before[t, at] = (1.0 - alpha) * before[t - 1, at] + alpha * rows[t - 1, i]
+            for t in range(start[sentence + 1] - 2, start[sentence] - 1, -1):
+                for i in range(k):
+                    at = j * k + i
+                    after[t, at] = (1.0 - alpha) * after[t + 1, at] + alpha * rows[t + 1, i]
+    return before, after
+
+
+def _canonical_variates(left: FloatArray, right: FloatArray, k: int) -> tuple[FloatArray, FloatArray]:
+    """Project two views (n, d) on their canonical directions, of variance one: (n, k - k // 2) and (n, k // 2)."""
+    left, right = (side @ _whitening(side) for side in (left, right))
+    u, _, vt = np.linalg.svd(left.T @ right)
+    return np.sqrt(len(left)) * left @ u[:, : k - k // 2], np.sqrt(len(right)) * right @ vt[: k // 2].T
+
+
+def _whitening(view: FloatArray) -> FloatArray:
+    """Find W (d, r) such that the columns of view · W are orthonormal; r is the rank of the view (n, d)."""
+    values, vectors = np.linalg.eigh(view.T @ view)
+    kept = values > _ROUNDING * values.max(initial=0.0)
+    return np.asarray(vectors[:, kept] / np.sqrt(values[kept]))
+
+
+def _sine(old: FloatArray, new: FloatArray) -> float:
+    """Compute the sine of the largest angle between the ranges of two matrices; 1 if their ranks differ."""
+    one, other = (orth(matrix) for matrix in (old, new))
+    if one.shape != other.shape:
+        return 1.0
+    return float(np.linalg.norm(other - one @ (one.T @ other), 2)) if one.size else 0.0
+
+
+def _words(sentences: Iterable[Iterable[int]], n_words: int) -> tuple[Sequences, IntArray]:
+    """Number the positions of sentences (n,), any other word as V; ValueError for what cannot be embedded."""
+    sequences = Sequences.of(sentences)
+    if not sequences.n_sequences:
+        raise ValueError("no sentences to learn embeddings from")
+    if (largest := int(sequences.terminal.max())) >= n_words:
+        raise ValueError(f"observation {largest} is not below the number of words, {n_words}")
+    return sequences, np.where(sequences.terminal < 0, n_words, sequences.terminal)
 
 
 def _indicators(columns: IntArray) -> sparse.csr_array:

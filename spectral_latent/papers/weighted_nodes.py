@@ -69,11 +69,13 @@ class Projected(NamedTuple):
     states: (S,) the number of states of each symbol.
     y: (N, M) inside trees, zero beyond the states of a node's symbol.
     z: (N, M) outside trees, likewise.
+    sigma: (S, M) the singular values of each symbol, zero beyond its states.
     """
 
     states: IntArray
     y: FloatArray
     z: FloatArray
+    sigma: FloatArray
 
 
 def project_nodes(
@@ -89,6 +91,7 @@ def project_nodes(
     groups = trees.nodes_by_symbol()
     states = np.ones(len(groups), dtype=np.int64)
     y, z = np.zeros((2, trees.n_nodes, options.n_states))
+    singular = np.zeros((len(groups), options.n_states))
     for a, nodes in enumerate(groups):
         inside, outside = one_hot(features.inside[nodes]), one_hot(features.outside[nodes])
         of_node = weights[nodes] / weights[nodes].sum()
@@ -96,8 +99,9 @@ def project_nodes(
         states[a] = m = np.count_nonzero(sigma[: options.n_states] > options.cutoff * sigma[0])
         y[nodes, :m] = inside @ u[:, :m]
         z[nodes, :m] = outside @ (vt[:m].T / sigma[:m])
+        singular[a, :m] = sigma[:m]
     largest = int(states.max())
-    return Projected(states, y[:, :largest], z[:, :largest])
+    return Projected(states, y[:, :largest], z[:, :largest], singular[:, :largest])
 
 
 def sum_moments(
@@ -156,5 +160,5 @@ def estimate_from_nodes(shard: Shard, weights: FloatArray, options: EstimatorOpt
     options: the number of states, the cutoff and the smoothing.
     """
     trees = shard.trees
-    projected = project_nodes(trees, shard.features, weights, options)
-    return operators_from_moments(sum_moments(trees, trees.rules, *projected, weights), options.smoothing)
+    states, y, z, _ = project_nodes(trees, shard.features, weights, options)
+    return operators_from_moments(sum_moments(trees, trees.rules, states, y, z, weights), options.smoothing)

@@ -1,7 +1,7 @@
 """Train, save and apply rerankers: features of candidates, and a perceptron that weighs them.
 
-A file holds the weights and the settings of the features.  Latent models have files of their own, and must be given
-again by the names that they had in training.
+A file holds the weights, the settings of the features, and the fingerprints of latent models.  Latent models have files
+of their own, and must be given again by the names that they had in training.
 """
 
 from __future__ import annotations
@@ -35,6 +35,7 @@ LatentModels: TypeAlias = Mapping[str, ConstituencyModel | DependencyModel]
 
 LATENT = "latent"  # the name of a latent model, if no name is given
 N_CANDIDATES = 50  # the number of trees that a reranker chooses among, if no number is given
+_DIGITS = 12  # of a fingerprint that a message shows
 _OTHER_GROUPS = ("base", "siblings", "grandparent", "rule", "parent-rule", "heads")
 
 
@@ -228,13 +229,22 @@ class Reranker(StoredModel):
         parses_of_each = parser.parse_all(sentences, max(n_best, n_candidates), jobs=jobs)
         return ([parses[place] for place in self.rank(parses_to_nbest(parses))[:n_best]] for parses in parses_of_each)
 
+    @property
+    def description(self) -> dict[str, Any]:
+        """The facts about the reranker, its latent models among them."""
+        return super().description | {"models": self._fingerprints()}
+
+    def _fingerprints(self) -> dict[str, str]:
+        """Compute the fingerprint of each latent model."""
+        return {name: model.fingerprint for name, model in self.features.models.items()}
+
     def contents(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
-        """Collect the weights and the settings of the features."""
+        """Collect the weights, the settings of the features, and the fingerprints of latent models."""
         settings = {
             "has_heads": self.features.has_heads,
             "n_scores": self.features.n_scores,
             "templates": self.features.templates,
-            "models": list(self.features.models),
+            "models": self._fingerprints(),
             "options": asdict(self.perceptron.options),
             "epochs": self.perceptron.epochs,
             "damping": self.perceptron.damping,
@@ -271,13 +281,8 @@ class Reranker(StoredModel):
         models: the latent models of training, by the same names; none if not given.
         """
         models = models or {}
-        needed = setting_from("models", settings, Annotated[tuple[str, ...], Distinct()])
-        if missing := sorted(set(needed) - set(models)):
-            raise ModelFileError(f"the reranker needs latent models named {', '.join(missing)}; give those of training")
-        if unknown := sorted(set(models) - set(needed)):
-            raise ModelFileError(
-                f"the reranker has no features of latent models named {', '.join(unknown)}; leave them out"
-            )
+        needed = setting_from("models", settings, dict)
+        _check_models(needed, models)
         weights = array_from("weights", arrays, np.float64, (None,))
         features = CandidateFeatures(
             has_heads=setting_from("has_heads", settings, bool),
@@ -295,6 +300,26 @@ class Reranker(StoredModel):
             damping=setting_from("damping", settings, float),
         )
         return Reranker(features, perceptron)
+
+
+def _check_models(needed: Mapping[str, str], given: LatentModels) -> None:
+    """Raise ModelFileError if the given latent models are not those of training.
+
+    needed: the fingerprints of the models of training, by their names.
+    given: the models.
+    """
+    if missing := sorted(set(needed) - set(given)):
+        raise ModelFileError(f"the reranker needs latent models named {', '.join(missing)}; give those of training")
+    if unknown := sorted(set(given) - set(needed)):
+        raise ModelFileError(
+            f"the reranker has no features of latent models named {', '.join(unknown)}; leave them out"
+        )
+    for name, model in given.items():
+        if model.fingerprint != needed[name]:
+            raise ModelFileError(
+                f"the model given as {name} is another than in training: its fingerprint is "
+                f"{model.fingerprint[:_DIGITS]}, not {str(needed[name])[:_DIGITS]}; give the model of training"
+            )
 
 
 def _has_heads(nbest: NBest) -> bool:

@@ -300,6 +300,11 @@ class LatentTagger(_SequenceModel, _Tagger, StoredModel):
         least = coarse.log + (np.log(self.parameters.floor) if self.parameters.floor else -np.inf)
         return np.asarray(np.minimum(np.maximum(estimate, least), self._predictor.log_probabilities(columns.rows)))
 
+    @property
+    def description(self) -> dict[str, Any]:
+        """The facts about the tagger, its tags among them."""
+        return super().description | {"tags": [plain_name(tag) for tag in self.tags], "column": self.tagset}
+
     def contents(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
         """Collect the arrays and the settings of the tagger's file."""
         settings = {
@@ -386,7 +391,9 @@ class LatentHMM(_SequenceModel, StoredModel):
         Raises ValueError if the model has spectral operators instead of states.
         """
         if not self.parameters.latent.probabilities:
-            raise ValueError("spectral operators have no states; train with the estimator clustering, em or hybrid")
+            raise ValueError(
+                "spectral operators have no states; train with the estimator clustering, em or clusters-em"
+            )
         return HiddenMarkov.of_operators(self.parameters.latent)
 
     @property

@@ -11,7 +11,7 @@ from spectral_latent.lexicon import LexiconOptions
 
 __all__ = ["HMMOptions", "TaggerOptions"]
 
-_UNTAGGED = ("spectral", "clustering", "em", "hybrid")
+_UNTAGGED = ("spectral", "clustering", "em", "clusters-em")
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class TaggerOptions(Options):
 class HMMOptions(Options):
     """Settings of training a latent hidden Markov model on sequences without tags.
 
-    estimator: how states are found: spectral, clustering, em or hybrid.  Its `smoothing` is not used, because all
+    estimator: how states are found: spectral, clustering, em or clusters-em.  Its `smoothing` is not used, because all
     positions share one rule; it has no `rank`, because that rule is a sum of one term for each state.
     choose_states: whether to choose the number of states, up to the estimator's `n_states`, that makes held-out
     sequences likeliest (it is 1 if there are fewer than 20 sequences); otherwise the number is `n_states`.
@@ -52,7 +52,7 @@ class HMMOptions(Options):
     >>> HMMOptions(EstimatorOptions("pivots"))
     Traceback (most recent call last):
         ...
-    ValueError: HMMOptions.estimator must be spectral, clustering, em or hybrid, not 'pivots'
+    ValueError: HMMOptions.estimator must be spectral, clustering, em or clusters-em, not 'pivots'
     """
 
     estimator: EstimatorOptions = field(default_factory=lambda: EstimatorOptions(n_states=32))
@@ -62,9 +62,8 @@ class HMMOptions(Options):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.estimator.estimator not in _UNTAGGED:
-            raise ValueError(
-                f"HMMOptions.estimator must be spectral, clustering, em or hybrid, not {self.estimator.estimator!r}"
-            )
+        name = self.estimator.estimator
+        if name not in _UNTAGGED:
+            raise ValueError(f"HMMOptions.estimator must be spectral, clustering, em or clusters-em, not {name!r}")
         if self.estimator.rank is not None:
             raise ValueError("HMMOptions.estimator must have the rank None: a hidden Markov model needs no fewer terms")

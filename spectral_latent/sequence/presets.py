@@ -12,8 +12,8 @@ from spectral_latent.sequence.options import TaggerOptions
 __all__ = ["preset"]
 
 _PRESETS: dict[PresetName, TaggerOptions] = {
-    "fast": TaggerOptions(EstimatorOptions("hybrid", n_states=8)),
-    "accurate": TaggerOptions(EstimatorOptions("hybrid", n_states=16)),
+    "fast": TaggerOptions(EstimatorOptions("clusters-em", n_states=8)),
+    "accurate": TaggerOptions(EstimatorOptions("clusters-em", n_states=16)),
     "spectral": TaggerOptions(),
 }
 

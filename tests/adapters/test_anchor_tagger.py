@@ -122,7 +122,7 @@ def test_top_words(tagger: AnchorTagger) -> None:
 
 
 def test_settings() -> None:
-    options = AnchorOptions(n_states=3, hull=HullOptions("cca", spelling=False))
+    options = AnchorOptions(n_states=3, hull=HullOptions("cca", spelling="none"))
     assert AnchorTagger.train(words()).model.options == AnchorOptions()
     assert AnchorTagger.train(words(), options=options).model.options == options
     assert AnchorTagger.train(words(), 2, options=options).model.options.n_states == 2

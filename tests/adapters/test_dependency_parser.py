@@ -113,13 +113,28 @@ def test_settings() -> None:
         ([treebank()[0], "graph"], TypeError, "graph 2: expected an nltk DependencyGraph"),
         ([DependencyGraph("a A 0\nb B 0")], ValueError, "2 roots"),
         ([DependencyGraph("a A 0\nb B 3\nc C 2")], ValueError, "cycle"),
-        ([DependencyGraph("a A 0"), DependencyGraph("a _ 0")], ValueError, "without a tag"),
         ([], ValueError, "no trees to learn from"),
     ],
 )
 def test_what_cannot_be_learnt_from(graphs: Any, error: type[Exception], message: str) -> None:
     with pytest.raises(error, match=message):
         SpectralDependencyParser.train(graphs)
+
+
+def test_a_node_without_a_tag_is_counted() -> None:
+    with pytest.warns(UserWarning, match="words without an upos tag: 1 of 2, such as 'b'"):
+        parser = SpectralDependencyParser.train([DependencyGraph("a A 0"), DependencyGraph("b _ 0")])
+    assert parser.model.grammar.tags == ["A", "X"]
+
+
+def test_each_tag_that_the_parser_does_not_know_is_named_once(parser: SpectralDependencyParser) -> None:
+    strange = [("They", "PRON"), ("see", "VERB"), ("it", "PRP")]
+    with pytest.warns(UserWarning, match="does not know the tags") as caught:
+        assert len(list(parser.parse_sents([strange, [*strange, ("!", "PUNCT")]]))) == 2
+    named = [str(warning.message).partition(";")[0] for warning in caught]
+    assert named == [
+        f"the parser does not know the tags {tags}, and does not use them" for tags in (["PRON", "VERB"], ["PUNCT"])
+    ]
 
 
 def test_n_best() -> None:

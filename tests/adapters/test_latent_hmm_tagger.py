@@ -112,6 +112,11 @@ class TestHiddenMarkovModelTagger(_Corpus, HiddenMarkovTaggerConformance):
         with pytest.raises(IndexError):
             tagger.tag([])
 
+    def test_entropies_are_those_of_all_paths(self, tagger: Any) -> None:
+        """NLTK's own entropies are others than those of its probabilities."""
+        with pytest.raises(AssertionError):
+            super().test_entropies_are_those_of_all_paths(tagger)
+
 
 @pytest.fixture(scope="module")
 def tagger() -> LatentHMMTagger:
@@ -181,7 +186,7 @@ def test_what_states_cannot_be_learnt_from(sentences: Any, error: type[Exception
 
 
 def test_models_that_cannot_tag() -> None:
-    with pytest.raises(ValueError, match="name hybrid, clustering or em"):
+    with pytest.raises(ValueError, match="name clusters-em, clustering or em"):
         LatentHMMTagger.train_unsupervised(words(), 2, options=HMMOptions())
     with pytest.raises(ValueError, match="spectral operators have no states"):
         LatentHMMTagger(LatentHMM.train(words()))
@@ -319,7 +324,7 @@ def test_universal_dependencies(shared_file: Callable[[str], Path], treebank: st
 def test_states_resemble_tags(require_corpus: Callable[[str], Any]) -> None:
     require_corpus("treebank")
     sentences = list(tagged_sentences("nltk:treebank:dev"))
-    options = HMMOptions(EstimatorOptions("hybrid"))
+    options = HMMOptions(EstimatorOptions("clusters-em"))
     tagger = LatentHMMTagger.train_unsupervised(map(untag, sentences), 12, options=options)
     gold = sentences[:150]
     found = tagger.tag_sents(map(untag, gold))

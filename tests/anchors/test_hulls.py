@@ -2,31 +2,37 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from spectral_latent.anchors import HullName, HullOptions
+from spectral_latent.anchors import HullName, HullOptions, SpellingName
 from spectral_latent.anchors.conversion import WordTypes
+from spectral_latent.anchors.features import SpellingFeatures
 from spectral_latent.anchors.hulls import build_hull, context_counts
 from spectral_latent.sequence import Sequences
 
 CONSTRUCTIONS: list[HullName] = ["brown", "cca", "best-fit", "random"]
+SPELLINGS: list[SpellingName] = ["regression", "appended", "none"]
 word = st.text(alphabet=st.one_of(st.sampled_from("aAbB1-'"), st.characters(exclude_categories=())), max_size=6)
 texts = st.lists(st.lists(word, min_size=1, max_size=6), min_size=1, max_size=8)
 settings_of_hulls = st.builds(
     HullOptions,
     construction=st.sampled_from(CONSTRUCTIONS),
     window=st.integers(1, 3),
-    spelling=st.booleans(),
+    places=st.booleans(),
+    spelling=st.sampled_from(SPELLINGS),
     prior=st.sampled_from([0.0, 1.0, 30.0]),
 )
 
 
 def plain(construction: HullName, **changes: float) -> HullOptions:
     """Rows as the contexts make them."""
-    return HullOptions(construction=construction, spelling=False, prior=0.0, **changes)  # type: ignore[arg-type]
+    return HullOptions(construction=construction, spelling="none", prior=0.0, **changes)  # type: ignore[arg-type]
 
 
 def loop_counts(rows: list[list[int]], n: int, window: int) -> np.ndarray:
@@ -72,28 +78,44 @@ def dense(types: WordTypes, options: HullOptions) -> np.ndarray:
     """(n, contexts) that the first d singular vectors of are wanted, as Figure 3 has it."""
     rows = np.split(types.sequences.terminal, types.sequences.start[1:-1])
     counts = loop_counts([row.tolist() for row in rows], len(types.names), options.window)
-    counts = counts.reshape(len(counts), -1)
-    x, c = counts.sum(axis=1) / (2 * options.window), counts.sum(axis=0)
+    counts = counts.reshape(len(counts), -1) if options.places else counts.sum(axis=1)
+    if options.spelling == "appended":
+        phi = SpellingFeatures.of(types.names).matrix(types.names, types.capital).toarray()
+        of_contexts, of_features = (np.linalg.norm(table, axis=1, keepdims=True) for table in (counts, phi))
+        counts = np.hstack([counts, 0.1 * phi * of_contexts / of_features])
+    n_contexts = counts.shape[1] if options.spelling == "none" else counts.shape[1] - phi.shape[1]
+    x, c = counts[:, :n_contexts].sum(axis=1) / (2 * options.window), counts.sum(axis=0)
     if options.construction == "best-fit":
-        return counts / counts.sum(axis=1, keepdims=True)
+        return counts / counts[:, :n_contexts].sum(axis=1, keepdims=True)
     x, c = x + options.smoothing, c + options.smoothing
     if options.construction == "brown":
         return np.sqrt(counts) / np.outer(x, c) ** 0.25
     return counts / np.sqrt(np.outer(x, c))
 
 
-@pytest.mark.parametrize("window", [1, 2])
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {},
+        {"window": 2},
+        {"window": 2, "places": False},
+        {"spelling": "appended"},
+        {"sigma_power": 0.0},
+        {"smoothing": 0.0, "spelling": "appended", "places": False},
+    ],
+    ids=str,
+)
 @pytest.mark.parametrize("construction", ["brown", "cca", "best-fit"])
-def test_rows_are_those_of_dense_decompositions(construction: HullName, window: int) -> None:
+def test_rows_are_those_of_dense_decompositions(construction: HullName, changes: dict[str, Any]) -> None:
     """Singular vectors have signs of their own: inner products of rows do not."""
     types = WordTypes.of(english(0))
-    options = plain(construction, window=window)
+    options = replace(plain(construction), **changes)
     matrix = dense(types, options)
     values, vectors = np.linalg.eigh(matrix @ matrix.T)
     sigma, u = np.sqrt(values[::-1][:4]), vectors[:, ::-1][:, :4]
-    assert values[-4] > 1.02 * values[-5]  # else the four are not defined
+    assert values[-4] > 1.01 * values[-5]  # else the four are not defined
     if construction == "brown":
-        wanted = u * np.sqrt(sigma)
+        wanted = u * sigma**options.sigma_power
         wanted /= np.linalg.norm(wanted, axis=1, keepdims=True)
     else:
         wanted = u * sigma  # = the matrix, projected on right singular vectors
@@ -136,9 +158,9 @@ def test_types_in_the_same_contexts_have_the_same_row(construction: HullName) ->
     assert rows["b"] != pytest.approx(rows["x"], abs=1e-3)
 
 
-@pytest.mark.parametrize("spelling", [True, False])
+@pytest.mark.parametrize("spelling", SPELLINGS)
 @pytest.mark.parametrize("prior", [0.0, 30.0])
-def test_rows_of_brown_have_length_one(spelling: bool, prior: float) -> None:
+def test_rows_of_brown_have_length_one(spelling: SpellingName, prior: float) -> None:
     rows = build_hull(WordTypes.of(english(2)), 5, HullOptions(spelling=spelling, prior=prior)).points
     assert np.linalg.norm(rows, axis=1) == pytest.approx(np.ones(len(rows)), abs=1e-14)
 
@@ -186,11 +208,12 @@ def test_weights_are_those_of_ridge_regression(construction: HullName, prior: fl
     )
 
 
-@pytest.mark.parametrize("spelling", [True, False])
+@pytest.mark.parametrize("spelling", SPELLINGS)
 @pytest.mark.parametrize("construction", CONSTRUCTIONS)
-def test_a_word_of_n_tokens_counts_n_to_the_prior(construction: HullName, spelling: bool) -> None:
+def test_a_word_of_n_tokens_counts_n_to_the_prior(construction: HullName, spelling: SpellingName) -> None:
     types = WordTypes.of(english(5))
-    raw = build_hull(types, 4, plain(construction)).points
+    without_regression: SpellingName = "none" if spelling == "regression" else spelling
+    raw = build_hull(types, 4, replace(plain(construction), spelling=without_regression)).points
     hull = build_hull(types, 4, HullOptions(construction=construction, spelling=spelling, prior=7.0))
     share = (types.tokens / (types.tokens + 7.0))[:, None]
     wanted = share * raw + (1 - share) * hull.spelling.predict(types.names, types.capital)
@@ -230,7 +253,7 @@ def test_spelling_tells_words_apart_that_were_never_seen() -> None:
 
 def test_without_spelling_unseen_words_have_the_mean() -> None:
     types = WordTypes.of(english(8))
-    hull = build_hull(types, 3, HullOptions(spelling=False))
+    hull = build_hull(types, 3, HullOptions(spelling="none"))
     raw = build_hull(types, 3, plain("brown")).points
     weight = types.tokens / (types.tokens + 30.0)
     found = hull.spelling.predict(["a", "B"], np.zeros(2))

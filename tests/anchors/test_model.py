@@ -14,14 +14,14 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from spectral_latent.anchors import AnchorHMM, AnchorOptions, HullOptions
+from spectral_latent.anchors import AnchorHMM, AnchorOptions, HullOptions, SpellingName
 from spectral_latent.corpora import tagged_sentences
 from spectral_latent.estimation import EstimationError, Progress
 from spectral_latent.evaluation import many_to_one
 from spectral_latent.operators import ModelFileError, load_model, save_model
 from tests.sequence.hmms import Posterior, forward_backward
 
-PLAIN = AnchorOptions(hull=HullOptions(spelling=False, prior=0.0))
+PLAIN = AnchorOptions(hull=HullOptions(spelling="none", prior=0.0))
 KINDS = {"d": ["the", "a", "this"], "n": ["cat", "dogs", "Paris", "ships", "42", "x-ray"], "v": ["saw", "ran", "is"]}
 KINDS |= {"p": ["of", "in"], "s": [".", "!"]}
 word = st.text(alphabet=st.one_of(st.sampled_from("aAbB1-'"), st.characters()), max_size=5)
@@ -161,6 +161,30 @@ def test_fewer_states_than_asked_for(rows: list[list[str]], states: int | None) 
         assert sorted(found[0]) == [0, 1]
 
 
+def test_anchors_may_be_given() -> None:
+    """Each has a state of its own, in the order given, and the rest follows from them as from those that are found."""
+    rows = sentences(4)
+    found = AnchorHMM.train(rows, AnchorOptions(n_states=5))
+    again = AnchorHMM.train(rows, AnchorOptions(n_states=5), anchors=[word.title() for word in found.anchors])
+    assert again.anchors == found.anchors
+    assert again.hidden.transition.tobytes() == found.hidden.transition.tobytes()
+    few = AnchorHMM.train(rows, AnchorOptions(n_states=5, candidates=1), anchors=found.words[3:1:-1])
+    assert list(few.anchors) == found.words[3:1:-1]
+
+
+@pytest.mark.parametrize(
+    ("anchors", "message"),
+    [
+        (["the", "zebra"], "the anchor 'zebra' is not a word of the sentences"),
+        (["the", "The"], "the anchor 'The' is given twice"),
+        ([], "no anchors; name a word for each state"),
+    ],
+)
+def test_words_that_cannot_be_anchors(anchors: list[str], message: str) -> None:
+    with pytest.raises(EstimationError, match=message):
+        AnchorHMM.train([["the", "cat"], ["the", "dog"]], anchors=anchors)
+
+
 def test_only_candidates_are_anchors() -> None:
     tally = Counter(w.lower() for words in sentences(4) for w in words)
     model = AnchorHMM.train(sentences(4), AnchorOptions(n_states=5, candidates=7))
@@ -170,9 +194,9 @@ def test_only_candidates_are_anchors() -> None:
 
 
 @settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(texts, texts, st.integers(1, 12), st.booleans())
+@given(texts, texts, st.integers(1, 12), st.sampled_from(["regression", "appended", "none"]))
 def test_any_words_can_be_learnt_tagged_and_saved(
-    tmp_path: Path, rows: list[list[str]], others: list[list[str]], states: int, spelling: bool
+    tmp_path: Path, rows: list[list[str]], others: list[list[str]], states: int, spelling: SpellingName
 ) -> None:
     model = AnchorHMM.train(rows, AnchorOptions(n_states=states, hull=HullOptions(spelling=spelling)))
     assert 1 <= model.n_states <= min(states, len(model.words))
@@ -229,9 +253,9 @@ def test_known_words_in_an_order_never_seen_keep_their_states(sharpness: float) 
     assert model.states([["a1"], ["b1"], ["b1", "a1"], ["b1", "b2", "a3"]]) == [[0], [1], [1, 0], [1, 1, 0]]
 
 
-@pytest.mark.parametrize("spelling", [True, False])
+@pytest.mark.parametrize("spelling", ["regression", "appended", "none"])
 @pytest.mark.parametrize("construction", ["brown", "cca"])
-def test_unseen_words_are_as_likely_as_one_token(construction: Any, spelling: bool) -> None:
+def test_unseen_words_are_as_likely_as_one_token(construction: Any, spelling: SpellingName) -> None:
     hull = HullOptions(construction=construction, spelling=spelling)
     model = AnchorHMM.train(sentences(6), AnchorOptions(n_states=5, hull=hull))
     rng = np.random.default_rng(0)
@@ -246,7 +270,7 @@ def test_mixtures_of_unseen_words_are_told_by_spelling(model: AnchorHMM) -> None
     assert found.sum(axis=1) == pytest.approx(np.ones(4))
     assert abs(found[0] - found[1]).max() > 1e-4
     assert abs(found[0] - found[2]).max() > 1e-4
-    plain = AnchorHMM.train(sentences(0), AnchorOptions(n_states=5, hull=HullOptions(spelling=False)))
+    plain = AnchorHMM.train(sentences(0), AnchorOptions(n_states=5, hull=HullOptions(spelling="none")))
     assert plain.mixtures(["gap", "B-1"])[0].tolist() == plain.mixtures(["gap", "B-1"])[1].tolist()
 
 

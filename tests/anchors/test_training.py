@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -15,9 +16,16 @@ from scipy.optimize import linear_sum_assignment
 from spectral_latent.anchors import AnchorHMM, AnchorOptions, HullName, HullOptions, hulls
 from spectral_latent.anchors.conversion import WordTypes
 from spectral_latent.anchors.hulls import build_hull
-from spectral_latent.anchors.training import Bigrams, choose_anchors, count_bigrams, find_mixtures, maximise_likelihood
+from spectral_latent.anchors.training import (
+    Bigrams,
+    choose_anchors,
+    count_bigrams,
+    find_mixtures,
+    maximise_likelihood,
+    solve_closed_form,
+)
+from spectral_latent.estimation import Progress
 from spectral_latent.estimation import anchors as greedy
-from spectral_latent.papers.baselines import solve_closed_form
 from spectral_latent.sequence import HiddenMarkov, Sequences
 
 seeds = st.integers(0, 2**32 - 1)
@@ -200,7 +208,7 @@ def test_every_hull_gives_the_model_back(
     monkeypatch.setattr(hulls, "context_counts", lambda *_: sparse.csr_array(contexts))
     types = types_of(Sequences.of([[0]]), truth.unigrams)
     # κ = 0: rows of `cca` are then means of contexts
-    options = HullOptions(construction=construction, window=window, smoothing=0.0, spelling=False, prior=0.0)
+    options = HullOptions(construction=construction, window=window, smoothing=0.0, spelling="none", prior=0.0)
     rows = build_hull(types, m, options).points
     anchors = choose_anchors(rows, truth.unigrams, m, n)
     assert sorted(truth.anchors[x] for x in anchors.tolist()) == list(range(m))
@@ -213,7 +221,7 @@ def test_more_states_than_there_are_give_no_more(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(hulls, "context_counts", lambda *_: sparse.csr_array(truth.contexts(1)))
     types = types_of(Sequences.of([[0]]), truth.unigrams)
     for construction in ("best-fit", "cca", "random"):
-        options = HullOptions(construction=construction, smoothing=0.0, spelling=False, prior=0.0)
+        options = HullOptions(construction=construction, smoothing=0.0, spelling="none", prior=0.0)
         rows = build_hull(types, 9, options).points
         anchors = choose_anchors(rows, truth.unigrams, 9, 30)
         assert sorted(truth.anchors[x] for x in anchors.tolist()) == [0, 1, 2, 3]
@@ -230,6 +238,62 @@ def test_the_likeliest_model_of_the_population_is_the_true_one(seed: int) -> Non
     assert many == pytest.approx(dict.fromkeys(("π", "T", "stop", "O"), 0.0), abs=1e-9)
 
 
+def finite_population(*, brown: bool) -> list[list[str]]:
+    """All sentences of an anchor HMM, each as often as it is likely: 16,384 sentences.
+
+    States come in the order 0, 1, 2, so that no sentence is longer than three words.
+    """
+    quarters = [{"a": 3, "d": 1}, {"b": 2, "e": 2}, {"c": 3, "f": 1}]  # o(x | h)
+    if not brown:
+        quarters = [{"a": 2, "d": 1, "e": 1}, {"b": 2, "d": 2}, {"c": 2, "d": 1, "e": 1}]
+    following = [[(1, 2), (2, 1), (None, 1)], [(2, 1), (None, 3)], [(None, 4)]]  # quarters; None is the end
+    sentences = []
+
+    def extend(words: list[str], h: int | None, count: int) -> None:
+        """Append all sentences that go on from a state, each as often as it is likely."""
+        if h is None:
+            sentences.extend([words] * count)
+            return
+        for word, n in quarters[h].items():
+            for state, k in following[h]:
+                extend([*words, word], state, count * n * k // 16)
+
+    for h, n in enumerate((2, 1, 1)):
+        extend([], h, n * 4**6)
+    return sentences
+
+
+@pytest.mark.parametrize("closed_form", [True, False])
+@pytest.mark.parametrize("construction", ["random", "best-fit", "cca", "brown"])
+def test_the_settings_of_the_paper_are_consistent(construction: HullName, closed_form: bool) -> None:
+    """From a whole population, sentences are as likely as they are frequent; by default, only in a Brown model."""
+    sentences = finite_population(brown=construction == "brown")
+    frequency = Counter(map(tuple, sentences))
+    distinct = [list(words) for words in frequency]
+    p = np.array(list(frequency.values())) / len(sentences)
+    options = AnchorOptions.paper(3, construction, closed_form=closed_form)
+    model = AnchorHMM.train(sentences, options)
+    assert sorted(model.anchors)[0] in "ad"
+    assert np.exp(model.log_probabilities(distinct)) == pytest.approx(p, abs=1e-12 if closed_form else 1e-4)
+    default = AnchorHMM.train(sentences, AnchorOptions(3, hull=HullOptions(construction)))
+    error = abs(np.exp(default.log_probabilities(distinct)) - p).max()
+    assert error < 1e-4 if construction == "brown" else error > 1e-3
+
+
+def test_em_without_a_number_of_steps_ends_when_it_gains_nothing() -> None:
+    """The gains of all steps but the last are 1e-8 nats a bigram and more; the duality gap bounds what is left."""
+    truth = anchor_hmm(0, 3, 12)
+    bigrams = count_bigrams(draw(truth, 200, np.random.default_rng(0)), 12)
+    mixtures = np.random.default_rng(0).dirichlet(np.full(3, 0.3), 12)
+    share = bigrams.unigrams @ mixtures / bigrams.unigrams.sum()
+    told: list[Progress] = []
+    found = maximise_likelihood(mixtures, bigrams, None, told.append)
+    gains = np.diff([each.score or 0.0 for each in told]) / bigrams.count.sum()
+    assert gains[:-1].min() >= 1e-8 > gains[-1]
+    _, gap = logarithm(found, share, bigrams)
+    assert gap / bigrams.count.sum() < 1e-4
+
+
 # ---------------------------------------------------------------------------------------------------------------------
 # Samples
 
@@ -238,7 +302,7 @@ def estimates(truth: Population, sequences: Sequences, construction: HullName) -
     n, m = truth.hidden.emission.shape[1], truth.hidden.n_states
     bigrams = count_bigrams(sequences, n)
     rows = build_hull(
-        types_of(sequences, bigrams.unigrams), m, HullOptions(construction=construction, spelling=False, prior=0.0)
+        types_of(sequences, bigrams.unigrams), m, HullOptions(construction=construction, spelling="none", prior=0.0)
     ).points
     mixtures = find_mixtures(rows, rows[choose_anchors(rows, bigrams.unigrams, m, n)], 1.0)
     return {
@@ -269,7 +333,7 @@ def test_a_model_of_words_is_recovered() -> None:
     truth = anchor_hmm(1, 4, 25)
     sequences = draw(truth, 20_000, np.random.default_rng(0))
     sentences = [[f"w{x}" for x in row] for row in np.split(sequences.terminal, sequences.start[1:-1])]
-    hull = HullOptions(construction="cca", spelling=False, prior=0.0)
+    hull = HullOptions(construction="cca", spelling="none", prior=0.0)
     model = AnchorHMM.train(sentences, AnchorOptions(n_states=4, hull=hull, sharpness=1.0, steps=300))
     assert sorted(truth.anchors[int(word[1:])] for word in model.anchors) == [0, 1, 2, 3]
     back = np.argsort([int(word[1:]) for word in model.words])
@@ -308,6 +372,11 @@ def test_no_exchange_makes_the_hull_larger(seed: int, m: int, more: int, kind: s
             other = chosen.copy()
             other[h] = x
             assert volume(rows[other]) <= largest * (1 + 1e-8)
+
+
+def test_without_exchanges_anchors_are_the_greedy_ones() -> None:
+    rows = np.array([[3.0, 3.0], [4.0, 0.0], [0.0, 4.0]])
+    assert choose_anchors(rows, np.ones(3), 2, 3, exchange=False).tolist() == greedy(rows, np.ones(3), 2).tolist()
 
 
 def test_exchanges_make_the_greedy_hull_larger() -> None:
@@ -510,7 +579,7 @@ def test_likeliest_parameters_are_probabilities(
 @settings(max_examples=40)
 @given(strings, seeds, st.integers(1, 4))
 def test_the_closed_form_is_that_of_the_paper(rows: list[list[int]], seed: int, m: int) -> None:
-    """(4)-(7) with arrays: without the end, T' = diag(π̄)⁻¹ O⁺ B (O⁺)ᵀ, and what ends, diag(π̄)⁻¹ O⁺ b."""
+    """(4)-(7) with arrays: T = diag(π̄)⁻¹ O⁺ B (O⁺)ᵀ, and what ends, diag(π̄)⁻¹ O⁺ b; without negative entries."""
     n = 4
     bigrams = count_bigrams(Sequences.of([*rows, list(range(n))]), n)
     table, first = counts_of(bigrams, n)
@@ -522,12 +591,13 @@ def test_the_closed_form_is_that_of_the_paper(rows: list[list[int]], seed: int, 
     table = table / table.sum()
     plus = np.linalg.lstsq(o, np.eye(n))[0]
     joint, ends = plus @ table[:, :n] @ plus.T / share[:, None], plus @ table[:, n] / share
-    assume(abs(joint.sum(axis=1)).min() > 1e-3)
+    following = np.column_stack([joint, ends]).clip(min=0.0)
+    assume(following.sum(axis=1).min() > 1e-3)
+    following /= following.sum(axis=1, keepdims=True)
+    initial = (plus @ first).clip(min=0.0)
+    assume(initial.sum() > 1e-3)
     found = solve_closed_form(mixtures, bigrams)
     assert found.emission == pytest.approx(o.T, abs=1e-12)
-    assert found.initial == pytest.approx(plus @ first / first.sum(), abs=1e-8)
-    assert found.stop == pytest.approx(ends, abs=1e-8)
-    total = joint.sum(axis=1, keepdims=True)
-    wanted = joint / total
-    positive = total[:, 0] > 0
-    assert found.transition[positive] == pytest.approx(wanted[positive], rel=1e-6, abs=1e-6)
+    assert found.initial == pytest.approx(initial / initial.sum(), abs=1e-6)
+    assert found.stop == pytest.approx(following[:, m], abs=1e-6)
+    assert (1 - found.stop)[:, None] * found.transition == pytest.approx(following[:, :m], abs=1e-6)

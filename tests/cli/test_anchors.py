@@ -63,7 +63,7 @@ def labelled(run: Run, anchored: Path, labels: dict[str, str]) -> Path:
 def test_what_is_told(run: Run, source: Path, tmp_path: Path) -> None:
     result = run("train", "anchor", source, "-o", tmp_path / "model", "--n-states", "4")
     assert (result.exit_code, result.stdout) == (0, "")
-    first, *steps, last = result.stderr.splitlines()
+    first, *steps, last, _ = result.stderr.splitlines()
     assert first == f"Training on {len(gold())} sentences"
     assert [line.split(":")[0] for line in steps] == [f"EM {step}/10" for step in range(1, 11)]
     assert last.startswith(f"{tmp_path / 'model'}: 4 states, 11 words, ")
@@ -75,7 +75,7 @@ def test_tags_do_not_matter(run: Run, source: Path, anchored: Path, tmp_path: Pa
     (tmp_path / "a.txt").write_text("".join(" ".join(row) + "\n" for row in sentences()))
     for name, sources in (("a", [tmp_path / "a.txt"]), ("b", [tmp_path])):
         assert run("train", "anchor", *sources, "-o", tmp_path / name, "--n-states", "4", "-q").output == ""
-        assert (tmp_path / name).read_bytes() == anchored.read_bytes()
+        assert AnchorHMM.load(tmp_path / name).fingerprint == AnchorHMM.load(anchored).fingerprint
 
 
 def test_settings(run: Run, source: Path, tmp_path: Path) -> None:
@@ -83,7 +83,7 @@ def test_settings(run: Run, source: Path, tmp_path: Path) -> None:
         options = ["--hull", hull, "--no-spelling", "--window", "2", "--seed", "3", "--n-states", "3"]
         assert run("train", "anchor", source, "-o", tmp_path / hull, *options, "-q").exit_code == 0
         found = AnchorHMM.load(tmp_path / hull).options
-        assert found == AnchorOptions(3, hull=HullOptions(hull, 2, spelling=False, seed=3))
+        assert found == AnchorOptions(3, hull=HullOptions(hull, 2, spelling="none", seed=3))
 
 
 @pytest.mark.parametrize(
@@ -199,7 +199,7 @@ def test_pictures_that_cannot_be(run: Run, anchored: Path, tmp_path: Path, monke
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     result = run("anchors", anchored, "--picture", tmp_path / "a.svg")
     assert (result.exit_code, result.stdout) == (1, "")
-    assert result.stderr == "Error: pictures need matplotlib: pip install 'spectral-latent[pictures]'\n"
+    assert result.stderr == "Error: pictures need matplotlib; run `pip install matplotlib`\n"
     assert list(tmp_path.iterdir()) == []
 
 

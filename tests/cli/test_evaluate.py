@@ -146,7 +146,10 @@ def test_tags_that_the_tagger_lacks(run: Run, tagger: Path, tmp_path: Path) -> N
     (tmp_path / "a.tagged").write_text("They/PRON see/VBP it/PRON ./PUNCT\n")
     result = run("evaluate", tagger, tmp_path / "a.tagged", "--json")
     assert (figures(result)["accuracy"], figures(result)["tokens"]) == (25.0, 4)
-    assert result.stderr == "The tagger does not have these gold tags, which all count as errors: PRON (2), PUNCT (1)\n"
+    assert result.stderr == (
+        "The tagger does not have these gold tags, which all count as errors: PRON (2), PUNCT (1); for another tag set "
+        "give --column, or --universal\n"
+    )
     assert run("evaluate", tagger, tmp_path / "a.tagged", "-q").stderr == ""
 
 
@@ -179,7 +182,7 @@ def test_the_column_of_training(run: Run, tmp_path: Path) -> None:
         ("a.tagged", b"", "no sentences"),
         ("a.tagged", b"it/PRP\nit", "line 2: 'it' is not a word/TAG"),
         ("a.tagged", b"it/PRP\nit/P\xe9", "line 2, byte 5: 0xe9 is not UTF-8"),
-        ("a.conllu", b"1\tit\t_\t_\tPRP\t_\t_\t_\t_\t_\n", "line 1: no upos tag for the word 'it'"),
+        ("a.conllu", b"1\tit\t_\t_\t_\t_\t_\t_\t_\t_\n", "no word has a tag"),
         ("a.conllu", b"# x\n1\tit\n", "line 2: 2 columns where CoNLL-U has 10"),
     ],
 )

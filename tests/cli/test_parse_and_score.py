@@ -140,8 +140,8 @@ def test_models_that_cannot_be_used(run: Run, model: Path, treebank: Path, tmp_p
         "short": (whole[:-100], "not a model, or cut short"),
         "header": (whole[:30], "not a model, or cut short"),
         "empty": (b"", "not a model, or cut short"),
-        "text": (b"not a model\n" * 100, "not a model, or cut short"),
-        "version": (whole.replace(b'\\"version\\":5', b'\\"version\\":9', 1), "format version 9"),
+        "text": (b"not a model\n" * 100, "text, where the file of a model is needed"),
+        "version": (whole.replace(b'\\"version\\":6', b'\\"version\\":9', 1), "format version 9"),
         "damage": (whole[:-1] + bytes([whole[-1] ^ 1]), "the model is damaged (its digest is another)"),
     }
     for name, (content, _) in contents.items():

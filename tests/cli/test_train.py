@@ -152,7 +152,7 @@ def test_every_estimator_trains_a_parser(run: Run, treebank: Path, tmp_path: Pat
     result = run("train", "constituency", treebank, "-o", model, "--estimator", estimator, "--n-states", "2")
     assert result.exit_code == 0
     most = "1000" if estimator == "em" else "5"
-    assert (f"EM 0/{most}: -" in result.stderr) == (estimator in {"em", "hybrid", "pivots-em", "recovered-em"})
+    assert (f"EM 0/{most}: -" in result.stderr) == (estimator in {"em", "clusters-em", "pivots-em", "hybrid"})
     assert (
         run("parse", model, stdin="They see it .").stdout == "(S (NP (PRP They)) (VP (VBP see) (NP (PRP it))) (. .))\n"
     )
@@ -165,7 +165,7 @@ def test_states_are_chosen_on_held_out_trees(run: Run, treebank: Path, tmp_path:
     assert "states 1/" in result.stderr
     assert ConstituencyModel.load(model).members[0].grammar.operators.states.max() <= 3
     wrong = run("train", "constituency", treebank, "-o", model, "--estimator", "em", "--choose-states", treebank)
-    assert (wrong.exit_code, "goes with --preset spectral" in wrong.stderr) == (2, True)
+    assert (wrong.exit_code, "goes with --estimator spectral" in wrong.stderr) == (2, True)
 
 
 def test_presets(run: Run, treebank: Path, tmp_path: Path) -> None:
@@ -175,7 +175,7 @@ def test_presets(run: Run, treebank: Path, tmp_path: Path) -> None:
     assert len(ConstituencyModel.load(tmp_path / "model").members) == 3
     for extra, message in (
         (["--estimator", "em"], "--preset includes"),
-        (["--choose-states", str(treebank)], "goes with --preset spectral"),
+        (["--choose-states", str(treebank)], "goes with --estimator spectral"),
     ):
         refused = run("train", "constituency", treebank, "-o", tmp_path / "other", "--preset", "fast", *extra)
         assert refused.exit_code == 2 and message in refused.stderr
@@ -195,3 +195,17 @@ def test_a_quiet_command_leaves_the_log_as_it_was(run: Run, tmp_path: Path) -> N
     before = log.level
     run("train", "constituency", tmp_path / "missing", "-o", tmp_path / "model", "-q")
     assert log.level == before
+
+
+def test_the_end_tells_what_was_made_how_good_it_is_and_what_comes_next(
+    run: Run, treebank: Path, tmp_path: Path
+) -> None:
+    model = tmp_path / "model"
+    result = run("train", "constituency", treebank, "-o", model, "--n-states", "2", "--dev", treebank)
+    assert result.exit_code == 0
+    assert "f1 " in result.stdout and "100.00" in result.stdout
+    *_, made, following = result.stderr.splitlines()
+    assert f"{model}: 20 symbols of up to 1 state, 16 words, from 18 trees, " in made and made.endswith(" MB")
+    assert following == f'Next: echo "The cat sat on the mat ." | spectral-latent parse {model}'
+    quiet = run("train", "constituency", treebank, "-o", model, "--n-states", "2", "-q")
+    assert (quiet.stdout, quiet.stderr) == ("", "")

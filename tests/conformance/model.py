@@ -164,6 +164,20 @@ class ModelConformance:
             assert self.answers(loaded) == self.answers(model)
             assert loaded.options == model.options
 
+    def test_a_model_says_what_it_is(self, models: list[Any], tmp_path: Path) -> None:
+        """In a short line, in a table, and in facts that JSON can hold; its fingerprint tells it from others."""
+        for model in models:
+            assert len(repr(model)) < 1000
+            facts = json.loads(json.dumps(model.description))
+            assert (facts["kind"], facts["sizes"]) == (self.model_class.kind, model.sizes)
+            assert set(model.summary) == set(facts)
+            assert model._repr_html_().count("<tr>") == len(facts)
+            assert len(model._repr_html_()) < 20_000
+            model.save(tmp_path / "model", {"command": "test"})
+            assert self.model_class.load(tmp_path / "model").fingerprint == model.fingerprint
+            assert contents(tmp_path / "model")[1]["record"] == {"command": "test"}
+        assert len({model.fingerprint for model in models}) == len(models)
+
     def test_training_gives_the_same_bytes_for_any_number_of_jobs(self, models: list[Any], tmp_path: Path) -> None:
         for options, model in zip(self.settings, models, strict=True):
             model.save(tmp_path / "one")

@@ -5,6 +5,7 @@ A test module inherits from `ParserConformance` and gives the three functions th
 
 import copy
 import math
+import multiprocessing
 import pickle
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -12,7 +13,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from nltk.parse import DependencyGraph
+from nltk.grammar import PCFG
+from nltk.parse import DependencyEvaluator, DependencyGraph
 from nltk.parse.api import ParserI
 
 ODD = [
@@ -196,6 +198,43 @@ class ParserConformance:
         assert type(parser).__name__ in repr(parser)
         assert self.all_parses(pickle.loads(pickle.dumps(parser))) == self.all_parses(parser)
 
+    def test_is_made_of_a_model_alone(self, parser: Any) -> None:
+        name = type(parser).__name__
+        for other in (PCFG.fromstring("S -> 'a' [1.0]"), 5, "model", None, parser):
+            with pytest.raises(TypeError, match=rf"{name} is made of .*{name}\.train.*{name}\.load"):
+                type(parser)(other)
+
+    def test_training_and_loading_make_other_parsers(self, parser: Any, tmp_path: Path) -> None:
+        """Called on a parser, which would stay as it is, they refuse."""
+        for method in ("train", "load"):
+            with pytest.raises(AttributeError, match=f"call {type(parser).__name__}.{method}"):
+                getattr(parser, method)(tmp_path)
+
+    def test_a_missing_file(self, parser: Any, tmp_path: Path) -> None:
+        for call in (type(parser).load, parser.save):
+            with pytest.raises(FileNotFoundError, match="none"):
+                call(tmp_path / "none" / "model")
+
+    def test_a_pool_of_processes_parses(self, parser: Any) -> None:
+        sentences = [*self.sentences()[:3], ODD[0]]
+        with multiprocessing.get_context("spawn").Pool(1) as pool:
+            found = pool.map(parser.parse_one, sentences)
+        assert self.contents(found) == self.contents(map(parser.parse_one, sentences))
+        assert found == list(map(parser.parse_one, sentences))
+
+    def test_parses_are_copied_compared_and_pickled(self, parser: Any) -> None:
+        first, second = (parser.parse_one(sentence) for sentence in self.sentences()[:2])
+        for again in (
+            copy.copy(first),
+            copy.deepcopy(first),
+            pickle.loads(pickle.dumps(first)),
+            parser.parse_one(self.sentences()[0]),
+        ):
+            assert again == first and again is not first and type(again) is type(first)
+            assert again != second and again != "parse"
+            assert self.content(again) == self.content(first)
+        assert [copy.deepcopy(first), second].index(first) == 0
+
     def test_grammar(self, parser: Any) -> None:
         """A grammar, the same each time; or, as NLTK has it where there is none, NotImplementedError."""
         try:
@@ -228,7 +267,10 @@ class ProbabilisticTreeConformance(ParserConformance):
         sentence = (self.sentences()[0] * repeats)[:250] if repeats > 1 else self.sentences()[0]
         tree = parser.parse_one(sentence)
         for other in (tree.copy(), tree.copy(deep=True), copy.copy(tree), copy.deepcopy(tree)):
-            assert (other.leaves(), other.logprob()) == (sentence, tree.logprob())
+            assert (other, other.leaves(), other.logprob()) == (tree, sentence, tree.logprob())
+        deep = tree.copy(deep=True)
+        deep[0].set_label("ANOTHER")
+        assert tree[0].label() != "ANOTHER"
         assert pickle.loads(pickle.dumps(tree)) == tree
         assert hash(tree.freeze()) == hash(tree.freeze())
         assert str(tree) and repr(tree) and tree.pformat() and tree.productions()
@@ -267,6 +309,12 @@ class DependencyGraphConformance(ParserConformance):
         again = DependencyGraph(graph.to_conll(3), cell_separator="\t")
         assert self.words(again) == sentence
         assert str(graph) and repr(graph) and graph.to_dot()
+        deep = copy.deepcopy(graph)
+        deep.add_arc(0, 1)
+        deep.nodes[1]["rel"] = "another"
+        assert deep != graph and graph.nodes[1]["rel"] != "another"
+        assert deep.nodes[len(sentence) + 7]["word"] is None  # a missing node is made, as in NLTK's graphs
+        assert pickle.loads(pickle.dumps(graph)).root["address"] == graph.root["address"]
         assert len(list(graph.triples())) == len(sentence) - 1
         assert sorted(graph.nx_graph().nodes()) == sorted(graph.nodes.keys() - {0})
 
@@ -293,6 +341,20 @@ class DependencyGraphConformance(ParserConformance):
             parse = parser.parse_one(graph)
             assert parse.to_conll(4) == parser.parse_one(pairs).to_conll(4)
             assert parse is not graph
+
+    def test_nltk_evaluates_graphs(self, parser: Any) -> None:
+        gold = self.examples()
+        for parses in ([parser.parse_one(graph) for graph in gold], list(map(next, parser.parse_sents(gold)))):
+            las, uas = DependencyEvaluator(parses, gold).eval()
+            pairs = zip(gold, parses, strict=True)
+            same = [
+                parse.nodes[at]["head"] == graph.nodes[at]["head"]
+                for graph, parse in pairs
+                for at in range(1, len(graph.nodes))
+                if graph.nodes[at]["word"] != "."
+            ]
+            assert uas == pytest.approx(sum(same) / len(same))
+            assert 0.5 < las <= uas
 
     def test_score_is_the_log_probability(self, parser: Any) -> None:
         for graph in self.examples():

@@ -6,6 +6,7 @@ A test module inherits from `TaggerConformance`, from `LearntTaggerConformance` 
 
 import itertools
 import math
+import multiprocessing
 import pickle
 import random
 from collections import Counter
@@ -16,6 +17,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from nltk.tag import DefaultTagger, RegexpTagger, UnigramTagger
 from nltk.tag.api import TaggerI
 from nltk.tag.util import untag
 
@@ -246,6 +248,41 @@ class LearntTaggerConformance(TaggerConformance):
         self.train(self.examples()).save(tmp_path / "again")
         assert (tmp_path / "model").read_bytes() == (tmp_path / "again").read_bytes()
 
+    def test_is_made_of_a_model_alone(self, tagger: Any) -> None:
+        name = type(tagger).__name__
+        for other in (DefaultTagger("NN"), 5, "model", None, tagger):
+            with pytest.raises(TypeError, match=rf"{name} is made of .*{name}\.train.*{name}\.load"):
+                type(tagger)(other)
+
+    def test_training_and_loading_make_other_taggers(self, tagger: Any) -> None:
+        """Called on a tagger, which would stay as it is, they refuse."""
+        before = self.all_tags(tagger)
+        for method in ("train", "load"):
+            with pytest.raises(AttributeError, match=f"call {type(tagger).__name__}.{method}"):
+                getattr(tagger, method)(self.examples())
+        assert self.all_tags(tagger) == before
+
+    def test_a_missing_file(self, tagger: Any, tmp_path: Path) -> None:
+        for call in (type(tagger).load, tagger.save):
+            with pytest.raises(FileNotFoundError, match="none"):
+                call(tmp_path / "none" / "model")
+
+    def test_a_pool_of_processes_tags(self, tagger: Any) -> None:
+        with multiprocessing.get_context("spawn").Pool(1) as pool:
+            assert pool.map(tagger.tag, self.sentences()) == self.all_tags(tagger)
+
+    def test_the_last_of_a_chain(self, tagger: Any) -> None:
+        """NLTK's taggers ask for the tags that they do not know."""
+        known = self.sentences()[0][0]
+        chain = UnigramTagger(model={known: "KNOWN"}, backoff=RegexpTagger([(r"^xyzzy$", "ODD")], backoff=tagger))
+        sentences = [*self.sentences(), [*self.sentences()[0], "xyzzy"]]
+        for sentence, tagged in zip(sentences, tagger.tag_sents(sentences), strict=True):
+            expected = [(word, {known: "KNOWN", "xyzzy": "ODD"}.get(word, tag)) for word, tag in tagged]
+            assert chain.tag(sentence) == expected
+        gold = tagger.tag_sents(self.sentences())
+        assert UnigramTagger(model={"never": "X"}, backoff=tagger).accuracy(gold) == 1.0
+        assert tagger.backoff is None
+
     def test_loading_what_is_not_a_model(self, tagger: Any, tmp_path: Path) -> None:
         whole, broken, rotten = tmp_path / "whole", tmp_path / "broken", tmp_path / "rotten"
         tagger.save(whole)
@@ -284,6 +321,32 @@ class HiddenMarkovTaggerConformance(TaggerConformance):
         logs = [tagger.log_probability(list(zip(sentence, path, strict=True))) for path in paths]
         of_words = tagger.log_probability([(word, None) for word in sentence])
         assert of_words == pytest.approx(math.log2(sum(2.0**log for log in logs)), rel=0.01 if self.exact else 0.5)
+
+    def test_probabilities_and_entropies(self, tagger: Any) -> None:
+        for sentence in self.sentences():
+            assert tagger.best_path_simple(sentence) == tagger.best_path(sentence)
+            pairs = [(word, None) for word in sentence]
+            assert tagger.probability(pairs) == pytest.approx(2.0 ** tagger.log_probability(pairs))
+            entropies = tagger.point_entropy(sentence)
+            assert entropies.shape == (len(sentence),)
+            assert (entropies > -1e-9).all() and (entropies <= math.log2(len(self.tags(tagger))) + 1e-9).all()
+        tagger.reset_cache()
+
+    def test_entropies_are_those_of_all_paths(self, tagger: Any) -> None:
+        sentence = min(self.sentences(), key=len)
+        paths = list(itertools.product(sorted(self.tags(tagger)), repeat=len(sentence)))
+        weights = np.array([tagger.probability(list(zip(sentence, path, strict=True))) for path in paths])
+        for at, entropy in enumerate(tagger.point_entropy(sentence)):
+            tags = [path[at] for path in paths]
+            shares = np.array([weights[[tag == each for each in tags]].sum() for tag in set(tags)]) / weights.sum()
+            expected = -sum(share * math.log2(share) for share in shares if share > 0.0)
+            assert entropy == pytest.approx(expected, abs=1e-4 if self.exact else 0.2)
+
+    def test_the_accuracy_is_printed(self, tagger: Any, capsys: pytest.CaptureFixture[str]) -> None:
+        gold = self.gold(tagger)
+        tagger.test(gold, verbose=False)
+        expected = f"accuracy over {sum(map(len, gold))} tokens: {100 * tagger.accuracy(gold):.2f}"
+        assert capsys.readouterr().out.strip() == expected
 
     def test_a_long_sentence_has_a_path_and_a_probability(self, tagger: Any) -> None:
         sentence = (list(itertools.chain(*self.sentences())) * 10_000)[:10_000]

@@ -31,7 +31,7 @@ class TestConstituencyModel(ModelConformance):
     settings = (
         ConstituencyOptions(estimator=EstimatorOptions("spectral", n_states=4)),
         ConstituencyOptions(estimator=EstimatorOptions("spectral", n_states=20, smoothing=None), fragments=1.0),
-        ConstituencyOptions(estimator=EstimatorOptions("hybrid", n_states=4, iterations=4, rank=2)),
+        ConstituencyOptions(estimator=EstimatorOptions("clusters-em", n_states=4, iterations=4, rank=2)),
         ConstituencyOptions(estimator=EstimatorOptions("pivots", n_states=4), binarisation=Binarisation("last")),
     )
     example = "(S (N dogs) (V bark))"
@@ -65,7 +65,7 @@ class TestDependencyModel(ModelConformance):
     settings = (
         DependencyOptions(estimator=EstimatorOptions("spectral", n_states=4)),
         DependencyOptions(estimator=EstimatorOptions("spectral", n_states=20, smoothing=None), floor=None),
-        DependencyOptions(estimator=EstimatorOptions("hybrid", n_states=4, iterations=4, rank=2)),
+        DependencyOptions(estimator=EstimatorOptions("clusters-em", n_states=4, iterations=4, rank=2)),
         DependencyOptions(estimator=EstimatorOptions("pivots", n_states=4), attachment=Attachment("left")),
     )
     example = "dogs bark"
@@ -101,7 +101,7 @@ class TestLatentTagger(ModelConformance):
     model_class = LatentTagger
     settings = (
         TaggerOptions(EstimatorOptions("spectral", n_states=4)),
-        TaggerOptions(EstimatorOptions("hybrid", n_states=4, iterations=4, rank=2)),
+        TaggerOptions(EstimatorOptions("clusters-em", n_states=4, iterations=4, rank=2)),
         TaggerOptions(EstimatorOptions("pivots", n_states=4)),
     )
     example = "dogs/N bark/V"
@@ -134,7 +134,7 @@ class TestLatentHMM(ModelConformance):
     model_class = LatentHMM
     settings = (
         HMMOptions(EstimatorOptions("spectral", n_states=8), choose_states=False, floor=0.01),
-        HMMOptions(EstimatorOptions("hybrid", n_states=4, iterations=12), choose_states=False),
+        HMMOptions(EstimatorOptions("clusters-em", n_states=4, iterations=12), choose_states=False),
     )
     example = 7
     without_effect = frozenset({("estimator", "smoothing")})
@@ -160,7 +160,8 @@ class TestAnchorHMM(ModelConformance):
     settings = (
         AnchorOptions(n_states=5),
         AnchorOptions(n_states=5, hull=HullOptions("cca", window=2)),
-        AnchorOptions(n_states=4, hull=HullOptions("random", spelling=False)),
+        AnchorOptions(n_states=4, hull=HullOptions("best-fit", spelling="none")),
+        AnchorOptions(n_states=4, hull=HullOptions("random", spelling="none")),
     )
     example = "dogs bark"
 
@@ -214,7 +215,7 @@ class TestLatentTreeModel(ModelConformance):
     model_class = LatentTreeModel
     settings = (
         EstimatorOptions("spectral", n_states=4),
-        EstimatorOptions("hybrid", n_states=4, iterations=4, rank=2),
+        EstimatorOptions("clusters-em", n_states=4, iterations=4, rank=2),
         EstimatorOptions("pivots-em", n_states=4, iterations=4),
     )
     example = "a graph"

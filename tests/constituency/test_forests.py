@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 from dataclasses import replace
+from itertools import product
 
 import numpy as np
 import pytest
@@ -17,6 +18,7 @@ from spectral_latent.constituency.conversion import phrase_of
 from spectral_latent.constituency.decoding import Constituent, Constituents, Gains
 from spectral_latent.corpora import parse_brackets
 from spectral_latent.estimation import EstimatorOptions
+from spectral_latent.grammar import MarginalName
 from spectral_latent.inference import n_best_derivations, tree_weights
 
 TREES = """
@@ -31,7 +33,7 @@ def trees() -> list[Phrase]:
     return list(parse_brackets(TREES)) * 4
 
 
-def options(binarisation: Binarisation, estimator: str = "hybrid") -> ConstituencyOptions:
+def options(binarisation: Binarisation, estimator: str = "clusters-em") -> ConstituencyOptions:
     own = EstimatorOptions(estimator, n_states=3, smoothing=5.0)  # type: ignore[arg-type]
     return ConstituencyOptions(estimator=own, binarisation=binarisation, beam=0.0, threshold=0.0)
 
@@ -50,7 +52,7 @@ def derived(member: PhraseGrammar, words: list[str]) -> dict[Phrase, float]:
 
 
 @pytest.mark.parametrize("binarisation", BINARISATIONS)
-@pytest.mark.parametrize("estimator", ["hybrid", "spectral"])
+@pytest.mark.parametrize("estimator", ["clusters-em", "spectral"])
 def test_scores_sum_over_derivations(binarisation: Binarisation, estimator: str) -> None:
     model = ConstituencyModel.train(trees(), options(binarisation, estimator))
     (member,) = model.members
@@ -71,6 +73,55 @@ def test_scores_are_exact_without_fragments() -> None:
     weight = model.score(expected)
     np.testing.assert_allclose(weight.sign * np.exp(weight.log), list(expected.values()), rtol=1e-10, atol=1e-15)
     assert max(len(tree.children) for tree in expected) == 4  # of which there are several derivations
+
+
+def chains_of(tree: Phrase) -> list[tuple[int, int, tuple[str, ...]]]:
+    """Every unary chain of a tree, with the words that it is over."""
+    found = []
+
+    def walk(node: Phrase, first: int) -> int:
+        """List the chains below a node, and give the end of its words."""
+        chain = [node.label]
+        while len(node.children) == 1 and isinstance(node.children[0], Phrase):
+            node = node.children[0]
+            chain.append(node.label)
+        end = first
+        for child in node.children:
+            end = walk(child, end) if isinstance(child, Phrase) else end + 1
+        found.append((first, end, tuple(chain)))
+        return end
+
+    walk(tree, 0)
+    return found
+
+
+@pytest.mark.parametrize("name", ["absolute", "divided", "undivided"])
+def test_marginals_have_the_signs_that_options_ask_for(name: MarginalName) -> None:
+    """By enumeration; only those above zero are constituents, and a negative p̂ turns undivided ones round."""
+    plain = replace(options(Binarisation(), "spectral"), marginals=name, fragments=0.0)
+    (trained,) = ConstituencyModel.train(trees(), plain).members
+    operators = trained.grammar.operators
+    signs = np.where(operators.rules.leaf[:, 1] == operators.rules.leaf[0, 1], -1.0, 1.0)  # of one word
+    member = trained.with_operators(replace(operators, leaf=signs[:, None] * operators.leaf))
+    n_negative = 0
+    for words in product("ab", repeat=4):
+        chart = member.grammar.chart(words)
+        if chart.spans is None:
+            continue
+        weights = derived(member, list(words))
+        total = sum(weights.values())
+        n_negative += total < 0
+        mu: dict[tuple[int, int, tuple[str, ...]], float] = defaultdict(float)
+        for tree, weight in weights.items():
+            for chain in chains_of(tree):
+                mu[chain] += {"absolute": 1, "divided": np.sign(total), "undivided": 1}[name] * weight / abs(total)
+        wanted = {chain: abs(m) if name == "absolute" else m for chain, m in mu.items()}
+        constituents = member.constituents(chart)
+        assert constituents is not None
+        keys = zip(constituents.first, constituents.end, (member.chains[i] for i in constituents.chain), strict=True)
+        found = dict(zip(keys, constituents.posterior, strict=True))
+        assert found == pytest.approx({chain: m for chain, m in wanted.items() if m > 1e-6}, rel=1e-6, abs=1e-6)
+    assert n_negative > 0
 
 
 def test_trees_beyond_the_grammar_have_weight_zero_among_others() -> None:

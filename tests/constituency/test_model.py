@@ -98,7 +98,7 @@ def test_scores_of_parses_are_scores_of_their_trees(model: ConstituencyModel, se
 def test_posteriors_are_sums_over_trees() -> None:
     """By enumeration of the trees of the grammar, which has two for some sentences."""
     options = ConstituencyOptions(
-        estimator=EstimatorOptions("hybrid", n_states=2), threshold=0.0, beam=0.0, fragments=0.0
+        estimator=EstimatorOptions("clusters-em", n_states=2), threshold=0.0, beam=0.0, fragments=0.0
     )
     model = ConstituencyModel.train(parse_brackets("(S (A a) (S (A a) (A a))) (S (S (A a) (A a)) (A a))"), options)
     right, left = parse_brackets("(S (A a) (S (A a) (A a))) (S (S (A a) (A a)) (A a))")
@@ -116,7 +116,7 @@ def test_posteriors_are_sums_over_trees() -> None:
 def test_probabilities_of_sentences_are_sums_over_trees() -> None:
     """By enumeration, and the mean over grammars; of the second grammar's sentence there is no tree."""
     exact = ConstituencyOptions(
-        estimator=EstimatorOptions("hybrid", n_states=2), threshold=0.0, beam=0.0, fragments=0.0
+        estimator=EstimatorOptions("clusters-em", n_states=2), threshold=0.0, beam=0.0, fragments=0.0
     )
     both = "(S (A a) (S (A a) (A a))) (S (S (A a) (A a)) (A a))"
     one = ConstituencyModel.train(parse_brackets(both), exact)
@@ -181,7 +181,7 @@ def test_one_state_scores_are_the_plain_grammars(trees: list[Phrase]) -> None:
 
 
 MEMBERS = [
-    ConstituencyOptions(estimator=EstimatorOptions("hybrid", n_states=3, iterations=2, rank=2)),
+    ConstituencyOptions(estimator=EstimatorOptions("clusters-em", n_states=3, iterations=2, rank=2)),
     ConstituencyOptions(estimator=EstimatorOptions("clustering", n_states=3), binarisation=Binarisation("last")),
     ConstituencyOptions(estimator=EstimatorOptions("em", n_states=2, iterations=2)),
     ConstituencyOptions(estimator=EstimatorOptions("spectral", n_states=3), features="simple"),

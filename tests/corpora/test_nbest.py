@@ -98,12 +98,12 @@ def test_json(lists: list[NBest], data: st.DataObject) -> None:
 
 
 def test_json_keeps_what_features_need() -> None:
-    """All columns of CoNLL-U before the heads; relations and comments are not among them."""
+    """All columns of CoNLL-U up to the relations; comments are not among them."""
     (sentence,) = parse_conllu(ROWS.format(2, 0))
     sentence = sentence._replace(feats=("Number=Plur", "_"), relations=("nsubj", "root"), comments=("by hand",))
     text = text_of([NBest.of([Candidate(sentence, -1.5)], "a")], "json")
     (nbest,) = parse_nbest(text)
-    assert nbest.candidates[0] == Candidate(sentence._replace(relations=("_", "_"), comments=()), -1.5)
+    assert nbest.candidates[0] == Candidate(sentence._replace(comments=()), -1.5)
     bare = text_of([NBest.of([Candidate(DependencySentence.of(["Yes"]).with_heads((0,)))])], "json")
     assert json.loads(bare) == {"sent_id": "1", "words": ["Yes"], "candidates": [{"heads": [0]}]}
 

@@ -31,6 +31,7 @@ from spectral_latent.corpora import (
     sentences,
     tagged_sentences,
 )
+from spectral_latent.corpora.tagged import column_of
 
 Install = Callable[..., Any]
 Tagged = list[tuple[str, str]]
@@ -140,8 +141,8 @@ def test_other_tables(tmp_path: Path, conllu: Path) -> None:
         assert list(sentences(tmp_path / name)) == [["vamos", "nos"]]
     assert len(list(tagged_sentences(tmp_path))) == 4
     (tmp_path / "c.dp").write_text("vamos\tV\t0\nnos\t_\t1\n")
-    with pytest.raises(CorpusError, match=r"c\.dp, line 2: no upos tag for the word 'nos'"):
-        list(tagged_sentences(tmp_path / "c.dp"))
+    with pytest.warns(UserWarning, match="words without an upos tag: 1 of 2, such as 'nos'"):
+        assert list(tagged_sentences(tmp_path / "c.dp")) == [[("vamos", "V"), ("nos", "X")]]
 
 
 def test_a_column_where_none_is_named(tmp_path: Path, conllu: Path) -> None:
@@ -156,12 +157,26 @@ def test_a_column_where_none_is_named(tmp_path: Path, conllu: Path) -> None:
 
 
 def test_a_tag_that_is_missing(tmp_path: Path) -> None:
+    """The word has the tag of the other column."""
     file = tmp_path / "a.conll"
     file.write_text("# one\n" + CONLLU.format("_"), encoding="utf-8")
-    remedy = "no xpos tag for the word 'nos'; add the tag, or take the column upos"
-    with pytest.raises(CorpusError, match=rf"a\.conll, line 4: {remedy}"):
-        list(tagged_sentences(file, "xpos"))
-    assert len(list(tagged_sentences(file))) == len(list(sentences(file))) == 1
+    with pytest.warns(UserWarning, match="words without an xpos tag: 1 of 2, such as 'nos'; they get the upos tag"):
+        assert list(tagged_sentences(file, "xpos")) == [[("vamos", "V"), ("nos", "PRON")]]
+    assert list(tagged_sentences(file)) == [[("vamos", "VERB"), ("nos", "PRON")]]
+    assert (column_of(file), column_of(file, "xpos"), column_of(tmp_path)) == ("upos", "xpos", "upos")
+
+
+def test_the_column_that_has_tags(tmp_path: Path) -> None:
+    file = tmp_path / "a.conllu"
+    file.write_text("1\tYes\t_\t_\tUH\t_\t_\t_\t_\t_\n")
+    assert column_of(file) == column_of(file, "upos") == "xpos"
+    assert list(tagged_sentences(file)) == [[("Yes", "UH")]]
+    file.write_text("1\tYes\t_\t_\t_\t_\t_\t_\t_\t_\n")
+    assert column_of(file) is None
+    with pytest.raises(CorpusError, match=r"a\.conllu: no word has a tag"):
+        list(tagged_sentences(file))
+    (tmp_path / "a.txt").write_text("a/A")
+    assert column_of(tmp_path / "a.txt") is column_of("nltk:brown") is None
 
 
 def test_a_column_of_a_file_without_columns(tmp_path: Path) -> None:
@@ -365,5 +380,5 @@ def test_universal_dependencies(shared_file: Callable[[str], Path]) -> None:
         assert tagged == [list(zip(s.forms, getattr(s, column), strict=True)) for s in trees]
     assert list(sentences(folder)) == [list(s.forms) for s in trees]
     file = shared_file("ud/es_gsd/es_gsd-ud-test.conllu")
-    with pytest.raises(CorpusError, match=r"test\.conllu, line 3: no xpos tag for the word 'De'"):
-        list(tagged_sentences(file, "xpos"))
+    assert column_of(file, "xpos") == "upos"  # XPOS is empty
+    assert list(tagged_sentences(file, "xpos")) == list(tagged_sentences(file))

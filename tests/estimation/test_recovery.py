@@ -173,7 +173,7 @@ def test_states_of_shards_are_those_of_the_whole(shards: int) -> None:
 # Any data
 
 
-@pytest.mark.parametrize("estimator", ["recovered", "recovered-em"])
+@pytest.mark.parametrize("estimator", ["recovered", "hybrid"])
 @pytest.mark.parametrize("trees", LITTLE.values(), ids=LITTLE)
 def test_little_data(estimator: str, trees: list) -> None:
     treebank = columns(trees)

@@ -124,7 +124,7 @@ def _ask_reranker(model: Reranker) -> Iterator[Any]:
 
 
 KINDS: dict[str, Kind] = {
-    "phrases": Kind(lambda: _phrases("hybrid"), ConstituencyModel.load, _ask_phrases),
+    "phrases": Kind(lambda: _phrases("clusters-em"), ConstituencyModel.load, _ask_phrases),
     "spectral phrases": Kind(lambda: _phrases("spectral"), ConstituencyModel.load, _ask_phrases),
     "dependencies": Kind(
         lambda: DependencyModel.train(_sentences(), DependencyOptions(estimator=EstimatorOptions(n_states=3))),

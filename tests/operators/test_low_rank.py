@@ -194,7 +194,7 @@ def test_parsing_uses_the_terms_as_they_are() -> None:
 # Grammars of a rank
 
 
-OPTIONS = EstimatorOptions("hybrid", n_states=4)
+OPTIONS = EstimatorOptions("clusters-em", n_states=4)
 
 
 def test_a_grammar_of_a_rank_has_few_terms_and_keeps_them_in_its_file(tmp_path: Path) -> None:

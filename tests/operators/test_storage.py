@@ -421,7 +421,7 @@ def raw(path: Path, settings: str, tensors: dict[str, Any], body: bytes = b"") -
     return path
 
 
-GOOD = '{"format":"spectral_latent","kind":"toy","version":5}'
+GOOD = '{"format":"spectral_latent","kind":"toy","library":"0.1.0","version":6}'
 
 
 def test_a_file_written_by_hand_loads(tmp_path: Path) -> None:
@@ -440,12 +440,14 @@ def test_a_file_written_by_hand_loads(tmp_path: Path) -> None:
         '"text"',
         "{}",
         '{"format":"spectral_latent"}',
-        '{"format":"spectral_latent","kind":"toy","version":4}',
-        '{"format":"spectral_latent","kind":"other","version":5}',
-        '{"format":"other","kind":"toy","version":5}',
-        '{"format":"spectral_latent","kind":"toy","version":"5"}',
-        '{"format":"spectral_latent", "kind":"toy","version":5}',
-        '{"format":"spectral_latent","kind":"toy","number":NaN,"version":5}',
+        '{"format":"spectral_latent","kind":"toy","version":6}',
+        '{"format":"spectral_latent","kind":"toy","library":6,"version":6}',
+        '{"format":"spectral_latent","kind":"toy","library":"0.1.0","version":5}',
+        '{"format":"spectral_latent","kind":"other","library":"0.1.0","version":6}',
+        '{"format":"other","kind":"toy","library":"0.1.0","version":6}',
+        '{"format":"spectral_latent","kind":"toy","version":"6"}',
+        '{"format":"spectral_latent", "kind":"toy","library":"0.1.0","version":6}',
+        '{"format":"spectral_latent","kind":"toy","number":NaN,"version":6}',
     ],
 )
 def test_settings_of_another_kind_are_refused(text: str, tmp_path: Path) -> None:

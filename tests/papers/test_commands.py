@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from itertools import chain, pairwise, product
 from pathlib import Path
 from typing import Any
@@ -13,11 +14,12 @@ import numpy as np
 import pytest
 from click.testing import CliRunner, Result
 
-from spectral_latent.anchors import AnchorHMM, AnchorOptions
+from spectral_latent.anchors import AnchorHMM, AnchorOptions, WordTypes
 from spectral_latent.constituency import ConstituencyModel, ConstituencyOptions
 from spectral_latent.corpora import constituency_trees
 from spectral_latent.evaluation import GoldTree, evaluate_parser, many_to_one
 from spectral_latent.papers import cohen2013, command, stratos2016
+from spectral_latent.papers.baselines import score_per_word
 from spectral_latent.papers.command import main
 from spectral_latent.papers.tables import MarkdownTable
 from tests.dependency.trees import random_tree
@@ -163,7 +165,7 @@ def test_cohen2013(treebank: Path) -> None:
 
 def test_steps_add_one_thing_each() -> None:
     plain, absolute, scaled, smoothed, simple = (cohen2013.step_options(step, 4) for step in cohen2013.STEPS[2:7])
-    assert (plain.absolute, absolute.absolute, scaled.absolute) == (False, True, True)
+    assert (plain.marginals, absolute.marginals, scaled.marginals) == ("undivided", "absolute", "absolute")
     assert (absolute.estimator.scaling, scaled.estimator.scaling is not None) == (None, True)
     assert (scaled.estimator.smoothing, smoothed.estimator.smoothing is not None) == (None, True)
     assert (smoothed.features, simple.features) == ("all", "simple")
@@ -175,13 +177,13 @@ def test_dhillon2012(dependencies: Path) -> None:
     found = rows(result.stdout)
     names = [row["estimator"] for row in found]
     assert names[0].startswith("one state")
-    assert names[1:5] == [f"{a}, U of {u}" for u in ("bigrams", "CCA") for a in ("paper", "corrected")]
-    assert names[5:] == [f"{name}, default views" for name in ("spectral", "clustering", "EM", "hybrid")]
+    assert names[1:7] == [f"{a}, U of {u}" for u in ("bigrams", "CCA", "LR-MVL") for a in ("paper", "corrected")]
+    assert names[7:] == [f"{name}, default views" for name in ("spectral", "clustering", "EM", "clusters-em")]
     assert "MSTParser 90.8" in result.stdout
     for row in found:
         assert 0 <= float(row["p̂ ≤ 0, %"]) <= 100
         assert 0 < float(row["UAS"]) <= 100
-    assert {row["p̂ ≤ 0, %"] for row in found[5:]} == {"0.0"}  # floors
+    assert {row["p̂ ≤ 0, %"] for row in found[7:]} == {"0.0"}  # floors
 
 
 def test_trees_without_tags_cannot_be_scored(dependencies: Path, tmp_path: Path) -> None:
@@ -203,7 +205,56 @@ def test_stratos2016(tagged: Path) -> None:
     corpus = stratos2016.Corpus.read(str(tagged))
     states = AnchorHMM.train(corpus.words, AnchorOptions(n_states=4)).states(corpus.words)
     score = many_to_one(list(chain(*corpus.tags)), list(chain(*states)))
-    assert by_method["anchor + features"]["many-to-one"] == f"{score:.1f}"
+    assert by_method["library + features"]["many-to-one"] == f"{score:.1f}"
+    assert by_method["anchor"]["paper, log p per word"] == "-7.06"
+    paper = replace(AnchorOptions.paper(4, "cca"), added=1.0)
+    model = AnchorHMM.train(corpus.words, paper)
+    score = many_to_one(list(chain(*corpus.tags)), list(chain(*model.states(corpus.words))))
+    assert by_method["cca"]["many-to-one"] == f"{score:.1f}"
+
+
+def test_table_7_has_the_tags_of_the_corpus(tmp_path: Path) -> None:
+    """CoNLL-U has other tags in its fifth column, here five."""
+    path = tmp_path / "fine.conllu"
+    words = [
+        ("the", "DET", "DT"),
+        ("cat", "NOUN", "NN"),
+        ("cats", "NOUN", "NNS"),
+        ("saw", "VERB", "VBD"),
+        (".", "PUNCT", "."),
+    ]
+    rng = np.random.default_rng(0)
+    sentences = []
+    for _ in range(40):
+        chosen = enumerate((words[i] for i in rng.permutation(5)), start=1)
+        sentences.append("".join(f"{i}\t{w}\t_\t{u}\t{x}\t_\t0\troot\t_\t_\n" for i, (w, u, x) in chosen))
+    path.write_text("\n".join(sentences) + "\n")
+    found = rows(run("stratos2016", path, "--table", "7", "--method", "log-linear", "--iterations", "2").output)
+    assert [(row["method"], row["states"], row["paper, many-to-one"]) for row in found] == [
+        ("log-linear", "5", "74.9 (1.5)")
+    ]
+
+
+def test_true_anchors_are_one_for_each_tag_that_has_one(tagged: Path) -> None:
+    corpus = stratos2016.Corpus.read(str(tagged))
+    model = stratos2016.METHODS["true anchors"].train(corpus, stratos2016.Setting(12, 1))
+    assert isinstance(model, AnchorHMM)
+    tag_of = {
+        word: tag
+        for words, tags in zip(corpus.words, corpus.tags, strict=True)
+        for word, tag in zip(words, tags, strict=True)
+    }
+    assert sorted(tag_of[word] for word in model.anchors) == sorted(set(tag_of.values()))
+
+
+def test_baum_welch_refines_the_anchor_model(tagged: Path) -> None:
+    """Five iterations make the corpus likelier."""
+    corpus = stratos2016.Corpus.read(str(tagged))
+    setting = stratos2016.Setting(4, 1)
+    found = [stratos2016.METHODS[name].train(corpus, setting) for name in ("anchor", "anchor + Baum-Welch")]
+    hidden = [model.hidden if isinstance(model, AnchorHMM) else model for model in found]
+    before, after = (score_per_word(model, WordTypes.of(corpus.words).sequences) for model in hidden)
+    assert before < after
 
 
 def test_one_table_and_one_method_of_stratos2016(tagged: Path) -> None:

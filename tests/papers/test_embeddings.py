@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from spectral_latent.anchors import HullOptions, WordTypes
 from spectral_latent.anchors.hulls import build_hull
-from spectral_latent.papers.embeddings import embed_by_arcs, embed_by_contexts
+from spectral_latent.papers.embeddings import embed_by_arcs, embed_by_contexts, embed_by_smoothed_contexts
 from spectral_latent.papers.observations import Observations
 from tests.dependency.trees import random_tree
 from tests.sequence.hmms import draw_strings, random_hmm
@@ -105,6 +105,43 @@ cases = pytest.mark.parametrize(
 )  # more than some hundred words are decomposed iteratively
 
 
+def test_smoothed_contexts_are_those_of_the_paper() -> None:
+    """LR-MVL in plain loops, with the canonical directions as eigenvectors; three iterations from the same start."""
+    sentences, v, k, rates = beyond(text(1, 7, n=60), 6), 6, 4, [0.3, 0.9]
+    names = sorted({x if x >= 0 else v for row in sentences for x in row})
+    a = dict(zip(names, np.random.default_rng(5).standard_normal((len(names), k)), strict=True))
+    for _ in range(3):
+        views: tuple[list, list] = ([], [])
+        for row in sentences:
+            words = [x if x >= 0 else v for x in row]
+            for view, ahead, order in ((views[0], False, words), (views[1], True, words[::-1])):
+                state, found = np.zeros((len(rates), k)), []
+                for word in order:
+                    found.append(state.ravel())
+                    state = np.array([(1 - r) * s + r * a[word] for r, s in zip(rates, state, strict=True)])
+                view += found[::-1] if ahead else found
+        left, right = map(np.array, views)
+        inverse = [np.linalg.pinv(x.T @ x, rcond=1e-10) for x in (left, right)]
+        sides = []
+        for x, y, i, j in ((left, right, *inverse), (right, left, *inverse[::-1])):
+            values, vectors = np.linalg.eig(i @ x.T @ y @ j @ y.T @ x)
+            phi = np.real(vectors[:, np.argsort(-np.real(values))[: k // 2]])
+            variates = x @ phi
+            sides.append(variates / np.sqrt((variates**2).mean(axis=0)))
+        tokens = [x if x >= 0 else v for row in sentences for x in row]
+        both = np.hstack(sides)
+        a = {x: both[[t == x for t in tokens]].mean(axis=0) for x in names}
+    wanted = np.array([a[x] for x in names if x < v])
+    found = embed_by_smoothed_contexts(sentences, v, k, rates=rates, iterations=3, seed=5)[[x for x in names if x < v]]
+    assert abs(found) == pytest.approx(abs(wanted), abs=1e-6)  # directions have signs of their own
+
+
+@pytest.mark.parametrize("rates", [[], [0.0], [1.5]])
+def test_rates_are_shares(rates: list[float]) -> None:
+    with pytest.raises(ValueError, match="rates must be above 0 and at most 1"):
+        embed_by_smoothed_contexts([[0, 1]], 2, 1, rates=rates)
+
+
 def beyond(sentences: list[list[int]], v: int) -> list[list[int]]:
     """Words v and more unknown."""
     return [[x if x < v else -1 for x in row] for row in sentences]
@@ -139,7 +176,7 @@ def test_one_step_is_the_canonical_correlation_of_hulls() -> None:
     """Their rows are ours but for the scale of each column."""
     names = "abcdefgh"
     types = WordTypes.of([[names[x] for x in row] for row in text(2, 8)])
-    hull = build_hull(types, 3, HullOptions(construction="cca", smoothing=7.0, spelling=False, prior=0.0)).points
+    hull = build_hull(types, 3, HullOptions(construction="cca", smoothing=7.0, spelling="none", prior=0.0)).points
     sentences = np.split(types.sequences.terminal, types.sequences.start[1:-1])
     ratio = embed_by_contexts(sentences, len(hull), 3, steps=1, smoothing=7.0) / hull
     assert ratio == pytest.approx(np.tile(ratio[0], (len(hull), 1)), rel=1e-7)

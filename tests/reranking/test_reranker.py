@@ -96,7 +96,7 @@ def test_missing_parts(tmp_path: Path) -> None:
     RERANKER.save(tmp_path / "reranker")
     whole, header = load_model(tmp_path / "reranker", "reranker")
     settings = {"has_heads", "n_scores", "templates", "models", "options", "epochs", "damping"}
-    assert set(header) == settings | {"kind", "format", "version"}
+    assert set(header) == settings | {"kind", "format", "version", "library"}
     for name in settings:
         save_model(tmp_path / "damaged", whole, {key: value for key, value in header.items() if key != name})
         with pytest.raises(ModelFileError, match="train it again"):
@@ -182,7 +182,14 @@ def test_a_parser_is_the_model_named_latent(tmp_path: Path) -> None:
         Reranker.train(LISTS, GAINS, models).save(tmp_path / name)
     other = ConstituencyModel.train(GOLD)
     assert Reranker.load(tmp_path / "own", parser=MODEL).features.models == {"latent": MODEL}
-    assert Reranker.load(tmp_path / "own", {"latent": other}, parser=MODEL).features.models == {"latent": other}
+    assert Reranker.load(tmp_path / "own", {"latent": MODEL}, parser=other).features.models == {"latent": MODEL}
+    expected = f"its fingerprint is {other.fingerprint[:12]}, not {MODEL.fingerprint[:12]}; give the model of training"
+    for models, parser in ((None, other), ({"latent": other}, MODEL), ({"latent": other}, None)):
+        with pytest.raises(ModelFileError, match=f"the model given as latent is another than in training: {expected}"):
+            Reranker.load(tmp_path / "own", models, parser=parser)
+    again = tmp_path / "model"
+    MODEL.save(again)
+    assert Reranker.load(tmp_path / "own", parser=ConstituencyModel.load(again)).sizes
     assert Reranker.load(tmp_path / "none", parser=MODEL).features.models == {}
     assert Reranker.load(tmp_path / "other", {"other": MODEL}, parser=other).features.models == {"other": MODEL}
     with pytest.raises(ModelFileError, match="named other"):

@@ -273,7 +273,7 @@ def test_ten_thousand_steps_of_a_model_of_probabilities() -> None:
 # As the model's own methods
 
 
-@pytest.fixture(scope="module", params=["clustering", "em", "hybrid"])
+@pytest.fixture(scope="module", params=["clustering", "em", "clusters-em"])
 def learnt(request: pytest.FixtureRequest) -> LatentHMM:
     rng = np.random.default_rng(0)
     strings = draw_strings(random_hmm(rng, 2, N), 300, rng)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 
 import numpy as np
@@ -10,20 +11,23 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spectral_latent.estimation import EstimatorOptions, Projection, Shard
-from spectral_latent.inference import sample_trees, tree_weights
+from spectral_latent.inference import inside, sample_trees, total_weight, tree_weights
 from spectral_latent.papers.cohen2012 import (
     OPTIONS,
     VARIANTS,
     all_trees,
+    bound_of,
+    charts_of,
     draw_errors,
     draw_picture,
+    examples_needed,
     features_of,
     finite_model,
     fit_line,
     print_consistency,
     recursive_model,
 )
-from spectral_latent.papers.weighted_nodes import draw_one_node_per_tree, estimate_from_nodes, sum_moments
+from spectral_latent.papers.weighted_nodes import draw_one_node_per_tree, estimate_from_nodes, one_hot, sum_moments
 from spectral_latent.trees import Forest, SkeletalTrees
 from tests.oracles import columns, moments_by_loops, random_projections, same_moments, tree_strategy
 
@@ -35,7 +39,7 @@ def found() -> dict[str, np.ndarray]:
     return draw_errors(SIZES, seeds=3)
 
 
-@pytest.mark.parametrize("variant", ["all nodes", "one node per tree"])
+@pytest.mark.parametrize("variant", ["all nodes", "one node per tree", "all nodes, marginals"])
 def test_theorem_3_the_error_falls_with_the_square_root_of_the_sample(
     found: dict[str, np.ndarray], variant: str
 ) -> None:
@@ -49,6 +53,45 @@ def test_all_nodes_give_smaller_errors_than_one_per_tree(found: dict[str, np.nda
 
 def test_draws_counted_once_each_do_not_converge_to_the_truth(found: dict[str, np.ndarray]) -> None:
     assert (found["one node, counted once"] > 0.2).all()
+
+
+def test_charts_hold_all_trees_of_a_sentence() -> None:
+    """p(x) is the sum over all trees with the words x."""
+    model = finite_model(3)
+    trees = all_trees(model.rules)
+    p = np.exp(tree_weights(model, Forest.of_trees(trees, model.rules)).log)
+    words = [tuple(int(x) for x in trees.terminal[trees.tree == t] if x >= 0) for t in range(len(p))]
+    of_sentence: Counter[tuple[int, ...]] = Counter()
+    for key, share in zip(words, p, strict=True):
+        of_sentence[key] += share
+    charts = charts_of(trees, model.rules, longest=4)
+    wanted = [of_sentence[key] for key in words if len(key) <= 4]
+    weight = total_weight(model, charts, inside(model, charts))
+    assert np.exp(weight.log) == pytest.approx(wanted)
+    assert charts_of(trees, model.rules, longest=2).n_components == sum(len(key) == 2 for key in words)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_bound_of_theorem_3(seed: int) -> None:
+    """σ by another decomposition; ε, δ and N by hand; and zeros of Σ⁻¹ are not its smallest element."""
+    model = finite_model(seed)
+    trees = all_trees(model.rules)
+    features = features_of(trees)
+    weights = np.exp(tree_weights(model, Forest.of_trees(trees, model.rules)).log)[trees.tree]
+    options = EstimatorOptions(n_states=2, scaling=None, cutoff=1e-9)
+    bound = bound_of(Shard.of(trees, features), weights, options)
+    sigmas = []
+    for nodes in trees.nodes_by_symbol():
+        inner, outer = (one_hot(table[nodes]).toarray() for table in (features.inside, features.outside))
+        omega = (inner * weights[nodes, None]).T @ outer / weights[nodes].sum()
+        sigma = np.sqrt(np.linalg.eigvalsh(omega @ omega.T).clip(min=0.0))[::-1]
+        sigmas.append(sigma[:2][sigma[:2] > 1e-6 * sigma[0]][-1])
+    assert bound.sigma == pytest.approx(min(sigmas), rel=1e-6)
+    assert (bound.n_states, bound.n_rules) == (2, 3 + 6)
+    assert 0 < bound.smallest < 1
+    root = 1.5 ** (1 / 11) - 1
+    wanted = 128 * 4 * np.log(2 * 2 * 9 / 0.05) / (root * bound.smallest * bound.sigma**2) ** 2
+    assert examples_needed(bound, 5, 0.5, 0.05) == pytest.approx(wanted)
 
 
 def test_all_trees_of_a_finite_grammar_are_listed() -> None:
@@ -120,7 +163,7 @@ def test_where_all_weights_are_one_the_library_estimates_the_same() -> None:
     found = estimate_from_nodes(shard, np.ones(trees.n_nodes), OPTIONS)
     ours, theirs = (
         tree_weights(operators, Forest.of_trees(trees, operators.rules))
-        for operators in (found, VARIANTS["all nodes"](shard, 0))
+        for operators in (found, VARIANTS["all nodes"].estimate(shard, 0))
     )
     assert ours.log == pytest.approx(theirs.log, rel=1e-9)
     assert (ours.sign == theirs.sign).all()
@@ -143,6 +186,6 @@ def test_no_trees_have_no_draws() -> None:
 
 def test_one_node_per_tree_depends_on_the_seed_alone() -> None:
     shard = sample(1000)
-    first, again, other = (VARIANTS["one node per tree"](shard, seed).packed.data for seed in (0, 0, 1))
+    first, again, other = (VARIANTS["one node per tree"].estimate(shard, seed).packed.data for seed in (0, 0, 1))
     assert np.array_equal(first, again)
     assert not np.array_equal(first, other)

@@ -223,7 +223,7 @@ def treebank_of(trees: SkeletalTrees, features: FeatureColumns) -> Treebank:
     return Treebank.of([Shard.of(trees, features)])
 
 
-@pytest.mark.parametrize("estimator", ["spectral", "clustering", "hybrid", "pivots", "pivots-em", "recovered"])
+@pytest.mark.parametrize("estimator", ["spectral", "clustering", "clusters-em", "pivots", "pivots-em", "recovered"])
 def test_lost_states_are_told_to_the_listener_and_the_log(
     branching: Population, estimator: str, caplog: pytest.LogCaptureFixture
 ) -> None:

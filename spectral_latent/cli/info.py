@@ -1,0 +1,80 @@
+"""`spectral-latent info`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import click
+
+from spectral_latent.cli.options import json_option
+from spectral_latent.cli.records import record_of
+
+__all__ = ["info"]
+
+
+@click.command()
+@click.argument("model")
+@json_option
+def info(model: str, as_json: bool) -> None:
+    """Tell what a model file holds.
+
+    The output is a table: the kind of the model, its sizes, its labels, tags or anchors, and the options that have not
+    the defaults; the version of the library that wrote the file; the fingerprint of the model, by which rerankers know
+    it; and for models of `train`, the command without its folders, the number of trees or sentences and of words that
+    were read, and a digest of these (content).  The file has no date of its own, because the same training makes the
+    same file; the date is that of the file system.
+
+    With --json, the lists are whole, and the options are all.
+
+    \b
+    Examples:
+      spectral-latent info wsj.safetensors
+      spectral-latent info wsj.safetensors --json
+    """
+    description, summary = _descriptions(model)
+    click.echo(json.dumps(description, ensure_ascii=False) if as_json else _table(summary))
+
+
+def _descriptions(file: str) -> tuple[dict[str, Any], dict[str, str]]:
+    """Read the description of a model, and its summary."""
+    from spectral_latent._load import make_model
+    from spectral_latent._options import counted
+    from spectral_latent.operators import opened_model
+
+    record = record_of(file) or {}
+    with opened_model(file) as (arrays, settings):
+        facts = {"library": settings["library"], "bytes": Path(file).stat().st_size}
+        if settings["kind"] == "reranker":
+            # a reranker can be made only together with its latent models, which are other files
+            sizes = counted(len(arrays["weights"]), "feature")
+            own = {"kind": "reranker", "sizes": sizes, "options": settings["options"], "models": settings["models"]}
+            summary = {name: _text(value) for name, value in own.items()}
+        else:
+            model = make_model(arrays, settings)
+            own = {**model.description, "fingerprint": model.fingerprint}
+            summary = {**model.summary, "fingerprint": model.fingerprint}
+    further = {**facts, **record}
+    return {**own, **further}, summary | {name: _text(value) for name, value in further.items()}
+
+
+def _text(value: Any) -> str:
+    """Write a fact on a line.
+
+    >>> _text({"f1": 87.5, "sentences": 3}), _text(None)
+    ('f1 87.5, sentences 3', '-')
+    """
+    if isinstance(value, dict):
+        return ", ".join(f"{name} {each}" for name, each in value.items()) or "-"
+    return "-" if value is None else str(value)
+
+
+def _table(summary: dict[str, str]) -> str:
+    """Write a line for each fact.
+
+    >>> print(_table({"kind": "tagger", "words": "3"}))
+    kind         tagger
+    words        3
+    """
+    return "\n".join(f"{name:<12} {text}" for name, text in summary.items())

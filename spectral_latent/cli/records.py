@@ -1,0 +1,123 @@
+"""Records of training, which model files keep: what was read, and by which command."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any
+
+import click
+
+__all__ = ["Record", "record_of"]
+
+_NO_SETTINGS = ("output", "jobs", "quiet")  # parameters that do not change what a model says
+
+
+class Record:
+    """An account of how a model is made: the command, the names of the sources, and the content that was read.
+
+    Names are without folders, and nothing tells the time or the machine, so that the same training makes the same file.
+    """
+
+    def __init__(self, context: click.Context, kind: str) -> None:
+        """Begin the account of a command.
+
+        context: the command line.
+        kind: the name of what is read, such as `trees`.
+        """
+        self._context = context
+        self._kind = kind
+        self._digest = blake2b(digest_size=32)
+        self._examples = 0
+        self._words = 0
+
+    def add(self, example: Any) -> None:
+        """Count an example that the model learns from, and its words.
+
+        example: a tree, or a sentence with tags or without.
+        """
+        self._digest.update(_text(example).encode("utf-8", "surrogatepass"))
+        self._examples += 1
+        self._words += _n_words(example)
+
+    def contents(self) -> dict[str, Any]:
+        """Return the account, with the digest (BLAKE2b) of all examples in their order."""
+        return {
+            "command": shlex.join(_command(self._context)),
+            "content": self._digest.hexdigest(),
+            self._kind: self._examples,
+            "words": self._words,
+        }
+
+
+def record_of(file: str) -> dict[str, Any] | None:
+    """Read the account that a model file keeps; None if it has none, as that of a model that was saved in Python.
+
+    file: the model file.
+
+    Raises ModelFileError for a file that is not a whole model.
+    """
+    from spectral_latent.operators import ModelFileError, load_model
+
+    _, settings = load_model(file)
+    record = settings.get("record")
+    if not isinstance(record, dict | None):
+        raise ModelFileError(f"{file}: the record of training is damaged; train the model again")
+    return record
+
+
+def _command(context: click.Context) -> list[str]:
+    """List the parts of a command line that have not their default, without folders and without `_NO_SETTINGS`.
+
+    >>> command = click.Command("boil", params=[
+    ...     click.Argument(["sources"], nargs=-1), click.Option(["--minutes"], default=10), click.Option(["--jobs"])])
+    >>> _command(command.make_context("boil", ["kitchen/water", "--minutes", "8", "--jobs", "2"]))
+    ['boil', 'water', '--minutes', '8']
+    """
+    parts = ["spectral-latent", *context.command_path.split()[1:]] if context.parent else [str(context.info_name)]
+    for parameter in context.command.params:
+        value = context.params.get(str(parameter.name))
+        if parameter.name in _NO_SETTINGS or value in (None, (), parameter.get_default(context)):
+            continue
+        values = [str(each) for each in value] if isinstance(value, tuple) else [str(value)]
+        if isinstance(parameter, click.Argument):
+            parts += map(_name, values)
+        elif isinstance(parameter, click.Option) and parameter.is_flag:
+            parts.append(parameter.opts[0])
+        else:
+            for each in values:
+                parts += [max(parameter.opts, key=len), _name(each)]
+    return parts
+
+
+def _name(source: str) -> str:
+    """Leave the folder out of the name of a source, if it is a path."""
+    return Path(source).name or source
+
+
+def _text(example: Any) -> str:
+    """Write an example as a line, which is another one for any other example."""
+    from spectral_latent.constituency import Phrase
+
+    return f"{example.bracketed() if isinstance(example, Phrase) else json.dumps(example)}\n"
+
+
+def _n_words(example: Any) -> int:
+    """Count the words of an example, traces left out.
+
+    >>> from spectral_latent.constituency import Phrase
+    >>> _n_words(Phrase("S", (Phrase("NN", ("dogs",)), Phrase("-NONE-", ("*",))))), _n_words(["dogs", "bark"])
+    (1, 2)
+    """
+    from spectral_latent.constituency import Phrase
+    from spectral_latent.constituency.cleaning import is_empty
+    from spectral_latent.dependency import DependencySentence
+
+    if isinstance(example, DependencySentence):
+        return len(example.forms)
+    if not isinstance(example, Phrase):
+        return len(example)
+    leaves = (node for node in example.nodes() if isinstance(node, Phrase) and node.is_preterminal())
+    return sum(not is_empty(leaf.label, str(leaf.children[0])) for leaf in leaves)

@@ -1,0 +1,86 @@
+"""The progress of training on one line of a terminal, with the time that is left."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TextIO
+
+from spectral_latent.estimation._options import Listener, Progress, silent
+
+__all__ = ["ProgressLine", "shown"]
+
+_SOON = 2.0  # seconds of training without a line
+
+
+class ProgressLine:
+    """Listener that shows the stage of training and the time that the stage will still take.
+
+    Nothing is shown in the first two seconds.  The line is overwritten by the next one, and removed by `clear`.
+
+    stream: where the line is written; None for standard error.
+
+    >>> line = ProgressLine(sys.stdout)
+    >>> line(Progress("EM", 1, 3))
+    """
+
+    def __init__(self, stream: TextIO | None = None) -> None:
+        self._stream = sys.stderr if stream is None else stream
+        self._begin = time.perf_counter()
+        self._reported = self._begin  # the time of the last report
+        self._stage = ""
+        self._stage_begin = self._begin
+        self._n_done = 0  # steps of the stage
+        self._width = 0  # of the line that is on the screen
+
+    def __call__(self, progress: Progress) -> None:
+        """Show a step, with the seconds that the rest of its stage takes if each step takes as long as those before.
+
+        progress: the step.
+        """
+        now = time.perf_counter()
+        if progress.stage != self._stage or progress.done <= self._n_done:
+            # A stage begins with a report of no step, or else with the report before its first step.
+            self._stage = progress.stage
+            self._stage_begin = self._reported if progress.done else now
+        self._n_done = progress.done
+        self._reported = now
+        if now - self._begin < _SOON:
+            return
+        text = f"Training: {progress.stage}, step {progress.done} of {progress.total}"
+        if progress.done:
+            left = (now - self._stage_begin) / progress.done * (progress.total - progress.done)
+            text += f", about {left:.0f} s left" if left >= 1.0 else ""
+        self.clear()
+        self._stream.write(text)
+        self._stream.flush()
+        self._width = len(text)
+
+    def clear(self) -> None:
+        """Remove the line from the screen."""
+        if self._width:
+            self._stream.write(f"\r{' ' * self._width}\r")
+            self._stream.flush()
+            self._width = 0
+
+
+@contextmanager
+def shown(progress: bool | None) -> Iterator[Listener]:
+    """Give a listener that shows the progress of training until the block ends, or one that shows nothing.
+
+    progress: whether to show it; None to show it if standard error is a terminal.
+
+    >>> with shown(False) as listener:
+    ...     listener(Progress("EM", 1, 3))
+    """
+    is_shown = sys.stderr is not None and sys.stderr.isatty() if progress is None else progress
+    if not is_shown:
+        yield silent
+        return
+    line = ProgressLine()
+    try:
+        yield line
+    finally:
+        line.clear()

@@ -1,0 +1,171 @@
+"""The command lines of README, documents and help run, and every command and option is documented."""
+
+import re
+import shlex
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import click
+import pytest
+
+from spectral_latent.anchors import AnchorHMM
+from spectral_latent.cli import main
+from tests.cli.reference import FILE, commands, help_of, reference
+
+Run = Callable[..., Any]
+
+ROOT = FILE.parents[1]
+ROW = "{}\t{}\t_\t{}\t_\t_\t{}\t{}\t_\t_\n"
+KINDS = {  # the kind of each model that documents name
+    "wsj.safetensors": "constituency",
+    "wsj.model": "constituency",
+    "deps.safetensors": "dependency",
+    "english.deps": "dependency",
+    "tags.safetensors": "tagger",
+    "english.tagger": "tagger",
+    "brown.tagger": "tagger",
+    "anchors.safetensors": "anchor",
+    "anchors.model": "anchor",
+    "reranker.safetensors": "reranker",
+}
+SOURCES = {"constituency": "dev.mrg", "dependency": "dev.conllu", "tagger": "dev.conllu", "anchor": "dev.conllu"}
+ELSEWHERE = ("spectral-latent demo", "eval ", "_SPECTRAL")  # tested by itself, and for shells
+
+
+def _shown(text: str) -> Iterator[str]:
+    """List the command lines of a text."""
+    for line in text.splitlines():
+        line = line.strip()
+        begins = line.startswith("spectral-latent ") or (line.startswith("echo ") and "| spectral-latent " in line)
+        if begins and not line.startswith(ELSEWHERE):
+            yield re.sub(r"\s+# .*", "", line)
+
+
+def _pages() -> dict[str, list[str]]:
+    """List the command lines of every document, and of the help of every command, without those of usage."""
+    documents = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+    texts = {path.name: path.read_text(encoding="utf-8") for path in documents if path != FILE}
+    helps = {" ".join(["help of", *path]): help_of(path).partition("Options:")[0] for path in commands()}
+    pages = {name: list(_shown(text)) for name, text in {**texts, **helps}.items()}
+    return {name: lines for name, lines in pages.items() if lines}
+
+
+PAGES = _pages()
+
+
+@pytest.fixture(scope="module")
+def folder(run: Run, treebank: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with every file that the command lines name."""
+    folder = tmp_path_factory.mktemp("shown")
+    for name in ("dev.mrg", "test.mrg", "trees.mrg", "gold.mrg"):
+        shutil.copy(treebank, folder / name)
+    (folder / "sections").mkdir()
+    shutil.copy(treebank, folder / "sections" / "a.mrg")
+    rows = ROW.format(1, "Dogs", "NOUN", 2, "nsubj") + ROW.format(2, "see", "VERB", 0, "root")
+    table = (rows + ROW.format(3, "it", "PRON", 2, "obj") + "\n") * 5 + rows + "\n"
+    for name in ("en-train.conllu", "en-dev.conllu", "dev.conllu"):
+        (folder / name).write_text(table)
+    for name in ("sentences.txt", "text.txt", "new.txt", "long.txt"):
+        (folder / name).write_text("They see it .\n" * 3)
+    models = {}
+    for kind, source in SOURCES.items():
+        models[kind] = folder / kind
+        options = ("--n-states", "3", "-q")
+        assert run("train", kind, folder / source, "-o", models[kind], *options).exit_code == 0
+    lists = run("rerank", "lists", models["constituency"], treebank, "--n-best", "3").stdout
+    for name in ("dev.nbest", "test.nbest", "new.nbest", "own.nbest"):
+        (folder / name).write_text(lists)
+    models["reranker"] = folder / "a-reranker"
+    gold = (folder / "dev.nbest", "--gold", treebank, "--model", models["constituency"])
+    assert run("rerank", "train", *gold, "-o", models["reranker"], "-q").exit_code == 0
+    for name, kind in KINDS.items():
+        shutil.copy(models[kind], folder / name)
+    return folder
+
+
+class _Shell:
+    """A shell in a folder, which puts small files in the place of corpora and of the names in usage."""
+
+    def __init__(self, run: Run) -> None:
+        self.run = run
+        self.kinds = dict(KINDS)
+        self.kind = "constituency"  # of the model that was trained last
+
+    def do(self, line: str) -> None:
+        """Run a command line."""
+        stdin = None
+        if line.startswith("echo "):
+            echo, _, line = line.partition(" | ")
+            stdin = " ".join(shlex.split(echo)[1:]) + "\n"
+        line, _, target = line.partition(" > ")
+        line = line.replace("--column universal", "")  # of a corpus of NLTK, in the place of which there is a table
+        words = shlex.split(line.replace("[", "").replace("]", ""))[1:]
+        words = list(self._without_dots(words))
+        if words[0] == "train":
+            self.kind = words[1]
+            self.kinds[words[words.index("-o") + 1]] = self.kind
+            words += [] if "--preset" in words or "--n-states" in words else ["--n-states", "3"]
+        model = next((word for word in words if word in self.kinds), None)
+        kind = self.kind if model is None or words[0] == "train" else self.kinds[model]
+        found = self.run(*(self._file(word, kind, words[0]) for word in words), stdin=stdin)
+        assert found.exit_code == 0, f"{line}: {found.stderr}"
+        if target:
+            Path(target).write_text(found.stdout)
+
+    def _without_dots(self, words: list[str]) -> Iterator[str]:
+        """Give the words on, and in the place of labels that end in three dots those of all anchors."""
+        if "..." not in words:
+            yield from (word.removesuffix("...") for word in words)
+            return
+        yield from words[: words.index("--label")]
+        for anchor in AnchorHMM.load(words[1]).anchors:
+            yield from ("--label", f"{anchor}=NOUN")
+        yield from words[words.index("...") + 1 :]
+
+    def _file(self, word: str, kind: str, command: str) -> str:
+        """Name the file that stands for a corpus or for a name of usage."""
+        trees = "dev.mrg" if kind in ("constituency", "reranker") else "dev.conllu"
+        names = {"TREES": "dev.mrg", "SOURCE": trees, "GOLD": trees, "LISTS": "dev.nbest", "FILE.svg": "file.svg"}
+        names["FILE"] = trees if command == "score" else "text.txt"
+        if word.startswith("nltk:"):
+            return trees
+        return names.get(word, word)
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_the_command_lines_that_are_shown_run(
+    run: Run, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, page: str
+) -> None:
+    """On small files, one after the other, as a reader would type them."""
+    shutil.copytree(folder, tmp_path / "files")
+    monkeypatch.chdir(tmp_path / "files")
+    shell = _Shell(run)
+    for line in PAGES[page]:
+        if page == "README.md" and "rerank" in line:
+            line = line.replace("MODEL", "wsj.safetensors")
+        shell.do(line)
+
+
+def test_every_command_shows_an_example() -> None:
+    without = [path for path in commands() if "spectral-latent" not in help_of(path).partition("Options:")[0][30:]]
+    assert without == [("train",)]  # the group, whose commands show theirs
+
+
+def test_the_reference_is_the_help() -> None:
+    assert FILE.read_text(encoding="utf-8") == reference(), "run `python -m tests.cli.reference`"
+
+
+def test_every_option_has_help_and_a_place_in_the_reference() -> None:
+    text = FILE.read_text(encoding="utf-8")
+    for path in commands():
+        command: click.Command = main
+        for name in path:
+            assert isinstance(command, click.Group)
+            command = command.commands[name]
+        assert f"## {' '.join(['spectral-latent', *path])}\n" in text
+        for parameter in command.params:
+            if isinstance(parameter, click.Option):
+                assert parameter.help, f"{path}: {parameter.opts}"
+                assert all(option in text for option in parameter.opts)

@@ -1,0 +1,112 @@
+"""`info`: what a model file holds, and the record of its training."""
+
+import json
+from collections.abc import Callable
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from spectral_latent import __version__, load
+from spectral_latent.operators import load_model, save_model
+
+Run = Callable[..., Any]
+
+DEPENDENCIES = "Dogs\tNNS\t2\tsubj\nbark\tVBP\t0\troot\n"
+
+
+def facts(run: Run, file: Path) -> Any:
+    """Read what `info --json` prints."""
+    result = run("info", file, "--json")
+    assert (result.exit_code, result.stderr) == (0, "")
+    return json.loads(result.stdout)
+
+
+@pytest.fixture(scope="module")
+def files(
+    run: Run, treebank: Path, taggings: Path, model: Path, tagger: Path, tmp_path_factory: pytest.TempPathFactory
+) -> dict[str, Path]:
+    """A model of each kind that the command line trains."""
+    folder = tmp_path_factory.mktemp("info")
+    (folder / "two.dp").write_text(DEPENDENCIES)
+    assert run("train", "dependency", folder / "two.dp", "-o", folder / "dependency", "-q").exit_code == 0
+    assert run("train", "anchor", taggings, "-o", folder / "anchors", "--n-states", "3", "-q").exit_code == 0
+    lists = folder / "lists"
+    lists.write_text(run("rerank", "lists", model, treebank, "--n-best", "3").stdout)
+    given = (lists, "--gold", treebank, "--model", model, "-o", folder / "reranker", "-q")
+    assert run("rerank", "train", *given).exit_code == 0
+    own = {name: folder / name for name in ("dependency", "anchors", "reranker")}
+    return {"constituency": model, "tagger": tagger, **own}
+
+
+def test_every_kind_of_model_has_a_table_and_json(run: Run, files: dict[str, Path]) -> None:
+    for kind, file in files.items():
+        found = facts(run, file)
+        assert (found["kind"], found["library"], found["bytes"]) == (kind, __version__, file.stat().st_size)
+        assert found["options"]
+        if kind != "reranker":
+            assert found["fingerprint"] == load(file).fingerprint
+        result = run("info", file)
+        assert result.exit_code == 0
+        names = [line.split(" ")[0] for line in result.stdout.splitlines()]
+        assert set(names) == set(found) and len(names) == len(found)
+        assert max(map(len, result.stdout.splitlines())) < 400
+
+
+def test_labels_tags_and_models(run: Run, files: dict[str, Path]) -> None:
+    assert facts(run, files["constituency"])["labels"] == ["NP", "PP", "PRN", "S", "VP"]
+    assert "VBP" in facts(run, files["constituency"])["tags"]
+    of_dependency = facts(run, files["dependency"])
+    assert (of_dependency["tags"], of_dependency["column"]) == (["NNS", "VBP"], "upos")
+    assert of_dependency["relations"] == ["root", "subj"]
+    assert set(facts(run, files["tagger"])["tags"]) == set(load(files["tagger"]).tags)  # type: ignore[union-attr]
+    assert len(facts(run, files["anchors"])["anchors"]) == 3
+    model = load(files["constituency"])
+    assert facts(run, files["reranker"])["models"] == {"latent": model.fingerprint}
+
+
+def test_the_record_of_training(run: Run, files: dict[str, Path], treebank: Path) -> None:
+    """The command without folders, the examples and words that were read, and their digest in order."""
+    found = facts(run, files["constituency"])
+    assert found["command"] == f"spectral-latent train constituency {treebank.name} --n-states 4"
+    assert (found["trees"], found["words"]) == (18, 120)
+    of_dependency = facts(run, files["dependency"])
+    columns = [["Dogs", "bark"], ["_"] * 2, ["NNS", "VBP"], ["NNS", "VBP"], ["_"] * 2, [2, 0], ["subj", "root"], []]
+    digest = blake2b(f"{json.dumps(columns)}\n".encode(), digest_size=32).hexdigest()
+    assert (of_dependency["content"], of_dependency["trees"], of_dependency["words"]) == (digest, 1, 2)
+    assert facts(run, files["tagger"])["command"].endswith(" --n-states 2")
+
+
+def test_the_same_training_makes_the_same_file(run: Run, treebank: Path, model: Path, tmp_path: Path) -> None:
+    """Wherever the source lies, under whatever name and by however many jobs the model is made."""
+    (tmp_path / "elsewhere").mkdir()
+    copy = tmp_path / "elsewhere" / treebank.name
+    copy.write_bytes(treebank.read_bytes())
+    for options in ([], ["--jobs", "2"], ["--seed", "0"], ["-q"]):
+        again = ("train", "constituency", copy, "-o", tmp_path / "again", "--n-states", "4", *options)
+        assert run(*again).exit_code == 0
+        assert (tmp_path / "again").read_bytes() == model.read_bytes()
+    copy.write_text(treebank.read_text().replace("house", "mouse"))
+    assert run("train", "constituency", copy, "-o", tmp_path / "again", "--n-states", "4", "-q").exit_code == 0
+    assert facts(run, tmp_path / "again")["content"] != facts(run, model)["content"]
+
+
+def test_labelled_anchors_keep_the_record(run: Run, files: dict[str, Path], tmp_path: Path) -> None:
+    labels = (f"--label={anchor}=TAG" for anchor in facts(run, files["anchors"])["anchors"])
+    assert run("anchors", files["anchors"], *labels, "-o", tmp_path / "labelled", "-q").exit_code == 0
+    found, before = facts(run, tmp_path / "labelled"), facts(run, files["anchors"])
+    assert found["labels"] == ["TAG"] * 3
+    assert [found[name] for name in ("command", "content", "words")] == [
+        before[name] for name in ("command", "content", "words")
+    ]
+
+
+def test_models_without_a_record(run: Run, files: dict[str, Path], tmp_path: Path) -> None:
+    load(files["tagger"]).save(tmp_path / "model")
+    assert "command" not in facts(run, tmp_path / "model")
+    arrays, settings = load_model(files["tagger"])
+    save_model(tmp_path / "model", arrays, {**settings, "record": ["nonsense"]})
+    result = run("info", tmp_path / "model")
+    assert (result.exit_code, "the record of training is damaged" in result.stderr) == (1, True)
+    assert run("info", tmp_path / "none").exit_code == 1

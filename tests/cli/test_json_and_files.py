@@ -1,0 +1,137 @@
+"""Results as JSON lines, and results in files."""
+
+import json
+import math
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from spectral_latent.anchors import AnchorHMM
+from spectral_latent.anchors.tables import anchor_rows
+from spectral_latent.constituency import ConstituencyModel
+from spectral_latent.corpora import parse_conllu
+from spectral_latent.corpora.nbest import parse_nbest
+from spectral_latent.dependency import DependencySentence
+
+Run = Callable[..., Any]
+
+WORDS = ["They", "see", "it", "."]
+TEXT = "They see it .\n\nThe dogs left it .\n"
+
+
+def lines_of(result: Any) -> list[Any]:
+    """Read the JSON lines that a command prints."""
+    assert (result.exit_code, result.stderr) == (0, "")
+    return [json.loads(line) for line in result.stdout.splitlines()]
+
+
+@pytest.fixture(scope="module")
+def parser(run: Run, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A dependency parser of the words above."""
+    folder = tmp_path_factory.mktemp("parser")
+    (folder / "a.tab").write_text("They\tX\t2\tsubj\nsee\tX\t0\troot\nit\tX\t2\tobj\n.\tX\t2\tpunct\n")
+    assert run("train", "dependency", folder / "a.tab", "-o", folder / "model", "-q").exit_code == 0
+    return folder / "model"
+
+
+@pytest.fixture(scope="module")
+def anchored(run: Run, taggings: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An anchor model of three states."""
+    path = tmp_path_factory.mktemp("anchored") / "model"
+    assert run("train", "anchor", taggings, "-o", path, "--n-states", "3", "-q").exit_code == 0
+    return path
+
+
+def test_trees_in_json(run: Run, model: Path) -> None:
+    """Each line is a list of the format that rerankers read."""
+    first, empty, second = lines_of(run("parse", model, "--json", stdin=TEXT))
+    assert ([first["sent_id"], second["sent_id"]], empty["candidates"]) == (["1", "3"], [])
+    parse = ConstituencyModel.load(model).parse(WORDS)
+    assert first["candidates"] == [{"tree": parse.tree.bracketed(), "score": parse.log}]
+    result = run("parse", model, "--json", "--n-best", "3", stdin="They see it .\n")
+    (nbest,) = parse_nbest(result.stdout, "-")
+    assert len(nbest) > 1 and nbest.candidates[0].tree == parse.tree
+
+
+def test_dependency_trees_in_json(run: Run, parser: Path) -> None:
+    first, second = lines_of(run("parse", parser, "--json", stdin="They see it .\n\nsee it\n"))
+    assert ([first["sent_id"], second["sent_id"]], first["words"]) == (["1", "3"], WORDS)
+    assert first["upos"] == ["X"] * 4
+    ((heads, relations),) = ((each["heads"], each["relations"]) for each in first["candidates"])
+    assert (heads, relations[:2]) == ([2, 0, 2, 2], ["subj", "root"])
+    (nbest,) = parse_nbest(json.dumps(first), "-")
+    (candidate,) = nbest.candidates
+    assert isinstance(candidate.tree, DependencySentence)
+    (found,) = parse_conllu(run("parse", parser, stdin="They see it .\n").stdout)
+    assert candidate.tree == found._replace(comments=())
+
+
+@pytest.mark.parametrize("relations", ['"subj"', '["subj"]', "[1, 2]"])
+def test_relations_in_json_that_are_not(relations: str) -> None:
+    candidate = f'{{"heads": [2, 0], "relations": {relations}}}'
+    with pytest.raises(ValueError, match="line 1: relations that are not a string for each of 2 words"):
+        list(parse_nbest(f'{{"words": ["a", "b"], "candidates": [{candidate}]}}', "-"))
+
+
+def test_tags_in_json(run: Run, tagger: Path, tmp_path: Path) -> None:
+    table = "".join(f"{n}\t{word}\t_\t_\t_\t_\t_\t_\t_\t_\n" for n, word in enumerate(WORDS, start=1))
+    for text, number in ((TEXT, "1"), (f"# comment\n{table}\n# end\n", "1")):
+        first = lines_of(run("tag", tagger, "--json", stdin=text))[0]
+        assert first == {"sent_id": number, "words": WORDS, "tags": ["PRP", "VBP", "PRP", "."]}
+    assert [each["sent_id"] for each in lines_of(run("tag", tagger, "--json", stdin=TEXT))] == ["1", "3"]
+
+
+def test_scores_in_json(run: Run, model: Path, treebank: Path, tmp_path: Path) -> None:
+    plain = [line.split("\t") for line in run("score", model, treebank).stdout.splitlines()]
+    found = lines_of(run("score", model, treebank, "--json"))
+    assert [each["tree"] for each in found] == list(range(1, len(plain) + 1))
+    assert [(f"{each['log']:.6f}", str(each["sign"])) for each in found] == [tuple(row) for row in plain]
+    (never,) = lines_of(run("score", model, "--json", stdin="(S (UH No))"))
+    assert (never["log"], never["sign"]) == (None, 0)
+
+
+def test_states_in_json(run: Run, anchored: Path) -> None:
+    found = lines_of(run("anchors", anchored, "--json", "--top", "2"))
+    rows = anchor_rows(AnchorHMM.load(anchored), 2)
+    assert [each["anchor"] for each in found] == [row.anchor for row in rows]
+    for each, row in zip(found, rows, strict=True):
+        assert each["words"] == dict(row.words) and math.isclose(each["share"], row.share)
+
+
+def test_results_in_files(run: Run, model: Path, tagger: Path, treebank: Path, tmp_path: Path) -> None:
+    """The same as on standard output; the file appears whole or not at all, and never takes the place of an input."""
+    lists = tmp_path / "lists"
+    commands: list[tuple[Any, ...]] = [
+        ("parse", model, treebank),
+        ("tag", tagger, treebank, "--json"),
+        ("score", model, treebank),
+        ("rerank", "lists", model, treebank, "--n-best", "3"),
+        ("rerank", "features", lists),
+    ]
+    lists.write_text(run(*commands[3]).stdout)
+    for arguments in commands:
+        expected = run(*arguments).stdout
+        result = run(*arguments, "-o", tmp_path / "results")
+        assert (result.exit_code, result.stdout) == (0, "")
+        assert (tmp_path / "results").read_text() == expected != ""
+        for taken in arguments[1:3]:
+            if isinstance(taken, Path):
+                before = taken.read_bytes()
+                refused = run(*arguments, "-o", taken)
+                assert (refused.exit_code, "which would be lost" in refused.stderr) == (1, True)
+                assert taken.read_bytes() == before
+    before = (tmp_path / "results").read_bytes()
+    broken = run("parse", model, "-o", tmp_path / "results", stdin=b"They see it .\ncaf\xe9\n")
+    assert (broken.exit_code, (tmp_path / "results").read_bytes()) == (1, before)
+    assert {path.name for path in tmp_path.iterdir()} == {"lists", "results"}
+
+
+def test_pictures_do_not_take_the_place_of_models(run: Run, anchored: Path, tmp_path: Path) -> None:
+    model = tmp_path / "model.svg"
+    model.write_bytes(anchored.read_bytes())
+    labels = [f"--label={anchor}=X" for anchor in AnchorHMM.load(model).anchors]
+    for options in (["--picture", model], ["--picture", tmp_path / "a.svg", "-o", tmp_path / "a.svg", *labels]):
+        result = run("anchors", model, *options)
+        assert result.exit_code != 0 and model.read_bytes() == anchored.read_bytes()
