@@ -127,7 +127,7 @@ RECIPES = {
             8,
             evaluation=("--unsupervised", "--column", "universal"),
         ),
-        Recipe("ud-parser", "dependency", _UD, "las", 82.3, 32, ("--tags", "upos")),
+        Recipe("ud-parser", "dependency", _UD, "las", 82.3, 32, ("--column", "upos")),
         Recipe("ud-tagger", "tagger", _UD, "accuracy", 94.6, 11),
         Recipe("craft", "constituency", _CRAFT, "f1"),
         Recipe("gum", "constituency", _GUM, "f1"),
@@ -235,14 +235,14 @@ def _sources(corpus: Corpus, sources: Sequence[str], folder: Path | None) -> lis
     """
     if folder is None:
         return list(sources)
-    found: list[str] = []
+    paths: list[str] = []
     for source in sources:
         pattern = source.removeprefix(f"{_FOLDER}/")
         files = sorted(folder.glob(pattern))
         if not files:
             raise click.ClickException(f"{folder}: no {pattern}; needed is {corpus.name}: {corpus.get}")
-        found += map(str, files)
-    return found
+        paths += map(str, files)
+    return paths
 
 
 def _expectation(shown: Recipe) -> str:
