@@ -127,7 +127,7 @@ RECIPES = {
             8,
             evaluation=("--unsupervised", "--column", "universal"),
         ),
-        Recipe("ud-parser", "dependency", _UD, "las", 82.3, 32, ("--column", "upos")),
+        Recipe("ud-parser", "dependency", _UD, "las", 82.3, 32),
         Recipe("ud-tagger", "tagger", _UD, "accuracy", 94.6, 11),
         Recipe("craft", "constituency", _CRAFT, "f1"),
         Recipe("gum", "constituency", _GUM, "f1"),
