@@ -19,9 +19,9 @@ __all__ = ["WordTypes", "checked_sentences"]
 
 
 def checked_sentences(sentences: Iterable[Sequence[str]]) -> Iterator[Sequence[str]]:
-    """Pass sentences on, and raise TypeError at one that is a string, or at a word that is not a string.
+    """Yield the sentences; raise TypeError if one is a string, or a word is not a string.
 
-    A string would be taken for the list of its characters.
+    Without this check, a string would be taken for the list of its characters.
 
     sentences: the words of each.
 

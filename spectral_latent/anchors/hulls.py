@@ -11,9 +11,9 @@ mixture of those expected of the anchors: the word's point lies in a convex hull
 | "brown" | f(O), unit rows | C^½ / ((#x + κ)(#c + κ))^¼, left singular vectors times σ^p, rows of length one |
 | "appended" | section 4.4.4 | the features φ(x) of spelling are further columns of C, of 0.1 of the length of row x |
 
-With the spelling "regression" every point is drawn to the one that the features of its word predict: a word of n tokens
-counts n, the prediction κ₀.  The contexts of a rare word tell little, its spelling as much as that of any other.
-Unlike with the appended features of the paper, the point of a word never seen is known as well.
+With the spelling "regression" the point of a word is the mean of the point of its contexts and of the point that its
+spelling predicts, with the weights n, its number of tokens, and κ₀.  So spelling matters most for rare words, of which
+few contexts are known.  The appended features of the paper give no point to a word never seen; the regression does.
 """
 
 from __future__ import annotations
@@ -142,7 +142,7 @@ def canonical_svd(
 
     counts: C (n, d), how often each row and column occur together.
     totals: #x (n,) and #c (d,), how often each row and each column occur.
-    rank: the most triplets, k.
+    rank: the largest number of singular triplets, k.
     smoothing: κ.
     power: p.
 

@@ -47,8 +47,7 @@ _SPELLING = ("mean", "weights")
 
 def _types_of(words: Sequence[str], types: WordTypes) -> IntArray:
     """Find the types (m,) of words, in any case; EstimationError for a word that is unknown or comes twice."""
-    found = Vocabulary(types.names)
-    numbers = [found.get(word.lower()) for word in words]
+    numbers = Vocabulary(types.names).numbers([word.lower() for word in words]).tolist()
     for i, (word, number) in enumerate(zip(words, numbers, strict=True)):
         if number < 0:
             raise EstimationError(f"the anchor {word!r} is not a word of the sentences")

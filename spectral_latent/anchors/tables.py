@@ -28,11 +28,11 @@ _ENDINGS = (".pdf", ".png", ".svg")
 class AnchorRow(NamedTuple):
     """A state of a model.
 
-    state: its number.
-    anchor: its anchor.
-    label: its tag, None before anchors are labelled.
-    share: its share of all tokens, between 0 and 1.
-    words: the words that it is likeliest to emit, with o(x | h).
+    state: the state's number.
+    anchor: the word that no other state emits.
+    label: the state's tag, None before anchors are labelled.
+    share: the share of all tokens that are in the state, between 0 and 1.
+    words: the words that the state is likeliest to emit, with o(x | h).
     """
 
     state: int
@@ -132,7 +132,8 @@ def anchor_plane(model: AnchorHMM, top: int = 10) -> AnchorPlane:
 def draw_anchors(model: AnchorHMM, path: str | os.PathLike[str], top: int = 30) -> None:
     """Draw `anchor_plane`: anchors with their names and labels, words as dots.
 
-    The same model gives the same SVG.  Raises ImportError without matplotlib, and ValueError for another ending.
+    The same model gives the same SVG.  Raises ImportError without matplotlib, and ValueError if the name of the picture
+    has another ending than those below.
 
     model: labelled or not.
     path: the picture to write; its name ends in .svg, .png or .pdf.

@@ -89,8 +89,8 @@ def find_mixtures(points: FloatArray, anchor_points: FloatArray, sharpness: floa
 
     points: (n, d).
     anchor_points: (m, d), the corners of the hull.
-    sharpness: the power; 1 for Proposition 4.1 as it stands.  Noise moves points into the hull and so spreads words
-        over states that are not theirs.  Most types have one tag (Table 5), and a power above 1 takes the spread back.
+    sharpness: the power; 1 is Proposition 4.1 itself.  Noise moves points into the hull, and so gives words a share of
+        states that are not theirs.  As most types have one tag (Table 5), a power above 1 makes these shares small.
 
     >>> find_mixtures(np.array([[0.75, 0.25]]), np.eye(2), sharpness=2.0)
     array([[0.9, 0.1]])

@@ -54,9 +54,9 @@ def demo(quiet: bool) -> None:
     models.append(ConstituencyModel((embedded_truth(),)))
     console.message(f"Parsing {len(held_out)} other sentences")
     gold = [tree for tree in map(GoldTree.of, held_out) if tree is not None]
-    results = [evaluate_parser(model, gold, progress=partial(console.bar, label="Parsing")) for model in models]
-    click.echo(_table(results, _mean_logs(models, held_out), [*seconds, "-"]))
-    click.echo(_example(results))
+    evaluations = [evaluate_parser(model, gold, progress=partial(console.bar, label="Parsing")) for model in models]
+    click.echo(_table(evaluations, _mean_logs(models, held_out), [*seconds, "-"]))
+    click.echo(_example(evaluations))
     command = "spectral-latent" if shutil.which("spectral-latent") else f"{sys.executable} -m spectral_latent"
     click.echo(_NEXT.format(python=sys.executable, command=command))
 
@@ -81,18 +81,18 @@ def _mean_logs(models: Sequence[ConstituencyModel], trees: Sequence[Phrase]) -> 
     return np.array([weight.log[positive].mean() for weight in weights])
 
 
-def _table(results: Sequence[ParserEvaluation], mean_logs: FloatArray, seconds: Sequence[str]) -> str:
+def _table(evaluations: Sequence[ParserEvaluation], mean_logs: FloatArray, seconds: Sequence[str]) -> str:
     """Write a table with a row for each model."""
     lines = [f"{'':<12}{'F1':>8}{'exact':>8}{'log p':>8}{'training':>10}"]
-    for name, result, log, taken in zip(_NAMES, results, mean_logs, seconds, strict=True):
-        lines.append(f"{name:<12}{result.score.f1:>8.1f}{result.score.exact:>8.1f}{log:>8.1f}{taken:>10}")
+    for name, evaluation, log, taken in zip(_NAMES, evaluations, mean_logs, seconds, strict=True):
+        lines.append(f"{name:<12}{evaluation.score.f1:>8.1f}{evaluation.score.exact:>8.1f}{log:>8.1f}{taken:>10}")
     lines.append("log p: mean over the held-out trees that have p > 0 everywhere; training: CPU seconds")
     return "\n".join(lines)
 
 
-def _example(results: Sequence[ParserEvaluation]) -> str:
+def _example(evaluations: Sequence[ParserEvaluation]) -> str:
     """Write the trees of the shortest sentence that only the plain PCFG parses unlike the truth."""
-    by_sentence = zip(*([parse.tree for parse in result.parses] for result in results), strict=True)
+    by_sentence = zip(*([parse.tree for parse in evaluation.parses] for evaluation in evaluations), strict=True)
     telling = [trees for trees in by_sentence if trees[0] != trees[1] == trees[2]]
     if not telling:
         return ""

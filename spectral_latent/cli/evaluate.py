@@ -162,11 +162,11 @@ class _Sources(NamedTuple):
         length: the function that counts the words of an example.
         """
         shown = self.console.bar(examples, f"Reading {kind}")
-        found = [example for example in shown if self.limit is None or length(example) <= self.limit]
-        if not found:
+        examples_of_length = [example for example in shown if self.limit is None or length(example) <= self.limit]
+        if not examples_of_length:
             of_at_most = "" if self.limit is None else f" of at most {self.limit} words"
             raise click.ClickException(f"{' '.join(self.names)}: no {kind}{of_at_most} to evaluate on")
-        return found
+        return examples_of_length
 
     def tagged(self, column: str | None, is_universal: bool, default: str | None = None) -> _Gold:
         """Read tagged sentences.
@@ -189,8 +189,8 @@ def _perplexity(model: Any, sentences: Iterable[Any], lengths: list[int], consol
     """
     from spectral_latent.evaluation import Perplexity
 
-    found = Perplexity.of(model.log_probabilities(console.bar(sentences, "Perplexity")), lengths)
-    return {"perplexity": found.value, "impossible": found.impossible}
+    perplexity = Perplexity.of(model.log_probabilities(console.bar(sentences, "Perplexity")), lengths)
+    return {"perplexity": perplexity.value, "impossible": perplexity.impossible}
 
 
 def _evaluate_parser(parser: ConstituencyModel, sources: _Sources, jobs: int, with_perplexity: bool) -> Figures:
@@ -198,8 +198,8 @@ def _evaluate_parser(parser: ConstituencyModel, sources: _Sources, jobs: int, wi
     from spectral_latent.evaluation import evaluate_parser
 
     gold = sources.read(gold_trees(sources.names), "trees", lambda tree: len(tree.words))
-    result = evaluate_parser(parser, gold, jobs=jobs, progress=partial(sources.console.bar, label="Parsing"))
-    scores = result.score
+    evaluation = evaluate_parser(parser, gold, jobs=jobs, progress=partial(sources.console.bar, label="Parsing"))
+    scores = evaluation.score
     if scores.errors:
         sources.console.message(
             f"{scores.errors} of {scores.sentences} sentences are left out, as in EVALB: a word is punctuation in the "
@@ -213,8 +213,8 @@ def _evaluate_parser(parser: ConstituencyModel, sources: _Sources, jobs: int, wi
         "exact": scores.exact,
         "tagging_accuracy": scores.tagging_accuracy,
         "sentences": scores.sentences,
-        "fallbacks": result.fallbacks,
-        "sentences_per_second": result.sentences_per_second,
+        "fallbacks": evaluation.fallbacks,
+        "sentences_per_second": evaluation.sentences_per_second,
         **(_perplexity(parser, words, list(map(len, words)), sources.console) if with_perplexity else {}),
     }
 
@@ -227,7 +227,7 @@ def _evaluate_dependency_parser(
 
     sentences = (entry.sentence for entry in dependency_entries(sources.names))
     gold = sources.read(sentences, "trees", lambda sentence: len(sentence.forms))
-    result = evaluate_dependency_parser(
+    evaluation = evaluate_dependency_parser(
         parser,
         gold,
         projective=projective,
@@ -236,18 +236,18 @@ def _evaluate_dependency_parser(
     )
     unknown_tags = Counter(tag for sentence in gold for tag in parser.unknown_tags(sentence))
     warn_of_unknown_tags(parser, unknown_tags, sources.console)
-    score = result.score
+    score = evaluation.score
     lengths = [len(sentence.forms) for sentence in gold]
     return {
         "uas": score.uas,
-        "las": score.las if result.has_relations else None,
+        "las": score.las if evaluation.has_relations else None,
         "uas_no_punctuation": score.uas_no_punctuation,
-        "las_no_punctuation": score.las_no_punctuation if result.has_relations else None,
+        "las_no_punctuation": score.las_no_punctuation if evaluation.has_relations else None,
         "complete": score.complete,
-        "nonpositive_share": result.nonpositive_share,
+        "nonpositive_share": evaluation.nonpositive_share,
         "sentences": score.sentences,
-        "fallbacks": result.fallbacks,
-        "sentences_per_second": result.sentences_per_second,
+        "fallbacks": evaluation.fallbacks,
+        "sentences_per_second": evaluation.sentences_per_second,
         **(_perplexity(parser, gold, lengths, sources.console) if with_perplexity else {}),
     }
 
@@ -256,16 +256,16 @@ def _evaluate_states(tag: Callable[[list[list[str]]], list[list[str]]], gold: _G
     """Compare states with gold tags."""
     from spectral_latent.evaluation import evaluate_tagger, many_to_one, one_to_one, v_measure
 
-    result = evaluate_tagger(tag, gold, (), progress=partial(console.bar, label="Tagging"))
+    evaluation = evaluate_tagger(tag, gold, (), progress=partial(console.bar, label="Tagging"))
     tags = [tag for sentence in gold for _, tag in sentence]
-    states = list(chain.from_iterable(result.tags))
+    states = list(chain.from_iterable(evaluation.tags))
     return {
         "many_to_one": many_to_one(tags, states),
         "one_to_one": one_to_one(tags, states),
         "v_measure": v_measure(tags, states),
         "sentences": len(gold),
         "tokens": len(tags),
-        "tokens_per_second": result.tokens_per_second,
+        "tokens_per_second": evaluation.tokens_per_second,
     }
 
 
@@ -280,7 +280,7 @@ def _evaluate_tagger(tagger: Tagger, gold: _Gold, console: Console, model: Any) 
     from spectral_latent.evaluation import evaluate_tagger
 
     known = {word for sentence in gold for word, _ in sentence if tagger.knows(word)}
-    result = evaluate_tagger(tagger.tag, gold, known, progress=partial(console.bar, label="Tagging"))
+    evaluation = evaluate_tagger(tagger.tag, gold, known, progress=partial(console.bar, label="Tagging"))
     unknown_tags = Counter(tag for sentence in gold for _, tag in sentence)
     for tag in tagger.tags:
         unknown_tags.pop(tag, None)
@@ -289,7 +289,7 @@ def _evaluate_tagger(tagger: Tagger, gold: _Gold, console: Console, model: Any) 
             f"The tagger does not have these gold tags, which all count as errors: {_counts(unknown_tags)}; "
             f"for another tag set give --column, or --universal"
         )
-    score = result.score
+    score = evaluation.score
     words = [[word for word, _ in sentence] for sentence in gold]
     return {
         "accuracy": score.accuracy,
@@ -298,7 +298,7 @@ def _evaluate_tagger(tagger: Tagger, gold: _Gold, console: Console, model: Any) 
         "sentences": len(gold),
         "tokens": score.tokens,
         "unknown_tokens": score.unknown,
-        "tokens_per_second": result.tokens_per_second,
+        "tokens_per_second": evaluation.tokens_per_second,
         **(_perplexity(model, words, list(map(len, words)), console) if model is not None else {}),
     }
 

@@ -216,11 +216,11 @@ def read_sentences(file: str, form: Format | None, tokenisation: Tokenisation, c
         if file == "-" and sys.stdin.isatty():
             console.message(_AWAITED.get(form, _AWAITED[None]))
         return _opened(file, form, tokenisation, console)
-    found = _opened(file, form, tokenisation, Console(quiet=True))
-    length = sum(1 for _ in found.sentences)
+    checked = _opened(file, form, tokenisation, Console(quiet=True))
+    length = sum(1 for _ in checked.sentences)
     if not length:
         console.message(f"{file}: no sentences")
-    return _opened(file, found.form, tokenisation, console)._replace(length=length)
+    return _opened(file, checked.form, tokenisation, console)._replace(length=length)
 
 
 def _opened(file: str, form: Format | None, tokenisation: Tokenisation, console: Console) -> Input:
@@ -388,8 +388,8 @@ def _sentences_of_table(
         first = block[0][0]
         texts = tuple(line for _, line in block)
         if any(map(_has_word, texts)):
-            ((sentence, found),) = parse("".join(texts), source, first)
-            yield InputSentence(sentence, next(numbers), texts, tuple(line - first for line in found))
+            ((sentence, word_lines),) = parse("".join(texts), source, first)
+            yield InputSentence(sentence, next(numbers), texts, tuple(line - first for line in word_lines))
         else:
             yield InputSentence(DependencySentence.of([]), 0, texts)
 

@@ -197,12 +197,12 @@ def _write_phrases(
     parser: ConstituencyModel, given: Input, search: _Search, as_json: bool, write: Write, console: Console
 ) -> None:
     """Write the trees of sentences in brackets, or in JSON."""
-    found, read = tee(given.sentences)
+    sentences, read = tee(given.sentences)
     parses_of = search.parse(parser, (sentence.words for sentence in read))
     fallbacks: list[int] = []
     try:
         shown = console.beside_output.bar(parses_of, "Parsing", given.length)
-        for sentence, parses in zip(found, shown, strict=True):
+        for sentence, parses in zip(sentences, shown, strict=True):
             fallbacks += [sentence.number for parse in parses if parse.is_fallback]
             write(_json(parses, sentence.number) if as_json else _bracketed(parses, search.n_best))
     finally:
@@ -228,14 +228,14 @@ def _write_dependencies(
     parser: DependencyModel, given: Input, search: _Search, as_json: bool, write: Write, console: Console
 ) -> None:
     """Write the trees of sentences in CoNLL-U, or in JSON."""
-    found, read = tee(sentence for sentence in given.sentences if sentence.sentence.forms)
+    sentences, read = tee(sentence for sentence in given.sentences if sentence.sentence.forms)
     parses_of = search.parse(parser, (sentence.sentence.without_tree() for sentence in read))
     fallbacks: list[int] = []
     unknown_tags: Counter[str] = Counter()
     column = parser.options.tags
     try:
         shown = console.beside_output.bar(parses_of, "Parsing", given.length)
-        for sentence, parses in zip(found, shown, strict=True):
+        for sentence, parses in zip(sentences, shown, strict=True):
             fallbacks += [sentence.number for parse in parses if parse.is_fallback]
             unknown_tags.update(parser.unknown_tags(sentence.sentence))
             if as_json:

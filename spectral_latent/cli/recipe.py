@@ -236,14 +236,14 @@ def _sources(corpus: Corpus, sources: Sequence[str], folder: Path | None) -> lis
     """
     if folder is None:
         return list(sources)
-    found: list[str] = []
+    paths: list[str] = []
     for source in sources:
         pattern = source.removeprefix(f"{_FOLDER}/")
         files = sorted(folder.glob(pattern))
         if not files:
             raise click.ClickException(f"{folder}: no {pattern}; needed is {corpus.name}: {corpus.get}")
-        found += map(str, files)
-    return found
+        paths += map(str, files)
+    return paths
 
 
 def _expectation(shown: Recipe) -> str:

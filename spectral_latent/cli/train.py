@@ -260,8 +260,8 @@ def tagger(
     options = preset(_preset_name(preset_name, estimator))
     options = replace(options, estimator=_estimator(options.estimator, estimator, n_states, seed))
     model = LatentTagger.train(sentences, options, jobs=jobs, listener=training.on_progress)
-    found = next(filter(None, (column_of(source, column) for source in sources)), column)
-    training.save(replace(model, tagset=found), "tag")
+    tagset = next(filter(None, (column_of(source, column) for source in sources)), column)
+    training.save(replace(model, tagset=tagset), "tag")
 
 
 @train.command(epilog=TEXT_SOURCES)
