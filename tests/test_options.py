@@ -8,6 +8,7 @@ import json
 import math
 import pkgutil
 import sys
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
@@ -38,7 +39,7 @@ from spectral_latent.dependency import (
 )
 from spectral_latent.dependency.arc_features import TaggedTree
 from spectral_latent.estimation import EstimationError, EstimatorName, EstimatorOptions
-from spectral_latent.grammar import GrammarOptions
+from spectral_latent.grammar import GrammarOptions, Limits
 from spectral_latent.lexicon import LexiconOptions, SpellingModel, SpellingOptions
 from spectral_latent.operators import options_from
 from spectral_latent.papers.featurized import FeaturizedOptions, train_featurized_hmm
@@ -116,7 +117,7 @@ def test_all_classes_of_settings_are_options() -> None:
     }
     assert named - {Options} <= set(CLASSES)
     assert {Binarisation, Attachment, EstimatorOptions} <= set(CLASSES)
-    assert len(CLASSES) == 15
+    assert len(CLASSES) == 16
 
 
 @pytest.mark.parametrize("kind", CLASSES)
@@ -500,6 +501,13 @@ def train_grammar(options: GrammarOptions) -> None:
     train_phrases(ConstituencyOptions(**{name: getattr(options, name) for name in field_types(GrammarOptions)}))
 
 
+def train_limits(options: Limits) -> None:
+    """Train a parser with limits, and have it parse; a sentence beyond them has the fallback, with a warning."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)
+        train_phrases(ConstituencyOptions(limits=options))
+
+
 TRAIN: dict[type[Options], Callable[[Any], None]] = {
     AnchorOptions: train_anchors,
     Binarisation: train_binarisation,
@@ -510,6 +518,7 @@ TRAIN: dict[type[Options], Callable[[Any], None]] = {
     HMMOptions: train_states,
     HullOptions: train_hull,
     LexiconOptions: train_lexicon,
+    Limits: train_limits,
     FeaturizedOptions: train_featurized,
     PerceptronOptions: train_reranker,
     RelationOptions: train_relations,

@@ -22,6 +22,7 @@ __all__ = [
     "load_states",
     "load_tagger",
     "warn_of_unknown_tags",
+    "with_limits",
 ]
 
 PARSERS = ("constituency", "dependency")
@@ -94,6 +95,16 @@ def warn_of_unknown_tags(parser: DependencyModel, unknown: Counter[str], console
             f"Warning: the parser does not know the tags of {unknown.total()} words, such as {names}, and does not use "
             f"them; it learned {parser.options.tags} tags such as {own}"
         )
+
+
+def with_limits(parser: ConstituencyModel | DependencyModel, **limits: Any) -> ConstituencyModel | DependencyModel:
+    """Replace the limits of what a sentence may cost.
+
+    parser: the parser.
+    limits: values of fields of `grammar.Limits`; None for what the model has.
+    """
+    given = {name: limit for name, limit in limits.items() if limit is not None}
+    return parser.with_limits(replace(parser.options.limits, **given)) if given else parser
 
 
 class Tagger(NamedTuple):

@@ -14,7 +14,7 @@ import click
 from spectral_latent.cli.console import Console
 from spectral_latent.cli.inputs import Input, InputSentence, format_options, read_sentences
 from spectral_latent.cli.lists import CANDIDATES, load_models, models_option, users_errors
-from spectral_latent.cli.models import load_parser, warn_of_unknown_tags
+from spectral_latent.cli.models import load_parser, warn_of_unknown_tags, with_limits
 from spectral_latent.cli.options import (
     jobs_option,
     json_option,
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 __all__ = ["parse"]
 
+_OF_MODEL = "  [default: the limit that the model has]"
 _UPOS = 3  # the column of UPOS in CoNLL-U, from 0
 _XPOS = 4
 _NAME = re.compile(r"#\s*sent_id\s*=.*\S")  # the comment that names a sentence
@@ -59,6 +60,19 @@ _HEAD = 6  # the column of HEAD; DEPREL follows
     help=f"The largest number of trees for a sentence that the reranker chooses among.  [default: {CANDIDATES}]",
 )
 @models_option
+@click.option("--max-words", metavar="N", type=click.IntRange(min=1), help=f"The most words of a sentence.{_OF_MODEL}")
+@click.option(
+    "--seconds",
+    metavar="S",
+    type=click.FloatRange(min=0.0, min_open=True),
+    help=f"The most CPU seconds for a sentence under one grammar, about.{_OF_MODEL}",
+)
+@click.option(
+    "--memory",
+    metavar="MB",
+    type=click.IntRange(1, 1 << 24),
+    help=f"The most megabytes for a sentence under one grammar, about.{_OF_MODEL}",
+)
 @json_option
 @results_option
 @jobs_option
@@ -72,6 +86,9 @@ def parse(
     rerank: str | None,
     candidates: int | None,
     models: tuple[str, ...],
+    max_words: int | None,
+    seconds: float | None,
+    memory: int | None,
     as_json: bool,
     output: Path | None,
     jobs: int,
@@ -105,7 +122,8 @@ def parse(
     with a tree in brackets, or heads and relations, and the score.
 
     A sentence that the grammar cannot derive gets a flat tree, marked FALLBACK, with score -inf; a message gives the
-    numbers of these sentences.
+    numbers of these sentences.  So does a sentence of more words than --max-words, or one that takes more time or
+    memory than --seconds or --memory allow.
 
     With --rerank, trees are in the order of a reranker, made by `spectral-latent rerank train`.  The latent model that
     it knows by the name latent is MODEL, unless --model names another; give all others that it learned with.
@@ -126,7 +144,7 @@ def parse(
     from spectral_latent.dependency import DependencyModel
 
     console = Console(quiet)
-    parser = load_parser(model)
+    parser = with_limits(load_parser(model), max_words=max_words, seconds=seconds, megabytes=memory)
     given = read_sentences(file, form, parser.tokenisation, console)
     search = _Search(n_best, not non_projective, candidates or CANDIDATES, rerank, models, jobs)
     if non_projective and not isinstance(parser, DependencyModel):

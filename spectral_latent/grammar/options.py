@@ -32,7 +32,7 @@ class Limits(Options):
 
     max_words: Annotated[int, AtLeast(1)] = 1000
     seconds: Annotated[float, Above(0.0)] | None = 60.0
-    megabytes: Annotated[int, AtLeast(1)] = 1024
+    megabytes: Annotated[int, AtLeast(1), AtMost(1 << 24)] = 1024
 
     @property
     def items(self) -> int:

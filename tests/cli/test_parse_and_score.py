@@ -217,6 +217,18 @@ def test_a_line_too_long_for_a_chart_does_not_end_the_batch(run: Run, model: Pat
     assert "FALLBACK: line 2" in result.stderr
 
 
+@pytest.mark.filterwarnings("default")  # the warning of a worker process would be an error there
+@pytest.mark.parametrize("limit", [("--max-words", "3"), ("--seconds", "1e-9"), ("--memory", "1", "--max-words", "3")])
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_sentences_beyond_a_limit_are_marked_and_counted(
+    run: Run, model: Path, limit: tuple[str, ...], jobs: str
+) -> None:
+    result = run("parse", model, "--jobs", jobs, *limit, stdin="They\nThey see it .\nDogs\n")
+    assert result.exit_code == 0
+    assert [tree.startswith("(FALLBACK ") for tree in result.stdout.splitlines()] == [False, True, False]
+    assert "FALLBACK: line 2" in result.stderr
+
+
 def test_deep_trees_do_not_depend_on_the_number_of_processes(run: Run, tmp_path: Path) -> None:
     """A chain of 600 phrases, each within the other."""
     source = tmp_path / "deep.mrg"
