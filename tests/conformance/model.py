@@ -277,7 +277,8 @@ class ModelConformance:
         arrays, settings = contents(file)
         for key in settings.keys() - {"library"}:  # any text may name a version of the library
             for wrong in NONSENSE:
-                if wrong != settings[key] and wrong not in self.sense.get(key, []):
+                makes_sense = wrong in self.sense.get(key, []) or (key == "library" and isinstance(wrong, str))
+                if wrong != settings[key] and not makes_sense:
                     write(tmp_path / "model", arrays, settings | {key: wrong})
                     self._is_refused(tmp_path / "model", f"{key} = {wrong!r}")
 
