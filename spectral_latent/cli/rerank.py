@@ -91,8 +91,8 @@ def train(
 ) -> None:
     """Train a reranker, an averaged perceptron, on n-best lists and the right trees.
 
-    Give lists of sentences that neither their parser nor the models learnt from: on training sentences, parsers are
-    surer than on any others.
+    Give lists of sentences that neither their parser nor the models learnt from.  On sentences that a parser has learnt
+    from, its scores are better than on others.
 
     Trees in brackets are scored by F1 as in EVALB; dependency trees by their right heads, punctuation left out.
     RERANKER does not hold the models, and knows them by their fingerprints: give the same --model to the commands that

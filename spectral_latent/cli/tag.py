@@ -57,7 +57,7 @@ def tag(
     the corpus of the model: as in the Penn Treebank if it has the word n't.
 
     The output has a line for each sentence with words and tags, as in the/DT dog/NN, and an empty line for an empty
-    line.  The last slash divides word and tag; words may have others.
+    line.  The last slash divides word and tag, because a word may contain slashes.
 
     Tables are given back as tables: the tag of each word replaces the column UPOS of CoNLL-U, or XPOS with --column
     xpos here or in training, or the column TAG of Malt-TAB, and all else stays as it is.

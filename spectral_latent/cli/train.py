@@ -55,7 +55,8 @@ preset_option = click.option(
     "--preset",
     "preset_name",
     type=click.Choice(PRESETS),
-    help="Settings that go well together: fast is good soon, accurate is best, spectral is consistent, without EM; "
+    help="Settings that go well together: fast is trained and parses in the least time, accurate has the best results, "
+    "spectral uses no EM; "
     "see docs/accuracy.md.  [default: fast]",
 )
 estimator_option = click.option(
