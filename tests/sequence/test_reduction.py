@@ -189,7 +189,7 @@ class Population(NamedTuple):
     def learn(self, chosen: FeatureColumns) -> tuple[Projected, ObservableOperators]:
         trees = self.sequences.trees(1)
         projected = project_nodes(trees, chosen, self.weights, EXACT)
-        moments = sum_moments(trees, trees.rules, *projected, self.weights)
+        moments = sum_moments(trees, trees.rules, projected.states, projected.y, projected.z, self.weights)
         return projected, operators_from_moments(moments)
 
 
