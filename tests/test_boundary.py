@@ -23,7 +23,7 @@ from spectral_latent.dependency import Attachment, DependencySentence, HeadSymbo
 from spectral_latent.dependency.conversion import skeletal_trees
 from spectral_latent.dependency.decoding import arc_marginals, maximum_heads, n_best_heads
 from spectral_latent.dependency.forests import ArcForest, headed, projective
-from spectral_latent.estimation import anchors, convex_weights
+from spectral_latent.estimation import EstimatorOptions, FeatureColumns, Projection, Shard, anchors, convex_weights
 from spectral_latent.grammar.coarse import CoarseGrammar, CoarseLeaves
 from spectral_latent.grammar.forests import pruned_forest
 from spectral_latent.inference import check_forest
@@ -32,7 +32,7 @@ from spectral_latent.papers.brown import find_brown_clusters
 from spectral_latent.reranking.tables import FeatureTable
 from spectral_latent.sequence import HiddenMarkov, Sequences
 from spectral_latent.sequence.forests import Candidates, TrellisBuilder
-from spectral_latent.trees import Forest, Rules, Vocabulary
+from spectral_latent.trees import Forest, Rules, SkeletalTrees, Vocabulary
 
 FAR = [-(2**62), -(10**9), -7, -2, -1, 0, 1, 2, 3, 4, 5, 7, 11, 10**6, 10**9, 2**62]
 
@@ -306,3 +306,30 @@ def test_starts_begin_with_zero_and_never_fall() -> None:
     for wrong in ([], [1, 2], [0, 2, 1], [0, 3], [0, 3, 2]):
         with pytest.raises(ValueError, match=r"starts must begin with 0|starts have shape"):
             check_starts("starts", np.array(wrong, dtype=np.int64), 2)
+
+
+def test_features_of_other_templates_are_refused() -> None:
+    trees = SkeletalTrees.of([0, 0, 0], left=[-1, -1, 0], right=[-1, -1, 1], terminal=[0, 1, -1], root=[2])
+
+    def shard(n_templates: int) -> Shard:
+        columns = {str(template): np.arange(3) for template in range(n_templates)}
+        return Shard.of(trees, FeatureColumns.of(columns, columns))
+
+    projection = Projection.learn([shard(1)], EstimatorOptions(n_states=2))
+    projection.project(shard(1))
+    with pytest.raises(ValueError, match="features have shape"):
+        projection.project(shard(40))
+
+
+@pytest.mark.parametrize("name", ["initial", "transition", "stop", "emission"])
+def test_hidden_markov_models_of_parts_that_do_not_fit_are_refused(name: str) -> None:
+    parts = {"initial": np.ones(2), "transition": np.ones((2, 2)), "stop": np.ones(2), "emission": np.ones((2, 3))}
+    HiddenMarkov(**parts)
+    with pytest.raises(ValueError, match="the probabilities `"):
+        HiddenMarkov(**parts | {name: np.ones((5,) * parts[name].ndim)})
+
+
+@pytest.mark.parametrize("start", [[0, 3, 1], [0, 2], [1, 3], [0, 4]])
+def test_starts_of_sequences_beyond_their_observations_are_refused(start: list[int]) -> None:
+    with pytest.raises(ValueError, match="starts of sequences"):
+        Sequences(np.zeros(3, dtype=np.int64), np.zeros(3, dtype=np.int64), np.array(start))

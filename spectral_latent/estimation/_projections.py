@@ -27,7 +27,7 @@ from scipy import sparse
 from scipy.linalg import qr, svd
 from scipy.sparse.linalg import ArpackError, svds
 
-from spectral_latent._compiled import compiled
+from spectral_latent._compiled import check_column, compiled
 from spectral_latent.estimation._features import FeatureColumns
 from spectral_latent.estimation._options import EstimatorOptions, Listener, LoweredStates, Progress, silent
 from spectral_latent.estimation._parallel import parallel_map
@@ -213,7 +213,9 @@ def _places(columns: IntArray, tables: list[_Values]) -> IntArray:
     """Find the feature (n, k) that each template fires at n nodes, counted through all tables; -1 for an unknown value.
 
     columns: (n, k).
+    Raises ValueError if there is not one table for each template.
     """
+    check_column("features", columns, (len(columns), len(tables)), np.int64)
     start = np.cumsum([0, *(len(table.values) for table in tables)])
     values = np.concatenate([np.zeros(0, dtype=np.int64), *(table.values for table in tables)])
     return np.asarray(_look_up(columns, values, start), dtype=np.int64)
@@ -386,6 +388,7 @@ class Projection(NamedTuple):
         """Project the nodes of a shard.  A feature that was not seen in training counts as absent.
 
         shard: trees of N nodes with their features.
+        Raises ValueError if the shard has not the templates of training.
         """
         trees = shard.trees
         features = shard.features

@@ -19,6 +19,7 @@ from itertools import pairwise
 
 import numpy as np
 
+from spectral_latent._compiled import check_column, check_starts
 from spectral_latent.trees import BoolArray, IntArray, SkeletalTrees
 
 __all__ = ["Sequences"]
@@ -41,6 +42,12 @@ class Sequences:
     terminal: IntArray
     tag: IntArray
     start: IntArray
+
+    def __post_init__(self) -> None:
+        n = np.size(self.terminal)
+        check_column("observations", self.terminal, (n,), np.int64)
+        check_column("tags", self.tag, (n,), np.int64)
+        check_starts("starts of sequences", self.start, n)
 
     @staticmethod
     def of(terminals: Iterable[Iterable[int]], tags: Iterable[Iterable[int]] | None = None) -> Sequences:

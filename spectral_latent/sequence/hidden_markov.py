@@ -18,6 +18,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from spectral_latent._compiled import check_column
 from spectral_latent.estimation import state_counts
 from spectral_latent.operators import ObservableOperators, RuleTable, Tensor, Tensors
 from spectral_latent.sequence.conversion import Sequences
@@ -68,6 +69,13 @@ class HiddenMarkov:
     transition: FloatArray
     stop: FloatArray
     emission: FloatArray
+
+    def __post_init__(self) -> None:
+        m = np.size(self.initial)
+        n = np.size(self.emission) // max(m, 1)
+        shapes = {"initial": (m,), "transition": (m, m), "stop": (m,), "emission": (m, n)}
+        for name, shape in shapes.items():
+            check_column(f"the probabilities `{name}`", getattr(self, name), shape, np.float64)
 
     @property
     def n_states(self) -> int:
