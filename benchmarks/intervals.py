@@ -27,11 +27,11 @@ from spectral_latent.evaluation import BracketScores, GoldTree, score_brackets
 from spectral_latent.evaluation.reranking import paired_bootstrap
 
 BERKELEY = "Berkeley parser"
-MODELS = {"default": (ConstituencyOptions(),), "fast": preset("fast"), "accurate": preset("accurate")}
+MODELS = {"one spectral grammar": (ConstituencyOptions(),), "fast": preset("fast"), "accurate": preset("accurate")}
 
 
 def with_seed(options: ConstituencyOptions, seed: int) -> ConstituencyOptions:
-    """The same options with another seed."""
+    """Give the same options another seed."""
     return replace(options, estimator=replace(options.estimator, seed=seed))
 
 
@@ -45,12 +45,12 @@ def models(trees: Sequence[Phrase], seed: int) -> Iterator[tuple[str, Constituen
 
 
 def scores(gold: Sequence[GoldTree], trees: Sequence[Phrase]) -> list[BracketScores]:
-    """The score of each tree."""
+    """Score each tree."""
     return [score_brackets([(sentence.tree, tree)]) for sentence, tree in zip(gold, trees, strict=True)]
 
 
 def berkeley_trees(split: str, gold: Sequence[GoldTree]) -> Iterator[Phrase]:
-    """The first tree of each list; where a list is empty, a flat tree without any label of the treebank."""
+    """Take the first tree of each list; where a list is empty, a flat tree without any label of the treebank."""
     folder = Path(os.environ.get("SPECTRAL_LATENT_DATA", "."), "nbest")
     for (_, words), listed in zip(gold, read_nbest(folder / f"berkeley.{split}.trees"), strict=True):
         tree = listed.candidates[0].tree if listed.candidates else None

@@ -119,7 +119,7 @@ def choices(train: Part, test: Part | None, groups: tuple[str, ...]) -> IntArray
 
 
 def candidates_per_second(model: Parser, lists: list[NBest]) -> float:
-    """How many candidates of sentences of about 25 words get their latent features in a second of CPU time."""
+    """Count the candidates of sentences of about 25 words that get their latent features in a CPU second."""
     about = [each for each in lists if len(each.words) in ABOUT_25]
     latent = LatentFeatures(model)
     latent.table(about[:1])

@@ -1,4 +1,4 @@
-"""How cost grows: of training with the size of the treebank, of parsing with sentence length and with states.
+"""Measure how cost grows: of training with the size of the treebank, of parsing with sentence length and with states.
 
     python benchmarks/scaling.py size --treebank craft/train    # and docs/scaling_size.png
     python benchmarks/scaling.py length                         # and docs/scaling_length.png
@@ -42,7 +42,7 @@ STYLE = (("#0b5fa5", "o"), ("#c2571a", "s"))
 
 
 class Row(NamedTuple):
-    """What a size costs: CPU seconds and MB by name, as `kind` of a thing."""
+    """The cost of a size: CPU seconds and MB by name, as `kind` of a thing."""
 
     kind: str
     size: int
@@ -218,7 +218,7 @@ def parsing(path: Path, length: int, most: int) -> dict[str, float]:
 
 
 def lengths(most: int) -> Iterator[Row]:
-    """Both presets, by the words of a sentence."""
+    """Measure two presets, by the words of a sentence."""
     with TemporaryDirectory() as folder:
         for name, options in {"fast": preset("fast"), "accurate": preset("accurate")}.items():
             model = Path(folder, name)

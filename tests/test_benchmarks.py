@@ -32,7 +32,7 @@ def test_imports(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_constituency(treebank: str, monkeypatch: pytest.MonkeyPatch) -> None:
     constituency = load("constituency", monkeypatch)
     corpus = constituency.Corpus(treebank, treebank)
-    for name in ("plain", "default", "fast"):
+    for name in ("plain", "one spectral grammar", "fast"):
         row = constituency.measure(corpus, name)
         assert set(row) == set(constituency.COLUMNS)
         assert 50 < row["F1"] <= 100

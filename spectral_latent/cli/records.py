@@ -19,6 +19,9 @@ class Record:
     """An account of how a model is made: the command, the names of the sources, and the content that was read.
 
     Names are without folders, and nothing tells the time or the machine, so that the same training makes the same file.
+
+    kind: the name of what is read, such as `trees`.
+    examples: how many were read so far.
     """
 
     def __init__(self, context: click.Context, kind: str) -> None:
@@ -28,9 +31,9 @@ class Record:
         kind: the name of what is read, such as `trees`.
         """
         self._context = context
-        self._kind = kind
+        self.kind = kind
         self._digest = blake2b(digest_size=32)
-        self._examples = 0
+        self.examples = 0
         self._words = 0
 
     def add(self, example: Any) -> None:
@@ -39,7 +42,7 @@ class Record:
         example: a tree, or a sentence with tags or without.
         """
         self._digest.update(_text(example).encode("utf-8", "surrogatepass"))
-        self._examples += 1
+        self.examples += 1
         self._words += _n_words(example)
 
     def contents(self) -> dict[str, Any]:
@@ -47,7 +50,7 @@ class Record:
         return {
             "command": shlex.join(_command(self._context)),
             "content": self._digest.hexdigest(),
-            self._kind: self._examples,
+            self.kind: self.examples,
             "words": self._words,
         }
 

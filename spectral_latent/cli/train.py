@@ -143,9 +143,9 @@ def constituency(
     name = _preset_name(preset_name, estimator)
     grammars = (ConstituencyOptions(),) if estimator or held_out else preset(name)
 
-    training = _Training(output, [*sources, *held_out], quiet, dev)
+    training = _Training(output, [*sources, *held_out], "trees", quiet, dev)
     on_progress = training.on_progress
-    trees = training.stream(treebank(sources), "trees")
+    trees = training.stream(treebank(sources))
     settings = tuple(replace(own, estimator=_estimator(own.estimator, estimator, n_states, seed)) for own in grammars)
     if held_out:
         (prepared,) = prepare(trees, settings, jobs=jobs)
@@ -206,8 +206,8 @@ def dependency(
     """
     from spectral_latent.dependency import Attachment, DependencyModel, preset
 
-    training = _Training(output, sources, quiet, dev)
-    trees = training.stream((entry.rooted().sentence for entry in dependency_entries(sources)), "trees")
+    training = _Training(output, sources, "trees", quiet, dev)
+    trees = training.stream(entry.rooted().sentence for entry in dependency_entries(sources))
     options = preset(_preset_name(preset_name, estimator))
     options = replace(
         options,
@@ -256,8 +256,8 @@ def tagger(
     from spectral_latent.corpora.tagged import column_of
     from spectral_latent.sequence import LatentTagger, preset
 
-    training = _Training(output, sources, quiet, dev)
-    sentences = training.stream(tagged(sources, column), "sentences")
+    training = _Training(output, sources, "sentences", quiet, dev)
+    sentences = training.stream(tagged(sources, column))
     options = preset(_preset_name(preset_name, estimator))
     options = replace(options, estimator=_estimator(options.estimator, estimator, n_states, seed))
     model = LatentTagger.train(sentences, options, jobs=jobs, listener=training.on_progress)
@@ -322,8 +322,8 @@ def anchor(
     """
     from spectral_latent.anchors import AnchorHMM, AnchorOptions, HullOptions
 
-    training = _Training(output, sources, quiet)
-    sentences = training.stream(untagged(sources), "sentences")
+    training = _Training(output, sources, "sentences", quiet)
+    sentences = training.stream(untagged(sources))
     spelling: SpellingName = "none" if no_spelling else "regression"
     options = AnchorOptions(n_states, hull=HullOptions(hull, window, spelling=spelling, seed=seed))
     model = AnchorHMM.train(sentences, options, listener=training.on_progress)
@@ -361,11 +361,12 @@ def _estimator(
 class _Training:
     """Messages on the way from the sources to the model file."""
 
-    def __init__(self, output: Path, sources: Sequence[str], quiet: bool, dev: Sequence[str] = ()) -> None:
-        """Begin to measure the time.
+    def __init__(self, output: Path, sources: Sequence[str], kind: str, quiet: bool, dev: Sequence[str] = ()) -> None:
+        """Begin to measure the time, and the record of this command.
 
         output: the model file to write.
         sources: the sources to learn from.
+        kind: the name of the examples in the sources.
         quiet: whether to print no messages.
         dev: the sources to evaluate the model on.
 
@@ -373,29 +374,24 @@ class _Training:
         """
         refuse_inputs(output, [*sources, *dev])
         self._dev = dev
-        self._learnt_from = ""
         self.console = Console(quiet)
         self._output = output
-        self._record: Record | None = None
+        self._record = Record(click.get_current_context(), kind)
         self._start = time.perf_counter()
         self._line: ProgressLine | None = None
 
-    def stream(self, examples: Iterable[_T], kind: str) -> Iterator[_T]:
+    def stream(self, examples: Iterable[_T]) -> Iterator[_T]:
         """Give examples on as they are read, for which the record is kept, and print their number after the last one.
 
         examples: what the model learns from.
-        kind: the name of the examples.
         """
-        self._record = Record(click.get_current_context(), kind)
-        n_read = 0
-        for example in self.console.bar(examples, f"Reading {kind}"):
-            self._record.add(example)
-            n_read += 1
+        record = self._record
+        for example in self.console.bar(examples, f"Reading {record.kind}"):
+            record.add(example)
             yield example
-        self._learnt_from = f"{n_read} {kind}"
-        self.console.message(f"Training on {n_read} {kind}")
-        if 0 < n_read < _FEW:
-            self.console.message(f"Warning: a useful model needs hundreds of {kind} or more")
+        self.console.message(f"Training on {record.examples} {record.kind}")
+        if 0 < record.examples < _FEW:
+            self.console.message(f"Warning: a useful model needs hundreds of {record.kind} or more")
 
     def on_progress(self, progress: Progress) -> None:
         """Print how far training is: a line with the time left on a terminal, and the scores of its steps elsewhere.
@@ -426,12 +422,11 @@ class _Training:
         """
         if self._line:
             self._line.clear()
-        model.save(self._output, None if self._record is None else self._record.contents())
+        model.save(self._output, self._record.contents())
         seconds = time.perf_counter() - self._start
         megabytes = self._output.stat().st_size / 1e6
-        self.console.message(
-            f"{self._output}: {model.sizes}, from {self._learnt_from}, {seconds:.1f} s, {megabytes:.1f} MB"
-        )
+        learnt_from = f"{self._record.examples} {self._record.kind}"
+        self.console.message(f"{self._output}: {model.sizes}, from {learnt_from}, {seconds:.1f} s, {megabytes:.1f} MB")
         if self._dev:
             of_quiet = ["--quiet"] if self.console.quiet else []
             evaluate.main([str(self._output), *self._dev, *of_quiet], "evaluate", standalone_mode=False)

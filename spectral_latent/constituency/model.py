@@ -114,7 +114,8 @@ class ConstituencyModel(StoredModel):
         >>> model.options.limits
         Limits(max_words=500)
         """
-        return replace(self, members=tuple(member.with_limits(limits) for member in self.members))
+        members = (replace(member, grammar=member.grammar.with_limits(limits)) for member in self.members)
+        return replace(self, members=tuple(members))
 
     @property
     def options(self) -> ConstituencyOptions:

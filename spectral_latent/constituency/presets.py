@@ -13,26 +13,20 @@ from spectral_latent._options import PresetName, of_preset
 from spectral_latent.constituency.conversion import Binarisation
 from spectral_latent.constituency.options import ConstituencyOptions
 from spectral_latent.estimation import EstimatorOptions
+from spectral_latent.grammar.presets import BEAM, THRESHOLD, clusters_then_em
 
 __all__ = ["preset"]
 
 
-def _climbed(states: int, iterations: int, rank: int) -> EstimatorOptions:
-    """Choose clusters on spectral projections, then a few iterations of EM; tensors have few terms."""
-    return EstimatorOptions(
-        "clusters-em", n_states=states, smoothing=5.0, iterations=iterations, state_smoothing=0.2, rank=rank
-    )
-
-
 def _grammar(estimator: EstimatorOptions, binarisation: Binarisation) -> ConstituencyOptions:
     """Choose an estimator and a binarisation, and prune charts tightly."""
-    return ConstituencyOptions(estimator=estimator, beam=1e-3, threshold=2e-4, binarisation=binarisation)
+    return ConstituencyOptions(estimator=estimator, beam=BEAM, threshold=THRESHOLD, binarisation=binarisation)
 
 
 _WAYS = (Binarisation(), Binarisation("last", siblings=1), Binarisation(siblings=1))
 _PRESETS: dict[PresetName, tuple[ConstituencyOptions, ...]] = {
-    "fast": (_grammar(_climbed(24, 2, 8), Binarisation()),),
-    "accurate": tuple(_grammar(_climbed(28, 3, 16), binarisation) for binarisation in _WAYS),
+    "fast": (_grammar(clusters_then_em(24, 2, 8), Binarisation()),),
+    "accurate": tuple(_grammar(clusters_then_em(28, 3, 16), binarisation) for binarisation in _WAYS),
     "spectral": tuple(_grammar(EstimatorOptions("spectral", n_states=16), binarisation) for binarisation in _WAYS),
 }
 

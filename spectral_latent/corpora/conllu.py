@@ -103,7 +103,9 @@ def parse_with_lines(
         elif rows:
             words = _words(rows, source)
             yield _sentence(words, comments, source), [number for number, _ in words]
-            comments, rows, is_empty = [], [], False
+            comments = []
+            rows = []
+            is_empty = False
     if is_empty:
         raise CorpusError(f"{source}: no sentences; give CoNLL-U, one line of ten columns for each word")
 

@@ -77,7 +77,9 @@ def _split_edges(forest: Forest, head_is_right: BoolArray, pair: IntArray, start
                 continue
             # Every edge of the item, with every word that may be the head of the other child.
             for e in range(forest.start[item], forest.start[item + 1]):
-                r, left, right = forest.rule[e], forest.left[e], forest.right[e]
+                r = forest.rule[e]
+                left = forest.left[e]
+                right = forest.right[e]
                 # A word on its own has no arc.
                 if left < 0:
                     if len(edges):
@@ -154,7 +156,10 @@ def _eisner(allowed: BoolArray, item_of: IntArray, edges: IntArray, start: IntAr
                     n_edges += 1
                 # Two items side by side: joined by an arc (2, 3), or one that an arc's child completes (0, 1).
                 for q in range(i, j):
-                    left, right, g, d = -1, -1, -1, -1
+                    left = -1
+                    right = -1
+                    g = -1
+                    d = -1
                     if kind >= 2:
                         g, d = (i, j) if kind == 2 else (j, i)
                         if allowed[g + 1, d]:

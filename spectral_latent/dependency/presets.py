@@ -8,21 +8,19 @@ from __future__ import annotations
 from spectral_latent._options import PresetName, of_preset
 from spectral_latent.dependency.options import DependencyOptions
 from spectral_latent.estimation import EstimatorOptions
+from spectral_latent.grammar.presets import BEAM, THRESHOLD, clusters_then_em
 
 __all__ = ["preset"]
 
 
-def _grammar(states: int, iterations: int, rank: int) -> DependencyOptions:
-    """Choose clusters on spectral projections, then a few iterations of EM; tensors have few terms."""
-    estimator = EstimatorOptions(
-        "clusters-em", n_states=states, smoothing=5.0, iterations=iterations, state_smoothing=0.2, rank=rank
-    )
-    return DependencyOptions(estimator=estimator, beam=1e-3, threshold=2e-4)
+def _grammar(estimator: EstimatorOptions) -> DependencyOptions:
+    """Choose an estimator, and prune charts tightly."""
+    return DependencyOptions(estimator=estimator, beam=BEAM, threshold=THRESHOLD)
 
 
 _PRESETS: dict[PresetName, DependencyOptions] = {
-    "fast": _grammar(16, 2, 8),
-    "accurate": _grammar(28, 3, 16),
+    "fast": _grammar(clusters_then_em(16, 2, 8)),
+    "accurate": _grammar(clusters_then_em(28, 3, 16)),
     "spectral": DependencyOptions(),
 }
 

@@ -423,7 +423,10 @@ def _expand(
                 edges[n_edges, 2] = right
                 n_edges += 1
             elif posterior > best:
-                best, best_rule, best_left, best_right = posterior, grammar.number[r], left, right
+                best = posterior
+                best_rule = grammar.number[r]
+                best_left = left
+                best_right = right
     # An item whose edges are all unlikely keeps the best, so that every item that is kept has a derivation.
     if n_edges == before and best > 0.0:
         edges = with_room(edges, n_edges)

@@ -9,11 +9,12 @@ import numpy as np
 
 from spectral_latent._compiled import check_column, check_range, check_starts
 from spectral_latent.grammar.coarse import CoarseGrammar, CoarseLeaves, inside_chart, likely_edges
+from spectral_latent.grammar.options import Limits
 from spectral_latent.trees import Forest, IntArray
 
 __all__ = ["SpanForest", "pruned_forest"]
 
-_MOST_ITEMS = 1 << 25  # of a chart: a gigabyte
+_MOST_ITEMS = Limits().items  # of a chart, if no other number is given
 
 
 class SpanForest(NamedTuple):

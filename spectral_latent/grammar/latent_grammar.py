@@ -6,7 +6,7 @@ A formalism adds the meaning of the symbols, and the conversion of its trees to 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from typing import Annotated, Any, Generic, TypeVar
@@ -153,22 +153,26 @@ class LatentGrammar(Generic[OptionsKind], ShortRepr):
         n = len(grammar.words.word)
         if n > limits.max_words:
             raise LimitError(f"a sentence of {n} words is longer than the {limits.max_words} of its limit")
-        words = CoarseLeaves.of(grammar.coarse, grammar.words.word, grammar.words.likely)
-        any_words = CoarseLeaves.of(grammar.coarse, np.full_like(grammar.words.word, grammar.words.any_word))
-        beam = _beam_of_length(self.options.beam, n)
-        # Until the sentence is derived, allow more and more: unseen rules, all items, and any word in place of each.
-        tries = [
-            (self._seen_rules, words, beam),
-            *([(self._all_rules, words, beam)] if self._all_rules is not self._seen_rules else []),
-            (self._all_rules, words, 0.0),
-            (self._all_rules, any_words, 0.0),
-        ]
         deadline = limits.deadline
-        for rules, leaves, least in tries:
-            forest = pruned_forest(rules, leaves, least, self.options.threshold, limits.items, deadline)
+        for rules, leaves, beam in self._tries(grammar):
+            forest = pruned_forest(rules, leaves, beam, self.options.threshold, limits.items, deadline)
             if forest is not None:
                 return forest
         return None
+
+    def _tries(self, grammar: SentenceGrammar) -> Iterator[tuple[CoarseGrammar, CoarseLeaves, float]]:
+        """List the rules, leaf rules and beams to try until the sentence is derived, each allowing more.
+
+        First come unseen rules, then items however unlikely, and last any word in the place of each.
+        """
+        words = grammar.words
+        leaves = CoarseLeaves.of(grammar.coarse, words.word, words.likely)
+        beam = _beam_of_length(self.options.beam, len(words.word))
+        yield self._seen_rules, leaves, beam
+        if self._all_rules is not self._seen_rules:
+            yield self._all_rules, leaves, beam
+        yield self._all_rules, leaves, 0.0
+        yield self._all_rules, CoarseLeaves.of(grammar.coarse, np.full_like(words.word, words.any_word)), 0.0
 
     def most_frequent_symbols(self, words: Sequence[str]) -> IntArray:
         """Find the symbol over each word (n,) that has the largest share of the word's nodes in the treebank.

@@ -7,7 +7,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 import pytest
@@ -569,16 +569,7 @@ def test_bad_requests_are_refused(model: DependencyModel) -> None:
 # Files and processes
 
 
-ESTIMATORS: list[EstimatorName] = [
-    "spectral",
-    "clustering",
-    "em",
-    "clusters-em",
-    "pivots",
-    "pivots-em",
-    "recovered",
-    "hybrid",
-]
+ESTIMATORS: list[EstimatorName] = list(get_args(EstimatorName))
 
 
 @pytest.mark.parametrize("estimator", ESTIMATORS)

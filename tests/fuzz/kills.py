@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import random
 import subprocess
 import sys
@@ -94,7 +93,7 @@ def during_parsing(case: int, seed: int, folder: Path) -> str:
     path, source, expected = _parser(folder)
     command = [*COMMAND, "parse", str(path), str(source), "-q", "--jobs", "2"]
     rng = random.Random(f"{seed}:{case}")
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=os.environ) as process:
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
         workers: list[psutil.Process] = []
         while not workers and process.poll() is None:
             workers = _workers(process.pid)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from functools import partial
 from pathlib import Path
+from typing import get_args
 
 import numpy as np
 import pytest
@@ -172,16 +173,7 @@ def words_with_tags(n: int) -> list[list[tuple[str, int]]]:
     ]
 
 
-TAGGED: list[EstimatorName] = [
-    "spectral",
-    "clustering",
-    "em",
-    "clusters-em",
-    "pivots",
-    "pivots-em",
-    "recovered",
-    "hybrid",
-]
+TAGGED: list[EstimatorName] = list(get_args(EstimatorName))
 UNTAGGED: list[EstimatorName] = ["spectral", "clustering", "em", "clusters-em"]
 
 

@@ -1,0 +1,26 @@
+"""What the presets of constituency and of dependency parsers have in common."""
+
+from __future__ import annotations
+
+from spectral_latent.estimation import EstimatorOptions
+
+__all__ = ["BEAM", "THRESHOLD", "clusters_then_em"]
+
+# Presets prune charts more than the options do by default.
+BEAM = 1e-3
+THRESHOLD = 2e-4
+
+
+def clusters_then_em(n_states: int, iterations: int, rank: int) -> EstimatorOptions:
+    """Choose clusters on spectral projections, then a few iterations of EM; tensors have few terms.
+
+    n_states: the most states of a symbol.
+    iterations: of EM.
+    rank: the terms of a tensor.
+
+    >>> clusters_then_em(24, 2, 8).estimator
+    'clusters-em'
+    """
+    return EstimatorOptions(
+        "clusters-em", n_states=n_states, smoothing=5.0, iterations=iterations, state_smoothing=0.2, rank=rank
+    )
