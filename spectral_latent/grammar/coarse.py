@@ -194,7 +194,7 @@ def _splits(chart: InsideChart, i: int, j: int, room: _Splits) -> tuple[_Splits,
     # Scores of all splits are added, so that they need one exponent: the largest.
     for split in range(count):
         exponent = chart.exponent[room.left[split]] + chart.exponent[room.right[split]]
-        room.scale[split] = math.ldexp(1.0, max(exponent - top, -1100))
+        room.scale[split] = math.ldexp(1.0, int(max(exponent - top, -1100)))
     return _Splits(room.left[:count], room.right[:count], room.scale[:count]), top
 
 
@@ -364,7 +364,7 @@ def _enter(chart: InsideChart, walk: _Outside, i: int, j: int) -> None:
     whole = chart.exponent[j * (j - 1) // 2 + i]
     for k in range(i + 1, j):
         b, c = k * (k - 1) // 2 + i, j * (j - 1) // 2 + k
-        walk.scale[k] = math.ldexp(1.0, min(max(chart.exponent[b] + chart.exponent[c] - whole, -1100), 1000))
+        walk.scale[k] = math.ldexp(1.0, int(min(max(chart.exponent[b] + chart.exponent[c] - whole, -1100), 1000)))
         for item in range(chart.first[b], chart.end[b]):
             walk.left[k, chart.symbol[item]] = item
         for item in range(chart.first[c], chart.end[c]):

@@ -33,7 +33,8 @@ compiled_pass = compiler(fastmath={"contract", "reassoc"})
 @compiled_pass
 def _power(exponent: int) -> float:
     """Raise 2 to an exponent <= 0; zero where it underflows."""
-    return math.ldexp(1.0, exponent) if exponent > -1070 else 0.0
+    # Python's own ldexp, which runs where nothing is compiled, takes no integers of NumPy.
+    return math.ldexp(1.0, int(exponent)) if exponent > -1070 else 0.0
 
 
 @compiled_pass

@@ -69,7 +69,7 @@ def _scale(forest: Forest, item: int, edge: int, inside: ScaledVectors, outside:
         exponent += inside.exponents[forest.right[edge]]
     if z.mantissa[item] == 0.0 or exponent < -1070:
         return 0.0
-    scale: float = math.ldexp(1.0, min(exponent, 1000)) / z.mantissa[item]
+    scale: float = math.ldexp(1.0, int(min(exponent, 1000))) / z.mantissa[item]
     return scale
 
 
