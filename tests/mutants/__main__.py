@@ -1,0 +1,150 @@
+"""Make faults in a copy of the project, one at a time, and print the share that the tests catch.
+
+The tests of the room run on each fault, those of its module first, until one fails.  Modules with compiled functions
+are not compiled then, because that would take longer than their tests; tests that take too long without are left out.
+Tests with several processes are left out too.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import resource
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from contextlib import suppress
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from tests.mutants.faults import PACKAGE, ROOMS, ROOT, Fault, draw
+
+_COPIED = (PACKAGE, "adapters", "tests", "pyproject.toml")
+_SECONDS = 400  # CPU seconds of a process
+_BYTES = 8 << 30  # of a process
+_NEEDED = 95  # percent
+
+
+def main() -> int:
+    """Run the tests on each fault; print those that survive, and the share of those caught; 1 if it is too low."""
+    parser = argparse.ArgumentParser(prog="python -m tests.mutants", description=__doc__)
+    parser.add_argument("--faults", type=int, default=12, help="of each room of the core")
+    parser.add_argument("--room", choices=ROOMS, action="append", help="a room; all if none is named")
+    parser.add_argument("--seed", type=int, default=1)
+    given = parser.parse_args()
+    rooms = given.room or list(ROOMS)
+    caught: Counter[str] = Counter()
+    with tempfile.TemporaryDirectory(prefix="spectral-latent-mutants-") as name:
+        tests = _Tests(Path(name))
+        for room in rooms:
+            for fault in draw(room, given.faults, given.seed):
+                test = tests.catch(fault, room)
+                caught[room] += test is not None
+                print(_account(fault, test), flush=True)
+    for room in rooms:
+        print(f"{room:<12}{caught[room]:>4} of {given.faults}")
+    share = 100 * caught.total() / (given.faults * len(rooms))
+    seconds = time.process_time() + resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
+    print(f"{'all':<12}{caught.total():>4}, {share:.1f} %, in {seconds / 60:.0f} CPU minutes")
+    return int(share < _NEEDED)
+
+
+class _Tests:
+    """The tests of a copy of the project.
+
+    folder: the folder of the copy.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        """Copy the project, with the compiled functions that are kept beside their modules.
+
+        folder: an empty folder.
+        """
+        self.folder = folder
+        for part in _COPIED:
+            (shutil.copytree if (ROOT / part).is_dir() else shutil.copy2)(ROOT / part, folder / part)
+
+    def catch(self, fault: Fault, room: str) -> str | None:
+        """Find the first test that fails with a fault; None if there is none.
+
+        fault: the fault.
+        room: its room, whose tests run.
+        """
+        file = self.folder / fault.module
+        compiles = "@compile" not in file.read_text(encoding="utf-8")
+        left_out = () if compiles else self.too_long(room)
+        own = Path(f"tests/{room}/test_{file.stem.lstrip('_')}.py")
+        first = [str(own)] if (self.folder / own).exists() else []
+        file.write_text(fault.text, encoding="utf-8")
+        try:
+            arguments = ["-x", *first, *_tests_of(room), fault.module]
+            status, failing = self._run([*arguments, *(f"--deselect={test}" for test in left_out)], compiles)
+        finally:
+            shutil.copy2(ROOT / fault.module, file)  # with its time, by which compiled functions are known
+        if status == pytest.ExitCode.OK:
+            return None
+        return failing[0] if failing else f"exit status {status}"
+
+    @cache  # noqa: B019
+    def too_long(self, room: str) -> list[str]:
+        """List the tests of a room that take too long without compilation.
+
+        room: the name of the room.
+        """
+        _, failing = self._run(_tests_of(room), compiles=False)
+        for test in failing:
+            print(f"left out  {test}", flush=True)
+        return failing
+
+    def _run(self, arguments: list[str], compiles: bool) -> tuple[int, list[str]]:
+        """Run pytest; return its exit status, and the names of the tests that fail.
+
+        arguments: of the command line.
+        compiles: whether functions are compiled.
+        """
+        choice = ["-m", "not corpus", "-k", "not process and not worker"]
+        process = subprocess.Popen(
+            [sys.executable, "-B", "-m", "pytest", "-q", "--tb=no", "-p", "tests.mutants.limit", *choice, *arguments],
+            cwd=self.folder,
+            env={**os.environ, "PYTHONPATH": ":adapters"} | ({} if compiles else {"NUMBA_DISABLE_JIT": "1"}),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            start_new_session=True,
+            preexec_fn=_limit,
+        )
+        output, _ = process.communicate()
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)  # processes that the tests have left
+        if process.returncode in (pytest.ExitCode.USAGE_ERROR, pytest.ExitCode.NO_TESTS_COLLECTED):
+            raise RuntimeError(output)
+        return process.returncode, re.findall(r"^(?:FAILED|ERROR) (.+?)(?: - .*)?$", output, re.MULTILINE)
+
+
+def _limit() -> None:
+    """Limit the time and the memory of this process, which a fault may use up."""
+    resource.setrlimit(resource.RLIMIT_CPU, (_SECONDS, _SECONDS))
+    resource.setrlimit(resource.RLIMIT_AS, (_BYTES, _BYTES))
+
+
+def _tests_of(room: str) -> list[str]:
+    return [f"tests/{room}", *ROOMS[room]]
+
+
+def _account(fault: Fault, test: str | None) -> str:
+    """Write the place of a fault with the test that catches it, or with the change if none does."""
+    place = f"{fault.module}:{fault.line}"
+    if test is None:
+        return f"SURVIVED  {place}\n  - {fault.before}\n  + {fault.after}"
+    return f"caught    {place:<50} {test}"
+
+
+if __name__ == "__main__":
+    sys.exit(main())
