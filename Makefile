@@ -87,7 +87,7 @@ dist: $(INSTALLED)
 test-wheel: dist
 	$(PYTHON) -m venv --clear $(VENV)/wheel
 	$(VENV)/wheel/bin/python -m pip install --quiet --disable-pip-version-check "$$(ls dist/*.whl)[pictures]"
-	rm -rf $(OUTSIDE) && mkdir $(OUTSIDE) && cp -r tests .ci/smoke.py pyproject.toml $(OUTSIDE)
+	rm -rf $(OUTSIDE) && mkdir $(OUTSIDE) && cp -r tests docs README.md .ci/smoke.py pyproject.toml $(OUTSIDE)
 	cd $(OUTSIDE) && ../wheel/bin/python smoke.py && ../wheel/bin/spectral-latent demo --quiet
 	$(VENV)/wheel/bin/python -m pip install --quiet --disable-pip-version-check hypothesis psutil pytest
 	cd $(OUTSIDE) && ../wheel/bin/python -m pytest -o pythonpath=. -o testpaths=tests -m 'not corpus' \

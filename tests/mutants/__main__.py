@@ -1,8 +1,8 @@
 """Make faults in a copy of the project, one at a time, and print the share that the tests catch.
 
 The tests of the room run on each fault, those of its module first, until one fails.  Modules with compiled functions
-are not compiled then, because that would take longer than their tests; tests that take too long without are left out.
-Tests with several processes are left out too.
+are not compiled then, because that would take longer than their tests.  Tests that take too long without a fault are
+left out, and those with several processes.
 """
 
 from __future__ import annotations
@@ -24,9 +24,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.mutants import limit
 from tests.mutants.faults import PACKAGE, ROOMS, ROOT, Fault, draw
 
-_COPIED = (PACKAGE, "adapters", "tests", "pyproject.toml")
+_COPIED = (PACKAGE, "adapters", "tests", "benchmarks", "docs", "README.md", "pyproject.toml")
 _SECONDS = 400  # CPU seconds of a process
 _BYTES = 8 << 30  # of a process
 _NEEDED = 95  # percent
@@ -79,7 +80,7 @@ class _Tests:
         """
         file = self.folder / fault.module
         compiles = "@compile" not in file.read_text(encoding="utf-8")
-        left_out = () if compiles else self.too_long(room)
+        left_out = self.failing(room, compiles)
         own = Path(f"tests/{room}/test_{file.stem.lstrip('_')}.py")
         first = [str(own)] if (self.folder / own).exists() else []
         file.write_text(fault.text, encoding="utf-8")
@@ -93,12 +94,13 @@ class _Tests:
         return failing[0] if failing else f"exit status {status}"
 
     @cache  # noqa: B019
-    def too_long(self, room: str) -> list[str]:
-        """List the tests of a room that take too long without compilation.
+    def failing(self, room: str, compiles: bool) -> list[str]:
+        """List the tests of a room that fail without a fault: they take too long.
 
         room: the name of the room.
+        compiles: whether functions are compiled.
         """
-        _, failing = self._run(_tests_of(room), compiles=False)
+        _, failing = self._run(_tests_of(room), compiles)
         for test in failing:
             print(f"left out  {test}", flush=True)
         return failing
@@ -110,8 +112,9 @@ class _Tests:
         compiles: whether functions are compiled.
         """
         choice = ["-m", "not corpus", "-k", "not process and not worker"]
+        plugin = ["-p", limit.__name__, f"--hypothesis-profile={limit.PROFILE}"]
         process = subprocess.Popen(
-            [sys.executable, "-B", "-m", "pytest", "-q", "--tb=no", "-p", "tests.mutants.limit", *choice, *arguments],
+            [sys.executable, "-B", "-m", "pytest", "-q", "--tb=no", *plugin, *choice, *arguments],
             cwd=self.folder,
             env={**os.environ, "PYTHONPATH": ":adapters"} | ({} if compiles else {"NUMBA_DISABLE_JIT": "1"}),
             stdout=subprocess.PIPE,

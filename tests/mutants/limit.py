@@ -1,4 +1,4 @@
-"""A plugin of pytest: a test that takes too many CPU seconds fails."""
+"""A plugin of pytest: a test that takes too many CPU seconds fails, and hypothesis looks for no smaller example."""
 
 from __future__ import annotations
 
@@ -6,9 +6,19 @@ import signal
 from collections.abc import Generator
 from types import FrameType
 
+import hypothesis
 import pytest
 
 SECONDS = 20
+PROFILE = "mutants"
+
+hypothesis.settings.register_profile(
+    PROFILE,
+    deadline=None,
+    derandomize=True,
+    database=None,
+    phases=[hypothesis.Phase.explicit, hypothesis.Phase.generate],
+)
 
 
 def _fail(_number: int, _frame: FrameType | None) -> None:
@@ -16,10 +26,10 @@ def _fail(_number: int, _frame: FrameType | None) -> None:
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_runtest_protocol() -> Generator[None, bool, bool]:
-    """Run a test with its fixtures within the limit."""
+def pytest_runtest_call() -> Generator[None, object, object]:
+    """Run a test within the limit; hypothesis may run the example that failed once more, for a second."""
     signal.signal(signal.SIGPROF, _fail)
-    signal.setitimer(signal.ITIMER_PROF, SECONDS)
+    signal.setitimer(signal.ITIMER_PROF, SECONDS, 1)
     try:
         return (yield)
     finally:
