@@ -1,4 +1,4 @@
-"""What the presets of constituency and of dependency parsers have in common."""
+"""Hold what the presets of constituency and of dependency parsers have in common."""
 
 from __future__ import annotations
 
