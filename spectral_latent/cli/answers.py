@@ -242,6 +242,7 @@ class _KeptAnswers(Answers):
         self._settings = settings
         self._part = _beside(output, "part")
         self._note = _beside(output, "progress")
+        self._new_note = _beside(output, "progress.new")
         self._digest = blake2b(digest_size=32)
         self._to_skip = 0
         self._expected = ""
@@ -318,11 +319,10 @@ class _KeptAnswers(Answers):
             "first": self.first,
             "input": self._digest.hexdigest(),
         }
-        new = _beside(self._output, "progress.new")
-        with new.open("wb") as file:
+        with self._new_note.open("wb") as file:
             file.write(json.dumps(note, indent=1).encode())
             _to_disk(file)
-        new.replace(self._note)
+        self._new_note.replace(self._note)
         self._noted = time.monotonic()
 
     def finish(self) -> None:
@@ -348,8 +348,8 @@ class _KeptAnswers(Answers):
                     shutil.copyfileobj(plain, compressed)
                 _to_disk(file)
         made.replace(self._output)
-        self._part.unlink(missing_ok=True)
-        self._note.unlink(missing_ok=True)
+        for path in (self._part, self._note, self._new_note):
+            path.unlink(missing_ok=True)
 
     def keep(self) -> bool:
         """Keep the answers of a command that failed, if any were noted, and tell whether they were."""

@@ -284,11 +284,14 @@ def test_what_a_kill_may_leave_is_finished_to_the_same_bytes(
             output.unlink(missing_ok=True)
             part.write_bytes(state.read_bytes() + b"the beginning of an answ")
             shutil.copy(state.with_suffix(".progress"), note)
+            (tmp_path / f"out.{ending}.progress.new").write_text("{")
+            if ending.endswith((".gz", "parquet")):
+                (tmp_path / f"out.{ending}.part.new").write_text("PAR1")
             result = run(*command, "-o", output, "--resume")
             assert result.exit_code == 0, result.stderr
             assert f"going on after {state.stem} sentences" in result.stderr
             assert output.read_bytes() == expected
-            assert not part.exists() and not note.exists()
+            assert [path for path in tmp_path.glob("out*") if path != output] == []
             state.unlink()
         printed = run(*command, *(["--json"] if "jsonl" in ending else [])).stdout
         if ending != "parquet":
