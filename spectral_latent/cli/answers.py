@@ -223,8 +223,8 @@ def answers_to(
             yield answers
             answers.finish()
         except BaseException:
-            if answers.keep():
-                console.message(f"{output}.part: {answers.sentences:,} sentences; --resume goes on after them")
+            if n_kept := answers.give_up():
+                console.message(f"{output}.part: {n_kept:,} sentences; --resume goes on after them")
             raise
     fallbacks = f", {answers.fallbacks:,} fallbacks" if answers.fallbacks else ""
     console.message(f"{output}: {answers.sentences:,} sentences, {answers.words:,} words{fallbacks}")
@@ -244,10 +244,11 @@ class _KeptAnswers(Answers):
         self._note = _beside(output, "progress")
         self._new_note = _beside(output, "progress.new")
         self._digest = blake2b(digest_size=32)
+        self._n_noted = 0
         self._to_skip = 0
         self._expected = ""
         size = self._read_note() if resume and self._note.exists() else 0
-        if not size:
+        if not self._n_noted:
             self._note.unlink(missing_ok=True)
         self._file = self._part.open("r+b")
         self._file.truncate(size)
@@ -260,7 +261,7 @@ class _KeptAnswers(Answers):
             note = json.loads(self._note.read_bytes())
             settings = note["settings"]
             size = int(note["bytes"])
-            self.sentences = self._to_skip = int(note["sentences"])
+            self.sentences = self._n_noted = self._to_skip = int(note["sentences"])
             self.words = int(note["words"])
             self.fallbacks = int(note["fallbacks"])
             self.first = list(note["first"])
@@ -323,6 +324,7 @@ class _KeptAnswers(Answers):
             file.write(json.dumps(note, indent=1).encode())
             _to_disk(file)
         self._new_note.replace(self._note)
+        self._n_noted = self.sentences
         self._noted = time.monotonic()
 
     def finish(self) -> None:
@@ -351,17 +353,15 @@ class _KeptAnswers(Answers):
         for path in (self._part, self._note, self._new_note):
             path.unlink(missing_ok=True)
 
-    def keep(self) -> bool:
-        """Keep the answers of a command that failed, if any were noted, and tell whether they were."""
-        is_kept = self._note.exists()
-        try:
-            if is_kept and not (self._to_skip or self._file.closed):
-                self._save()
-        finally:
-            self._file.close()
-        if not is_kept:
+    def give_up(self) -> int:
+        """Leave the answers up to the last note, and return their number; without a note, remove the file.
+
+        Nothing is noted here, because a command may be interrupted while it counts and writes an answer.
+        """
+        self._file.close()
+        if not self._n_noted:
             self._part.unlink(missing_ok=True)
-        return is_kept
+        return self._n_noted
 
 
 def _beside(output: Path, ending: str) -> Path:

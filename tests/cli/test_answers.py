@@ -338,15 +338,15 @@ def unfinished(
 ) -> tuple[Path, Path]:
     """The note and the answers of a command that was interrupted."""
     monkeypatch.setattr(answers, "_SECONDS", 0.0)
-    save = answers._KeptAnswers._save
+    write = answers._KeptAnswers._write
 
-    def stop(self: answers._KeptAnswers) -> None:
-        save(self)
-        if self.sentences == 30:
+    def stop(self: answers._KeptAnswers, *given: Any) -> None:
+        if self.sentences == 31:  # counted, and not written yet
             monkeypatch.undo()
             raise KeyboardInterrupt
+        write(self, *given)
 
-    monkeypatch.setattr(answers._KeptAnswers, "_save", stop)
+    monkeypatch.setattr(answers._KeptAnswers, "_write", stop)
     result = run("parse", model, sentences, "-o", tmp_path / "out")
     assert (result.exit_code, f"{tmp_path / 'out'}.part: 30 sentences; --resume" in result.stderr) == (130, True)
     return tmp_path / "out.progress", tmp_path / "out.part"
