@@ -133,7 +133,7 @@ def _parameters(treebank: Treebank, n_tags: int, latent: ObservableOperators, fl
     """Join latent operators with the coarse ones; probabilities need no floor."""
     coarse = relative_frequencies(treebank.counts, treebank.priors)
     floor = 0.0 if latent.probabilities else floor
-    return SequenceParameters(_shares(treebank.counts, n_tags), coarse, latent, floor)
+    return SequenceParameters(_shares(treebank.counts, n_tags), coarse.rounded(), latent.rounded(), floor)
 
 
 def _transitions(prior: FloatArray, ends: float, tokens: float) -> RuleTable:
