@@ -481,7 +481,6 @@ def test_a_file_written_by_hand_loads(tmp_path: Path) -> None:
         (["float64", "float16", [1 << 40]], QUARTERS, {}),
         (["float64", "float16", [1 << 70, 0]], QUARTERS, {}),
         (["float64", "uint8", [4]], QUARTERS, {}),
-        (["float16", "float16", [2]], QUARTERS, {}),
         (["object", "object", [1]], QUARTERS, {}),
         (["float64", "<f2", [2]], QUARTERS, {}),
         (["float64", ["float16"], [2]], QUARTERS, {}),
