@@ -133,7 +133,7 @@ def _parameters(treebank: Treebank, n_tags: int, latent: ObservableOperators, fl
     """Join latent operators with the coarse ones; probabilities need no floor."""
     coarse = relative_frequencies(treebank.counts, treebank.priors)
     floor = 0.0 if latent.probabilities else floor
-    return SequenceParameters(_shares(treebank.counts, n_tags), coarse.rounded(), latent.rounded(), floor)
+    return SequenceParameters(_shares(treebank.counts, n_tags), coarse, latent, floor)
 
 
 def _transitions(prior: FloatArray, ends: float, tokens: float) -> RuleTable:
@@ -231,7 +231,7 @@ def train_tagged(
     smooth = partial(smooth_emissions, lexicon, family=np.arange(2 * len(tags)) % len(tags))
     treebank = _with_back_off(treebank, len(tags), Priors(smooth, fragments=options.back_off), options.back_off)
     latent = estimate(treebank, options.estimator, jobs=jobs, listener=listener).operators
-    return tags, lexicon, _parameters(treebank, len(tags), latent, options.floor)
+    return tags, lexicon, _parameters(treebank, len(tags), latent, options.floor).rounded()
 
 
 # ---------------------------------------------------------------------------------------------------------------------
