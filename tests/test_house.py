@@ -15,6 +15,7 @@ PACKAGES = {"spectral_latent": ROOT / "spectral_latent", "spectral_latent_nltk":
 ROOMS = (
     "_compiled",
     "_options",
+    "drawing",
     "trees",
     "operators",
     "inference",

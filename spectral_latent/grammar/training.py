@@ -77,7 +77,8 @@ class Training(Generic[Model]):
         listener: told how far the work is.
         """
         estimator = self.coarse.options.estimator
-        return self.coarse.with_operators(estimate(self.treebank, estimator, jobs=jobs, listener=listener).operators)
+        estimated = estimate(self.treebank, estimator, jobs=jobs, listener=listener)
+        return self.coarse.with_operators(estimated.operators.rounded())
 
 
 def prepare_grammar(
@@ -104,7 +105,7 @@ def prepare_grammar(
 
     counts = treebank.counts
     priors = Priors(smooth, options.fragments, unseen_rules)
-    coarse = relative_frequencies(counts, priors)
+    coarse = relative_frequencies(counts, priors).rounded()
     seen = Rules.find(counts.rules.binary, coarse.rules.binary) >= 0
     share = counts.symbol / counts.symbol.sum()
     grammar = LatentGrammar(options, tags, tag_of_symbol, lexicon, seen, share, coarse, coarse)

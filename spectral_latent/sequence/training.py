@@ -231,7 +231,7 @@ def train_tagged(
     smooth = partial(smooth_emissions, lexicon, family=np.arange(2 * len(tags)) % len(tags))
     treebank = _with_back_off(treebank, len(tags), Priors(smooth, fragments=options.back_off), options.back_off)
     latent = estimate(treebank, options.estimator, jobs=jobs, listener=listener).operators
-    return tags, lexicon, _parameters(treebank, len(tags), latent, options.floor)
+    return tags, lexicon, _parameters(treebank, len(tags), latent, options.floor).rounded()
 
 
 # ---------------------------------------------------------------------------------------------------------------------
