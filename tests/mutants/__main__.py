@@ -1,8 +1,8 @@
 """Make faults in a copy of the project, one at a time, and print the share that the tests catch.
 
 The tests of the room run on each fault, those of its module first, until one fails.  Modules with compiled functions
-are not compiled then, because that would take longer than their tests.  Tests that take too long without a fault are
-left out, and those with several processes.
+are not compiled then, which would take longer than their tests, and only their own tests run if they have any.  Tests
+with several processes are left out, and those that take too long without a fault.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from tests.mutants import limit
 from tests.mutants.faults import PACKAGE, ROOMS, ROOT, Fault, draw
 
 _COPIED = (PACKAGE, "adapters", "tests", "benchmarks", "docs", "README.md", "pyproject.toml")
-_SECONDS = 400  # CPU seconds of a process
+_SECONDS = 900  # CPU seconds of a process
 _BYTES = 8 << 30  # of a process
 _NEEDED = 95  # percent
 
@@ -80,27 +80,40 @@ class _Tests:
         """
         file = self.folder / fault.module
         compiles = "@compile" not in file.read_text(encoding="utf-8")
-        left_out = self.failing(room, compiles)
-        own = Path(f"tests/{room}/test_{file.stem.lstrip('_')}.py")
-        first = [str(own)] if (self.folder / own).exists() else []
+        tests = self.tests_of(fault.module, room, compiles)
+        left_out = self.failing(tests, compiles)
         file.write_text(fault.text, encoding="utf-8")
         try:
-            arguments = ["-x", *first, *_tests_of(room), fault.module]
-            status, failing = self._run([*arguments, *(f"--deselect={test}" for test in left_out)], compiles)
+            arguments = ["-x", *tests, fault.module, *(f"--deselect={test}" for test in left_out)]
+            status, failing = self._run(arguments, compiles)
         finally:
             shutil.copy2(ROOT / fault.module, file)  # with its time, by which compiled functions are known
         if status == pytest.ExitCode.OK:
             return None
         return failing[0] if failing else f"exit status {status}"
 
-    @cache  # noqa: B019
-    def failing(self, room: str, compiles: bool) -> list[str]:
-        """List the tests of a room that fail without a fault: they take too long.
+    def tests_of(self, module: str, room: str, compiles: bool) -> tuple[str, ...]:
+        """List the tests that must catch the faults of a module, as files and folders.
 
-        room: the name of the room.
+        module: the module.
+        room: its room.
+        compiles: whether functions are compiled; otherwise only the module's own tests run, if it has any.
+        """
+        own = f"tests/{room}/test_{Path(module).stem.lstrip('_')}.py"
+        of_module = (own,) if (self.folder / own).exists() else ()
+        of_room = (f"tests/{room}", *ROOMS[room])
+        return of_module if of_module and not compiles else (*of_module, *of_room)
+
+    @cache  # noqa: B019
+    def failing(self, tests: tuple[str, ...], compiles: bool) -> list[str]:
+        """List the tests that fail without a fault: they take too long.
+
+        tests: files and folders.
         compiles: whether functions are compiled.
         """
-        _, failing = self._run(_tests_of(room), compiles)
+        status, failing = self._run([*tests], compiles)
+        if status not in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED):
+            raise RuntimeError(f"{' '.join(tests)}: the tests do not end without a fault: exit status {status}")
         for test in failing:
             print(f"left out  {test}", flush=True)
         return failing
@@ -135,10 +148,6 @@ def _limit() -> None:
     """Limit the time and the memory of this process, which a fault may use up."""
     resource.setrlimit(resource.RLIMIT_CPU, (_SECONDS, _SECONDS))
     resource.setrlimit(resource.RLIMIT_AS, (_BYTES, _BYTES))
-
-
-def _tests_of(room: str) -> list[str]:
-    return [f"tests/{room}", *ROOMS[room]]
 
 
 def _account(fault: Fault, test: str | None) -> str:
