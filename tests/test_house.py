@@ -14,6 +14,7 @@ ROOT = Path(__file__).resolve().parents[1]
 PACKAGES = {"spectral_latent": ROOT / "spectral_latent", "spectral_latent_nltk": ROOT / "adapters/spectral_latent_nltk"}
 ROOMS = (
     "_compiled",
+    "_names",
     "_options",
     "trees",
     "operators",
@@ -35,7 +36,7 @@ ROOMS = (
     "papers",
     "__main__",
 )  # each may import only from those before it
-CORE = ("_compiled", "_options", "trees", "operators", "inference", "estimation")
+CORE = ("_compiled", "_names", "_options", "trees", "operators", "inference", "estimation")
 RIDDLES = r"(What|How|Where|Of|The same|Those|Both|That)\b"  # no verb, and a noun that is elsewhere
 NO_VERBS = r"[^A-Z]|[A-Z]\b|(The|An|All|Each|Every|Some|No|Whether|If)\b"  # the first words of a description
 LANGUAGE = {"sentence", "word", "tag", "corpus", "lexicon", "parser", "noun", "phrase"}  # with their plurals

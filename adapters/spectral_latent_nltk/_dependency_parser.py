@@ -9,7 +9,7 @@ from typing import Any
 
 from nltk.parse import DependencyGraph
 
-from spectral_latent._options import PresetName
+from spectral_latent._names import PresetName
 from spectral_latent.corpora import sentence_from_nltk
 from spectral_latent.dependency import DependencyModel, DependencyOptions, DependencySentence
 from spectral_latent.dependency import preset as options_of_preset

@@ -9,7 +9,7 @@ from functools import cached_property
 from nltk.grammar import PCFG
 from nltk.tree import Tree
 
-from spectral_latent._options import PresetName
+from spectral_latent._names import PresetName
 from spectral_latent.constituency import FALLBACK, ConstituencyModel, ConstituencyOptions
 from spectral_latent.constituency import preset as options_of_preset
 from spectral_latent.corpora import phrase_from_nltk

@@ -1,10 +1,10 @@
 """Estimation of observable operators from treebanks of skeletal trees."""
 
+from spectral_latent._names import ESTIMATORS, EstimatorName
 from spectral_latent.estimation._choice import search_states
 from spectral_latent.estimation._clustering import Clusters, state_counts
 from spectral_latent.estimation._em import has_converged, run_em
 from spectral_latent.estimation._estimators import (
-    ESTIMATORS,
     Estimate,
     estimate,
     relative_frequencies,
@@ -22,7 +22,6 @@ from spectral_latent.estimation._low_rank import low_rank_operators
 from spectral_latent.estimation._moments import LeafMoments, Moments
 from spectral_latent.estimation._options import (
     EstimationError,
-    EstimatorName,
     EstimatorOptions,
     Listener,
     Progress,

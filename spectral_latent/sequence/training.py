@@ -14,6 +14,7 @@ from typing import NamedTuple, TypeVar, cast
 
 import numpy as np
 
+from spectral_latent._names import ESTIMATORS, StateSource
 from spectral_latent.estimation import (
     SHARD_NODES,
     Clusters,
@@ -319,7 +320,7 @@ def _choose(
     """
     n = sequences.n_sequences
     largest = options.estimator.n_states
-    chooses_floor = options.floor is None and options.estimator.estimator == "spectral"
+    chooses_floor = options.floor is None and not ESTIMATORS[options.estimator.estimator].probabilities
     floor = _FLOOR if options.floor is None else options.floor
     if n < 2 * _FOLDS or not (options.choose_states or chooses_floor):
         return 1 if options.choose_states else largest, floor
@@ -357,7 +358,8 @@ def _hidden_markov(
     listener: Listener,
 ) -> HiddenMarkov:
     """Learn a proper hidden Markov model from clusters or from a random start; EM may follow."""
-    if options.estimator == "em":
+    estimator = ESTIMATORS[options.estimator]
+    if estimator.states_from is StateSource.RANDOM:
         observed = np.zeros(n_symbols)
         observed[treebank.counts.rules.leaf[:, 1]] = treebank.counts.leaf[:, 0]
         start = HiddenMarkov.random(observed, treebank.counts.n_trees, options.n_states, options.seed)
@@ -365,8 +367,8 @@ def _hidden_markov(
         projection = Projection.learn(treebank.shards, options, jobs, listener)
         clusters = Clusters.learn(treebank, projection, options.seed, jobs)
         counts = reduce(RuleTable.__add__, parallel_map(_state_counts, treebank.shards, jobs, clusters, n_symbols))
-        start = HiddenMarkov.of_counts(counts, 0.0 if options.estimator == "clustering" else options.state_smoothing)
-    if options.estimator == "clustering":
+        start = HiddenMarkov.of_counts(counts, options.state_smoothing if estimator.climbs else 0.0)
+    if not estimator.climbs:
         return start
     return baum_welch(sequences, start, options, jobs=jobs, listener=listener)[0]
 
@@ -420,7 +422,7 @@ def train_untagged(
     plain = replace(options, estimator=replace(options.estimator, smoothing=None))
     n_states, floor = _choose(_first_positions(stored), alphabet, plain, jobs, listener)
     estimator = replace(plain.estimator, n_states=n_states)
-    if estimator.estimator == "spectral":
+    if not ESTIMATORS[estimator.estimator].probabilities:
         latent = estimate(treebank, estimator, jobs=jobs, listener=listener).operators
     else:
         model = _hidden_markov(stored, treebank, len(alphabet.known), estimator, jobs, listener)
