@@ -108,6 +108,7 @@ class LatentTreeModel(StoredModel):
     symbols: (S,) the label and the part that each symbol of the operators stands for.
     terminals: the observation that each terminal of the operators' leaf rules stands for.
     operators: the operators of S symbols.
+    objective: the objective of EM at the start and after each iteration; empty for an estimator without EM.
 
     >>> import networkx as nx
     >>> graphs = []
@@ -131,6 +132,7 @@ class LatentTreeModel(StoredModel):
     symbols: list[Symbol]
     terminals: list[Hashable]
     operators: ObservableOperators
+    objective: tuple[float, ...] = ()
 
     @property
     def sizes(self) -> str:
@@ -175,8 +177,8 @@ class LatentTreeModel(StoredModel):
         formalism = _GraphFormalism(inside_features or {}, outside_features or {})
         (treebank,) = read_treebanks(checked_graphs(graphs), [formalism], jobs=jobs)
         options = options or EstimatorOptions()
-        operators = estimate(treebank, options, jobs=jobs, listener=listener).operators
-        return LatentTreeModel(options, formalism.symbols, formalism.terminals, operators)
+        found = estimate(treebank, options, jobs=jobs, listener=listener)
+        return LatentTreeModel(options, formalism.symbols, formalism.terminals, found.operators, found.objective)
 
     def forest(self, graphs: Iterable[nx.DiGraph]) -> tuple[GraphTrees, Forest]:
         """Convert graphs to a forest with one component each.
@@ -292,6 +294,7 @@ class LatentTreeModel(StoredModel):
             "symbols": [[plain_name(label), part] for label, part in self.symbols],
             "terminals": [plain_name(terminal) for terminal in self.terminals],
             "probabilities": self.operators.probabilities,
+            "objective": list(self.objective),
         }
         return arrays_of("latent", self.operators), settings
 
@@ -306,8 +309,9 @@ class LatentTreeModel(StoredModel):
         terminals = setting_from("terminals", settings, Annotated[list[Hashable], Distinct()])
         options = setting_from("options", settings, EstimatorOptions)
         probabilities = setting_from("probabilities", settings, bool)
+        objective = setting_from("objective", settings, tuple[float, ...])
         operators = operators_from("latent", arrays, len(terminals), probabilities=probabilities)
-        return LatentTreeModel(options, symbols, terminals, operators)
+        return LatentTreeModel(options, symbols, terminals, operators, objective)
 
 
 def _place(encoded: GraphTrees, at: int, first: int = 1) -> str:

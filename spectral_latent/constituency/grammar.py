@@ -49,12 +49,13 @@ class PhraseGrammar(ShortRepr):
         """The settings of training and parsing."""
         return self.grammar.options
 
-    def with_operators(self, operators: ObservableOperators) -> PhraseGrammar:
+    def with_operators(self, operators: ObservableOperators, objective: tuple[float, ...] = ()) -> PhraseGrammar:
         """Replace the latent operators by others over the same rules.
 
         operators: operators over the same rules as the coarse ones.
+        objective: the objective of the EM that made them; empty for other operators.
         """
-        return replace(self, grammar=self.grammar.with_operators(operators))
+        return replace(self, grammar=self.grammar.with_operators(operators, objective))
 
     @cached_property
     def chains(self) -> list[tuple[str, ...]]:

@@ -288,11 +288,15 @@ class ConstituencyModel(StoredModel):
 
     @property
     def description(self) -> dict[str, Any]:
-        """The facts about the model, its labels, its tags and the options of each grammar among them."""
+        """The facts about the model: its labels, its tags, and the options and the objective of each grammar."""
         tags = self.members[0].grammar.tags
         labels = {label for chain in self.members[0].chains for label in chain} - {*tags}
-        options = [asdict(member.options) for member in self.members]
-        return super().description | {"labels": sorted(labels), "tags": sorted(tags), "options": options}
+        facts: dict[str, Any] = {"labels": sorted(labels), "tags": sorted(tags)}
+        facts["options"] = [asdict(member.options) for member in self.members]
+        objectives = [[round(value, 2) for value in member.grammar.objective] for member in self.members]
+        if any(objectives):
+            facts["objective"] = objectives
+        return super().description | facts
 
     def contents(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
         """Collect the arrays and the settings of the model's file."""

@@ -61,6 +61,7 @@ class LatentGrammar(Generic[OptionsKind], ShortRepr):
     prior: (S,) share of each symbol among the nodes of the treebank.
     coarse: operators of one state a symbol, such as relative frequencies.
     operators: the latent ones.
+    objective: the objective of EM at the start and after each iteration; empty for an estimator without EM.
     """
 
     options: OptionsKind
@@ -71,6 +72,7 @@ class LatentGrammar(Generic[OptionsKind], ShortRepr):
     prior: FloatArray
     coarse: ObservableOperators
     operators: ObservableOperators
+    objective: tuple[float, ...] = ()
 
     @property
     def sizes(self) -> str:
@@ -82,12 +84,15 @@ class LatentGrammar(Generic[OptionsKind], ShortRepr):
         if not self.coarse.rules.equals(self.operators.rules):
             raise ValueError("the coarse and the latent grammar must number the same rules")
 
-    def with_operators(self, operators: ObservableOperators) -> LatentGrammar[OptionsKind]:
+    def with_operators(
+        self, operators: ObservableOperators, objective: tuple[float, ...] = ()
+    ) -> LatentGrammar[OptionsKind]:
         """Replace the latent operators by others over the same rules.
 
         operators: operators over the same rules as `coarse`.
+        objective: the objective of the EM that made them; empty for other operators.
         """
-        return replace(self, operators=operators)
+        return replace(self, operators=operators, objective=objective)
 
     def with_limits(self, limits: Limits) -> LatentGrammar[OptionsKind]:
         """Replace the limits of what a sentence may cost.
@@ -203,6 +208,7 @@ class LatentGrammar(Generic[OptionsKind], ShortRepr):
             "tags": self.tags,
             "words": self.lexicon.words,
             "probabilities": self.operators.probabilities,
+            "objective": list(self.objective),
         }
 
     @staticmethod
@@ -225,6 +231,7 @@ class LatentGrammar(Generic[OptionsKind], ShortRepr):
         lexicon = Lexicon.from_arrays(words, options.lexicon, arrays)
         n_terminals = lexicon.n_terminals
         probabilities = setting_from("probabilities", settings, bool)
+        objective = setting_from("objective", settings, tuple[float, ...])
         coarse = operators_from("coarse", arrays, n_terminals, probabilities=True)
         latent = operators_from("latent", arrays, n_terminals, probabilities=probabilities)
         prior = array_from("prior", arrays, np.float64, (coarse.n_symbols,), Above(0.0), AtMost(1.0))
@@ -236,4 +243,4 @@ class LatentGrammar(Generic[OptionsKind], ShortRepr):
             fits = lexicon.spelling.n_symbols == len(tags) and bool((over_words >= 0).all())
         if not fits or not coarse.rules.equals(latent.rules):
             raise ValueError("the model's parts do not fit together")
-        return LatentGrammar(options, tags, tag_of_symbol, lexicon, seen, prior, coarse, latent)
+        return LatentGrammar(options, tags, tag_of_symbol, lexicon, seen, prior, coarse, latent, objective)

@@ -290,7 +290,12 @@ class StoredModel(ShortRepr):
     def description(self) -> dict[str, Any]:
         """The facts about the model that tell it from others, by their names; JSON can hold them."""
         options = getattr(self, "options", None)
-        return {"kind": self.kind, "sizes": self.sizes} | ({} if options is None else {"options": asdict(options)})
+        facts: dict[str, Any] = {"kind": self.kind, "sizes": self.sizes}
+        if options is not None:
+            facts["options"] = asdict(options)
+        if objective := getattr(self, "objective", ()):
+            facts["objective"] = [round(value, 2) for value in objective]
+        return facts
 
     @property
     def summary(self) -> dict[str, str]:

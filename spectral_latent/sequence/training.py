@@ -19,6 +19,7 @@ from spectral_latent.estimation import (
     SHARD_NODES,
     Clusters,
     Columns,
+    Estimate,
     EstimationError,
     EstimatorOptions,
     FeatureColumns,
@@ -130,11 +131,11 @@ def _shares(counts: TreebankCounts, n_tags: int) -> FloatArray:
     return np.asarray(emissions / emissions.sum())
 
 
-def _parameters(treebank: Treebank, n_tags: int, latent: ObservableOperators, floor: float) -> SequenceParameters:
+def _parameters(treebank: Treebank, n_tags: int, found: Estimate, floor: float) -> SequenceParameters:
     """Join latent operators with the coarse ones; probabilities need no floor."""
     coarse = relative_frequencies(treebank.counts, treebank.priors)
-    floor = 0.0 if latent.probabilities else floor
-    return SequenceParameters(_shares(treebank.counts, n_tags), coarse, latent, floor)
+    floor = 0.0 if found.operators.probabilities else floor
+    return SequenceParameters(_shares(treebank.counts, n_tags), coarse, found.operators, floor, found.objective)
 
 
 def _transitions(prior: FloatArray, ends: float, tokens: float) -> RuleTable:
@@ -231,8 +232,8 @@ def train_tagged(
     lexicon = formalism.lexicon
     smooth = partial(smooth_emissions, lexicon, family=np.arange(2 * len(tags)) % len(tags))
     treebank = _with_back_off(treebank, len(tags), Priors(smooth, fragments=options.back_off), options.back_off)
-    latent = estimate(treebank, options.estimator, jobs=jobs, listener=listener).operators
-    return tags, lexicon, _parameters(treebank, len(tags), latent, options.floor)
+    found = estimate(treebank, options.estimator, jobs=jobs, listener=listener)
+    return tags, lexicon, _parameters(treebank, len(tags), found, options.floor)
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -356,8 +357,11 @@ def _hidden_markov(
     options: EstimatorOptions,
     jobs: int | None,
     listener: Listener,
-) -> HiddenMarkov:
-    """Learn a proper hidden Markov model from clusters or from a random start; EM may follow."""
+) -> tuple[HiddenMarkov, tuple[float, ...]]:
+    """Learn a proper hidden Markov model from clusters or from a random start; EM may follow.
+
+    Returns the model, and the log-likelihood of the sequences at the start of EM and after each iteration.
+    """
     estimator = ESTIMATORS[options.estimator]
     if estimator.states_from is StateSource.RANDOM:
         observed = np.zeros(n_symbols)
@@ -369,8 +373,8 @@ def _hidden_markov(
         counts = reduce(RuleTable.__add__, parallel_map(_state_counts, treebank.shards, jobs, clusters, n_symbols))
         start = HiddenMarkov.of_counts(counts, options.state_smoothing if estimator.climbs else 0.0)
     if not estimator.climbs:
-        return start
-    return baum_welch(sequences, start, options, jobs=jobs, listener=listener)[0]
+        return start, ()
+    return baum_welch(sequences, start, options, jobs=jobs, listener=listener)
 
 
 def _with_unseen(model: HiddenMarkov, counts: TreebankCounts, back_off: float) -> HiddenMarkov:
@@ -423,8 +427,9 @@ def train_untagged(
     n_states, floor = _choose(_first_positions(stored), alphabet, plain, jobs, listener)
     estimator = replace(plain.estimator, n_states=n_states)
     if not ESTIMATORS[estimator.estimator].probabilities:
-        latent = estimate(treebank, estimator, jobs=jobs, listener=listener).operators
+        found = estimate(treebank, estimator, jobs=jobs, listener=listener)
     else:
-        model = _hidden_markov(stored, treebank, len(alphabet.known), estimator, jobs, listener)
-        latent = _with_unseen(model, treebank.counts, options.back_off).operators()
-    return alphabet, _parameters(treebank, 1, latent, floor)
+        model, objective = _hidden_markov(stored, treebank, len(alphabet.known), estimator, jobs, listener)
+        operators = _with_unseen(model, treebank.counts, options.back_off).operators()
+        found = Estimate(operators, objective, log_likelihood=objective)
+    return alphabet, _parameters(treebank, 1, found, floor)
