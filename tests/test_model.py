@@ -19,7 +19,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from spectral_latent import model as model_module
-from spectral_latent.estimation import EstimationError, EstimatorName, EstimatorOptions, Shard, Treebank
+from spectral_latent._names import EstimatorName
+from spectral_latent.estimation import EstimationError, EstimatorOptions, Shard, Treebank
 from spectral_latent.model import LatentTreeModel, _GivenFeature, neighbourhoods
 from spectral_latent.operators import ModelFileError, load_model, save_model
 from spectral_latent.trees import MISSING, GraphError, Symbol, from_networkx

@@ -23,6 +23,7 @@ from hypothesis import strategies as st
 
 import spectral_latent
 from spectral_latent import constituency, dependency, sequence
+from spectral_latent._names import EstimatorName
 from spectral_latent._options import Above, AtLeast, AtMost, Below, Options, field_types
 from spectral_latent.anchors import AnchorHMM, AnchorOptions, HullName, HullOptions, WordTypes
 from spectral_latent.cli import main
@@ -36,7 +37,7 @@ from spectral_latent.dependency import (
     RelationOptions,
 )
 from spectral_latent.dependency.arc_features import TaggedTree
-from spectral_latent.estimation import EstimationError, EstimatorName, EstimatorOptions
+from spectral_latent.estimation import EstimationError, EstimatorOptions
 from spectral_latent.grammar import GrammarOptions, Limits
 from spectral_latent.lexicon import LexiconOptions, SpellingModel, SpellingOptions
 from spectral_latent.operators import options_from

@@ -10,7 +10,8 @@ from typing import Any, Protocol
 import numpy as np
 
 from spectral_latent._names import ESTIMATORS, PresetName
-from spectral_latent.estimation import EstimatorOptions, shown
+from spectral_latent.estimation import EstimatorOptions
+from spectral_latent.estimation.progress import shown
 from spectral_latent.sequence import HMMOptions, LatentHMM, LatentTagger, StateTagger, TaggerOptions
 from spectral_latent.sequence import preset as options_of_preset
 from spectral_latent.trees import FloatArray

@@ -30,7 +30,8 @@ from spectral_latent.cli.sources import (
 
 if TYPE_CHECKING:
     from spectral_latent.anchors.options import SpellingName
-    from spectral_latent.estimation import EstimatorOptions, Progress, ProgressLine
+    from spectral_latent.estimation import EstimatorOptions, Progress
+    from spectral_latent.estimation.progress import ProgressLine
 
 __all__ = ["train"]
 
@@ -394,7 +395,7 @@ class _Training:
 
         progress: the step that an estimator reports.
         """
-        from spectral_latent.estimation import ProgressLine
+        from spectral_latent.estimation.progress import ProgressLine
 
         if self._line is None and self.console.shows_progress:
             self._line = ProgressLine()

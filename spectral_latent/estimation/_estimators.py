@@ -14,8 +14,6 @@ from typing import NamedTuple
 import numpy as np
 
 from spectral_latent._names import ESTIMATORS, StateSource
-from spectral_latent.estimation._clustering import Clusters, cluster_counts
-from spectral_latent.estimation._em import EMResult, drawn_to, random_counts, run_em, state_prior
 from spectral_latent.estimation._low_rank import low_rank_operators
 from spectral_latent.estimation._moments import Moments, moments_from_counts
 from spectral_latent.estimation._options import EstimationError, EstimatorOptions, Listener, silent
@@ -25,6 +23,8 @@ from spectral_latent.estimation._projections import Projection, states_for
 from spectral_latent.estimation._recovery import recovered_counts
 from spectral_latent.estimation._smoothing import operators_from_moments
 from spectral_latent.estimation._treebank import Priors, Treebank, TreebankCounts, TreebankShard
+from spectral_latent.estimation.clustering import Clusters, cluster_counts
+from spectral_latent.estimation.em import EMResult, drawn_to, random_counts, run_em, state_prior
 from spectral_latent.operators import ObservableOperators, RuleTable
 from spectral_latent.trees import Rules
 

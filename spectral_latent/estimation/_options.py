@@ -39,7 +39,7 @@ class EstimatorOptions(Options):
     tolerance: EM stops when its objective per tree rises by less than this in two iterations, and the second rise is
     not larger than the first.
     state_smoothing: the share of the mean over a symbol's states in the probabilities of a state of average frequency;
-    see `_em.state_prior`.
+    see `em.state_prior`.
     rank: the most terms of a binary rule's tensor, which is then smaller and faster but less exact; None for tensors as
     they are estimated.  Only estimators of probabilities use it.  See `operators.low_rank`.
     seed: the seed of the starts of singular value decompositions, clusters and random states.

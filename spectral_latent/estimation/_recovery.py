@@ -35,7 +35,7 @@ from spectral_latent.estimation._moments import Moments
 from spectral_latent.estimation._options import EstimatorOptions
 from spectral_latent.estimation._pivots import StateMaps, counts_of_states, fitted_corners, state_maps
 from spectral_latent.estimation._projections import Projection
-from spectral_latent.estimation._simplex import convex_weights
+from spectral_latent.estimation.simplex import convex_weights
 from spectral_latent.operators import RuleTable
 from spectral_latent.trees import FloatArray
 

@@ -9,7 +9,7 @@
 | γ_i = α ∘ β / α·β | (m,) | p(h_i \\| x) |
 | ξ_i = α_h `step`_hk `ahead`_k / α·β | (m, m) | p(h_i = h, h_{i+1} = k \\| x) |
 
-The EM of the core does the same on s-trees for any tensors (`estimation.run_em`), and the tests compare the two.  The
+The EM of the core does the same on s-trees for any tensors (`estimation.em`), and the tests compare the two.  The
 loops of this module make use of the chain that a hidden Markov model is, and are about twenty times as fast.
 """
 
@@ -29,10 +29,10 @@ from spectral_latent.estimation import (
     EstimatorOptions,
     Listener,
     Progress,
-    has_converged,
     parallel_map,
     silent,
 )
+from spectral_latent.estimation.em import has_converged
 from spectral_latent.sequence.conversion import Sequences
 from spectral_latent.sequence.hidden_markov import HiddenMarkov
 from spectral_latent.trees import FloatArray, IntArray

@@ -17,7 +17,6 @@ import numpy as np
 from spectral_latent._names import ESTIMATORS, StateSource
 from spectral_latent.estimation import (
     SHARD_NODES,
-    Clusters,
     Columns,
     Estimate,
     EstimationError,
@@ -39,6 +38,7 @@ from spectral_latent.estimation import (
     silent,
     spectral_moments,
 )
+from spectral_latent.estimation.clustering import Clusters
 from spectral_latent.lexicon import Lexicon, LexiconOptions, SpellingModel, WordCounts, smooth_emissions
 from spectral_latent.operators import ObservableOperators, RuleTable
 from spectral_latent.sequence.alphabet import Alphabet

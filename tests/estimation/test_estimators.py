@@ -20,12 +20,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from threadpoolctl import threadpool_limits
 
+from spectral_latent._names import ESTIMATORS, EstimatorName
 from spectral_latent.estimation import (
-    ESTIMATORS,
-    ColumnStore,
     Estimate,
     EstimationError,
-    EstimatorName,
     EstimatorOptions,
     FeatureColumns,
     Priors,
@@ -40,6 +38,7 @@ from spectral_latent.estimation import (
     relative_frequencies,
     spectral_moments,
 )
+from spectral_latent.estimation._treebank import ColumnStore
 from spectral_latent.inference import tree_weights
 from spectral_latent.operators import ObservableOperators, RuleTable
 from spectral_latent.trees import Forest, Rules, SkeletalTrees

@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from spectral_latent.estimation import EstimationError, EstimatorOptions, Progress, run_em
+from spectral_latent.estimation import EstimationError, EstimatorOptions, Progress
+from spectral_latent.estimation.em import run_em
 from spectral_latent.inference import edge_marginals, expected_counts, inside, marginals, outside, tree_weights
 from spectral_latent.operators import ObservableOperators, RuleTable
 from spectral_latent.sequence import HiddenMarkov, Sequences, baum_welch
