@@ -16,6 +16,7 @@ from spectral_latent.trees import FloatArray, Forest, IntArray
 
 __all__ = ["check_forest", "check_rules", "check_weights"]
 
+_COLUMNS = tuple(f"a forest's values of `{name}`" for name in Forest._fields)
 _STRUCTURE_FAULTS = (
     "`start` must begin with 0, never fall, and end with the number of edges",
     "no root of a component is at or after it",
@@ -157,8 +158,8 @@ def check_forest(forest: Forest) -> None:
     """
     n_items, n_edges, n_roots = (_length(column) for column in (forest.symbol, forest.rule, forest.root))
     sizes = (n_items, n_items + 1, n_edges, n_edges, n_edges, n_roots, n_roots)
-    for name, column, size in zip(Forest._fields, forest, sizes, strict=True):
-        check_column(f"a forest's values of `{name}`", column, (size,), np.int64)
+    for name, column, size in zip(_COLUMNS, forest, sizes, strict=True):
+        check_column(name, column, (size,), np.int64)
     fault, last = _last_roots(forest.root, forest.component, n_items)
     _raise(_STRUCTURE_FAULTS, fault, forest)
     _raise(_STRUCTURE_FAULTS, _structure_fault(forest, last), forest)
