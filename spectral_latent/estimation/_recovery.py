@@ -103,7 +103,7 @@ def _started(tensors: FloatArray, first: FloatArray) -> _Fit:
 
 
 def _fitted(tensors: FloatArray, fit: _Fit, rounds: int) -> _Fit:
-    """Update all factors for at most `rounds` rounds: alternating least squares.
+    """Update all factors of tensors (n, m, m, m) for at most `rounds` rounds: alternating least squares.
 
     The step of round n is prolonged by n^(1/3) (Bro 1997), unless the error rises.
     """

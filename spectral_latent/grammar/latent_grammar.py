@@ -179,18 +179,17 @@ class LatentGrammar(Generic[OptionsKind], ShortRepr):
         yield self._all_rules, leaves, 0.0
         yield self._all_rules, CoarseLeaves.of(grammar.coarse, np.full_like(words.word, words.any_word)), 0.0
 
-    def most_frequent_symbols(self, words: Sequence[str]) -> IntArray:
+    def most_frequent_symbols(self, grammar: SentenceGrammar) -> IntArray:
         """Find the symbol over each word (n,) that has the largest share of the word's nodes in the treebank.
 
         A word without a rule has the most frequent of all symbols over words.
 
-        words: the n words of a sentence.
+        grammar: the grammar of a sentence of n words.
         """
-        grammar = self.for_sentences([words])
         leaves = CoarseLeaves.of(grammar.coarse, grammar.words.word, grammar.words.likely)
         joint = leaves.weight * self.prior[leaves.symbol]
         over_words = self.coarse.rules.leaf[:, 0]
-        symbols = np.full(len(words), over_words[np.argmax(self.prior[over_words])], dtype=np.int64)
+        symbols = np.full(len(grammar.words.word), over_words[np.argmax(self.prior[over_words])], dtype=np.int64)
         for place, (first, end) in enumerate(zip(leaves.start[:-1].tolist(), leaves.start[1:].tolist(), strict=True)):
             if first < end:
                 symbols[place] = leaves.symbol[first + np.argmax(joint[first:end])]

@@ -104,7 +104,8 @@ def _rule_fault(
         if symbol[item] < -1 or symbol[item] >= n_symbols:
             return _BAD_SYMBOL, item, -1
         for edge in range(forest.start[item], forest.start[item + 1]):
-            rule, left, right = forest.rule[edge], forest.left[edge], forest.right[edge]
+            rule = forest.rule[edge]
+            left, right = forest.left[edge], forest.right[edge]
             if rule == -1:
                 continue
             # As many rules as there are of the edge's arity; then the symbols that the rule is over.

@@ -203,7 +203,7 @@ class _TaggedFormalism:
 
     @cached_property
     def _featurise(self) -> Callable[[Sequences], FeatureColumns]:
-        return partial(tagged_features, ladders=self.lexicon.ladders())
+        return partial(tagged_features, chains=self.lexicon.signature_chains())
 
     def shard(self, columns: Columns) -> SequenceShard:
         """Make a shard of the numbers of words and tags."""
@@ -230,7 +230,7 @@ def train_tagged(
     (treebank,) = read_treebanks(_checked(sentences), [formalism], jobs=jobs)
     tags = formalism.tags.names
     lexicon = formalism.lexicon
-    smooth = partial(smooth_emissions, lexicon, family=np.arange(2 * len(tags)) % len(tags))
+    smooth = partial(smooth_emissions, lexicon, tag_of_symbol=np.arange(2 * len(tags)) % len(tags))
     treebank = _with_back_off(treebank, len(tags), Priors(smooth, fragments=options.back_off), options.back_off)
     found = estimate(treebank, options.estimator, jobs=jobs, listener=listener)
     return tags, lexicon, _parameters(treebank, len(tags), found, options.floor)

@@ -210,7 +210,8 @@ def _append(builder: _Builder, graph: nx.DiGraph, place: str) -> None:
             parts = finished[-n_parts:]
             del finished[-n_parts:]
             while len(parts) > 2:
-                right, left = parts.pop(), parts.pop()
+                right = parts.pop()
+                left = parts.pop()
                 parts.append(builder.add(Symbol(label, "rest"), left, right, note=node))
             right = parts[1] if len(parts) == 2 else -1
             finished.append(builder.add(Symbol(label), parts[0], right, note=node))

@@ -212,7 +212,7 @@ def test_leaves_of_a_forest_are_over_the_words_with_their_tags(grammar: Grammar)
 
 
 def test_the_most_frequent_symbols_of_words(grammar: Grammar) -> None:
-    assert grammar.most_frequent_symbols(["ant", "bat", "ape", "bee"]).tolist() == [A, B, A, B]
+    assert grammar.most_frequent_symbols(grammar.for_sentences([["ant", "bat", "ape", "bee"]])).tolist() == [A, B, A, B]
 
 
 def test_a_word_without_rules_has_the_most_frequent_symbol_of_all(grammar: Grammar) -> None:
@@ -221,7 +221,7 @@ def test_a_word_without_rules_has_the_most_frequent_symbol_of_all(grammar: Gramm
     leaf = {"rules": replace(grammar.coarse.rules, leaf=grammar.coarse.rules.leaf[~of_ant])}
     coarse, latent = (replace(part, leaf=part.leaf[~of_ant], **leaf) for part in (bare.coarse, bare.operators))
     bare = replace(bare, coarse=coarse, operators=latent, prior=np.array([0.5, 0.2, 0.3]))
-    assert bare.most_frequent_symbols(["ant"]).tolist() == [B]
+    assert bare.most_frequent_symbols(bare.for_sentences([["ant"]])).tolist() == [B]
 
 
 # ---------------------------------------------------------------------------------------------------------------------
