@@ -168,7 +168,8 @@ class LatentGrammar(Generic[OptionsKind], ShortRepr):
     def _tries(self, grammar: SentenceGrammar) -> Iterator[tuple[CoarseGrammar, CoarseLeaves, float]]:
         """List the rules, leaf rules and beams to try until the sentence is derived, each allowing more.
 
-        First come unseen rules, then items however unlikely, and last any word in the place of each.
+        First come unseen rules, then the beam of short sentences, items however unlikely, and last any word in the
+        place of each.
         """
         words = grammar.words
         leaves = CoarseLeaves.of(grammar.coarse, words.word, words.likely)
@@ -176,6 +177,8 @@ class LatentGrammar(Generic[OptionsKind], ShortRepr):
         yield self._seen_rules, leaves, beam
         if self._all_rules is not self._seen_rules:
             yield self._all_rules, leaves, beam
+        if beam > self.options.beam:
+            yield self._all_rules, leaves, self.options.beam
         yield self._all_rules, leaves, 0.0
         yield self._all_rules, CoarseLeaves.of(grammar.coarse, np.full_like(words.word, words.any_word)), 0.0
 
