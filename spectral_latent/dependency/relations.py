@@ -190,5 +190,7 @@ def _fit(features: IntArray, target: FloatArray, options: RelationOptions) -> _W
     column, which = matches(kept, features.ravel())
     phi = sparse.csr_array((value[column], (which // features.shape[1], column)), shape=(len(features), len(kept)))
     weights = log_linear_weights(phi, target, options.penalty, options.iterations, frequent=np.inf)
-    feature, relation = np.nonzero(weights)
-    return _Weights(kept[feature], relation, weights[feature, relation] * value[feature])
+    # As precise as a file holds them in two bytes.
+    scaled = (weights * value[:, None]).astype(np.float16).astype(np.float64)
+    feature, relation = np.nonzero(scaled)
+    return _Weights(kept[feature], relation, scaled[feature, relation])

@@ -31,6 +31,7 @@ __all__ = ["CoarseGrammar", "CoarseLeaves", "InsideChart", "LimitError", "inside
 
 
 _LENGTHS = 16  # of cells between two looks at the clock
+_PAIRS_WITHOUT_RULES = 16  # numbers that all pairs without rules share
 
 
 class CoarseGrammar(NamedTuple):
@@ -40,7 +41,8 @@ class CoarseGrammar(NamedTuple):
     number: IntArray  # (R,) row of `Rules.binary`
     weight: FloatArray  # (R,)
     of_parent: IntArray  # (S + 1,) rules of parent a: of_parent[a] ... of_parent[a+1] - 1
-    pair: NDArray[np.int32]  # (S, S) number of the pair of a left and a right child; -1 where there is no rule
+    pair: NDArray[np.int32]  # (S, S) number of the pair of a left and a right child; P or more where there is no rule
+    of_left: IntArray  # (S + 1,) pairs with the left child b: of_left[b] ... of_left[b+1] - 1
     of_pair: IntArray  # (P + 1,) in the two columns below, rules of pair p: of_pair[p] ... of_pair[p+1] - 1
     pair_parent: IntArray  # (R,)
     pair_weight: FloatArray  # (R,)
@@ -74,14 +76,17 @@ class CoarseGrammar(NamedTuple):
         order = np.lexsort(rules[:, 1:].T[::-1])
         parent, left, right = rules[order].T
         starts = np.flatnonzero((np.diff(left, prepend=-1) != 0) | (np.diff(right, prepend=-1) != 0))
-        pair = np.full((operators.n_symbols, operators.n_symbols), -1, dtype=np.int32)
+        symbols = np.arange(operators.n_symbols + 1)
+        # Pairs without rules have several numbers in turn, since a sum that is added to again at once is waited for.
+        pair = len(starts) + np.add.outer(symbols[:-1], symbols[:-1]).astype(np.int32) % _PAIRS_WITHOUT_RULES
         pair[left[starts], right[starts]] = np.arange(len(starts))
         return CoarseGrammar(
             rules,
             number,
             weight,
-            np.searchsorted(rules[:, 0], np.arange(operators.n_symbols + 1)),
+            np.searchsorted(rules[:, 0], symbols),
             pair,
+            np.searchsorted(left[starts], symbols),
             np.append(starts, len(rules)),
             np.ascontiguousarray(parent),
             weight[order],
@@ -198,27 +203,51 @@ def _splits(chart: InsideChart, i: int, j: int, room: _Splits) -> tuple[_Splits,
     return _Splits(room.left[:count], room.right[:count], room.scale[:count]), top
 
 
+class _Pairs(NamedTuple):
+    """Scores of the pairs of symbols that meet in one cell; empty between two cells.
+
+    score: (P + _PAIRS_WITHOUT_RULES,) the sum over all splits.
+    is_left: (S,) whether a symbol is the left one of a pair.
+    left: (S + 1,) these symbols; `_join` counts them.
+    """
+
+    score: FloatArray
+    is_left: BoolArray
+    left: IntArray
+
+
 @compiled
-def _join(grammar: CoarseGrammar, chart: InsideChart, splits: _Splits, scores: FloatArray) -> None:
+def _join(grammar: CoarseGrammar, chart: InsideChart, splits: _Splits, pairs: _Pairs, scores: FloatArray) -> None:
     """Add to scores (S,) all that the cells on both sides of each split derive together."""
     symbol = chart.symbol
     inside = chart.inside
-    pairs = grammar.pair
+    pair_of = grammar.pair
     of_pair = grammar.of_pair
     parent = grammar.pair_parent
     weights = grammar.pair_weight
+    pair_score, is_left, lefts = pairs
+    n_lefts = 0
+    # Add up the scores of equal pairs at all splits, without a branch, which the processor would often guess wrongly.
     for split in range(len(splits.left)):
         left, right = splits.left[split], splits.right[split]
+        first, end = chart.first[right], chart.end[right]
         for x in range(chart.first[left], chart.end[left]):
             b = symbol[x]
+            lefts[n_lefts] = b
+            n_lefts += not is_left[b]
+            is_left[b] = True
             score = splits.scale[split] * inside[x]
-            # Look up the rules of every pair of items that meet.
-            for y in range(chart.first[right], chart.end[right]):
-                pair = pairs[b, symbol[y]]
-                if pair >= 0:
-                    weight = score * inside[y]
-                    for r in range(of_pair[pair], of_pair[pair + 1]):
-                        scores[parent[r]] += weights[r] * weight
+            for y in range(first, end):
+                pair_score[pair_of[b, symbol[y]]] += score * inside[y]
+    # Then apply the rules of each pair once.
+    for at in range(n_lefts):
+        b = lefts[at]
+        is_left[b] = False
+        for pair in range(grammar.of_left[b], grammar.of_left[b + 1]):
+            if pair_score[pair] > 0.0:
+                for r in range(of_pair[pair], of_pair[pair + 1]):
+                    scores[parent[r]] += weights[r] * pair_score[pair]
+                pair_score[pair] = 0.0
 
 
 @compiled
@@ -258,6 +287,11 @@ def _with_lengths(
     """
     n_symbols = len(grammar.root)
     scores = np.zeros(n_symbols)
+    pairs = _Pairs(
+        np.zeros(len(grammar.of_pair) - 1 + _PAIRS_WITHOUT_RULES),
+        np.zeros(n_symbols, dtype=np.bool_),
+        np.empty(n_symbols + 1, dtype=np.int64),
+    )
     place = _Splits(np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int64), np.empty(n))
     # A cell needs all cells of fewer words: they come by length.
     for length in range(shortest, end):
@@ -267,7 +301,7 @@ def _with_lengths(
             j = i + length
             cell = j * (j - 1) // 2 + i
             splits, chart.exponent[cell] = _splits(chart, i, j, place)
-            _join(grammar, chart, splits, scores)
+            _join(grammar, chart, splits, pairs, scores)
             chart = _with_items(chart, size, n_symbols)
             size = _close(grammar, chart, cell, scores, size, beam)
     return chart, size

@@ -78,7 +78,7 @@ class Training(Generic[Model]):
         listener: told how far the work is.
         """
         found = estimate(self.treebank, self.coarse.options.estimator, jobs=jobs, listener=listener)
-        return self.coarse.with_operators(found.operators, found.objective)
+        return self.coarse.with_operators(found.operators.rounded(), found.objective)
 
 
 def prepare_grammar(
@@ -105,7 +105,7 @@ def prepare_grammar(
 
     counts = treebank.counts
     priors = Priors(smooth, options.fragments, unseen_rules)
-    coarse = relative_frequencies(counts, priors)
+    coarse = relative_frequencies(counts, priors).rounded()
     seen = Rules.find(counts.rules.binary, coarse.rules.binary) >= 0
     share = counts.symbol / counts.symbol.sum()
     grammar = LatentGrammar(options, tags, tag_of_symbol, lexicon, seen, share, coarse, coarse)

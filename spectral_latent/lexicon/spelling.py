@@ -255,6 +255,8 @@ class SpellingModel:
             sparse.csr_array(features[:, keep]), target, options.penalty, options.iterations, options.frequent
         )
         used, number = np.unique(keys[keep] // (size + 1), return_inverse=True)
+        # As precise as a file holds them in two bytes.
+        weights = weights.astype(np.float16).astype(np.float32)
         return SpellingModel(
             known, [names.names[name] for name in used], number * (size + 1) + keys[keep] % (size + 1), weights
         )

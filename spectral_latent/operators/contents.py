@@ -19,10 +19,13 @@ from typing import Annotated, Any, Protocol, TypeVar, Union, get_args, get_origi
 import numpy as np
 from numpy.typing import NDArray
 
-from spectral_latent._options import AtLeast, Options, accepted, described, field_types
-from spectral_latent.operators.operators import ObservableOperators, PackedOperators
+from spectral_latent._compiled import check_range
+from spectral_latent._options import AtLeast, Below, Options, accepted, described, field_types
+from spectral_latent.operators.operators import ObservableOperators
+from spectral_latent.operators.rounding import divided
 from spectral_latent.operators.storage import ModelFileError
-from spectral_latent.trees import IntArray
+from spectral_latent.operators.tensors import Tensors
+from spectral_latent.trees import FloatArray, IntArray, Rules, Vocabulary
 
 __all__ = [
     "Distinct",
@@ -45,10 +48,70 @@ AnyOptions = TypeVar("AnyOptions", bound=Options)
 def arrays_of(prefix: str, operators: ObservableOperators) -> dict[str, NDArray[Any]]:
     """List the arrays of operators, named `prefix.field`.
 
+    The vectors of leaf rules and the parts of tensors are divided into factors and shares; see `rounding`.
+
     prefix: the first part of the arrays' names, such as `latent`.
     operators: the operators whose arrays are to be saved.
     """
-    return {f"{prefix}.{name}": array for name, array in operators.packed._asdict().items()}
+    packed = operators.packed
+    data_factor, data_share = divided(packed.data, operators.binary.parts)
+    fields = {
+        "states": packed.states,
+        "root": packed.root,
+        "unary": packed.unary,
+        "binary_rules": packed.binary_rules,
+        "unary_rules": packed.unary_rules,
+        "leaf_rules": packed.leaf_rules,
+        "terms": packed.terms,
+        "data_factor": data_factor,
+        "data_share": data_share,
+        **_leaf_arrays(operators),
+    }
+    return {f"{prefix}.{name}": array for name, array in fields.items()}
+
+
+def _leaf_arrays(operators: ObservableOperators) -> dict[str, NDArray[Any]]:
+    """List the vectors of R0 leaf rules: D different vectors of shares, which one each rule has, and its factor.
+
+    Smoothing gives a symbol many terminals with vectors that differ in their factors only.
+    """
+    symbol = operators.rules.leaf[:, 0]
+    is_state = np.arange(operators.leaf.shape[1]) < operators.states[symbol][:, None]
+    factor, share = divided(operators.leaf[is_state], operators.states[symbol])
+    shares = np.zeros(operators.leaf.shape)
+    shares[is_state] = share
+    different: Vocabulary[tuple[int, bytes]] = Vocabulary()
+    vector = np.array([different.add((a, row.tobytes())) for a, row in zip(symbol.tolist(), shares, strict=True)], int)
+    first = np.unique(vector, return_index=True)[1]
+    return {"leaf_factor": factor, "leaf_vector": vector, "leaf_share": shares[first][is_state[first]]}
+
+
+def _leaf_from(
+    prefix: str, arrays: Mapping[str, NDArray[Any]], symbol: IntArray, states: IntArray, m: int
+) -> FloatArray:
+    """Make the vectors of leaf rules, (R0, m), of the arrays that `_leaf_arrays` listed.
+
+    symbol: (R0,) the parents of the rules.
+    states: (S,) the numbers of states.
+    """
+    n = len(symbol)
+    factor = array_from(f"{prefix}.leaf_factor", arrays, np.float64, (n,), AtLeast(0.0))
+    vector = array_from(f"{prefix}.leaf_vector", arrays, np.int64, (n,), AtLeast(0), Below(max(n, 1)))
+    share = array_from(f"{prefix}.leaf_share", arrays, np.float64, (None,))
+    # Every vector is of some rule, and all rules that have it have the same parent.
+    n_vectors = int(vector.max(initial=-1)) + 1
+    parent = np.full(n_vectors, -1, dtype=np.int64)
+    parent[vector] = symbol
+    if (parent < 0).any() or (parent[vector] != symbol).any():
+        raise ValueError(f"the array {prefix}.leaf_vector does not fit the leaf rules")
+    is_state = np.arange(m) < states[parent][:, None]
+    if is_state.sum() != len(share):
+        raise ValueError(f"the array {prefix}.leaf_share has {len(share)} numbers, and must have {is_state.sum()}")
+    shares = np.zeros(is_state.shape)
+    shares[is_state] = share
+    leaf: FloatArray = shares[vector]
+    leaf *= factor[:, None]
+    return leaf
 
 
 class Limit(Protocol):
@@ -180,28 +243,37 @@ def operators_from(
     def integers(name: str, *shape: int | None) -> IntArray:
         return array_from(f"{prefix}.{name}", arrays, np.int64, shape, AtLeast(0))
 
-    def rules(name: str, width: int) -> IntArray:
+    def rules_of(name: str, width: int) -> IntArray:
         return array_from(f"{prefix}.{name}", arrays, np.int64, (None, width), AtLeast(0), Sorted())
 
     try:
-        packed = PackedOperators(
-            states=integers("states", None),
-            root=numbers("root", None, None),
-            leaf=numbers("leaf", None, None),
-            unary=numbers("unary", None, None, None),
-            binary_rules=rules("binary_rules", 3),
-            unary_rules=rules("unary_rules", 2),
-            leaf_rules=rules("leaf_rules", 2),
-            offset=integers("offset", None),
-            terms=integers("terms", None),
-            data=numbers("data", None),
-        )
-        if (packed.leaf_rules[:, 1] >= n_terminals).any():
+        states = integers("states", None)
+        rules = Rules(rules_of("leaf_rules", 2), rules_of("unary_rules", 2), rules_of("binary_rules", 3))
+        for name, table in (("leaf", rules.leaf[:, :1]), ("unary", rules.unary), ("binary", rules.binary)):
+            check_range(f"symbols of {name} rules", table.ravel(), 0, len(states))
+        if (rules.leaf[:, 1] >= n_terminals).any():
             raise ValueError("a rule names a terminal that does not exist")
-        operators = ObservableOperators.unpacked(packed, probabilities=probabilities)
-        if not np.array_equal(operators.binary.offset, packed.offset):
-            raise ValueError("tensor sizes do not add up")
-        if probabilities and not Shares().accepts(packed.root.ravel()):
+        terms = integers("terms", len(rules.binary))
+        parts = Tensors.parts_of(states[rules.binary], terms)
+        factor = numbers("data_factor", len(parts))
+        share = numbers("data_share", None)
+        if parts.sum() != len(share):
+            raise ValueError(f"tensors of {parts.sum()} numbers do not fill an array of {len(share)}")
+        root = numbers("root", len(states), None)
+        products = {
+            f"{prefix}.leaf": _leaf_from(prefix, arrays, rules.leaf[:, 0], states, root.shape[1]),
+            f"{prefix}.data": share * np.repeat(factor, parts),
+        }
+        operators = ObservableOperators(
+            rules,
+            states,
+            root,
+            array_from(f"{prefix}.leaf", products, np.float64, (None, None), *limits),
+            numbers("unary", len(rules.unary), None, None),
+            Tensors(states[rules.binary], terms, array_from(f"{prefix}.data", products, np.float64, (None,), *limits)),
+            probabilities,
+        )
+        if probabilities and not Shares().accepts(operators.root.ravel()):
             raise ValueError("the roots do not sum to one")
     except (IndexError, ValueError) as error:
         raise ModelFileError(f"the operators `{prefix}` of the model are damaged ({error}); train it again") from None

@@ -22,6 +22,7 @@ from typing import NamedTuple
 import numpy as np
 
 from spectral_latent._compiled import check_column, check_range, read_only
+from spectral_latent.operators.rounding import rounded
 from spectral_latent.operators.rule_table import RuleTable
 from spectral_latent.operators.tensors import Tensor, Tensors
 from spectral_latent.trees import FloatArray, IntArray, Rules
@@ -88,16 +89,23 @@ class ObservableOperators(RuleTable):
         tensors = (self.binary.offset, self.binary.terms, self.binary.data)
         return PackedOperators(self.states, self.root, self.leaf, self.unary, *tables, *tensors)
 
-    @staticmethod
-    def unpacked(packed: PackedOperators, *, probabilities: bool) -> ObservableOperators:
-        """Make operators of flat arrays; the inverse of `packed`.
+    def rounded(self) -> ObservableOperators:
+        """Round the numbers of leaf rules and of binary rules, so that a file holds most of them in two bytes.
 
-        packed: the arrays, which are not copied.
-        probabilities: whether the numbers are probabilities.
+        See `rounding`: the vector of a leaf rule is a group of numbers, and so is each part of a tensor.
+
+        >>> rules = Rules(np.array([[0, 0]]), np.empty((0, 2), int), np.empty((0, 3), int))
+        >>> leaf = np.array([[0.75, 0.1]])
+        >>> operators = ObservableOperators(
+        ...     rules, np.array([2]), np.array([[0.5, 0.5]]), leaf, np.empty((0, 2, 2)), [])
+        >>> operators.rounded().leaf.tolist()
+        [[0.75, 0.0999755859375]]
         """
-        rules = Rules(packed.leaf_rules, packed.unary_rules, packed.binary_rules)
-        binary = Tensors(packed.states[packed.binary_rules], packed.terms, packed.data)
-        return ObservableOperators(rules, packed.states, packed.root, packed.leaf, packed.unary, binary, probabilities)
+        leaf = self.leaf.copy()
+        states = self.states[self.rules.leaf[:, 0]]
+        is_state = np.arange(leaf.shape[1]) < states[:, None]
+        leaf[is_state] = rounded(leaf[is_state], states)
+        return replace(self, leaf=leaf, binary=self.binary.with_data(rounded(self.binary.data, self.binary.parts)))
 
     @staticmethod
     def probabilities_of(counts: RuleTable) -> ObservableOperators:

@@ -6,18 +6,30 @@ A file is written whole or not at all.  A digest of its contents shows damage wh
 then compared with their declarations (`operators.contents`), so that a hostile file with the right digest raises an
 error and never leads to an out-of-bounds access.  The same model gives the same bytes.
 
-The settings are JSON without white space and with sorted keys.  Their entry `digest` is BLAKE2b, 32 bytes in
-hexadecimal, of three things: the settings without it; the JSON list of name, type and shape of every array, by name;
-and the numbers of the arrays, by name.
+Numbers are converted to the smallest type that holds them.  Their bytes are compressed by zlib, and stored as an array
+of bytes: first the lowest byte of every number, then the next byte of every number.  Equal arrays are stored once.
+
+The settings are JSON without white space and with sorted keys.  Three entries are about the arrays:
+
+| entry | meaning |
+| --- | --- |
+| `arrays` | name: the type of the numbers in memory, their smaller type, and the shape |
+| `copies` | name: the name of an equal array, which is stored |
+| `digest` | BLAKE2b, 32 bytes in hexadecimal, of all that is stored |
+
+The digest is of three things: the settings without it; the JSON list of name, type and shape of every stored array, by
+name; and the bytes of the stored arrays, by name.
 """
 
 from __future__ import annotations
 
 import json
+import math
 import os
 import platform
 import secrets
 import stat
+import zlib
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -38,10 +50,14 @@ from spectral_latent._options import ShortRepr
 __all__ = ["ModelFileError", "StoredModel", "load_model", "opened_model", "save_model"]
 
 FORMAT = "spectral_latent"
-VERSION = 6
+VERSION = 7
 _KEY = "model"
 _DIGEST = "digest"
 _RECORD = "record"
+_FLOATS = ("float16", "float32")
+_SMALLER = {"int64": ("uint8", "uint16", "uint32"), "float32": _FLOATS[:1], "float64": _FLOATS}  # the smallest first
+_STORED = {"bool", *_SMALLER, *_SMALLER["int64"], *_FLOATS}
+_MOST_COMPRESSED = 1100  # zlib makes a byte of no more bytes
 _BEGINNING = 1 << 12  # bytes of a file that show whether it is text
 _SHOWN = 10  # entries of a list in a summary
 _Contents: TypeAlias = tuple[dict[str, NDArray[Any]], dict[str, Any]]  # the arrays and the settings of a model
@@ -65,9 +81,9 @@ def save_model(path: str | os.PathLike[str], arrays: Mapping[str, NDArray[Any]],
     arrays: arrays of any shape, by name.
     settings: further contents, which `json.dumps` must be able to write.
     """
-    whole = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
-    heading: dict[str, Any] = {"format": FORMAT, "version": VERSION, "library": __version__}
-    content = save(whole, {_KEY: _sealed({**heading, **settings}, whole)})
+    stored, table = _packed(arrays)
+    heading: dict[str, Any] = {"format": FORMAT, "version": VERSION, "library": __version__, **table}
+    content = save(stored, {_KEY: _sealed({**heading, **settings}, stored)})
     target = Path(path)
     if target.exists() and not target.is_file():
         raise ModelFileError(f"{target}: a folder or a device; name a file")
@@ -78,6 +94,80 @@ def save_model(path: str | os.PathLike[str], arrays: Mapping[str, NDArray[Any]],
     except OSError as error:
         error.filename = str(target)
         raise
+
+
+def _packed(arrays: Mapping[str, NDArray[Any]]) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+    """Compress arrays, and leave out those that equal others.
+
+    Returns the compressed arrays, and the entries `arrays` and `copies` of the settings.
+    """
+    stored: dict[str, NDArray[Any]] = {}
+    names: dict[tuple[Any, ...], str] = {}
+    table: dict[str, list[Any]] = {}
+    copies: dict[str, str] = {}
+    for name, array in sorted(arrays.items()):
+        smallest = np.ascontiguousarray(_smallest(array)).reshape(array.shape)
+        entry = [array.dtype.name, smallest.dtype.name, array.shape]
+        first = names.setdefault((*entry, smallest.tobytes()), name)
+        if first == name:
+            stored[name] = _compressed(smallest)
+            table[name] = entry
+        else:
+            copies[name] = first
+    return stored, {"arrays": table, "copies": copies}
+
+
+def _smallest(array: NDArray[Any]) -> NDArray[Any]:
+    """Convert numbers of any shape to the smallest type that loses nothing."""
+    for smaller in _SMALLER.get(array.dtype.name, ()):
+        with np.errstate(over="ignore", invalid="ignore"):
+            converted = array.astype(smaller)
+            if np.array_equal(converted.astype(array.dtype), array):
+                return converted
+    return array
+
+
+def _compressed(array: NDArray[Any]) -> NDArray[np.uint8]:
+    """Compress the bytes of an array of any shape, those of the same place in each number together."""
+    places = array.reshape(-1).view(np.uint8).reshape(-1, array.itemsize)
+    return np.frombuffer(zlib.compress(places.T.tobytes()), dtype=np.uint8)
+
+
+def _decompressed(stored: NDArray[Any], entry: Any) -> NDArray[Any]:
+    """Make an array of its compressed bytes and its entry in the settings, in its smaller type.
+
+    stored: (n,) the compressed bytes.
+    Raises ValueError, TypeError, KeyError, AttributeError or zlib.error if the bytes are not those of the array.
+    """
+    kind, smaller, shape = entry
+    if smaller != kind and smaller not in _SMALLER[kind]:
+        raise ValueError(f"numbers of {smaller} are not a smaller type of {kind}")
+    if smaller not in _STORED or not all(type(length) is int and length >= 0 for length in shape):
+        raise ValueError("the type or the shape of an array is not one")
+    itemsize = np.dtype(smaller).itemsize
+    size = itemsize * math.prod(shape)
+    if size > _MOST_COMPRESSED * (stored.size + 1):
+        raise ValueError("an array is larger than what it is made of")
+    reader = zlib.decompressobj()
+    content = reader.decompress(stored.tobytes(), size + 1)
+    if len(content) != size or not reader.eof or reader.unused_data:
+        raise ValueError("an array has too few or too many bytes")
+    places = np.frombuffer(content, dtype=np.uint8).reshape(itemsize, -1)
+    numbers: NDArray[Any] = np.ascontiguousarray(places.T).view(smaller).reshape(shape)
+    return numbers
+
+
+def _unpacked(stored: Mapping[str, NDArray[Any]], settings: dict[str, Any]) -> dict[str, NDArray[Any]]:
+    """Make the arrays that `_packed` was given; the entries about them are removed from the settings.
+
+    Raises ValueError, TypeError, KeyError, AttributeError or zlib.error if the entries do not fit the stored arrays.
+    """
+    table = settings.pop("arrays")
+    copies = settings.pop("copies")
+    if table.keys() != stored.keys() or copies.keys() & table.keys():
+        raise ValueError("the arrays are not those of the table")
+    arrays = {name: _decompressed(stored[name], entry).astype(entry[0], copy=False) for name, entry in table.items()}
+    return arrays | {name: arrays[first] for name, first in copies.items()}
 
 
 def _sealed(settings: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> str:
@@ -181,6 +271,10 @@ def load_model(path: str | os.PathLike[str], kind: str | None = None) -> _Conten
     if not isinstance(settings.get("library"), str):
         raise ModelFileError(f"{path}: the model is damaged (it names no version of the library); train it again")
     del settings[_DIGEST]
+    try:
+        arrays = _unpacked(arrays, settings)
+    except (ValueError, KeyError, TypeError, AttributeError, zlib.error) as error:
+        raise ModelFileError(f"{path}: the model is damaged ({error}); train it again") from None
     if kind is not None and settings.get("kind") != kind:
         raise ModelFileError(f"{path}: a {settings.get('kind')} model, where a {kind} model is needed")
     return arrays, settings

@@ -224,6 +224,26 @@ class Tensors(Sequence[Tensor]):
         """The dimension Q of the pair space of each tensor, (R,)."""
         return np.where(self.terms > 0, self.terms, self.shapes[:, 1] * self.shapes[:, 2])
 
+    @staticmethod
+    def parts_of(shapes: IntArray, terms: IntArray) -> IntArray:
+        """List how many numbers each part of each tensor has: its matrix, and in factors the second and the third.
+
+        shapes: (R, 3) the shape of each tensor.
+        terms: (R,) the number of factors of each; 0 if it is multiplied out.
+
+        >>> Tensors.parts_of(np.array([[1, 2, 2], [3, 2, 2]]), np.array([0, 1])).tolist()
+        [4, 3, 2, 2]
+        """
+        factored = (terms > 0)[:, None]
+        sizes = np.where(factored, terms[:, None] * shapes, shapes.prod(axis=1, keepdims=True))
+        parts: IntArray = sizes[factored | (np.arange(3) == 0)]
+        return parts
+
+    @property
+    def parts(self) -> IntArray:
+        """The numbers of numbers of the parts of all tensors; see `parts_of`."""
+        return self.parts_of(self.shapes, self.terms)
+
     def with_data(self, data: FloatArray) -> Tensors:
         """Replace the numbers; the layout stays.
 

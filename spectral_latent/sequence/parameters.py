@@ -80,16 +80,20 @@ class SequenceParameters(ShortRepr):
         """Coarse and latent operators, scaled so that coarse root vectors, and emissions of each tag, sum to one.
 
         Unscaled, the emissions have too large a sum, because the lexicon adds unseen words, and the roots too small a
-        one, because trees may begin at emissions.  Latent emissions that are probabilities need no scaling.
+        one, because trees may begin at emissions.  Rounding changes the sums of all probabilities a little.
         """
         n_tags = self.n_tags
         tag = self.coarse.rules.leaf[:, 0]
         emitted = np.bincount(tag, self.coarse.leaf[:, 0], minlength=n_tags)[tag, None]
         begins = self.coarse.root[n_tags:].sum()
-        coarse = replace(self.coarse, leaf=self.coarse.leaf / emitted, root=self.coarse.root / begins)
+        coarse = replace(self.coarse.normalised(), root=self.coarse.root / begins)
         if self.latent.probabilities:
-            return coarse, replace(self.latent, root=self.latent.root / self.latent.root[n_tags:].sum())
+            return coarse, replace(self.latent.normalised(), root=self.latent.root / self.latent.root[n_tags:].sum())
         return coarse, replace(self.latent, leaf=self.latent.leaf / emitted, root=self.latent.root / begins)
+
+    def rounded(self) -> SequenceParameters:
+        """Round the numbers of the operators, so that a file holds most of them in two bytes."""
+        return replace(self, coarse=self.coarse.rounded(), latent=self.latent.rounded())
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Collect the arrays of a model file."""

@@ -233,7 +233,7 @@ def train_tagged(
     smooth = partial(smooth_emissions, lexicon, tag_of_symbol=np.arange(2 * len(tags)) % len(tags))
     treebank = _with_back_off(treebank, len(tags), Priors(smooth, fragments=options.back_off), options.back_off)
     found = estimate(treebank, options.estimator, jobs=jobs, listener=listener)
-    return tags, lexicon, _parameters(treebank, len(tags), found, options.floor)
+    return tags, lexicon, _parameters(treebank, len(tags), found, options.floor).rounded()
 
 
 # ---------------------------------------------------------------------------------------------------------------------

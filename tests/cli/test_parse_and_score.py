@@ -141,7 +141,7 @@ def test_models_that_cannot_be_used(run: Run, model: Path, treebank: Path, tmp_p
         "header": (whole[:30], "not a model, or cut short"),
         "empty": (b"", "not a model, or cut short"),
         "text": (b"not a model\n" * 100, "text, where the file of a model is needed"),
-        "version": (whole.replace(b'\\"version\\":6', b'\\"version\\":9', 1), "format version 9"),
+        "version": (whole.replace(b'\\"version\\":7', b'\\"version\\":9', 1), "format version 9"),
         "damage": (whole[:-1] + bytes([whole[-1] ^ 1]), "the model is damaged (its digest is another)"),
     }
     for name, (content, _) in contents.items():

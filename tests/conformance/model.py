@@ -6,6 +6,7 @@ A test module makes a subclass of `ModelConformance` for each model, and gives t
 from __future__ import annotations
 
 import json
+import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import fields, replace
 from pathlib import Path
@@ -20,7 +21,7 @@ from safetensors.numpy import save
 from spectral_latent._options import Options, field_types
 from spectral_latent.estimation import Progress
 from spectral_latent.operators import ModelFileError
-from spectral_latent.operators.storage import _sealed
+from spectral_latent.operators.storage import _packed, _sealed
 
 NONSENSE: list[Any] = [None, True, "nonsense", [], {}, [None], -1.5]
 
@@ -77,16 +78,22 @@ def other_values(declaration: Any, value: Any) -> Iterator[Any]:
 
 
 def contents(path: Path) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Read the arrays and the settings of a model file, without the library and without the digest."""
+    """Read the arrays and the settings of a model file, without the library and without what is about the file."""
+    arrays = {}
     with safe_open(path, framework="np") as opened:
         settings = json.loads(opened.metadata()["model"])
         del settings["digest"]
-        return {name: opened.get_tensor(name) for name in opened.keys()}, settings  # noqa: SIM118
+        for name, (kind, smaller, shape) in settings.pop("arrays").items():
+            content = zlib.decompress(opened.get_tensor(name).tobytes())
+            places = np.frombuffer(content, dtype=np.uint8).reshape(np.dtype(smaller).itemsize, -1)
+            arrays[name] = np.frombuffer(places.T.tobytes(), dtype=smaller).astype(kind).reshape(shape)
+    return arrays | {name: arrays[first] for name, first in settings.pop("copies").items()}, settings
 
 
 def write(path: Path, arrays: dict[str, Any], settings: dict[str, Any]) -> None:
     """Write a model file with the right digest, so that all that is wrong with it is its contents."""
-    path.write_bytes(save(arrays, {"model": _sealed(settings, arrays)}))
+    stored, table = _packed(arrays)
+    path.write_bytes(save(stored, {"model": _sealed({**settings, **table}, stored)}))
 
 
 def damaged_arrays(array: Any) -> Iterator[Any]:

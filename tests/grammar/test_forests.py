@@ -315,10 +315,14 @@ def test_rules_by_pair_of_children_are_the_rules() -> None:
     by_pair = {
         (int(grammar.pair_parent[r]), b, c): grammar.pair_weight[r]
         for (b, c), pair in np.ndenumerate(grammar.pair)
-        if pair >= 0
+        if pair < len(grammar.of_pair) - 1
         for r in range(grammar.of_pair[pair], grammar.of_pair[pair + 1])
     }
     assert by_pair == dict(zip(map(tuple, grammar.rules.tolist()), grammar.weight, strict=True))
+    for left in range(N_SYMBOLS):
+        pairs = grammar.pair[left]
+        of_left = np.arange(grammar.of_left[left], grammar.of_left[left + 1])
+        assert sorted(pairs[pairs < len(grammar.of_pair) - 1]) == of_left.tolist()
 
 
 def test_a_chart_that_memory_does_not_hold_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:

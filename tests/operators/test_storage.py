@@ -9,6 +9,7 @@ import os
 import struct
 import subprocess
 import sys
+import zlib
 from collections.abc import Hashable
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -18,6 +19,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from safetensors import safe_open
 
 from spectral_latent._options import AtLeast, Options
 from spectral_latent.estimation import EstimatorOptions
@@ -26,7 +28,6 @@ from spectral_latent.operators import (
     Distinct,
     ModelFileError,
     ObservableOperators,
-    PackedOperators,
     Shares,
     Sorted,
     array_from,
@@ -95,6 +96,15 @@ def test_arrays_of_any_layout_and_size_come_back(tmp_path: Path) -> None:
     arrays = {
         "fortran": np.asfortranarray(np.arange(6.0).reshape(2, 3)),
         "strided": np.arange(10)[::2],
+        "negative": np.array([-1, 3]),
+        "large": np.array([2**32, 0]),
+        "half": np.array([0.5, -0.0, 65504.0], dtype=np.float32),
+        "not half": np.array([0.1, 1e300]),
+        "single": np.array([0.1], dtype=np.float32).astype(float),
+        "one number": np.float64(0.25).reshape(()),
+        "text": np.frombuffer(b"text", dtype=np.uint8),
+        "text again": np.frombuffer(b"text", dtype=np.uint8),
+        "other type": np.array([116, 101, 120, 116]),
         "empty": np.empty((0, 3)),
         "mask": np.array([True, False]),
     }
@@ -103,7 +113,19 @@ def test_arrays_of_any_layout_and_size_come_back(tmp_path: Path) -> None:
     assert again.keys() == arrays.keys()
     for name, array in arrays.items():
         assert again[name].dtype == array.dtype
-        assert again[name].tolist() == array.tolist()
+        assert again[name].tobytes() == np.ascontiguousarray(array).tobytes()
+
+
+def test_numbers_are_stored_in_the_smallest_type_and_equal_arrays_once(tmp_path: Path) -> None:
+    ones = np.ones(100_000)
+    random = np.random.default_rng(0).integers(0, 256, 100_000)
+    save_model(tmp_path / "m", {"a": ones, "b": ones.copy(), "c": random, "d": random}, {"kind": "k"})
+    with safe_open(tmp_path / "m", framework="np") as file:
+        stored = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+    assert sorted(stored) == ["a", "c"]
+    assert {array.dtype.name for array in stored.values()} == {"uint8"}
+    assert len(zlib.decompress(stored["c"].tobytes())) == 100_000
+    assert (tmp_path / "m").stat().st_size < 102_000
 
 
 def test_a_saved_model_replaces_the_old_one_and_leaves_nothing_beside_it(tmp_path: Path) -> None:
@@ -349,7 +371,14 @@ HOSTILE = {
     "leaf rules out of order": {"leaf_rules": lambda rules: rules[::-1].copy()},
     "a leaf rule that comes twice": {"leaf_rules": lambda rules: rules[[0, *range(len(rules) - 1)]]},
     "binary rules out of order": {"binary_rules": lambda rules: rules[::-1].copy()},
-    "a number beyond all measure": {"data": put(0, 1e200)},
+    "a number beyond all measure": {"data_share": put(0, 1e200)},
+    "a factor beyond all measure": {"data_factor": put(0, 1e200)},
+    "a product beyond all measure": {"data_share": put(0, 1e80), "data_factor": put(0, 1e80)},
+    "a negative factor": {"leaf_factor": put(0, -1.0)},
+    "a vector that no rule has": {"leaf_vector": lambda vector: vector + 1},
+    "a vector of another symbol": {"leaf_vector": lambda vector: vector * 0},
+    "a vector beyond the last": {"leaf_vector": put(-1, 10**6)},
+    "a negative vector": {"leaf_vector": put(0, -1)},
     "no states": {"states": put(0, 0)},
     "more states than columns": {"states": put(0, 5)},
     "negative states": {"states": put(0, -1)},
@@ -357,22 +386,20 @@ HOSTILE = {
     "negative terms": {"terms": put(0, -1)},
     "more terms than numbers": {"terms": put(0, 10**6)},
     "fewer terms than numbers": {"terms": lambda terms: terms * 0 + 1},
-    "an offset before the start": {"offset": put(0, -8)},
-    "an offset beyond the end": {"offset": put(-1, 10**6)},
-    "offsets out of order": {"offset": lambda offset: offset[::-1].copy()},
-    "an offset too many": {"offset": lambda offset: np.append(offset, offset[-1])},
-    "a number missing": {"data": lambda data: data[:-1]},
-    "a number too many": {"data": lambda data: np.append(data, 0.0)},
-    "numbers in a table": {"data": lambda data: data.reshape(1, -1)},
-    "not a number": {"data": put(0, np.nan)},
-    "an infinite leaf": {"leaf": put((0, 0), np.inf)},
+    "a number missing": {"data_share": lambda data: data[:-1]},
+    "a number too many": {"data_share": lambda data: np.append(data, 0.0)},
+    "a factor missing": {"data_factor": lambda data: data[:-1]},
+    "a number of a leaf missing": {"leaf_share": lambda data: data[:-1]},
+    "numbers in a table": {"data_share": lambda data: data.reshape(1, -1)},
+    "not a number": {"data_share": put(0, np.nan)},
+    "an infinite leaf": {"leaf_share": put(0, np.inf)},
     "an infinite root": {"root": put((0, 0), -np.inf)},
     "not a number in a unary rule": {"unary": put((0, 0, 0), np.nan)},
-    "small floats": {"data": lambda data: data.astype(np.float32)},
+    "small floats": {"data_share": lambda data: data.astype(np.float32)},
     "small integers": {"states": lambda states: states.astype(np.int32)},
     "unsigned integers": {"terms": lambda terms: terms.astype(np.uint64)},
     "floats for symbols": {"leaf_rules": lambda rules: rules.astype(float)},
-    "a row missing from the leaves": {"leaf": lambda leaf: leaf[:-1]},
+    "a row missing from the leaves": {"leaf_factor": lambda leaf: leaf[:-1]},
     "a row missing from the roots": {"root": lambda root: root[:-1]},
     "a column missing from the roots": {"root": lambda root: root[:, :-1]},
     "a root for no symbol": {"root": lambda root: root[0]},
@@ -382,7 +409,7 @@ HOSTILE = {
     "no binary rules": {"binary_rules": np.empty((0, 3), dtype=np.int64)},
     "a scalar for a table": {"binary_rules": np.int64(3).reshape(())},
     "operators of another size": {"unary": lambda unary: unary[:, :-1]},
-} | {f"{name} missing": {name: None} for name in PackedOperators._fields}
+} | {f"{name} missing": {name.removeprefix("latent."): None} for name in arrays_of("latent", toy())}
 
 
 @pytest.mark.parametrize("what", HOSTILE)
@@ -394,40 +421,90 @@ def test_hostile_arrays_are_refused(what: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("terms", [2**62, 2**62 + 1])
 def test_a_number_of_terms_that_overflows_is_refused(terms: int) -> None:
     """(1 + 1 + 2) · 2^62 = 0 modulo 2^64, and (1 + 1 + 2) · (2^62 + 1) = 4."""
-    size = 4 * terms % 2**64
-    packed = PackedOperators(
-        states=np.array([1, 2]),
-        root=np.zeros((2, 2)),
-        leaf=np.zeros((0, 2)),
-        unary=np.zeros((0, 2, 2)),
-        binary_rules=np.array([[0, 0, 1]]),
-        unary_rules=np.zeros((0, 2), dtype=np.int64),
-        leaf_rules=np.zeros((0, 2), dtype=np.int64),
-        offset=np.array([0, size]),
-        terms=np.array([terms]),
-        data=np.zeros(size),
-    )
+    arrays = {
+        "states": np.array([1, 2]),
+        "root": np.zeros((2, 2)),
+        "unary": np.zeros((0, 2, 2)),
+        "binary_rules": np.array([[0, 0, 1]]),
+        "unary_rules": np.zeros((0, 2), dtype=np.int64),
+        "leaf_rules": np.zeros((0, 2), dtype=np.int64),
+        "leaf_factor": np.zeros(0),
+        "leaf_vector": np.zeros(0, dtype=np.int64),
+        "leaf_share": np.zeros(0),
+        "terms": np.array([terms]),
+        "data_factor": np.ones(3),
+        "data_share": np.zeros(4 * terms % 2**64),
+    }
     with pytest.raises(ModelFileError):
-        operators_from("p", {f"p.{name}": array for name, array in packed._asdict().items()}, 100, probabilities=False)
+        operators_from("p", {f"p.{name}": array for name, array in arrays.items()}, 100, probabilities=False)
 
 
 def raw(path: Path, settings: str, tensors: dict[str, Any], body: bytes = b"") -> Path:
     """A safetensors file written by hand, with the digest as the documents have it."""
-    about = json.dumps([[name, {"F64": "<f8"}.get(x["dtype"]), x["shape"]] for name, x in tensors.items()])
+    about = json.dumps([[name, {"U8": "|u1"}.get(x["dtype"]), x["shape"]] for name, x in tensors.items()])
     digest = hashlib.blake2b((settings + about.replace(" ", "")).encode() + body, digest_size=32).hexdigest()
-    sealed = settings.replace('{"format"', f'{{"digest":"{digest}","format"', 1)
+    sealed = settings.replace('"format"', f'"digest":"{digest}","format"', 1)
     header = json.dumps({"__metadata__": {"model": sealed}, **tensors}).encode()
     path.write_bytes(struct.pack("<Q", len(header)) + header + body)
     return path
 
 
-GOOD = '{"format":"spectral_latent","kind":"toy","library":"0.1.0","version":6}'
+GOOD = '{"arrays":{},"copies":{},"format":"spectral_latent","kind":"toy","library":"0.1.0","version":7}'
+
+
+def by_hand(path: Path, entry: Any, body: bytes, copies: Any = None) -> Path:
+    """A file whose table of arrays has this entry for the compressed numbers `body`."""
+    table = json.dumps({"x": entry}).replace(" ", "")
+    settings = GOOD.replace('"arrays":{}', f'"arrays":{table}').replace("{}", json.dumps(copies or {}).replace(" ", ""))
+    return raw(path, settings, {"x": {"dtype": "U8", "shape": [len(body)], "data_offsets": [0, len(body)]}}, body)
+
+
+QUARTERS = zlib.compress(bytes([0, 0, 0x34, 0x38]))  # 0.25 and 0.5 as float16, the low bytes first
 
 
 def test_a_file_written_by_hand_loads(tmp_path: Path) -> None:
-    tensors = {"x": {"dtype": "F64", "shape": [1], "data_offsets": [0, 8]}}
-    arrays, _ = load_model(raw(tmp_path / "m", GOOD, tensors, struct.pack("<d", 0.25)), "toy")
-    assert arrays["x"].tolist() == [0.25]
+    arrays, _ = load_model(by_hand(tmp_path / "m", ["float64", "float16", [2]], QUARTERS, {"y": "x"}), "toy")
+    assert arrays["x"].tolist() == arrays["y"].tolist() == [0.25, 0.5]
+    assert arrays["x"].dtype == np.float64
+
+
+@pytest.mark.parametrize(
+    ("entry", "body", "copies"),
+    [
+        (["float64", "float16", [3]], QUARTERS, {}),
+        (["float64", "float16", [1]], QUARTERS, {}),
+        (["float64", "float16", [-2]], QUARTERS, {}),
+        (["float64", "float16", [-1, -2]], QUARTERS, {}),
+        (["float64", "float16", [2.0]], QUARTERS, {}),
+        (["float64", "float16", [True, 2]], QUARTERS, {}),
+        (["float64", "float16", 2], QUARTERS, {}),
+        (["float64", "float16", [1 << 40]], QUARTERS, {}),
+        (["float64", "float16", [1 << 70, 0]], QUARTERS, {}),
+        (["float64", "uint8", [4]], QUARTERS, {}),
+        (["object", "object", [1]], QUARTERS, {}),
+        (["float64", "<f2", [2]], QUARTERS, {}),
+        (["float64", ["float16"], [2]], QUARTERS, {}),
+        (["float64", "float16"], QUARTERS, {}),
+        ("float64", QUARTERS, {}),
+        (None, QUARTERS, {}),
+        (["float64", "float16", [2]], QUARTERS[:-1], {}),
+        (["float64", "float16", [2]], QUARTERS + b"0", {}),
+        (["float64", "float16", [2]], b"text", {}),
+        (["float64", "float16", [2]], QUARTERS, {"x": "x"}),
+        (["float64", "float16", [2]], QUARTERS, {"y": "z"}),
+        (["float64", "float16", [2]], QUARTERS, {"y": ["x"]}),
+        (["float64", "float16", [2]], QUARTERS, ["x"]),
+    ],
+)
+def test_numbers_that_do_not_fit_the_table_are_refused(entry: Any, body: bytes, copies: Any, tmp_path: Path) -> None:
+    with pytest.raises(ModelFileError, match="m: the model is damaged"):
+        load_model(by_hand(tmp_path / "m", entry, body, copies), "toy")
+
+
+def test_an_array_that_is_not_in_the_table_is_refused(tmp_path: Path) -> None:
+    tensors = {"x": {"dtype": "U8", "shape": [1], "data_offsets": [0, 1]}}
+    with pytest.raises(ModelFileError, match="the arrays are not those of the table"):
+        load_model(raw(tmp_path / "m", GOOD, tensors, b"x"), "toy")
 
 
 @pytest.mark.parametrize(
@@ -440,14 +517,14 @@ def test_a_file_written_by_hand_loads(tmp_path: Path) -> None:
         '"text"',
         "{}",
         '{"format":"spectral_latent"}',
-        '{"format":"spectral_latent","kind":"toy","version":6}',
-        '{"format":"spectral_latent","kind":"toy","library":6,"version":6}',
-        '{"format":"spectral_latent","kind":"toy","library":"0.1.0","version":5}',
-        '{"format":"spectral_latent","kind":"other","library":"0.1.0","version":6}',
-        '{"format":"other","kind":"toy","library":"0.1.0","version":6}',
-        '{"format":"spectral_latent","kind":"toy","version":"6"}',
-        '{"format":"spectral_latent", "kind":"toy","library":"0.1.0","version":6}',
-        '{"format":"spectral_latent","kind":"toy","number":NaN,"version":6}',
+        '{"format":"spectral_latent","kind":"toy","version":7}',
+        '{"format":"spectral_latent","kind":"toy","library":7,"version":7}',
+        '{"format":"spectral_latent","kind":"toy","library":"0.1.0","version":6}',
+        '{"format":"spectral_latent","kind":"other","library":"0.1.0","version":7}',
+        '{"format":"other","kind":"toy","library":"0.1.0","version":7}',
+        '{"format":"spectral_latent","kind":"toy","version":"7"}',
+        '{"format":"spectral_latent", "kind":"toy","library":"0.1.0","version":7}',
+        '{"format":"spectral_latent","kind":"toy","number":NaN,"version":7}',
     ],
 )
 def test_settings_of_another_kind_are_refused(text: str, tmp_path: Path) -> None:

@@ -1,0 +1,71 @@
+"""Round numbers so that a file holds each of them in two bytes.
+
+| here | type in a file | meaning |
+| --- | --- | --- |
+| group | - | numbers of similar size, such as the entries of one vector |
+| `factor` | float32 | the largest absolute value of a group |
+| `share` | float16 | a number divided by the factor of its group, between -1 and 1 |
+
+A share has 11 binary digits: a number keeps three decimal digits, or 3e-8 of the largest number of its group.  The
+product of factor and share has 35 binary digits, so that double precision holds it exactly.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from spectral_latent.trees import FloatArray, IntArray
+
+__all__ = ["divided", "rounded"]
+
+_SINGLE = np.finfo(np.float32)
+
+
+def _rounded_parts(numbers: FloatArray, lengths: IntArray) -> tuple[FloatArray, FloatArray]:
+    """Compute the factor of each group (n,) and the share of each number (N,), rounded."""
+    if not len(lengths):
+        return np.zeros(0), np.zeros(0)
+    largest = np.maximum.reduceat(np.abs(numbers), np.cumsum(lengths) - lengths)
+    with np.errstate(over="ignore"):
+        factor = largest.astype(np.float32).astype(np.float64)
+    # A group beyond single precision is all zeros here; its numbers are not of this form.
+    factor[~((factor >= _SINGLE.tiny) & (factor <= _SINGLE.max))] = 0.0
+    divisor = np.repeat(np.where(factor > 0.0, factor, np.inf), lengths)
+    return factor, (numbers / divisor).astype(np.float16).astype(np.float64)
+
+
+def rounded(numbers: FloatArray, lengths: IntArray) -> FloatArray:
+    """Round numbers (N,) to the nearest products of a factor and a share.
+
+    The largest number of a group is rounded as a float32.  A group whose largest number a float32 cannot hold is left
+    as it is.  Rounding a second time changes nothing.
+
+    numbers: (N,) n groups, one after another.
+    lengths: (n,) the number of numbers in each group, at least 1.
+
+    >>> rounded(np.array([0.2, 0.1, 0.7]), np.array([2, 1]))
+    array([0.2 , 0.1, 0.7])
+    >>> rounded(np.array([1.0, 0.33333333]), np.array([2]))[1]
+    0.333251953125
+    """
+    factor, share = _rounded_parts(numbers, lengths)
+    return np.where(np.repeat(factor, lengths) > 0.0, share * np.repeat(factor, lengths), numbers)
+
+
+def divided(numbers: FloatArray, lengths: IntArray) -> tuple[FloatArray, FloatArray]:
+    """Divide numbers (N,) into the factors of their groups (n,) and shares (N,), whose products they are exactly.
+
+    Numbers that were not rounded have the factor 1.
+
+    numbers: (N,) n groups, one after another.
+    lengths: (n,) the number of numbers in each group, at least 1.
+
+    >>> divided(np.array([0.25, 0.125]), np.array([2]))
+    (array([0.25]), array([1. , 0.5]))
+    >>> divided(np.array([0.3, 0.1]), np.array([2]))
+    (array([1.]), array([0.3, 0.1]))
+    """
+    factor, share = _rounded_parts(numbers, lengths)
+    if np.array_equal(share * np.repeat(factor, lengths), numbers):
+        return factor, share
+    return np.ones(len(lengths)), numbers
