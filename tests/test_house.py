@@ -16,6 +16,7 @@ ROOMS = (
     "_compiled",
     "_names",
     "_options",
+    "drawing",
     "trees",
     "operators",
     "inference",

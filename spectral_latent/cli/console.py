@@ -30,12 +30,13 @@ class Console(NamedTuple):
         if not self.quiet:
             click.echo(text, err=True)
 
-    def bar(self, items: Iterable[_T], label: str, length: int | None = None) -> Iterator[_T]:
+    def bar(self, items: Iterable[_T], label: str, length: int | None = None, done: int = 0) -> Iterator[_T]:
         """Give items on, with a progress bar if standard error is a terminal that can move its cursor.
 
         items: the items to work on.
         label: the name of the work.
         length: the number of items; None if it is not known, and `items` has no length.
+        done: how many of these were worked on before.
 
         >>> list(Console(quiet=True).bar("abc", "Reading"))
         ['a', 'b', 'c']
@@ -44,6 +45,7 @@ class Console(NamedTuple):
             yield from items
         else:
             with click.progressbar(items, length, label, file=sys.stderr) as shown:
+                shown.update(done)
                 yield from shown
 
     @property

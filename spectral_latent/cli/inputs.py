@@ -18,6 +18,7 @@ from spectral_latent.cli.console import Console
 if TYPE_CHECKING:
     from spectral_latent.constituency import Phrase
     from spectral_latent.corpora import Format
+    from spectral_latent.corpora.rows import Row
     from spectral_latent.dependency import DependencySentence
     from spectral_latent.tokenisation import Token, Tokenisation
 
@@ -31,7 +32,16 @@ __all__ = [
     "refuse_format",
 ]
 
-FORMATS = ("brackets", "conllu", "malt-tab", "tagged", "tokens", "text")  # the library's, which --help need not import
+FORMATS = (
+    "brackets",
+    "conllu",
+    "malt-tab",
+    "tagged",
+    "json",
+    "parquet",
+    "tokens",
+    "text",
+)  # the library's, which --help need not import
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
@@ -61,6 +71,8 @@ _NAMES: dict[Format, str] = {
     "conllu": "sentences in CoNLL-U",
     "malt-tab": "sentences in Malt-TAB",
     "tagged": "words with tags",
+    "json": "rows in JSON lines",
+    "parquet": "rows in Parquet",
     "tokens": "tokenised sentences",
 }
 _USES: dict[Format, str] = {
@@ -68,6 +80,8 @@ _USES: dict[Format, str] = {
     "conllu": "dependency parsers (`train dependency`) and taggers (`train tagger`)",
     "malt-tab": "dependency parsers (`train dependency`) and taggers (`train tagger`)",
     "tagged": "taggers (`train tagger`)",
+    "json": "`parse` and `tag`",
+    "parquet": "`parse` and `tag`",
 }
 _CHUNK = 1 << 16  # bytes that are read at once
 _FIRST_LINE = re.compile(rb"^(?!(?:\xef\xbb\xbf)?#)[^\S\n]*\S[^\n]*\n", re.MULTILINE)  # the first that shows the format
@@ -75,6 +89,7 @@ _LINE_ENDS = re.compile(rb"\n")
 _SENTENCE_ENDS: dict[Format, re.Pattern[bytes]] = {
     "tokens": _LINE_ENDS,
     "tagged": _LINE_ENDS,
+    "json": _LINE_ENDS,
     "text": re.compile(rb"^[ \t]*\r?\n", re.MULTILINE),
     "malt-tab": re.compile(rb"^ *\r?\n", re.MULTILINE),
     # the line of a word, comments, and an empty line
@@ -88,6 +103,7 @@ _AWAITED: dict[Format | None, str] = {
     "conllu": "Reading CoNLL-U from the terminal; an empty line ends a sentence, and Ctrl-D the input",
     "malt-tab": "Reading Malt-TAB from the terminal; an empty line ends a sentence, and Ctrl-D the input",
     "brackets": "Reading trees from the terminal; Ctrl-D ends",
+    "json": "Reading JSON from the terminal, an object on each line; Ctrl-D ends",
 }
 
 _Line: TypeAlias = tuple[int, str]  # the number of a line, and its text with its end
@@ -144,6 +160,7 @@ class InputSentence(NamedTuple):
     lines: its lines in a table, each with its line end; none in other formats.
     places: the index of each word's line among `lines`.
     tokens: its words as they stand in raw text; none in other formats.
+    name: the name that its row gives it; empty if there is none.
     """
 
     sentence: DependencySentence
@@ -151,6 +168,12 @@ class InputSentence(NamedTuple):
     lines: tuple[str, ...] = ()
     places: tuple[int, ...] = ()
     tokens: tuple[Token, ...] = ()
+    name: str = ""
+
+    @property
+    def sent_id(self) -> str:
+        """Return the name, or the number in its place."""
+        return self.name or str(self.number)
 
     @property
     def words(self) -> list[str]:
@@ -190,7 +213,27 @@ class Input(NamedTuple):
     @property
     def unit(self) -> str:
         """Return the name of what the numbers of sentences count."""
-        return "line" if self.form in ("tokens", "tagged") else "sentence"
+        return "line" if self.form in ("tokens", "tagged", "json") else "row" if self.form == "parquet" else "sentence"
+
+    def part(self, number: int, n_parts: int) -> Input:
+        """Return one of several parts, which are the whole input if they are put one after the other.
+
+        number: the number of the part, from 1.
+        n_parts: the number of parts.
+
+        Raises ClickException if the number of sentences is not known before they are read.
+        """
+        if self.length is None:
+            raise click.ClickException(
+                "--shard needs FILE, whose sentences are counted first; a pipe cannot be divided"
+            )
+        first = self.length * (number - 1) // n_parts
+        end = self.length * number // n_parts
+        # comments after the last sentence of a table, which are not counted, belong to the last part
+        chosen = range(first, end if number < n_parts else sys.maxsize)
+        places = count()
+        batches = ((each for each in batch if next(places) in chosen) for batch in self.batches)
+        return self._replace(batches=batches, length=end - first)
 
 
 def read_sentences(file: str, form: Format | None, tokenisation: Tokenisation, console: Console) -> Input:
@@ -226,14 +269,19 @@ def read_sentences(file: str, form: Format | None, tokenisation: Tokenisation, c
 def _opened(file: str, form: Format | None, tokenisation: Tokenisation, console: Console) -> Input:
     """Begin to read a file, as far as its format asks for."""
     from spectral_latent.corpora import sniff_format
+    from spectral_latent.corpora.rows import is_parquet, parse_json_rows
     from spectral_latent.corpora.text import decode, utf8_chunks
 
     source = _source(file)
+    if form == "parquet" or (form is None and Path(file).is_file() and is_parquet(file)):
+        return Input("parquet", iter([_sentences_of_rows(_parquet_rows(file), tokenisation)]))
     chunks = utf8_chunks(_chunks(file), source)
     begun = bytearray()
     if form is None:
         line = _read_first_line(chunks, begun)
         form = sniff_format(file, decode(line, source))
+        if form == "parquet":
+            raise click.ClickException(f"{source}: not Parquet, as its name says; give --format")
         if not line.strip():
             console.message(f"{source}: no sentences")
     chunks = chain([bytes(begun)], chunks)
@@ -245,6 +293,8 @@ def _opened(file: str, form: Format | None, tokenisation: Tokenisation, console:
         return Input(form, (_sentences_of_lines(lines, check) for lines in pieces))
     if form == "tagged":
         return Input(form, (_sentences_of_tagged_lines(lines, source) for lines in pieces))
+    if form == "json":
+        return Input(form, (_sentences_of_rows(parse_json_rows(lines, source), tokenisation) for lines in pieces))
     numbers = count(1)
     if form == "text":
         return Input(form, (_sentences_of_text(lines, tokenisation, numbers) for lines in pieces))
@@ -355,6 +405,29 @@ def _sentences_of_text(
     for tokens in tokenisation.sentences(text):
         words = [token.word for token in tokens]
         yield InputSentence(DependencySentence.of(words), next(numbers), tokens=tuple(tokens))
+
+
+def _parquet_rows(file: str) -> Iterator[tuple[int, Row]]:
+    """Read the rows of a Parquet file, which cannot be read from a pipe."""
+    from spectral_latent.corpora.rows import read_parquet
+
+    if file == "-" or (Path(file).exists() and not Path(file).is_file()):
+        raise click.ClickException(f"{_source(file)}: Parquet is read from files, and not from pipes; name a file")
+    return read_parquet(file)
+
+
+def _sentences_of_rows(rows: Iterable[tuple[int, Row]], tokenisation: Tokenisation) -> Iterator[InputSentence]:
+    """Read a sentence from each row of words, and all sentences of each row of raw text."""
+    from spectral_latent.dependency import DependencySentence
+
+    for number, row in rows:
+        name = row.name or str(number)
+        if row.words is not None:
+            yield InputSentence(DependencySentence.of(row.words, row.tags), number, name=name)
+            continue
+        for place, tokens in enumerate(tokenisation.sentences(row.text or ""), start=1):
+            words = [token.word for token in tokens]
+            yield InputSentence(DependencySentence.of(words), number, tokens=tuple(tokens), name=f"{name}.{place}")
 
 
 def _sentences_of_trees(chunks: Iterable[bytes], source: str) -> Iterator[InputSentence]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -110,18 +110,36 @@ def with_limits(parser: ConstituencyModel | DependencyModel, **limits: Any) -> C
 class Tagger(NamedTuple):
     """A tagger whose tags are strings.
 
+    model: the tagger itself, or an anchor model with labels.
     tags: all tags.
-    tag: the function from sentences to their tags.
     knows: the function that tells whether a word was in the training data.
     tokenisation: the way to divide raw text into sentences and words.
     column: the column of the tags in the training data; None if it is not known.
     """
 
+    model: Any
     tags: list[str]
-    tag: Callable[[list[list[str]]], list[list[str]]]
     knows: Callable[[str], bool]
     tokenisation: Tokenisation
     column: str | None = None
+
+    def tag(self, sentences: list[list[str]]) -> list[list[str]]:
+        """Find the tags of sentences.
+
+        sentences: the words of each.
+        """
+        tags: list[list[str]] = self.model.tag(sentences)
+        return tags
+
+    def tag_all(self, batches: Iterable[list[list[str]]], jobs: int) -> Iterator[list[list[str]]]:
+        """Find the tags of the sentences of each batch, in order.
+
+        batches: sentences that are tagged at once.
+        jobs: the number of processes, which does not change the tags.
+        """
+        from spectral_latent.grammar.batches import map_sentences
+
+        return map_sentences(type(self.model).tag, self.model, batches, jobs)
 
     @staticmethod
     def of(model: Any, file: str) -> Tagger:
@@ -144,10 +162,10 @@ class Tagger(NamedTuple):
                 )
             words = frozenset(model.words)
             tags: Any = list(model.labels)
-            tagger = Tagger(tags, model.tag, lambda word: word.lower() in words, Tokenisation(words))
+            tagger = Tagger(model, tags, lambda word: word.lower() in words, Tokenisation(words))
         else:
             known = frozenset(model.observations.known)
-            tagger = Tagger(model.tags, model.tag, known.__contains__, Tokenisation(known), model.tagset)
+            tagger = Tagger(model, model.tags, known.__contains__, Tokenisation(known), model.tagset)
         if wrong := [tag for tag in tagger.tags if not isinstance(tag, str)]:
             raise ModelFileError(f"{file}: the tag {wrong[0]!r} is not a string; use the model in Python")
         return tagger

@@ -66,5 +66,6 @@ results_option = click.option(
     "--output",
     metavar="FILE",
     type=OutputFile(),
-    help="The file to write, whole or not at all.  [default: standard output, as results come]",
+    help="The file to write, whole or not at all, and compressed if its name ends in .gz.  [default: standard output, "
+    "as results come]",
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -44,7 +45,7 @@ class OutputFile(click.Path):
 def results(output: Path | None, inputs: Iterable[str] = ()) -> Iterator[Write]:
     """Give the function that writes results: to standard output, or to a file, which appears whole or not at all.
 
-    output: the file; None for standard output.
+    output: the file, which is compressed if its name ends in .gz; None for standard output.
     inputs: all that is read, as `refuse_inputs` takes it.
 
     Raises ClickException if the file would take the place of what is read.
@@ -64,8 +65,12 @@ def results(output: Path | None, inputs: Iterable[str] = ()) -> Iterator[Write]:
     refuse_inputs(output, inputs)
     part = output.with_name(f".{output.name}-{os.getpid()}")
     try:
-        with part.open("x", encoding="utf-8", newline="") as file:
-            yield file.write
+        with part.open("xb") as file:
+            if output.suffix.lower() == ".gz":
+                with gzip.GzipFile("", "wb", fileobj=file, mtime=0) as compressed:
+                    yield lambda text: compressed.write(text.encode())
+            else:
+                yield lambda text: file.write(text.encode())
         part.replace(output)
     finally:
         part.unlink(missing_ok=True)

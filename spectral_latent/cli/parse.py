@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import tee
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
+from spectral_latent.cli.answers import (
+    Answers,
+    OutputForm,
+    answers_options,
+    answers_to,
+    end_if_complete,
+    output_form,
+)
 from spectral_latent.cli.console import Console
 from spectral_latent.cli.inputs import Input, InputSentence, format_options, read_sentences
 from spectral_latent.cli.lists import CANDIDATES, load_models, models_option, users_errors
@@ -20,15 +30,14 @@ from spectral_latent.cli.options import (
     json_option,
     non_projective_option,
     quiet_option,
-    results_option,
 )
-from spectral_latent.cli.outputs import Write, results
 
 if TYPE_CHECKING:
     from spectral_latent.constituency import ConstituencyModel, Parse
     from spectral_latent.corpora import Format
+    from spectral_latent.corpora.rows import Column
     from spectral_latent.dependency import DependencyModel, DependencyParse
-    from spectral_latent.dependency.sentence import TagColumn
+    from spectral_latent.dependency.sentence import DependencySentence, TagColumn
 
 __all__ = ["parse"]
 
@@ -37,6 +46,21 @@ _UPOS = 3  # the column of UPOS in CoNLL-U, from 0
 _XPOS = 4
 _NAME = re.compile(r"#\s*sent_id\s*=.*\S")  # the comment that names a sentence
 _HEAD = 6  # the column of HEAD; DEPREL follows
+_PHRASES: MappingProxyType[str, Column] = MappingProxyType(
+    {"sent_id": "string", "rank": "integer", "tree": "string", "score": "number", "fallback": "boolean"}
+)
+_DEPENDENCIES: MappingProxyType[str, Column] = MappingProxyType(
+    {
+        "sent_id": "string",
+        "rank": "integer",
+        "words": "strings",
+        "tags": "strings",
+        "heads": "integers",
+        "relations": "strings",
+        "score": "number",
+        "fallback": "boolean",
+    }
+)
 
 
 @click.command()
@@ -74,7 +98,7 @@ _HEAD = 6  # the column of HEAD; DEPREL follows
     help=f"The most megabytes for a sentence under one grammar, about.{_OF_MODEL}",
 )
 @json_option
-@results_option
+@answers_options
 @jobs_option
 @quiet_option
 def parse(
@@ -91,13 +115,16 @@ def parse(
     memory: int | None,
     as_json: bool,
     output: Path | None,
+    shard: tuple[int, int] | None,
+    resume: bool,
     jobs: int,
     quiet: bool,
 ) -> None:
     """Parse the sentences of FILE or of standard input.
 
     FILE has one tokenised sentence a line, words with tags as in the/DT dog/NN, CoNLL-U, CoNLL-X, Malt-TAB, or trees in
-    brackets, of which only the words and tags are used.
+    brackets, of which only the words and tags are used; or rows: objects in JSON lines, or rows of Parquet.  A row has
+    words (or tokens), and tags if they are known; or text, which is raw; and sent_id (or id) if it has a name.
 
     With --text, FILE is raw text.  An empty line ends a sentence, other line ends are spaces.  Words are divided as in
     the corpus of the model: as in the Penn Treebank if it has the word n't.
@@ -109,9 +136,10 @@ def parse(
     A dependency parser prints CoNLL-U.  Of CoNLL-U or CoNLL-X, it fills the columns HEAD and DEPREL, and tags that are
     missing; heads that are there are not used, and all else stays as it is.  For other formats, sent_id is the number
     of the line, or of the sentence in raw text, Malt-TAB and brackets; empty lines have no output.  SpaceAfter=No marks
-    words of raw text that no space follows.  Words without tags get the likeliest ones.  With --n-best above 1, it
-    prints the trees of a sentence one after the other, each with the comments `# rank` and `# score`; the rank
-    stands behind sent_id too, as in 7-2.
+    words of raw text that no space follows.  Of rows, sent_id is the name or else the number; sentences of raw text
+    have their number after it, as in 7.2.  Words without tags get the likeliest ones.  With --n-best above 1, it prints
+    the trees of a sentence one after the other, each with the comments `# rank` and `# score`; the rank stands behind
+    sent_id too, as in 7-2.
 
     The score is log |p|, the natural logarithm of the tree's estimated probability.  The first tree is the one with
     the largest expected number of right constituents or arcs, so that scores need not fall from tree to tree.  A score
@@ -119,7 +147,7 @@ def parse(
     several derivations.
 
     With --json, each line is the list of trees of a sentence, as `rerank` reads lists in JSON: sent_id, and candidates
-    with a tree in brackets, or heads and relations, and the score.
+    with a tree in brackets, or heads and relations, and the score.  In Parquet there is a row for each tree.
 
     A sentence that the grammar cannot derive gets a flat tree, marked FALLBACK, with score -inf; a message gives the
     numbers of these sentences.  So does a sentence of more words than --max-words, or one that takes more time or
@@ -128,6 +156,10 @@ def parse(
     With --rerank, trees are in the order of a reranker, made by `spectral-latent rerank train`.  The latent model that
     it knows by the name latent is MODEL, unless --model names another; give all others that it learned with.
 
+    An output is written to FILE.part, and FILE.progress notes how far it goes.  The same command with --resume goes on
+    where a killed one was; the file in the end is the same.  With --shard, the outputs of all parts one after the other
+    are the output of the whole.
+
     With --jobs, sentences are read some hundreds ahead of what is printed.  Processes take seconds to start.
 
     \b
@@ -135,6 +167,7 @@ def parse(
       echo "The cat sat on the mat." | spectral-latent parse wsj.safetensors --text
       spectral-latent parse wsj.safetensors sentences.txt --n-best 5 -o trees.txt
       spectral-latent parse wsj.safetensors sentences.txt --json
+      spectral-latent parse wsj.safetensors long.txt --shard 1/2 --resume -o first.jsonl.gz
       spectral-latent parse deps.safetensors dev.conllu > parsed.conllu
     """
     if rerank is None and (candidates or models):
@@ -144,16 +177,24 @@ def parse(
     from spectral_latent.dependency import DependencyModel
 
     console = Console(quiet)
+    end_if_complete(output, resume, console)
+    form_of_answers = output_form(output, as_json)
     parser = with_limits(load_parser(model), max_words=max_words, seconds=seconds, megabytes=memory)
     given = read_sentences(file, form, parser.tokenisation, console)
+    given = given.part(*shard) if shard else given
     search = _Search(n_best, not non_projective, candidates or CANDIDATES, rerank, models, jobs)
-    if non_projective and not isinstance(parser, DependencyModel):
+    is_dependency = isinstance(parser, DependencyModel)
+    if non_projective and not is_dependency:
         raise click.UsageError(f"--non-projective is for dependency parsers, and {model} is not one")
-    with results(output, [model, file]) as write:
-        if isinstance(parser, DependencyModel):
-            _write_dependencies(parser, given, search, as_json, write, console)
-        else:
-            _write_phrases(parser, given, search, as_json, write, console)
+    columns = None if form_of_answers != "parquet" else _DEPENDENCIES if is_dependency else _PHRASES
+    with answers_to(output, columns, [model, file], console, resume=resume) as answers:
+        try:
+            if isinstance(parser, DependencyModel):
+                _write_dependencies(parser, given, search, form_of_answers, answers, console)
+            else:
+                _write_phrases(parser, given, search, form_of_answers, answers, console)
+        finally:
+            answers.report(given.unit, console)
 
 
 class _Search(NamedTuple):
@@ -194,19 +235,23 @@ class _Search(NamedTuple):
 
 
 def _write_phrases(
-    parser: ConstituencyModel, given: Input, search: _Search, as_json: bool, write: Write, console: Console
+    parser: ConstituencyModel, given: Input, search: _Search, form: OutputForm, answers: Answers, console: Console
 ) -> None:
-    """Write the trees of sentences in brackets, or in JSON."""
-    sentences, read = tee(given.sentences)
+    """Write the trees of sentences in brackets, in JSON, or as rows."""
+    sentences, read = tee(answers.rest_of(given.sentences))
     parses_of = search.parse(parser, (sentence.words for sentence in read))
-    fallbacks: list[int] = []
-    try:
-        shown = console.beside_output.bar(parses_of, "Parsing", given.length)
-        for sentence, parses in zip(sentences, shown, strict=True):
-            fallbacks += [sentence.number for parse in parses if parse.is_fallback]
-            write(_json(parses, sentence.number) if as_json else _bracketed(parses, search.n_best))
-    finally:
-        _report(fallbacks, given.unit, console)
+    shown = console.beside_output.bar(parses_of, "Parsing", given.length, answers.sentences)
+    for sentence, parses in zip(sentences, shown, strict=True):
+        match form:
+            case "text":
+                text = _bracketed(parses, search.n_best)
+            case "json":
+                text = _json(parses, sentence)
+            case "parquet":
+                text = "".join(
+                    _row(sentence, rank, parse, tree=parse.tree.bracketed()) for rank, parse in enumerate(parses, 1)
+                )
+        answers.add(sentence, text, any(parse.is_fallback for parse in parses))
 
 
 def _bracketed(parses: Sequence[Parse], n_best: int) -> str:
@@ -216,37 +261,54 @@ def _bracketed(parses: Sequence[Parse], n_best: int) -> str:
     return "".join(f"{parse.log:.6f}\t{parse.tree.bracketed()}\n" for parse in parses) + "\n"
 
 
-def _json(parses: Sequence[Parse] | Sequence[DependencyParse], number: int) -> str:
+def _json(parses: Sequence[Parse] | Sequence[DependencyParse], sentence: InputSentence) -> str:
     """Write the trees of a sentence as a line of JSON."""
     from spectral_latent.corpora.nbest_output import write_nbest
     from spectral_latent.reranking import parses_to_nbest
 
-    return "".join(write_nbest([parses_to_nbest(parses, str(number))], "json"))
+    return "".join(write_nbest([parses_to_nbest(parses, sentence.sent_id)], "json"))
+
+
+def _row(sentence: InputSentence, rank: int, parse: Parse | DependencyParse, **columns: Any) -> str:
+    """Write a tree of a sentence as the row of a table."""
+    row = {"sent_id": sentence.sent_id, "rank": rank, **columns, "score": parse.log, "fallback": parse.is_fallback}
+    return json.dumps(row) + "\n"
 
 
 def _write_dependencies(
-    parser: DependencyModel, given: Input, search: _Search, as_json: bool, write: Write, console: Console
+    parser: DependencyModel, given: Input, search: _Search, form: OutputForm, answers: Answers, console: Console
 ) -> None:
-    """Write the trees of sentences in CoNLL-U, or in JSON."""
-    sentences, read = tee(sentence for sentence in given.sentences if sentence.sentence.forms)
+    """Write the trees of sentences in CoNLL-U, in JSON, or as rows."""
+    with_words = (sentence for sentence in given.sentences if sentence.sentence.forms)
+    sentences, read = tee(answers.rest_of(with_words))
     parses_of = search.parse(parser, (sentence.sentence.without_tree() for sentence in read))
-    fallbacks: list[int] = []
     unknown_tags: Counter[str] = Counter()
     column = parser.options.tags
     try:
-        shown = console.beside_output.bar(parses_of, "Parsing", given.length)
+        shown = console.beside_output.bar(parses_of, "Parsing", given.length, answers.sentences)
         for sentence, parses in zip(sentences, shown, strict=True):
-            fallbacks += [sentence.number for parse in parses if parse.is_fallback]
             unknown_tags.update(parser.unknown_tags(sentence.sentence))
-            if as_json:
-                write(_json(parses, sentence.number))
-                continue
-            table = sentence if given.form == "conllu" else _in_conllu(sentence, column)
-            ranks = range(1, len(parses) + 1) if search.n_best > 1 else [None]
-            write("".join(_conllu(table, parse, column, rank) for parse, rank in zip(parses, ranks, strict=True)))
+            match form:
+                case "text":
+                    table = sentence if given.form == "conllu" else _in_conllu(sentence, column)
+                    ranks = range(1, len(parses) + 1) if search.n_best > 1 else [None]
+                    trees = zip(parses, ranks, strict=True)
+                    text = "".join(_conllu(table, parse, column, rank) for parse, rank in trees)
+                case "json":
+                    text = _json(parses, sentence)
+                case "parquet":
+                    text = "".join(
+                        _row(sentence, rank, parse, **_columns(parse.sentence, column))
+                        for rank, parse in enumerate(parses, 1)
+                    )
+            answers.add(sentence, text, any(parse.is_fallback for parse in parses))
     finally:
-        _report(fallbacks, given.unit, console)
         warn_of_unknown_tags(parser, unknown_tags, console)
+
+
+def _columns(tree: DependencySentence, column: TagColumn) -> dict[str, Any]:
+    """Collect the columns of a tree."""
+    return {"words": tree.forms, "tags": tree.tags(column), "heads": tree.heads, "relations": tree.relations}
 
 
 def _in_conllu(given: InputSentence, column: TagColumn) -> InputSentence:
@@ -255,7 +317,7 @@ def _in_conllu(given: InputSentence, column: TagColumn) -> InputSentence:
 
     forms = given.forms
     text = "".join(f"{form} " if space else form for form, space in zip(forms, given.spaces, strict=True))
-    comments = (f"sent_id = {given.number}", f"text = {text.strip()}")
+    comments = (f"sent_id = {given.sent_id}", f"text = {text.strip()}")
     blank = ("_",) * len(forms)
     sentence = given.sentence.without_tree()._replace(forms=tuple(forms), comments=comments, upos=blank, xpos=blank)
     sentence = sentence.with_tags(column, given.sentence.tags(column))
@@ -303,7 +365,7 @@ def _conllu(given: InputSentence, parse: DependencyParse, column: TagColumn, ran
         names = [place for place, line in enumerate(lines) if _NAME.match(line)]
         for place in names:
             lines[place] = _NAME.sub(rf"\g<0>-{rank}", lines[place])
-        name = [] if names else [f"# sent_id = {given.number}-{rank}\n"]
+        name = [] if names else [f"# sent_id = {given.sent_id}-{rank}\n"]
         comments = [*name, f"# rank = {rank}\n", f"# score = {parse.log:.6f}\n", *comments]
 
     # comments stand before the first word, and the sentence ends with an empty line
@@ -312,10 +374,3 @@ def _conllu(given: InputSentence, parse: DependencyParse, column: TagColumn, ran
     if not text.endswith("\n"):
         text += "\n"
     return text if not lines[-1].strip(" \r\n") else f"{text}\n"
-
-
-def _report(fallbacks: Sequence[int], unit: str, console: Console) -> None:
-    """Print which sentences have no parse."""
-    if fallbacks:
-        numbers = ", ".join(map(str, fallbacks))
-        console.message(f"The grammar derives no tree, and the output has a flat one marked FALLBACK: {unit} {numbers}")

@@ -5,19 +5,22 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from itertools import islice, tee
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal
 
 import click
 
+from spectral_latent.cli.answers import Answers, answers_options, answers_to, end_if_complete, output_form
 from spectral_latent.cli.console import Console
 from spectral_latent.cli.inputs import Input, InputSentence, format_options, read_sentences
 from spectral_latent.cli.models import Tagger, load_tagger
-from spectral_latent.cli.options import json_option, quiet_option, results_option
-from spectral_latent.cli.outputs import results
+from spectral_latent.cli.options import jobs_option, json_option, quiet_option
 
 if TYPE_CHECKING:
     from spectral_latent.corpora import Format
+    from spectral_latent.corpora.rows import Column
 
 __all__ = ["tag"]
 
@@ -25,6 +28,9 @@ _SEPARATOR = re.compile(r"[/\s]")  # divides words from tags, and from other wor
 _UPOS = 3  # the column of UPOS in CoNLL-U, from 0
 _XPOS = 4
 _MALT_TAG = 1  # the column of TAG in Malt-TAB
+_COLUMNS: MappingProxyType[str, Column] = MappingProxyType({"sent_id": "string", "words": "strings", "tags": "strings"})
+_BATCH = 32  # sentences that are tagged at once in a process of their own
+_MOST = 256  # sentences that are tagged at once in this process
 
 
 @click.command()
@@ -37,7 +43,8 @@ _MALT_TAG = 1  # the column of TAG in Malt-TAB
     help="The column of CoNLL-U to fill.  [default: the column that the model was trained on, or else upos]",
 )
 @json_option
-@results_option
+@answers_options
+@jobs_option
 @quiet_option
 def tag(
     model: str,
@@ -46,12 +53,16 @@ def tag(
     column: Literal["upos", "xpos"] | None,
     as_json: bool,
     output: Path | None,
+    shard: tuple[int, int] | None,
+    resume: bool,
+    jobs: int,
     quiet: bool,
 ) -> None:
     """Tag the sentences of FILE or of standard input.
 
     FILE has one tokenised sentence a line, words with tags as in the/DT dog/NN, CoNLL-U, CoNLL-X, Malt-TAB, or trees in
-    brackets; tags that are there are not used.
+    brackets; or rows: objects in JSON lines, or rows of Parquet.  A row has words (or tokens), or text, which is raw;
+    and sent_id (or id) if it has a name.  Tags that are there are not used.
 
     With --text, FILE is raw text.  An empty line ends a sentence, other line ends are spaces.  Words are divided as in
     the corpus of the model: as in the Penn Treebank if it has the word n't.
@@ -62,11 +73,15 @@ def tag(
     Tables are given back as tables: the tag of each word replaces the column UPOS of CoNLL-U, or XPOS with --column
     xpos here or in training, or the column TAG of Malt-TAB, and all else stays as it is.
 
-    With --json, each line is a sentence: sent_id, words and tags.
+    With --json, each line is a sentence: sent_id, words and tags, which are the columns of Parquet too.
 
     For an anchor model, a tag is the label of an anchor, or the anchor in capitals if there are no labels.
 
-    Input from a pipe is tagged as it comes.
+    Input from a pipe is tagged as it comes, unless there are several --jobs.
+
+    An output is written to FILE.part, and FILE.progress notes how far it goes.  The same command with --resume goes on
+    where a killed one was; the file in the end is the same.  With --shard, the outputs of all parts one after the other
+    are the output of the whole.
 
     \b
     Examples:
@@ -74,34 +89,48 @@ def tag(
       spectral-latent tag english.tagger dev.conllu > tagged.conllu
     """
     console = Console(quiet)
+    end_if_complete(output, resume, console)
+    form_of_answers = output_form(output, as_json)
     tagger = load_tagger(model)
     given = read_sentences(file, form, tagger.tokenisation, console)
+    given = given.part(*shard) if shard else given
     if column and given.form != "conllu":
         raise click.UsageError("--column is for CoNLL-U; give --format conllu if the input is CoNLL-U")
     is_table = given.form in ("conllu", "malt-tab")
     strange = [name for name in tagger.tags if _SEPARATOR.search(name)]
-    if strange and not (is_table or as_json):
+    if strange and form_of_answers == "text" and not is_table:
         console.message(f"The tag {strange[0]!r} has a slash or a space within; only CoNLL-U keeps such tags apart")
     place = _MALT_TAG if given.form == "malt-tab" else _XPOS if (column or tagger.column) == "xpos" else _UPOS
-    with results(output, [model, file]) as write:
-        for text in console.beside_output.bar(_tagged(given, tagger, place, as_json), "Tagging", given.length):
-            write(text)
-
-
-def _tagged(given: Input, tagger: Tagger, column: int, as_json: bool) -> Iterator[str]:
-    """Write each sentence with its tags: in a table if it stands in one, else on a line; or in JSON."""
-    for batch in given.batches:
-        sentences = list(batch)
-        for sentence, tags in zip(sentences, tagger.tag([each.words for each in sentences]), strict=True):
-            if as_json:
-                yield from [_json(sentence, tags)] if tags else []
+    columns = _COLUMNS if form_of_answers == "parquet" else None
+    with answers_to(output, columns, [model, file], console, resume=resume) as answers:
+        tagged = _tagged(given, tagger, answers, jobs)
+        for sentence, tags in console.beside_output.bar(tagged, "Tagging", given.length, answers.sentences):
+            if form_of_answers != "text":
+                text = _json(sentence, tags) if tags else ""
             else:
-                yield _table(sentence, tags, column) if sentence.lines else _line(sentence, tags)
+                text = _table(sentence, tags, place) if sentence.lines else _line(sentence, tags)
+            answers.add(sentence, text)
+
+
+def _tagged(given: Input, tagger: Tagger, answers: Answers, jobs: int) -> Iterator[tuple[InputSentence, list[str]]]:
+    """Find the tags of each sentence that is not answered yet."""
+    batches, read = tee(_batches(given, answers, _MOST if jobs == 1 else _BATCH))
+    tags_of = tagger.tag_all(([each.words for each in batch] for batch in read), jobs)
+    for batch, tags in zip(batches, tags_of, strict=True):
+        yield from zip(batch, tags, strict=True)
+
+
+def _batches(given: Input, answers: Answers, most: int) -> Iterator[list[InputSentence]]:
+    """Divide the sentences that are not answered yet into batches, no longer than what a pipe has given so far."""
+    for batch in given.batches:
+        rest = answers.rest_of(batch)
+        while sentences := list(islice(rest, most)):
+            yield sentences
 
 
 def _json(sentence: InputSentence, tags: list[str]) -> str:
     """Write a sentence as a line of JSON."""
-    entry = {"sent_id": str(sentence.number), "words": sentence.forms, "tags": tags}
+    entry = {"sent_id": sentence.sent_id, "words": sentence.forms, "tags": tags}
     return json.dumps(entry, ensure_ascii=False) + "\n"
 
 

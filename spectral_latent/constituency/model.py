@@ -44,6 +44,10 @@ class Parse(NamedTuple):
     log: float
     is_fallback: bool = False
 
+    def _repr_svg_(self) -> str:
+        """Draw the tree, for notebooks."""
+        return self.tree._repr_svg_()
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ConstituencyModel(StoredModel):

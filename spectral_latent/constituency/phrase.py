@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
+from spectral_latent.drawing import tree_svg
+
 __all__ = ["Phrase"]
 
 _WRITTEN = str.maketrans({"(": "-LRB-", ")": "-RRB-"} | dict.fromkeys(" \t\n\r\f\v", "_"))  # in labels and words
@@ -87,6 +89,10 @@ class Phrase(NamedTuple):
                 stack.append(None)
                 stack.extend(reversed(node.children))
         return "".join(pieces)
+
+    def _repr_svg_(self) -> str:
+        """Draw the phrase, for notebooks."""
+        return tree_svg(*self._flat(), self.bracketed())
 
 
 def _phrase_of(names: tuple[str, ...], sizes: tuple[int, ...]) -> Phrase:

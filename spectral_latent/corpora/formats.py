@@ -6,6 +6,8 @@
 | `conllu`, also for CoNLL-X | .conllu, .conll, .conllx | ten columns |
 | `malt-tab` | .dp, .tab | three or four columns |
 | `tagged` | .pos, .tagged | every word has a slash within: `the/DT dog/NN` |
+| `json` | .jsonl, .ndjson | opens an object: `{"words": ["dogs", "bark"]}` |
+| `parquet` | .parquet | never told: not text |
 | `tokens` | | any other: one tokenised sentence a line |
 | `text` | | never told: raw text, not divided into sentences and words |
 
@@ -23,7 +25,7 @@ from spectral_latent.corpora.text import ending_of
 
 __all__ = ["ENDINGS", "TABLE_ENDINGS", "TABLE_READERS", "Format", "sniff_format"]
 
-Format: TypeAlias = Literal["brackets", "conllu", "malt-tab", "tagged", "tokens", "text"]
+Format: TypeAlias = Literal["brackets", "conllu", "malt-tab", "tagged", "json", "parquet", "tokens", "text"]
 
 ENDINGS: MappingProxyType[Format, tuple[str, ...]] = MappingProxyType(
     {
@@ -31,6 +33,8 @@ ENDINGS: MappingProxyType[Format, tuple[str, ...]] = MappingProxyType(
         "conllu": CONLLU,
         "malt-tab": MALT_TAB,
         "tagged": (".pos", ".tagged"),
+        "json": (".jsonl", ".ndjson"),
+        "parquet": (".parquet",),
         "tokens": (".tok", ".txt"),  # these endings decide nothing: such a file may hold any format
     }
 )
@@ -40,6 +44,7 @@ _COLUMNS: MappingProxyType[int, Format] = MappingProxyType({3: "malt-tab", 4: "m
 _LINE = re.compile(r"^[ \t]*\S.*", re.MULTILINE | re.ASCII)
 _LINE_NOT_COMMENT = re.compile(r"^(?!#)[ \t]*\S.*", re.MULTILINE | re.ASCII)
 _OPENS_TREE = re.compile(r"\s*\((?:\s*\([^\s]|\s*$|[^\s()]+\s*(?:\(|$)|[^\s()]+\s+[^\s()]+\s*\))", re.ASCII)
+_OPENS_OBJECT = re.compile(r'\s*\{\s*"(?:[^"\\]|\\.)*"\s*:', re.ASCII)
 _WORD = re.compile(r"\S+", re.ASCII)
 _WORD_AND_TAG = re.compile(r".+/[^/]+")
 
@@ -66,6 +71,8 @@ def sniff_format(name: str, beginning: str) -> Format:
         return by_name
     if by_columns:
         return by_columns
+    if _OPENS_OBJECT.match(line):
+        return "json"
     words = _WORD.findall(line)
     if words and all(map(_WORD_AND_TAG.fullmatch, words)):
         return "tagged"

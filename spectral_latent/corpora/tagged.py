@@ -185,13 +185,12 @@ def _column_of_file(preferred: str | None, path: Path) -> Iterator[TagColumn]:
 
 
 def _read(path: Path) -> tuple[str, Format]:
-    """Read a file and tell its format.  Raises CorpusError for trees in brackets."""
+    """Read a file and tell its format.  Raises CorpusError for trees in brackets and for rows."""
     text = read_text(path)
     form = sniff_format(path.name, text)
-    if form == "brackets":
-        raise CorpusError(
-            f"{path}: trees in brackets, where sentences are needed; give CoNLL-U, the/DT dog/NN, or text"
-        )
+    if form in ("brackets", "json", "parquet"):
+        found = "trees in brackets" if form == "brackets" else "rows"
+        raise CorpusError(f"{path}: {found}, where sentences are needed; give CoNLL-U, the/DT dog/NN, or text")
     return text, form
 
 

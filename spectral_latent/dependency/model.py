@@ -51,6 +51,10 @@ class DependencyParse(NamedTuple):
     log: float
     is_fallback: bool = False
 
+    def _repr_svg_(self) -> str | None:
+        """Draw the arcs, for notebooks."""
+        return self.sentence._repr_svg_()
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class DependencyModel(StoredModel):

@@ -6,6 +6,7 @@ from bisect import bisect
 from collections.abc import Sequence
 from typing import Any, Literal, NamedTuple, TypeAlias
 
+from spectral_latent.drawing import arcs_svg
 from spectral_latent.grammar import check_words
 
 __all__ = ["BLANK", "DependencySentence", "TagColumn", "check_sentence"]
@@ -42,6 +43,13 @@ class DependencySentence(NamedTuple):
     """The label of the arc from each word's head."""
     comments: tuple[str, ...] = ()
     """The sentence's comments, such as `sent_id = 7`, without # and the white space around them."""
+
+    def _repr_svg_(self) -> str | None:
+        """Draw the words with arcs from heads to dependents, for notebooks; None without heads."""
+        if self.heads is None:
+            return None
+        tags = self.xpos if set(self.upos) == {"_"} else self.upos
+        return arcs_svg(self.forms, tags, self.heads, self.relations)
 
     @staticmethod
     def of(forms: Sequence[str], tags: Sequence[str] | None = None) -> DependencySentence:

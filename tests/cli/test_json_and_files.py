@@ -1,5 +1,6 @@
 """Results as JSON lines, and results in files."""
 
+import gzip
 import json
 import math
 from collections.abc import Callable
@@ -116,6 +117,8 @@ def test_results_in_files(run: Run, model: Path, tagger: Path, treebank: Path, t
         result = run(*arguments, "-o", tmp_path / "results")
         assert (result.exit_code, result.stdout) == (0, "")
         assert (tmp_path / "results").read_text() == expected != ""
+        assert run(*arguments, "-o", tmp_path / "results.gz").exit_code == 0
+        assert gzip.decompress((tmp_path / "results.gz").read_bytes()).decode() == expected
         for taken in arguments[1:3]:
             if isinstance(taken, Path):
                 before = taken.read_bytes()
@@ -125,7 +128,7 @@ def test_results_in_files(run: Run, model: Path, tagger: Path, treebank: Path, t
     before = (tmp_path / "results").read_bytes()
     broken = run("parse", model, "-o", tmp_path / "results", stdin=b"They see it .\ncaf\xe9\n")
     assert (broken.exit_code, (tmp_path / "results").read_bytes()) == (1, before)
-    assert {path.name for path in tmp_path.iterdir()} == {"lists", "results"}
+    assert {path.name for path in tmp_path.iterdir()} == {"lists", "results", "results.gz"}
 
 
 def test_pictures_do_not_take_the_place_of_models(run: Run, anchored: Path, tmp_path: Path) -> None:

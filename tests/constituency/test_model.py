@@ -238,7 +238,7 @@ def test_a_treebank_that_is_read_is_not_held(trees: list[Phrase], monkeypatch: p
     assert model.members[0].grammar.prior.sum() == pytest.approx(1.0)
 
 
-def test_shards_are_learnt_alike_in_memory_in_files_on_processes_and_on_a_cluster(
+def test_models_are_learnt_and_parse_alike_in_memory_in_files_on_processes_and_on_a_cluster(
     trees: list[Phrase], cluster: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def train(*, in_files: bool = True, jobs: int | None = 1) -> bytes:
@@ -252,6 +252,9 @@ def test_shards_are_learnt_alike_in_memory_in_files_on_processes_and_on_a_cluste
     assert train(in_files=False, jobs=2) == in_memory
     with joblib.parallel_config(backend="dask"):
         assert train(jobs=None) == in_memory
+        model = ConstituencyModel.load(tmp_path / "model")
+        sentences = [list(tree.words()) for tree in trees[:20]]
+        assert list(model.parse_all(sentences, jobs=None)) == [[model.parse(words)] for words in sentences]
 
 
 @pytest.mark.parametrize("features", ["simple", "all"])

@@ -6,6 +6,7 @@ read is written and read again as the same.
 
 from __future__ import annotations
 
+import json
 import random
 import re
 import time
@@ -16,6 +17,7 @@ from spectral_latent.corpora import CorpusError, parse_alpino, parse_brackets, p
 from spectral_latent.corpora.conllu import parse_conllu, parse_tab_with_lines
 from spectral_latent.corpora.nbest import NBestFormat, parse_nbest
 from spectral_latent.corpora.nbest_output import write_nbest
+from spectral_latent.corpora.rows import Row, parse_json_rows
 from spectral_latent.corpora.text import decode
 
 __all__ = ["FORMATS", "check"]
@@ -41,6 +43,9 @@ TAGGED = "They/PRP left/VBD 1\\/2/CD ./.\n\nDogs/NNS bark/VBP\n"
 ALPINO = """<alpino><alpino_ds><node cat="top">
 <node cat="np"><node begin="0" pos="noun" word="huis"/><node begin="2" pos="adj" word="groot"/></node>
 <node begin="1" pos="verb" word="is"/></node></alpino_ds></alpino>"""
+ROWS = """{"sent_id": "a", "words": ["They", "left"], "tags": ["PRP", "VBD"], "other": {"x": [1.5, null]}}
+{"id": 7, "text": "Dogs bark. Why?"}
+"""
 LISTS = {
     "trees": "-1.5\t(S (NNS dogs) (VBP bark))\n-2.5\t(S (NN dogs) (NN bark))\n\n-1\t(NN run)\n",
     "bllip": "2 wsj.1\n-1.5 -2.5\n(S1 (S (NNS dogs) (VBP bark)))\n-3 -4\n(S1 (NP (NNS dogs) (NN bark)))\n",
@@ -67,12 +72,21 @@ def _of_lists(form: NBestFormat) -> Format:
     )
 
 
+def _json_rows(rows: list[tuple[int, Row]]) -> str:
+    """Write rows on the lines of their numbers."""
+    lines = {number: json.dumps(row._asdict() | {"sent_id": row.name}) for number, row in rows}
+    return "\n".join(lines.get(number, "") for number in range(1, max(lines, default=0) + 1))
+
+
 FORMATS: dict[str, Format] = {
     "brackets": Format(TREES, parse_brackets, lambda trees: "\n".join(tree.bracketed() for tree in trees)),
     "conllu": Format(CONLLU, parse_conllu, lambda sentences: "".join(map(to_conllu, sentences))),
     "tab": Format(TAB, parse_tab_with_lines),
     "tagged": Format(TAGGED, parse_tagged, lambda rows: "".join(" ".join(map("/".join, row)) + "\n" for row in rows)),
     "alpino": Format(ALPINO, parse_alpino),
+    "rows": Format(
+        ROWS, lambda text, source: parse_json_rows(enumerate(text.split("\n"), start=1), source), _json_rows
+    ),
     **{f"lists: {form}": _of_lists(form) for form in get_args(NBestFormat)},
 }
 

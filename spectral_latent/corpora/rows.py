@@ -1,0 +1,246 @@
+"""Read sentences from rows: the objects of JSON lines, and the rows of Parquet; write rows as Parquet.
+
+| field | what it holds |
+| --- | --- |
+| `words`, or `tokens` | the words of a sentence: a list of strings |
+| `text` | raw text, in place of words |
+| `tags` | the tag of each word, if words have tags: a list of strings |
+| `sent_id`, or `id` | the name of the row, if it has one: a string or an integer |
+
+Other fields are not read.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, Literal, NamedTuple, TypeAlias
+
+from spectral_latent.corpora.text import CorpusError
+
+__all__ = ["Column", "Row", "import_arrow", "is_parquet", "parse_json_rows", "read_parquet", "write_parquet"]
+
+Column: TypeAlias = Literal["string", "strings", "integer", "integers", "number", "boolean"]
+
+_BEGIN = b"PAR1"  # the first bytes of each file
+_FIELDS = ("words", "tokens", "text")  # a row has one of them
+_NAMES = ("sent_id", "id")
+_SPACE = re.compile(r"\s", re.ASCII)
+_LINE_END = re.compile(r"[\r\n]")
+_ROWS_AT_ONCE = 1000  # that are read
+_BUFFER = 1 << 20  # bytes of a column in memory
+_ROWS_OF_GROUP = 10_000  # that are written
+_SHOWN = 40  # characters of a value in a message
+
+
+class Row(NamedTuple):
+    """A sentence or a text of a row.
+
+    words: its words; None for raw text.
+    tags: the tags of the words; None if they have none.
+    text: its raw text; None if it is divided into words.
+    name: its name; None if it has none.
+    """
+
+    words: tuple[str, ...] | None
+    tags: tuple[str, ...] | None
+    text: str | None
+    name: str | None
+
+    @staticmethod
+    def of(entry: object, place: str) -> Row:
+        """Make a row of an object.
+
+        entry: the object, with the fields of the table above.
+        place: the place of the object, for errors.
+
+        Raises `CorpusError` for an object that is not such a row.
+
+        >>> Row.of({"id": 7, "tokens": ["Dogs", "bark"]}, "a.jsonl, line 1")
+        Row(words=('Dogs', 'bark'), tags=None, text=None, name='7')
+        >>> Row.of({"id": 7}, "a.jsonl, line 1")
+        Traceback (most recent call last):
+        spectral_latent.corpora.text.CorpusError: a.jsonl, line 1: none of the fields words, tokens and text; give one
+        """
+        if not isinstance(entry, Mapping):
+            raise CorpusError(f'{place}: {_shown(entry)} is not an object; give one such as {{"text": "Dogs bark."}}')
+        given = [field for field in _FIELDS if entry.get(field) is not None]
+        if len(given) != 1:
+            found = f"the fields {' and '.join(given)}" if given else "none of the fields words, tokens and text"
+            raise CorpusError(f"{place}: {found}; give one")
+        field = given[0]
+        if field == "text":
+            return Row(None, None, _string(entry["text"], "text", place), _name(entry, place))
+        words = _strings(entry[field], field, place)
+        tags = None if entry.get("tags") is None else _strings(entry["tags"], "tags", place)
+        if tags is not None and len(tags) != len(words):
+            raise CorpusError(f"{place}: {len(tags)} tags of {len(words)} words; give one for each word")
+        return Row(words, tags, None, _name(entry, place))
+
+
+def _shown(value: object) -> str:
+    """Write a value as JSON has it, cut short."""
+    text = json.dumps(value, ensure_ascii=False, default=str)
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
+
+
+def _string(value: object, field: str, place: str) -> str:
+    """Return a value that is a string of Unicode characters."""
+    if not isinstance(value, str):
+        raise CorpusError(f"{place}: {field} is {_shown(value)}, which is not a string; give a string")
+    if not value.isascii():
+        try:
+            value.encode()
+        except UnicodeEncodeError as error:
+            half = ascii(value[error.start])[1:-1]
+            raise CorpusError(f"{place}: {field} has {half}, half a character; give whole characters") from None
+    return value
+
+
+def _strings(value: object, field: str, place: str) -> tuple[str, ...]:
+    """Return the entries of a list of strings, none of them empty or with white space."""
+    if not isinstance(value, list):
+        raise CorpusError(f"{place}: {field} is {_shown(value)}, which is not a list; give a list of strings")
+    for entry in value:
+        if not _string(entry, field, place) or _SPACE.search(entry):
+            fault = "with white space" if entry else "without characters"
+            raise CorpusError(f"{place}: {field} has {_shown(entry)}, a string {fault}; divide or remove it")
+    return tuple(value)
+
+
+def _name(entry: Mapping[str, Any], place: str) -> str | None:
+    """Return the name of a row."""
+    for field in _NAMES:
+        value = entry.get(field)
+        if isinstance(value, int) and not isinstance(value, bool):
+            return str(value)
+        if value is not None:
+            name = _string(value, field, place)
+            if not name.strip() or _LINE_END.search(name):
+                raise CorpusError(f"{place}: {field} is {_shown(name)}; give a name on one line")
+            return name
+    return None
+
+
+def parse_json_rows(lines: Iterable[tuple[int, str]], source: str) -> Iterator[tuple[int, Row]]:
+    """Read the row of each line, with its number; empty lines are left out.
+
+    lines: lines of JSON, each with its number.
+    source: the name of the text in errors.
+
+    Raises `CorpusError`, which names the line, for a line that is not the object of a row.
+
+    >>> list(parse_json_rows([(1, '{"words": ["Yes"], "tags": ["UH"]}')], "a.jsonl"))
+    [(1, Row(words=('Yes',), tags=('UH',), text=None, name=None))]
+    """
+    for number, line in lines:
+        if not line.strip():
+            continue
+        place = f"{source}, line {number}"
+        try:
+            entry = json.loads(line)
+        except json.JSONDecodeError as error:
+            raise CorpusError(
+                f"{place}, column {error.colno}: not JSON ({error.msg}); give an object on each line"
+            ) from None
+        except (RecursionError, ValueError) as error:
+            raise CorpusError(f"{place}: not JSON that can be read ({error}); give an object on each line") from None
+        yield number, Row.of(entry, place)
+
+
+def is_parquet(path: str | os.PathLike[str]) -> bool:
+    """Tell whether a file begins as Parquet does.
+
+    path: the file.
+
+    >>> is_parquet(__file__)
+    False
+    """
+    with open(path, "rb") as file:
+        return file.read(len(_BEGIN)) == _BEGIN
+
+
+def import_arrow() -> tuple[Any, Any]:
+    """Import pyarrow and its module for Parquet, which are an extra of this library.
+
+    Raises `CorpusError` if they are not installed.
+
+    >>> [module.__name__ for module in import_arrow()]
+    ['pyarrow', 'pyarrow.parquet']
+    """
+    try:
+        import pyarrow
+        import pyarrow.parquet
+    except ImportError:
+        raise CorpusError(
+            'Parquet needs pyarrow, which is not installed; install it by `pip install "spectral-latent[parquet]"`'
+        ) from None
+    return pyarrow, pyarrow.parquet
+
+
+def read_parquet(path: str | os.PathLike[str]) -> Iterator[tuple[int, Row]]:
+    """Read the rows of a Parquet file, with their numbers from 1, some at a time.
+
+    path: the file.
+
+    Raises `CorpusError` for a file that is not Parquet, or has no column of words or text; and for a row that is
+    not of words or text, whose number it names.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = os.path.join(folder, "a.parquet")
+    ...     write_parquet(['{"text": "Yes."}'], file, {"text": "string"})
+    ...     list(read_parquet(file))
+    [(1, Row(words=None, tags=None, text='Yes.', name=None))]
+    """
+    arrow, parquet = import_arrow()
+    source = os.fspath(path)
+    try:
+        with parquet.ParquetFile(source, pre_buffer=False, buffer_size=_BUFFER) as file:
+            names = list(file.schema_arrow.names)
+            if not any(field in names for field in _FIELDS):
+                raise CorpusError(
+                    f"{source}: no column words, tokens or text among {', '.join(names)}; rename that of sentences"
+                )
+            columns = [name for name in (*_FIELDS, "tags", *_NAMES) if name in names]
+            number = 0
+            for batch in file.iter_batches(_ROWS_AT_ONCE, columns=columns):
+                for entry in batch.to_pylist():
+                    number += 1
+                    yield number, Row.of(entry, f"{source}, row {number}")
+    except (arrow.ArrowException, OSError) as error:
+        if isinstance(error, FileNotFoundError | PermissionError):
+            raise
+        reason = str(error).partition("\n")[0]
+        raise CorpusError(f"{source}: not Parquet that can be read ({reason}); write the file again") from None
+
+
+def write_parquet(lines: Iterable[str], path: str | os.PathLike[str], columns: Mapping[str, Column]) -> None:
+    """Write rows to a Parquet file, group by group.
+
+    lines: the rows, each as a line of JSON.
+    path: the file.
+    columns: the type of each column of the file; a row may lack some.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = os.path.join(folder, "a.parquet")
+    ...     write_parquet(['{"words": ["Yes", "."]}'] * 2, file, {"words": "strings"})
+    ...     [row.words for _, row in read_parquet(file)]
+    [('Yes', '.'), ('Yes', '.')]
+    """
+    arrow, parquet = import_arrow()
+    types = {"string": arrow.string(), "integer": arrow.int32(), "number": arrow.float64(), "boolean": arrow.bool_()}
+    types |= {"strings": arrow.list_(types["string"]), "integers": arrow.list_(types["integer"])}
+    schema = arrow.schema([(name, types[kind]) for name, kind in columns.items()])
+    with parquet.ParquetWriter(os.fspath(path), schema) as file:
+        group: list[Any] = []
+        for line in lines:
+            group.append(json.loads(line))
+            if len(group) == _ROWS_OF_GROUP:
+                file.write_table(arrow.Table.from_pylist(group, schema))
+                group = []
+        if group:
+            file.write_table(arrow.Table.from_pylist(group, schema))

@@ -1,0 +1,150 @@
+"""Draw trees and arcs over words as SVG, which notebooks and browsers show.
+
+Lines and letters have the colour of the text around the picture, so that it can be read on any background.  A picture
+has its content as a text, too, for screen readers.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Sequence
+from html import escape
+
+__all__ = ["arcs_svg", "tree_svg"]
+
+_LETTER = 8.0  # width of a letter of 14 pixels; wide letters, such as those of Chinese, take two
+_GAP = 14.0  # between two words
+_LEVEL = 46.0  # from a node to its children, or from an arc to the next
+_LINE = 18.0  # height of a line of text
+_STYLE = (
+    "text{font:14px sans-serif;fill:currentColor;text-anchor:middle}"
+    ".s{font-size:11px}path{fill:none;stroke:currentColor}.h{fill:currentColor;stroke:none}"
+)
+
+
+def _width(text: str) -> float:
+    """Estimate the width of a text."""
+    return _LETTER * sum(2 if unicodedata.east_asian_width(letter) in "WF" else 1 for letter in text)
+
+
+def _escaped(text: str) -> str:
+    """Write a text for XML, which cannot hold most control characters and halves of surrogate pairs."""
+    shown = (letter if letter.isprintable() or letter == " " else "\ufffd" for letter in text)
+    return escape("".join(shown))
+
+
+def _text(x: float, y: float, text: str, small: bool = False) -> str:
+    kind = ' class="s"' if small else ""
+    return f'<text x="{x:.1f}" y="{y:.1f}"{kind}>{_escaped(text)}</text>'
+
+
+def _picture(width: float, height: float, title: str, parts: Sequence[str]) -> str:
+    """Join the parts of a picture, and give it a title for screen readers."""
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" role="img" width="{width:.0f}" height="{height:.0f}" '
+        f'viewBox="0 0 {width:.0f} {height:.0f}"><title>{_escaped(title)}</title><style>{_STYLE}</style>'
+        f"{''.join(parts)}</svg>"
+    )
+
+
+def tree_svg(names: Sequence[str], sizes: Sequence[int], title: str) -> str:
+    """Draw a tree with its root at the top.
+
+    names: the text of each node, parents before children, left to right.
+    sizes: the number of children of each node; a leaf may have any number below one.
+    title: a text that says the same.
+
+    >>> picture = tree_svg(["NP", "dogs"], [1, -1], "(NP dogs)")
+    >>> picture.count("<text"), picture.count("<path")
+    (2, 1)
+    """
+    children = _children(sizes)
+    # Every node gets a box as wide as its name and as the boxes of its children, which stand side by side in it.
+    inner = [0.0] * len(names)
+    box = [0.0] * len(names)
+    for at in range(len(names) - 1, -1, -1):
+        inner[at] = sum(box[child] for child in children[at])
+        box[at] = max(inner[at], _width(names[at]) + _GAP)
+    left = [0.0] * len(names)
+    y = [_LINE] * len(names)
+    parts: list[str] = []
+    for at, name in enumerate(names):
+        x = left[at] + box[at] / 2
+        parts.append(_text(x, y[at], name))
+        edge = x - inner[at] / 2
+        for child in children[at]:
+            left[child] = edge
+            y[child] = y[at] + _LEVEL
+            edge += box[child]
+            below = left[child] + box[child] / 2
+            parts.append(f'<path d="M{x:.1f} {y[at] + 5:.1f}L{below:.1f} {y[child] - 14:.1f}"/>')
+    return _picture(box[0], max(y) + 10, title, parts)
+
+
+def _children(sizes: Sequence[int]) -> list[list[int]]:
+    """List the children of each node, given how many each has; parents come before children, left to right."""
+    children: list[list[int]] = [[] for _ in sizes]
+    waiting: list[int] = []  # nodes that lack children, from the root down
+    for at, size in enumerate(sizes):
+        if waiting:
+            children[waiting[-1]].append(at)
+            if len(children[waiting[-1]]) == sizes[waiting[-1]]:
+                waiting.pop()
+        if size > 0:
+            waiting.append(at)
+    return children
+
+
+def _levels(heads: Sequence[int]) -> list[int]:
+    """Compute the height of the arc to each word, in levels: above all shorter arcs between its ends; 0 for roots."""
+    n = len(heads)
+    spans = [(min(head, word), max(head, word)) for word, head in enumerate(heads, start=1)]
+    levels = [0] * n
+    above = [0] * (n + 2)  # the highest arc so far over the gap before each word
+    for word in sorted(range(n), key=lambda word: spans[word][1] - spans[word][0]):
+        first, last = spans[word]
+        if heads[word] == 0:
+            continue
+        levels[word] = 1 + max(above[first + 1 : last + 1])
+        above[first + 1 : last + 1] = [levels[word]] * (last - first)
+    return levels
+
+
+def arcs_svg(words: Sequence[str], tags: Sequence[str], heads: Sequence[int], relations: Sequence[str]) -> str:
+    """Draw words side by side with arcs above, from each head to its dependents.
+
+    words: n words.
+    tags: the tag of each word, which stands below it.
+    heads: the number of each word's head, where the first word is 1; 0 for a root, which has a line from above.
+    relations: the label of the arc to each word.
+
+    >>> picture = arcs_svg(["Dogs", "bark"], ["NNS", "VBP"], [2, 0], ["nsubj", "root"])
+    >>> picture.count("<text"), picture.count("<path")
+    (6, 4)
+    """
+    levels = _levels(heads)
+    columns = zip(words, tags, relations, strict=True)
+    room = [max(_width(word), 0.8 * _width(tag), 0.8 * _width(relation)) for word, tag, relation in columns]
+    place: list[float] = []
+    end = _GAP
+    for width in room:
+        place.append(end + width / 2)
+        end += width + 2 * _GAP
+    top = _LINE
+    base = top + (max(levels, default=0) + 1) * 0.8 * _LEVEL
+    parts: list[str] = []
+    for at, (word, tag, head, relation) in enumerate(zip(words, tags, heads, relations, strict=True)):
+        parts += (_text(place[at], base + _LINE, word), _text(place[at], base + 2 * _LINE, tag, small=True))
+        high = base - levels[at] * 0.8 * _LEVEL if head else top
+        # An arc leaves its head on the side of the dependent, so that arcs in and out do not meet.
+        start = place[at] if not head else place[head - 1] + (4 if head - 1 < at else -4)
+        middle = (start + place[at]) / 2
+        curve = f"C{start:.1f} {high:.1f} {place[at]:.1f} {high:.1f} {place[at]:.1f} {base - 4:.1f}"
+        parts.append(f'<path d="M{start:.1f} {base if head else top:.1f}{curve}"/>')
+        parts.append(f'<path class="h" d="M{place[at]:.1f} {base:.1f}l-4 -8h8z"/>')
+        parts.append(_text(middle, (base + 3 * high) / 4 - 4 if head else top - 4, relation, small=True))
+    names = ["the root", *words]
+    title = ", ".join(
+        f"{word}: {relation} of {names[head]}" for word, head, relation in zip(words, heads, relations, strict=True)
+    )
+    return _picture(end, base + 2 * _LINE + 10, title, parts)

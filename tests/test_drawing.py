@@ -1,0 +1,112 @@
+"""Drawn trees and arcs: well-formed, complete, readable, and safe whatever the words are."""
+
+import re
+import xml.etree.ElementTree as ElementTree
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from spectral_latent.constituency import Phrase
+from spectral_latent.constituency.model import Parse
+from spectral_latent.dependency import DependencyParse, DependencySentence
+from spectral_latent.drawing import _width, arcs_svg, tree_svg
+
+NAMESPACE = "{http://www.w3.org/2000/svg}"
+words = st.text(min_size=1, max_size=8)
+phrases = st.recursive(
+    st.builds(lambda tag, word: Phrase(tag, (word,)), words, words),
+    lambda below: st.builds(
+        lambda label, parts: Phrase(label, tuple(parts)), words, st.lists(below, min_size=1, max_size=4)
+    ),
+    max_leaves=12,
+)
+
+
+def texts(picture: str) -> list[tuple[float, float, str]]:
+    """The place of every text: its middle, its line and the text."""
+    root = ElementTree.fromstring(picture)
+    assert root.tag == f"{NAMESPACE}svg"
+    return [(float(x.get("x", "")), float(x.get("y", "")), x.text or "") for x in root.iter(f"{NAMESPACE}text")]
+
+
+def shown(text: str) -> str:
+    return "".join(letter if letter.isprintable() else "\ufffd" for letter in text)
+
+
+@given(phrases)
+@settings(max_examples=60)
+def test_every_name_is_drawn_once_and_none_over_another(tree: Phrase) -> None:
+    picture = tree._repr_svg_()
+    found = texts(picture)
+    names = [node if isinstance(node, str) else node.label for node in tree.nodes()]
+    assert sorted(text for *_, text in found) == sorted(map(shown, names))
+    width, height = (float(value) for value in re.findall(r' (?:width|height)="(\d+)"', picture))
+    for line in {y for _, y, _ in found}:
+        row = sorted((x - _width(text) / 2, x + _width(text) / 2) for x, y, text in found if y == line)
+        assert all(end <= start + 1e-6 for (_, end), (start, _) in pairwise(row))
+        assert row[0][0] >= -1
+        assert row[-1][1] <= width + 1
+        assert line <= height
+    assert picture.count("<path") == len(names) - 1
+
+
+def test_words_stand_in_order_below_their_tags() -> None:
+    tree = Phrase("S", (Phrase("NP", (Phrase("NNS", ("dogs",)),)), Phrase("VP", (Phrase("VBP", ("bark",)),))))
+    at = {text: (x, y) for x, y, text in texts(tree._repr_svg_())}
+    assert at["dogs"][0] < at["S"][0] < at["bark"][0]
+    assert at["S"][1] < at["NP"][1] == at["VP"][1] < at["NNS"][1] < at["dogs"][1] == at["bark"][1]
+    assert at["NP"][0] == at["NNS"][0] == at["dogs"][0]
+    assert Parse(tree, 1, -2.0)._repr_svg_() == tree._repr_svg_()
+
+
+def test_hostile_words_are_text() -> None:
+    tree = Phrase("<script>", (Phrase('"&', ("</title><script>alert(1)</script>\x00\ud800",)),))
+    picture = tree._repr_svg_()
+    assert "<script" not in picture
+    assert [text for *_, text in texts(picture)] == ["<script>", '"&', "</title><script>alert(1)</script>\ufffd\ufffd"]
+
+
+def test_deep_trees_are_drawn() -> None:
+    tree = Phrase("A", ("a",))
+    for _ in range(5000):
+        tree = Phrase("A", (tree,))
+    assert tree._repr_svg_().count("<text") == 5002
+
+
+@given(st.integers(1, 12), st.data())
+@settings(max_examples=60)
+def test_every_arc_is_drawn_once_and_longer_arcs_are_higher(n: int, data: st.DataObject) -> None:
+    heads = [data.draw(st.sampled_from([head for head in range(n + 1) if head != word])) for word in range(1, n + 1)]
+    forms = data.draw(st.lists(words, min_size=n, max_size=n))
+    picture = arcs_svg(forms, ["T"] * n, heads, [f"r{word}" for word in range(n)])
+    found = texts(picture)
+    assert sorted(text for *_, text in found) == sorted(
+        [*map(shown, forms), *["T"] * n, *(f"r{word}" for word in range(n))]
+    )
+    height = {text: y for _, y, text in found if re.fullmatch(r"r\d+", text) and text not in forms}
+    spans = {word: {word + 1, head} for word, head in enumerate(heads) if head}
+    for one, ends in spans.items():
+        for other, others in spans.items():
+            is_within = min(others) >= min(ends) and max(others) <= max(ends) and others != ends
+            if is_within and f"r{one}" in height and f"r{other}" in height:
+                assert height[f"r{one}"] < height[f"r{other}"]
+
+
+def test_sentences_draw_their_arcs_if_they_have_heads() -> None:
+    sentence = DependencySentence.of(["Dogs", "bark"], ["NNS", "VBP"])
+    assert sentence._repr_svg_() is None
+    parsed = sentence.with_heads((2, 0), ("nsubj", "root"))
+    picture = DependencyParse(parsed, 1, -1.0)._repr_svg_()
+    assert picture == parsed._repr_svg_()
+    at = {text: x for x, _, text in texts(picture or "")}
+    assert at["Dogs"] < at["nsubj"] < at["bark"]
+    assert "<title>Dogs: nsubj of bark, bark: root of the root</title>" in (picture or "")
+
+
+def test_a_table_of_names_that_is_no_tree_is_not_drawn() -> None:
+    with pytest.raises(IndexError):
+        tree_svg([], [], "")
+    assert np.isfinite([x for x, *_ in texts(tree_svg(["A"], [0], "A"))]).all()
