@@ -39,7 +39,7 @@ def _power(exponent: int) -> float:
 
 @compiled_pass
 def _normalise(vector: FloatArray, exponent: int) -> int:
-    """Scale a vector in place to a largest entry in [1/2, 1); return the exponent that makes up for it."""
+    """Scale a vector (m,) in place to a largest entry in [1/2, 1); return the exponent that makes up for it."""
     largest = 0.0
     for i in range(len(vector)):
         largest = max(largest, abs(vector[i]))
@@ -195,7 +195,8 @@ def _run(
     scratch: FloatArray,
 ) -> int:
     """Set out (m_a,) to what a run of edges with one rule adds to their item; return its exponent."""
-    r, left, right = forest.rule[edge], forest.left[edge], forest.right[edge]
+    r = forest.rule[edge]
+    left, right = forest.left[edge], forest.right[edge]
     out[:] = 0.0
     # No rule, a leaf rule, a unary rule.
     if r < 0:
@@ -277,7 +278,8 @@ def _outside_item(
     to_left, to_right = scratch[0], scratch[1]
     edge, stop = forest.start[item], forest.start[item + 1]
     while edge < stop:
-        r, left, right = forest.rule[edge], forest.left[edge], forest.right[edge]
+        r = forest.rule[edge]
+        left, right = forest.left[edge], forest.right[edge]
         end = _run_end(forest, edge, stop)
         if r >= 0 and left >= 0 and right < 0:
             # A unary rule: the transpose of its matrix.
