@@ -6,10 +6,11 @@ import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_args
 
 import click
 
+from spectral_latent._names import ESTIMATORS, EstimatorName, HullName, PresetName
 from spectral_latent.cli.console import Console
 from spectral_latent.cli.evaluate import evaluate
 from spectral_latent.cli.groups import Commands
@@ -28,16 +29,12 @@ from spectral_latent.cli.sources import (
 )
 
 if TYPE_CHECKING:
-    from spectral_latent._options import PresetName
-    from spectral_latent.anchors.options import HullName, SpellingName
-    from spectral_latent.estimation import EstimatorName, EstimatorOptions, Progress, ProgressLine
+    from spectral_latent.anchors.options import SpellingName
+    from spectral_latent.estimation import EstimatorOptions, Progress
+    from spectral_latent.estimation.progress import ProgressLine
 
-__all__ = ["ESTIMATORS", "HULLS", "PRESETS", "train"]
+__all__ = ["train"]
 
-# the library's names, written out so that --help need not import it
-ESTIMATORS = ("spectral", "clustering", "em", "clusters-em", "pivots", "pivots-em", "recovered", "hybrid")
-HULLS = ("brown", "cca", "best-fit", "random")
-PRESETS = ("fast", "accurate", "spectral")
 _NEXT = {  # the command to try first with a model
     "parse": 'echo "The cat sat on the mat ." | spectral-latent parse {model}',
     "tag": 'echo "The cat sat on the mat ." | spectral-latent tag {model}',
@@ -54,7 +51,7 @@ output_option = click.option(
 preset_option = click.option(
     "--preset",
     "preset_name",
-    type=click.Choice(PRESETS),
+    type=click.Choice(get_args(PresetName)),
     help="Settings that go well together: fast is trained and parses in the least time, accurate has the best results, "
     "spectral uses no EM; "
     "see docs/accuracy.md.  [default: fast]",
@@ -280,7 +277,7 @@ def tagger(
     "--hull",
     default="brown",
     show_default=True,
-    type=click.Choice(HULLS),
+    type=click.Choice(get_args(HullName)),
     help="The way to make points of words; docs/guide.md compares them.",
 )
 @click.option("--no-spelling", is_flag=True, help="Do not use the spelling of words.  [default: spelling is used]")
@@ -398,7 +395,7 @@ class _Training:
 
         progress: the step that an estimator reports.
         """
-        from spectral_latent.estimation import ProgressLine
+        from spectral_latent.estimation.progress import ProgressLine
 
         if self._line is None and self.console.shows_progress:
             self._line = ProgressLine()

@@ -88,17 +88,23 @@ class DependencyModel(StoredModel):
         """The settings of training and parsing."""
         return self.grammar.options
 
+    @property
+    def objective(self) -> tuple[float, ...]:
+        """The objective of EM at the start and after each iteration; empty for an estimator without EM."""
+        return self.grammar.objective
+
     @cached_property
     def tokenisation(self) -> Tokenisation:
         """The way to divide raw text into sentences and words."""
         return Tokenisation(frozenset(self.grammar.lexicon.words))
 
-    def with_operators(self, operators: ObservableOperators) -> DependencyModel:
+    def with_operators(self, operators: ObservableOperators, objective: tuple[float, ...] = ()) -> DependencyModel:
         """Replace the latent operators by others over the same rules.
 
         operators: operators over the same rules as the coarse ones.
+        objective: the objective of the EM that made them; empty for other operators.
         """
-        return replace(self, grammar=self.grammar.with_operators(operators))
+        return replace(self, grammar=self.grammar.with_operators(operators, objective))
 
     def with_limits(self, limits: Limits) -> DependencyModel:
         """Replace the limits of what a sentence may cost.

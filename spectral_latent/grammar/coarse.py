@@ -427,7 +427,10 @@ def _expand(
     edges: IntArray,
     n_edges: int,
 ) -> tuple[IntArray, int]:
-    """Push an item's outside score to its children; append the edges above the threshold, or the best one."""
+    """Push an item's outside score to its children; append the edges above the threshold, or the best one.
+
+    edges: (n, 3) room for the edges, of which `n_edges` are in use.
+    """
     a = chart.symbol[item]
     above = walk.outside[item]
     extents = walk.extents
@@ -513,8 +516,10 @@ def likely_edges(
     if total > 0.0:
         for item in range(chart.first[top], chart.end[top]):
             walk.outside[item] = grammar.root[chart.symbol[item]] / total
-            if walk.outside[item] * chart.inside[item] > best:
-                best, best_item = walk.outside[item] * chart.inside[item], item
+            posterior = walk.outside[item] * chart.inside[item]
+            if posterior > best:
+                best = posterior
+                best_item = item
         walk.wanted[best_item] = True
     # From the widest span down, so that the outside score of an item is whole before its children's.
     for length in range(n, 0, -1):

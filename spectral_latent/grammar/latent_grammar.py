@@ -61,6 +61,7 @@ class LatentGrammar(Generic[OptionsKind], ShortRepr):
     prior: (S,) share of each symbol among the nodes of the treebank.
     coarse: operators of one state a symbol, such as relative frequencies.
     operators: the latent ones.
+    objective: the objective of EM at the start and after each iteration; empty for an estimator without EM.
     """
 
     options: OptionsKind
@@ -71,6 +72,7 @@ class LatentGrammar(Generic[OptionsKind], ShortRepr):
     prior: FloatArray
     coarse: ObservableOperators
     operators: ObservableOperators
+    objective: tuple[float, ...] = ()
 
     @property
     def sizes(self) -> str:
@@ -82,12 +84,15 @@ class LatentGrammar(Generic[OptionsKind], ShortRepr):
         if not self.coarse.rules.equals(self.operators.rules):
             raise ValueError("the coarse and the latent grammar must number the same rules")
 
-    def with_operators(self, operators: ObservableOperators) -> LatentGrammar[OptionsKind]:
+    def with_operators(
+        self, operators: ObservableOperators, objective: tuple[float, ...] = ()
+    ) -> LatentGrammar[OptionsKind]:
         """Replace the latent operators by others over the same rules.
 
         operators: operators over the same rules as `coarse`.
+        objective: the objective of the EM that made them; empty for other operators.
         """
-        return replace(self, operators=operators)
+        return replace(self, operators=operators, objective=objective)
 
     def with_limits(self, limits: Limits) -> LatentGrammar[OptionsKind]:
         """Replace the limits of what a sentence may cost.
@@ -163,7 +168,8 @@ class LatentGrammar(Generic[OptionsKind], ShortRepr):
     def _tries(self, grammar: SentenceGrammar) -> Iterator[tuple[CoarseGrammar, CoarseLeaves, float]]:
         """List the rules, leaf rules and beams to try until the sentence is derived, each allowing more.
 
-        First come unseen rules, then items however unlikely, and last any word in the place of each.
+        First come unseen rules, then the beam of short sentences, items however unlikely, and last any word in the
+        place of each.
         """
         words = grammar.words
         leaves = CoarseLeaves.of(grammar.coarse, words.word, words.likely)
@@ -171,21 +177,22 @@ class LatentGrammar(Generic[OptionsKind], ShortRepr):
         yield self._seen_rules, leaves, beam
         if self._all_rules is not self._seen_rules:
             yield self._all_rules, leaves, beam
+        if beam > self.options.beam:
+            yield self._all_rules, leaves, self.options.beam
         yield self._all_rules, leaves, 0.0
         yield self._all_rules, CoarseLeaves.of(grammar.coarse, np.full_like(words.word, words.any_word)), 0.0
 
-    def most_frequent_symbols(self, words: Sequence[str]) -> IntArray:
+    def most_frequent_symbols(self, grammar: SentenceGrammar) -> IntArray:
         """Find the symbol over each word (n,) that has the largest share of the word's nodes in the treebank.
 
         A word without a rule has the most frequent of all symbols over words.
 
-        words: the n words of a sentence.
+        grammar: the grammar of a sentence of n words.
         """
-        grammar = self.for_sentences([words])
         leaves = CoarseLeaves.of(grammar.coarse, grammar.words.word, grammar.words.likely)
         joint = leaves.weight * self.prior[leaves.symbol]
         over_words = self.coarse.rules.leaf[:, 0]
-        symbols = np.full(len(words), over_words[np.argmax(self.prior[over_words])], dtype=np.int64)
+        symbols = np.full(len(grammar.words.word), over_words[np.argmax(self.prior[over_words])], dtype=np.int64)
         for place, (first, end) in enumerate(zip(leaves.start[:-1].tolist(), leaves.start[1:].tolist(), strict=True)):
             if first < end:
                 symbols[place] = leaves.symbol[first + np.argmax(joint[first:end])]
@@ -203,6 +210,7 @@ class LatentGrammar(Generic[OptionsKind], ShortRepr):
             "tags": self.tags,
             "words": self.lexicon.words,
             "probabilities": self.operators.probabilities,
+            "objective": list(self.objective),
         }
 
     @staticmethod
@@ -225,6 +233,7 @@ class LatentGrammar(Generic[OptionsKind], ShortRepr):
         lexicon = Lexicon.from_arrays(words, options.lexicon, arrays)
         n_terminals = lexicon.n_terminals
         probabilities = setting_from("probabilities", settings, bool)
+        objective = setting_from("objective", settings, tuple[float, ...])
         coarse = operators_from("coarse", arrays, n_terminals, probabilities=True)
         latent = operators_from("latent", arrays, n_terminals, probabilities=probabilities)
         prior = array_from("prior", arrays, np.float64, (coarse.n_symbols,), Above(0.0), AtMost(1.0))
@@ -236,4 +245,4 @@ class LatentGrammar(Generic[OptionsKind], ShortRepr):
             fits = lexicon.spelling.n_symbols == len(tags) and bool((over_words >= 0).all())
         if not fits or not coarse.rules.equals(latent.rules):
             raise ValueError("the model's parts do not fit together")
-        return LatentGrammar(options, tags, tag_of_symbol, lexicon, seen, prior, coarse, latent)
+        return LatentGrammar(options, tags, tag_of_symbol, lexicon, seen, prior, coarse, latent, objective)

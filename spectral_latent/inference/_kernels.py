@@ -46,7 +46,10 @@ def _power(exponent: int) -> float:
 
 @compiled_pass
 def _normalise(vectors: FloatArray, item: int, m: int, exponent: int) -> int:
-    """Scale the vector vectors[item, :m] to a largest entry in [1/2, 1); return the exponent that makes up for it."""
+    """Scale vectors[item, :m] to a largest entry in [1/2, 1); return the exponent that makes up for it.
+
+    vectors: (n, M).
+    """
     largest = 0.0
     for i in range(m):
         largest = max(largest, abs(vectors[item, i]))
@@ -93,7 +96,10 @@ def _add(total: FloatArray, exponents: IntArray, item: int, parts: FloatArray, r
 
 @compiled_pass
 def _run_end(rule: IntArray, right: IntArray, edge: int, stop: int) -> int:
-    """Find the end of the run of edges that apply the same binary rule as `edge`; other edges stand alone."""
+    """Find the end of the run of edges that apply the same binary rule as `edge`; other edges stand alone.
+
+    rule, right: (E,) columns of the forest.
+    """
     end = edge + 1
     if right[edge] >= 0:
         while end < stop and rule[end] == rule[edge] and right[end] >= 0:

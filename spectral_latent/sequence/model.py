@@ -49,6 +49,11 @@ class _SequenceModel:
         """Encode sequences.  Raises ValueError if one is empty."""
         return Sequences.of(map(self._terminals, sequences))
 
+    @property
+    def objective(self) -> tuple[float, ...]:
+        """The objective of EM at the start and after each iteration; empty for an estimator without EM."""
+        return self.parameters.objective
+
     @cached_property
     def _predictor(self) -> Predictor:
         coarse, latent = self.parameters.proper

@@ -13,7 +13,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from spectral_latent.estimation import EstimationError, EstimatorName, EstimatorOptions
+from spectral_latent._names import EstimatorName
+from spectral_latent.estimation import EstimationError, EstimatorOptions
 from spectral_latent.inference import inside, total_weight
 from spectral_latent.operators import ModelFileError, load_model, save_model
 from spectral_latent.sequence import END, HMMOptions, LatentHMM, LatentTagger, Sequences, StateTagger, TaggerOptions

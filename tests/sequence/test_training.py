@@ -12,8 +12,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from spectral_latent._names import EstimatorName
 from spectral_latent.estimation import (
-    EstimatorName,
     EstimatorOptions,
     FeatureColumns,
     Progress,
