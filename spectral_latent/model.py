@@ -33,6 +33,7 @@ from spectral_latent.estimation import (
     silent,
 )
 from spectral_latent.inference import ScaledVectors, Weight, inside, outside, sample_trees, total_weight, tree_weights
+from spectral_latent.inspection import NamedOperators
 from spectral_latent.operators import (
     Distinct,
     ObservableOperators,
@@ -280,6 +281,12 @@ class LatentTreeModel(StoredModel):
         """
         trees, states = sample_trees(self.operators, n, rng, max_nodes)
         return to_networkx(trees, self.symbols, self.terminals, attributes={"state": states.tolist()})
+
+    @property
+    def named_operators(self) -> NamedOperators:
+        """The operators, with the labels of nodes and their observations as names; see `inspection`."""
+        names = [f"{label}" if part == "node" else f"{label}/{part}" for label, part in self.symbols]
+        return NamedOperators(self.operators, names, [str(terminal) for terminal in self.terminals])
 
     @property
     def description(self) -> dict[str, Any]:

@@ -21,6 +21,7 @@ ROOMS = (
     "operators",
     "inference",
     "estimation",
+    "inspection",
     "model",
     "tokenisation",
     "lexicon",

@@ -19,6 +19,7 @@ from spectral_latent.cli.demo import demo
 from spectral_latent.cli.evaluate import evaluate
 from spectral_latent.cli.groups import Commands
 from spectral_latent.cli.info import info
+from spectral_latent.cli.inspect import inspect
 from spectral_latent.cli.parse import parse
 from spectral_latent.cli.recipe import recipe
 from spectral_latent.cli.rerank import rerank
@@ -113,5 +114,5 @@ def main() -> None:
         sys.stdout.reconfigure(encoding="utf-8")
 
 
-for _command in (train, parse, tag, anchors, score, evaluate, info, verify, rerank, recipe, demo):
+for _command in (train, parse, tag, anchors, score, evaluate, info, inspect, verify, rerank, recipe, demo):
     main.add_command(_command)

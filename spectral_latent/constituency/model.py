@@ -21,6 +21,7 @@ from spectral_latent.estimation import Listener, Progress, silent
 from spectral_latent.grammar import Limits, SentenceChart, SentenceGrammar, check_n_best
 from spectral_latent.grammar.batches import map_sentences
 from spectral_latent.inference import Weight, best_analyses
+from spectral_latent.inspection import NamedOperators
 from spectral_latent.operators import StoredModel
 from spectral_latent.tokenisation import Tokenisation
 from spectral_latent.trees import FloatArray, IntArray, Vocabulary
@@ -289,6 +290,13 @@ class ConstituencyModel(StoredModel):
         """
         trees = list(cleaned(phrases))
         return Weight.mean([member.score(trees) for member in self.members])
+
+    @property
+    def named_operators(self) -> NamedOperators:
+        """The operators of the first grammar, with the names of its symbols and words; see `inspection`."""
+        grammar = self.members[0].grammar
+        names = [symbol.name for symbol in self.members[0].symbols]
+        return NamedOperators(grammar.operators, names, grammar.lexicon.terminal_names)
 
     @property
     def description(self) -> dict[str, Any]:

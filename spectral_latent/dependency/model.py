@@ -28,6 +28,7 @@ from spectral_latent.estimation import Listener, silent
 from spectral_latent.grammar import LatentGrammar, Limits, SentenceChart, SentenceGrammar, Training, check_n_best
 from spectral_latent.grammar.batches import map_sentences
 from spectral_latent.inference import Weight, tree_weights
+from spectral_latent.inspection import NamedOperators
 from spectral_latent.operators import Distinct, ObservableOperators, StoredModel, setting_from
 from spectral_latent.tokenisation import Tokenisation
 from spectral_latent.trees import BoolArray, FloatArray, IntArray, Vocabulary
@@ -367,6 +368,12 @@ class DependencyModel(StoredModel):
         return floored_weights(
             grammar.latent, grammar.coarse, converted.trees, forest, self._stand_in, self.options.floor
         )
+
+    @property
+    def named_operators(self) -> NamedOperators:
+        """The operators, with names: the tag of a symbol's head and its role, and words; see `inspection`."""
+        names = [f"{symbol.tag}/{symbol.role}" for symbol in self.symbols]
+        return NamedOperators(self.grammar.operators, names, self.grammar.lexicon.terminal_names)
 
     @property
     def description(self) -> dict[str, Any]:

@@ -88,6 +88,15 @@ class Lexicon:
         return len(self.terminals)
 
     @property
+    def terminal_names(self) -> list[str]:
+        """The words, and the signatures in angle brackets, in the order of their terminals.
+
+        >>> Lexicon(["a"]).terminal_names
+        ['a', '<>', '<x a>', '<x>']
+        """
+        return [name if isinstance(name, str) else f"<{' '.join(name)}>" for name in self.terminals.names]
+
+    @property
     def unknown(self) -> int:
         """The terminal of the signature that all words share."""
         return self.terminals[()]
