@@ -130,9 +130,13 @@ def faults_of(module: str) -> list[list[Fault]]:
     """
     source = (ROOT / module).read_text(encoding="utf-8")
     functions = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.FunctionDef)]
+    changes = [
+        [(node, changed) for node in _parts(function) for changed in _changes(node, function)] for function in functions
+    ]
+    # Two equal arguments that change places are no fault.
     faults = [
-        [_fault(module, source, node, changed) for node in _parts(function) for changed in _changes(node, function)]
-        for function in functions
+        [_fault(module, source, *change) for change in of_function if ast.dump(change[0]) != ast.dump(change[1])]
+        for of_function in changes
     ]
     return [each for each in faults if each]
 
