@@ -7,6 +7,7 @@ from types import ModuleType
 
 import pytest
 
+from spectral_latent import ConstituencyModel
 from spectral_latent.corpora.embedded import embedded_treebank
 
 FOLDER = Path(__file__).resolve().parents[1] / "benchmarks"
@@ -36,6 +37,14 @@ def test_constituency(treebank: str, monkeypatch: pytest.MonkeyPatch) -> None:
         row = constituency.measure(corpus, name)
         assert set(row) == set(constituency.COLUMNS)
         assert 50 < row["F1"] <= 100
+
+
+def test_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    files = load("files", monkeypatch)
+    ConstituencyModel.train(TREES).save(tmp_path / "model")
+    row = files.measure(str(tmp_path / "model"))
+    assert set(row) == set(files.COLUMNS)
+    assert row["file MB"] == (tmp_path / "model").stat().st_size / 1e6
 
 
 def test_estimators(treebank: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
