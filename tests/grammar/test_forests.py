@@ -104,6 +104,20 @@ def test_unpruned_chart_is_the_full_forest(seed: int) -> None:
     assert names
 
 
+@pytest.mark.parametrize("seed", range(8))
+def test_where_everything_is_pruned_the_likeliest_root_stays(seed: int) -> None:
+    rng = np.random.default_rng(100 + seed)
+    operators = random_grammar(rng)
+    terminals = rng.integers(0, N_TERMINALS, 5)
+    whole = built(operators, terminals, beam=0.0, threshold=0.0)
+    pruned = built(operators, terminals, beam=0.0, threshold=1.0)
+    assert whole is not None and pruned is not None
+    mu, _ = posteriors(operators, whole)
+    best = whole.root[np.argmax(mu[whole.root])]
+    assert pruned.symbol[pruned.root].tolist() == [whole.symbol[best]]
+    assert np.diff(pruned.start).max() == 1
+
+
 Item = tuple[int, int, int]  # symbol, begin and end
 Edge = tuple[int, Item, Item]  # rule and children
 

@@ -24,6 +24,7 @@ from spectral_latent.grammar import (
     LatentGrammar,
     SentenceGrammar,
     Training,
+    check_words,
     prepare_grammar,
     spelling_of,
 )
@@ -394,3 +395,8 @@ def test_parts_that_number_rules_otherwise_are_refused(grammar: Grammar) -> None
 def test_tags_that_do_not_exist_are_refused(grammar: Grammar, tags: np.ndarray, message: str) -> None:
     with pytest.raises(ValueError, match=f"tags of words {message}"):
         grammar.chart(["unheard", "of"], tags)
+
+
+def test_a_long_string_in_place_of_a_sentence_is_shortened() -> None:
+    with pytest.raises(TypeError, match=r"not the string '(a ){28}a\.\.\.'; give"):
+        check_words("a " * 40)
