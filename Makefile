@@ -5,6 +5,9 @@ BIN := $(VENV)/bin
 LIBRARY := $(VENV)/library
 INSTALLED := $(VENV)/installed
 LOWEST := $(VENV)/lowest
+LOCK := requirements-dev.lock
+GUIDED := $(VENV)/guided
+RUNS ?= 1000000
 
 # Tests that go through every compiled function on small data.
 COMPILED_TESTS := tests/test_boundary.py tests/inference/test_boundary.py tests/estimation/test_simplex.py \
@@ -12,7 +15,7 @@ COMPILED_TESTS := tests/test_boundary.py tests/inference/test_boundary.py tests/
   tests/reranking/test_perceptron.py
 OUTSIDE := $(VENV)/outside
 
-.PHONY: demo test test-bounds test-lowest test-wheel coverage fuzz kill soak lint types dist licences bench clean
+.PHONY: demo test test-bounds test-lowest test-wheel coverage mutants fuzz guided kill soak lint types lock dist licences bench clean
 
 demo: $(LIBRARY)
 	@$(BIN)/spectral-latent demo
@@ -33,11 +36,26 @@ coverage: $(INSTALLED)
 	  --no-loadscope-reorder
 	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest --cov --cov-append --cov-report=term -m 'not corpus' $(COMPILED_TESTS)
 
+# Deliberate faults in the core, and the share that the tests catch: three quarters of an hour.
+# make mutants MUTANTS="--room estimation --faults 50 --seed 2" for others.
+mutants: $(INSTALLED)
+	PYTHONPATH=.:adapters $(BIN)/python -m tests.mutants $(MUTANTS)
+
 # Thousands of changed texts, damaged models and killed processes, with every index checked: minutes.
 # make fuzz FUZZ="--cases 100000 --seed 2" for more.
 fuzz: $(INSTALLED)
 	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$(abspath $(VENV))/numba-boundscheck PYTHONPATH=.:adapters \
 	  $(BIN)/python -m tests.fuzz $(FUZZ)
+
+# Texts that atheris changes so that they reach new branches of the readers, in an environment of its own: a quarter of an
+# hour.  make guided RUNS=100000 for fewer of each format.
+guided: $(GUIDED)/installed
+	PYTHONPATH=.:adapters $(GUIDED)/bin/python -m tests.fuzz.guided -runs=$(RUNS) -max_len=3000 -verbosity=0
+
+$(GUIDED)/installed: pyproject.toml $(LOCK)
+	$(PYTHON) -m venv --clear $(GUIDED)
+	$(GUIDED)/bin/python -m pip install --quiet --disable-pip-version-check --constraint $(LOCK) --editable . atheris
+	@touch $@
 
 # Hundreds of processes killed while they save, train and parse: minutes.
 kill: $(INSTALLED)
@@ -69,7 +87,7 @@ dist: $(INSTALLED)
 test-wheel: dist
 	$(PYTHON) -m venv --clear $(VENV)/wheel
 	$(VENV)/wheel/bin/python -m pip install --quiet --disable-pip-version-check "$$(ls dist/*.whl)[parquet,pictures]"
-	rm -rf $(OUTSIDE) && mkdir $(OUTSIDE) && cp -r tests .ci/smoke.py pyproject.toml $(OUTSIDE)
+	rm -rf $(OUTSIDE) && mkdir $(OUTSIDE) && cp -r tests docs README.md .ci/smoke.py pyproject.toml $(OUTSIDE)
 	cd $(OUTSIDE) && ../wheel/bin/python smoke.py && ../wheel/bin/spectral-latent demo --quiet
 	$(VENV)/wheel/bin/python -m pip install --quiet --disable-pip-version-check hypothesis psutil pytest
 	cd $(OUTSIDE) && ../wheel/bin/python -m pytest -o pythonpath=. -o testpaths=tests -m 'not corpus' \
@@ -91,17 +109,23 @@ types: $(INSTALLED)
 bench: $(INSTALLED)
 	$(BIN)/python benchmarks/constituency.py
 
+# The versions that development and CI install, made anew: the newest ones that pyproject.toml allows.
+lock:
+	$(PYTHON) -m venv --clear $(VENV)/lock
+	$(VENV)/lock/bin/python -m pip install --quiet --disable-pip-version-check '.[dev]'
+	$(VENV)/lock/bin/python -m pip freeze --disable-pip-version-check --exclude spectral-latent > $(LOCK)
+
 # The library alone; then the tools of development on top of it.
-$(LIBRARY): pyproject.toml
+$(LIBRARY): pyproject.toml $(LOCK)
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo \
 	  "spectral_latent needs Python 3.11 or later; '$(PYTHON)' is not. Name one: make PYTHON=/path/to/python3.11" >&2; exit 1; }
 	@echo "Installing into $(VENV)"
 	@$(PYTHON) -m venv $(VENV)
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint $(LOCK) --editable .
 	@touch $@
 
 $(INSTALLED): $(LIBRARY)
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint $(LOCK) --editable '.[dev]'
 	@touch $@
 
 # Everything that make and the tools have made, the virtual environment included.

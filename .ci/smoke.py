@@ -7,10 +7,11 @@ from pathlib import Path
 import networkx as nx
 import numpy as np
 
+from spectral_latent._names import ESTIMATORS
 from spectral_latent.constituency import ConstituencyModel, ConstituencyOptions
 from spectral_latent.corpora.embedded import embedded_treebank
 from spectral_latent.dependency import DependencyModel, DependencySentence
-from spectral_latent.estimation import ESTIMATORS, EstimatorOptions
+from spectral_latent.estimation import EstimatorOptions
 from spectral_latent.model import LatentTreeModel
 from spectral_latent.sequence import LatentHMM
 

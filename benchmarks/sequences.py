@@ -124,7 +124,7 @@ def fit(start: HiddenMarkov, train: Sequences) -> Climb:
     """Climb by this library."""
     done: list[int] = []
     model, log = baum_welch([train], start, EM, listener=lambda progress: done.append(progress.done))
-    return Climb(model, log, done[-1])
+    return Climb(model, log[-1], done[-1])
 
 
 def fit_hmmlearn(start: HiddenMarkov, train: Sequences, iterations: int) -> Climb:

@@ -22,9 +22,10 @@ from typing import NamedTuple
 
 from _measure import in_new_process, peak_megabytes
 
+from spectral_latent._names import ESTIMATORS
 from spectral_latent.constituency import ConstituencyModel, ConstituencyOptions, Phrase, preset
 from spectral_latent.corpora import constituency_trees
-from spectral_latent.estimation import ESTIMATORS, EstimatorOptions
+from spectral_latent.estimation import EstimatorOptions
 
 SAMPLE = "nltk:treebank:train"
 

@@ -16,8 +16,20 @@ from numba import njit
 from numba.core import event
 from numpy.typing import NDArray
 
-__all__ = ["EMPTY", "TINY", "ZERO", "check_column", "check_range", "check_starts", "compiled", "compiler", "with_room"]
+__all__ = [
+    "EMPTY",
+    "TINY",
+    "ZERO",
+    "check_column",
+    "check_range",
+    "check_starts",
+    "compiled",
+    "compiler",
+    "read_only",
+    "with_room",
+]
 
+_Number = TypeVar("_Number", bound=np.generic)
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 
@@ -156,6 +168,20 @@ def check_column(name: str, column: object, shape: tuple[int, ...], dtype: type[
         raise ValueError(f"{name} are numbers of {column.dtype}, and must be of {dtype.__name__}")
     if column.shape != shape:
         raise ValueError(f"{name} have shape {column.shape}, and must have {shape}")
+
+
+def read_only(column: NDArray[_Number]) -> NDArray[_Number]:
+    """View a column through which it cannot be written to, so that it stays as it was checked.
+
+    column: an array of any shape.
+
+    >>> read_only(np.array([1, 2]))[0] = 3
+    Traceback (most recent call last):
+    ValueError: assignment destination is read-only
+    """
+    view = column.view()
+    view.setflags(write=False)
+    return view
 
 
 def check_range(name: str, column: NDArray[np.int64], first: int, end: int) -> None:

@@ -12,13 +12,14 @@ from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin
 
 import numpy as np
 
+from spectral_latent._names import PresetName
+
 __all__ = [
     "Above",
     "AtLeast",
     "AtMost",
     "Below",
     "Options",
-    "PresetName",
     "ShortRepr",
     "accepted",
     "counted",
@@ -28,8 +29,6 @@ __all__ = [
 ]
 
 _T = TypeVar("_T")
-
-PresetName = Literal["fast", "accurate", "spectral"]
 
 _KINDS = {str: "a string", int: "an integer", float: "a finite number", bool: "True or False", NoneType: "None"}
 

@@ -10,7 +10,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
@@ -19,19 +19,21 @@ from numpy.typing import NDArray
 
 from spectral_latent._options import counted
 from spectral_latent.estimation import (
+    Columns,
     EstimatorOptions,
     FeatureColumns,
     Listener,
     Shard,
-    Treebank,
     estimate,
     hash_columns,
     inside_templates,
     outside_templates,
+    read_treebanks,
     rule_names,
     silent,
 )
 from spectral_latent.inference import ScaledVectors, Weight, inside, outside, sample_trees, total_weight, tree_weights
+from spectral_latent.inspection import NamedOperators
 from spectral_latent.operators import (
     Distinct,
     ObservableOperators,
@@ -55,7 +57,7 @@ from spectral_latent.trees import (
     from_networkx,
     to_networkx,
 )
-from spectral_latent.trees.graphs import checked_name
+from spectral_latent.trees.graphs import checked_graphs, checked_name
 
 if TYPE_CHECKING:  # importing it takes a quarter of a second
     import networkx as nx
@@ -107,6 +109,7 @@ class LatentTreeModel(StoredModel):
     symbols: (S,) the label and the part that each symbol of the operators stands for.
     terminals: the observation that each terminal of the operators' leaf rules stands for.
     operators: the operators of S symbols.
+    objective: the objective of EM at the start and after each iteration; empty for an estimator without EM.
 
     >>> import networkx as nx
     >>> graphs = []
@@ -130,6 +133,7 @@ class LatentTreeModel(StoredModel):
     symbols: list[Symbol]
     terminals: list[Hashable]
     operators: ObservableOperators
+    objective: tuple[float, ...] = ()
 
     @property
     def sizes(self) -> str:
@@ -158,7 +162,7 @@ class LatentTreeModel(StoredModel):
 
         Given the latent state of a node, its inside and outside features must be independent.  This is not checked.
 
-        graphs: the trees.
+        graphs: the trees, which are read once.
         options: how to learn.
         inside_features: functions (graph, node) → hashable, by name; they may use the node and all nodes below it.
         outside_features: functions likewise; they may use the node's label, and all but the node and the nodes below
@@ -171,25 +175,11 @@ class LatentTreeModel(StoredModel):
 
         Raises GraphError if a graph is not a tree, an observation is missing, or a feature is NaN or unhashable.
         """
+        formalism = _GraphFormalism(inside_features or {}, outside_features or {})
+        (treebank,) = read_treebanks(checked_graphs(graphs), [formalism], jobs=jobs)
         options = options or EstimatorOptions()
-        graphs = graphs if hasattr(graphs, "nodes") else list(graphs)  # one graph alone is refused below
-        encoded = from_networkx(graphs)
-        trees = encoded.trees
-        if MISSING in encoded.terminals:
-            at = int(np.flatnonzero(trees.terminal == encoded.terminals.index(MISSING))[0])
-            raise GraphError(f"{_place(encoded, at)}: its observation is missing, and training needs them all")
-        is_node = np.array([symbol.part == "node" for symbol in encoded.symbols], dtype=bool)[trees.symbol]
-        inside_columns, outside_columns = neighbourhoods(trees)
-        # Parts of a node look up: outside, to the node that they are a part of; inside, to their first child.
-        whole = trees.follow(np.where(is_node, -1, trees.parent))
-        for name, feature in (inside_features or {}).items():
-            column = _feature_column(name, feature, graphs, encoded, is_node)
-            inside_columns[f"given: {name}"] = np.where(is_node | (trees.left < 0), column, column[trees.left])
-        for name, feature in (outside_features or {}).items():
-            outside_columns[f"given: {name}"] = _feature_column(name, feature, graphs, encoded, is_node)[whole]
-        treebank = Treebank.of([Shard.of(trees, FeatureColumns.of(inside_columns, outside_columns))], jobs=jobs)
-        operators = estimate(treebank, options, jobs=jobs, listener=listener).operators
-        return LatentTreeModel(options, encoded.symbols, encoded.terminals, operators)
+        found = estimate(treebank, options, jobs=jobs, listener=listener)
+        return LatentTreeModel(options, formalism.symbols, formalism.terminals, found.operators, found.objective)
 
     def forest(self, graphs: Iterable[nx.DiGraph]) -> tuple[GraphTrees, Forest]:
         """Convert graphs to a forest with one component each.
@@ -293,6 +283,12 @@ class LatentTreeModel(StoredModel):
         return to_networkx(trees, self.symbols, self.terminals, attributes={"state": states.tolist()})
 
     @property
+    def named_operators(self) -> NamedOperators:
+        """The operators, with the labels of nodes and their observations as names; see `inspection`."""
+        names = [f"{label}" if part == "node" else f"{label}/{part}" for label, part in self.symbols]
+        return NamedOperators(self.operators, names, [str(terminal) for terminal in self.terminals])
+
+    @property
     def description(self) -> dict[str, Any]:
         """The facts about the model, its labels among them."""
         labels = dict.fromkeys(label for label, _ in self.symbols)
@@ -305,6 +301,7 @@ class LatentTreeModel(StoredModel):
             "symbols": [[plain_name(label), part] for label, part in self.symbols],
             "terminals": [plain_name(terminal) for terminal in self.terminals],
             "probabilities": self.operators.probabilities,
+            "objective": list(self.objective),
         }
         return arrays_of("latent", self.operators), settings
 
@@ -319,29 +316,86 @@ class LatentTreeModel(StoredModel):
         terminals = setting_from("terminals", settings, Annotated[list[Hashable], Distinct()])
         options = setting_from("options", settings, EstimatorOptions)
         probabilities = setting_from("probabilities", settings, bool)
+        objective = setting_from("objective", settings, tuple[float, ...])
         operators = operators_from("latent", arrays, len(terminals), probabilities=probabilities)
-        return LatentTreeModel(options, symbols, terminals, operators)
+        return LatentTreeModel(options, symbols, terminals, operators, objective)
 
 
-def _place(encoded: GraphTrees, at: int) -> str:
+def _place(encoded: GraphTrees, at: int, first: int = 1) -> str:
     """Name the graph and the node that a node of the s-trees is part of, for messages."""
-    return f"graph {encoded.trees.tree[at] + 1}, node {encoded.nodes[at]!r}"
+    return f"graph {encoded.trees.tree[at] + first}, node {encoded.nodes[at]!r}"
 
 
-def _feature_column(
-    name: str, feature: Feature, graphs: Iterable[nx.DiGraph], encoded: GraphTrees, is_node: BoolArray
-) -> IntArray:
-    """Number the values of a feature (N,); -1 at parts of nodes."""
-    column = np.full(encoded.trees.n_nodes, -1, dtype=np.int64)
-    values: Vocabulary[Hashable] = Vocabulary()
-    start = np.concatenate([[0], encoded.trees.root + 1])  # where the s-tree of each graph begins
-    for graph, (first, end) in zip(graphs, itertools.pairwise(start.tolist()), strict=True):
-        for at in range(first, end):
-            if is_node[at]:
-                try:
-                    value = feature(graph, encoded.nodes[at])
-                except Exception as error:
-                    error.add_note(f"in the feature {name!r} of {_place(encoded, at)}")
-                    raise
-                column[at] = values.add(checked_name(value, _place(encoded, at), f"feature {name!r}"))
-    return column
+class _GraphFormalism:
+    """The conversion of graphs (`estimation.Formalism`), with the features of `neighbourhoods` and given ones.
+
+    symbols, terminals: as they are numbered.
+    """
+
+    def __init__(self, inside_features: Mapping[str, Feature], outside_features: Mapping[str, Feature]) -> None:
+        self.symbols: list[Symbol] = []
+        self.terminals: list[Hashable] = []
+        self._inside = {name: _GivenFeature(name, feature) for name, feature in inside_features.items()}
+        self._outside = {name: _GivenFeature(name, feature) for name, feature in outside_features.items()}
+        self._n_read = 0
+
+    def n_nodes(self, graph: nx.DiGraph) -> int:
+        """Bound the number of nodes of a graph's s-tree: a node of the graph makes a leaf at most, or a unary node."""
+        return 2 * len(graph)
+
+    def columns(self, graphs: Sequence[nx.DiGraph]) -> Columns:
+        """Make the s-trees and features of graphs."""
+        first = self._n_read + 1
+        self._n_read += len(graphs)
+        encoded = from_networkx(graphs, self.symbols, self.terminals, first=first)
+        self.symbols = encoded.symbols
+        self.terminals = encoded.terminals
+        trees = encoded.trees
+        if MISSING in encoded.terminals:
+            at = int(np.flatnonzero(trees.terminal == encoded.terminals.index(MISSING))[0])
+            raise GraphError(f"{_place(encoded, at, first)}: its observation is missing, and training needs them all")
+        is_node = np.array([symbol.part == "node" for symbol in encoded.symbols], dtype=bool)[trees.symbol]
+        inside_columns, outside_columns = neighbourhoods(trees)
+        # Parts of a node look up: outside, to the node that they are a part of; inside, to their first child.
+        whole = trees.follow(np.where(is_node, -1, trees.parent))
+        for name, given in self._inside.items():
+            column = given.column(graphs, encoded, is_node, first)
+            inside_columns[f"given: {name}"] = np.where(is_node | (trees.left < 0), column, column[trees.left])
+        for name, given in self._outside.items():
+            outside_columns[f"given: {name}"] = given.column(graphs, encoded, is_node, first)[whole]
+        return Shard.of(trees, FeatureColumns.of(inside_columns, outside_columns)).columns
+
+    def shard(self, columns: Columns) -> Shard:
+        """Make a shard of the s-trees and features."""
+        return Shard(columns)
+
+
+class _GivenFeature:
+    """A feature that the user gives, whose values are numbered as they occur."""
+
+    def __init__(self, name: str, feature: Feature) -> None:
+        self._name = name
+        self._feature = feature
+        self._values = Vocabulary[Hashable]()
+
+    def column(self, graphs: Sequence[nx.DiGraph], encoded: GraphTrees, is_node: BoolArray, first: int = 1) -> IntArray:
+        """Number the values of the feature (N,); -1 at parts of nodes.
+
+        graphs: the graphs.
+        encoded: their s-trees of N nodes.
+        is_node: (N,) whether each is a node of its graph, and not a part of one.
+        first: the number of the first graph, for messages.
+        """
+        numbers = np.full(encoded.trees.n_nodes, -1, dtype=np.int64)
+        start = np.concatenate([[0], encoded.trees.root + 1])  # where the s-tree of each graph begins
+        for graph, (begin, end) in zip(graphs, itertools.pairwise(start.tolist()), strict=True):
+            for at in range(begin, end):
+                if is_node[at]:
+                    try:
+                        value = self._feature(graph, encoded.nodes[at])
+                    except Exception as error:
+                        error.add_note(f"in the feature {self._name!r} of {_place(encoded, at, first)}")
+                        raise
+                    kind = f"feature {self._name!r}"
+                    numbers[at] = self._values.add(checked_name(value, _place(encoded, at, first), kind))
+        return numbers

@@ -8,7 +8,8 @@ from typing import TypeVar
 
 import pytest
 
-from spectral_latent.estimation import ColumnStore, _formalism
+from spectral_latent.estimation import _formalism
+from spectral_latent.estimation._treebank import ColumnStore
 
 Item = TypeVar("Item", bound=tuple)  # type: ignore[type-arg] # of whatever
 

@@ -23,7 +23,8 @@ from spectral_latent.dependency import Attachment, DependencySentence, HeadSymbo
 from spectral_latent.dependency.conversion import skeletal_trees
 from spectral_latent.dependency.decoding import arc_marginals, maximum_heads, n_best_heads
 from spectral_latent.dependency.forests import ArcForest, headed, projective
-from spectral_latent.estimation import EstimatorOptions, FeatureColumns, Projection, Shard, anchors, convex_weights
+from spectral_latent.estimation import EstimatorOptions, FeatureColumns, Projection, Shard
+from spectral_latent.estimation.simplex import anchors, convex_weights
 from spectral_latent.grammar.coarse import CoarseGrammar, CoarseLeaves
 from spectral_latent.grammar.forests import pruned_forest
 from spectral_latent.inference import check_forest

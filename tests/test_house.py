@@ -14,12 +14,14 @@ ROOT = Path(__file__).resolve().parents[1]
 PACKAGES = {"spectral_latent": ROOT / "spectral_latent", "spectral_latent_nltk": ROOT / "adapters/spectral_latent_nltk"}
 ROOMS = (
     "_compiled",
+    "_names",
     "_options",
     "drawing",
     "trees",
     "operators",
     "inference",
     "estimation",
+    "inspection",
     "model",
     "tokenisation",
     "lexicon",
@@ -36,9 +38,11 @@ ROOMS = (
     "papers",
     "__main__",
 )  # each may import only from those before it
-CORE = ("_compiled", "_options", "trees", "operators", "inference", "estimation")
+CORE = ("_compiled", "_names", "_options", "trees", "operators", "inference", "estimation")
 RIDDLES = r"(What|How|Where|Of|The same|Those|Both|That)\b"  # no verb, and a noun that is elsewhere
 NO_VERBS = r"[^A-Z]|[A-Z]\b|(The|An|All|Each|Every|Some|No|Whether|If)\b"  # the first words of a description
+ARRAY = r"^(FloatArray|IntArray|BoolArray|Float32Array|NDArray\[.*\])( \| None)?$"
+SHAPE = r"\([\w'. +*\[\]₂-]+,[^)]*\)|any shape"  # such as (n,), (m_a, ...) or (offset[R],)
 LANGUAGE = {"sentence", "word", "tag", "corpus", "lexicon", "parser", "noun", "phrase"}  # with their plurals
 UNSAFE_MODULES = {"pickle", "cPickle", "_pickle", "cloudpickle", "dill", "marshal", "shelve"}
 UNSAFE_CALLS = {"eval", "exec", "joblib.dump", "joblib.load"}
@@ -184,6 +188,25 @@ def test_core_knows_no_language(module: str) -> None:
     text = SOURCES[module].read_text(encoding="utf-8").replace("No word of language", "")
     words = {word.removesuffix("s") for word in re.findall(r"[a-z]+", text.lower().replace("_", " "))}
     assert sorted(words & LANGUAGE) == []
+
+
+def _array_parameters(function: ast.FunctionDef) -> Iterator[str]:
+    parameters = (node for node in ast.walk(function.args) if isinstance(node, ast.arg) and node.annotation)
+    return (node.arg for node in parameters if re.search(ARRAY, ast.unparse(node.annotation or node)))
+
+
+@pytest.mark.parametrize("module", SOURCES)
+def test_docstrings_have_the_shapes_of_arrays(module: str) -> None:
+    """On the line of each array; in the core a function of arrays without such lines names shapes where it can."""
+    is_core = module in IN_ROOMS and _room(module) in (*CORE, "model", "lexicon", "grammar")
+    missing = []
+    for function in _functions(module):
+        docstring = ast.get_docstring(function)
+        for name in _array_parameters(function) if docstring else ():
+            line = re.search(rf"^{name}: .*", docstring, re.MULTILINE)
+            shown = re.search(SHAPE, line[0] if line else docstring)
+            missing += [f"{function.name}: {name}"] if (line or is_core) and not shown else []
+    assert missing == [], "write the shape, such as (n, 2), on the line of the parameter"
 
 
 def _public_functions(module: str) -> Iterator[ast.FunctionDef]:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import gc
 import itertools
 import json
+import weakref
 from collections.abc import Hashable, Iterator
 from pathlib import Path
 from typing import Any
@@ -17,8 +19,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from spectral_latent import model as model_module
+from spectral_latent._names import EstimatorName
 from spectral_latent.estimation import EstimationError, EstimatorOptions, Shard, Treebank
-from spectral_latent.model import LatentTreeModel, _feature_column, neighbourhoods
+from spectral_latent.model import LatentTreeModel, _GivenFeature, neighbourhoods
 from spectral_latent.operators import ModelFileError, load_model, save_model
 from spectral_latent.trees import MISSING, GraphError, Symbol, from_networkx
 from tests.oracles import (
@@ -31,6 +34,7 @@ from tests.oracles import (
     random_numbers,
     tree_strategy,
 )
+from tests.streams import make_shards
 
 Nested = tuple[Any, ...]  # (label, observation, child, ...)
 
@@ -355,6 +359,74 @@ def test_missing_observations_are_no_training_data() -> None:
 
 
 # ---------------------------------------------------------------------------------------------------------------------
+# Shards
+
+
+@pytest.mark.parametrize("estimator", ["spectral", "clusters-em"])
+def test_shards_are_learnt_alike_in_memory_in_files_and_on_threads(
+    estimator: EstimatorName, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """To the byte; and but for rounding as the whole."""
+    graphs = sampled(200, 0)
+    given: Any = {
+        "inside_features": {"degree": lambda graph, node: graph.out_degree(node)},
+        "outside_features": {"size": lambda graph, node: len(graph)},
+    }
+
+    def train(size: int, *, in_files: bool, jobs: int = 1) -> bytes:
+        make_shards(monkeypatch, size, in_files=in_files)
+        options = EstimatorOptions(estimator, n_states=2, iterations=3)
+        LatentTreeModel.train(iter(graphs), options, jobs=jobs, **given).save(tmp_path / "model")
+        return (tmp_path / "model").read_bytes()
+
+    shards = train(100, in_files=False)
+    assert train(100, in_files=True) == shards
+    assert train(100, in_files=True, jobs=2) == shards
+    in_shards = LatentTreeModel.load(tmp_path / "model")
+    train(10**9, in_files=False)
+    whole = LatentTreeModel.load(tmp_path / "model")
+    assert in_shards.symbols == whole.symbols and in_shards.terminals == whole.terminals
+    np.testing.assert_array_equal(in_shards.operators.states, whole.operators.states)
+    np.testing.assert_allclose(in_shards.score(graphs[:50]).log, whole.score(graphs[:50]).log, rtol=1e-6)
+
+
+def test_graphs_that_are_read_are_not_held(monkeypatch: pytest.MonkeyPatch) -> None:
+    make_shards(monkeypatch, 60, in_files=False)
+    alive: weakref.WeakSet[nx.DiGraph] = weakref.WeakSet()
+    held: list[int] = []
+
+    def stream() -> Iterator[nx.DiGraph]:
+        for number in range(100):
+            graph = graph_of(FOREST[0])
+            alive.add(graph)
+            yield graph
+            del graph
+            if number % 20 == 19:
+                gc.collect()  # graphs refer to themselves
+                held.append(len(alive))
+
+    LatentTreeModel.train(stream(), EstimatorOptions(n_states=1))
+    assert len(held) == 5 and max(held) < 20
+
+
+def test_errors_number_graphs_of_all_shards(monkeypatch: pytest.MonkeyPatch) -> None:
+    make_shards(monkeypatch, 20, in_files=False)
+    graphs = [graph_of(FOREST[0]) for _ in range(7)]
+
+    def odd(graph: nx.DiGraph, node: Hashable) -> Hashable:
+        return [] if graph is graphs[-1] else 0
+
+    with pytest.raises(GraphError, match="graph 7, node 1: the feature 'odd'"):
+        LatentTreeModel.train(graphs, inside_features={"odd": odd})
+    with pytest.raises(GraphError, match="graph 8, node 0: it has no `label`"):
+        LatentTreeModel.train([*graphs, nx.path_graph(2, nx.DiGraph)])
+    with pytest.raises(GraphError, match="graph 8, node 0: its observation is missing"):
+        LatentTreeModel.train([*graphs, graph_of(("A", MISSING))])
+    with pytest.raises(GraphError, match=r"graph 8: a networkx\.DiGraph is needed, not int"):
+        LatentTreeModel.train([*graphs, 3])  # type: ignore[list-item]
+
+
+# ---------------------------------------------------------------------------------------------------------------------
 # Features
 
 FOREST = [("A", "x", ("B", "y"), ("B", None, ("A", "x")), ("A", "y")), ("B", "x")]
@@ -509,7 +581,8 @@ def test_roots_are_read_once_for_a_feature_and_not_once_for_a_graph() -> None:
     graphs = [graph_of(("A", "x")) for _ in range(100)]
     encoded = from_networkx(graphs)
     trees = dataclasses.replace(encoded.trees, root=encoded.trees.root.view(Counted))
-    _feature_column("any", lambda graph, node: 0, graphs, encoded._replace(trees=trees), np.ones(100, dtype=bool))
+    given = _GivenFeature("any", lambda graph, node: 0)
+    given.column(graphs, encoded._replace(trees=trees), np.ones(100, dtype=bool))
     assert Counted.n_read <= 100
 
 

@@ -23,11 +23,10 @@ from hypothesis import strategies as st
 
 import spectral_latent
 from spectral_latent import constituency, dependency, sequence
-from spectral_latent._options import Above, AtLeast, AtMost, Below, Options, PresetName, field_types
-from spectral_latent.anchors import AnchorHMM, AnchorOptions, HullOptions, WordTypes
-from spectral_latent.anchors.options import HullName
+from spectral_latent._names import EstimatorName
+from spectral_latent._options import Above, AtLeast, AtMost, Below, Options, field_types
+from spectral_latent.anchors import AnchorHMM, AnchorOptions, HullName, HullOptions, WordTypes
 from spectral_latent.cli import main
-from spectral_latent.cli.train import ESTIMATORS, HULLS, PRESETS
 from spectral_latent.constituency import Binarisation, ConstituencyModel, ConstituencyOptions, Phrase
 from spectral_latent.dependency import (
     Attachment,
@@ -38,7 +37,7 @@ from spectral_latent.dependency import (
     RelationOptions,
 )
 from spectral_latent.dependency.arc_features import TaggedTree
-from spectral_latent.estimation import EstimationError, EstimatorName, EstimatorOptions
+from spectral_latent.estimation import EstimationError, EstimatorOptions
 from spectral_latent.grammar import GrammarOptions, Limits
 from spectral_latent.lexicon import LexiconOptions, SpellingModel, SpellingOptions
 from spectral_latent.operators import options_from
@@ -354,12 +353,6 @@ def test_all_models_have_the_same_presets(command: str) -> None:
     assert all(of_preset(name) for name in kind.choices)
     with pytest.raises(ValueError, match="'best' is no preset; give fast, accurate or spectral"):
         of_preset("best")
-
-
-def test_names_that_the_command_writes_out_are_the_library_s() -> None:
-    assert get_args(EstimatorName) == ESTIMATORS
-    assert get_args(HullName) == HULLS
-    assert get_args(PresetName) == PRESETS
 
 
 def test_conditions_on_several_fields_see_plain_values() -> None:

@@ -9,11 +9,11 @@ from typing import Any
 
 from nltk.parse import DependencyGraph
 
-from spectral_latent._options import PresetName
+from spectral_latent._names import PresetName
 from spectral_latent.corpora import sentence_from_nltk
 from spectral_latent.dependency import DependencyModel, DependencyOptions, DependencySentence
 from spectral_latent.dependency import preset as options_of_preset
-from spectral_latent.estimation import shown
+from spectral_latent.estimation.progress import shown
 from spectral_latent_nltk._adapters import ParserAdapter
 from spectral_latent_nltk._graphs import ParseGraph
 from spectral_latent_nltk._making import maker

@@ -9,11 +9,11 @@ from functools import cached_property
 from nltk.grammar import PCFG
 from nltk.tree import Tree
 
-from spectral_latent._options import PresetName
+from spectral_latent._names import PresetName
 from spectral_latent.constituency import FALLBACK, ConstituencyModel, ConstituencyOptions
 from spectral_latent.constituency import preset as options_of_preset
 from spectral_latent.corpora import phrase_from_nltk
-from spectral_latent.estimation import shown
+from spectral_latent.estimation.progress import shown
 from spectral_latent_nltk._adapters import ParserAdapter
 from spectral_latent_nltk._grammar import plain_pcfg
 from spectral_latent_nltk._making import maker

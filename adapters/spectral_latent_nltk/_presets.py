@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeVar
 
-from spectral_latent._options import PresetName
+from spectral_latent._names import PresetName
 
 __all__ = ["chosen"]
 

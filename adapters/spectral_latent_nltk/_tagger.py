@@ -9,8 +9,9 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from spectral_latent._options import PresetName
-from spectral_latent.estimation import EstimatorOptions, shown
+from spectral_latent._names import ESTIMATORS, PresetName
+from spectral_latent.estimation import EstimatorOptions
+from spectral_latent.estimation.progress import shown
 from spectral_latent.sequence import HMMOptions, LatentHMM, LatentTagger, StateTagger, TaggerOptions
 from spectral_latent.sequence import preset as options_of_preset
 from spectral_latent.trees import FloatArray
@@ -101,8 +102,9 @@ class LatentHMMTagger(TaggerAdapter):
         options: all other settings; not those of the spectral estimator, whose operators have no states.
         """
         options = options or HMMOptions(EstimatorOptions("clusters-em"))
-        if options.estimator.estimator == "spectral":
-            raise ValueError("the spectral estimator finds no states without tags; name clusters-em, clustering or em")
+        if not ESTIMATORS[options.estimator.estimator].probabilities:
+            name = options.estimator.estimator
+            raise ValueError(f"the estimator {name} finds no states without tags; name clusters-em, clustering or em")
         options = replace(options, estimator=replace(options.estimator, n_states=n_states), choose_states=False)
         return cls(LatentHMM.train(each(unlabeled_sequences, tokens_of, "sentence"), options, jobs=jobs))
 

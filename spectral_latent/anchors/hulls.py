@@ -29,7 +29,7 @@ from spectral_latent._compiled import TINY
 from spectral_latent.anchors.conversion import WordTypes
 from spectral_latent.anchors.features import SpellingFeatures
 from spectral_latent.anchors.options import HullOptions
-from spectral_latent.estimation import truncated_svd
+from spectral_latent.estimation.svd import truncated_svd
 from spectral_latent.sequence.conversion import Sequences
 from spectral_latent.trees import FloatArray
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Annotated, Literal
 
+from spectral_latent._names import HullName
 from spectral_latent._options import Above, AtLeast, AtMost, Options
 
-__all__ = ["AnchorOptions", "HullName", "HullOptions", "SpellingName"]
+__all__ = ["AnchorOptions", "HullOptions", "SpellingName"]
 
-HullName = Literal["brown", "cca", "best-fit", "random"]
 SpellingName = Literal["regression", "appended", "none"]
 
 

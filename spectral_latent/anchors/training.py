@@ -23,8 +23,9 @@ import numpy as np
 from scipy import sparse
 
 from spectral_latent._compiled import TINY
-from spectral_latent.estimation import Listener, Progress, convex_weights, silent
-from spectral_latent.estimation import anchors as farthest_rows
+from spectral_latent.estimation import Listener, Progress, silent
+from spectral_latent.estimation.simplex import anchors as farthest_rows
+from spectral_latent.estimation.simplex import convex_weights
 from spectral_latent.sequence.conversion import Sequences
 from spectral_latent.sequence.hidden_markov import HiddenMarkov
 from spectral_latent.trees import FloatArray, IntArray

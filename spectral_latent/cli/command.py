@@ -19,6 +19,7 @@ from spectral_latent.cli.demo import demo
 from spectral_latent.cli.evaluate import evaluate
 from spectral_latent.cli.groups import Commands
 from spectral_latent.cli.info import info
+from spectral_latent.cli.inspect import inspect
 from spectral_latent.cli.parse import parse
 from spectral_latent.cli.recipe import recipe
 from spectral_latent.cli.rerank import rerank
@@ -26,6 +27,7 @@ from spectral_latent.cli.score import score
 from spectral_latent.cli.surprisal import surprisal
 from spectral_latent.cli.tag import tag
 from spectral_latent.cli.train import train
+from spectral_latent.cli.verify import verify
 
 __all__ = ["CommandGroup", "main"]
 
@@ -113,5 +115,19 @@ def main() -> None:
         sys.stdout.reconfigure(encoding="utf-8")
 
 
-for _command in (train, parse, tag, anchors, score, surprisal, evaluate, info, rerank, recipe, demo):
+for _command in (
+    train,
+    parse,
+    tag,
+    anchors,
+    score,
+    surprisal,
+    evaluate,
+    info,
+    inspect,
+    verify,
+    rerank,
+    recipe,
+    demo,
+):
     main.add_command(_command)

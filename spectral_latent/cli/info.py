@@ -20,18 +20,19 @@ __all__ = ["info"]
 def info(model: str, as_json: bool) -> None:
     """Tell what a model file holds.
 
-    The output is a table: the kind of the model, its sizes, its labels, tags or anchors, and the options that have not
-    the defaults; the version of the library that wrote the file; the fingerprint of the model, by which rerankers know
-    it; and for models of `train`, the command without its folders, the number of trees or sentences and of words that
-    were read, and a digest of these (content).  The file has no date of its own, because the same training makes the
-    same file; the date is that of the file system.
+    The output is a table: the kind of the model, its sizes, its labels, tags or anchors, the options that have not the
+    defaults, and the objective of every iteration of EM; the version of the library that wrote the file; the
+    fingerprint of the model, by which rerankers know it; and for models of `train`, the command without its folders,
+    the number of trees or sentences and of words that were read, and a digest of the content of each source, by which
+    `verify` knows it.  The file has no date of its own, because the same training makes the same file; the date is that
+    of the file system.
 
-    With --json, the lists are whole, and the options are all.
+        With --json, the lists are whole, and the options are all.
 
-    \b
-    Examples:
-      spectral-latent info wsj.safetensors
-      spectral-latent info wsj.safetensors --json
+        \b
+        Examples:
+          spectral-latent info wsj.safetensors
+          spectral-latent info wsj.safetensors --json
     """
     description, summary = _descriptions(model)
     click.echo(json.dumps(description, ensure_ascii=False) if as_json else _table(summary))
@@ -62,11 +63,13 @@ def _descriptions(file: str) -> tuple[dict[str, Any], dict[str, str]]:
 def _text(value: Any) -> str:
     """Write a fact on a line.
 
-    >>> _text({"f1": 87.5, "sentences": 3}), _text(None)
-    ('f1 87.5, sentences 3', '-')
+    >>> _text({"f1": 87.5, "sentences": 3}), _text(None), _text(["a.mrg", "b.mrg"])
+    ('f1 87.5, sentences 3', '-', 'a.mrg, b.mrg')
     """
     if isinstance(value, dict):
         return ", ".join(f"{name} {each}" for name, each in value.items()) or "-"
+    if isinstance(value, list):
+        return ", ".join(map(_text, value))
     return "-" if value is None else str(value)
 
 

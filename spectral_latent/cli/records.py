@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import json
 import shlex
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from hashlib import blake2b
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import click
 
 __all__ = ["Record", "record_of"]
 
+_T = TypeVar("_T")
 _NO_SETTINGS = ("output", "jobs", "quiet", "dev")  # parameters that do not change what a model says
 
 
@@ -21,35 +23,59 @@ class Record:
     Names are without folders, and nothing tells the time or the machine, so that the same training makes the same file.
 
     kind: the name of what is read, such as `trees`.
-    examples: how many were read so far.
+    examples: how many the model learns from, as far as they were read.
     """
 
     def __init__(self, context: click.Context, kind: str) -> None:
         """Begin the account of a command.
 
-        context: the command line.
+        context: the command line.  Its `obj` is None, or the sources of another account, whose
+            contents the sources must have.
         kind: the name of what is read, such as `trees`.
         """
         self._context = context
         self.kind = kind
-        self._digest = blake2b(digest_size=32)
+        self._sources: list[dict[str, str]] = []
         self.examples = 0
         self._words = 0
 
-    def add(self, example: Any) -> None:
+    def read(self, read: Callable[[Sequence[str]], Iterable[_T]], sources: Sequence[str]) -> Iterator[_T]:
+        """Read sources one after the other, and keep the digest (BLAKE2b) of the examples of each, in their order.
+
+        read: the function that reads sources.
+        sources: what the command line names.
+
+        Raises ClickException if a source has not the content that it must have.
+        """
+        for source in sources:
+            digest = blake2b(digest_size=32)
+            for example in read([source]):
+                digest.update(_text(example).encode("utf-8", "surrogatepass"))
+                yield example
+            content = digest.hexdigest()
+            self._check(source, content)
+            self._sources.append({"name": _name(source), "content": content})
+
+    def _check(self, source: str, content: str) -> None:
+        """Raise ClickException unless the digest of the next source is the one that it must have, if any."""
+        n_before = len(self._sources)
+        if self._context.obj is not None and content != self._context.obj[n_before]["content"]:
+            name = self._context.obj[n_before]["name"]
+            raise click.ClickException(f"{source}: other content than source {n_before + 1} of the record, {name}")
+
+    def count(self, example: Any) -> None:
         """Count an example that the model learns from, and its words.
 
         example: a tree, or a sentence with tags or without.
         """
-        self._digest.update(_text(example).encode("utf-8", "surrogatepass"))
         self.examples += 1
         self._words += _n_words(example)
 
     def contents(self) -> dict[str, Any]:
-        """Return the account, with the digest (BLAKE2b) of all examples in their order."""
+        """Return the account; JSON can hold it."""
         return {
             "command": shlex.join(_command(self._context)),
-            "content": self._digest.hexdigest(),
+            "sources": self._sources,
             self.kind: self.examples,
             "words": self._words,
         }
@@ -74,12 +100,12 @@ def record_of(file: str) -> dict[str, Any] | None:
 def _command(context: click.Context) -> list[str]:
     """List the parts of a command line that have not their default, without folders and without `_NO_SETTINGS`.
 
-    >>> command = click.Command("boil", params=[
+    >>> command = click.Command("brew", params=[
     ...     click.Argument(["sources"], nargs=-1), click.Option(["--minutes"], default=10), click.Option(["--jobs"])])
-    >>> _command(command.make_context("boil", ["kitchen/water", "--minutes", "8", "--jobs", "2"]))
-    ['boil', 'water', '--minutes', '8']
+    >>> _command(command.make_context("brew", ["kitchen/leaves", "--minutes", "8", "--jobs", "2"]))
+    ['spectral-latent', 'train', 'brew', 'leaves', '--minutes', '8']
     """
-    parts = ["spectral-latent", *context.command_path.split()[1:]] if context.parent else [str(context.info_name)]
+    parts = ["spectral-latent", "train", str(context.command.name)]
     for parameter in context.command.params:
         value = context.params.get(str(parameter.name))
         if parameter.name in _NO_SETTINGS or value in (None, (), parameter.get_default(context)):

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_args
 
 import click
 
+from spectral_latent._names import ESTIMATORS, EstimatorName, HullName, PresetName
 from spectral_latent.cli.console import Console
 from spectral_latent.cli.evaluate import evaluate
 from spectral_latent.cli.groups import Commands
@@ -28,16 +30,13 @@ from spectral_latent.cli.sources import (
 )
 
 if TYPE_CHECKING:
-    from spectral_latent._options import PresetName
-    from spectral_latent.anchors.options import HullName, SpellingName
-    from spectral_latent.estimation import EstimatorName, EstimatorOptions, Progress, ProgressLine
+    from spectral_latent.anchors.options import SpellingName
+    from spectral_latent.dependency import DependencySentence
+    from spectral_latent.estimation import EstimatorOptions, Progress
+    from spectral_latent.estimation.progress import ProgressLine
 
-__all__ = ["ESTIMATORS", "HULLS", "PRESETS", "train"]
+__all__ = ["train"]
 
-# the library's names, written out so that --help need not import it
-ESTIMATORS = ("spectral", "clustering", "em", "clusters-em", "pivots", "pivots-em", "recovered", "hybrid")
-HULLS = ("brown", "cca", "best-fit", "random")
-PRESETS = ("fast", "accurate", "spectral")
 _NEXT = {  # the command to try first with a model
     "parse": 'echo "The cat sat on the mat ." | spectral-latent parse {model}',
     "tag": 'echo "The cat sat on the mat ." | spectral-latent tag {model}',
@@ -54,7 +53,7 @@ output_option = click.option(
 preset_option = click.option(
     "--preset",
     "preset_name",
-    type=click.Choice(PRESETS),
+    type=click.Choice(get_args(PresetName)),
     help="Settings that go well together: fast is trained and parses in the least time, accurate has the best results, "
     "spectral uses no EM; "
     "see docs/accuracy.md.  [default: fast]",
@@ -145,11 +144,11 @@ def constituency(
 
     training = _Training(output, [*sources, *held_out], "trees", quiet, dev)
     on_progress = training.on_progress
-    trees = training.stream(treebank(sources))
+    trees = training.stream(treebank, sources)
     settings = tuple(replace(own, estimator=_estimator(own.estimator, estimator, n_states, seed)) for own in grammars)
     if held_out:
         (prepared,) = prepare(trees, settings, jobs=jobs)
-        model = with_chosen_states(prepared, treebank(held_out), jobs=jobs, listener=on_progress)
+        model = with_chosen_states(prepared, training.record.read(treebank, held_out), jobs=jobs, listener=on_progress)
     else:
         model = ConstituencyModel.train(trees, settings, jobs=jobs, listener=on_progress)
 
@@ -207,7 +206,7 @@ def dependency(
     from spectral_latent.dependency import Attachment, DependencyModel, preset
 
     training = _Training(output, sources, "trees", quiet, dev)
-    trees = training.stream(entry.rooted().sentence for entry in dependency_entries(sources))
+    trees = training.stream(_rooted_sentences, sources)
     options = preset(_preset_name(preset_name, estimator))
     options = replace(
         options,
@@ -257,7 +256,7 @@ def tagger(
     from spectral_latent.sequence import LatentTagger, preset
 
     training = _Training(output, sources, "sentences", quiet, dev)
-    sentences = training.stream(tagged(sources, column))
+    sentences = training.stream(partial(tagged, column=column), sources)
     options = preset(_preset_name(preset_name, estimator))
     options = replace(options, estimator=_estimator(options.estimator, estimator, n_states, seed))
     model = LatentTagger.train(sentences, options, jobs=jobs, listener=training.on_progress)
@@ -280,7 +279,7 @@ def tagger(
     "--hull",
     default="brown",
     show_default=True,
-    type=click.Choice(HULLS),
+    type=click.Choice(get_args(HullName)),
     help="The way to make points of words; docs/guide.md compares them.",
 )
 @click.option("--no-spelling", is_flag=True, help="Do not use the spelling of words.  [default: spelling is used]")
@@ -323,13 +322,18 @@ def anchor(
     from spectral_latent.anchors import AnchorHMM, AnchorOptions, HullOptions
 
     training = _Training(output, sources, "sentences", quiet)
-    sentences = training.stream(untagged(sources))
+    sentences = training.stream(untagged, sources)
     spelling: SpellingName = "none" if no_spelling else "regression"
     options = AnchorOptions(n_states, hull=HullOptions(hull, window, spelling=spelling, seed=seed))
     model = AnchorHMM.train(sentences, options, listener=training.on_progress)
     if model.n_states < n_states:
         training.console.message(f"The corpus supports only {model.n_states} states")
     training.save(model, "anchors")
+
+
+def _rooted_sentences(sources: Sequence[str]) -> Iterator[DependencySentence]:
+    """Read the dependency trees of sources, with one root each."""
+    return (entry.rooted().sentence for entry in dependency_entries(sources))
 
 
 def _preset_name(preset_name: PresetName | None, estimator: EstimatorName | None) -> PresetName:
@@ -359,7 +363,11 @@ def _estimator(
 
 
 class _Training:
-    """Messages on the way from the sources to the model file."""
+    """Messages on the way from the sources to the model file.
+
+    console: prints the messages.
+    record: the account of the training, which the file keeps.
+    """
 
     def __init__(self, output: Path, sources: Sequence[str], kind: str, quiet: bool, dev: Sequence[str] = ()) -> None:
         """Begin to measure the time, and the record of this command.
@@ -376,18 +384,19 @@ class _Training:
         self._dev = dev
         self.console = Console(quiet)
         self._output = output
-        self._record = Record(click.get_current_context(), kind)
+        self.record = Record(click.get_current_context(), kind)
         self._start = time.perf_counter()
         self._line: ProgressLine | None = None
 
-    def stream(self, examples: Iterable[_T]) -> Iterator[_T]:
+    def stream(self, read: Callable[[Sequence[str]], Iterable[_T]], sources: Sequence[str]) -> Iterator[_T]:
         """Give examples on as they are read, for which the record is kept, and print their number after the last one.
 
-        examples: what the model learns from.
+        read: the function that reads sources.
+        sources: the sources to learn from.
         """
-        record = self._record
-        for example in self.console.bar(examples, f"Reading {record.kind}"):
-            record.add(example)
+        record = self.record
+        for example in self.console.bar(record.read(read, sources), f"Reading {record.kind}"):
+            record.count(example)
             yield example
         self.console.message(f"Training on {record.examples} {record.kind}")
         if 0 < record.examples < _FEW:
@@ -398,7 +407,7 @@ class _Training:
 
         progress: the step that an estimator reports.
         """
-        from spectral_latent.estimation import ProgressLine
+        from spectral_latent.estimation.progress import ProgressLine
 
         if self._line is None and self.console.shows_progress:
             self._line = ProgressLine()
@@ -422,10 +431,10 @@ class _Training:
         """
         if self._line:
             self._line.clear()
-        model.save(self._output, self._record.contents())
+        model.save(self._output, self.record.contents())
         seconds = time.perf_counter() - self._start
         megabytes = self._output.stat().st_size / 1e6
-        learnt_from = f"{self._record.examples} {self._record.kind}"
+        learnt_from = f"{self.record.examples} {self.record.kind}"
         self.console.message(f"{self._output}: {model.sizes}, from {learnt_from}, {seconds:.1f} s, {megabytes:.1f} MB")
         if self._dev:
             of_quiet = ["--quiet"] if self.console.quiet else []

@@ -48,6 +48,15 @@ class PhraseSymbol(NamedTuple):
         """The last label of the chain: the tag of a word, or the label of a phrase."""
         return self.chain[-1]
 
+    @property
+    def name(self) -> str:
+        """The symbol in one word.
+
+        >>> PhraseSymbol(("S", "VP"), bar=True, memory=("NP",)).name
+        '@S|VP^NP'
+        """
+        return "@" * self.bar + "|".join(self.chain) + "".join(f"^{label}" for label in self.memory)
+
 
 @dataclass(frozen=True)
 class Binarisation(Options):

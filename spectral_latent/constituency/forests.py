@@ -85,7 +85,7 @@ def _joined(
 
     kind: (S,) a number of each symbol: that of its chain, or of its label.
     wanted: the number that the symbol has; there is none if it is negative.
-    items: symbols of items in the first column.
+    items: (n, k) symbols of items in the first column.
     span: (m, m + 1, 2) the items of each range.
     ways: (n, 4) parent, rule, left item, right item, which are filled.
     Returns `ways`, and how many of its rows are filled.

@@ -49,12 +49,13 @@ class PhraseGrammar(ShortRepr):
         """The settings of training and parsing."""
         return self.grammar.options
 
-    def with_operators(self, operators: ObservableOperators) -> PhraseGrammar:
+    def with_operators(self, operators: ObservableOperators, objective: tuple[float, ...] = ()) -> PhraseGrammar:
         """Replace the latent operators by others over the same rules.
 
         operators: operators over the same rules as the coarse ones.
+        objective: the objective of the EM that made them; empty for other operators.
         """
-        return replace(self, grammar=self.grammar.with_operators(operators))
+        return replace(self, grammar=self.grammar.with_operators(operators, objective))
 
     @cached_property
     def chains(self) -> list[tuple[str, ...]]:
@@ -111,12 +112,12 @@ class PhraseGrammar(ShortRepr):
         weight = np.where(chain < 0, 0.0, np.append(gain, -self.options.span_penalty)[row])
         return PhraseForest(forest, weight[forest.item], chain, self.chains, words)
 
-    def tags(self, words: Sequence[str]) -> list[str]:
+    def tags(self, sentence: SentenceGrammar) -> list[str]:
         """Find the most frequent tag of each word.
 
-        words: the words of a sentence.
+        sentence: the grammar of a sentence.
         """
-        return [self.symbols[symbol].last for symbol in self.grammar.most_frequent_symbols(words).tolist()]
+        return [self.symbols[symbol].last for symbol in self.grammar.most_frequent_symbols(sentence).tolist()]
 
     @cached_property
     def _derivation_builder(self) -> DerivationBuilder:

@@ -18,9 +18,10 @@ from spectral_latent.constituency.phrase import Phrase
 from spectral_latent.constituency.presets import preset
 from spectral_latent.constituency.training import prepare
 from spectral_latent.estimation import Listener, Progress, silent
-from spectral_latent.grammar import Limits, Prefixes, SentenceChart, Surprisal, Unit, check_n_best
+from spectral_latent.grammar import Limits, Prefixes, SentenceChart, SentenceGrammar, Surprisal, Unit, check_n_best
 from spectral_latent.grammar.batches import map_sentences
 from spectral_latent.inference import Weight, best_analyses
+from spectral_latent.inspection import NamedOperators
 from spectral_latent.operators import StoredModel
 from spectral_latent.tokenisation import Tokenisation
 from spectral_latent.trees import FloatArray, IntArray, Vocabulary
@@ -240,7 +241,7 @@ class ConstituencyModel(StoredModel):
             charts = self._charts(words)
         constituents = self._constituents(charts)
         if constituents is None:
-            return [self._fallback(words)]
+            return [self._fallback(words, charts[0].grammar)]
         gain = self._gains.compute(constituents)
         parses = self._scored(self._put_together(constituents, gain, words, n_best), charts)
         spans = charts[0].spans
@@ -248,7 +249,7 @@ class ConstituencyModel(StoredModel):
             best = best_analyses(self.members[0].derivations(spans, constituents, gain, words), 1)
             parses += [parse for parse in self._scored(best, charts) if parse.sign]
         ranked = sorted(parses, key=lambda parse: parse.sign == 0)[:n_best]
-        return ranked or [self._fallback(words)]
+        return ranked or [self._fallback(words, charts[0].grammar)]
 
     def parse_all(
         self, sentences: Iterable[Sequence[str]], n_best: int = 1, *, jobs: int | None = 1
@@ -291,9 +292,9 @@ class ConstituencyModel(StoredModel):
             gain = gain[keep]
         return best_analyses(bracketings(constituents, gain, self._chains[0], words), n_best)
 
-    def _fallback(self, words: Sequence[str]) -> Parse:
+    def _fallback(self, words: Sequence[str], grammar: SentenceGrammar) -> Parse:
         """Make a flat tree with the label FALLBACK over each word's most frequent tag."""
-        leaves = (Phrase(tag, (word,)) for tag, word in zip(self.members[0].tags(words), words, strict=True))
+        leaves = (Phrase(tag, (word,)) for tag, word in zip(self.members[0].tags(grammar), words, strict=True))
         return Parse(Phrase(FALLBACK, tuple(leaves)), 0, -np.inf, is_fallback=True)
 
     def score(self, phrases: Iterable[Phrase]) -> Weight:
@@ -309,12 +310,23 @@ class ConstituencyModel(StoredModel):
         return Weight.mean([member.score(trees) for member in self.members])
 
     @property
+    def named_operators(self) -> NamedOperators:
+        """The operators of the first grammar, with the names of its symbols and words; see `inspection`."""
+        grammar = self.members[0].grammar
+        names = [symbol.name for symbol in self.members[0].symbols]
+        return NamedOperators(grammar.operators, names, grammar.lexicon.terminal_names)
+
+    @property
     def description(self) -> dict[str, Any]:
-        """The facts about the model, its labels, its tags and the options of each grammar among them."""
+        """The facts about the model: its labels, its tags, and the options and the objective of each grammar."""
         tags = self.members[0].grammar.tags
         labels = {label for chain in self.members[0].chains for label in chain} - {*tags}
-        options = [asdict(member.options) for member in self.members]
-        return super().description | {"labels": sorted(labels), "tags": sorted(tags), "options": options}
+        facts: dict[str, Any] = {"labels": sorted(labels), "tags": sorted(tags)}
+        facts["options"] = [asdict(member.options) for member in self.members]
+        objectives = [[round(value, 2) for value in member.grammar.objective] for member in self.members]
+        if any(objectives):
+            facts["objective"] = objectives
+        return super().description | facts
 
     def contents(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
         """Collect the arrays and the settings of the model's file."""

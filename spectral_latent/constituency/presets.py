@@ -9,7 +9,8 @@ treebank sample, alpino and cess_esp, and with several seeds.
 
 from __future__ import annotations
 
-from spectral_latent._options import PresetName, of_preset
+from spectral_latent._names import PresetName
+from spectral_latent._options import of_preset
 from spectral_latent.constituency.conversion import Binarisation
 from spectral_latent.constituency.options import ConstituencyOptions
 from spectral_latent.estimation import EstimatorOptions

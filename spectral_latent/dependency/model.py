@@ -37,6 +37,7 @@ from spectral_latent.grammar import (
 )
 from spectral_latent.grammar.batches import map_sentences
 from spectral_latent.inference import Weight, tree_weights
+from spectral_latent.inspection import NamedOperators
 from spectral_latent.operators import Distinct, ObservableOperators, StoredModel, setting_from
 from spectral_latent.tokenisation import Tokenisation
 from spectral_latent.trees import BoolArray, FloatArray, IntArray, Vocabulary
@@ -97,17 +98,23 @@ class DependencyModel(StoredModel):
         """The settings of training and parsing."""
         return self.grammar.options
 
+    @property
+    def objective(self) -> tuple[float, ...]:
+        """The objective of EM at the start and after each iteration; empty for an estimator without EM."""
+        return self.grammar.objective
+
     @cached_property
     def tokenisation(self) -> Tokenisation:
         """The way to divide raw text into sentences and words."""
         return Tokenisation(frozenset(self.grammar.lexicon.words))
 
-    def with_operators(self, operators: ObservableOperators) -> DependencyModel:
+    def with_operators(self, operators: ObservableOperators, objective: tuple[float, ...] = ()) -> DependencyModel:
         """Replace the latent operators by others over the same rules.
 
         operators: operators over the same rules as the coarse ones.
+        objective: the objective of the EM that made them; empty for other operators.
         """
-        return replace(self, grammar=self.grammar.with_operators(operators))
+        return replace(self, grammar=self.grammar.with_operators(operators, objective))
 
     def with_limits(self, limits: Limits) -> DependencyModel:
         """Replace the limits of what a sentence may cost.
@@ -389,6 +396,12 @@ class DependencyModel(StoredModel):
         return floored_weights(
             grammar.latent, grammar.coarse, converted.trees, forest, self._stand_in, self.options.floor
         )
+
+    @property
+    def named_operators(self) -> NamedOperators:
+        """The operators, with names: the tag of a symbol's head and its role, and words; see `inspection`."""
+        names = [f"{symbol.tag}/{symbol.role}" for symbol in self.symbols]
+        return NamedOperators(self.grammar.operators, names, self.grammar.lexicon.terminal_names)
 
     @property
     def description(self) -> dict[str, Any]:

@@ -7,15 +7,13 @@ expectation maximisation.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from functools import reduce
 from typing import NamedTuple
 
 import numpy as np
 
-from spectral_latent.estimation._clustering import Clusters, cluster_counts
-from spectral_latent.estimation._em import EMResult, drawn_to, random_counts, run_em, state_prior
+from spectral_latent._names import ESTIMATORS, StateSource
 from spectral_latent.estimation._low_rank import low_rank_operators
 from spectral_latent.estimation._moments import Moments, moments_from_counts
 from spectral_latent.estimation._options import EstimationError, EstimatorOptions, Listener, silent
@@ -25,10 +23,12 @@ from spectral_latent.estimation._projections import Projection, states_for
 from spectral_latent.estimation._recovery import recovered_counts
 from spectral_latent.estimation._smoothing import operators_from_moments
 from spectral_latent.estimation._treebank import Priors, Treebank, TreebankCounts, TreebankShard
+from spectral_latent.estimation.clustering import Clusters, cluster_counts
+from spectral_latent.estimation.em import EMResult, drawn_to, random_counts, run_em, state_prior
 from spectral_latent.operators import ObservableOperators, RuleTable
 from spectral_latent.trees import Rules
 
-__all__ = ["ESTIMATORS", "Estimate", "Estimator", "estimate", "relative_frequencies", "spectral_moments"]
+__all__ = ["Estimate", "estimate", "relative_frequencies", "spectral_moments"]
 
 _LARGEST = 1e12  # no sound estimate comes near; beyond it a singular value was divided by that should not have been
 _START = 0.01  # the least share of the mean over states where EM starts, so that no tree has probability zero
@@ -54,24 +54,6 @@ class Estimate(NamedTuple):
     operators: ObservableOperators
     objective: tuple[float, ...] = ()
     log_likelihood: tuple[float, ...] = ()
-
-
-class Estimator(NamedTuple):
-    """One row of the table of estimators.
-
-    states_from: where latent states come from, for people to read.
-    counts: estimates how often each rule occurs with each choice of states; None for the estimator without states.
-    climbs: whether expectation maximisation follows.
-    """
-
-    states_from: str
-    counts: Callable[[_Task], RuleTable] | None
-    climbs: bool
-
-    @property
-    def probabilities(self) -> bool:
-        """Whether the operators are probabilities; else they have a basis of their own, and p̂ may be negative."""
-        return self.counts is not None
 
 
 def relative_frequencies(counts: TreebankCounts, priors: Priors | None = None) -> ObservableOperators:
@@ -170,16 +152,12 @@ def _counts_of_random_start(task: _Task) -> RuleTable:
     return random_counts(observed, states, options.rank, options.seed)
 
 
-ESTIMATORS: dict[str, Estimator] = {
-    "spectral": Estimator("singular value decompositions", None, climbs=False),
-    "clustering": Estimator("k-means on the spectral projections", _counts_of_clusters, climbs=False),
-    "em": Estimator("a random start", _counts_of_random_start, climbs=True),
-    "clusters-em": Estimator("k-means on the spectral projections", _counts_of_clusters, climbs=True),
-    "pivots": Estimator("features that only one state has", _counts_of_pivots, climbs=False),
-    "pivots-em": Estimator("features that only one state has", _counts_of_pivots, climbs=True),
-    "recovered": Estimator("tensor decompositions of the moments", _counts_of_recovered_states, climbs=False),
-    "hybrid": Estimator("tensor decompositions of the moments", _counts_of_recovered_states, climbs=True),
-}
+_COUNTS = {
+    StateSource.CLUSTERS: _counts_of_clusters,
+    StateSource.RANDOM: _counts_of_random_start,
+    StateSource.PIVOTS: _counts_of_pivots,
+    StateSource.DECOMPOSITIONS: _counts_of_recovered_states,
+}  # of rules with latent states
 
 
 def _probabilities(counts: RuleTable, task: _Task, *, priors: Priors | None) -> ObservableOperators:
@@ -231,9 +209,9 @@ def estimate(
     options = options or EstimatorOptions()
     task = _Task(treebank, options, jobs, listener)
     estimator = ESTIMATORS[options.estimator]
-    if estimator.counts is None:
+    if not estimator.probabilities:
         return Estimate(_spectral(task))
-    counts = estimator.counts(task)
+    counts = _COUNTS[estimator.states_from](task)
     if not estimator.climbs:
         return Estimate(_probabilities(counts, task, priors=treebank.priors))
     climb = _climb(counts, task)

@@ -221,7 +221,7 @@ def _binary(
 
 
 def _with_sums(counts: FloatArray) -> FloatArray:
-    """Append to counts their sums over every set of axes: the moments of augmented vectors."""
+    """Append to counts (m, ...) their sums over every set of axes: the moments of augmented vectors."""
     for axis in range(counts.ndim):
         counts = np.concatenate([counts, counts.sum(axis=axis, keepdims=True)], axis=axis)
     return counts

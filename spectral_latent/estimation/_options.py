@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Annotated, Literal, NamedTuple
+from typing import Annotated, NamedTuple
 
+from spectral_latent._names import ESTIMATORS, EstimatorName, StateSource
 from spectral_latent._options import AtLeast, Below, Options
 
 __all__ = [
     "EstimationError",
-    "EstimatorName",
     "EstimatorOptions",
     "Listener",
     "LoweredStates",
@@ -20,8 +20,6 @@ __all__ = [
 
 _TO_CONVERGENCE = 1000  # iterations of EM from a random start, at most
 _FEW = 5  # iterations of EM from states that are good already
-
-EstimatorName = Literal["spectral", "clustering", "em", "clusters-em", "pivots", "pivots-em", "recovered", "hybrid"]
 
 
 class EstimationError(ValueError):
@@ -41,7 +39,7 @@ class EstimatorOptions(Options):
     tolerance: EM stops when its objective per tree rises by less than this in two iterations, and the second rise is
     not larger than the first.
     state_smoothing: the share of the mean over a symbol's states in the probabilities of a state of average frequency;
-    see `_em.state_prior`.
+    see `em.state_prior`.
     rank: the most terms of a binary rule's tensor, which is then smaller and faster but less exact; None for tensors as
     they are estimated.  Only estimators of probabilities use it.  See `operators.low_rank`.
     seed: the seed of the starts of singular value decompositions, clusters and random states.
@@ -60,9 +58,9 @@ class EstimatorOptions(Options):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.rank is not None and self.estimator == "spectral":
+        if self.rank is not None and not ESTIMATORS[self.estimator].probabilities:
             raise ValueError(
-                "only an estimator of probabilities, such as clusters-em, may have a rank; spectral gives none"
+                f"only an estimator of probabilities, such as clusters-em, may have a rank; {self.estimator} gives none"
             )
 
     @property
@@ -77,7 +75,8 @@ class EstimatorOptions(Options):
         """
         if self.iterations is not None:
             return self.iterations
-        return _TO_CONVERGENCE if self.estimator == "em" else _FEW
+        is_random = ESTIMATORS[self.estimator].states_from is StateSource.RANDOM
+        return _TO_CONVERGENCE if is_random else _FEW
 
 
 class LoweredStates(NamedTuple):

@@ -32,8 +32,8 @@ from spectral_latent._compiled import TINY
 from spectral_latent.estimation._moments import Moments
 from spectral_latent.estimation._options import EstimatorOptions
 from spectral_latent.estimation._projections import Projection
-from spectral_latent.estimation._simplex import anchors, convex_weights
 from spectral_latent.estimation._smoothing import operators_from_moments
+from spectral_latent.estimation.simplex import anchors, convex_weights
 from spectral_latent.operators import RuleTable, Tensor, Tensors
 from spectral_latent.trees import FloatArray
 

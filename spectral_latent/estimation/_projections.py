@@ -24,85 +24,18 @@ from typing import NamedTuple
 
 import numpy as np
 from scipy import sparse
-from scipy.linalg import qr, svd
-from scipy.sparse.linalg import ArpackError, svds
 
 from spectral_latent._compiled import check_column, compiled
 from spectral_latent.estimation._features import FeatureColumns
 from spectral_latent.estimation._options import EstimatorOptions, Listener, LoweredStates, Progress, silent
 from spectral_latent.estimation._parallel import parallel_map
 from spectral_latent.estimation._treebank import TreebankShard
+from spectral_latent.estimation.svd import truncated_svd
 from spectral_latent.trees import FloatArray, IntArray, SkeletalTrees
 
-__all__ = ["ProjectedTrees", "Projection", "SymbolEvidence", "states_for", "truncated_svd"]
+__all__ = ["ProjectedTrees", "Projection", "SymbolEvidence", "states_for"]
 
-_SMALL = 400  # below this size a dense decomposition is faster than an iterative one
-_MOST_DENSE = 1 << 22  # numbers of a matrix that is decomposed as a whole
-_BLOCK = 4096  # rows of a large matrix that are made dense together
 _log = logging.getLogger(__name__)
-
-
-def truncated_svd(matrix: sparse.csr_array, rank: int, seed: int = 0) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Compute the leading singular triplets U (d, k), σ (k,), V (d', k) of a matrix (d, d'); k = min(rank, d, d').
-
-    The same matrix and seed give the same bits.  A matrix with a short side is decomposed without iteration; if its
-    other side is long, it is made dense in blocks.
-
-    matrix: (d, d').
-    rank: the most triplets.
-    seed: of the vector that the iteration starts from.
-
-    >>> truncated_svd(sparse.csr_array(np.diag([3.0, 2.0, 1.0])), 2)[1]
-    array([3., 2.])
-    """
-    rank = min(rank, *matrix.shape)
-    short = min(matrix.shape)
-    if short > max(_SMALL, 2 * rank):
-        u, sigma, v = _iterated(matrix, rank, seed)
-    elif short * max(matrix.shape) <= _MOST_DENSE:
-        u, sigma, v = _dense_svd(matrix.toarray())
-    elif matrix.shape[0] >= matrix.shape[1]:
-        u, sigma, v = _tall_svd(matrix, rank)
-    else:
-        v, sigma, u = _tall_svd(matrix.T.tocsr(), rank)
-    return u[:, :rank], sigma[:rank].astype(np.float64), v[:, :rank]
-
-
-def _iterated(matrix: sparse.csr_array, rank: int, seed: int) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Compute triplets by ARPACK, or by PROPACK if ARPACK does not converge."""
-    start = np.random.default_rng(seed).uniform(0.5, 1.5, min(matrix.shape))
-    try:
-        u, sigma, vt = svds(matrix, k=rank, v0=start, solver="arpack")
-    except ArpackError as error:
-        _log.warning("ARPACK gives up on a matrix of %d by %d features (%s); PROPACK goes on", *matrix.shape, error)
-        start = np.random.default_rng(seed).uniform(0.5, 1.5, matrix.shape[0])
-        u, sigma, vt = svds(matrix, k=rank, v0=start, solver="propack")
-    order = np.argsort(-sigma, kind="stable")
-    return u[:, order], sigma[order].astype(np.float64), vt[order].T
-
-
-def _dense_svd(matrix: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Compute all triplets of a matrix (d, d')."""
-    try:
-        u, sigma, vt = np.linalg.svd(matrix, full_matrices=False)
-    except np.linalg.LinAlgError:  # divide and conquer may fail to converge where the plain algorithm does not
-        u, sigma, vt = svd(matrix, full_matrices=False, lapack_driver="gesvd")
-    return u, sigma, vt.T
-
-
-def _tall_svd(matrix: sparse.csr_array, rank: int) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Compute the leading triplets of a matrix (d, d') with d much larger than d'.
-
-    With matrix = Q R, whose factor R (d', d') is found block by block, V and σ are those of R, and U = matrix V / σ.
-    """
-    triangle = np.zeros((0, matrix.shape[1]))
-    for at in range(0, matrix.shape[0], _BLOCK):
-        (triangle,) = qr(np.concatenate([triangle, matrix[at : at + _BLOCK].toarray()]), mode="r", check_finite=False)
-        triangle = triangle[: matrix.shape[1]]
-    _, sigma, v = _dense_svd(triangle)
-    sigma = sigma[:rank]
-    v = v[:, :rank]
-    return matrix @ (v * np.divide(1.0, sigma, out=np.zeros_like(sigma), where=sigma > 0)), sigma, v
 
 
 def states_for(count: int, states: int) -> int:

@@ -35,7 +35,7 @@ from spectral_latent.estimation._moments import Moments
 from spectral_latent.estimation._options import EstimatorOptions
 from spectral_latent.estimation._pivots import StateMaps, counts_of_states, fitted_corners, state_maps
 from spectral_latent.estimation._projections import Projection
-from spectral_latent.estimation._simplex import convex_weights
+from spectral_latent.estimation.simplex import convex_weights
 from spectral_latent.operators import RuleTable
 from spectral_latent.trees import FloatArray
 
@@ -103,7 +103,7 @@ def _started(tensors: FloatArray, first: FloatArray) -> _Fit:
 
 
 def _fitted(tensors: FloatArray, fit: _Fit, rounds: int) -> _Fit:
-    """Update all factors for at most `rounds` rounds: alternating least squares.
+    """Update all factors of tensors (n, m, m, m) for at most `rounds` rounds: alternating least squares.
 
     The step of round n is prolonged by n^(1/3) (Bro 1997), unless the error rises.
     """

@@ -41,7 +41,9 @@ def _count_and_means(tensor: Tensor) -> tuple[float, list[FloatArray]]:
     """Compute n and the means z̄, x̄, ȳ, which the moments of augmented vectors hold."""
     if tensor.dense is None:
         # the appended numbers of the other two vectors weigh each term
-        first, second, third = tensor.first, tensor.second, tensor.third
+        first = tensor.first
+        second = tensor.second
+        third = tensor.third
         weights = (second[:, -1] * third[:, -1], first[:, -1] * third[:, -1], first[:, -1] * second[:, -1])
         n = float(first[:, -1] @ weights[0])
         sums = [weight @ factor[:, :-1] for weight, factor in zip(weights, (first, second, third), strict=True)]

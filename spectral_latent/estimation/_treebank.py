@@ -115,7 +115,7 @@ class StoredColumns(Mapping[str, NDArray[Any]]):
 
 
 def _narrowed(column: NDArray[Any]) -> NDArray[Any]:
-    """Store 64-bit integers in four bytes where they fit."""
+    """Store 64-bit integers (n, ...) in four bytes where they fit."""
     if column.dtype != np.int64 or not column.size:
         return column
     limits = np.iinfo(np.int32)

@@ -10,10 +10,10 @@ from spectral_latent.estimation import (
     Moments,
     Projection,
     operators_from_moments,
-    search_states,
     silent,
     spectral_moments,
 )
+from spectral_latent.estimation.choice import search_states
 from spectral_latent.evaluation.brackets import score_brackets
 from spectral_latent.grammar import Training
 from spectral_latent.operators import ObservableOperators

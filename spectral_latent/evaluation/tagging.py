@@ -172,7 +172,7 @@ def _explained(cells: IntArray, margins: IntArray, totals: IntArray) -> float:
 
     cells: (p,) the counts of pairs (x, y).
     margins: (p,) the count of each pair's y.
-    totals: the count of each x.
+    totals: (q,) the count of each x.
     """
     entropy = -float(totals @ np.log(totals / totals.sum()))
     conditional = -float(cells @ np.log(cells / margins))

@@ -201,7 +201,7 @@ def _splits(chart: InsideChart, i: int, j: int, room: _Splits) -> tuple[_Splits,
     # Scores of all splits are added, so that they need one exponent: the largest.
     for split in range(count):
         exponent = chart.exponent[room.left[split]] + chart.exponent[room.right[split]]
-        room.scale[split] = math.ldexp(1.0, max(exponent - top, -1100))
+        room.scale[split] = math.ldexp(1.0, int(max(exponent - top, -1100)))
     return _Splits(room.left[:count], room.right[:count], room.scale[:count]), top
 
 
@@ -400,7 +400,7 @@ def _enter(chart: InsideChart, walk: _Outside, i: int, j: int) -> None:
     whole = chart.exponent[j * (j - 1) // 2 + i]
     for k in range(i + 1, j):
         b, c = k * (k - 1) // 2 + i, j * (j - 1) // 2 + k
-        walk.scale[k] = math.ldexp(1.0, min(max(chart.exponent[b] + chart.exponent[c] - whole, -1100), 1000))
+        walk.scale[k] = math.ldexp(1.0, int(min(max(chart.exponent[b] + chart.exponent[c] - whole, -1100), 1000)))
         for item in range(chart.first[b], chart.end[b]):
             walk.left[k, chart.symbol[item]] = item
         for item in range(chart.first[c], chart.end[c]):
@@ -429,7 +429,10 @@ def _expand(
     edges: IntArray,
     n_edges: int,
 ) -> tuple[IntArray, int]:
-    """Push an item's outside score to its children; append the edges above the threshold, or the best one."""
+    """Push an item's outside score to its children; append the edges above the threshold, or the best one.
+
+    edges: (n, 3) room for the edges, of which `n_edges` are in use.
+    """
     a = chart.symbol[item]
     above = walk.outside[item]
     extents = walk.extents
@@ -515,8 +518,10 @@ def likely_edges(
     if total > 0.0:
         for item in range(chart.first[top], chart.end[top]):
             walk.outside[item] = grammar.root[chart.symbol[item]] / total
-            if walk.outside[item] * chart.inside[item] > best:
-                best, best_item = walk.outside[item] * chart.inside[item], item
+            posterior = walk.outside[item] * chart.inside[item]
+            if posterior > best:
+                best = posterior
+                best_item = item
         walk.wanted[best_item] = True
     # From the widest span down, so that the outside score of an item is whole before its children's.
     for length in range(n, 0, -1):

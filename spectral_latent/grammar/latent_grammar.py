@@ -23,7 +23,7 @@ from spectral_latent.grammar.prefixes import Prefixes, prefix_forest, prefixes
 from spectral_latent.grammar.requests import check_words
 from spectral_latent.grammar.sentence import SentenceChart, SentenceGrammar
 from spectral_latent.inference import LeftCorners
-from spectral_latent.lexicon import Lexicon, WordEncoder
+from spectral_latent.lexicon import EncodedWords, Lexicon, WordEncoder
 from spectral_latent.operators import (
     Distinct,
     ObservableOperators,
@@ -64,6 +64,7 @@ class LatentGrammar(Generic[OptionsKind], ShortRepr):
     prior: (S,) share of each symbol among the nodes of the treebank.
     coarse: operators of one state a symbol, such as relative frequencies.
     operators: the latent ones.
+    objective: the objective of EM at the start and after each iteration; empty for an estimator without EM.
     """
 
     options: OptionsKind
@@ -74,6 +75,7 @@ class LatentGrammar(Generic[OptionsKind], ShortRepr):
     prior: FloatArray
     coarse: ObservableOperators
     operators: ObservableOperators
+    objective: tuple[float, ...] = ()
 
     @property
     def sizes(self) -> str:
@@ -85,12 +87,15 @@ class LatentGrammar(Generic[OptionsKind], ShortRepr):
         if not self.coarse.rules.equals(self.operators.rules):
             raise ValueError("the coarse and the latent grammar must number the same rules")
 
-    def with_operators(self, operators: ObservableOperators) -> LatentGrammar[OptionsKind]:
+    def with_operators(
+        self, operators: ObservableOperators, objective: tuple[float, ...] = ()
+    ) -> LatentGrammar[OptionsKind]:
         """Replace the latent operators by others over the same rules.
 
         operators: operators over the same rules as `coarse`.
+        objective: the objective of the EM that made them; empty for other operators.
         """
-        return replace(self, operators=operators)
+        return replace(self, operators=operators, objective=objective)
 
     def with_limits(self, limits: Limits) -> LatentGrammar[OptionsKind]:
         """Replace the limits of what a sentence may cost.
@@ -121,11 +126,15 @@ class LatentGrammar(Generic[OptionsKind], ShortRepr):
         tags: (n,) the number of the only tag that each word may have, or -1 for any tag.
         Raises ValueError if there is not one tag for each word, or if a tag does not exist.
         """
+        words = self._encoded(sentences, tags)
+        return SentenceGrammar(words, words.restrict(self.coarse), words.restrict(self.operators))
+
+    def _encoded(self, sentences: Sequence[Sequence[str]], tags: IntArray | None) -> EncodedWords:
+        """Find the leaf rules of the words of sentences; arguments and errors are those of `for_sentences`."""
         if tags is not None:
             check_column("tags of words", tags, (sum(map(len, sentences)),), np.int64)
             check_range("tags of words", tags, -1, len(self.tags))
-        words = self._encoder.encode(sentences, tags)
-        return SentenceGrammar(words, words.restrict(self.coarse), words.restrict(self.operators))
+        return self._encoder.encode(sentences, tags)
 
     def chart(self, words: Sequence[str], tags: IntArray | None = None) -> SentenceChart:
         """Build the pruned chart of a sentence.
@@ -169,7 +178,8 @@ class LatentGrammar(Generic[OptionsKind], ShortRepr):
     def _tries(self, grammar: SentenceGrammar) -> Iterator[tuple[CoarseGrammar, CoarseLeaves, float]]:
         """List the rules, leaf rules and beams to try until the sentence is derived, each allowing more.
 
-        First come unseen rules, then items however unlikely, and last any word in the place of each.
+        First come unseen rules, then the beam of short sentences, items however unlikely, and last any word in the
+        place of each.
         """
         words = grammar.words
         leaves = CoarseLeaves.of(grammar.coarse, words.word, words.likely)
@@ -177,6 +187,8 @@ class LatentGrammar(Generic[OptionsKind], ShortRepr):
         yield self._seen_rules, leaves, beam
         if self._all_rules is not self._seen_rules:
             yield self._all_rules, leaves, beam
+        if beam > self.options.beam:
+            yield self._all_rules, leaves, self.options.beam
         yield self._all_rules, leaves, 0.0
         yield self._all_rules, CoarseLeaves.of(grammar.coarse, np.full_like(words.word, words.any_word)), 0.0
 
@@ -194,8 +206,8 @@ class LatentGrammar(Generic[OptionsKind], ShortRepr):
 
         words: n words.
         tags: (n,) the number of the only tag that each word may have, or -1 for any tag.
-        Raises ValueError if there is no word, or if the latent operators are not probabilities; TypeError for a string
-        in place of a sentence.
+        Raises ValueError if there is no word, if the latent operators are not probabilities, or for tags as
+        `for_sentences`; TypeError for a string in place of a sentence.
         """
         check_words(words)
         if not len(words):
@@ -206,7 +218,7 @@ class LatentGrammar(Generic[OptionsKind], ShortRepr):
                 f"prefixes have no probabilities; train with the preset 'fast' or 'accurate', or with another estimator"
             )
         grammar, coarse, latent = self._left_corners
-        encoded = self._encoder.encode([words], tags)
+        encoded = self._encoded([words], tags)
         leaves = CoarseLeaves.of(encoded.restrict(coarse.operators), encoded.word)
         limits = self.options.limits
         threshold = self.options.threshold * _WIDER
@@ -218,18 +230,17 @@ class LatentGrammar(Generic[OptionsKind], ShortRepr):
             return Prefixes(np.full(len(words) + 1, np.nan), np.full(len(words), np.nan), np.nan)
         return prefixes(encoded.restrict(latent.operators), latent, leaves, spans)
 
-    def most_frequent_symbols(self, words: Sequence[str]) -> IntArray:
+    def most_frequent_symbols(self, grammar: SentenceGrammar) -> IntArray:
         """Find the symbol over each word (n,) that has the largest share of the word's nodes in the treebank.
 
         A word without a rule has the most frequent of all symbols over words.
 
-        words: the n words of a sentence.
+        grammar: the grammar of a sentence of n words.
         """
-        grammar = self.for_sentences([words])
         leaves = CoarseLeaves.of(grammar.coarse, grammar.words.word, grammar.words.likely)
         joint = leaves.weight * self.prior[leaves.symbol]
         over_words = self.coarse.rules.leaf[:, 0]
-        symbols = np.full(len(words), over_words[np.argmax(self.prior[over_words])], dtype=np.int64)
+        symbols = np.full(len(grammar.words.word), over_words[np.argmax(self.prior[over_words])], dtype=np.int64)
         for place, (first, end) in enumerate(zip(leaves.start[:-1].tolist(), leaves.start[1:].tolist(), strict=True)):
             if first < end:
                 symbols[place] = leaves.symbol[first + np.argmax(joint[first:end])]
@@ -247,6 +258,7 @@ class LatentGrammar(Generic[OptionsKind], ShortRepr):
             "tags": self.tags,
             "words": self.lexicon.words,
             "probabilities": self.operators.probabilities,
+            "objective": list(self.objective),
         }
 
     @staticmethod
@@ -269,6 +281,7 @@ class LatentGrammar(Generic[OptionsKind], ShortRepr):
         lexicon = Lexicon.from_arrays(words, options.lexicon, arrays)
         n_terminals = lexicon.n_terminals
         probabilities = setting_from("probabilities", settings, bool)
+        objective = setting_from("objective", settings, tuple[float, ...])
         coarse = operators_from("coarse", arrays, n_terminals, probabilities=True)
         latent = operators_from("latent", arrays, n_terminals, probabilities=probabilities)
         prior = array_from("prior", arrays, np.float64, (coarse.n_symbols,), Above(0.0), AtMost(1.0))
@@ -280,4 +293,4 @@ class LatentGrammar(Generic[OptionsKind], ShortRepr):
             fits = lexicon.spelling.n_symbols == len(tags) and bool((over_words >= 0).all())
         if not fits or not coarse.rules.equals(latent.rules):
             raise ValueError("the model's parts do not fit together")
-        return LatentGrammar(options, tags, tag_of_symbol, lexicon, seen, prior, coarse, latent)
+        return LatentGrammar(options, tags, tag_of_symbol, lexicon, seen, prior, coarse, latent, objective)

@@ -49,10 +49,11 @@ class CoarseModel(Protocol):
     def options(self) -> GrammarOptions:
         """The settings of training."""
 
-    def with_operators(self, operators: ObservableOperators) -> Self:
+    def with_operators(self, operators: ObservableOperators, objective: tuple[float, ...] = ()) -> Self:
         """Replace the latent operators by others over the same rules.
 
         operators: operators over the same rules as the coarse ones.
+        objective: the objective of the EM that made them; empty for other operators.
         """
 
 
@@ -76,9 +77,8 @@ class Training(Generic[Model]):
         jobs: the number of threads; the result does not depend on it.
         listener: told how far the work is.
         """
-        estimator = self.coarse.options.estimator
-        estimated = estimate(self.treebank, estimator, jobs=jobs, listener=listener)
-        return self.coarse.with_operators(estimated.operators.rounded())
+        found = estimate(self.treebank, self.coarse.options.estimator, jobs=jobs, listener=listener)
+        return self.coarse.with_operators(found.operators.rounded(), found.objective)
 
 
 def prepare_grammar(

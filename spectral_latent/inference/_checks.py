@@ -1,7 +1,8 @@
 """Check the forests that are handed to compiled code, which itself never checks whether an index lies inside an array.
 
-A forest is checked whenever it enters a pass: its columns by type and length, then every index, in two compiled loops
-over the edges.  These loops check an index before they use it, so that they are safe for any contents of the columns.
+A forest is checked whenever it enters a pass: its columns by type and length, then every index, in one call of compiled
+loops over the edges.  These loops check an index before they use it, so that they are safe for any contents of the
+columns.
 """
 
 from __future__ import annotations
@@ -16,21 +17,20 @@ from spectral_latent.trees import FloatArray, Forest, IntArray
 
 __all__ = ["check_forest", "check_rules", "check_weights"]
 
-_STRUCTURE_FAULTS = (
+_COLUMNS = tuple(f"a forest's values of `{name}`" for name in Forest._fields)
+_FAULTS = (
     "`start` must begin with 0, never fall, and end with the number of edges",
     "no root of a component is at or after it",
     "a root lies outside the items, or before the last item of the component before",
     "its component as a root is negative, or less than that of the root before",
     "a child must be -1 or an earlier item of its component",
     "it has a right child but no left one",
-)
-_BAD_EDGES, _ROOTLESS, _BAD_ROOT, _BAD_COMPONENT, _BAD_CHILD, _ONLY_RIGHT = range(len(_STRUCTURE_FAULTS))
-_RULE_FAULTS = (
     "its symbol is neither -1 nor one of the operators'",
     "its rule is neither -1 nor one of the operators' rules of this arity",
     "its rule is one over other symbols than those of its items",
 )
-_BAD_SYMBOL, _BAD_RULE, _OTHER_SYMBOLS = range(len(_RULE_FAULTS))
+_BAD_EDGES, _ROOTLESS, _BAD_ROOT, _BAD_COMPONENT, _BAD_CHILD, _ONLY_RIGHT = range(6)
+_BAD_SYMBOL, _BAD_RULE, _OTHER_SYMBOLS = range(6, len(_FAULTS))
 _FINE = -1
 _Fault = tuple[int, int, int]  # number of the message or `_FINE`; item; edge, or -1 for the item itself
 
@@ -57,13 +57,13 @@ def _last_roots(root: IntArray, component: IntArray, n_items: int) -> tuple[_Fau
 
 
 @compiled
-def _structure_fault(forest: Forest, last: IntArray) -> _Fault:
-    """Find a fault of the items and edges.
-
-    last: (C',) the last root of each component.
-    """
+def _structure_fault(forest: Forest) -> _Fault:
+    """Find a fault of the roots, the items or the edges."""
     n_items = len(forest.symbol)
     n_edges = len(forest.rule)
+    fault, last = _last_roots(forest.root, forest.component, n_items)
+    if fault[0] != _FINE:
+        return fault
     if forest.start[0] != 0 or forest.start[n_items] != n_edges:
         return _BAD_EDGES, max(n_items - 1, 0), -1
     component = 0
@@ -94,16 +94,20 @@ def _structure_fault(forest: Forest, last: IntArray) -> _Fault:
 def _rule_fault(
     forest: Forest, n_symbols: int, leaf_rules: IntArray, unary_rules: IntArray, binary_rules: IntArray
 ) -> _Fault:
-    """Find a fault of the symbols and rules of a forest whose structure is right.
+    """Find a fault of the structure of a forest, or else of its symbols and rules.
 
     leaf_rules: (R0, 2), unary_rules: (R1, 2), binary_rules: (R2, 3).
     """
+    fault = _structure_fault(forest)
+    if fault[0] != _FINE:
+        return fault
     symbol = forest.symbol
     for item in range(len(symbol)):
         if symbol[item] < -1 or symbol[item] >= n_symbols:
             return _BAD_SYMBOL, item, -1
         for edge in range(forest.start[item], forest.start[item + 1]):
-            rule, left, right = forest.rule[edge], forest.left[edge], forest.right[edge]
+            rule = forest.rule[edge]
+            left, right = forest.left[edge], forest.right[edge]
             if rule == -1:
                 continue
             # As many rules as there are of the edge's arity; then the symbols that the rule is over.
@@ -130,7 +134,7 @@ def _length(column: Any) -> int:
     return len(column) if isinstance(column, np.ndarray) and column.ndim else 0
 
 
-def _raise(messages: tuple[str, ...], fault: _Fault, forest: Forest) -> None:
+def _raise(fault: _Fault, forest: Forest) -> None:
     """Raise the ValueError of a fault, if there is one."""
     number, item, edge = fault
     if number == _FINE:
@@ -139,9 +143,17 @@ def _raise(messages: tuple[str, ...], fault: _Fault, forest: Forest) -> None:
     if edge >= 0:
         children = f"rule {forest.rule[edge]}, children {forest.left[edge]} and {forest.right[edge]}"
         where = f"edge {edge} of item {item} ({children})"
-    elif number == _BAD_SYMBOL and messages is _RULE_FAULTS:
+    elif number == _BAD_SYMBOL:
         where = f"item {item} of the forest (symbol {forest.symbol[item]})"
-    raise ValueError(f"{where}: {messages[number]}")
+    raise ValueError(f"{where}: {_FAULTS[number]}")
+
+
+def _check_columns(forest: Forest) -> None:
+    """Check the columns of a forest by type and length.  Raises ValueError that names the column."""
+    n_items, n_edges, n_roots = (_length(column) for column in (forest.symbol, forest.rule, forest.root))
+    sizes = (n_items, n_items + 1, n_edges, n_edges, n_edges, n_roots, n_roots)
+    for name, column, size in zip(_COLUMNS, forest, sizes, strict=True):
+        check_column(name, column, (size,), np.int64)
 
 
 def check_forest(forest: Forest) -> None:
@@ -155,13 +167,8 @@ def check_forest(forest: Forest) -> None:
     Traceback (most recent call last):
     ValueError: edge 1 of item 1 (rule 0, children 1 and -1): a child must be -1 or an earlier item of its component
     """
-    n_items, n_edges, n_roots = (_length(column) for column in (forest.symbol, forest.rule, forest.root))
-    sizes = (n_items, n_items + 1, n_edges, n_edges, n_edges, n_roots, n_roots)
-    for name, column, size in zip(Forest._fields, forest, sizes, strict=True):
-        check_column(f"a forest's values of `{name}`", column, (size,), np.int64)
-    fault, last = _last_roots(forest.root, forest.component, n_items)
-    _raise(_STRUCTURE_FAULTS, fault, forest)
-    _raise(_STRUCTURE_FAULTS, _structure_fault(forest, last), forest)
+    _check_columns(forest)
+    _raise(_structure_fault(forest), forest)
 
 
 def check_rules(operators: ObservableOperators, forest: Forest) -> None:
@@ -172,10 +179,9 @@ def check_rules(operators: ObservableOperators, forest: Forest) -> None:
 
     Raises ValueError that names item and edge.
     """
-    check_forest(forest)
+    _check_columns(forest)
     rules = operators.rules
-    fault = _rule_fault(forest, operators.n_symbols, rules.leaf, rules.unary, rules.binary)
-    _raise(_RULE_FAULTS, fault, forest)
+    _raise(_rule_fault(forest, operators.n_symbols, rules.leaf, rules.unary, rules.binary), forest)
 
 
 def check_weights(forest: Forest, weights: FloatArray) -> None:

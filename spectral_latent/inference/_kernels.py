@@ -6,6 +6,9 @@ summed in the rule's pair space (see `PackedOperators`) before the rule's matrix
 
 No index is checked here: callers check operators and forest first (`_checks`).
 
+Functions that run once for every edge take arrays one by one and no parts of arrays: numba counts the references to an
+array that it takes out of a record or makes a part of, which takes as long as the arithmetic of an edge.
+
 | here | shape | meaning |
 | --- | --- | --- |
 | `inside`, `inside_exponents` | (I, M), (I,) | inside vectors inside[i] · 2^inside_exponents[i] |
@@ -26,6 +29,9 @@ from spectral_latent.trees import FloatArray, Forest, IntArray
 
 __all__ = ["block", "compiled_pass", "dot", "edge_pass", "inside_pass", "outside_pass"]
 
+_SMALL = 1e-100  # vectors with entries between these two are added without normalising them
+_LARGE = 1e100
+
 # Sums may be taken in any order, so that the processor adds several numbers at once.
 compiled_pass = compiler(fastmath={"contract", "reassoc"})
 
@@ -33,54 +39,71 @@ compiled_pass = compiler(fastmath={"contract", "reassoc"})
 @compiled_pass
 def _power(exponent: int) -> float:
     """Raise 2 to an exponent <= 0; zero where it underflows."""
-    return math.ldexp(1.0, exponent) if exponent > -1070 else 0.0
+    if exponent == 0:
+        return 1.0
+    # Python's own ldexp, which runs where nothing is compiled, takes no integers of NumPy.
+    return math.ldexp(1.0, int(exponent)) if exponent > -1070 else 0.0
 
 
 @compiled_pass
-def _normalise(vector: FloatArray, exponent: int) -> int:
-    """Scale a vector in place to a largest entry in [1/2, 1); return the exponent that makes up for it."""
+def _normalise(vectors: FloatArray, item: int, m: int, exponent: int) -> int:
+    """Scale vectors[item, :m] to a largest entry in [1/2, 1); return the exponent that makes up for it.
+
+    vectors: (n, M).
+    """
     largest = 0.0
-    for i in range(len(vector)):
-        largest = max(largest, abs(vector[i]))
+    for i in range(m):
+        largest = max(largest, abs(vectors[item, i]))
     if largest == 0.0:
         return EMPTY
     shift = math.frexp(largest)[1]
     if shift < -1000:  # 2^-shift may overflow
-        for i in range(len(vector)):
-            vector[i] = math.ldexp(vector[i], -shift)
+        for i in range(m):
+            vectors[item, i] = math.ldexp(vectors[item, i], -shift)
     else:
         scale = math.ldexp(1.0, -shift)
-        for i in range(len(vector)):
-            vector[i] *= scale
+        for i in range(m):
+            vectors[item, i] *= scale
     return exponent + shift
 
 
 @compiled_pass
-def _add(total: FloatArray, exponents: IntArray, item: int, vector: FloatArray, exponent: int) -> None:
-    """Add: total[item] 2^exponents[item] += vector 2^exponent.  The vector (m,) is normalised in place.
+def _add(total: FloatArray, exponents: IntArray, item: int, parts: FloatArray, row: int, m: int, exponent: int) -> None:
+    """Add: total[item] 2^exponents[item] += parts[row, :m] 2^exponent.
 
     total: (I, M).
     exponents: (I,).
+    parts: (n, M) with the vector that is added, which may be normalised in place.
     """
-    exponent = _normalise(vector, exponent)
+    largest = 0.0
+    for i in range(m):
+        largest = max(largest, abs(parts[row, i]))
+    if largest == 0.0:
+        return
+    # Exponents tell which vector is larger only if the numbers are of a usual size.
+    if not _SMALL < largest < _LARGE:
+        exponent = _normalise(parts, row, m, exponent)
     # The sum is kept at the larger exponent of the two.
     if exponent > exponents[item]:
         scale = _power(exponents[item] - exponent)
-        for i in range(len(vector)):
-            total[item, i] = total[item, i] * scale + vector[i]
+        for i in range(m):
+            total[item, i] = total[item, i] * scale + parts[row, i]
         exponents[item] = exponent
     else:
         scale = _power(exponent - exponents[item])
-        for i in range(len(vector)):
-            total[item, i] += vector[i] * scale
+        for i in range(m):
+            total[item, i] += parts[row, i] * scale
 
 
 @compiled_pass
-def _run_end(forest: Forest, edge: int, stop: int) -> int:
-    """Find the end of the run of edges that apply the same binary rule as `edge`; other edges stand alone."""
+def _run_end(rule: IntArray, right: IntArray, edge: int, stop: int) -> int:
+    """Find the end of the run of edges that apply the same binary rule as `edge`; other edges stand alone.
+
+    rule, right: (E,) columns of the forest.
+    """
     end = edge + 1
-    if forest.right[edge] >= 0:
-        while end < stop and forest.rule[end] == forest.rule[edge] and forest.right[end] >= 0:
+    if right[edge] >= 0:
+        while end < stop and rule[end] == rule[edge] and right[end] >= 0:
             end += 1
     return end
 
@@ -123,56 +146,6 @@ def dot(row: FloatArray, vector: FloatArray) -> float:
 
 
 @compiled_pass
-def _pair(second: FloatArray, third: FloatArray, y: FloatArray, z: FloatArray, scale: float, pair: FloatArray) -> None:
-    """Add to pair (Q,) `scale` times the image of children y (m_b,), z (m_c,) in the rule's pair space."""
-    if len(second):
-        # In factors: coordinate n is (second[n] · y) (third[n] · z).
-        for n in range(len(second)):
-            pair[n] += scale * dot(second[n], y) * dot(third[n], z)
-    else:
-        # Multiplied out: the outer product of y and z, row by row.
-        at = 0
-        for j in range(len(y)):
-            weight = scale * y[j]
-            for k in range(len(z)):
-                pair[at + k] += weight * z[k]
-            at += len(z)
-
-
-@compiled_pass
-def _unpair(
-    second: FloatArray,
-    third: FloatArray,
-    weights: FloatArray,
-    y: FloatArray,
-    z: FloatArray,
-    to_y: FloatArray,
-    to_z: FloatArray,
-) -> None:
-    """Set to_y (m_b,) and to_z (m_c,) to the derivatives of weights (Q,) · pair(y, z) by y and by z."""
-    to_y[:] = 0.0
-    to_z[:] = 0.0
-    if len(second):
-        # In factors: the derivative of weights[n] (second[n] · y) (third[n] · z) by y is along second[n].
-        for n in range(len(second)):
-            by_y = weights[n] * dot(third[n], z)
-            by_z = weights[n] * dot(second[n], y)
-            for j in range(len(y)):
-                to_y[j] += by_y * second[n, j]
-            for k in range(len(z)):
-                to_z[k] += by_z * third[n, k]
-    else:
-        # Multiplied out: weights are a matrix (m_b, m_c), applied to z, and its transpose to y.
-        at = 0
-        for j in range(len(y)):
-            row = weights[at : at + len(z)]
-            to_y[j] = dot(row, z)
-            for k in range(len(z)):
-                to_z[k] += row[k] * y[j]
-            at += len(z)
-
-
-@compiled_pass
 def _sizes(operators: PackedOperators) -> tuple[int, int]:
     """Count the most numbers that a state vector and a pair need."""
     m_max = operators.leaf.shape[1]
@@ -183,47 +156,102 @@ def _sizes(operators: PackedOperators) -> tuple[int, int]:
 
 
 @compiled_pass
-def _run(
-    operators: PackedOperators,
-    forest: Forest,
+def _to_pair(
+    data: FloatArray,
+    at: int,
+    terms: int,
     inside: FloatArray,
-    inside_exponents: IntArray,
+    b: int,
+    m_b: int,
+    c: int,
+    m_c: int,
+    scale: float,
+    pair: FloatArray,
+) -> None:
+    """Add to pair (Q,) `scale` times the image of the children b and c in the pair space of a rule.
+
+    at: where the second factor of the rule begins in `data`, if its tensor is in factors.
+    terms: the number of factors; 0 if the tensor is multiplied out.
+    """
+    if terms:
+        # Coordinate q is (second[q] · y) (third[q] · z).
+        third = at + terms * m_b
+        for q in range(terms):
+            in_left = 0.0
+            in_right = 0.0
+            for j in range(m_b):
+                in_left += data[at + q * m_b + j] * inside[b, j]
+            for k in range(m_c):
+                in_right += data[third + q * m_c + k] * inside[c, k]
+            pair[q] += scale * in_left * in_right
+    else:
+        # The outer product of y and z, row by row.
+        for j in range(m_b):
+            weight = scale * inside[b, j]
+            for k in range(m_c):
+                pair[j * m_c + k] += weight * inside[c, k]
+
+
+@compiled_pass
+def _apply(
+    states: IntArray,
+    leaf: FloatArray,
+    unary: FloatArray,
+    offset: IntArray,
+    terms: IntArray,
+    data: FloatArray,
+    symbol: IntArray,
+    rule: IntArray,
+    left: IntArray,
+    right: IntArray,
+    inside: FloatArray,
+    exponents: IntArray,
     edge: int,
     end: int,
+    m_a: int,
     out: FloatArray,
-    scratch: FloatArray,
+    pair: FloatArray,
 ) -> int:
-    """Set out (m_a,) to what a run of edges with one rule adds to their item; return its exponent."""
-    r, left, right = forest.rule[edge], forest.left[edge], forest.right[edge]
-    out[:] = 0.0
+    """Set out[0, :m_a] to what a run of edges with one rule adds to their item; return its exponent.
+
+    pair: (Q,) room for a vector in pair space.
+    """
+    r, b, c = rule[edge], left[edge], right[edge]
+    for i in range(m_a):
+        out[0, i] = 0.0
     # No rule, a leaf rule, a unary rule.
     if r < 0:
         return EMPTY
-    if left < 0:
-        for i in range(len(out)):
-            out[i] = operators.leaf[r, i]
+    if b < 0:
+        for i in range(m_a):
+            out[0, i] = leaf[r, i]
         return 0
-    if right < 0:
-        child = inside[left, : operators.states[forest.symbol[left]]]
-        for i in range(len(out)):
-            out[i] = dot(operators.unary[r, i, : len(child)], child)
-        return int(inside_exponents[left])
-    m_b, m_c = operators.states[forest.symbol[left]], operators.states[forest.symbol[right]]
-    matrix, second, third = block(operators, r, len(out), m_b, m_c)
-    pair = scratch[: matrix.shape[1]]
-    pair[:] = 0.0
+    m_b = states[symbol[b]]
+    if c < 0:
+        for i in range(m_a):
+            for j in range(m_b):
+                out[0, i] += unary[r, i, j] * inside[b, j]
+        return int(exponents[b])
+    m_c = states[symbol[c]]
+    width = terms[r] if terms[r] else m_b * m_c
+    for q in range(width):
+        pair[q] = 0.0
     # A binary rule: sum its pairs of children in pair space, at the largest of their exponents.
     top = EMPTY
     for e in range(edge, end):
-        top = max(top, inside_exponents[forest.left[e]] + inside_exponents[forest.right[e]])
+        top = max(top, exponents[left[e]] + exponents[right[e]])
     for e in range(edge, end):
-        b, c = forest.left[e], forest.right[e]
-        scale = _power(inside_exponents[b] + inside_exponents[c] - top)
+        scale = _power(exponents[left[e]] + exponents[right[e]] - top)
         if scale > 0.0:
-            _pair(second, third, inside[b, :m_b], inside[c, :m_c], scale, pair)
+            second = offset[r] + m_a * width
+            _to_pair(data, second, terms[r], inside, left[e], m_b, right[e], m_c, scale, pair)
     # Then one matrix from there to the parent.
-    for i in range(len(out)):
-        out[i] = dot(matrix[i], pair)
+    for i in range(m_a):
+        at = offset[r] + i * width
+        total = 0.0
+        for q in range(width):
+            total += data[at + q] * pair[q]
+        out[0, i] = total
     return top
 
 
@@ -234,74 +262,80 @@ def inside_pass(operators: PackedOperators, forest: Forest) -> tuple[FloatArray,
     operators: the operators as flat arrays.
     forest: a forest of I items, whose rules are those of the operators.
     """
-    n_items = len(forest.symbol)
+    states, leaf, unary, data = operators.states, operators.leaf, operators.unary, operators.data
+    offset, terms = operators.offset, operators.terms
+    symbol, start, rule, left, right = forest.symbol, forest.start, forest.rule, forest.left, forest.right
+    n_items = len(symbol)
     m_max, size = _sizes(operators)
     inside = np.zeros((n_items, m_max))
     exponents = np.full(n_items, EMPTY, dtype=np.int64)
-    scratch = np.empty(size)
-    part = np.empty(m_max)
+    pair = np.empty(size)
+    out = np.empty((1, m_max))
     # Children come before parents, so that their vectors are finished when they are needed.
     for item in range(n_items):
         # An unknown symbol has no states.
-        if forest.symbol[item] < 0:
+        if symbol[item] < 0:
             continue
-        out = part[: operators.states[forest.symbol[item]]]
-        edge, stop = forest.start[item], forest.start[item + 1]
+        m = states[symbol[item]]
+        edge, stop = start[item], start[item + 1]
         while edge < stop:
-            end = _run_end(forest, edge, stop)
-            exponent = _run(operators, forest, inside, exponents, edge, end, out, scratch)
-            _add(inside, exponents, item, out, exponent)
+            end = _run_end(rule, right, edge, stop)
+            exponent = _apply(
+                states, leaf, unary, offset, terms, data,
+                symbol, rule, left, right,
+                inside, exponents, edge, end, m, out, pair,
+            )  # fmt: skip
+            _add(inside, exponents, item, out, 0, m, exponent)
             edge = end
-        exponents[item] = _normalise(inside[item], exponents[item])
+        exponents[item] = _normalise(inside, item, m, exponents[item])
     return inside, exponents
 
 
 @compiled_pass
-def _outside_item(
-    operators: PackedOperators,
-    forest: Forest,
+def _from_pair(
+    data: FloatArray,
+    at: int,
+    terms: int,
+    weights: FloatArray,
     inside: FloatArray,
-    inside_exponents: IntArray,
-    outside: FloatArray,
-    outside_exponents: IntArray,
-    item: int,
-    scratch: FloatArray,
+    b: int,
+    m_b: int,
+    c: int,
+    m_c: int,
+    to_children: FloatArray,
 ) -> None:
-    """Push an item's outside vector down through its edges, and add it to its children's.
+    """Set to_children (2, M) to the derivatives of weights (Q,) · pair(y, z) by the vectors y of b and z of c.
 
-    scratch: (3, n) room for the vectors of two children and for weights in pair space.
+    at, terms: as in `_to_pair`.
     """
-    exponents = outside_exponents
-    above = outside[item, : operators.states[forest.symbol[item]]]
-    to_left, to_right = scratch[0], scratch[1]
-    edge, stop = forest.start[item], forest.start[item + 1]
-    while edge < stop:
-        r, left, right = forest.rule[edge], forest.left[edge], forest.right[edge]
-        end = _run_end(forest, edge, stop)
-        if r >= 0 and left >= 0 and right < 0:
-            # A unary rule: the transpose of its matrix.
-            m_b = operators.states[forest.symbol[left]]
-            to_left[:m_b] = 0.0
-            for i in range(len(above)):
-                for j in range(m_b):
-                    to_left[j] += above[i] * operators.unary[r, i, j]
-            _add(outside, exponents, left, to_left[:m_b], exponents[item])
-        elif r >= 0 and left >= 0:
-            # A binary rule: the transpose of its matrix leads into pair space, once for all edges of the run.
-            m_b, m_c = operators.states[forest.symbol[left]], operators.states[forest.symbol[right]]
-            matrix, second, third = block(operators, r, len(above), m_b, m_c)
-            weights = scratch[2, : matrix.shape[1]]
-            weights[:] = 0.0
-            for i in range(len(above)):
-                for q in range(len(weights)):
-                    weights[q] += above[i] * matrix[i, q]
-            # From there to each child, where the other child's inside vector is filled in.
-            for e in range(edge, end):
-                b, c = forest.left[e], forest.right[e]
-                _unpair(second, third, weights, inside[b, :m_b], inside[c, :m_c], to_left[:m_b], to_right[:m_c])
-                _add(outside, exponents, b, to_left[:m_b], exponents[item] + inside_exponents[c])
-                _add(outside, exponents, c, to_right[:m_c], exponents[item] + inside_exponents[b])
-        edge = end
+    for j in range(m_b):
+        to_children[0, j] = 0.0
+    for k in range(m_c):
+        to_children[1, k] = 0.0
+    if terms:
+        # The derivative of weights[q] (second[q] · y) (third[q] · z) by y is along second[q].
+        third = at + terms * m_b
+        for q in range(terms):
+            in_left = 0.0
+            in_right = 0.0
+            for j in range(m_b):
+                in_left += data[at + q * m_b + j] * inside[b, j]
+            for k in range(m_c):
+                in_right += data[third + q * m_c + k] * inside[c, k]
+            in_left *= weights[q]
+            in_right *= weights[q]
+            for j in range(m_b):
+                to_children[0, j] += in_right * data[at + q * m_b + j]
+            for k in range(m_c):
+                to_children[1, k] += in_left * data[third + q * m_c + k]
+    else:
+        # Weights are a matrix (m_b, m_c), applied to z, and its transpose to y.
+        for j in range(m_b):
+            total = 0.0
+            for k in range(m_c):
+                total += weights[j * m_c + k] * inside[c, k]
+                to_children[1, k] += weights[j * m_c + k] * inside[b, j]
+            to_children[0, j] = total
 
 
 @compiled_pass
@@ -315,20 +349,61 @@ def outside_pass(
     inside: (I, M) inside vectors.
     inside_exponents: (I,) their exponents.
     """
-    n_items = len(forest.symbol)
+    states, unary, data = operators.states, operators.unary, operators.data
+    offset, terms = operators.offset, operators.terms
+    symbol, start, rule, left, right = forest.symbol, forest.start, forest.rule, forest.left, forest.right
+    n_items = len(symbol)
     m_max, size = _sizes(operators)
     outside = np.zeros((n_items, m_max))
     exponents = np.full(n_items, EMPTY, dtype=np.int64)
-    scratch = np.empty((3, size))
+    weights = np.empty(size)
+    to_children = np.empty((2, m_max))
     for item in forest.root:
-        if forest.symbol[item] >= 0:
-            _add(outside, exponents, item, operators.root[forest.symbol[item]].copy(), ZERO)
+        if symbol[item] >= 0:
+            m = states[symbol[item]]
+            for i in range(m):
+                to_children[0, i] = operators.root[symbol[item], i]
+            _add(outside, exponents, item, to_children, 0, m, ZERO)
     # Parents come after children, so that backwards every vector is finished when its turn comes.
     for item in range(n_items - 1, -1, -1):
-        exponents[item] = _normalise(outside[item], exponents[item])
+        if symbol[item] < 0:
+            continue
+        m_a = states[symbol[item]]
+        above = _normalise(outside, item, m_a, exponents[item])
+        exponents[item] = above
         # Items that no derivation reaches have nothing to push down.
-        if exponents[item] > EMPTY // 2:
-            _outside_item(operators, forest, inside, inside_exponents, outside, exponents, item, scratch)
+        if above <= EMPTY // 2:
+            continue
+        edge, stop = start[item], start[item + 1]
+        while edge < stop:
+            r, b, c = rule[edge], left[edge], right[edge]
+            end = _run_end(rule, right, edge, stop)
+            if r >= 0 and b >= 0 and c < 0:
+                # A unary rule: the transpose of its matrix.
+                m_b = states[symbol[b]]
+                for j in range(m_b):
+                    to_children[0, j] = 0.0
+                    for i in range(m_a):
+                        to_children[0, j] += outside[item, i] * unary[r, i, j]
+                _add(outside, exponents, b, to_children, 0, m_b, above)
+            elif r >= 0 and b >= 0:
+                # A binary rule: the transpose of its matrix leads into pair space, once for all edges of the run.
+                m_b, m_c = states[symbol[b]], states[symbol[c]]
+                width = terms[r] if terms[r] else m_b * m_c
+                for q in range(width):
+                    weights[q] = 0.0
+                for i in range(m_a):
+                    at = offset[r] + i * width
+                    for q in range(width):
+                        weights[q] += outside[item, i] * data[at + q]
+                # From there to each child, where the other child's inside vector is filled in.
+                second = offset[r] + m_a * width
+                for e in range(edge, end):
+                    b, c = left[e], right[e]
+                    _from_pair(data, second, terms[r], weights, inside, b, m_b, c, m_c, to_children)
+                    _add(outside, exponents, b, to_children, 0, m_b, above + inside_exponents[c])
+                    _add(outside, exponents, c, to_children, 1, m_c, above + inside_exponents[b])
+            edge = end
     return outside, exponents
 
 
@@ -352,20 +427,29 @@ def edge_pass(
 
     Returns products (E,) and exponents (E,), for products[e] · 2^exponents[e].
     """
-    n_edges = len(forest.rule)
+    states, leaf, unary, data = operators.states, operators.leaf, operators.unary, operators.data
+    offset, terms = operators.offset, operators.terms
+    symbol, start, rule, left, right = forest.symbol, forest.start, forest.rule, forest.left, forest.right
     m_max, size = _sizes(operators)
-    products = np.zeros(n_edges)
-    exponents = np.full(n_edges, EMPTY, dtype=np.int64)
-    scratch = np.empty(size)
-    part = np.empty(m_max)
-    for item in range(len(forest.symbol)):
+    products = np.zeros(len(rule))
+    exponents = np.full(len(rule), EMPTY, dtype=np.int64)
+    pair = np.empty(size)
+    out = np.empty((1, m_max))
+    for item in range(len(symbol)):
         if outside_exponents[item] <= EMPTY // 2:
             continue
-        out = part[: operators.states[forest.symbol[item]]]
+        m = states[symbol[item]]
         # Each edge is a run of its own here.
-        for e in range(forest.start[item], forest.start[item + 1]):
-            exponent = _run(operators, forest, inside, inside_exponents, e, e + 1, out, scratch)
+        for e in range(start[item], start[item + 1]):
+            exponent = _apply(
+                states, leaf, unary, offset, terms, data,
+                symbol, rule, left, right,
+                inside, inside_exponents, e, e + 1, m, out, pair,
+            )  # fmt: skip
             if exponent > EMPTY // 2:
-                products[e] = dot(outside[item, : len(out)], out)
+                total = 0.0
+                for i in range(m):
+                    total += outside[item, i] * out[0, i]
+                products[e] = total
                 exponents[e] = outside_exponents[item] + exponent
     return products, exponents

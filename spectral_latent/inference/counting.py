@@ -60,22 +60,28 @@ class _Derivatives(NamedTuple):
 
 
 @compiled_pass
-def _scale(forest: Forest, item: int, edge: int, inside: ScaledVectors, outside: ScaledVectors, z: _Totals) -> float:
+def _scale(
+    forest: Forest, item: int, edge: int, inside: ScaledVectors, outside: ScaledVectors, totals: _Totals
+) -> float:
     """Compute the factor that the vectors' exponents and the division by Z make; 0 where it underflows."""
-    exponent = outside.exponents[item] - z.exponent[item]
+    exponent = outside.exponents[item] - totals.exponent[item]
     if forest.left[edge] >= 0:
         exponent += inside.exponents[forest.left[edge]]
     if forest.right[edge] >= 0:
         exponent += inside.exponents[forest.right[edge]]
-    if z.mantissa[item] == 0.0 or exponent < -1070:
+    if totals.mantissa[item] == 0.0 or exponent < -1070:
         return 0.0
-    scale: float = math.ldexp(1.0, min(exponent, 1000)) / z.mantissa[item]
+    scale: float = math.ldexp(1.0, int(min(exponent, 1000))) / totals.mantissa[item]
     return scale
 
 
 @compiled_pass
 def _add_outer(total: FloatArray, at: int, scale: float, above: FloatArray, y: FloatArray, z: FloatArray) -> None:
-    """Add `scale` times the outer product of three vectors to the numbers of a dense tensor, total[at:]."""
+    """Add `scale` times the outer product of three vectors to the numbers of a dense tensor, total[at:].
+
+    above, y, z: (m_a,), (m_b,) and (m_c,) the vectors of parent and children.
+    total: (n,) the numbers of all tensors.
+    """
     for h in range(len(above)):
         for j in range(len(y)):
             weight = scale * above[h] * y[j]
@@ -187,21 +193,20 @@ def expected_counts(operators: ObservableOperators, forest: Forest) -> ExpectedC
     """
     if forest.n_items and not len(forest.root):
         raise ValueError("a forest without roots has no derivations to count in")
-    below = inside(operators, forest)
-    above = outside(operators, forest, below)
-    total, exponent = root_sums(operators, forest, below)
+    inside_vectors = inside(operators, forest)
+    outside_vectors = outside(operators, forest, inside_vectors)
+    total, exponent = root_sums(operators, forest, inside_vectors)
     if (total <= 0.0).any():
         raise ValueError(f"component {int(np.argmax(total <= 0.0)) + 1} has no derivation of positive probability")
     component = item_component(forest)
     numbers = (operators.leaf, operators.unary, operators.binary.data)
     derivatives = _Derivatives(*(np.zeros_like(array) for array in numbers))
-    _add_derivatives(
-        operators.packed, forest, below, above, _Totals(total[component], exponent[component]), derivatives
-    )
+    totals = _Totals(total[component], exponent[component])
+    _add_derivatives(operators.packed, forest, inside_vectors, outside_vectors, totals, derivatives)
     root = np.zeros_like(operators.root)
-    shift = np.clip(below.exponents[forest.root] - exponent[forest.component], -1100, 1000).astype(np.intc)
+    shift = np.clip(inside_vectors.exponents[forest.root] - exponent[forest.component], -1100, 1000).astype(np.intc)
     scale = np.ldexp(1.0, shift) / total[forest.component]
-    np.add.at(root, forest.symbol[forest.root], below.vectors[forest.root] * scale[:, None])
+    np.add.at(root, forest.symbol[forest.root], inside_vectors.vectors[forest.root] * scale[:, None])
     table = RuleTable(
         operators.rules,
         operators.states,

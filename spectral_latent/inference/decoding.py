@@ -147,6 +147,7 @@ class _NBest:
 
     Huang and Chiang (2005), Algorithm 2.
 
+    weights: (E,) the weight of each edge.
     ranked: for each item its best choices, the best first.
     """
 

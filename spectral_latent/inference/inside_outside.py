@@ -35,7 +35,8 @@ __all__ = [
     "tree_weights",
 ]
 
-_LOWEST, _HIGHEST = -2000, 900  # 2^-2000 is zero in double precision, and no marginal is as large as 2^900
+_LOWEST = -2000  # 2^-2000 is zero in double precision
+_HIGHEST = 900  # no marginal is as large as 2^900
 
 
 class ScaledVectors(NamedTuple):
@@ -208,7 +209,8 @@ def _posteriors(
     """Divide product · 2^exponent (n,) by the weights of the components (n,); zero where these are zero."""
     total, total_exponent = root_sums(operators, forest, inside_vectors)
     # One more component, of weight zero, holds the items of a forest without roots.
-    total, total_exponent = np.append(total, 0.0), np.append(total_exponent, EMPTY)
+    total = np.append(total, 0.0)
+    total_exponent = np.append(total_exponent, EMPTY)
     with np.errstate(divide="ignore", invalid="ignore"):
         ratio = np.where(total[component] == 0.0, 0.0, product / total[component])
     return _scaled(ratio, exponent - total_exponent[component])

@@ -102,7 +102,9 @@ class LeftCorners:
         check_column("symbols of items", symbol, (k,), np.int64)
         check_range("symbols of items", symbol, 0, self.operators.n_symbols)
         check_column("inside vectors of items", inside, (k, self.first.shape[1]), np.float64)
-        right = _right_children(self.operators.packed, self.by_left, self.of_left, forward, first, symbol, inside)
+        by_symbol = np.argsort(symbol, kind="stable")
+        items = (first[by_symbol], symbol[by_symbol], inside[by_symbol])
+        right = _right_children(self.operators.packed, self.by_left, self.of_left, forward, *items)
         predicted: FloatArray = self.factors.solve(right.ravel()).reshape(self.first.shape)
         return predicted
 
@@ -153,16 +155,15 @@ def _right_children(
     symbol: IntArray,
     inside: FloatArray,
 ) -> FloatArray:
-    """Add up f_i[a] · t(a → b c) · α_ij[b] over items and rules, (S, M) by c; arguments are those of `after`."""
+    """Add up f_i[a] · t(a → b c) · α_ij[b] over items and rules, (S, M) by c; items are in the order of symbols."""
     states = operators.states
     out = np.zeros(operators.root.shape)
-    by_symbol = np.argsort(symbol)
     end = ZERO
-    while end < len(by_symbol):
+    while end < len(symbol):
         # The items of one symbol b meet the same rules.
         begin = end
-        b = symbol[by_symbol[begin]]
-        while end < len(by_symbol) and symbol[by_symbol[end]] == b:
+        b = symbol[begin]
+        while end < len(symbol) and symbol[end] == b:
             end += 1
         for at in range(of_left[b], of_left[b + 1]):
             r = by_left[at]
@@ -170,10 +171,11 @@ def _right_children(
             matrix, second, third = block(operators, r, states[a], states[b], states[c])
             pair = np.zeros(matrix.shape[1])
             total = np.zeros(max(len(second), states[c]))
-            for item in by_symbol[begin:end]:
+            for item in range(begin, end):
                 # From the parent's states to the rule's pair space.
                 above = forward[first[item], a]
-                pair[:] = 0.0
+                for q in range(len(pair)):
+                    pair[q] = 0.0
                 for h in range(states[a]):
                     for q in range(len(pair)):
                         pair[q] += above[h] * matrix[h, q]

@@ -88,6 +88,15 @@ class Lexicon:
         return len(self.terminals)
 
     @property
+    def terminal_names(self) -> list[str]:
+        """The words, and the signatures in angle brackets, in the order of their terminals.
+
+        >>> Lexicon(["a"]).terminal_names
+        ['a', '<>', '<x a>', '<x>']
+        """
+        return [name if isinstance(name, str) else f"<{' '.join(name)}>" for name in self.terminals.names]
+
+    @property
     def unknown(self) -> int:
         """The terminal of the signature that all words share."""
         return self.terminals[()]
@@ -110,18 +119,18 @@ class Lexicon:
         """
         return next(self.terminals[signature] for signature in signatures(word) if signature in self.terminals)
 
-    def ladders(self) -> IntArray:
+    def signature_chains(self) -> IntArray:
         """List the signatures of each terminal, coarsest first, as terminals (T, DEPTH); -1 beyond the finest.
 
-        A signature's ladder ends with itself.
+        A signature's chain ends with itself.
         """
-        ladders = np.full((len(self.terminals), DEPTH), -1, dtype=np.int64)
+        chains = np.full((len(self.terminals), DEPTH), -1, dtype=np.int64)
         for terminal, word in enumerate(self.words):
-            rungs = [self.terminals[signature] for signature in reversed(signatures(word))]
-            ladders[terminal, : len(rungs)] = rungs
-            for level, rung in enumerate(rungs, start=1):
-                ladders[rung, :level] = rungs[:level]
-        return ladders
+            levels = [self.terminals[signature] for signature in reversed(signatures(word))]
+            chains[terminal, : len(levels)] = levels
+            for level, signature in enumerate(levels, start=1):
+                chains[signature, :level] = levels[:level]
+        return chains
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Collect the arrays of the spelling model, if there is one, named `spelling.field`."""

@@ -79,7 +79,7 @@ def log_linear_weights(
     free = np.flatnonzero((single.T @ q > 0.0) | is_frequent[:, None])
 
     def loss(flat: FloatArray) -> tuple[float, FloatArray]:
-        """Compute the loss and its gradient for the weights that are free."""
+        """Compute the loss and its gradient for the weights (n,) that are free."""
         weights.ravel()[free] = flat
         value, gradient = penalised_loss(weights, single, q, penalty)
         return value, gradient.ravel()[free].astype(np.float64)

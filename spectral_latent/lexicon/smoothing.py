@@ -6,13 +6,13 @@
 | D(a, s) | Σ v(a, x) over rare words x with signature s |
 | Q(a, s) = (D(a, s) + K Q(a, s')) / (n(s) + K) | a word of signature s seen once; s' is the next coarser signature |
 | K, B, C | `back_off_strength`, `signature_strength`, `tag_strength` of `LexiconOptions` |
-| family | symbols over the same tag: `NN`, `NP\\|NN`, ... share one distribution over words |
+| f | a tag, whose symbols, such as `NN` and `NP\\|NN`, share one distribution over words |
 
-If the lexicon has learnt spellings, Q(a, x) = Q(a, s(x)) P(f | x) / Q(f, s(x)), with the family f of a, takes the place
+If the lexicon has learnt spellings, Q(a, x) = Q(a, s(x)) P(f | x) / Q(f, s(x)), with the tag f of a, takes the place
 of Q(a, s(x)).  The signature then gives the direction of the vectors, and the spelling the probability of f.
 
 A rare word x of count n(x) gets (v(a, x) + B Q(a, s(x))) n(x) / (n(x) + B); an unseen one is scored as its signature,
-by Q.  Then a symbol a of n(a) leaves gets (v(a, x) + C p(x | family) z̄_a) n(a) / (n(a) + C).
+by Q.  Then a symbol a of n(a) leaves gets (v(a, x) + C p(x | f) z̄_a) n(a) / (n(a) + C).
 """
 
 from __future__ import annotations
@@ -42,15 +42,15 @@ class _Emissions(NamedTuple):
         """The count of each pair, (n,)."""
         return self.vectors[:, -1]
 
-    def where(self, keep: IntArray | BoolArray) -> _Emissions:
+    def selected(self, keep: IntArray | BoolArray) -> _Emissions:
         """Select pairs by index or mask."""
         return _Emissions(self.symbol[keep], self.terminal[keep], self.vectors[keep])
 
-    def times(self, weights: FloatArray | float) -> _Emissions:
+    def scaled(self, weights: FloatArray | float) -> _Emissions:
         """Multiply each pair's vector by its weight (n,), or by one weight for all."""
         return self._replace(vectors=self.vectors * np.reshape(weights, (-1, 1)))
 
-    def plus(self, *others: _Emissions) -> _Emissions:
+    def merged(self, *others: _Emissions) -> _Emissions:
         """Add emissions, each pair once, in order of symbol and terminal."""
         parts = (self, *others)
         pairs = np.concatenate([np.stack([part.symbol, part.terminal], axis=1) for part in parts])
@@ -62,8 +62,8 @@ class _Emissions(NamedTuple):
         members = sparse.csr_array((np.ones(len(order)), order, starts), shape=(len(distinct), len(pairs)))
         return _Emissions(distinct[:, 0], distinct[:, 1], members @ vectors)
 
-    def lent(self, source: IntArray, target: IntArray) -> _Emissions:
-        """Copy, for every i, the pairs of terminal source[i] to pairs of terminal target[i]."""
+    def copied(self, source: IntArray, target: IntArray) -> _Emissions:
+        """Copy the pairs of each of the terminals source (n,) to pairs of the same place's terminal of target (n,)."""
         order = np.argsort(self.terminal, kind="stable")
         rows, which = matches(self.terminal[order], source)
         rows = order[rows]
@@ -91,48 +91,57 @@ def _observed(moments: LeafMoments, mean_strength: float) -> _Emissions:
 
 
 def _worth_keeping(terminal: IntArray, tokens: FloatArray, min_expected: float) -> BoolArray:
-    """Tell which of n pairs are expected at least `min_expected` times, or are the likeliest pair of their terminal."""
+    """Tell which of n pairs are expected at least `min_expected` times, or are the likeliest pair of their terminal.
+
+    terminal: (n,) the terminal of each pair.
+    tokens: (n,) how often each pair is expected.
+    """
     most = np.zeros(int(terminal.max(initial=-1)) + 1)
     np.maximum.at(most, terminal, tokens)
     return np.asarray(tokens >= np.minimum(min_expected, most[terminal]))
 
 
-def _posteriors(rare: _Emissions, ladders: IntArray, options: LexiconOptions) -> _Emissions:
+def _posteriors(rare: _Emissions, chains: IntArray, options: LexiconOptions) -> _Emissions:
     """Compute Q(a, s) of every signature s, the coarsest first; shares below `min_expected` are left out."""
-    rungs: list[_Emissions] = []
+    levels: list[_Emissions] = []
     back_off = max(options.back_off_strength, 1e-9)  # a signature without rare words always backs off
     for level in range(DEPTH):
-        evidence = rare._replace(terminal=ladders[rare.terminal, level])
-        evidence = evidence.where(evidence.terminal >= 0).plus()
+        evidence = rare._replace(terminal=chains[rare.terminal, level])
+        evidence = evidence.selected(evidence.terminal >= 0).merged()
         if level:
-            here = np.unique(ladders[ladders[:, level] >= 0, level])
-            evidence = evidence.plus(rungs[-1].lent(ladders[here, level - 1], here).times(back_off))
-        total = np.bincount(evidence.terminal, evidence.tokens, minlength=len(ladders))  # n(s) + K
-        posterior = evidence.times(1.0 / total[evidence.terminal])
+            here = np.unique(chains[chains[:, level] >= 0, level])
+            evidence = evidence.merged(levels[-1].copied(chains[here, level - 1], here).scaled(back_off))
+        total = np.bincount(evidence.terminal, evidence.tokens, minlength=len(chains))  # n(s) + K
+        posterior = evidence.scaled(1.0 / total[evidence.terminal])
         keep = _worth_keeping(posterior.terminal, posterior.tokens, options.min_expected)
-        rungs.append(posterior.where(keep))
-    return rungs[0].plus(*rungs[1:])
+        levels.append(posterior.selected(keep))
+    return levels[0].merged(*levels[1:])
 
 
-def _shared(emissions: _Emissions, moments: LeafMoments, family: IntArray, options: LexiconOptions) -> _Emissions:
-    """Mix each symbol's emissions with C p(x | family) z̄_a, and keep the pairs that are likely enough.
+def _shared(
+    emissions: _Emissions, moments: LeafMoments, tag_of_symbol: IntArray, options: LexiconOptions
+) -> _Emissions:
+    """Mix each symbol's emissions with C p(x | f) z̄_a, and keep the pairs that are likely enough.
 
-    Every symbol could be paired with every word of its family, but only the pairs that are kept are listed.  For each
-    word, the number that a symbol adds is proportional to n(a) / (n(a) + C).  The symbols of a family are therefore
+    Every symbol could be paired with every word of its tag, but only the pairs that are kept are listed.  For each
+    word, the number that a symbol adds is proportional to n(a) / (n(a) + C).  The symbols of a tag are therefore
     sorted by this share, and the first ones are kept.
+
+    tag_of_symbol: (S,) the number of the tag of each symbol.
     """
     strength = options.tag_strength
     count, means = _leaf_means(moments)
     weight = np.divide(count, count + strength, out=np.zeros_like(count), where=count > 0)
-    pooled = emissions._replace(symbol=family[emissions.symbol], vectors=emissions.vectors[:, -1:]).plus()
+    pooled = emissions._replace(symbol=tag_of_symbol[emissions.symbol], vectors=emissions.vectors[:, -1:]).merged()
     lent = strength * pooled.tokens / np.bincount(pooled.symbol, pooled.tokens)[pooled.symbol]
-    # the symbols of each family in a row, the largest shares first
+    # the symbols of each tag in a row, the largest shares first
     symbols = np.unique(emissions.symbol)
-    symbols = symbols[np.lexsort((-weight[symbols], family[symbols]))]
-    first, end = (np.searchsorted(family[symbols], pooled.symbol, side) for side in ("left", "right"))
+    symbols = symbols[np.lexsort((-weight[symbols], tag_of_symbol[symbols]))]
+    first, end = (np.searchsorted(tag_of_symbol[symbols], pooled.symbol, side) for side in ("left", "right"))
     # tokens of the pairs that were seen, and of each word's best pair
     place = Rules.find(
-        np.stack([pooled.symbol, pooled.terminal], axis=1), np.stack([family[emissions.symbol], emissions.terminal], 1)
+        np.stack([pooled.symbol, pooled.terminal], axis=1),
+        np.stack([tag_of_symbol[emissions.symbol], emissions.terminal], 1),
     )
     own_lent = lent[place]
     own_tokens = (emissions.tokens + own_lent) * weight[emissions.symbol]
@@ -140,7 +149,7 @@ def _shared(emissions: _Emissions, moments: LeafMoments, family: IntArray, optio
     np.maximum.at(most, emissions.terminal, own_tokens)
     np.maximum.at(most, pooled.terminal, lent * weight[symbols[first]])
     least = np.minimum(options.min_expected, most)
-    # for each family and word, as many symbols as have a share that is large enough, but for rounding
+    # for each tag and word, as many symbols as have a share that is large enough, but for rounding
     asked = least[pooled.terminal]
     wanted = np.divide(asked, lent, out=np.where(asked > 0, np.inf, 0.0), where=lent > 0) * (1.0 - 1e-9)
     size = _count_at_least(weight[symbols], first, end, wanted)
@@ -182,24 +191,24 @@ def _count_at_least(falling: FloatArray, first: IntArray, end: IntArray, bound: 
     return low - first
 
 
-def _spelled(lent: _Emissions, lexicon: Lexicon, family: IntArray) -> _Emissions:
+def _spelled(lent: _Emissions, lexicon: Lexicon, tag_of_symbol: IntArray) -> _Emissions:
     """Convert Q(a, s(x)) of words to Q(a, x)."""
     if lexicon.spelling is None:
         return lent
     words, which = np.unique(lent.terminal, return_inverse=True)
-    n_families = lexicon.spelling.n_symbols
-    key = which * n_families + family[lent.symbol]
-    share = np.bincount(key, lent.tokens, minlength=len(words) * n_families)
+    n_tags = lexicon.spelling.n_symbols
+    key = which * n_tags + tag_of_symbol[lent.symbol]
+    share = np.bincount(key, lent.tokens, minlength=len(words) * n_tags)
     posterior = lexicon.spelling.posterior([lexicon.words[word] for word in words]).ravel()
-    return lent.times(posterior[key] / share[key])
+    return lent.scaled(posterior[key] / share[key])
 
 
-def smooth_emissions(lexicon: Lexicon, moments: LeafMoments, family: IntArray) -> tuple[IntArray, FloatArray]:
+def smooth_emissions(lexicon: Lexicon, moments: LeafMoments, tag_of_symbol: IntArray) -> tuple[IntArray, FloatArray]:
     """Make leaf rules (R, 2) and sums of z (R, M) that cover rare and unseen words.
 
     lexicon: the words with their signatures, and perhaps a spelling model.
     moments: the moments of the R0 leaf rules that were seen, and of S symbols.
-    family: (S,) the number of the family of each symbol.
+    tag_of_symbol: (S,) the number of the tag of each symbol.
 
     The counts alone decide which rules there are; the rules do not depend on z.
 
@@ -207,26 +216,26 @@ def smooth_emissions(lexicon: Lexicon, moments: LeafMoments, family: IntArray) -
     >>> moments = LeafMoments(
     ...     rules=np.array([[0, 0], [0, 1], [1, 2]]), count=np.ones(3), total=np.ones((3, 1)),
     ...     symbol_count=np.array([2.0, 1.0]), symbol_total=np.array([[2.0], [1.0]]))
-    >>> rules, total = smooth_emissions(lexicon, moments, family=np.array([0, 1]))
+    >>> rules, total = smooth_emissions(lexicon, moments, tag_of_symbol=np.array([0, 1]))
     >>> unseen = lexicon.terminals_of(["bat"])[0]
     >>> total[(rules == [0, unseen]).all(axis=1)] > total[(rules == [1, unseen]).all(axis=1)]
     array([[ True]])
     """
     options = lexicon.options
-    ladders = lexicon.ladders()
+    chains = lexicon.signature_chains()
     observed = _observed(moments, options.mean_strength)
-    tokens = np.bincount(observed.terminal, observed.tokens, minlength=len(ladders))
+    tokens = np.bincount(observed.terminal, observed.tokens, minlength=len(chains))
     is_rare = (tokens > 0) & (tokens <= max(options.rare_count, tokens[tokens > 0].min()))
-    posterior = _posteriors(observed.where(is_rare[observed.terminal]), ladders, options)
-    finest = ladders[np.arange(len(ladders)), (ladders >= 0).sum(axis=1) - 1]
+    posterior = _posteriors(observed.selected(is_rare[observed.terminal]), chains, options)
+    finest = chains[np.arange(len(chains)), (chains >= 0).sum(axis=1) - 1]
     rare = np.flatnonzero(is_rare)
     absent = np.flatnonzero(tokens[: len(lexicon.words)] == 0)
-    borrowed = _spelled(posterior.lent(finest[rare], rare), lexicon, family)
-    known = observed.plus(borrowed.times(options.signature_strength))
+    borrowed = _spelled(posterior.copied(finest[rare], rare), lexicon, tag_of_symbol)
+    known = observed.merged(borrowed.scaled(options.signature_strength))
     trust = np.ones(len(tokens))
     trust[rare] = tokens[rare] / (tokens[rare] + options.signature_strength)
-    emissions = known.times(trust[known.terminal]).plus(
-        posterior, _spelled(posterior.lent(finest[absent], absent), lexicon, family)
+    emissions = known.scaled(trust[known.terminal]).merged(
+        posterior, _spelled(posterior.copied(finest[absent], absent), lexicon, tag_of_symbol)
     )
-    mixed = _shared(emissions, moments, family, options)
+    mixed = _shared(emissions, moments, tag_of_symbol, options)
     return np.stack([mixed.symbol, mixed.terminal], axis=1), mixed.vectors[:, :-1]

@@ -119,12 +119,12 @@ class WordEncoder:
             self._commonest = terminal[order[np.searchsorted(tag[order], np.arange(self._n_tags))]]
 
     def _key(self, terminal: IntArray, tag: IntArray | int) -> IntArray:
-        """Compute the keys of terminals and tags; tag -1 stands for no tag."""
+        """Compute the keys of terminals (n,) and tags (n,); tag -1 stands for no tag."""
         key: IntArray = terminal * (self._n_tags + 1) + tag + 1
         return key
 
     def _rows_with(self, terminal: IntArray, tag: IntArray) -> tuple[IntArray, IntArray]:
-        """Find where the rules of each terminal and tag begin and end among the sorted rules."""
+        """Find where the rules of each terminal (n,) and tag (n,) begin and end among the sorted rules."""
         key = self._key(terminal, tag)
         return np.searchsorted(self._keys, key, "left"), np.searchsorted(self._keys, key, "right")
 

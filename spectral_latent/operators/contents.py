@@ -207,7 +207,7 @@ def array_from(
 def _fault(
     array: NDArray[Any] | None, dtype: type[np.generic], shape: tuple[int | None, ...], limits: tuple[Limit, ...]
 ) -> str | None:
-    """Describe how an array differs from what is declared; None if it does not."""
+    """Describe how an array of any shape, (...), differs from what is declared; None if it does not."""
     if array is None:
         return "is missing"
     if array.dtype != dtype:

@@ -21,11 +21,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from spectral_latent._compiled import check_column, check_range
+from spectral_latent._compiled import check_column, check_range, read_only
 from spectral_latent.operators.rounding import rounded
 from spectral_latent.operators.rule_table import RuleTable
 from spectral_latent.operators.tensors import Tensor, Tensors
-from spectral_latent.trees import FloatArray, IntArray
+from spectral_latent.trees import FloatArray, IntArray, Rules
 
 __all__ = ["ObservableOperators", "PackedOperators"]
 
@@ -50,7 +50,8 @@ class ObservableOperators(RuleTable):
     """Operators of S symbols, as a table of rules.
 
     probabilities: whether the basis is that of the states, so that the numbers are probabilities.
-    Raises ValueError if rules, states and arrays do not fit together, because compiled code does not check them.
+    Raises ValueError if rules, states and arrays do not fit together, because compiled code does not check them.  For
+    the same reason rules and states cannot be written to afterwards.
     """
 
     probabilities: bool = False
@@ -78,6 +79,8 @@ class ObservableOperators(RuleTable):
             raise ValueError(
                 f"the tensor of binary rule {r} has shape {self.binary.shapes[r]}, and must have {shapes[r]}"
             )
+        object.__setattr__(self, "states", read_only(self.states))
+        object.__setattr__(self, "rules", Rules(*map(read_only, (rules.leaf, rules.unary, rules.binary))))
 
     @cached_property
     def packed(self) -> PackedOperators:

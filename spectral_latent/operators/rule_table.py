@@ -13,6 +13,7 @@ state count M.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
@@ -182,41 +183,54 @@ class RuleTable(ShortRepr):
         return replace(self, rules=rules, states=states, root=root, leaf=leaf, unary=unary, binary=binary)
 
 
-def _union(rows: IntArray, ours: FloatArray, more_rows: IntArray, theirs: FloatArray) -> tuple[IntArray, FloatArray]:
-    """Merge two tables of rules (R, k), and add the numbers (R, ...) that belong to each rule."""
-    if np.array_equal(rows, more_rows):
-        return rows, ours + theirs
-    table, which = Rules.distinct(np.concatenate([rows, more_rows]))
-    total = np.zeros((len(table), *ours.shape[1:]))
-    total[which[: len(rows)]] += ours
-    total[which[len(rows) :]] += theirs
+def _union(rows: IntArray, counts: FloatArray, other_rows: IntArray, other: FloatArray) -> tuple[IntArray, FloatArray]:
+    """Merge two tables of rules, and add the numbers that belong to each rule.
+
+    rows, other_rows: (R, k) and (R', k) the rules of the tables.
+    counts, other: (R, ...) and (R', ...) their numbers.
+    """
+    if np.array_equal(rows, other_rows):
+        return rows, counts + other
+    table, which = Rules.distinct(np.concatenate([rows, other_rows]))
+    total = np.zeros((len(table), *counts.shape[1:]))
+    total[which[: len(rows)]] += counts
+    total[which[len(rows) :]] += other
     return table, total
 
 
-def _union_of_tensors(rows: IntArray, ours: Tensors, more_rows: IntArray, theirs: Tensors) -> tuple[IntArray, Tensors]:
-    """Merge two tables of binary rules (R, 3), and add the tensors that belong to each rule."""
-    table, which = Rules.distinct(np.concatenate([rows, more_rows]))
-    own, other = np.split(which, [len(rows)])
-    if not ours.terms.any() and not theirs.terms.any():
-        return table, _sum_of_dense(len(table), own, ours, other, theirs)
+def _union_of_tensors(
+    rows: IntArray, tensors: Tensors, other_rows: IntArray, other: Tensors
+) -> tuple[IntArray, Tensors]:
+    """Merge two tables of binary rules, and add the tensors that belong to each rule.
+
+    rows, other_rows: (R, 3) and (R', 3) the rules of the tables.
+    """
+    table, which = Rules.distinct(np.concatenate([rows, other_rows]))
+    rules, other_rules = np.split(which, [len(rows)])
+    pairs = ((rules, tensors), (other_rules, other))
+    if not tensors.terms.any() and not other.terms.any():
+        return table, _sum_of_dense(len(table), pairs)
     sums: list[Tensor | None] = [None] * len(table)
-    for numbers, tensors in ((own, ours), (other, theirs)):
-        for r, tensor in zip(numbers.tolist(), tensors, strict=True):
+    for numbers, several in pairs:
+        for r, tensor in zip(numbers.tolist(), several, strict=True):
             earlier_sum = sums[r]
             sums[r] = tensor if earlier_sum is None else (earlier_sum + tensor).compact()
     return table, Tensors.of(tensor for tensor in sums if tensor is not None)
 
 
-def _sum_of_dense(n_rules: int, own: IntArray, ours: Tensors, other: IntArray, theirs: Tensors) -> Tensors:
-    """Add dense tensors of rules own (R,) and of rules other (R',), numbered 0 ... n_rules - 1, without a loop."""
+def _sum_of_dense(n_rules: int, pairs: Sequence[tuple[IntArray, Tensors]]) -> Tensors:
+    """Add dense tensors of rules 0 ... n_rules - 1 without a loop over rules.
+
+    pairs: the rules (R,) of some tensors, each at most once, and these tensors.
+    """
     shapes = np.ones((n_rules, 3), dtype=np.int64)
-    shapes[own] = ours.shapes
-    shapes[other] = theirs.shapes
+    for rules, tensors in pairs:
+        shapes[rules] = tensors.shapes
     sizes = shapes.prod(axis=1)
     offset = np.cumsum(sizes) - sizes
     data = np.zeros(int(sizes.sum()))
-    for numbers, tensors in ((own, ours), (other, theirs)):
+    for rules, tensors in pairs:
         # the numbers of a tensor stand together, and no two of these tensors belong to one rule
-        place, _ = ranges(offset[numbers], offset[numbers] + sizes[numbers])
+        place, _ = ranges(offset[rules], offset[rules] + sizes[rules])
         data[place] += tensors.data
     return Tensors(shapes, np.zeros(n_rules, dtype=np.int64), data)

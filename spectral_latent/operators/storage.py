@@ -118,7 +118,7 @@ def _packed(arrays: Mapping[str, NDArray[Any]]) -> tuple[dict[str, NDArray[Any]]
 
 
 def _smallest(array: NDArray[Any]) -> NDArray[Any]:
-    """Convert numbers to the smallest type that loses nothing."""
+    """Convert numbers of any shape to the smallest type that loses nothing."""
     for smaller in _SMALLER.get(array.dtype.name, ()):
         with np.errstate(over="ignore", invalid="ignore"):
             converted = array.astype(smaller)
@@ -128,7 +128,7 @@ def _smallest(array: NDArray[Any]) -> NDArray[Any]:
 
 
 def _compressed(array: NDArray[Any]) -> NDArray[np.uint8]:
-    """Compress the bytes of an array, those of the same place in each number together."""
+    """Compress the bytes of an array of any shape, those of the same place in each number together."""
     places = array.reshape(-1).view(np.uint8).reshape(-1, array.itemsize)
     return np.frombuffer(zlib.compress(places.T.tobytes()), dtype=np.uint8)
 
@@ -136,6 +136,7 @@ def _compressed(array: NDArray[Any]) -> NDArray[np.uint8]:
 def _decompressed(stored: NDArray[Any], entry: Any) -> NDArray[Any]:
     """Make an array of its compressed bytes and its entry in the settings, in its smaller type.
 
+    stored: (n,) the compressed bytes.
     Raises ValueError, TypeError, KeyError, AttributeError or zlib.error if the bytes are not those of the array.
     """
     kind, smaller, shape = entry
@@ -383,7 +384,12 @@ class StoredModel(ShortRepr):
     def description(self) -> dict[str, Any]:
         """The facts about the model that tell it from others, by their names; JSON can hold them."""
         options = getattr(self, "options", None)
-        return {"kind": self.kind, "sizes": self.sizes} | ({} if options is None else {"options": asdict(options)})
+        facts: dict[str, Any] = {"kind": self.kind, "sizes": self.sizes}
+        if options is not None:
+            facts["options"] = asdict(options)
+        if objective := getattr(self, "objective", ()):
+            facts["objective"] = [round(value, 2) for value in objective]
+        return facts
 
     @property
     def summary(self) -> dict[str, str]:

@@ -14,7 +14,7 @@ from typing import overload
 
 import numpy as np
 
-from spectral_latent._compiled import check_column, check_range
+from spectral_latent._compiled import check_column, check_range, read_only
 from spectral_latent.trees import FloatArray, IntArray
 
 __all__ = ["Tensor", "Tensors"]
@@ -159,6 +159,8 @@ class Tensors(Sequence[Tensor]):
     shapes: (R, 3) the shape of each tensor.
     terms: (R,) the number of factors of each tensor; 0 if it is multiplied out.
     data: (offset[R],) the numbers of all tensors.
+    Shapes and terms cannot be written to afterwards, because compiled code trusts them.
+
     Raises ValueError if the sizes do not add up.
 
     >>> factors = Tensor(np.ones((1, 3)), np.ones((1, 2)), np.ones((1, 2)))
@@ -180,6 +182,8 @@ class Tensors(Sequence[Tensor]):
         check_range("numbers of terms of tensors", self.terms, 0, len(self.data) + 1)
         if self.offset[-1] != len(self.data):
             raise ValueError(f"tensors of {self.offset[-1]} numbers do not fill an array of {len(self.data)}")
+        object.__setattr__(self, "shapes", read_only(self.shapes))
+        object.__setattr__(self, "terms", read_only(self.terms))
 
     @staticmethod
     def of(tensors: Iterable[Tensor]) -> Tensors:
@@ -213,7 +217,7 @@ class Tensors(Sequence[Tensor]):
     def offset(self) -> IntArray:
         """List where the numbers of each tensor begin, and their number in all, (R + 1,)."""
         sizes = np.where(self.terms > 0, self.terms * self.shapes.sum(axis=1), self.shapes.prod(axis=1))
-        return np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(sizes)])
+        return read_only(np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(sizes)]))
 
     @property
     def widths(self) -> IntArray:

@@ -73,7 +73,7 @@ def train_baum_welch(
     sequences = types.sequences
     observed = np.bincount(sequences.terminal, minlength=len(types.names)).astype(float)
     starts = (HiddenMarkov.random(observed, sequences.n_sequences, n_states, seed) for seed in seeds)
-    return max((baum_welch([sequences], start, options) for start in starts), key=lambda found: found[1])[0]
+    return max((baum_welch([sequences], start, options) for start in starts), key=lambda found: found[1][-1])[0]
 
 
 def decode_states(model: HiddenMarkov, sequences: Sequences) -> IntArray:

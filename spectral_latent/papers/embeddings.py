@@ -34,7 +34,7 @@ from scipy.linalg import orth
 
 from spectral_latent._compiled import compiled
 from spectral_latent.anchors.hulls import canonical_svd
-from spectral_latent.estimation import truncated_svd
+from spectral_latent.estimation.svd import truncated_svd
 from spectral_latent.papers.observations import Observations
 from spectral_latent.sequence import Sequences
 from spectral_latent.trees import FloatArray, IntArray

@@ -85,7 +85,7 @@ class HmmWeights(NamedTuple):
     def of_vector(vector: FloatArray, n_states: int) -> HmmWeights:
         """Cut a vector of all weights into its parts.
 
-        vector: (m + m (m + 1) + m s,).
+        vector: (n,) the weights, n = m + m (m + 1) + m s.
         n_states: m.
         """
         m = n_states

@@ -84,7 +84,7 @@ class Observations:
     def bigrams(self, children: IntArray) -> sparse.csr_array:
         """Count how often each word heads each other word: B (V, V).
 
-        children: the positions whose arcs are counted.
+        children: (n,) the positions whose arcs are counted.
 
         >>> trees = Observations.of([((0, 1), (2, 0)), ((0, 1, 2), (2, 0, 2))], n_words=3)
         >>> trees.bigrams(trees.left).toarray()

@@ -16,7 +16,13 @@ from typing import NamedTuple
 import numpy as np
 from scipy import sparse
 
-from spectral_latent.estimation import EstimatorOptions, FeatureColumns, Moments, Shard, operators_from_moments
+from spectral_latent.estimation import (
+    EstimatorOptions,
+    FeatureColumns,
+    Moments,
+    Shard,
+    operators_from_moments,
+)
 from spectral_latent.operators import ObservableOperators, Tensor, Tensors
 from spectral_latent.trees import FloatArray, IntArray, Rules, SkeletalTrees
 

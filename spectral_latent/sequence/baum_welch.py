@@ -9,7 +9,7 @@
 | γ_i = α ∘ β / α·β | (m,) | p(h_i \\| x) |
 | ξ_i = α_h `step`_hk `ahead`_k / α·β | (m, m) | p(h_i = h, h_{i+1} = k \\| x) |
 
-The EM of the core does the same on s-trees for any tensors (`estimation.run_em`), and the tests compare the two.  The
+The EM of the core does the same on s-trees for any tensors (`estimation.em`), and the tests compare the two.  The
 loops of this module make use of the chain that a hidden Markov model is, and are about twenty times as fast.
 """
 
@@ -29,10 +29,10 @@ from spectral_latent.estimation import (
     EstimatorOptions,
     Listener,
     Progress,
-    has_converged,
     parallel_map,
     silent,
 )
+from spectral_latent.estimation.em import has_converged
 from spectral_latent.sequence.conversion import Sequences
 from spectral_latent.sequence.hidden_markov import HiddenMarkov
 from spectral_latent.trees import FloatArray, IntArray
@@ -262,8 +262,10 @@ def baum_welch(
     *,
     jobs: int | None = 1,
     listener: Listener = silent,
-) -> tuple[HiddenMarkov, float]:
-    """Climb from a hidden Markov model by EM; return the final model and the log-likelihood of the sequences.
+) -> tuple[HiddenMarkov, tuple[float, ...]]:
+    """Climb from a hidden Markov model by EM.
+
+    Returns the final model, and the log-likelihood of the sequences at the start and after each iteration.
 
     Probabilities that are zero at the start stay zero, and emissions of observations that do not occur become zero.
 
@@ -277,7 +279,7 @@ def baum_welch(
 
     >>> start = HiddenMarkov(np.ones(1), np.ones((1, 1)), np.array([0.5]), np.array([[0.5, 0.5]]))
     >>> found, log_likelihood = baum_welch([Sequences.of([[0, 0, 1]])], start, EstimatorOptions("em"))
-    >>> found.emission.round(3), found.stop.round(3), round(log_likelihood, 3)
+    >>> found.emission.round(3), found.stop.round(3), round(log_likelihood[-1], 3)
     (array([[0.667, 0.333]]), array([0.333]), -3.819)
     """
     model = start
@@ -291,4 +293,4 @@ def baum_welch(
         listener(Progress("EM", iteration, options.most_iterations, log_likelihood[-1]))
         if has_converged(log_likelihood, options.tolerance * counts.n_sequences):
             break
-    return model, log_likelihood[-1]
+    return model, tuple(log_likelihood)

@@ -211,7 +211,7 @@ class Decoder:
         # From the first position on: draw an edge of the item, then one of the next position's item.
         edges = np.flatnonzero(np.isin(forest.item, forest.root))
         while len(edges):
-            edge = edges[min(int(np.searchsorted(np.cumsum(p[edges]), rng.random() * p[edges].sum())), len(edges) - 1)]
+            edge = edges[min(int(np.searchsorted(np.cumsum(p[edges]), rng.random())), len(edges) - 1)]
             tags.append(int(forest.symbol[forest.left[edge]]))
             below = forest.right[edge]
             edges = np.arange(*forest.start[[below, below + 1]]) if below >= 0 else edges[:0]

@@ -31,18 +31,18 @@ def _columns(sequences: Sequences, emission: list[IntArray], spine: list[IntArra
     return columns
 
 
-def tagged_features(sequences: Sequences, ladders: IntArray) -> FeatureColumns:
+def tagged_features(sequences: Sequences, chains: IntArray) -> FeatureColumns:
     """Make features of tagged sequences: words with their signatures, and up to three tags in a row.
 
     sequences: words with tags.
-    ladders: (W, L) the signatures of each word, coarsest first, -1 beyond the finest.
+    chains: (W, L) the signatures of each word, coarsest first, -1 beyond the finest.
     """
     word = sequences.terminal
     word_before = sequences.shifted(word, -1)
     before, before_2, after, after_2 = (sequences.shifted(sequences.tag, offset) for offset in (-1, -2, 1, 2))
     inside = _columns(
         sequences,
-        emission=[word, *ladders[word].T[1:4]],
+        emission=[word, *chains[word].T[1:4]],
         spine=[word, after, hash_columns(word, after), hash_columns(after, after_2)],
     )
     outside = _columns(

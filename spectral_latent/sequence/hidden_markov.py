@@ -19,7 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from spectral_latent._compiled import check_column
-from spectral_latent.estimation import state_counts
+from spectral_latent.estimation.clustering import state_counts
 from spectral_latent.operators import ObservableOperators, RuleTable, Tensor, Tensors
 from spectral_latent.sequence.conversion import Sequences
 from spectral_latent.trees import FloatArray, IntArray, Rules

@@ -15,6 +15,7 @@ from spectral_latent._options import ShortRepr, counted
 from spectral_latent.estimation import Listener, silent
 from spectral_latent.grammar import check_n_best, check_words
 from spectral_latent.inference import Weight, inside, total_weight, tree_weights
+from spectral_latent.inspection import NamedOperators
 from spectral_latent.lexicon import Lexicon, WordEncoder
 from spectral_latent.operators import Distinct, StoredModel, plain_name, setting_from
 from spectral_latent.sequence.alphabet import Alphabet
@@ -48,6 +49,11 @@ class _SequenceModel:
     def _sequences(self, sequences: Iterable[Sequence[Any]]) -> Sequences:
         """Encode sequences.  Raises ValueError if one is empty."""
         return Sequences.of(map(self._terminals, sequences))
+
+    @property
+    def objective(self) -> tuple[float, ...]:
+        """The objective of EM at the start and after each iteration; empty for an estimator without EM."""
+        return self.parameters.objective
 
     @cached_property
     def _predictor(self) -> Predictor:
@@ -299,6 +305,16 @@ class LatentTagger(_SequenceModel, _Tagger, StoredModel):
         estimate = np.where(latent.sign > 0, latent.log, -np.inf)
         least = coarse.log + (np.log(self.parameters.floor) if self.parameters.floor else -np.inf)
         return np.asarray(np.minimum(np.maximum(estimate, least), self._predictor.log_probabilities(columns.rows)))
+
+    @property
+    def named_operators(self) -> NamedOperators:
+        """The operators, with names; see `inspection`.
+
+        `NN` is the tag of a word, and `NN ...` stands for this word and all words after it.
+        """
+        names = [str(tag) for tag in self.tags]
+        names += [f"{name} ..." for name in names]
+        return NamedOperators(self.parameters.latent, names, self.observations.terminal_names)
 
     @property
     def description(self) -> dict[str, Any]:

@@ -5,13 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Annotated
 
+from spectral_latent._names import ESTIMATORS, StateSource
 from spectral_latent._options import AtLeast, AtMost, Below, Options
 from spectral_latent.estimation import EstimatorOptions
 from spectral_latent.lexicon import LexiconOptions
 
 __all__ = ["HMMOptions", "TaggerOptions"]
 
-_UNTAGGED = ("spectral", "clustering", "em", "clusters-em")
+_SOURCES = (StateSource.PROJECTIONS, StateSource.CLUSTERS, StateSource.RANDOM)  # of states without tags
+_WITHOUT_TAGS = [name for name, estimator in ESTIMATORS.items() if estimator.states_from in _SOURCES]
 
 
 @dataclass(frozen=True)
@@ -63,7 +65,8 @@ class HMMOptions(Options):
     def __post_init__(self) -> None:
         super().__post_init__()
         name = self.estimator.estimator
-        if name not in _UNTAGGED:
-            raise ValueError(f"HMMOptions.estimator must be spectral, clustering, em or clusters-em, not {name!r}")
+        if name not in _WITHOUT_TAGS:
+            *names, last = _WITHOUT_TAGS
+            raise ValueError(f"HMMOptions.estimator must be {', '.join(names)} or {last}, not {name!r}")
         if self.estimator.rank is not None:
             raise ValueError("HMMOptions.estimator must have the rank None: a hidden Markov model needs no fewer terms")

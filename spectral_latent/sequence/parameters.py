@@ -25,12 +25,14 @@ class SequenceParameters(ShortRepr):
     coarse: operators with one state for each tag.
     latent: operators over the same rules, with latent states.
     floor: ε of `prediction`.
+    objective: the objective of EM at the start and after each iteration; empty for an estimator without EM.
     """
 
     prior: FloatArray
     coarse: ObservableOperators
     latent: ObservableOperators
     floor: float
+    objective: tuple[float, ...] = ()
 
     @property
     def sizes(self) -> str:
@@ -99,7 +101,7 @@ class SequenceParameters(ShortRepr):
 
     def settings(self) -> dict[str, Any]:
         """Collect the settings of a model file."""
-        return {"probabilities": self.latent.probabilities, "floor": self.floor}
+        return {"probabilities": self.latent.probabilities, "floor": self.floor, "objective": list(self.objective)}
 
     @staticmethod
     def from_arrays(
@@ -118,4 +120,5 @@ class SequenceParameters(ShortRepr):
         coarse = operators_from("coarse", arrays, n_terminals, probabilities=True)
         latent = operators_from("latent", arrays, n_terminals, probabilities=probabilities)
         floor = setting_from("floor", settings, Annotated[float, AtLeast(0.0), Below(1.0)])
-        return SequenceParameters(prior, coarse, latent, floor)
+        objective = setting_from("objective", settings, tuple[float, ...])
+        return SequenceParameters(prior, coarse, latent, floor, objective)

@@ -5,7 +5,8 @@ docs/accuracy.md measures them.
 
 from __future__ import annotations
 
-from spectral_latent._options import PresetName, of_preset
+from spectral_latent._names import PresetName
+from spectral_latent._options import of_preset
 from spectral_latent.estimation import EstimatorOptions
 from spectral_latent.sequence.options import TaggerOptions
 

@@ -14,10 +14,11 @@ from typing import NamedTuple, TypeVar, cast
 
 import numpy as np
 
+from spectral_latent._names import ESTIMATORS, StateSource
 from spectral_latent.estimation import (
     SHARD_NODES,
-    Clusters,
     Columns,
+    Estimate,
     EstimationError,
     EstimatorOptions,
     FeatureColumns,
@@ -37,6 +38,7 @@ from spectral_latent.estimation import (
     silent,
     spectral_moments,
 )
+from spectral_latent.estimation.clustering import Clusters
 from spectral_latent.lexicon import Lexicon, LexiconOptions, SpellingModel, WordCounts, smooth_emissions
 from spectral_latent.operators import ObservableOperators, RuleTable
 from spectral_latent.sequence.alphabet import Alphabet
@@ -129,11 +131,11 @@ def _shares(counts: TreebankCounts, n_tags: int) -> FloatArray:
     return np.asarray(emissions / emissions.sum())
 
 
-def _parameters(treebank: Treebank, n_tags: int, latent: ObservableOperators, floor: float) -> SequenceParameters:
+def _parameters(treebank: Treebank, n_tags: int, found: Estimate, floor: float) -> SequenceParameters:
     """Join latent operators with the coarse ones; probabilities need no floor."""
     coarse = relative_frequencies(treebank.counts, treebank.priors)
-    floor = 0.0 if latent.probabilities else floor
-    return SequenceParameters(_shares(treebank.counts, n_tags), coarse, latent, floor)
+    floor = 0.0 if found.operators.probabilities else floor
+    return SequenceParameters(_shares(treebank.counts, n_tags), coarse, found.operators, floor, found.objective)
 
 
 def _transitions(prior: FloatArray, ends: float, tokens: float) -> RuleTable:
@@ -201,7 +203,7 @@ class _TaggedFormalism:
 
     @cached_property
     def _featurise(self) -> Callable[[Sequences], FeatureColumns]:
-        return partial(tagged_features, ladders=self.lexicon.ladders())
+        return partial(tagged_features, chains=self.lexicon.signature_chains())
 
     def shard(self, columns: Columns) -> SequenceShard:
         """Make a shard of the numbers of words and tags."""
@@ -228,10 +230,10 @@ def train_tagged(
     (treebank,) = read_treebanks(_checked(sentences), [formalism], jobs=jobs)
     tags = formalism.tags.names
     lexicon = formalism.lexicon
-    smooth = partial(smooth_emissions, lexicon, family=np.arange(2 * len(tags)) % len(tags))
+    smooth = partial(smooth_emissions, lexicon, tag_of_symbol=np.arange(2 * len(tags)) % len(tags))
     treebank = _with_back_off(treebank, len(tags), Priors(smooth, fragments=options.back_off), options.back_off)
-    latent = estimate(treebank, options.estimator, jobs=jobs, listener=listener).operators
-    return tags, lexicon, _parameters(treebank, len(tags), latent, options.floor).rounded()
+    found = estimate(treebank, options.estimator, jobs=jobs, listener=listener)
+    return tags, lexicon, _parameters(treebank, len(tags), found, options.floor).rounded()
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -319,7 +321,7 @@ def _choose(
     """
     n = sequences.n_sequences
     largest = options.estimator.n_states
-    chooses_floor = options.floor is None and options.estimator.estimator == "spectral"
+    chooses_floor = options.floor is None and not ESTIMATORS[options.estimator.estimator].probabilities
     floor = _FLOOR if options.floor is None else options.floor
     if n < 2 * _FOLDS or not (options.choose_states or chooses_floor):
         return 1 if options.choose_states else largest, floor
@@ -355,9 +357,13 @@ def _hidden_markov(
     options: EstimatorOptions,
     jobs: int | None,
     listener: Listener,
-) -> HiddenMarkov:
-    """Learn a proper hidden Markov model from clusters or from a random start; EM may follow."""
-    if options.estimator == "em":
+) -> tuple[HiddenMarkov, tuple[float, ...]]:
+    """Learn a proper hidden Markov model from clusters or from a random start; EM may follow.
+
+    Returns the model, and the log-likelihood of the sequences at the start of EM and after each iteration.
+    """
+    estimator = ESTIMATORS[options.estimator]
+    if estimator.states_from is StateSource.RANDOM:
         observed = np.zeros(n_symbols)
         observed[treebank.counts.rules.leaf[:, 1]] = treebank.counts.leaf[:, 0]
         start = HiddenMarkov.random(observed, treebank.counts.n_trees, options.n_states, options.seed)
@@ -365,10 +371,10 @@ def _hidden_markov(
         projection = Projection.learn(treebank.shards, options, jobs, listener)
         clusters = Clusters.learn(treebank, projection, options.seed, jobs)
         counts = reduce(RuleTable.__add__, parallel_map(_state_counts, treebank.shards, jobs, clusters, n_symbols))
-        start = HiddenMarkov.of_counts(counts, 0.0 if options.estimator == "clustering" else options.state_smoothing)
-    if options.estimator == "clustering":
-        return start
-    return baum_welch(sequences, start, options, jobs=jobs, listener=listener)[0]
+        start = HiddenMarkov.of_counts(counts, options.state_smoothing if estimator.climbs else 0.0)
+    if not estimator.climbs:
+        return start, ()
+    return baum_welch(sequences, start, options, jobs=jobs, listener=listener)
 
 
 def _with_unseen(model: HiddenMarkov, counts: TreebankCounts, back_off: float) -> HiddenMarkov:
@@ -420,9 +426,10 @@ def train_untagged(
     plain = replace(options, estimator=replace(options.estimator, smoothing=None))
     n_states, floor = _choose(_first_positions(stored), alphabet, plain, jobs, listener)
     estimator = replace(plain.estimator, n_states=n_states)
-    if estimator.estimator == "spectral":
-        latent = estimate(treebank, estimator, jobs=jobs, listener=listener).operators
+    if not ESTIMATORS[estimator.estimator].probabilities:
+        found = estimate(treebank, estimator, jobs=jobs, listener=listener)
     else:
-        model = _hidden_markov(stored, treebank, len(alphabet.known), estimator, jobs, listener)
-        latent = _with_unseen(model, treebank.counts, options.back_off).operators()
-    return alphabet, _parameters(treebank, 1, latent, floor)
+        model, objective = _hidden_markov(stored, treebank, len(alphabet.known), estimator, jobs, listener)
+        operators = _with_unseen(model, treebank.counts, options.back_off).operators()
+        found = Estimate(operators, objective, log_likelihood=objective)
+    return alphabet, _parameters(treebank, 1, found, floor)

@@ -40,6 +40,7 @@ __all__ = [
     "Missing",
     "Part",
     "Symbol",
+    "checked_graphs",
     "checked_name",
     "from_networkx",
     "to_networkx",
@@ -135,12 +136,29 @@ def _children(graph: nx.DiGraph, node: Hashable, place: str) -> list[Hashable]:
     return ordered
 
 
-def _root(graph: Any, place: str) -> Hashable:
-    """Find the one node without a parent; raise GraphError unless every other node has one parent."""
+def checked_graphs(graphs: Iterable[nx.DiGraph], first: int = 1) -> Iterator[nx.DiGraph]:
+    """Pass graphs on.  Raises GraphError for an object of another type, and if one graph is given in place of several.
+
+    graphs: the graphs.
+    first: the number of the first graph, for messages.
+
+    >>> list(checked_graphs([3]))
+    Traceback (most recent call last):
+        ...
+    spectral_latent.trees.graphs.GraphError: graph 1: a networkx.DiGraph is needed, not int
+    """
     import networkx as nx
 
-    if not isinstance(graph, nx.DiGraph) or graph.is_multigraph():
-        raise GraphError(f"{place}: a networkx.DiGraph is needed, not {type(graph).__name__}")
+    if hasattr(graphs, "nodes"):
+        raise GraphError("one graph where several are expected; put it in a list")
+    for number, graph in enumerate(graphs, start=first):
+        if not isinstance(graph, nx.DiGraph) or graph.is_multigraph():
+            raise GraphError(f"graph {number}: a networkx.DiGraph is needed, not {type(graph).__name__}")
+        yield graph
+
+
+def _root(graph: nx.DiGraph, place: str) -> Hashable:
+    """Find the one node without a parent; raise GraphError unless every other node has one parent."""
     if not len(graph):
         raise GraphError(f"{place} has no nodes")
     for node, degree in graph.in_degree():
@@ -192,7 +210,8 @@ def _append(builder: _Builder, graph: nx.DiGraph, place: str) -> None:
             parts = finished[-n_parts:]
             del finished[-n_parts:]
             while len(parts) > 2:
-                right, left = parts.pop(), parts.pop()
+                right = parts.pop()
+                left = parts.pop()
                 parts.append(builder.add(Symbol(label, "rest"), left, right, note=node))
             right = parts[1] if len(parts) == 2 else -1
             finished.append(builder.add(Symbol(label), parts[0], right, note=node))
@@ -216,13 +235,18 @@ def _append(builder: _Builder, graph: nx.DiGraph, place: str) -> None:
 
 
 def from_networkx(
-    graphs: Iterable[nx.DiGraph], symbols: Iterable[Symbol] = (), terminals: Iterable[Hashable] = ()
+    graphs: Iterable[nx.DiGraph],
+    symbols: Iterable[Symbol] = (),
+    terminals: Iterable[Hashable] = (),
+    *,
+    first: int = 1,
 ) -> GraphTrees:
     """Convert trees given as graphs to s-trees.
 
     graphs: rooted, ordered and labelled trees.
     symbols: symbols that already have numbers, in order; further ones are numbered after them.
     terminals: observations that already have numbers, likewise.
+    first: the number of the first graph, for messages.
 
     Raises GraphError if a graph is not such a tree.
 
@@ -233,10 +257,8 @@ def from_networkx(
     >>> encoded.nodes, [encoded.symbols[a].part for a in encoded.trees.symbol]
     (['one', 'two', 'three', 'top', 'top'], ['node', 'node', 'node', 'rest', 'node'])
     """
-    if hasattr(graphs, "nodes"):
-        raise GraphError("one graph where several are expected; put it in a list")
     builder = _Builder(Vocabulary(symbols), Vocabulary(terminals))
-    for number, graph in enumerate(graphs, start=1):
+    for number, graph in enumerate(checked_graphs(graphs, first), start=first):
         _append(builder, graph, f"graph {number}")
     trees, nodes = builder.trees()
     return GraphTrees(trees, builder.symbols.names, builder.terminals.names, nodes)

@@ -25,7 +25,7 @@ from spectral_latent.anchors.training import (
     solve_closed_form,
 )
 from spectral_latent.estimation import Progress
-from spectral_latent.estimation import anchors as greedy
+from spectral_latent.estimation.simplex import anchors as greedy
 from spectral_latent.sequence import HiddenMarkov, Sequences
 
 seeds = st.integers(0, 2**32 - 1)

@@ -6,13 +6,12 @@ import sys
 import xml.etree.ElementTree as ET
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 
-from spectral_latent.anchors import AnchorHMM, AnchorOptions, HullOptions
+from spectral_latent.anchors import AnchorHMM, AnchorOptions, HullName, HullOptions
 from spectral_latent.anchors.tables import anchor_names, anchor_plane, anchor_rows, anchor_table, draw_anchors
-from spectral_latent.cli.train import HULLS
 from spectral_latent.estimation import EstimatorOptions
 from spectral_latent.sequence import HMMOptions, LatentHMM
 
@@ -79,7 +78,7 @@ def test_tags_do_not_matter(run: Run, source: Path, anchored: Path, tmp_path: Pa
 
 
 def test_settings(run: Run, source: Path, tmp_path: Path) -> None:
-    for hull in HULLS:
+    for hull in get_args(HullName):
         options = ["--hull", hull, "--no-spelling", "--window", "2", "--seed", "3", "--n-states", "3"]
         assert run("train", "anchor", source, "-o", tmp_path / hull, *options, "-q").exit_code == 0
         found = AnchorHMM.load(tmp_path / hull).options

@@ -74,7 +74,8 @@ def test_the_record_of_training(run: Run, files: dict[str, Path], treebank: Path
     of_dependency = facts(run, files["dependency"])
     columns = [["Dogs", "bark"], ["_"] * 2, ["NNS", "VBP"], ["NNS", "VBP"], ["_"] * 2, [2, 0], ["subj", "root"], []]
     digest = blake2b(f"{json.dumps(columns)}\n".encode(), digest_size=32).hexdigest()
-    assert (of_dependency["content"], of_dependency["trees"], of_dependency["words"]) == (digest, 1, 2)
+    assert of_dependency["sources"] == [{"name": "two.dp", "content": digest}]
+    assert (of_dependency["trees"], of_dependency["words"]) == (1, 2)
     assert facts(run, files["tagger"])["command"].endswith(" --n-states 2")
 
 
@@ -89,7 +90,7 @@ def test_the_same_training_makes_the_same_file(run: Run, treebank: Path, model: 
         assert (tmp_path / "again").read_bytes() == model.read_bytes()
     copy.write_text(treebank.read_text().replace("house", "mouse"))
     assert run("train", "constituency", copy, "-o", tmp_path / "again", "--n-states", "4", "-q").exit_code == 0
-    assert facts(run, tmp_path / "again")["content"] != facts(run, model)["content"]
+    assert facts(run, tmp_path / "again")["sources"] != facts(run, model)["sources"]
 
 
 def test_labelled_anchors_keep_the_record(run: Run, files: dict[str, Path], tmp_path: Path) -> None:
@@ -97,8 +98,8 @@ def test_labelled_anchors_keep_the_record(run: Run, files: dict[str, Path], tmp_
     assert run("anchors", files["anchors"], *labels, "-o", tmp_path / "labelled", "-q").exit_code == 0
     found, before = facts(run, tmp_path / "labelled"), facts(run, files["anchors"])
     assert found["labels"] == ["TAG"] * 3
-    assert [found[name] for name in ("command", "content", "words")] == [
-        before[name] for name in ("command", "content", "words")
+    assert [found[name] for name in ("command", "sources", "words")] == [
+        before[name] for name in ("command", "sources", "words")
     ]
 
 

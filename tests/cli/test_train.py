@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from spectral_latent.cli.train import ESTIMATORS
+from spectral_latent._names import ESTIMATORS
 from spectral_latent.constituency import ConstituencyModel, preset
 from spectral_latent.corpora import read_brackets
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from spectral_latent.cli.train import ESTIMATORS
+from spectral_latent._names import ESTIMATORS
 from spectral_latent.corpora import tagged_sentences
 from spectral_latent.sequence import LatentTagger
 

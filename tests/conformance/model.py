@@ -19,6 +19,7 @@ from safetensors import safe_open
 from safetensors.numpy import save
 
 from spectral_latent._options import Options, field_types
+from spectral_latent.estimation import Progress
 from spectral_latent.operators import ModelFileError
 from spectral_latent.operators.storage import _packed, _sealed
 
@@ -170,6 +171,23 @@ class ModelConformance:
             assert (tmp_path / "again").read_bytes() == path.read_bytes()
             assert self.answers(loaded) == self.answers(model)
             assert loaded.options == model.options
+
+    def test_a_model_keeps_the_objective_of_every_iteration(self, tmp_path: Path) -> None:
+        """As a listener hears it, in the file too; an estimator without EM has none."""
+        paths = [path for path in option_paths(self.settings[0]) if path[-1] == "tolerance"]
+        if paths != [("tolerance",)] and paths != [("estimator", "tolerance")]:
+            return  # no estimator to choose
+        for estimator in ("clustering", "clusters-em"):
+            options = self.settings[0]
+            for name, value in {"estimator": estimator, "iterations": 3, "tolerance": 0.0}.items():
+                options = with_option(options, (*paths[0][:-1], name), value)
+            heard: list[Progress] = []
+            model = self.model_class.train(iter(self.examples()), options, listener=heard.append)
+            told = [progress.score for progress in heard if progress.stage.endswith("EM")]
+            assert len(told) == (4 if estimator == "clusters-em" else 0)
+            np.testing.assert_array_equal(np.ravel(model.description.get("objective", [])), np.round(told, 2))
+            model.save(tmp_path / "model")
+            assert self.model_class.load(tmp_path / "model").description == model.description
 
     def test_a_model_says_what_it_is(self, models: list[Any], tmp_path: Path) -> None:
         """In a short line, in a table, and in facts that JSON can hold; its fingerprint tells it from others."""

@@ -27,6 +27,7 @@ from spectral_latent.constituency.features import FeatureSet
 from spectral_latent.corpora import constituency_trees, parse_brackets
 from spectral_latent.estimation import EstimationError, EstimatorOptions
 from spectral_latent.evaluation import score_brackets
+from spectral_latent.lexicon import WordEncoder
 from spectral_latent.operators import ModelFileError, load_model, save_model
 from tests.streams import Watch, make_shards
 
@@ -72,11 +73,20 @@ def test_every_sentence_gets_a_tree_over_its_words(model: ConstituencyModel, wor
     assert parse.is_fallback == (parse.tree.label == FALLBACK) <= (parse.log == -np.inf)
 
 
-def test_a_sentence_beyond_the_grammar_is_a_marked_flat_tree(model: ConstituencyModel) -> None:
+def test_a_sentence_beyond_the_grammar_is_a_marked_flat_tree(monkeypatch: pytest.MonkeyPatch) -> None:
     alone = ConstituencyModel.train(parse_brackets("(S (A a) (B b))" * 3))
+    encode = WordEncoder.encode
+    encoded = []
+
+    def counting(self: WordEncoder, sentences: Any, tags: Any = None) -> Any:
+        encoded.extend(sentences)
+        return encode(self, sentences, tags)
+
+    monkeypatch.setattr(WordEncoder, "encode", counting)
     parse = alone.parse(["b", "a", "b"])
     assert parse.is_fallback and parse.sign == 0
     assert parse.tree.bracketed() == "(FALLBACK (B b) (A a) (B b))"
+    assert encoded == [["b", "a", "b"]] * len(alone.members)  # each word is looked up once in a grammar
 
 
 def test_k_best_trees_differ_and_begin_with_the_best(model: ConstituencyModel) -> None:

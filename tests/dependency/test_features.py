@@ -16,7 +16,13 @@ from hypothesis import strategies as st
 from spectral_latent.dependency import Attachment, DependencySentence, HeadSymbol
 from spectral_latent.dependency.conversion import Side, skeletal_trees
 from spectral_latent.dependency.features import dependency_features
-from spectral_latent.estimation import EstimatorOptions, FeatureColumns, Shard, inside_templates, outside_templates
+from spectral_latent.estimation import (
+    EstimatorOptions,
+    FeatureColumns,
+    Shard,
+    inside_templates,
+    outside_templates,
+)
 from spectral_latent.inference import tree_weights
 from spectral_latent.operators import ObservableOperators
 from spectral_latent.papers.weighted_nodes import estimate_from_nodes

@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from spectral_latent._names import EstimatorName
 from spectral_latent.corpora import dependency_trees
 from spectral_latent.dependency import (
     Attachment,
@@ -22,7 +23,7 @@ from spectral_latent.dependency import (
     DependencySentence,
     HeadSymbol,
 )
-from spectral_latent.estimation import EstimationError, EstimatorName, EstimatorOptions, estimate
+from spectral_latent.estimation import EstimationError, EstimatorOptions, estimate
 from spectral_latent.evaluation import score_attachments
 from spectral_latent.grammar import MarginalName, Training
 from spectral_latent.inference import Weight

@@ -13,16 +13,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spectral_latent.estimation import (
-    Clusters,
     EstimatorOptions,
     FeatureColumns,
     Projection,
     Shard,
     Treebank,
-    state_counts,
 )
-from spectral_latent.estimation._clustering import _distant_points, _k_means, cluster_counts
-from spectral_latent.estimation._em import maximised
+from spectral_latent.estimation.clustering import Clusters, _distant_points, _k_means, cluster_counts, state_counts
+from spectral_latent.estimation.em import maximised
 from spectral_latent.trees import SkeletalTrees
 from tests.oracles import Numbers, columns, numbers_of, same_numbers, tree_strategy
 
@@ -176,7 +174,7 @@ def test_clusters_are_the_same_to_the_bit_for_any_number_of_processes() -> None:
 def test_many_nodes_are_clustered_by_a_part_of_them(monkeypatch: pytest.MonkeyPatch) -> None:
     shard, _ = separated()
     whole = learnt([shard])[1]
-    monkeypatch.setattr(sys.modules["spectral_latent.estimation._clustering"], "_POINTS", 60)
+    monkeypatch.setattr(sys.modules["spectral_latent.estimation.clustering"], "_POINTS", 60)
     part = learnt([shard])[1]
     assert part.states.tolist() == whole.states.tolist()
     assert (part.centres[1].points != whole.centres[1].points).any()

@@ -18,11 +18,10 @@ from spectral_latent.estimation import (
     Progress,
     Shard,
     TreebankCounts,
-    low_rank_operators,
     relative_frequencies,
-    run_em,
 )
-from spectral_latent.estimation._em import EMResult, drawn_to, maximised, random_counts, state_prior
+from spectral_latent.estimation._low_rank import low_rank_operators
+from spectral_latent.estimation.em import EMResult, drawn_to, maximised, random_counts, run_em, state_prior
 from spectral_latent.inference import expected_counts, sample_trees, tree_weights
 from spectral_latent.operators import ObservableOperators, RuleTable
 from spectral_latent.trees import Forest, SkeletalTrees

@@ -20,12 +20,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from threadpoolctl import threadpool_limits
 
+from spectral_latent._names import ESTIMATORS, EstimatorName
 from spectral_latent.estimation import (
-    ESTIMATORS,
-    ColumnStore,
     Estimate,
     EstimationError,
-    EstimatorName,
     EstimatorOptions,
     FeatureColumns,
     Priors,
@@ -40,6 +38,7 @@ from spectral_latent.estimation import (
     relative_frequencies,
     spectral_moments,
 )
+from spectral_latent.estimation._treebank import ColumnStore
 from spectral_latent.inference import tree_weights
 from spectral_latent.operators import ObservableOperators, RuleTable
 from spectral_latent.trees import Forest, Rules, SkeletalTrees
@@ -113,7 +112,7 @@ def test_the_guide_lists_the_table() -> None:
     for name, estimator in ESTIMATORS.items():
         follows = "yes" if estimator.climbs else "no"
         gives = "probabilities" if estimator.probabilities else "operators; estimates may be negative"
-        assert f"| `{name}` | {estimator.states_from} | {follows} | {gives} |" in guide
+        assert f"| `{name}` | {estimator.states_from.value} | {follows} | {gives} |" in guide
 
 
 def test_the_table_has_the_estimators_that_options_name() -> None:

@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spectral_latent.estimation import Moments, TreebankCounts, state_counts
+from spectral_latent.estimation import Moments, TreebankCounts
 from spectral_latent.estimation._moments import moments_from_counts
+from spectral_latent.estimation.clustering import state_counts
 from spectral_latent.operators import RuleTable, Tensor, Tensors
 from spectral_latent.trees import Rules, SkeletalTrees
 from tests.oracles import (

@@ -24,8 +24,8 @@ from spectral_latent.estimation import (
     relative_frequencies,
     spectral_moments,
 )
-from spectral_latent.estimation._em import maximised, random_counts
 from spectral_latent.estimation._pivots import feature_rows, pivot_counts, state_maps
+from spectral_latent.estimation.em import maximised, random_counts
 from spectral_latent.inference import sample_trees, tree_weights
 from spectral_latent.operators import ObservableOperators, RuleTable
 from spectral_latent.trees import Forest, SkeletalTrees

@@ -5,7 +5,8 @@ import sys
 
 import pytest
 
-from spectral_latent.estimation import Progress, ProgressLine, shown, silent
+from spectral_latent.estimation import Progress, silent
+from spectral_latent.estimation.progress import ProgressLine, shown
 
 
 class Clock:

@@ -24,11 +24,10 @@ from spectral_latent.estimation import (
     Progress,
     Projection,
     Shard,
-    _projections,
-    states_for,
-    truncated_svd,
+    svd,
 )
-from spectral_latent.estimation._projections import SymbolEvidence, _one_hot
+from spectral_latent.estimation._projections import SymbolEvidence, _one_hot, states_for
+from spectral_latent.estimation.svd import truncated_svd
 from spectral_latent.trees import SkeletalTrees
 from tests.oracles import columns
 
@@ -135,7 +134,7 @@ def never(*_: Any, **__: Any) -> Any:
 def test_large_decompositions_are_those_of_numpy(
     rank: int, decomposed: Triplets, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(_projections, "_dense_svd", never)
+    monkeypatch.setattr(svd, "_dense_svd", never)
     found = truncated_svd(large(), rank)
     check_triplets(large().toarray(), found, 1e-9)
     same_space(found, decomposed)
@@ -150,14 +149,14 @@ def test_where_arpack_gives_up_propack_goes_on(
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    svds = _projections.svds
+    svds = svd.svds
 
     def failing(*arguments: Any, solver: str, **options: Any) -> Any:
         if solver == "arpack":
             raise error
         return svds(*arguments, solver=solver, **options)
 
-    monkeypatch.setattr(_projections, "svds", failing)
+    monkeypatch.setattr(svd, "svds", failing)
     matrix = large().T.tocsr() if transposed else large()
     first, second = (truncated_svd(matrix, 6) for _ in range(2))
     check_triplets(matrix.toarray(), first, 1e-8)

@@ -11,11 +11,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from benchmarks.recovery import OPTIONS, PROBLEMS, climb, errors, slope, total_variation
-from spectral_latent.estimation import EstimatorOptions, Moments, Treebank, TreebankCounts, estimate, spectral_moments
-from spectral_latent.estimation._em import maximised
+from spectral_latent.estimation import (
+    EstimatorOptions,
+    Moments,
+    Treebank,
+    TreebankCounts,
+    estimate,
+    spectral_moments,
+)
 from spectral_latent.estimation._moments import moments_from_counts
 from spectral_latent.estimation._projections import Projection
 from spectral_latent.estimation._recovery import common_factor, recovered_counts, recovered_maps
+from spectral_latent.estimation.em import maximised
 from spectral_latent.inference import collapse, mean_node_counts
 from spectral_latent.operators import ObservableOperators, RuleTable
 from tests.estimation.test_pivots import LITTLE, check, shard_of, treebank_of

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import minimize, nnls
 
-from spectral_latent.estimation import anchors, convex_weights
+from spectral_latent.estimation.simplex import anchors, convex_weights
 
 seeds = st.integers(0, 2**32 - 1)
 

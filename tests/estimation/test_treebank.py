@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 
 from spectral_latent.estimation import (
     Columns,
-    ColumnStore,
     EstimationError,
     FeatureColumns,
     Shard,
@@ -24,7 +23,7 @@ from spectral_latent.estimation import (
     outside_templates,
     parallel_map,
 )
-from spectral_latent.estimation._treebank import StoredColumns
+from spectral_latent.estimation._treebank import ColumnStore, StoredColumns
 from tests.oracles import columns, kind_and_rule, numbers_of, post_order, same_numbers, tree_strategy
 
 treebanks = st.lists(tree_strategy(n_symbols=3, n_terminals=3, max_leaves=6), min_size=1, max_size=8)

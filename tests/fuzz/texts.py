@@ -20,7 +20,7 @@ from spectral_latent.corpora.nbest_output import write_nbest
 from spectral_latent.corpora.rows import Row, parse_json_rows
 from spectral_latent.corpora.text import decode
 
-__all__ = ["FORMATS", "check"]
+__all__ = ["FORMATS", "check", "check_content"]
 
 TREES = """( (S (NP-SBJ (PRP They)) (VP (VBD left) (NP (DT the) (JJ old) (NN house)) (-NONE- *T*-1)) (. .)) )
 (S (NP (NNS dogs) (PRN (-LRB- -LRB-) (NNS pets) (-RRB- -RRB-))) (VP (VBP bark)))
@@ -120,9 +120,13 @@ def changed(rng: random.Random, text: str) -> bytes:
 
 
 def check(name: str, case: int, seed: int) -> str:
-    """Read a changed text: "refused" or "read".  Raises AssertionError or any other error at a fault of a reader."""
+    """Read a changed text, as `check_content` does."""
+    return check_content(name, changed(random.Random(f"{seed}:{name}:{case}"), FORMATS[name].text))
+
+
+def check_content(name: str, content: bytes) -> str:
+    """Read a text: "refused" or "read".  Raises AssertionError or any other error at a fault of a reader."""
     form = FORMATS[name]
-    content = changed(random.Random(f"{seed}:{name}:{case}"), form.text)
     begun = time.process_time()
     try:
         found = list(form.read(decode(content, "source"), "source"))

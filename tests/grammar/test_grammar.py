@@ -212,7 +212,22 @@ def test_leaves_of_a_forest_are_over_the_words_with_their_tags(grammar: Grammar)
 
 
 def test_the_most_frequent_symbols_of_words(grammar: Grammar) -> None:
-    assert grammar.most_frequent_symbols(["ant", "bat", "ape", "bee"]).tolist() == [A, B, A, B]
+    assert grammar.most_frequent_symbols(grammar.for_sentences([["ant", "bat", "ape", "bee"]])).tolist() == [A, B, A, B]
+
+
+def test_where_a_narrow_beam_loses_a_long_sentence_the_usual_beam_is_next(
+    grammar: Grammar, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Before charts without a beam, which take longest."""
+    beams: list[float] = []
+    module = "spectral_latent.grammar.latent_grammar"
+    monkeypatch.setattr(f"{module}.pruned_forest", lambda rules, leaves, beam, *rest: beams.append(beam))
+    usual = grammar.options.beam
+    assert usual > 0.0
+    for n, expected in ((100, [usual, 0.0]), (150, [usual * 1.5**5, usual, 0.0])):
+        beams.clear()
+        assert grammar.chart(["ant"] * n).spans is None
+        assert list(dict.fromkeys(beams)) == expected
 
 
 def test_a_word_without_rules_has_the_most_frequent_symbol_of_all(grammar: Grammar) -> None:
@@ -221,7 +236,7 @@ def test_a_word_without_rules_has_the_most_frequent_symbol_of_all(grammar: Gramm
     leaf = {"rules": replace(grammar.coarse.rules, leaf=grammar.coarse.rules.leaf[~of_ant])}
     coarse, latent = (replace(part, leaf=part.leaf[~of_ant], **leaf) for part in (bare.coarse, bare.operators))
     bare = replace(bare, coarse=coarse, operators=latent, prior=np.array([0.5, 0.2, 0.3]))
-    assert bare.most_frequent_symbols(["ant"]).tolist() == [B]
+    assert bare.most_frequent_symbols(bare.for_sentences([["ant"]])).tolist() == [B]
 
 
 # ---------------------------------------------------------------------------------------------------------------------

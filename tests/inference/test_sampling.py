@@ -145,3 +145,11 @@ def test_only_probabilities_are_sampled_from() -> None:
         sample_trees(replace(grammar, leaf=np.where(RULES.leaf[:, :1] == 2, np.nan, grammar.leaf)), 1, rng)
     with pytest.raises(ValueError, match="root"):
         sample_trees(replace(grammar, root=grammar.root * 0.5), 1, rng)
+
+
+def test_root_weights_that_miss_one_by_rounding_are_sampled_from() -> None:
+    """NumPy's own tolerance is narrower, so that they are divided by their sum."""
+    grammar = random_grammar()
+    inexact = sample_trees(replace(grammar, root=grammar.root * (1 + 5e-7)), 20, np.random.default_rng(0))
+    exact = sample_trees(grammar, 20, np.random.default_rng(0))
+    assert all((one == other).all() for one, other in zip(columns(inexact), columns(exact), strict=True))

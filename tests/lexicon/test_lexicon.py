@@ -1,4 +1,4 @@
-"""Signatures and ladders against plain recursion, in several scripts."""
+"""Signatures and chains against plain recursion, in several scripts."""
 
 from __future__ import annotations
 
@@ -111,8 +111,8 @@ def test_terminals_are_words_then_signatures(vocabulary: list[str]) -> None:
 @given(vocabularies)
 def test_ladders_are_signatures_from_the_coarsest_on(vocabulary: list[str]) -> None:
     lexicon = Lexicon(vocabulary)
-    ladders = lexicon.ladders()
-    assert ladders.shape == (len(lexicon.terminals), DEPTH)
+    chains = lexicon.signature_chains()
+    assert chains.shape == (len(lexicon.terminals), DEPTH)
     ladder_of: dict[object, list] = {}
     for word in lexicon.words:
         chain = list(signatures(word))[::-1]
@@ -121,7 +121,7 @@ def test_ladders_are_signatures_from_the_coarsest_on(vocabulary: list[str]) -> N
             ladder_of[signature] = chain[:level]
     for terminal, name in enumerate(lexicon.terminals):
         chain = [lexicon.terminals[signature] for signature in ladder_of[name]]
-        assert ladders[terminal].tolist() == chain + [-1] * (DEPTH - len(chain))
+        assert chains[terminal].tolist() == chain + [-1] * (DEPTH - len(chain))
 
 
 @given(vocabularies, words)

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from spectral_latent.constituency import ConstituencyModel, ConstituencyOptions
 from spectral_latent.corpora.embedded import embedded_treebank
-from spectral_latent.estimation import EstimatorOptions, low_rank_operators
+from spectral_latent.estimation import EstimatorOptions
+from spectral_latent.estimation._low_rank import low_rank_operators
 from spectral_latent.inference import tree_weights
 from spectral_latent.operators import ObservableOperators, Tensor, low_rank_tensor
 from spectral_latent.trees import Forest

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spectral_latent.operators import ObservableOperators, arrays_of, operators_from
-from spectral_latent.trees import Rules
+from spectral_latent.operators import ObservableOperators, Tensor, arrays_of, operators_from
+from spectral_latent.trees import Rules, SkeletalTrees
 from tests.oracles import Lpcfg, columns, numbers_of, random_numbers, rules_of, same_numbers, tree_strategy
 
 seeds = st.integers(0, 2**32 - 1)
@@ -171,3 +171,17 @@ def test_other_leaf_rules_leave_all_else_as_it_is(trees: list[tuple], seed: int)
         expected = {"leaf": leaf, "leaf_rules": rules}.get(name, getattr(operators.packed, name))
         np.testing.assert_array_equal(array, expected)
     assert operators.rules.leaf is not changed.rules.leaf and len(operators.leaf) == len(operators.rules.leaf)
+
+
+def test_what_compiled_code_trusts_cannot_be_written_to() -> None:
+    tree = SkeletalTrees.of([0, 0, 0], left=[-1, -1, 0], right=[-1, -1, 1], terminal=[0, 1, -1], root=[2])
+    states = np.array([1])
+    dense = Tensor.of_dense(np.ones((1, 1, 1)))
+    given = ObservableOperators(tree.rules, states, np.ones((1, 1)), np.ones((2, 1)), np.empty((0, 1, 1)), [dense])
+    for operators in (given, given.multiplied_out(), given.change_basis([np.eye(1)]), replace(given, leaf=given.leaf)):
+        rules, binary = operators.rules, operators.binary
+        columns = (operators.states, rules.leaf, rules.unary, rules.binary, binary.shapes, binary.terms, binary.offset)
+        for column in (*columns, *(array for array in operators.packed if array.dtype == np.int64)):
+            with pytest.raises(ValueError, match="read-only"):
+                column[...] = 7
+    states[0] = 1  # those of the caller stay as they were

@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from spectral_latent.estimation import EstimationError, EstimatorOptions, Progress, run_em
+from spectral_latent.estimation import EstimationError, EstimatorOptions, Progress
+from spectral_latent.estimation.em import run_em
 from spectral_latent.inference import edge_marginals, expected_counts, inside, marginals, outside, tree_weights
 from spectral_latent.operators import ObservableOperators, RuleTable
 from spectral_latent.sequence import HiddenMarkov, Sequences, baum_welch
@@ -185,7 +186,7 @@ def test_baum_welch_stops_where_the_book_does(seed: int) -> None:
         model, _ = by_the_book(model, strings)
     for name in ARRAYS:
         np.testing.assert_allclose(getattr(found, name), getattr(model, name), rtol=1e-8, atol=1e-11)
-    assert log == pytest.approx(sum(forward_backward(model, x).log for x in strings), rel=1e-12)
+    assert log[-1] == pytest.approx(sum(forward_backward(model, x).log for x in strings), rel=1e-12)
 
 
 @settings(max_examples=10)
@@ -198,8 +199,8 @@ def test_no_iteration_lowers_the_likelihood(seed: int, m: int) -> None:
     model, log = baum_welch(shards, start, UNTIL_IT_STANDS, listener=told.append)
     likelihoods = [progress.score for progress in told if progress.score is not None]
     assert 2 <= len(likelihoods) <= UNTIL_IT_STANDS.iterations + 1  # rounding ends it early where it stands
-    assert likelihoods[-1] == log
-    assert (np.diff(likelihoods) >= -1e-9 * abs(log)).all()
+    assert tuple(likelihoods) == log
+    assert (np.diff(likelihoods) >= -1e-9 * abs(log[-1])).all()
     assert_probabilities(model)
 
 

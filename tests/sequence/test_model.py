@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+import itertools
 from collections import Counter
 from collections.abc import Hashable
 from dataclasses import replace
@@ -13,7 +14,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from spectral_latent.estimation import EstimationError, EstimatorName, EstimatorOptions
+from spectral_latent._names import EstimatorName
+from spectral_latent.estimation import EstimationError, EstimatorOptions
 from spectral_latent.inference import inside, total_weight
 from spectral_latent.operators import ModelFileError, load_model, save_model
 from spectral_latent.sequence import END, HMMOptions, LatentHMM, LatentTagger, Sequences, StateTagger, TaggerOptions
@@ -91,6 +93,25 @@ def test_posteriors_and_paths_agree_with_tags(tagger: LatentTagger) -> None:
         (log for _, log in found), reverse=True
     )
     assert found[:1] == tagger.paths(sentence)
+
+
+def test_posteriors_are_those_of_the_latent_model() -> None:
+    """Every way to tag a sentence is weighed; the coarse model gives other posteriors."""
+    estimator = EstimatorOptions("clusters-em", n_states=3, iterations=20, state_smoothing=0.0)
+    corpus = [[("a", "X"), ("b", "Y"), ("a", "X")], [("c", "Y"), ("b", "X"), ("c", "Y")], [("a", "Y")]] * 20
+    model = LatentTagger.train(corpus, TaggerOptions(estimator=estimator, beam=0.0, threshold=0.0))
+    sentence = ["a", "b", "c"]
+    tagged = [list(zip(sentence, tags, strict=True)) for tags in itertools.product(model.tags, repeat=3)]
+    weight = np.exp(model.joint_log_probabilities(tagged))
+    expected = np.array(
+        [
+            [weight[[row[i][1] == tag for row in tagged]].sum() / weight.sum() for tag in model.tags]
+            for i in range(len(sentence))
+        ]
+    )
+    np.testing.assert_allclose(model.posteriors(sentence), expected, rtol=1e-3)  # joint ones are scaled to sum to one
+    parameters = replace(model.parameters, latent=model.parameters.coarse)
+    assert np.abs(replace(model, parameters=parameters).posteriors(sentence) - expected).max() > 0.01
 
 
 @pytest.mark.parametrize("states", [1, 3])

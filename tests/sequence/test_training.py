@@ -12,8 +12,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from spectral_latent._names import EstimatorName
 from spectral_latent.estimation import (
-    EstimatorName,
     EstimatorOptions,
     FeatureColumns,
     Progress,
@@ -249,3 +249,10 @@ def test_a_known_model_is_learnt_from_twenty_thousand_strings(seed: int) -> None
     exact = np.log([probability(truth, x) for x in test])
     assert (exact - model.log_probabilities(test)).mean() <= 0.02
     assert (model.score(test).sign > 0).all()
+
+
+def test_many_positions_have_long_n_grams() -> None:
+    columns = training._columns_of(Sequences.of([[0, 1, 1]]))
+    sizes = ((2, 100_000), (2, 10), (400, 100_000))
+    widths = [training._untagged_shard(columns, *size).features.inside.shape[1] for size in sizes]
+    assert widths[0] > widths[1] == widths[2]

@@ -24,7 +24,6 @@ from spectral_latent.estimation import (
     Shard,
     inside_templates,
     outside_templates,
-    states_for,
 )
 from spectral_latent.estimation._projections import (
     ProjectedTrees,
@@ -32,6 +31,7 @@ from spectral_latent.estimation._projections import (
     _maps,
     _one_hot,
     _Values,
+    states_for,
 )
 from spectral_latent.papers.weighted_nodes import sum_moments
 from spectral_latent.trees import SkeletalTrees

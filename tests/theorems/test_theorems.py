@@ -24,9 +24,9 @@ from spectral_latent.estimation import (
     inside_templates,
     operators_from_moments,
     outside_templates,
-    truncated_svd,
 )
 from spectral_latent.estimation._options import LoweredStates
+from spectral_latent.estimation.svd import truncated_svd
 from spectral_latent.inference import collapse, inside, marginals, outside, sample_trees, total_weight, tree_weights
 from spectral_latent.operators import ObservableOperators
 from spectral_latent.papers.weighted_nodes import one_hot

@@ -202,7 +202,10 @@ class _Choices(NamedTuple):
 
 
 def _tensors(part: tuple[IntArray, _Choices], states: IntArray, rank: int | None) -> list[Tensor]:
-    """Make the counts of each binary rule of a part a tensor, of at most `rank` terms if there is a rank."""
+    """Make the counts of each binary rule of a part a tensor, of at most `rank` terms if there is a rank.
+
+    states: (S,) the number of states of each symbol.
+    """
     rules, (rows, times) = part
     starts = np.searchsorted(rows[:, 0], np.arange(len(rules) + 1))
     identity = np.eye(int(states.max(initial=1)))
@@ -241,7 +244,7 @@ def _hard_counts(trees: SkeletalTrees, rules: Rules, states: IntArray, state: In
     leaves, unaries, binaries = (np.flatnonzero(kind) for kind in (trees.is_leaf, trees.is_unary, trees.is_binary))
 
     def table(size: tuple[int, ...], *indices: IntArray) -> FloatArray:
-        """Count index tuples in an array of a size."""
+        """Count the tuples of indices, (n,) each, in an array of a size."""
         flat = np.ravel_multi_index(indices, size)
         return np.bincount(flat, minlength=int(np.prod(size))).reshape(size).astype(float)
 

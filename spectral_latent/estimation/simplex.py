@@ -82,6 +82,11 @@ def _face_minimum(gram: FloatArray, product: FloatArray, face: IntArray, weights
     """Set weights[face] to arg min of ‖Σ w_i c_i - p‖² over Σ w_i = 1; False if the corners of the face are dependent.
 
     With d_i = c_i - c_0 the minimum solves Σ_j (d_i · d_j) w_j = d_i · (p - c_0), i > 0, by Cholesky factors.
+
+    gram: (k, k) the inner products of the corners.
+    product: (k,) those of the corners with the point.
+    face: (f,) the corners of the face.
+    weights: (k,) the weights, of which those of the face are set.
     """
     n = len(face) - 1
     o = face[0]
@@ -117,7 +122,12 @@ def _face_minimum(gram: FloatArray, product: FloatArray, face: IntArray, weights
 
 @compiled
 def _start(gram: FloatArray, product: FloatArray, weights: FloatArray) -> None:
-    """Find the minimum over a face by dropping negative weights; the nearest corner if corners are dependent."""
+    """Find the minimum over a face by dropping negative weights; the nearest corner if corners are dependent.
+
+    gram: (k, k) the inner products of the corners.
+    product: (k,) those of the corners with the point.
+    weights: (k,) zeros, which become the weights of the minimum.
+    """
     face = np.arange(len(weights))
     target = np.zeros(len(weights))
     while len(face) > 0 and _face_minimum(gram, product, face, target):
@@ -131,7 +141,13 @@ def _start(gram: FloatArray, product: FloatArray, weights: FloatArray) -> None:
 
 @compiled
 def _descend(gram: FloatArray, product: FloatArray, weights: FloatArray, face: IntArray) -> None:
-    """Go straight to the minimum over the face; where a weight reaches zero first, go on without its corner."""
+    """Go straight to the minimum over the face; where a weight reaches zero first, go on without its corner.
+
+    gram: (k, k) the inner products of the corners.
+    product: (k,) those of the corners with the point.
+    weights: (k,) the weights to go from, which become those of the minimum.
+    face: (f,) the corners of the face.
+    """
     target = np.zeros(len(weights))
     while len(face) > 0 and _face_minimum(gram, product, face, target):
         # The longest step on which no weight becomes negative.

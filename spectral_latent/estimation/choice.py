@@ -48,6 +48,7 @@ def search_states(
             trial = states.copy()
             trial[a] = m
             if (trial_score := score(moments.truncated(trial))) > best:
-                best, states = trial_score, trial
+                best = trial_score
+                states = trial
         listener(Progress("states", done, len(order), score=best))
     return states

@@ -1,0 +1,205 @@
+"""Tell what the latent states of a model stand for: their words, their rules and their places.
+
+| here | meaning |
+| --- | --- |
+| n(h \\| a) | how often a node of a random tree is of symbol a and in state h, in expectation |
+| p(h \\| a) | `share`: n(h \\| a) / Σ n(h' \\| a) |
+| p(x \\| h, a) | the probability of a word, a rule or a place, given the state |
+| p(x \\| h, a) log (p(x \\| h, a) / p(x \\| a)) | the part of x in the divergence of the state from its symbol |
+
+Words, rules and places are ranked by their part in the divergence: first comes what is frequent in the state and rarer
+in the other states of the symbol.
+
+The expectations n are the fixed point of n = π + n T, where T has the expected number of children (b, h') of a node
+(a, h) (Booth and Thompson 1973).
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from scipy import sparse
+
+from spectral_latent.operators import ObservableOperators
+from spectral_latent.trees import FloatArray, IntArray
+
+__all__ = ["Described", "NamedOperators", "describe_states"]
+
+_MOST_STEPS = 1000
+_TOLERANCE = 1e-9
+_TOP = "at the top"
+_LEAST = 1e-4  # words, rules and places that are less likely in a state are not listed
+
+
+class NamedOperators(NamedTuple):
+    """Operators with names for their symbols and terminals.
+
+    operators: operators of S symbols over T terminals.
+    symbols: (S,) the names of the symbols.
+    terminals: (T,) the names of the terminals.
+    """
+
+    operators: ObservableOperators
+    symbols: Sequence[str]
+    terminals: Sequence[str]
+
+
+class Described(NamedTuple):
+    """A latent state in words.  Names come with their probabilities in the state, the most typical of the state first.
+
+    symbol: the name of the symbol.
+    state: the number of the state, from 0.
+    frequency: the expected number of nodes of the symbol in a tree.
+    share: the share of the state among them.
+    words: words that the state emits.
+    rules: rules that it applies.
+    places: rules in which it is a child, which stands in brackets; and the top of the tree.
+    """
+
+    symbol: str
+    state: int
+    frequency: float
+    share: float
+    words: list[tuple[str, float]]
+    rules: list[tuple[str, float]]
+    places: list[tuple[str, float]]
+
+
+class _Edges(NamedTuple):
+    """A place of a symbol: how often a state of the parent has a state of the symbol as this child."""
+
+    name: str
+    parent: int
+    expected: FloatArray  # (m_a, m_b)
+
+
+def _children(named: NamedOperators) -> dict[int, list[_Edges]]:
+    """List the places of every symbol."""
+    operators = named.operators
+    symbols = named.symbols
+    states = operators.states
+    places: dict[int, list[_Edges]] = defaultdict(list)
+    for r, (a, b) in enumerate(operators.rules.unary.tolist()):
+        name = f"{symbols[a]} → [{symbols[b]}]"
+        places[b].append(_Edges(name, a, operators.unary[r, : states[a], : states[b]]))
+    for tensor, (a, b, c) in zip(operators.binary, operators.rules.binary.tolist(), strict=True):
+        to_left = tensor.applied_right(np.ones(states[c]))
+        to_right = tensor.applied_left(np.ones(states[b]))
+        places[b].append(_Edges(f"{symbols[a]} → [{symbols[b]}] {symbols[c]}", a, to_left))
+        places[c].append(_Edges(f"{symbols[a]} → {symbols[b]} [{symbols[c]}]", a, to_right))
+    return places
+
+
+def _expected_nodes(operators: ObservableOperators, places: dict[int, list[_Edges]]) -> tuple[IntArray, FloatArray]:
+    """Compute where the states of each symbol begin, (S + 1,), and how often each occurs in a tree, (N,)."""
+    start = np.concatenate([[0], np.cumsum(operators.states)])
+    blocks = [(edges.expected, start[edges.parent], start[b]) for b, of_symbol in places.items() for edges in of_symbol]
+    rows = [np.repeat(first + np.arange(len(block)), block.shape[1]) for block, first, _ in blocks]
+    columns = [np.tile(second + np.arange(block.shape[1]), len(block)) for block, _, second in blocks]
+    empty = np.zeros(0)
+    numbers = np.concatenate([empty, *(block.ravel() for block, _, _ in blocks)])
+    at = (np.concatenate([empty.astype(int), *rows]), np.concatenate([empty.astype(int), *columns]))
+    step = sparse.csr_array((numbers, at), shape=(start[-1], start[-1])).T.tocsr()
+    root = np.concatenate([operators.root[a, :m] for a, m in enumerate(operators.states)])
+    expected = root
+    for _ in range(_MOST_STEPS):
+        following = root + step @ expected
+        change = np.abs(following - expected).sum()
+        expected = following
+        if change <= _TOLERANCE * expected.sum():
+            break
+    return start, expected
+
+
+def _ranked(names: Sequence[str], p: FloatArray, share: FloatArray, most: int) -> list[list[tuple[str, float]]]:
+    """Rank names for each of m states by their part in the divergence of the state from the mean.
+
+    p: (n, m) the probability of each name in each state.
+    share: (m,) the share of each state.
+    most: the most names of a state.
+    """
+    mean = p @ share
+    ranked = []
+    for column in p.T:
+        likely = np.flatnonzero(column > _LEAST)
+        gain = column[likely] * (1e-3 + np.log(column[likely] / mean[likely])) if len(share) > 1 else column[likely]
+        best = likely[np.argsort(-gain, kind="stable")[:most]]
+        ranked.append([(names[at], float(column[at])) for at in best.tolist() if gain[likely == at] > 0])
+    return ranked
+
+
+def describe_states(named: NamedOperators, n: int = 8) -> Iterator[list[Described]]:
+    """Describe the states of every symbol, the most frequent symbol first: one list for each symbol.
+
+    named: operators whose numbers are probabilities, with names.
+    n: the most words, rules and places of a state.
+    Raises ValueError if the numbers are not probabilities.
+
+    >>> from spectral_latent.trees import Rules
+    >>> rules = Rules(np.array([[1, 0], [1, 1], [1, 2]]), np.empty((0, 2), int), np.array([[0, 1, 1]]))
+    >>> leaf = np.array([[0.75, 0.0], [0.0, 0.75], [0.25, 0.25]])
+    >>> from spectral_latent.operators import Tensor, Tensors
+    >>> pair = Tensors.of([Tensor.of_dense(np.array([[[0.0, 1.0], [0.0, 0.0]], [[0.0, 0.0], [0.0, 0.0]]]))])
+    >>> operators = ObservableOperators(
+    ...     rules, np.array([2, 2]), np.array([[1.0, 0.0], [0.0, 0.0]]), leaf, np.empty((0, 2, 2)), pair, True)
+    >>> named = NamedOperators(operators, ["S", "N"], ["cat", "dog", "it"])
+    >>> for state in next(describe_states(named, 1)):
+    ...     print(state.symbol, state.state, state.share, state.words, state.places)
+    N 0 0.5 [('cat', 0.75)] [('S → [N] N', 1.0)]
+    N 1 0.5 [('dog', 0.75)] [('S → N [N]', 1.0)]
+    """
+    operators = named.operators
+    if not operators.probabilities:
+        raise ValueError(
+            "the model has directions of a latent space and no states; train one of probabilities, for example with "
+            "the preset fast, or with the estimator recovered, which finds the states of a spectral model"
+        )
+    operators = ObservableOperators.probabilities_of(operators)
+    named = named._replace(operators=operators)
+    places = _children(named)
+    start, expected = _expected_nodes(operators, places)
+    frequency = np.add.reduceat(expected, start[:-1])
+    leaves = _rows_by_symbol(operators.rules.leaf)
+    binary = _rows_by_symbol(operators.rules.binary)
+    unary = _rows_by_symbol(operators.rules.unary)
+    for a in np.argsort(-frequency, kind="stable").tolist():
+        m = int(operators.states[a])
+        if frequency[a] <= 0.0:
+            continue
+        share = expected[start[a] : start[a + 1]] / frequency[a]
+        of_leaf, of_binary, of_unary = leaves.get(a, []), binary.get(a, []), unary.get(a, [])
+        words = [named.terminals[x] for x in operators.rules.leaf[of_leaf, 1].tolist()]
+        rules = [_rule(named, row) for row in operators.rules.binary[of_binary].tolist()]
+        rules += [_rule(named, row) for row in operators.rules.unary[of_unary].tolist()]
+        applied = [operators.binary[r].sums() for r in of_binary]
+        applied += [operators.unary[r, :m].sum(axis=1) for r in of_unary]
+        found_in = [expected[start[p.parent] : start[p.parent + 1]] @ p.expected for p in places.get(a, [])]
+        found_in.append(operators.root[a, :m])
+        in_place = np.reshape(found_in, (-1, m)) / np.maximum(expected[start[a] : start[a + 1]], 1e-300)
+        of_state = zip(
+            _ranked(words, operators.leaf[of_leaf, :m], share, n),
+            _ranked(rules, np.reshape(applied, (-1, m)), share, n),
+            _ranked([*(p.name for p in places.get(a, [])), _TOP], in_place, share, n),
+            strict=True,
+        )
+        yield [
+            Described(named.symbols[a], h, float(frequency[a]), float(share[h]), *lists)
+            for h, lists in enumerate(of_state)
+        ]
+
+
+def _rows_by_symbol(rules: IntArray) -> dict[int, list[int]]:
+    """List the rows of rules (R, k) by their parent."""
+    rows: dict[int, list[int]] = defaultdict(list)
+    for r, a in enumerate(rules[:, 0].tolist()):
+        rows[a].append(r)
+    return rows
+
+
+def _rule(named: NamedOperators, rule: Sequence[int]) -> str:
+    """Write a rule."""
+    parent, *children = (named.symbols[symbol] for symbol in rule)
+    return f"{parent} → {' '.join(children)}"

@@ -1,0 +1,190 @@
+"""`verify`: models that are trained again, and what is refused."""
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from spectral_latent import load
+from spectral_latent.cli.records import record_of
+from spectral_latent.operators import load_model, save_model
+
+Run = Callable[..., Any]
+
+ROW = "{}\t{}\t_\t{}\t{}\t_\t{}\t{}\t_\t_\n"
+DOGS = ROW.format(1, "Dogs", "NOUN", "NNS", 2, "nsubj") + ROW.format(2, "bark", "VERB", "VBP", 0, "root") + "\n"
+
+
+@pytest.fixture
+def verify(run: Run) -> Callable[..., tuple[int, str, str]]:
+    """Give the function that verifies a model, and returns the status, what was printed and the error."""
+
+    def verified(*arguments: str | Path) -> tuple[int, str, str]:
+        result = run("verify", *arguments, "-q")
+        return result.exit_code, result.stdout, result.stderr
+
+    return verified
+
+
+Verify = Callable[..., tuple[int, str, str]]
+
+
+def with_record(model: Path, file: Path, **changes: Any) -> Path:
+    """Copy a model, and change its record."""
+    arrays, settings = load_model(model)
+    save_model(file, arrays, settings | {"record": settings["record"] | changes})
+    return file
+
+
+@pytest.mark.parametrize(
+    ("kind", "options"),
+    [
+        ("constituency", ["--n-states", "2", "--seed", "3"]),
+        ("constituency", ["--preset", "accurate", "--n-states", "2"]),
+        ("constituency", ["--estimator", "em"]),
+        ("dependency", ["--column", "xpos", "--first", "left"]),
+        ("tagger", ["--column", "xpos", "--estimator", "spectral"]),
+        ("anchor", ["--n-states", "2", "--hull", "random", "--seed", "5", "--no-spelling", "--window", "2"]),
+    ],
+)
+def test_every_training_of_the_command_line_can_be_done_again(
+    run: Run, verify: Verify, treebank: Path, tmp_path: Path, kind: str, options: list[str]
+) -> None:
+    """From a source of another name in another folder."""
+    source = tmp_path / "source"
+    source.write_text(treebank.read_text() if kind == "constituency" else DOGS * 10)
+    assert run("train", kind, source, "-o", tmp_path / "model", *options, "-q").exit_code == 0
+    source.rename(tmp_path / "moved")
+    arguments = (tmp_path / "model", tmp_path / "moved", "--jobs", "2")
+    assert verify(*arguments) == (0, f"{tmp_path / 'model'}: trained again, the same model\n", "")
+
+
+def test_the_names_of_the_record_are_those_of_this_folder(
+    run: Run, model: Path, treebank: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(treebank.parent)
+    result = run("verify", model)
+    assert (result.exit_code, result.stdout) == (0, f"{model}: trained again, the same model\n")
+    assert result.stderr == "Training again: spectral-latent train constituency all.mrg --n-states 4\n"
+    monkeypatch.chdir(tmp_path)
+    result = run("verify", model)
+    assert (result.exit_code, "all.mrg: No such file or directory" in result.stderr) == (1, True)
+
+
+def test_sources_of_other_content_are_named(verify: Verify, run: Run, taggings: Path, tmp_path: Path) -> None:
+    """Before training, the second of two among them."""
+    first, second, model = (tmp_path / name for name in ("first.tagged", "second.tagged", "model"))
+    shutil.copy(taggings, first)
+    second.write_text("Dogs/NNS bark/VBP\n")
+    assert run("train", "tagger", first, second, "-o", model, "-q").exit_code == 0
+    assert verify(model, first, second)[0] == 0
+    second.write_text("Dogs/NNS barked/VBP\n")
+    message = f"Error: {second}: other content than source 2 of the record, second.tagged\n"
+    assert verify(model, first, second) == (1, "", message)
+    status, _, error = verify(model, first)
+    assert (status, "is made of 2 sources, not 1: first.tagged, second.tagged" in error) == (2, True)
+
+
+def test_held_out_trees_are_sources_too(verify: Verify, run: Run, treebank: Path, tmp_path: Path) -> None:
+    """They come after those that the model learns from."""
+    model, other = tmp_path / "model", tmp_path / "other.mrg"
+    given = ("train", "constituency", treebank, "-o", model, "--n-states", "2", "--choose-states", treebank, "-q")
+    assert run(*given).exit_code == 0
+    assert verify(model, treebank, treebank)[0] == 0
+    other.write_text("(S (NN rain))")
+    assert verify(model, treebank, other) == (
+        1,
+        "",
+        f"Error: {other}: other content than source 2 of the record, all.mrg\n",
+    )
+
+
+def test_what_differs_is_told(verify: Verify, tagger: Path, taggings: Path, tmp_path: Path) -> None:
+    arrays, settings = load_model(tagger)
+    arrays["prior"][1] += 0.25
+    save_model(tmp_path / "model", arrays, {**settings, "library": "0.0.1", "tagset": "upos"})
+    status, printed, error = verify(tmp_path / "model", taggings)
+    assert (status, error) == (1, "")
+    first, *rest = printed.splitlines()
+    assert first == f"{tmp_path / 'model'}: trained again, another model"
+    assert rest == [
+        f"  library: 0.0.1, and now {settings['library']}",
+        "  tagset: 'upos', and now None",
+        f"  prior: 1 of {len(arrays['prior'])} numbers differ, by up to 0.25",
+    ]
+
+
+def test_other_settings_and_shapes(verify: Verify, tagger: Path, taggings: Path, tmp_path: Path) -> None:
+    command = f"spectral-latent train tagger {taggings.name} --n-states 1 --seed 8 --estimator em"
+    status, printed, _ = verify(with_record(tagger, tmp_path / "model", command=command), taggings)
+    _, *rest = printed.splitlines()
+    assert (status, "  options estimator seed: 0, and now 8" in rest) == (1, True)
+    assert all(line.startswith("  ") for line in rest)
+
+
+def test_no_more_than_twenty_differences_are_shown(
+    verify: Verify, tagger: Path, taggings: Path, tmp_path: Path
+) -> None:
+    arrays, settings = load_model(tagger)
+    further = {f"array {number}": np.zeros(1) for number in range(30)}
+    save_model(tmp_path / "model", arrays | further, settings)
+    status, printed, _ = verify(tmp_path / "model", taggings)
+    *_, last_shown, last = printed.splitlines()
+    assert (status, last_shown, last) == (
+        1,
+        "  array 26: (1,) float64, and now nothing",
+        "  and 10 further differences",
+    )
+    assert len(printed.splitlines()) == 22
+
+
+def test_models_without_a_record(verify: Verify, run: Run, model: Path, treebank: Path, tmp_path: Path) -> None:
+    """Those saved in Python, and rerankers."""
+    load(model).save(tmp_path / "model")
+    lists = tmp_path / "lists"
+    lists.write_text(run("rerank", "lists", model, treebank, "--n-best", "3").stdout)
+    given = (lists, "--gold", treebank, "--model", model, "-o", tmp_path / "reranker", "-q")
+    assert run("rerank", "train", *given).exit_code == 0
+    for name in ("model", "reranker"):
+        message = f"Error: {tmp_path / name}: no record of training, which only `spectral-latent train` writes\n"
+        assert verify(tmp_path / name, treebank) == (1, "", message)
+    assert verify(tmp_path / "none") == (1, "", f"Error: {tmp_path / 'none'}: No such file or directory\n")
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"command": "spectral-latent train sentiment all.mrg"},
+        {"command": "spectral-latent train constituency all.mrg --magic"},
+        {"command": "spectral-latent train constituency all.mrg --help"},
+        {"command": "spectral-latent train constituency all.mrg '"},
+        {"command": None},
+        {"sources": None},
+        {"sources": ["all.mrg"]},
+    ],
+)
+def test_records_of_no_use(verify: Verify, model: Path, treebank: Path, tmp_path: Path, changes: Any) -> None:
+    changed = with_record(model, tmp_path / "model", **changes)
+    status, _, error = verify(changed, treebank)
+    assert (status, error.count("\n")) == (1, 1)
+    assert error.startswith(f"Error: {changed}: this version cannot run the command of its record")
+
+
+def test_a_record_writes_no_other_file(verify: Verify, model: Path, treebank: Path, tmp_path: Path) -> None:
+    """Whatever file its command names."""
+    command = f"spectral-latent train constituency all.mrg --n-states 4 -o {tmp_path / 'precious'}"
+    changed = with_record(model, tmp_path / "model", command=command)
+    assert verify(changed, treebank)[0] == 0
+    assert [path.name for path in tmp_path.iterdir()] == ["model"]
+
+
+def test_the_record_of_a_recipe(verify: Verify, run: Run, tmp_path: Path) -> None:
+    for part in ("train", "dev"):
+        (tmp_path / f"xx-ud-{part}.conllu").write_text(DOGS * 5)
+    assert run("recipe", "run", "ud-tagger", tmp_path, "-o", tmp_path / "model", "-q").exit_code == 0
+    record = record_of(str(tmp_path / "model"))
+    assert record is not None and record["command"] == "spectral-latent train tagger xx-ud-train.conllu"
+    assert verify(tmp_path / "model", tmp_path / "xx-ud-train.conllu")[0] == 0
