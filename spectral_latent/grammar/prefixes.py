@@ -98,7 +98,7 @@ class Prefixes(NamedTuple):
 
 
 def _lost(before: FloatArray, after: FloatArray) -> FloatArray:
-    """Subtract logarithms of what comes after from those of what came before; inf for a probability of zero."""
+    """Subtract logarithms (n,) of what comes after from those (n,) before; inf for a probability of zero."""
     is_zero = np.isneginf(after)
     return np.where(is_zero, np.inf, before - np.where(is_zero, 0.0, after))
 
