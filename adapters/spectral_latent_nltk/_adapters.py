@@ -13,6 +13,7 @@ from nltk.parse.api import ParserI
 from nltk.tag.sequential import SequentialBackoffTagger
 
 from spectral_latent import load
+from spectral_latent.grammar import Surprisal, Unit
 from spectral_latent.operators import ModelFileError
 from spectral_latent.reranking import Reranker
 from spectral_latent.tokenisation import Token
@@ -168,6 +169,31 @@ class ParserAdapter(ModelAdapter, ParserI, Generic[_Sentence, _Tree, _Parse]):
         """
         (log,) = self.model.score([self._tree(tree)]).log
         return float(log) / math.log(2)
+
+    def log_prob(self, sent: _Sentence) -> float:
+        """Compute log2 p̂ of the estimated probability of a sentence: the sum over its trees.
+
+        It is -inf where no tree is derived, and where the estimate is not above zero.
+
+        sent: the sentence.
+
+        Raises TypeError for what is not a sentence, and ValueError for an empty one.
+        """
+        (log,) = self.model.log_probabilities(self._sentences([sent]))
+        return float(log) / math.log(2)
+
+    def surprisal(self, sent: _Sentence, unit: Unit = "bits") -> Surprisal:
+        """Compute the surprisal of each token after the tokens before it, and its lexical and syntactic parts.
+
+        sent: the sentence.
+        unit: the unit of surprisal, "bits" or "nats".
+
+        Raises TypeError for what is not a sentence, and ValueError for an empty one, for another unit, and for a parser
+        whose estimates may be negative, such as one of the preset "spectral".
+        """
+        (sentence,) = self._sentences([sent])
+        surprisal: Surprisal = self.model.surprisal(sentence, unit)
+        return surprisal
 
 
 def _words(tokens: Iterable[Token]) -> Any:

@@ -1,4 +1,4 @@
-"""The answers of `parse` and `tag`: counted, and printed or kept in a file so that a killed command can go on.
+"""The answers of `parse`, `tag` and `surprisal`: counted, and printed or kept so that a killed command can go on.
 
 While a command writes `FILE`, its answers lie in `FILE.part`.  Every few seconds `FILE.progress` notes how far they go:
 

@@ -24,6 +24,7 @@ from spectral_latent.cli.parse import parse
 from spectral_latent.cli.recipe import recipe
 from spectral_latent.cli.rerank import rerank
 from spectral_latent.cli.score import score
+from spectral_latent.cli.surprisal import surprisal
 from spectral_latent.cli.tag import tag
 from spectral_latent.cli.train import train
 from spectral_latent.cli.verify import verify
@@ -114,5 +115,19 @@ def main() -> None:
         sys.stdout.reconfigure(encoding="utf-8")
 
 
-for _command in (train, parse, tag, anchors, score, evaluate, info, inspect, verify, rerank, recipe, demo):
+for _command in (
+    train,
+    parse,
+    tag,
+    anchors,
+    score,
+    surprisal,
+    evaluate,
+    info,
+    inspect,
+    verify,
+    rerank,
+    recipe,
+    demo,
+):
     main.add_command(_command)

@@ -18,7 +18,7 @@ from spectral_latent.constituency.phrase import Phrase
 from spectral_latent.constituency.presets import preset
 from spectral_latent.constituency.training import prepare
 from spectral_latent.estimation import Listener, Progress, silent
-from spectral_latent.grammar import Limits, SentenceChart, SentenceGrammar, check_n_best
+from spectral_latent.grammar import Limits, Prefixes, SentenceChart, SentenceGrammar, Surprisal, Unit, check_n_best
 from spectral_latent.grammar.batches import map_sentences
 from spectral_latent.inference import Weight, best_analyses
 from spectral_latent.inspection import NamedOperators
@@ -195,6 +195,24 @@ class ConstituencyModel(StoredModel):
         charts = (self._charts(words) for words in sentences)
         logs = [Weight.mean([chart.weight() for chart in several]).log_if_positive for several in charts]
         return np.concatenate([np.zeros(0), *logs])
+
+    def surprisal(self, words: Sequence[str], unit: Unit = "bits") -> Surprisal:
+        """Compute the surprisal of each word after the words before it, and its lexical and syntactic parts.
+
+        The probabilities of several grammars are averaged.  A word that was never seen is as surprising as its
+        signature, with the probabilities of tags that its spelling gives.
+
+        words: the words of the sentence.
+        unit: the unit of surprisal, "bits" or "nats".
+        Raises ValueError if there is no word, for another unit, and for a grammar whose estimates may be negative.
+
+        >>> def tree(noun, verb): return Phrase("S", (Phrase("NNS", (noun,)), Phrase("VBP", (verb,))))
+        >>> trees = [tree(noun, verb) for noun in ("cats", "dogs") for verb in ("bark", "sleep")]
+        >>> model = ConstituencyModel.train(trees * 100)
+        >>> model.surprisal(["cats", "sleep"]).total.round(1)
+        array([1., 1.])
+        """
+        return Prefixes.mean([member.grammar.prefixes(words) for member in self.members]).surprisal(unit)
 
     def parse(self, words: Sequence[str]) -> Parse:
         """Find the tree with the largest gain; see `decoding`.

@@ -25,7 +25,16 @@ from spectral_latent.dependency.relations import RelationModel
 from spectral_latent.dependency.sentence import BLANK, DependencySentence, check_sentence
 from spectral_latent.dependency.training import prepare
 from spectral_latent.estimation import Listener, silent
-from spectral_latent.grammar import LatentGrammar, Limits, SentenceChart, SentenceGrammar, Training, check_n_best
+from spectral_latent.grammar import (
+    LatentGrammar,
+    Limits,
+    SentenceChart,
+    SentenceGrammar,
+    Surprisal,
+    Training,
+    Unit,
+    check_n_best,
+)
 from spectral_latent.grammar.batches import map_sentences
 from spectral_latent.inference import Weight, tree_weights
 from spectral_latent.inspection import NamedOperators
@@ -203,6 +212,25 @@ class DependencyModel(StoredModel):
         """
         logs = [self._chart(sentence).weight().log_if_positive for sentence in sentences]
         return np.concatenate([np.zeros(0), *logs])
+
+    def surprisal(self, sentence: DependencySentence, unit: Unit = "bits") -> Surprisal:
+        """Compute the surprisal of each word with the tag it has, after the words before it.
+
+        A word that was never seen is as surprising as its signature, with the probabilities of tags that its spelling
+        gives.
+
+        sentence: words without a tag, or with a tag never seen, may have any tag.  Heads are not looked at.
+        unit: the unit of surprisal, "bits" or "nats".
+        Raises ValueError if the sentence is empty, for another unit, and for a grammar whose estimates may be negative.
+
+        >>> sentences = [DependencySentence.of([word, "now"]).with_heads((0, 1)) for word in ("go", "stop")]
+        >>> model = DependencyModel.train(sentences * 100)
+        >>> model.surprisal(DependencySentence.of(["go", "now"])).total.round(1)
+        array([1., 0.])
+        """
+        check_sentence(sentence)
+        found = self.grammar.prefixes(self.options.words_of(sentence), self._tags_of_words(sentence))
+        return found.surprisal(unit)
 
     def posteriors(self, sentence: DependencySentence) -> FloatArray:
         """Compute the posteriors of the arcs that a sentence of n words may have.

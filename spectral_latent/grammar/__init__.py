@@ -3,6 +3,7 @@
 from spectral_latent.grammar.forests import SpanForest
 from spectral_latent.grammar.latent_grammar import LatentGrammar
 from spectral_latent.grammar.options import GrammarOptions, Limits, MarginalName
+from spectral_latent.grammar.prefixes import Prefixes, Surprisal, Unit
 from spectral_latent.grammar.requests import check_n_best, check_trees, check_words
 from spectral_latent.grammar.sentence import SentenceChart, SentenceGrammar
 from spectral_latent.grammar.training import Training, prepare_grammar, spelling_of
@@ -12,10 +13,13 @@ __all__ = [
     "LatentGrammar",
     "Limits",
     "MarginalName",
+    "Prefixes",
     "SentenceChart",
     "SentenceGrammar",
     "SpanForest",
+    "Surprisal",
     "Training",
+    "Unit",
     "check_n_best",
     "check_trees",
     "check_words",

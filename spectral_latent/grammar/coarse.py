@@ -45,6 +45,7 @@ class CoarseGrammar(NamedTuple):
     of_left: IntArray  # (S + 1,) pairs with the left child b: of_left[b] ... of_left[b+1] - 1
     of_pair: IntArray  # (P + 1,) in the two columns below, rules of pair p: of_pair[p] ... of_pair[p+1] - 1
     pair_parent: IntArray  # (R,)
+    pair_number: IntArray  # (R,) row of `Rules.binary`
     pair_weight: FloatArray  # (R,)
     root: FloatArray  # (S,)
     prior: FloatArray  # (S,) share of each symbol among the nodes of a treebank
@@ -89,6 +90,7 @@ class CoarseGrammar(NamedTuple):
             np.searchsorted(left[starts], symbols),
             np.append(starts, len(rules)),
             np.ascontiguousarray(parent),
+            number[order],
             weight[order],
             operators.root[:, 0].copy(),
             prior,

@@ -19,9 +19,11 @@ from spectral_latent._options import Above, AtMost, ShortRepr, counted
 from spectral_latent.grammar.coarse import CoarseGrammar, CoarseLeaves, LimitError
 from spectral_latent.grammar.forests import SpanForest, pruned_forest
 from spectral_latent.grammar.options import GrammarOptions, Limits
+from spectral_latent.grammar.prefixes import Prefixes, prefix_forest, prefixes
 from spectral_latent.grammar.requests import check_words
 from spectral_latent.grammar.sentence import SentenceChart, SentenceGrammar
-from spectral_latent.lexicon import Lexicon, WordEncoder
+from spectral_latent.inference import LeftCorners
+from spectral_latent.lexicon import EncodedWords, Lexicon, WordEncoder
 from spectral_latent.operators import (
     Distinct,
     ObservableOperators,
@@ -38,6 +40,7 @@ OptionsKind = TypeVar("OptionsKind", bound=GrammarOptions)
 
 _LONG = 100  # words; the beam of longer sentences is narrower
 _NARROWEST = 0.1
+_WIDER = 0.1  # the threshold of prefixes, as a share of that of whole sentences, of which more is known
 
 
 def _beam_of_length(beam: float, n: int) -> float:
@@ -123,11 +126,15 @@ class LatentGrammar(Generic[OptionsKind], ShortRepr):
         tags: (n,) the number of the only tag that each word may have, or -1 for any tag.
         Raises ValueError if there is not one tag for each word, or if a tag does not exist.
         """
+        words = self._encoded(sentences, tags)
+        return SentenceGrammar(words, words.restrict(self.coarse), words.restrict(self.operators))
+
+    def _encoded(self, sentences: Sequence[Sequence[str]], tags: IntArray | None) -> EncodedWords:
+        """Find the leaf rules of n words with tags (n,); arguments and errors are those of `for_sentences`."""
         if tags is not None:
             check_column("tags of words", tags, (sum(map(len, sentences)),), np.int64)
             check_range("tags of words", tags, -1, len(self.tags))
-        words = self._encoder.encode(sentences, tags)
-        return SentenceGrammar(words, words.restrict(self.coarse), words.restrict(self.operators))
+        return self._encoder.encode(sentences, tags)
 
     def chart(self, words: Sequence[str], tags: IntArray | None = None) -> SentenceChart:
         """Build the pruned chart of a sentence.
@@ -155,15 +162,18 @@ class LatentGrammar(Generic[OptionsKind], ShortRepr):
         Raises LimitError if the sentence is beyond the limits.
         """
         limits = self.options.limits
-        n = len(grammar.words.word)
-        if n > limits.max_words:
-            raise LimitError(f"a sentence of {n} words is longer than the {limits.max_words} of its limit")
+        self._check_length(len(grammar.words.word))
         deadline = limits.deadline
         for rules, leaves, beam in self._tries(grammar):
             forest = pruned_forest(rules, leaves, beam, self.options.threshold, limits.items, deadline)
             if forest is not None:
                 return forest
         return None
+
+    def _check_length(self, n: int) -> None:
+        """Raise LimitError if n words are more than a sentence may have."""
+        if n > self.options.limits.max_words:
+            raise LimitError(f"a sentence of {n} words is longer than the {self.options.limits.max_words} of its limit")
 
     def _tries(self, grammar: SentenceGrammar) -> Iterator[tuple[CoarseGrammar, CoarseLeaves, float]]:
         """List the rules, leaf rules and beams to try until the sentence is derived, each allowing more.
@@ -181,6 +191,44 @@ class LatentGrammar(Generic[OptionsKind], ShortRepr):
             yield self._all_rules, leaves, self.options.beam
         yield self._all_rules, leaves, 0.0
         yield self._all_rules, CoarseLeaves.of(grammar.coarse, np.full_like(words.word, words.any_word)), 0.0
+
+    @cached_property
+    def _left_corners(self) -> tuple[CoarseGrammar, LeftCorners, LeftCorners]:
+        """The coarse grammar normalised, its left corners, and those of the latent one."""
+        coarse, latent = (LeftCorners.of(operators.normalised()) for operators in (self.coarse, self.operators))
+        return CoarseGrammar.of(coarse.operators, self.prior), coarse, latent
+
+    def prefixes(self, words: Sequence[str], tags: IntArray | None = None) -> Prefixes:
+        """Compute the probabilities of all prefixes of a sentence under the normalised grammar.
+
+        Rules of a trained grammar are rounded; those of the normalised one sum to one.  The probabilities are NaN for
+        a sentence beyond the `Limits` of the options, and a warning says so.
+
+        words: n words.
+        tags: (n,) the number of the only tag that each word may have, or -1 for any tag.
+        Raises ValueError if there is no word, if the latent operators are not probabilities, or for tags as
+        `for_sentences`; TypeError for a string in place of a sentence.
+        """
+        check_words(words)
+        if not len(words):
+            raise ValueError("an empty sentence has no prefixes")
+        if not self.operators.probabilities:
+            raise ValueError(
+                f"the estimator {self.options.estimator.estimator!r} gives estimates that may be negative, so that "
+                f"prefixes have no probabilities; train with the preset 'fast' or 'accurate', or with another estimator"
+            )
+        grammar, coarse, latent = self._left_corners
+        encoded = self._encoded([words], tags)
+        leaves = CoarseLeaves.of(encoded.restrict(coarse.operators), encoded.word)
+        limits = self.options.limits
+        threshold = self.options.threshold * _WIDER
+        try:
+            self._check_length(len(words))
+            spans = prefix_forest(grammar, coarse, leaves, threshold, limits.items, limits.deadline)
+        except LimitError as error:
+            warnings.warn(f"{error}, and has no surprisal; divide the sentence, or raise the limit", RuntimeWarning, 2)
+            return Prefixes(np.full(len(words) + 1, np.nan), np.full(len(words), np.nan), np.nan)
+        return prefixes(encoded.restrict(latent.operators), latent, leaves, spans)
 
     def most_frequent_symbols(self, grammar: SentenceGrammar) -> IntArray:
         """Find the symbol over each word (n,) that has the largest share of the word's nodes in the treebank.

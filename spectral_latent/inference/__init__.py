@@ -15,12 +15,14 @@ from spectral_latent.inference.inside_outside import (
     total_weight,
     tree_weights,
 )
+from spectral_latent.inference.left_corners import LeftCorners
 from spectral_latent.inference.sampling import SampledTrees, sample_trees
 
 __all__ = [
     "Analyses",
     "Derivation",
     "ExpectedCounts",
+    "LeftCorners",
     "SampledTrees",
     "ScaledVectors",
     "Weight",

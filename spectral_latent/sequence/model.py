@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from spectral_latent._options import ShortRepr, counted
 from spectral_latent.estimation import Listener, silent
-from spectral_latent.grammar import check_n_best, check_words
+from spectral_latent.grammar import Surprisal, Unit, check_n_best, check_words
 from spectral_latent.inference import Weight, inside, total_weight, tree_weights
 from spectral_latent.inspection import NamedOperators
 from spectral_latent.lexicon import Lexicon, WordEncoder
@@ -89,6 +89,24 @@ class _SequenceModel:
         if self.parameters.latent.probabilities:
             return self.score(sequences).log
         return self._predictor.log_probabilities(self._sequences(sequences).rows)
+
+    def surprisal(self, sequence: Sequence[Any], unit: Unit = "bits") -> Surprisal:
+        """Compute the surprisal of each observation after those before it, and its lexical and syntactic parts.
+
+        Without tags, the syntactic part is the surprisal of any further observation.
+
+        sequence: the observations, one or more.
+        unit: the unit of surprisal, "bits" or "nats".
+
+        Raises ValueError if the sequence is empty, for another unit, and for a model whose estimates may be negative.
+        """
+        (row,) = self._sequences([sequence]).rows
+        if not self.parameters.latent.probabilities:
+            raise ValueError(
+                "the model's estimates may be negative, so that prefixes have no probabilities; train with the preset "
+                "'fast' or 'accurate', or with another estimator than 'spectral'"
+            )
+        return self._predictor.prefixes(row).surprisal(unit)
 
     def following(self, prefix: Sequence[Any]) -> dict[Hashable, float]:
         """Predict the observation after a prefix: the probability of each one and of `END`, likeliest first.

@@ -27,6 +27,7 @@ from typing import NamedTuple
 import numpy as np
 
 from spectral_latent._compiled import TINY
+from spectral_latent.grammar import Prefixes
 from spectral_latent.operators import ObservableOperators
 from spectral_latent.sequence.forests import TrellisBuilder
 from spectral_latent.trees import FloatArray, IntArray
@@ -207,6 +208,33 @@ class Predictor:
         """
         _, state = self._read(prefixes, are_whole=False)
         return self._probabilities(self._estimates(state))
+
+    def prefixes(self, row: IntArray) -> Prefixes:
+        """Compute the probabilities of all prefixes of a sequence of n observations.
+
+        row: (n,) the terminals.
+        """
+        n = len(row)
+        words = np.zeros(n + 1)
+        tags = np.zeros(n)
+        state = self._first(1)
+        going_on = 0.0  # log p of the observations so far, and that another one follows
+        ending = -np.inf
+        with np.errstate(divide="ignore"):
+            for i in range(n):
+                estimates = self._estimates(state)
+                here = row[i : i + 1]
+                last = here + self.n_terminals
+                p = self._probabilities(estimates)[0]
+                words[i + 1] = going_on + np.log(p[here] + p[last])[0]
+                # The continuations that begin with a tag that the observation may have.
+                weight = (state * self.sums.after).reshape(self.builder.n_tags, -1).sum(axis=1)
+                share = weight[self.builder.candidates(here).tag].sum() / max(weight.sum(), TINY)
+                tags[i] = going_on + np.log(share)
+                ending = going_on + np.log(p[last])[0]
+                going_on += np.log(p[here])[0]
+                state = self._next(state, estimates, here)
+        return Prefixes(words, tags, float(ending))
 
     def sample(
         self, n: int, n_known: int, rng: np.random.Generator, length: int | None, max_length: int

@@ -133,6 +133,19 @@ class ParserConformance:
         with pytest.raises(TypeError, match="call parse_text"):
             parser.raw_parse_sents("They left.")
 
+    def test_surprisal(self, parser: Any) -> None:
+        """Of all words and the end, it is that of the sentence, but for rounding and for what charts leave out."""
+        for sentence in self.sentences():
+            found = parser.surprisal(iter(sentence), "bits")
+            assert found.total == pytest.approx(found.lexical + found.syntactic)
+            assert len(found.total) == len(sentence) and (found.total > -1e-9).all()
+            assert found.total.sum() + found.end == pytest.approx(-parser.log_prob(sentence), abs=0.05)
+        for method in (parser.surprisal, parser.log_prob):
+            with pytest.raises(ValueError, match="empty"):
+                method([])
+            with pytest.raises(TypeError):
+                method("They left .")
+
     def test_the_sentence_is_left_alone(self, parser: Any) -> None:
         sentence = list(self.sentences()[0])
         parser.parse_one(sentence)

@@ -471,3 +471,26 @@ def test_trees_of_words_whose_tags_nothing_derives_are_different() -> None:
     model = ConstituencyModel.train(often + rare)
     trees = [parse.tree for parse in model.parse_nbest(["b", "a"], 4)]
     assert len(set(trees)) == len(trees) > 0
+
+
+def test_surprisal_of_a_parser_of_several_grammars(trees: list[Phrase]) -> None:
+    """Prefixes have the mean of the grammars' probabilities; with the end of the sentence, they are the sentence's."""
+    estimator = EstimatorOptions("clusters-em", n_states=3)
+    options = [
+        ConstituencyOptions(estimator=estimator, binarisation=way, beam=0.0, threshold=0.0)
+        for way in (Binarisation(), Binarisation("last", siblings=1))
+    ]
+    both = ConstituencyModel.train(trees, options)
+    words = ["John", "sleeps", "in", "a", "garden", "."]
+    found = both.surprisal(words, "nats")
+    several = [member.grammar.prefixes(words) for member in both.members]
+    mean = np.log(np.mean([np.exp(each.words) for each in several], axis=0))
+    np.testing.assert_allclose(found.total, -np.diff(mean))
+    np.testing.assert_allclose(found.total, found.lexical + found.syntactic)
+    np.testing.assert_allclose(found.total.sum() + found.end, -both.log_probabilities([words])[0], atol=0.01)
+    np.testing.assert_allclose(both.surprisal(words).total, found.total / np.log(2.0))
+
+
+def test_surprisal_needs_probabilities(model: ConstituencyModel) -> None:
+    with pytest.raises(ValueError, match=r"'spectral' gives estimates that may be negative.* preset 'fast'"):
+        model.surprisal(["John", "sleeps", "."])

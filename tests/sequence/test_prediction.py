@@ -12,8 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from spectral_latent.estimation import EstimatorOptions
+from spectral_latent.lexicon import LexiconOptions
 from spectral_latent.operators import ObservableOperators, Tensor
-from spectral_latent.sequence import END, HiddenMarkov, HMMOptions, LatentHMM
+from spectral_latent.sequence import END, HiddenMarkov, HMMOptions, LatentHMM, LatentTagger, TaggerOptions
 from spectral_latent.sequence.prediction import Predictor
 from tests.sequence.hmms import (
     TaggedModel,
@@ -389,3 +390,39 @@ def test_samples_that_do_not_end_are_stopped() -> None:
 def test_the_same_seed_draws_the_same(learnt: LatentHMM) -> None:
     one, two = (learnt.sample(50, np.random.default_rng(4)) for _ in range(2))
     assert one == two
+
+
+def test_surprisal_is_what_may_follow(learnt: LatentHMM) -> None:
+    """Of observations and of the end as `following` has them; without tags, what is syntactic is to go on at all."""
+    known = list(learnt.observations.known)
+    sequence = [known[0], known[-1], known[0]]
+    found = learnt.surprisal(sequence, "nats")
+    following = [learnt.following(sequence[:k]) for k in range(4)]
+    wanted = [-np.log(p[x]) for p, x in zip(following, [*sequence, END], strict=True)]
+    np.testing.assert_allclose([*found.total, found.end], wanted, rtol=1e-9)
+    ends = np.array([p.get(END, 0.0) for p in following[:3]])
+    np.testing.assert_allclose(found.syntactic, -np.log(1.0 - ends), rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(found.total, found.lexical + found.syntactic, rtol=1e-9)
+    np.testing.assert_allclose(found.total.sum() + found.end, -learnt.log_probabilities([sequence])[0], rtol=1e-9)
+
+
+def test_surprisal_of_tags() -> None:
+    """Where each word has one tag, words of a tag share its probability, but for what is left for new words."""
+    sentences = [[("the", "D"), (noun, "N"), (verb, "V")] for noun in ("cat", "dog") for verb in ("ran", "sat")]
+    more = [[("we", "P"), (verb, "V")] for verb in ("ran", "sat")]
+    options = TaggerOptions(EstimatorOptions("clusters-em", n_states=2), lexicon=LexiconOptions(rare_count=0))
+    tagger = LatentTagger.train([*sentences, *more] * 50, options)
+    found = {noun: tagger.surprisal(["the", noun, "ran"]) for noun in ("cat", "dog")}
+    for each in found.values():
+        np.testing.assert_allclose(each.total, each.lexical + each.syntactic, rtol=1e-9)
+        assert (each.total >= 0.0).all() and (each.syntactic >= 0.0).all()
+    of_words = sum(2.0 ** -each.total[1] for each in found.values())
+    assert 0.9 < of_words / 2.0 ** -found["cat"].syntactic[1] < 1.0
+    log = tagger.log_probabilities([["the", "cat", "ran"]])[0]
+    np.testing.assert_allclose(found["cat"].total.sum() + found["cat"].end, -log / np.log(2.0), rtol=1e-9)
+
+
+def test_surprisal_needs_probabilities() -> None:
+    model = LatentHMM.train([["a", "b"], ["b"]] * 5, HMMOptions(EstimatorOptions("spectral", n_states=1)))
+    with pytest.raises(ValueError, match="may be negative"):
+        model.surprisal(["a"])

@@ -1,0 +1,160 @@
+"""`spectral-latent surprisal`."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable, Iterator
+from itertools import tee
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Literal
+
+import click
+
+from spectral_latent.cli.answers import Answers, answers_options, answers_to, end_if_complete, output_form
+from spectral_latent.cli.console import Console
+from spectral_latent.cli.inputs import Input, InputSentence, format_options, read_sentences
+from spectral_latent.cli.lists import users_errors
+from spectral_latent.cli.models import load_parser
+from spectral_latent.cli.options import jobs_option, json_option, quiet_option
+
+if TYPE_CHECKING:
+    from spectral_latent.corpora import Format
+    from spectral_latent.corpora.rows import Column
+    from spectral_latent.grammar import Surprisal
+
+__all__ = ["surprisal"]
+
+_COLUMNS: MappingProxyType[str, Column] = MappingProxyType(
+    {
+        "sent_id": "string",
+        "number": "integer",
+        "word": "string",
+        "surprisal": "number",
+        "lexical": "number",
+        "syntactic": "number",
+    }
+)
+
+
+@click.command()
+@click.argument("model")
+@click.argument("file", default="-")
+@click.option(
+    "--unit",
+    type=click.Choice(["bits", "nats"]),
+    default="bits",
+    show_default=True,
+    help="The unit of surprisal: logarithms to the base 2, or natural ones.",
+)
+@format_options
+@json_option
+@answers_options
+@jobs_option
+@quiet_option
+def surprisal(
+    model: str,
+    file: str,
+    unit: Literal["bits", "nats"],
+    form: Format | None,
+    as_json: bool,
+    output: Path | None,
+    shard: tuple[int, int] | None,
+    resume: bool,
+    jobs: int,
+    quiet: bool,
+) -> None:
+    """Compute the surprisal of the words of FILE or of standard input.
+
+    The surprisal of a word is -log p(word | words before it), summed over all trees and all ways to go on.  The model
+    is a parser with probabilities: of the preset fast or accurate, or of any estimator but spectral.  FILE has the
+    formats that `parse` reads.  A dependency parser uses the tags that words have.
+
+    The output has a line for each word: sent_id, number of the word, word, surprisal, lexical part, syntactic part,
+    with tabs between them.  sent_id is the name of the sentence in rows, else its number, or that of its line.  The
+    syntactic part is the surprisal of a tag that the word may have; the lexical part is the rest.
+
+    A word that was never seen is as surprising as some unseen word of its shape.  A word with which no sentence goes on
+    has surprisal inf, and so have the words after it.  A sentence beyond the limits of the model has nan.
+
+    With --json, each line is a sentence: sent_id, words, and lists of surprisal, lexical and syntactic; and end, the
+    surprisal of the end of the sentence.  There null stands for inf and nan.  In Parquet there is a row for each word.
+
+    \b
+    Examples:
+      echo "The horse raced past the barn fell ." | spectral-latent surprisal wsj.safetensors
+      spectral-latent surprisal wsj.safetensors sentences.txt --unit nats -o surprisal.tsv
+    """
+    console = Console(quiet)
+    end_if_complete(output, resume, console)
+    form_of_answers = output_form(output, as_json)
+    parser = load_parser(model)
+    given = read_sentences(file, form, parser.tokenisation, console)
+    given = given.part(*shard) if shard else given
+    columns = _COLUMNS if form_of_answers == "parquet" else None
+    with answers_to(output, columns, [model, file], console, resume=resume) as answers, users_errors():
+        found = _surprisals(parser, given, answers, unit, jobs)
+        for sentence, of_words in console.beside_output.bar(found, "Reading", given.length, answers.sentences):
+            match form_of_answers:
+                case "text":
+                    text = _table(sentence, of_words)
+                case "json":
+                    text = _json(sentence, of_words)
+                case "parquet":
+                    rows = (dict(zip(_COLUMNS, row, strict=True)) for row in _rows(sentence, of_words))
+                    text = "".join(json.dumps(row) + "\n" for row in rows)
+            answers.add(sentence, text)
+
+
+def _surprisals(
+    parser: Any,
+    given: Input,
+    answers: Answers,
+    unit: Literal["bits", "nats"],
+    jobs: int,
+) -> Iterator[tuple[InputSentence, Surprisal]]:
+    """Compute the surprisal of each sentence that is not answered yet; an empty line has none."""
+    from spectral_latent.dependency import DependencyModel
+    from spectral_latent.grammar.batches import map_sentences
+
+    with_words = (sentence for sentence in given.sentences if sentence.sentence.forms)
+    sentences, read = tee(answers.rest_of(with_words))
+    of_words: Iterable[Any] = (sentence.words for sentence in read)
+    if isinstance(parser, DependencyModel):
+        of_words = (sentence.sentence.without_tree() for sentence in read)
+    found = map_sentences(type(parser).surprisal, parser, of_words, jobs, unit)
+    return zip(sentences, found, strict=True)
+
+
+def _rows(sentence: InputSentence, found: Surprisal) -> Iterator[tuple[str, int, str, float, float, float]]:
+    """List the columns of each word."""
+    parts = (found.total.tolist(), found.lexical.tolist(), found.syntactic.tolist())
+    for number, (word, *of_word) in enumerate(zip(sentence.forms, *parts, strict=True), start=1):
+        total, lexical, syntactic = of_word
+        yield sentence.sent_id, number, word, total, lexical, syntactic
+
+
+def _table(sentence: InputSentence, found: Surprisal) -> str:
+    """Write a line for each word."""
+    return "".join(
+        f"{sent_id}\t{number}\t{word}\t{total:.6f}\t{lexical:.6f}\t{syntactic:.6f}\n"
+        for sent_id, number, word, total, lexical, syntactic in _rows(sentence, found)
+    )
+
+
+def _json(sentence: InputSentence, found: Surprisal) -> str:
+    """Write a sentence as a line of JSON, which has no infinite numbers."""
+
+    def finite(numbers: Iterable[float]) -> list[float | None]:
+        return [x if math.isfinite(x) else None for x in numbers]
+
+    entry = {
+        "sent_id": sentence.sent_id,
+        "words": sentence.forms,
+        "surprisal": finite(found.total.tolist()),
+        "lexical": finite(found.lexical.tolist()),
+        "syntactic": finite(found.syntactic.tolist()),
+        "end": finite([found.end])[0],
+    }
+    return json.dumps(entry, ensure_ascii=False) + "\n"

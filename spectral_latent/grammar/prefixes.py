@@ -1,0 +1,311 @@
+"""Compute the probabilities of all prefixes of a sentence, from left to right.
+
+A first pass finds, with the coarse grammar, the items (symbols over words i ... j-1) that the words *before* j make
+likely: the forward probability of an item times its inside probability is its posterior given words 0 ... j-1.  Those
+below a threshold are dropped, and nothing is ever dropped because of words to come.  A second pass computes the
+probabilities with the latent grammar, over these items alone.
+
+Forward vectors f_i, inside vectors α_ij and prefixes are those of `inference.left_corners`.  Both passes divide f_j by
+2^scale[j], the coarse probability of words 0 ... j-1, and α_ij by 2^(scale[j] - scale[i]), so that nothing underflows.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from typing import Literal, NamedTuple, TypeAlias, get_args
+
+import numpy as np
+
+from spectral_latent._compiled import ZERO, compiled, with_room
+from spectral_latent.grammar.coarse import CoarseGrammar, CoarseLeaves, LimitError
+from spectral_latent.inference import LeftCorners, inside
+from spectral_latent.operators import ObservableOperators
+from spectral_latent.trees import FloatArray, Forest, IntArray
+
+__all__ = ["PrefixForest", "Prefixes", "Surprisal", "Unit", "prefix_forest", "prefixes"]
+
+Unit: TypeAlias = Literal["bits", "nats"]
+
+
+_WORDS = 16  # between two looks at the clock
+
+
+class Surprisal(NamedTuple):
+    """The surprisal of each of n words after the words before it, -log p(word | words before), and its two parts.
+
+    An infinite surprisal is that of a word with which no sentence goes on, and of all words after it.
+
+    total: (n,) the surprisal of each word.
+    lexical: (n,) the part of it that the word adds to its tags.
+    syntactic: (n,) the part of its tags: the surprisal of any tag that the word may have.
+    end: the surprisal of the end of the sentence after its last word.
+    """
+
+    total: FloatArray
+    lexical: FloatArray
+    syntactic: FloatArray
+    end: float
+
+
+class Prefixes(NamedTuple):
+    """Natural logarithms of the probabilities of the prefixes of a sentence of n words; -inf for zero.
+
+    words: (n + 1,) that a sentence begins with the first i words, for i from 0 to n.
+    tags: (n,) that it begins with the first i words, and goes on with a tag that word i may have.
+    sentence: that it is the n words, and ends.
+    """
+
+    words: FloatArray
+    tags: FloatArray
+    sentence: float
+
+    @staticmethod
+    def mean(several: list[Prefixes]) -> Prefixes:
+        """Average the probabilities under several grammars.
+
+        several: those of one sentence under each.
+
+        >>> both = [Prefixes(np.log([1.0, p]), np.log([p]), np.log(p)) for p in (0.2, 0.4)]
+        >>> np.exp(Prefixes.mean(both).words).round(12)
+        array([1. , 0.3])
+        """
+        share = math.log(len(several))
+        words, tags, sentence = (np.logaddexp.reduce(np.stack(column)) - share for column in zip(*several, strict=True))
+        return Prefixes(words, tags, float(sentence))
+
+    def surprisal(self, unit: Unit) -> Surprisal:
+        """Compute the surprisal of each word, of its tags, and of the end of the sentence.
+
+        unit: of the logarithms: "bits" for those to the base 2, "nats" for natural ones.
+
+        Raises ValueError for another unit.
+
+        >>> found = Prefixes(np.log([1.0, 0.25, 0.125]), np.log([0.5, 0.125]), np.log(0.125)).surprisal("bits")
+        >>> found.total, found.lexical, found.syntactic, found.end
+        (array([2., 1.]), array([1., 0.]), array([1., 1.]), 0.0)
+        """
+        if unit not in get_args(Unit):
+            raise ValueError(f"the unit of surprisal must be 'bits' or 'nats', not {unit!r}")
+        base = math.log(2.0) if unit == "bits" else 1.0
+        before, after = self.words[:-1], self.words[1:]
+        return Surprisal(
+            _lost(before, after) / base,
+            _lost(self.tags, after) / base,
+            _lost(before, self.tags) / base,
+            float(_lost(after[-1:], np.array([self.sentence]))[0]) / base,
+        )
+
+
+def _lost(before: FloatArray, after: FloatArray) -> FloatArray:
+    """Subtract logarithms (n,) of what comes after from those (n,) before; inf for a probability of zero."""
+    is_zero = np.isneginf(after)
+    return np.where(is_zero, np.inf, before - np.where(is_zero, 0.0, after))
+
+
+class PrefixForest(NamedTuple):
+    """The items that the words before their end make likely, and all rules that make them.
+
+    forest: a forest of I items, without roots.
+    first: (I,) the first word of each item.
+    of_end: (n + 2,) the items that end at word j are of_end[j] ... of_end[j+1] - 1.
+    scale: (n + 1,) binary logarithms of the coarse probabilities of prefixes.
+    """
+
+    forest: Forest
+    first: IntArray
+    of_end: IntArray
+    scale: FloatArray
+
+
+class _Chart(NamedTuple):
+    """Items by their end, with room for more: symbol, first word and inside score of each."""
+
+    symbol: IntArray
+    first: IntArray
+    inside: FloatArray
+
+
+@compiled
+def _add_column(
+    grammar: CoarseGrammar,
+    chart: _Chart,
+    of_end: IntArray,
+    j: int,
+    forward: FloatArray,
+    threshold: float,
+    scores: FloatArray,
+    item_of: IntArray,
+) -> tuple[IntArray, int]:
+    """Append the items that end at word j + 1, and list their binary rules: rows of item, rule, left and right child.
+
+    chart: must have room for (j + 1) · S more items.
+    of_end: (n + 2,) where the items begin that end at each word up to j + 1.
+    forward: (n + 1, S) up to f_j.
+    threshold: the least posterior of an item, given the words up to j.
+    scores: (n, S) zero, but for row j, the leaf rules of word j; it is zero in the end.
+    item_of: (n, S) room, -1 everywhere before and after.
+    """
+    begin = of_end[j + 1]
+    size = begin
+    n_pairs = len(grammar.of_pair) - 1
+    # Longer items need shorter ones.  Each that is done is joined at once with all items that end where it begins.
+    for k in range(j, -1, -1):
+        for c in range(len(grammar.root)):
+            score = scores[k, c]
+            scores[k, c] = 0.0
+            if score == 0.0 or forward[k, c] * score < threshold:
+                continue
+            chart.symbol[size] = c
+            chart.first[size] = k
+            chart.inside[size] = score
+            item_of[k, c] = size
+            size += 1
+            for left in range(of_end[k], of_end[k + 1]):
+                pair = grammar.pair[chart.symbol[left], c]
+                if pair < n_pairs:
+                    both = chart.inside[left] * score
+                    for r in range(grammar.of_pair[pair], grammar.of_pair[pair + 1]):
+                        scores[chart.first[left], grammar.pair_parent[r]] += grammar.pair_weight[r] * both
+    # The same pairs again, now that it is known which of their parents are kept.
+    edges = np.empty((1024, 4), dtype=np.int64)
+    n_edges = ZERO
+    for right in range(begin, size):
+        k = chart.first[right]
+        for left in range(of_end[k], of_end[k + 1]):
+            pair = grammar.pair[chart.symbol[left], chart.symbol[right]]
+            if pair < n_pairs:
+                for r in range(grammar.of_pair[pair], grammar.of_pair[pair + 1]):
+                    item = item_of[chart.first[left], grammar.pair_parent[r]]
+                    if item >= 0:
+                        edges = with_room(edges, n_edges)
+                        edges[n_edges, 0] = item
+                        edges[n_edges, 1] = grammar.pair_number[r]
+                        edges[n_edges, 2] = left
+                        edges[n_edges, 3] = right
+                        n_edges += 1
+    for item in range(begin, size):
+        item_of[chart.first[item], chart.symbol[item]] = -1
+    return edges[:n_edges], size
+
+
+def _with_room(chart: _Chart, size: int) -> _Chart:
+    """Make room in a chart for `size` items in all."""
+    if size <= len(chart.symbol):
+        return chart
+    more = np.zeros(2 * size - len(chart.symbol), dtype=np.int64)
+    first = np.append(chart.first, more)
+    return _Chart(np.append(chart.symbol, more), first, np.append(chart.inside, more.astype(np.float64)))
+
+
+def prefix_forest(
+    grammar: CoarseGrammar,
+    corners: LeftCorners,
+    leaves: CoarseLeaves,
+    threshold: float,
+    most: int,
+    deadline: float = math.inf,
+) -> PrefixForest:
+    """Build the forest of the items that are likely given the words before their end.
+
+    It ends before the first word with which no sentence goes on.
+
+    grammar: the binary rules of the coarse grammar.
+    corners: the left corners of the same.
+    leaves: its leaf rules over each of n words.
+    threshold: the least posterior of an item.
+    most: items that the forest may have.
+    deadline: the time at which it is given up, in CPU seconds of this thread (`time.thread_time`).
+    Raises LimitError if the forest has more items, or is not done at the deadline.
+    """
+    n = len(leaves.start) - 1
+    n_symbols = len(grammar.root)
+    chart = _Chart(np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64), np.zeros(0))
+    forward = np.zeros((n + 1, n_symbols, 1))
+    forward[0] = corners.first
+    scale = [0.0]
+    of_end = np.zeros(n + 2, dtype=np.int64)
+    scores = np.zeros((n, n_symbols))
+    item_of = np.full((n, n_symbols), -1)
+    edges = [np.empty((0, 4), dtype=np.int64)]
+    for j in range(n):
+        own = slice(leaves.start[j], leaves.start[j + 1])
+        tags = leaves.symbol[own]
+        probability = forward[j, tags, 0] @ leaves.weight[own]
+        if not probability > 0.0:
+            of_end = of_end[: j + 2]
+            break
+        scale.append(scale[-1] + math.log2(probability))
+        np.add.at(scores[j], tags, leaves.weight[own] / probability)
+        begin = of_end[j + 1]
+        chart = _with_room(chart, begin + (j + 1) * n_symbols)
+        binary, size = _add_column(grammar, chart, of_end, j, forward[:, :, 0], threshold, scores, item_of)
+        if size > most:
+            raise LimitError(f"the chart of {n} words under {n_symbols} symbols has more than {most} items")
+        if j % _WORDS == 0 and time.thread_time() > deadline:
+            raise LimitError(f"the chart of {n} words under {n_symbols} symbols takes too long")
+        of_end[j + 2] = size
+        column = slice(begin, size)
+        forward[j + 1] = corners.after(forward, chart.first[column], chart.symbol[column], chart.inside[column, None])
+        # The items of word j alone come first in the column.
+        item = np.full(n_symbols, -1)
+        alone = np.arange(begin, size)[chart.first[column] == j]
+        item[chart.symbol[alone]] = alone
+        leaf = np.full((len(tags), 4), -1)
+        leaf[:, 0] = item[tags]
+        leaf[:, 1] = leaves.rule[own]
+        edges += [leaf[leaf[:, 0] >= 0], binary]
+    size = of_end[-1]
+    item, rule, left, right = np.concatenate(edges).T
+    order = np.lexsort((rule, item))
+    forest = Forest(
+        symbol=chart.symbol[:size],
+        start=np.searchsorted(item[order], np.arange(size + 1)),
+        rule=rule[order],
+        left=left[order],
+        right=right[order],
+        root=np.zeros(0, dtype=np.int64),
+        component=np.zeros(0, dtype=np.int64),
+    )
+    return PrefixForest(forest, chart.first[:size], of_end, np.array(scale))
+
+
+def prefixes(
+    operators: ObservableOperators, corners: LeftCorners, leaves: CoarseLeaves, spans: PrefixForest
+) -> Prefixes:
+    """Compute the probabilities of all prefixes of n words under the latent grammar.
+
+    operators: the latent grammar of the sentence.
+    corners: the left corners of the whole latent grammar.
+    leaves: the leaf rules over each word.
+    spans: the items to sum over.
+    """
+    n = len(leaves.start) - 1
+    reached = len(spans.scale) - 1
+    end = np.repeat(np.arange(reached + 1), np.diff(spans.of_end))
+    vectors, exponents = inside(operators, spans.forest)
+    vectors *= np.exp2(exponents - (spans.scale[end] - spans.scale[spans.first]))[:, None]
+    symbol = spans.forest.symbol
+    words = np.zeros(n + 1)
+    tags = np.zeros(n)
+    forward = np.zeros((reached + 1, *corners.first.shape))
+    forward[0] = corners.first
+    for j in range(min(reached + 1, n)):
+        if j:
+            column = slice(spans.of_end[j], spans.of_end[j + 1])
+            forward[j] = corners.after(forward, spans.first[column], symbol[column], vectors[column])
+        own = slice(leaves.start[j], leaves.start[j + 1])
+        words[j + 1] = np.sum(forward[j, leaves.symbol[own]] * operators.leaf[leaves.rule[own]])
+        distinct = np.unique(leaves.symbol[own])
+        tags[j] = np.sum(forward[j, distinct] * corners.leaf_total[distinct])
+    whole = np.flatnonzero((spans.first == 0) & (end == n))
+    sentence = np.sum(operators.root[symbol[whole]] * vectors[whole])
+    words[0] = np.sum(operators.root * corners.total)
+    # Back to probabilities, given that the tree is finite.
+    scale = np.full(n + 1, spans.scale[-1])
+    scale[: reached + 1] = spans.scale
+    with np.errstate(divide="ignore"):
+        log_words = np.log(words) + np.log(2.0) * np.append(scale[:1], scale[:-1]) - np.log(words[0])
+        log_tags = np.log(tags) + np.log(2.0) * scale[:-1] - np.log(words[0])
+        log_sentence = np.log(sentence) + np.log(2.0) * scale[-1] - np.log(words[0])
+    return Prefixes(log_words, log_tags, float(log_sentence))

@@ -1,0 +1,197 @@
+"""Predict the nodes that may begin at each terminal, given those before: forward vectors of a grammar.
+
+| here | meaning |
+| --- | --- |
+| Z, (S, M) | the probability that the tree below a symbol in a state is finite; 1 for most grammars |
+| P, (S·M, S·M) | from a node to its left child: P[(a, h), (b, h')] = Σ_c,h'' t(a → b c, h', h'' \\| a, h) Z(c, h'') |
+| R = (I - P)⁻¹ | from a node to all that begin where it does: I + P + P² + ... (Jelinek and Lafferty 1991) |
+| α_ij, (S, M) | the inside vectors of terminals i ... j-1 |
+| f_j, (S, M) | the probability of terminals 0 ... j-1 and then a node, added up over such nodes |
+
+A node begins at terminal 0 if it is the root or a left descendant of the root.  It begins at terminal j > 0 if it is
+the right child of a node whose left child ends there, or a left descendant of that child (Stolcke 1995):
+
+f_0 = root R and f_j = (Σ_i Σ_{a → b c} f_i[a] · t(a → b c) · α_ij[b]) R.
+
+Just one of the nodes that begin at a terminal is a leaf, so that f_j times the leaf rules of terminal j is the
+probability of all trees whose leaves begin with the terminals 0 ... j.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.sparse import csc_array, eye_array, vstack
+from scipy.sparse.linalg import SuperLU, splu
+
+from spectral_latent._compiled import ZERO, check_column, check_range
+from spectral_latent.inference._kernels import block, compiled_pass, dot
+from spectral_latent.operators import ObservableOperators, PackedOperators, row_sums
+from spectral_latent.trees import FloatArray, IntArray
+
+__all__ = ["LeftCorners"]
+
+_STEPS = 100  # of Newton's method, which needs about ten
+_PRECISE = 1e-14
+
+
+@dataclass(frozen=True, eq=False)
+class LeftCorners:
+    """The nodes that may begin where a node begins, under a grammar.
+
+    operators: the grammar, whose numbers are probabilities.
+    leaf_total: (S, M) the sum of the leaf rules of each state.
+    total: Z, (S, M).
+    first: f_0, (S, M).
+    factors: the factors of the transpose of I - P.
+    by_left: (R2,) the binary rules by left child.
+    of_left: (S + 1,) those with the left child b are by_left[of_left[b]] ... by_left[of_left[b+1] - 1].
+    """
+
+    operators: ObservableOperators
+    leaf_total: FloatArray
+    total: FloatArray
+    first: FloatArray
+    factors: SuperLU
+    by_left: IntArray
+    of_left: IntArray
+
+    @staticmethod
+    def of(operators: ObservableOperators) -> LeftCorners:
+        """Compute the left corners of a grammar.
+
+        operators: the grammar; the rules of each state must sum to one, as those of `normalised` operators do.
+
+        Raises ValueError if the numbers are not probabilities, or if there are unary rules.
+
+        >>> from spectral_latent.operators import RuleTable
+        >>> from spectral_latent.trees import Rules
+        >>> rules = Rules(np.array([[0, 0]]), np.empty((0, 2), int), np.array([[0, 0, 0]]))
+        >>> counts = RuleTable.of_counts(rules, np.ones(1), np.array([1.0]), np.zeros(0), np.array([4.0]))
+        >>> corners = LeftCorners.of(ObservableOperators.probabilities_of(counts))
+        >>> corners.total.round(12), corners.first.round(12)
+        (array([[0.25]]), array([[1.25]]))
+        """
+        if not operators.probabilities:
+            raise ValueError("left corners are those of probabilities, and the operators are none")
+        if len(operators.rules.unary):
+            raise ValueError("left corners are those of binary rules, and there are unary rules")
+        leaf_total = row_sums(operators.rules.leaf[:, 0], operators.leaf, operators.n_symbols)
+        total = _finite(operators, leaf_total)
+        to_left, _ = _to_children(operators, total)
+        factors = splu(csc_array((eye_array(total.size) - to_left).T))
+        first = factors.solve(operators.root.ravel()).reshape(total.shape)
+        left = operators.rules.binary[:, 1]
+        by_left = np.argsort(left, kind="stable")
+        of_left = np.searchsorted(left[by_left], np.arange(operators.n_symbols + 1))
+        return LeftCorners(operators, leaf_total, total, first, factors, by_left, of_left)
+
+    def after(self, forward: FloatArray, first: IntArray, symbol: IntArray, inside: FloatArray) -> FloatArray:
+        """Compute f_j, (S, M), from all K items that end before terminal j.
+
+        forward: (n, S, M) f_0 ... f_j-1, and more.
+        first: (K,) the first terminal i of each item.
+        symbol: (K,) the symbol b of each item.
+        inside: (K, M) its inside vector α_ij[b].
+        """
+        k = len(symbol)
+        check_column("forward vectors", forward, (len(forward), *self.first.shape), np.float64)
+        check_column("first terminals of items", first, (k,), np.int64)
+        check_range("first terminals of items", first, 0, len(forward))
+        check_column("symbols of items", symbol, (k,), np.int64)
+        check_range("symbols of items", symbol, 0, self.operators.n_symbols)
+        check_column("inside vectors of items", inside, (k, self.first.shape[1]), np.float64)
+        by_symbol = np.argsort(symbol, kind="stable")
+        items = (first[by_symbol], symbol[by_symbol], inside[by_symbol])
+        right = _right_children(self.operators.packed, self.by_left, self.of_left, forward, *items)
+        predicted: FloatArray = self.factors.solve(right.ravel()).reshape(self.first.shape)
+        return predicted
+
+
+def _finite(operators: ObservableOperators, leaf_total: FloatArray) -> FloatArray:
+    """Find Z, the least solution of Z(a, h) = leaf_total(a, h) + Σ t(a → b c) Z(b) Z(c), by Newton's method."""
+    total = np.zeros(leaf_total.size)
+    unit = eye_array(total.size, format="csc")
+    # From zero, every step goes up and none beyond the solution (Etessami and Yannakakis 2009).
+    for _ in range(_STEPS):
+        to_left, to_right = _to_children(operators, total.reshape(leaf_total.shape))
+        missing = leaf_total.ravel() + to_left @ total - total
+        step = splu(unit - to_left - to_right).solve(missing)
+        total += step
+        if np.abs(step).max() < _PRECISE:
+            break
+    return total.reshape(leaf_total.shape)
+
+
+def _to_children(operators: ObservableOperators, total: FloatArray) -> tuple[csc_array, csc_array]:
+    """Compute the expected left children of each state, (S·M, S·M), and its right ones, with siblings that are finite.
+
+    total: (S, M) the probability that the tree below a state is finite.
+    """
+    n_symbols, m = total.shape
+    states = operators.states
+    blocks = []
+    # One parent at a time, since only its own rows are multiplied out.
+    for a in range(n_symbols):
+        children = np.zeros((2, m, n_symbols, m))
+        for r in np.flatnonzero(operators.rules.binary[:, 0] == a).tolist():
+            _, b, c = operators.rules.binary[r]
+            tensor = operators.binary[r]
+            children[0, : states[a], b, : states[b]] += tensor.applied_right(total[c, : states[c]])
+            children[1, : states[a], c, : states[c]] += tensor.applied_left(total[b, : states[b]])
+        blocks.append([csc_array(rows.reshape(m, -1)) for rows in children])
+    to_left, to_right = (csc_array(vstack(rows)) for rows in zip(*blocks, strict=True))
+    return to_left, to_right
+
+
+@compiled_pass
+def _right_children(
+    operators: PackedOperators,
+    by_left: IntArray,
+    of_left: IntArray,
+    forward: FloatArray,
+    first: IntArray,
+    symbol: IntArray,
+    inside: FloatArray,
+) -> FloatArray:
+    """Add up f_i[a] · t(a → b c) · α_ij[b] over items and rules, (S, M) by c; items are in the order of symbols."""
+    states = operators.states
+    out = np.zeros(operators.root.shape)
+    end = ZERO
+    while end < len(symbol):
+        # The items of one symbol b meet the same rules.
+        begin = end
+        b = symbol[begin]
+        while end < len(symbol) and symbol[end] == b:
+            end += 1
+        for at in range(of_left[b], of_left[b + 1]):
+            r = by_left[at]
+            a, c = operators.binary_rules[r, 0], operators.binary_rules[r, 2]
+            matrix, second, third = block(operators, r, states[a], states[b], states[c])
+            pair = np.zeros(matrix.shape[1])
+            total = np.zeros(max(len(second), states[c]))
+            for item in range(begin, end):
+                # From the parent's states to the rule's pair space.
+                above = forward[first[item], a]
+                for q in range(len(pair)):
+                    pair[q] = 0.0
+                for h in range(states[a]):
+                    for q in range(len(pair)):
+                        pair[q] += above[h] * matrix[h, q]
+                y = inside[item, : states[b]]
+                # In factors, a number for each term remains; multiplied out, a number for each state of c.
+                for q in range(len(second)):
+                    total[q] += pair[q] * dot(second[q], y)
+                if len(second) == 0:
+                    for j in range(states[b]):
+                        for k in range(states[c]):
+                            total[k] += y[j] * pair[j * states[c] + k]
+            # The third factor is applied once for all items.
+            for q in range(len(third)):
+                for k in range(states[c]):
+                    out[c, k] += total[q] * third[q, k]
+            if len(second) == 0:
+                for k in range(states[c]):
+                    out[c, k] += total[k]
+    return out

@@ -1,0 +1,83 @@
+"""`surprisal` on the command line: the numbers of the model, in each form."""
+
+import json
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from spectral_latent.constituency import ConstituencyModel
+from spectral_latent.dependency import DependencyModel, DependencySentence
+from spectral_latent.grammar import Limits
+from tests.cli.conftest import Run
+
+SENTENCES = [["They", "see", "it", "."], ["Cats", "left", "zebras", "."]]
+TEXT = "They see it .\n\nCats left zebras .\n"
+
+
+def test_a_row_for_each_word(run: Run, model: Path, tmp_path: Path) -> None:
+    """Empty lines have no rows, but numbers; parts of an output are the whole, whatever the number of processes."""
+    parser = ConstituencyModel.load(model)
+    rows = [line.split("\t") for line in run("surprisal", model, stdin=TEXT).stdout.splitlines()]
+    for number, words in zip((1, 3), SENTENCES, strict=True):
+        own = [row for row in rows if row[0] == str(number)]
+        assert [row[1:3] for row in own] == [[str(at), word] for at, word in enumerate(words, start=1)]
+        found = parser.surprisal(words)
+        wanted = np.stack([found.total, found.lexical, found.syntactic], axis=1)
+        np.testing.assert_allclose([[float(x) for x in row[3:]] for row in own], wanted, atol=1e-6)
+    (tmp_path / "text").write_text(TEXT)
+    assert run("surprisal", model, tmp_path / "text", "-o", tmp_path / "a.tsv").exit_code == 0
+    parts = [run("surprisal", model, tmp_path / "text", "--shard", f"{part}/2").stdout for part in (1, 2)]
+    assert (tmp_path / "a.tsv").read_text() == "".join(parts) == run("surprisal", model, stdin=TEXT).stdout
+
+
+def test_json(run: Run, model: Path, tmp_path: Path) -> None:
+    entries = [
+        json.loads(line) for line in run("surprisal", model, "--json", "--unit", "nats", stdin=TEXT).stdout.splitlines()
+    ]
+    assert [(entry["sent_id"], entry["words"]) for entry in entries] == [("1", SENTENCES[0]), ("3", SENTENCES[1])]
+    found = ConstituencyModel.load(model).surprisal(SENTENCES[0], "nats")
+    assert entries[0]["surprisal"] == found.total.tolist() and entries[0]["end"] == found.end
+    assert entries[0]["lexical"] == found.lexical.tolist() and entries[0]["syntactic"] == found.syntactic.tolist()
+
+
+def test_parquet(run: Run, model: Path, tmp_path: Path) -> None:
+    parquet = pytest.importorskip("pyarrow.parquet")
+    assert run("surprisal", model, "-o", tmp_path / "a.parquet", stdin=TEXT).exit_code == 0
+    table = parquet.read_table(tmp_path / "a.parquet").to_pydict()
+    assert table["word"] == [word for words in SENTENCES for word in words] and table["number"] == [1, 2, 3, 4] * 2
+    assert table["surprisal"][:4] == ConstituencyModel.load(model).surprisal(SENTENCES[0]).total.tolist()
+
+
+@pytest.mark.filterwarnings("default")
+def test_sentences_beyond_the_limits(run: Run, model: Path, tmp_path: Path) -> None:
+    """No JSON reader takes NaN."""
+    ConstituencyModel.load(model).with_limits(Limits(max_words=3)).save(tmp_path / "model")
+    found = run("surprisal", tmp_path / "model", "--json", stdin=TEXT)
+    assert "has no surprisal" in found.stderr
+    entry = json.loads(found.stdout.splitlines()[0])
+    assert entry["surprisal"] == [None] * 4 and entry["end"] is None
+    row = run("surprisal", tmp_path / "model", "-q", stdin=TEXT).stdout.splitlines()[0].split("\t")
+    assert all(math.isnan(float(x)) for x in row[3:])
+
+
+def test_tags_of_dependency_parsers(run: Run, tmp_path: Path) -> None:
+    trees = [
+        DependencySentence.of([noun, "run"], [tag, "VERB"]).with_heads((2, 0))
+        for noun, tag in (("dogs", "NOUN"), ("it", "PRON"))
+    ]
+    parser = DependencyModel.train(trees * 20)
+    parser.save(tmp_path / "model")
+    found = run("surprisal", tmp_path / "model", "--json", stdin="dogs/NOUN run/VERB\n")
+    wanted = parser.surprisal(DependencySentence.of(["dogs", "run"], ["NOUN", "VERB"]))
+    assert json.loads(found.stdout)["surprisal"] == wanted.total.tolist()
+
+
+def test_models_without_probabilities(run: Run, treebank: Path, tagger: Path, tmp_path: Path) -> None:
+    train = ("train", "constituency", treebank, "-o", tmp_path / "model", "--preset", "spectral", "--n-states", "2")
+    assert run(*train, "-q").exit_code == 0
+    found = run("surprisal", tmp_path / "model", stdin=TEXT)
+    assert found.exit_code == 1 and not found.stdout
+    assert "'spectral' gives estimates that may be negative" in found.stderr and "preset 'fast'" in found.stderr
+    assert "a tagger, where a parser is needed" in run("surprisal", tagger, stdin=TEXT).stderr

@@ -1,0 +1,213 @@
+"""Probabilities of prefixes: sums over all sentences that begin so, and what follows from them."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from spectral_latent.estimation import EstimatorOptions
+from spectral_latent.grammar import Limits, Prefixes, Surprisal
+from spectral_latent.grammar.coarse import CoarseGrammar, CoarseLeaves
+from spectral_latent.grammar.prefixes import prefix_forest, prefixes
+from spectral_latent.inference import LeftCorners
+from tests.grammar.test_grammar import OPTIONS, Grammar, training
+from tests.inference.test_left_corners import branching
+from tests.oracles import Lpcfg, Rule, all_rules, random_lpcfg
+
+MOST = 10**6
+
+
+def small(seed: int, states: list[int], binary: float, rules: dict[str, list[Rule]] | None = None) -> Lpcfg:
+    """A random grammar over two words whose states are all parents of two children with one probability."""
+    model = random_lpcfg(np.random.default_rng(seed), states, rules or all_rules(len(states), 2))
+    for table, share in ((model.t, binary), (model.q, 1.0 - binary)):
+        for a, m in enumerate(states):
+            own = [array for rule, array in table.items() if rule[0] == a]
+            total = sum(array.reshape(m, -1).sum(axis=1) for array in own)
+            for array in own:
+                array *= (share / total).reshape(-1, *([1] * (array.ndim - 1)))
+    return model
+
+
+def computed(model: Lpcfg, words: list[int], threshold: float = 0.0, coarse: Lpcfg | None = None) -> Prefixes:
+    """The prefixes of words; a coarse grammar with rules of other probabilities builds the forest."""
+    coarse = coarse or small(99, [1] * len(model.states), 0.3)
+    operators = [each.operators(probabilities=True) for each in (coarse, model)]
+    corners = [LeftCorners.of(each) for each in operators]
+    leaves = CoarseLeaves.of(operators[0], np.array(words))
+    grammar = CoarseGrammar.of(operators[0], np.ones(len(model.states)) / len(model.states))
+    return prefixes(operators[1], corners[1], leaves, prefix_forest(grammar, corners[0], leaves, threshold, MOST))
+
+
+def probability(model: Lpcfg, words: tuple[int, ...]) -> float:
+    """The probability of a sentence, by the plain inside algorithm."""
+    n = len(words)
+    chart = {(i, i + 1, a): model.q[a, x] for i, x in enumerate(words) for a in range(len(model.states))}
+    for length in range(2, n + 1):
+        for i in range(n - length + 1):
+            for a, m in enumerate(model.states):
+                chart[i, i + length, a] = np.zeros(m)
+            for (a, b, c), tensor in model.t.items():
+                for k in range(i + 1, i + length):
+                    chart[i, i + length, a] += np.einsum("ijk,j,k->i", tensor, chart[i, k, b], chart[k, i + length, c])
+    return float(sum(root @ chart[0, n, a] for a, root in enumerate(model.pi)))
+
+
+@pytest.mark.parametrize(("seed", "states"), [(0, [2, 3]), (1, [1, 1])])
+def test_a_prefix_is_the_sum_of_its_completions(seed: int, states: list[int]) -> None:
+    """All sentences of up to six words are added up; those that are longer are known to have the rest in all."""
+    model = small(seed, states, 0.05)
+    sentences = {x: probability(model, x) for n in range(1, 7) for x in itertools.product(range(2), repeat=n)}
+    rest = 1.0 - sum(sentences.values())
+    assert 0.0 < rest < 1e-4
+    for words in ((0,), (1, 0), (0, 0, 1), (1, 1, 0, 1)):
+        found = computed(model, list(words))
+        np.testing.assert_allclose(np.exp(found.sentence), sentences[words], rtol=1e-9)
+        for k in range(len(words) + 1):
+            completions = sum(p for sentence, p in sentences.items() if sentence[:k] == words[:k])
+            assert completions - 1e-12 <= np.exp(found.words[k]) <= completions + rest + 1e-12
+
+
+@pytest.mark.parametrize("binary", [0.3, 0.5, 0.7])
+def test_what_follows_a_prefix_has_its_probability(binary: float) -> None:
+    """The words that may follow and the end add up to the prefix, also where some trees are infinite."""
+    model = small(2, [2, 1, 3], binary)
+    for words in ([], [0], [1, 0, 0]):
+        following = [computed(model, [*words, x]) for x in range(2)]
+        total = sum(np.exp(found.words[-1]) for found in following)
+        if words:
+            total += np.exp(computed(model, words).sentence)
+        np.testing.assert_allclose(total, np.exp(following[0].words[-2]), rtol=1e-5 if binary == 0.5 else 1e-9)
+
+
+def test_repetition_by_hand() -> None:
+    """S → S S (q) | a (p): k words begin sentences of k or more; p and q change places if all is to end, and q > p."""
+    for q in (0.25, 0.75):
+        operators = branching(q)
+        corners = LeftCorners.of(operators)
+        leaves = CoarseLeaves.of(operators, np.zeros(3, dtype=np.int64))
+        spans = prefix_forest(CoarseGrammar.of(operators, np.ones(1)), corners, leaves, 0.0, MOST)
+        found = prefixes(operators, corners, leaves, spans)
+        np.testing.assert_allclose(np.exp(found.words), [1.0, 1.0, 0.25, 0.25 - 0.25 * 0.75**2], rtol=1e-9)
+        np.testing.assert_allclose(np.exp(found.sentence), 2 * 0.25**2 * 0.75**3, rtol=1e-9)
+
+
+def test_tags_are_those_that_a_word_may_have() -> None:
+    """Words 0 and 1 have one tag each; word 2 has both, which is no surprise where a sentence cannot end."""
+    rules = {"leaf": [(1, 0), (1, 2), (2, 1), (2, 2)], "unary": [], "binary": [(0, 1, 2), (0, 1, 0)]}
+    model = random_lpcfg(np.random.default_rng(5), [2, 2, 2], rules)
+    model.pi[0] /= model.pi[0].sum()
+    model.pi[1:] = [np.zeros(2), np.zeros(2)]
+    coarse = random_lpcfg(np.random.default_rng(6), [1, 1, 1], rules)
+    coarse.pi[:] = [np.ones(1), np.zeros(1), np.zeros(1)]
+    found = computed(model, [2, 2, 1], coarse=coarse).surprisal("nats")
+    np.testing.assert_allclose(found.syntactic[:2], 0.0, atol=1e-12)
+    np.testing.assert_allclose(found.total, found.lexical + found.syntactic, rtol=1e-12)
+    # a and b divide the probability of all words between their tags.
+    tags = [np.exp(computed(model, [2, 0, x], coarse=coarse).tags[2]) for x in (0, 1)]
+    words = [np.exp(computed(model, [2, 0, x], coarse=coarse).words[3]) for x in (0, 1, 2)]
+    np.testing.assert_allclose(sum(tags), sum(words), rtol=1e-12)
+    assert 0.0 < words[0] < tags[0] and 0.0 < words[1] < tags[1]
+
+
+def test_one_state_is_the_coarse_grammar() -> None:
+    coarse = small(3, [1, 1, 1], 0.4)
+    model = small(3, [1, 1, 1], 0.4)
+    words = [0, 1, 1, 0, 1]
+    operators = coarse.operators(probabilities=True)
+    corners = LeftCorners.of(operators)
+    leaves = CoarseLeaves.of(operators, np.array(words))
+    spans = prefix_forest(CoarseGrammar.of(operators, np.ones(3) / 3), corners, leaves, 0.0, MOST)
+    found = computed(model, words)
+    np.testing.assert_allclose(
+        found.words[1:], spans.scale[1:] * np.log(2.0) - np.log(corners.total[:, 0] @ operators.root[:, 0]), rtol=1e-9
+    )
+
+
+def test_pruning_loses_little_and_never_looks_ahead() -> None:
+    model = small(4, [2, 3, 2], 0.45)
+    words = np.random.default_rng(0).integers(0, 2, 12).tolist()
+    exact = computed(model, words)
+    lost = []
+    for threshold in (0.02, 0.1, 0.3):
+        pruned = computed(model, words, threshold)
+        assert (pruned.words <= exact.words + 1e-12).all()
+        lost.append(exact.words[-1] - pruned.words[-1])
+        shorter = computed(model, words[:7], threshold)
+        np.testing.assert_allclose(shorter.words, pruned.words[:8], rtol=1e-12, atol=1e-12)
+    assert 0.0 < lost[0] < lost[1] < lost[2] and lost[0] < 0.3
+
+
+def test_nothing_underflows() -> None:
+    """S → S S (q) | a over 150 words, whose trees are counted by Catalan numbers C: p(n words) = C(n-1) q^(n-1) p^n."""
+    q = 0.001
+    operators = branching(q)
+    corners = LeftCorners.of(operators)
+    leaves = CoarseLeaves.of(operators, np.zeros(150, dtype=np.int64))
+    spans = prefix_forest(CoarseGrammar.of(operators, np.ones(1)), corners, leaves, 0.0, MOST)
+    found = prefixes(operators, corners, leaves, spans)
+    n = np.arange(2, 200)
+    catalan = np.concatenate([[0.0], np.cumsum(np.log(4 * n - 6) - np.log(n))])
+    log = catalan + np.arange(199) * np.log(q) + np.arange(1, 200) * np.log(1.0 - q)
+    at_least = np.logaddexp.accumulate(log[::-1])[::-1]
+    assert found.words[-1] < -800.0
+    np.testing.assert_allclose(found.words[1:], at_least[:150], rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(found.sentence, log[149], rtol=1e-9)
+
+
+def test_words_that_cannot_follow_are_infinitely_surprising() -> None:
+    rules = {"leaf": [(1, 0), (2, 1)], "unary": [], "binary": [(0, 1, 2)]}
+    model = random_lpcfg(np.random.default_rng(0), [1, 2, 2], rules)
+    model.pi[:] = [np.ones(1), np.zeros(2), np.zeros(2)]
+    coarse = random_lpcfg(np.random.default_rng(0), [1, 1, 1], rules)
+    coarse.pi[:] = [np.ones(1), np.zeros(1), np.zeros(1)]
+    found = computed(model, [0, 0, 1], coarse=coarse).surprisal("bits")
+    np.testing.assert_allclose(found.total, [0.0, np.inf, np.inf], atol=1e-12)
+    assert found.end == np.inf and computed(model, [0, 1], coarse=coarse).surprisal("bits").end == pytest.approx(0.0)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Grammars over words
+
+
+@pytest.fixture(scope="module")
+def grammar() -> Grammar:
+    options = replace(OPTIONS, estimator=EstimatorOptions("clusters-em", n_states=2), threshold=0.0)
+    return training(options).estimate()
+
+
+def test_prefixes_of_words(grammar: Grammar) -> None:
+    """With unseen words too, the end of the sentence has the probability of its chart, but for rounding."""
+    exact = replace(grammar, options=replace(grammar.options, beam=0.0), seen=np.ones_like(grammar.seen))
+    for words in (["ant", "bat"], ["ape", "both", "bee"], ["newt", "ant", "zebra"]):
+        found = grammar.prefixes(words)
+        (wanted,) = exact.chart(words).weight().log
+        np.testing.assert_allclose(found.sentence, wanted, atol=0.01)
+        assert (np.diff(found.words) <= 1e-12).all() and found.sentence <= found.words[-1]
+
+
+def test_surprisal_of_all_words_and_the_end_is_that_of_the_sentence(grammar: Grammar) -> None:
+    found = grammar.prefixes(["ape", "both", "bee"])
+    bits, nats = (found.surprisal(unit) for unit in ("bits", "nats"))
+    np.testing.assert_allclose(nats.total.sum() + nats.end, -found.sentence)
+    assert isinstance(bits, Surprisal)
+    for one, other in zip(bits, nats, strict=True):
+        np.testing.assert_allclose(one, other / np.log(2.0))
+    with pytest.raises(ValueError, match="'bits' or 'nats', not 'hartleys'"):
+        found.surprisal("hartleys")  # type: ignore[arg-type]
+
+
+def test_what_has_no_prefixes(grammar: Grammar) -> None:
+    with pytest.raises(ValueError, match="empty"):
+        grammar.prefixes([])
+    with pytest.raises(TypeError, match="not the string"):
+        grammar.prefixes("ant bat")
+    with pytest.raises(ValueError, match="'spectral' gives estimates that may be negative"):
+        training().estimate().prefixes(["ant"])
+    for limits in (Limits(max_words=2), Limits(seconds=1e-9)):
+        with pytest.warns(RuntimeWarning, match="has no surprisal"):
+            found = grammar.with_limits(limits).prefixes(["ant", "ant", "bat"])
+        assert np.isnan(found.words).all() and np.isnan(found.surprisal("bits").end)

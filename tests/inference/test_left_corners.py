@@ -1,0 +1,83 @@
+"""Left corners: what may begin at a word, compared with series that are added up one by one, and with sums by hand."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from spectral_latent.inference import LeftCorners
+from spectral_latent.operators import ObservableOperators, RuleTable
+from spectral_latent.trees import Rules
+from tests.oracles import Lpcfg, all_rules, random_lpcfg
+
+NONE = np.empty((0, 2), dtype=np.int64)
+
+
+def branching(binary: float) -> ObservableOperators:
+    """S → S S with a probability, or else S → a."""
+    rules = Rules(np.array([[0, 0]]), NONE, np.array([[0, 0, 0]]))
+    counts = RuleTable.of_counts(rules, np.ones(1), np.array([1.0 - binary]), np.zeros(0), np.array([binary]))
+    return ObservableOperators.probabilities_of(counts)
+
+
+def series(model: Lpcfg, total: list[np.ndarray]) -> list[np.ndarray]:
+    """root + root P + root P² + ..., by symbol."""
+    step = model.pi
+    found = step
+    for _ in range(300):
+        following = [np.zeros(m) for m in model.states]
+        for (a, b, c), tensor in model.t.items():
+            following[b] = following[b] + np.einsum("i,ijk,k->j", step[a], tensor, total[c])
+        step = following
+        found = [one + other for one, other in zip(found, step, strict=True)]
+    return found
+
+
+@pytest.mark.parametrize("binary", [0.2, 0.45, 0.7])
+def test_finite_trees(binary: float) -> None:
+    """The generating function of S → S S | a by hand: Z = 1, or (1 - q) / q if q > 1/2; and f_0 = 1 / (1 - q Z)."""
+    total = min(1.0, (1.0 - binary) / binary)
+    corners = LeftCorners.of(branching(binary))
+    np.testing.assert_allclose(corners.total, [[total]], rtol=1e-10)
+    np.testing.assert_allclose(corners.first, [[1.0 / (1.0 - binary * total)]], rtol=1e-10)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_left_descendants_of_the_root(seed: int) -> None:
+    """Against the series of powers of P; Z against the iteration from zero, which climbs to it."""
+    model = random_lpcfg(np.random.default_rng(seed), [2, 3, 1], all_rules(3, 3))
+    total = [np.zeros(m) for m in model.states]
+    for _ in range(5000):
+        leaf = [sum(model.q[a, x] for x in range(3)) for a in range(3)]
+        for (a, b, c), tensor in model.t.items():
+            leaf[a] = leaf[a] + np.einsum("ijk,j,k->i", tensor, total[b], total[c])
+        total = leaf
+    corners = LeftCorners.of(model.operators(probabilities=True))
+    first = series(model, total)
+    for a, m in enumerate(model.states):
+        np.testing.assert_allclose(corners.total[a, :m], total[a], rtol=1e-8)
+        np.testing.assert_allclose(corners.first[a, :m], first[a], rtol=1e-8)
+
+
+def test_what_has_no_left_corners() -> None:
+    one = branching(0.25)
+    with pytest.raises(ValueError, match="of probabilities"):
+        LeftCorners.of(ObservableOperators(one.rules, one.states, one.root, one.leaf, one.unary, one.binary))
+    model = random_lpcfg(np.random.default_rng(0), [1, 1], all_rules(2, 1, unary=[(0, 1)]))
+    with pytest.raises(ValueError, match="unary"):
+        LeftCorners.of(model.operators(probabilities=True))
+
+
+def test_items_are_checked() -> None:
+    corners = LeftCorners.of(branching(0.25))
+    forward = np.ones((1, 1, 1))
+    zero = np.zeros(1, dtype=np.int64)
+    inside = np.ones((1, 1))
+    assert corners.after(forward, zero, zero, inside).shape == (1, 1)
+    for wrong in (
+        (forward, zero + 1, zero, inside),
+        (forward, zero, zero - 1, inside),
+        (forward, zero, zero, inside.T[:0]),
+    ):
+        with pytest.raises(ValueError, match="items"):
+            corners.after(*wrong)
