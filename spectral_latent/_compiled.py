@@ -171,7 +171,7 @@ def check_column(name: str, column: object, shape: tuple[int, ...], dtype: type[
 
 
 def read_only(column: NDArray[_Number]) -> NDArray[_Number]:
-    """View a column through which it cannot be written to, so that it stays as it was checked.
+    """Make a column that cannot be written to, so that it stays as it was checked: a copy, unless it is one already.
 
     column: an array of any shape.
 
@@ -179,9 +179,11 @@ def read_only(column: NDArray[_Number]) -> NDArray[_Number]:
     Traceback (most recent call last):
     ValueError: assignment destination is read-only
     """
-    view = column.view()
-    view.setflags(write=False)
-    return view
+    if not column.flags.writeable:
+        return column
+    copy = column.copy()
+    copy.setflags(write=False)
+    return copy
 
 
 def check_range(name: str, column: NDArray[np.int64], first: int, end: int) -> None:

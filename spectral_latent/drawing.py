@@ -1,7 +1,7 @@
 """Draw trees and arcs over words as SVG, which notebooks and browsers show.
 
-Lines and letters have the colour of the text around the picture, so that it can be read on any background.  A picture
-has its content as a text, too, for screen readers.
+In a page, lines and letters have the colour of the text around the picture.  A picture has its content as a text, too,
+for screen readers.
 """
 
 from __future__ import annotations
@@ -16,9 +16,10 @@ _LETTER = 8.0  # width of a letter of 14 pixels; wide letters, such as those of 
 _GAP = 14.0  # between two words
 _LEVEL = 46.0  # from a node to its children, or from an arc to the next
 _LINE = 18.0  # height of a line of text
+_NOT_XML = ("Cc", "Cs")  # categories of letters
 _STYLE = (
-    "text{font:14px sans-serif;fill:currentColor;text-anchor:middle}"
-    ".s{font-size:11px}path{fill:none;stroke:currentColor}.h{fill:currentColor;stroke:none}"
+    ".sl text{font:14px sans-serif;fill:currentColor;text-anchor:middle}.sl .s{font-size:11px}"
+    ".sl path{fill:none;stroke:currentColor}.sl .h{fill:currentColor;stroke:none}"
 )
 
 
@@ -29,7 +30,9 @@ def _width(text: str) -> float:
 
 def _escaped(text: str) -> str:
     """Write a text for XML, which cannot hold most control characters and halves of surrogate pairs."""
-    shown = (letter if letter.isprintable() or letter == " " else "\ufffd" for letter in text)
+    shown = (
+        "\ufffd" if unicodedata.category(letter) in _NOT_XML or letter in "\ufffe\uffff" else letter for letter in text
+    )
     return escape("".join(shown))
 
 
@@ -41,7 +44,7 @@ def _text(x: float, y: float, text: str, small: bool = False) -> str:
 def _picture(width: float, height: float, title: str, parts: Sequence[str]) -> str:
     """Join the parts of a picture, and give it a title for screen readers."""
     return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" role="img" width="{width:.0f}" height="{height:.0f}" '
+        f'<svg xmlns="http://www.w3.org/2000/svg" class="sl" role="img" width="{width:.0f}" height="{height:.0f}" '
         f'viewBox="0 0 {width:.0f} {height:.0f}"><title>{_escaped(title)}</title><style>{_STYLE}</style>'
         f"{''.join(parts)}</svg>"
     )
@@ -51,13 +54,16 @@ def tree_svg(names: Sequence[str], sizes: Sequence[int], title: str) -> str:
     """Draw a tree with its root at the top.
 
     names: the text of each node, parents before children, left to right.
-    sizes: the number of children of each node; a leaf may have any number below one.
+    sizes: the number of children of each node; 0 or -1 for a leaf.
     title: a text that says the same.
+    Raises ValueError if there is no node.
 
     >>> picture = tree_svg(["NP", "dogs"], [1, -1], "(NP dogs)")
     >>> picture.count("<text"), picture.count("<path")
     (2, 1)
     """
+    if not names:
+        raise ValueError("a tree without nodes cannot be drawn")
     children = _children(sizes)
     # Every node gets a box as wide as its name and as the boxes of its children, which stand side by side in it.
     inner = [0.0] * len(names)
@@ -105,7 +111,7 @@ def _levels(heads: Sequence[int]) -> list[int]:
         first, last = spans[word]
         if heads[word] == 0:
             continue
-        levels[word] = 1 + max(above[first + 1 : last + 1])
+        levels[word] = 1 + max(above[first + 1 : last + 1], default=0)
         above[first + 1 : last + 1] = [levels[word]] * (last - first)
     return levels
 
@@ -117,11 +123,15 @@ def arcs_svg(words: Sequence[str], tags: Sequence[str], heads: Sequence[int], re
     tags: the tag of each word, which stands below it.
     heads: the number of each word's head, where the first word is 1; 0 for a root, which has a line from above.
     relations: the label of the arc to each word.
+    Raises ValueError if a head is neither 0 nor a word.
 
     >>> picture = arcs_svg(["Dogs", "bark"], ["NNS", "VBP"], [2, 0], ["nsubj", "root"])
     >>> picture.count("<text"), picture.count("<path")
     (6, 4)
     """
+    for number, head in enumerate(heads, start=1):
+        if not 0 <= head <= len(words):
+            raise ValueError(f"word {number} has the head {head}, and there are {len(words)} words")
     levels = _levels(heads)
     columns = zip(words, tags, relations, strict=True)
     room = [max(_width(word), 0.8 * _width(tag), 0.8 * _width(relation)) for word, tag, relation in columns]

@@ -8,7 +8,7 @@
 | p(x \\| h, a) log (p(x \\| h, a) / p(x \\| a)) | the part of x in the divergence of the state from its symbol |
 
 Words, rules and places are ranked by their part in the divergence: first comes what is frequent in the state and rarer
-in the other states of the symbol.
+in the other states of the symbol.  What the other states have as well, or more often, is left out.
 
 The expectations n are the fixed point of n = π + n T, where T has the expected number of children (b, h') of a node
 (a, h) (Booth and Thompson 1973).
@@ -110,8 +110,8 @@ def _expected_nodes(operators: ObservableOperators, places: dict[int, list[_Edge
         change = np.abs(following - expected).sum()
         expected = following
         if change <= _TOLERANCE * expected.sum():
-            break
-    return start, expected
+            return start, expected
+    raise ValueError("the grammar's trees are infinite on average")
 
 
 def _ranked(names: Sequence[str], p: FloatArray, share: FloatArray, most: int) -> list[list[tuple[str, float]]]:
@@ -136,7 +136,7 @@ def describe_states(named: NamedOperators, n: int = 8) -> Iterator[list[Describe
 
     named: operators whose numbers are probabilities, with names.
     n: the most words, rules and places of a state.
-    Raises ValueError if the numbers are not probabilities.
+    Raises ValueError if the numbers are not probabilities, or if trees are infinite on average.
 
     >>> from spectral_latent.trees import Rules
     >>> rules = Rules(np.array([[1, 0], [1, 1], [1, 2]]), np.empty((0, 2), int), np.array([[0, 1, 1]]))

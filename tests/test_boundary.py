@@ -25,7 +25,7 @@ from spectral_latent.dependency.decoding import arc_marginals, maximum_heads, n_
 from spectral_latent.dependency.forests import ArcForest, headed, projective
 from spectral_latent.estimation import EstimatorOptions, FeatureColumns, Projection, Shard
 from spectral_latent.estimation.simplex import anchors, convex_weights
-from spectral_latent.grammar.coarse import CoarseGrammar, CoarseLeaves
+from spectral_latent.grammar._coarse import CoarseGrammar, CoarseLeaves
 from spectral_latent.grammar.forests import pruned_forest
 from spectral_latent.inference import check_forest
 from spectral_latent.operators import ObservableOperators, Tensor

@@ -1,6 +1,7 @@
 """Drawn trees and arcs: well-formed, complete, readable, and safe whatever the words are."""
 
 import re
+import unicodedata
 import xml.etree.ElementTree as ElementTree
 from itertools import pairwise
 
@@ -33,7 +34,7 @@ def texts(picture: str) -> list[tuple[float, float, str]]:
 
 
 def shown(text: str) -> str:
-    return "".join(letter if letter.isprintable() else "\ufffd" for letter in text)
+    return "".join("\ufffd" if unicodedata.category(letter) in ("Cc", "Cs") else letter for letter in text)
 
 
 @given(phrases)
@@ -106,7 +107,16 @@ def test_sentences_draw_their_arcs_if_they_have_heads() -> None:
     assert "<title>Dogs: nsubj of bark, bark: root of the root</title>" in (picture or "")
 
 
-def test_a_table_of_names_that_is_no_tree_is_not_drawn() -> None:
-    with pytest.raises(IndexError):
+def test_letters_of_all_scripts_stay() -> None:
+    word = "می\u200cخواهم"
+    assert f">{word}<" in Phrase("V", (word,))._repr_svg_()
+    assert ">10\u00a0000<" in Phrase("CD", ("10\u00a0000",))._repr_svg_()
+
+
+def test_what_is_no_tree_is_not_drawn() -> None:
+    with pytest.raises(ValueError, match="without nodes"):
         tree_svg([], [], "")
+    with pytest.raises(ValueError, match="word 2 has the head 3, and there are 2 words"):
+        arcs_svg(["a", "b"], ["A", "B"], [0, 3], ["r", "r"])
+    assert arcs_svg(["a"], ["A"], [1], ["self"]).count("<text") == 3
     assert np.isfinite([x for x, *_ in texts(tree_svg(["A"], [0], "A"))]).all()

@@ -68,8 +68,12 @@ def inspect(model: str, symbols: tuple[str, ...], top: int, as_json: bool) -> No
     try:
         described = describe_states(named, top)
         wanted = (states for states in described if states[0].symbol in symbols)
+        missing = dict.fromkeys(symbols)
         for states in wanted if symbols else islice(described, _SHOWN):
+            missing.pop(states[0].symbol, None)
             click.echo("\n".join(_objects(states) if as_json else _paragraph(states)))
+        if missing:
+            raise click.ClickException(f"{model}: no tree has the symbol {next(iter(missing))!r}")
     except ValueError as error:
         raise click.ClickException(f"{model}: {error}") from None
 

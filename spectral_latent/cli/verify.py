@@ -104,7 +104,7 @@ def _command_of(model: str, record: dict[str, Any], sources: tuple[str, ...], ou
 
 
 def _differing_arrays(before: Mapping[str, NDArray[Any]], after: Mapping[str, NDArray[Any]]) -> Iterator[str]:
-    """Describe the arrays that two models have not in common.
+    """Describe the arrays that differ between two models.
 
     >>> import numpy as np
     >>> list(_differing_arrays({"t": np.ones(3), "q": np.ones(2)}, {"t": np.array([1, 1, 1.5])}))
@@ -125,7 +125,7 @@ def _type_of(array: NDArray[Any] | None) -> str:
 
 
 def _differing_settings(before: Any, after: Any, place: str = "") -> Iterator[str]:
-    """Describe the settings that two models have not in common.
+    """Describe the settings that differ between two models.
 
     before: the settings, or a part of them.
     after: the same part of the others.

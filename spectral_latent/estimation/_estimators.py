@@ -110,7 +110,7 @@ def _spectral(task: _Task) -> ObservableOperators:
     packed = operators.packed
     sizes = [np.abs(array).max(initial=0.0) for array in (packed.root, packed.leaf, packed.unary, packed.data)]
     if not (largest := float(np.max(sizes))) < _LARGEST:
-        raise EstimationError(f"a parameter reached {largest:.1e}; raise `cutoff` or lower `states`")
+        raise EstimationError(f"a parameter reached {largest:.1e}; raise `cutoff` or lower `n_states`")
     return operators
 
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from spectral_latent._compiled import check_column, check_range, check_starts
-from spectral_latent.grammar.coarse import CoarseGrammar, CoarseLeaves, inside_chart, likely_edges
+from spectral_latent.grammar._coarse import CoarseGrammar, CoarseLeaves, inside_chart, likely_edges
 from spectral_latent.grammar.options import Limits
 from spectral_latent.trees import Forest, IntArray
 

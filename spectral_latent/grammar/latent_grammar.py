@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from spectral_latent._compiled import check_column, check_range
 from spectral_latent._options import Above, AtMost, ShortRepr, counted
-from spectral_latent.grammar.coarse import CoarseGrammar, CoarseLeaves, LimitError
+from spectral_latent.grammar._coarse import CoarseGrammar, CoarseLeaves, LimitError
 from spectral_latent.grammar.forests import SpanForest, pruned_forest
 from spectral_latent.grammar.options import GrammarOptions, Limits
 from spectral_latent.grammar.prefixes import Prefixes, prefix_forest, prefixes

@@ -18,7 +18,7 @@ from typing import Literal, NamedTuple, TypeAlias, get_args
 import numpy as np
 
 from spectral_latent._compiled import ZERO, compiled, with_room
-from spectral_latent.grammar.coarse import CoarseGrammar, CoarseLeaves, LimitError
+from spectral_latent.grammar._coarse import CoarseGrammar, CoarseLeaves, LimitError
 from spectral_latent.inference import LeftCorners, inside
 from spectral_latent.operators import ObservableOperators
 from spectral_latent.trees import FloatArray, Forest, IntArray

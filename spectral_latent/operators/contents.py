@@ -71,7 +71,7 @@ def arrays_of(prefix: str, operators: ObservableOperators) -> dict[str, NDArray[
 
 
 def _leaf_arrays(operators: ObservableOperators) -> dict[str, NDArray[Any]]:
-    """List the vectors of R0 leaf rules: D different vectors of shares, which one each rule has, and its factor.
+    """List the distinct vectors of leaf rules, and for each of R0 rules the number of its vector and its factor.
 
     Smoothing gives a symbol many terminals with vectors that differ in their factors only.
     """
@@ -254,12 +254,13 @@ def operators_from(
         if (rules.leaf[:, 1] >= n_terminals).any():
             raise ValueError("a rule names a terminal that does not exist")
         terms = integers("terms", len(rules.binary))
+        share = numbers("data_share", None)
+        Tensors.check_sizes(states[rules.binary], terms, len(share))
         parts = Tensors.parts_of(states[rules.binary], terms)
         factor = numbers("data_factor", len(parts))
-        share = numbers("data_share", None)
-        if parts.sum() != len(share):
-            raise ValueError(f"tensors of {parts.sum()} numbers do not fill an array of {len(share)}")
         root = numbers("root", len(states), None)
+        if (states < 1).any() or root[np.arange(root.shape[1]) >= states[:, None]].any():
+            raise ValueError("a root has numbers beyond its states")
         products = {
             f"{prefix}.leaf": _leaf_from(prefix, arrays, rules.leaf[:, 0], states, root.shape[1]),
             f"{prefix}.data": share * np.repeat(factor, parts),

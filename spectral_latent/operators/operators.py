@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -81,6 +81,11 @@ class ObservableOperators(RuleTable):
             )
         object.__setattr__(self, "states", read_only(self.states))
         object.__setattr__(self, "rules", Rules(*map(read_only, (rules.leaf, rules.unary, rules.binary))))
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Check a copy, too."""
+        self.__dict__.update(state)
+        self.__post_init__()
 
     @cached_property
     def packed(self) -> PackedOperators:

@@ -3,7 +3,7 @@
 | here | type in a file | meaning |
 | --- | --- | --- |
 | group | - | numbers of similar size, such as the entries of one vector |
-| `factor` | float32 | the largest absolute value of a group |
+| `factor` | float32 | the largest absolute value of a group; float64 where it is too small for a float32 |
 | `share` | float16 | a number divided by the factor of its group, between -1 and 1 |
 
 A share has 11 binary digits: a number keeps three decimal digits, or 3e-8 of the largest number of its group.  The
@@ -18,18 +18,20 @@ from spectral_latent.trees import FloatArray, IntArray
 
 __all__ = ["divided", "rounded"]
 
-_SINGLE = np.finfo(np.float32)
+_DIGITS = 2.0**24  # of a factor
 
 
 def _rounded_parts(numbers: FloatArray, lengths: IntArray) -> tuple[FloatArray, FloatArray]:
-    """Compute the factor of each group (n,) and the share of each number (N,), rounded."""
+    """Compute the factor of each group (n,) and the share of each number (N,), rounded.
+
+    numbers: (N,).
+    lengths: (n,).
+    """
     if not len(lengths):
         return np.zeros(0), np.zeros(0)
     largest = np.maximum.reduceat(np.abs(numbers), np.cumsum(lengths) - lengths)
-    with np.errstate(over="ignore"):
-        factor = largest.astype(np.float32).astype(np.float64)
-    # A group beyond single precision is all zeros here; its numbers are not of this form.
-    factor[~((factor >= _SINGLE.tiny) & (factor <= _SINGLE.max))] = 0.0
+    mantissa, exponent = np.frexp(largest)
+    factor = np.ldexp(np.round(mantissa * _DIGITS) / _DIGITS, exponent)
     divisor = np.repeat(np.where(factor > 0.0, factor, np.inf), lengths)
     return factor, (numbers / divisor).astype(np.float16).astype(np.float64)
 
@@ -37,25 +39,24 @@ def _rounded_parts(numbers: FloatArray, lengths: IntArray) -> tuple[FloatArray, 
 def rounded(numbers: FloatArray, lengths: IntArray) -> FloatArray:
     """Round numbers (N,) to the nearest products of a factor and a share.
 
-    The largest number of a group is rounded as a float32.  A group whose largest number a float32 cannot hold is left
-    as it is.  Rounding a second time changes nothing.
+    The largest number of a group keeps 24 binary digits.  Rounding a second time changes nothing.
 
     numbers: (N,) n groups, one after another.
     lengths: (n,) the number of numbers in each group, at least 1.
 
     >>> rounded(np.array([0.2, 0.1, 0.7]), np.array([2, 1]))
-    array([0.2 , 0.1, 0.7])
-    >>> rounded(np.array([1.0, 0.33333333]), np.array([2]))[1]
-    0.333251953125
+    array([0.2, 0.1, 0.7])
+    >>> rounded(np.array([1.0, 0.33333333]), np.array([2])).tolist()
+    [1.0, 0.333251953125]
     """
     factor, share = _rounded_parts(numbers, lengths)
-    return np.where(np.repeat(factor, lengths) > 0.0, share * np.repeat(factor, lengths), numbers)
+    return share * np.repeat(factor, lengths)
 
 
 def divided(numbers: FloatArray, lengths: IntArray) -> tuple[FloatArray, FloatArray]:
     """Divide numbers (N,) into the factors of their groups (n,) and shares (N,), whose products they are exactly.
 
-    Numbers that were not rounded have the factor 1.
+    If any of the numbers was not rounded, all factors are 1.
 
     numbers: (N,) n groups, one after another.
     lengths: (n,) the number of numbers in each group, at least 1.

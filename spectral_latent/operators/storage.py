@@ -4,7 +4,7 @@
 
 A file is written whole or not at all.  A digest of its contents shows damage when the file is read.  The contents are
 then compared with their declarations (`operators.contents`), so that a hostile file with the right digest raises an
-error and never leads to an out-of-bounds access.  The same model gives the same bytes.
+error and never leads to an out-of-bounds access.  The same model gives the same bytes, with the same version of zlib.
 
 Numbers are converted to the smallest type that holds them.  Their bytes are compressed by zlib, and stored as an array
 of bytes: first the lowest byte of every number, then the next byte of every number.  Equal arrays are stored once.
@@ -57,10 +57,13 @@ _RECORD = "record"
 _FLOATS = ("float16", "float32")
 _SMALLER = {"int64": ("uint8", "uint16", "uint32"), "float32": _FLOATS[:1], "float64": _FLOATS}  # the smallest first
 _STORED = {"bool", *_SMALLER, *_SMALLER["int64"], *_FLOATS}
-_MOST_COMPRESSED = 1100  # zlib makes a byte of no more bytes
+_MOST_COMPRESSED = 1100  # the most bytes that zlib makes of one
 _BEGINNING = 1 << 12  # bytes of a file that show whether it is text
 _SHOWN = 10  # entries of a list in a summary
 _Contents: TypeAlias = tuple[dict[str, NDArray[Any]], dict[str, Any]]  # the arrays and the settings of a model
+
+
+_DAMAGE = (KeyError, IndexError, TypeError, ValueError, AttributeError, OverflowError, RecursionError, MemoryError)
 
 
 class ModelFileError(ValueError):
@@ -80,10 +83,14 @@ def save_model(path: str | os.PathLike[str], arrays: Mapping[str, NDArray[Any]],
     path: the file to write.
     arrays: arrays of any shape, by name.
     settings: further contents, which `json.dumps` must be able to write.
+    Raises ValueError for numbers of a type that files do not hold, and for a setting of a name that the file uses.
     """
     stored, table = _packed(arrays)
-    heading: dict[str, Any] = {"format": FORMAT, "version": VERSION, "library": __version__, **table}
-    content = save(stored, {_KEY: _sealed({**heading, **settings}, stored)})
+    heading: dict[str, Any] = {"format": FORMAT, "version": VERSION, "library": __version__, **table, _DIGEST: None}
+    for name in heading.keys() & settings.keys():
+        if settings[name] != heading[name]:
+            raise ValueError(f"the file has a setting {name} of its own; give yours another name")
+    content = save(stored, {_KEY: _sealed({**settings, **heading}, stored)})
     target = Path(path)
     if target.exists() and not target.is_file():
         raise ModelFileError(f"{target}: a folder or a device; name a file")
@@ -100,12 +107,18 @@ def _packed(arrays: Mapping[str, NDArray[Any]]) -> tuple[dict[str, NDArray[Any]]
     """Compress arrays, and leave out those that equal others.
 
     Returns the compressed arrays, and the entries `arrays` and `copies` of the settings.
+    Raises ValueError, naming the array, for numbers of a type that files do not hold.
     """
     stored: dict[str, NDArray[Any]] = {}
     names: dict[tuple[Any, ...], str] = {}
     table: dict[str, list[Any]] = {}
     copies: dict[str, str] = {}
-    for name, array in sorted(arrays.items()):
+    for name, given in sorted(arrays.items()):
+        if given.dtype.name not in _STORED:
+            raise ValueError(
+                f"the array {name} has numbers of {given.dtype}; a file holds {', '.join(sorted(_STORED))}"
+            )
+        array = given.astype(given.dtype.newbyteorder("="), copy=False)
         smallest = np.ascontiguousarray(_smallest(array)).reshape(array.shape)
         entry = [array.dtype.name, smallest.dtype.name, array.shape]
         first = names.setdefault((*entry, smallest.tobytes()), name)
@@ -273,7 +286,7 @@ def load_model(path: str | os.PathLike[str], kind: str | None = None) -> _Conten
     del settings[_DIGEST]
     try:
         arrays = _unpacked(arrays, settings)
-    except (ValueError, KeyError, TypeError, AttributeError, zlib.error) as error:
+    except (*_DAMAGE, zlib.error) as error:
         raise ModelFileError(f"{path}: the model is damaged ({error}); train it again") from None
     if kind is not None and settings.get("kind") != kind:
         raise ModelFileError(f"{path}: a {settings.get('kind')} model, where a {kind} model is needed")
@@ -316,7 +329,7 @@ def opened_model(path: str | os.PathLike[str], kind: str | None = None) -> Itera
         yield parts
     except ModelFileError as error:
         raise ModelFileError(f"{path}: {error}") from None
-    except (KeyError, IndexError, TypeError, ValueError, AttributeError, OverflowError) as error:
+    except _DAMAGE as error:
         raise ModelFileError(f"{path}: the model is damaged ({error}); train it again") from None
 
 
@@ -393,7 +406,7 @@ class StoredModel(ShortRepr):
 
     @property
     def summary(self) -> dict[str, str]:
-        """The description in short texts: the first entries of lists, and the options that have not the defaults."""
+        """The description in short texts: the first entries of lists, and the options that differ from the defaults."""
         options = getattr(self, "options", None)
         texts = {name: _shortened(value) for name, value in self.description.items()}
         return texts | ({} if options is None else {"options": repr(options)})

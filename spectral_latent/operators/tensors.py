@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import overload
+from typing import Any, overload
 
 import numpy as np
 
@@ -180,10 +180,14 @@ class Tensors(Sequence[Tensor]):
         check_column("numbers of terms of tensors", self.terms, (n,), np.int64)
         check_column("numbers of tensors", self.data, (np.size(self.data),), np.float64)
         check_range("numbers of terms of tensors", self.terms, 0, len(self.data) + 1)
-        if self.offset[-1] != len(self.data):
-            raise ValueError(f"tensors of {self.offset[-1]} numbers do not fill an array of {len(self.data)}")
+        self.check_sizes(self.shapes, self.terms, len(self.data))
         object.__setattr__(self, "shapes", read_only(self.shapes))
         object.__setattr__(self, "terms", read_only(self.terms))
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Check a copy, too."""
+        self.__dict__.update(state)
+        self.__post_init__()
 
     @staticmethod
     def of(tensors: Iterable[Tensor]) -> Tensors:
@@ -219,6 +223,25 @@ class Tensors(Sequence[Tensor]):
         sizes = np.where(self.terms > 0, self.terms * self.shapes.sum(axis=1), self.shapes.prod(axis=1))
         return read_only(np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(sizes)]))
 
+    @staticmethod
+    def check_sizes(shapes: IntArray, terms: IntArray, size: int) -> None:
+        """Raise ValueError unless tensors have `size` numbers in all.
+
+        They are counted as floats, which are too large where integers would begin anew from below zero.
+
+        shapes: (R, 3) the shape of each tensor.
+        terms: (R,) the number of factors of each; 0 if it is multiplied out.
+        size: the number of numbers that there are.
+
+        >>> Tensors.check_sizes(np.full((16, 3), 2**20), np.zeros(16, dtype=np.int64), 0)
+        Traceback (most recent call last):
+        ValueError: tensors of 18446744073709551616 numbers do not fill an array of 0
+        """
+        factored = terms * shapes.sum(axis=1, dtype=np.float64)
+        total = float(np.where(terms > 0, factored, shapes.prod(axis=1, dtype=np.float64)).sum())
+        if total != size:
+            raise ValueError(f"tensors of {total:.0f} numbers do not fill an array of {size}")
+
     @property
     def widths(self) -> IntArray:
         """The dimension Q of the pair space of each tensor, (R,)."""
@@ -227,6 +250,8 @@ class Tensors(Sequence[Tensor]):
     @staticmethod
     def parts_of(shapes: IntArray, terms: IntArray) -> IntArray:
         """List how many numbers each part of each tensor has: its matrix, and in factors the second and the third.
+
+        The sizes must have been checked (`check_sizes`).
 
         shapes: (R, 3) the shape of each tensor.
         terms: (R,) the number of factors of each; 0 if it is multiplied out.
@@ -241,7 +266,7 @@ class Tensors(Sequence[Tensor]):
 
     @property
     def parts(self) -> IntArray:
-        """The numbers of numbers of the parts of all tensors; see `parts_of`."""
+        """The size of each part of each tensor; see `parts_of`."""
         return self.parts_of(self.shapes, self.terms)
 
     def with_data(self, data: FloatArray) -> Tensors:

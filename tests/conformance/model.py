@@ -102,7 +102,7 @@ def damaged_arrays(array: Any) -> Iterator[Any]:
     if array.size:
         yield array[:-1]
         yield np.concatenate([array, array[:1]])
-    yield array.astype(np.float32 if array.dtype != np.float32 else np.int32)
+    yield array.astype(np.float32 if array.dtype != np.float32 else np.float64)
     if array.dtype.kind == "f" and array.size:
         for value in (np.nan, np.inf):
             wrong = array.copy()

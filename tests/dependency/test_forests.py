@@ -16,7 +16,7 @@ from spectral_latent.dependency import Attachment, DependencySentence, HeadSymbo
 from spectral_latent.dependency.conversion import Side, heads_are_right, possible_rules, skeletal_trees
 from spectral_latent.dependency.decoding import arc_marginals, maximum_heads, n_best_heads
 from spectral_latent.dependency.forests import ArcForest, headed, projective
-from spectral_latent.grammar.coarse import CoarseGrammar, CoarseLeaves
+from spectral_latent.grammar._coarse import CoarseGrammar, CoarseLeaves
 from spectral_latent.grammar.forests import pruned_forest
 from spectral_latent.inference import inside, n_best_derivations, total_weight, tree_weights
 from spectral_latent.operators import ObservableOperators

@@ -10,7 +10,7 @@ import pytest
 
 from spectral_latent.estimation import EstimatorOptions
 from spectral_latent.grammar import Limits, Prefixes, Surprisal
-from spectral_latent.grammar.coarse import CoarseGrammar, CoarseLeaves
+from spectral_latent.grammar._coarse import CoarseGrammar, CoarseLeaves
 from spectral_latent.grammar.prefixes import prefix_forest, prefixes
 from spectral_latent.inference import LeftCorners
 from tests.grammar.test_grammar import OPTIONS, Grammar, training

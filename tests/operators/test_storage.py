@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import hashlib
 import itertools
 import json
@@ -11,7 +12,7 @@ import subprocess
 import sys
 import zlib
 from collections.abc import Hashable
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple
 
@@ -30,6 +31,7 @@ from spectral_latent.operators import (
     ObservableOperators,
     Shares,
     Sorted,
+    Tensors,
     array_from,
     arrays_of,
     load_model,
@@ -39,7 +41,7 @@ from spectral_latent.operators import (
     save_model,
     setting_from,
 )
-from spectral_latent.trees import Forest
+from spectral_latent.trees import Forest, Rules
 from tests.oracles import columns, random_numbers, rules_of
 
 TREES = [(0, (1, (2, 0), (2, 1)), (0, (2, 1))), (0, (0, (2, 0)), (0, (2, 0))), (1, (2, 1), (1, (2, 0), (0, 2)))]
@@ -396,8 +398,7 @@ HOSTILE = {
     "an infinite root": {"root": put((0, 0), -np.inf)},
     "not a number in a unary rule": {"unary": put((0, 0, 0), np.nan)},
     "small floats": {"data_share": lambda data: data.astype(np.float32)},
-    "small integers": {"states": lambda states: states.astype(np.int32)},
-    "unsigned integers": {"terms": lambda terms: terms.astype(np.uint64)},
+    "bytes for integers": {"states": lambda states: states.astype(np.uint8)},
     "floats for symbols": {"leaf_rules": lambda rules: rules.astype(float)},
     "a row missing from the leaves": {"leaf_factor": lambda leaf: leaf[:-1]},
     "a row missing from the roots": {"root": lambda root: root[:-1]},
@@ -756,3 +757,78 @@ def test_missing_and_unknown_settings_are_named() -> None:
     del values["which"]
     with pytest.raises(ModelFileError, match="Settings are missing or unknown: which, wich"):
         options_from(Settings, values | {"wich": "all"})
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Crafted files and objects
+
+
+def crafted(n_rules: int, size: int, terms: int) -> dict[str, np.ndarray]:
+    """Arrays of binary rules whose sizes are zero modulo 2^64."""
+    symbols = np.array([(a, b, c) for a in range(3) for b in range(3) for c in range(3)])[:n_rules]
+    arrays = {
+        "states": np.full(3, size),
+        "root": np.zeros((3, size)),
+        "unary": np.zeros((0, size, size)),
+        "binary_rules": symbols,
+        "unary_rules": np.zeros((0, 2), dtype=np.int64),
+        "leaf_rules": np.zeros((0, 2), dtype=np.int64),
+        "leaf_factor": np.zeros(0),
+        "leaf_vector": np.zeros(0, dtype=np.int64),
+        "leaf_share": np.zeros(0),
+        "terms": np.full(n_rules, terms),
+        "data_factor": np.ones(n_rules * (3 if terms else 1)),
+        "data_share": np.zeros(0),
+    }
+    return {f"latent.{name}": array for name, array in arrays.items()}
+
+
+@pytest.mark.parametrize(("n_rules", "size", "terms"), [(4, 1, 2**62), (16, 2**20, 0), (2, 2**10, 2**53)])
+def test_sizes_that_overflow_together_are_refused(n_rules: int, size: int, terms: int, tmp_path: Path) -> None:
+    save_model(tmp_path / "m", crafted(n_rules, size, terms), SETTINGS)
+    assert not check(tmp_path / "m")
+    shapes = np.full((n_rules, 3), size)
+    with pytest.raises(ValueError, match=r"do not fill an array of 0|terms of tensors"):
+        Tensors(shapes, np.full(n_rules, terms), np.zeros(0))
+
+
+def test_numbers_beyond_the_states_of_a_root_are_refused(tmp_path: Path) -> None:
+    arrays = arrays_of("latent", toy())
+    arrays["latent.root"][1, -1] = 0.5
+    save_model(tmp_path / "m", arrays, SETTINGS)
+    assert not check(tmp_path / "m")
+
+
+def test_settings_and_rules_of_copies_cannot_be_written_to() -> None:
+    operators = toy()
+    for each in (operators, copy.deepcopy(operators), replace(operators)):
+        for column in (each.states, each.rules.leaf, each.rules.binary, each.binary.terms, each.binary.shapes):
+            assert not column.flags.writeable
+    states = np.array([1])
+    rules = Rules(np.array([[0, 0]]), np.empty((0, 2), int), np.empty((0, 3), int))
+    mine = ObservableOperators(rules, states, np.ones((1, 1)), np.ones((1, 1)), np.empty((0, 1, 1)), Tensors.of([]))
+    states[0] = 10**8
+    assert mine.states.tolist() == [1]
+
+
+def test_numbers_of_other_types_and_orders(tmp_path: Path) -> None:
+    save_model(tmp_path / "m", {"x": np.array([0.1, 2.0], dtype=">f8"), "n": np.array([2**40], dtype=">i8")}, SETTINGS)
+    arrays, _ = load_model(tmp_path / "m")
+    assert (arrays["x"].tolist(), arrays["n"].tolist()) == ([0.1, 2.0], [2**40])
+    for wrong in (np.array([1], dtype=np.int32), np.array(["a"]), np.array([1j]), np.array([object()])):
+        with pytest.raises(ValueError, match=r"the array x has numbers of .*; a file holds bool, "):
+            save_model(tmp_path / "m", {"x": wrong}, SETTINGS)
+
+
+@pytest.mark.parametrize("name", ["format", "version", "library", "arrays", "copies", "digest"])
+def test_settings_of_the_file_itself_cannot_be_given(name: str, tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=f"the file has a setting {name} of its own"):
+        save_model(tmp_path / "m", {}, {"kind": "toy", name: 1})
+    assert not (tmp_path / "m").exists()
+
+
+@pytest.mark.parametrize("error", [RecursionError, MemoryError])
+def test_contents_too_deep_or_too_large_are_damage(error: type[Exception], tmp_path: Path) -> None:
+    path = saved(tmp_path / "m")
+    with pytest.raises(ModelFileError, match="the model is damaged"), opened_model(path, "toy"):
+        raise error

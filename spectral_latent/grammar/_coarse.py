@@ -1,4 +1,4 @@
-"""Compiled CKY for a binary PCFG of one state per symbol: what is worth a look at by the latent grammar.
+"""Find the items and edges that are likely under a binary PCFG of one state per symbol, by compiled CKY.
 
 The unpruned forest of a sentence has millions of edges, of which thousands matter.  It is therefore never built.
 `inside_chart` computes inside scores bottom up.  `likely_edges` walks down from the top, computes outside scores of the
@@ -11,7 +11,7 @@ items that it keeps, and lists the edges whose posterior is above a threshold.
 | inside[item] · 2^exponent[cell] | inside score of the item |
 | outside[item] | outside score, in units that make inside · outside the posterior of the item |
 
-Only items that have a score take memory, however many symbols there are.
+Items without a score take no memory.  The table of all pairs of S symbols has S² numbers of 32 bits.
 """
 
 from __future__ import annotations
@@ -78,8 +78,8 @@ class CoarseGrammar(NamedTuple):
         parent, left, right = rules[order].T
         starts = np.flatnonzero((np.diff(left, prepend=-1) != 0) | (np.diff(right, prepend=-1) != 0))
         symbols = np.arange(operators.n_symbols + 1)
-        # Pairs without rules have several numbers in turn, since a sum that is added to again at once is waited for.
-        pair = len(starts) + np.add.outer(symbols[:-1], symbols[:-1]).astype(np.int32) % _PAIRS_WITHOUT_RULES
+        # Pairs without rules have several numbers in turn: adding to one sum twice in a row stalls the processor.
+        pair = len(starts) + np.add.outer(symbols[:-1], symbols[:-1], dtype=np.int32) % _PAIRS_WITHOUT_RULES
         pair[left[starts], right[starts]] = np.arange(len(starts))
         return CoarseGrammar(
             rules,
@@ -206,7 +206,7 @@ def _splits(chart: InsideChart, i: int, j: int, room: _Splits) -> tuple[_Splits,
 
 
 class _Pairs(NamedTuple):
-    """Scores of the pairs of symbols that meet in one cell; empty between two cells.
+    """Scores of the pairs of symbols that meet in one cell; those of pairs with rules are zero between two cells.
 
     score: (P + _PAIRS_WITHOUT_RULES,) the sum over all splits.
     is_left: (S,) whether a symbol is the left one of a pair.
