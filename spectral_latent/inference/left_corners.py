@@ -20,6 +20,7 @@ probability of all trees whose leaves begin with the terminals 0 ... j.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy.sparse import csc_array, eye_array, vstack
@@ -56,6 +57,10 @@ class LeftCorners:
     factors: SuperLU
     by_left: IntArray
     of_left: IntArray
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Compute a copy anew, since the factors of SciPy cannot be pickled."""
+        return LeftCorners.of, (self.operators,)
 
     @staticmethod
     def of(operators: ObservableOperators) -> LeftCorners:

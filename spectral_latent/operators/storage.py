@@ -86,11 +86,11 @@ def save_model(path: str | os.PathLike[str], arrays: Mapping[str, NDArray[Any]],
     Raises ValueError for numbers of a type that files do not hold, and for a setting of a name that the file uses.
     """
     stored, table = _packed(arrays)
-    heading: dict[str, Any] = {"format": FORMAT, "version": VERSION, "library": __version__, **table, _DIGEST: None}
-    for name in heading.keys() & settings.keys():
-        if settings[name] != heading[name]:
+    for name in (*table, _DIGEST):
+        if name in settings:
             raise ValueError(f"the file has a setting {name} of its own; give yours another name")
-    content = save(stored, {_KEY: _sealed({**settings, **heading}, stored)})
+    heading: dict[str, Any] = {"format": FORMAT, "version": VERSION, "library": __version__}
+    content = save(stored, {_KEY: _sealed({**heading, **settings, **table}, stored)})
     target = Path(path)
     if target.exists() and not target.is_file():
         raise ModelFileError(f"{target}: a folder or a device; name a file")

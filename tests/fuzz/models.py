@@ -196,7 +196,7 @@ def _damaged_array(rng: random.Random, array: Any, arrays: dict[str, Any]) -> An
     elif how == "other":
         return arrays[rng.choice(sorted(arrays))]
     else:
-        types = [np.float32, np.float64, np.int32, np.int64, np.uint8, np.bool_]
+        types = [np.float16, np.float32, np.float64, np.int64, np.uint8, np.bool_]
         with warnings.catch_warnings(action="ignore"):
             return {
                 "short": lambda: array[:-1],

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pickle
+
 import numpy as np
 import pytest
 
@@ -81,3 +83,12 @@ def test_items_are_checked() -> None:
     ):
         with pytest.raises(ValueError, match="items"):
             corners.after(*wrong)
+
+
+def test_copies_give_the_same() -> None:
+    rules = Rules(np.array([[0, 0]]), np.empty((0, 2), int), np.array([[0, 0, 0]]))
+    counts = RuleTable.of_counts(rules, np.ones(1), np.array([1.0]), np.zeros(0), np.array([4.0]))
+    corners = LeftCorners.of(ObservableOperators.probabilities_of(counts))
+    again = pickle.loads(pickle.dumps(corners))
+    assert again.first.tolist() == corners.first.tolist()
+    assert again.factors.solve(np.ones(1)).tolist() == corners.factors.solve(np.ones(1)).tolist()
