@@ -44,8 +44,6 @@ def rounded(numbers: FloatArray, lengths: IntArray) -> FloatArray:
     numbers: (N,) n groups, one after another.
     lengths: (n,) the number of numbers in each group, at least 1.
 
-    >>> rounded(np.array([0.2, 0.1, 0.7]), np.array([2, 1]))
-    array([0.2, 0.1, 0.7])
     >>> rounded(np.array([1.0, 0.33333333]), np.array([2])).tolist()
     [1.0, 0.333251953125]
     """
