@@ -1,4 +1,4 @@
-"""What training costs: CPU seconds and peak memory of every estimator, by trees, symbols and states.
+"""Measure what training costs: CPU seconds and peak memory of every estimator, by trees, symbols and states.
 
     python benchmarks/training.py                                  # NLTK's treebank sample; a quarter of an hour
     python benchmarks/training.py --treebank craft/train           # another treebank
@@ -31,7 +31,7 @@ SAMPLE = "nltk:treebank:train"
 
 
 class Setting(NamedTuple):
-    """What is learnt, and from what."""
+    """Name what is learnt, and from what."""
 
     name: str
     options: tuple[ConstituencyOptions, ...]
@@ -40,7 +40,7 @@ class Setting(NamedTuple):
 
 
 class Cost(NamedTuple):
-    """What a setting costs; grammar sizes are those of its first grammar."""
+    """Hold the cost of a setting; grammar sizes are those of its first grammar."""
 
     trees: int
     symbols: int

@@ -10,8 +10,7 @@
 Words, rules and places are ranked by their part in the divergence: first comes what is frequent in the state and rarer
 in the other states of the symbol.  What the other states have as well, or more often, is left out.
 
-The expectations n are the fixed point of n = π + n T, where T has the expected number of children (b, h') of a node
-(a, h) (Booth and Thompson 1973).
+The expectations n are those of `inference.mean_node_counts`.
 """
 
 from __future__ import annotations
@@ -21,15 +20,14 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
-from scipy import sparse
 
+from spectral_latent._compiled import TINY
+from spectral_latent.inference import mean_node_counts
 from spectral_latent.operators import ObservableOperators
 from spectral_latent.trees import FloatArray, IntArray
 
 __all__ = ["Described", "NamedOperators", "describe_states"]
 
-_MOST_STEPS = 1000
-_TOLERANCE = 1e-9
 _TOP = "at the top"
 _LEAST = 1e-4  # words, rules and places that are less likely in a state are not listed
 
@@ -93,27 +91,6 @@ def _children(named: NamedOperators) -> dict[int, list[_Edges]]:
     return places
 
 
-def _expected_nodes(operators: ObservableOperators, places: dict[int, list[_Edges]]) -> tuple[IntArray, FloatArray]:
-    """Compute where the states of each symbol begin, (S + 1,), and how often each occurs in a tree, (N,)."""
-    start = np.concatenate([[0], np.cumsum(operators.states)])
-    blocks = [(edges.expected, start[edges.parent], start[b]) for b, of_symbol in places.items() for edges in of_symbol]
-    rows = [np.repeat(first + np.arange(len(block)), block.shape[1]) for block, first, _ in blocks]
-    columns = [np.tile(second + np.arange(block.shape[1]), len(block)) for block, _, second in blocks]
-    empty = np.zeros(0)
-    numbers = np.concatenate([empty, *(block.ravel() for block, _, _ in blocks)])
-    at = (np.concatenate([empty.astype(int), *rows]), np.concatenate([empty.astype(int), *columns]))
-    step = sparse.csr_array((numbers, at), shape=(start[-1], start[-1])).T.tocsr()
-    root = np.concatenate([operators.root[a, :m] for a, m in enumerate(operators.states)])
-    expected = root
-    for _ in range(_MOST_STEPS):
-        following = root + step @ expected
-        change = np.abs(following - expected).sum()
-        expected = following
-        if change <= _TOLERANCE * expected.sum():
-            return start, expected
-    raise ValueError("the grammar's trees are infinite on average")
-
-
 def _ranked(names: Sequence[str], p: FloatArray, share: FloatArray, most: int) -> list[list[tuple[str, float]]]:
     """Rank names for each of m states by their part in the divergence of the state from the mean.
 
@@ -160,8 +137,8 @@ def describe_states(named: NamedOperators, n: int = 8) -> Iterator[list[Describe
     operators = ObservableOperators.probabilities_of(operators)
     named = named._replace(operators=operators)
     places = _children(named)
-    start, expected = _expected_nodes(operators, places)
-    frequency = np.add.reduceat(expected, start[:-1])
+    expected = mean_node_counts(operators)
+    frequency = expected.sum(axis=1)
     leaves = _rows_by_symbol(operators.rules.leaf)
     binary = _rows_by_symbol(operators.rules.binary)
     unary = _rows_by_symbol(operators.rules.unary)
@@ -169,16 +146,16 @@ def describe_states(named: NamedOperators, n: int = 8) -> Iterator[list[Describe
         m = int(operators.states[a])
         if frequency[a] <= 0.0:
             continue
-        share = expected[start[a] : start[a + 1]] / frequency[a]
+        share = expected[a, :m] / frequency[a]
         of_leaf, of_binary, of_unary = leaves.get(a, []), binary.get(a, []), unary.get(a, [])
         words = [named.terminals[x] for x in operators.rules.leaf[of_leaf, 1].tolist()]
         rules = [_rule(named, row) for row in operators.rules.binary[of_binary].tolist()]
         rules += [_rule(named, row) for row in operators.rules.unary[of_unary].tolist()]
         applied = [operators.binary[r].sums() for r in of_binary]
         applied += [operators.unary[r, :m].sum(axis=1) for r in of_unary]
-        found_in = [expected[start[p.parent] : start[p.parent + 1]] @ p.expected for p in places.get(a, [])]
+        found_in = [expected[p.parent, : len(p.expected)] @ p.expected for p in places.get(a, [])]
         found_in.append(operators.root[a, :m])
-        in_place = np.reshape(found_in, (-1, m)) / np.maximum(expected[start[a] : start[a + 1]], 1e-300)
+        in_place = np.reshape(found_in, (-1, m)) / np.maximum(expected[a, :m], TINY)
         of_state = zip(
             _ranked(words, operators.leaf[of_leaf, :m], share, n),
             _ranked(rules, np.reshape(applied, (-1, m)), share, n),

@@ -56,6 +56,7 @@ def _normalise(vectors: FloatArray, item: int, m: int, exponent: int) -> int:
         largest = max(largest, abs(vectors[item, i]))
     if largest == 0.0:
         return EMPTY
+    # A power of two changes exponents only, so that nothing is rounded.
     shift = math.frexp(largest)[1]
     if shift < -1000:  # 2^-shift may overflow
         for i in range(m):
@@ -156,6 +157,19 @@ def _sizes(operators: PackedOperators) -> tuple[int, int]:
 
 
 @compiled_pass
+def _in_term(data: FloatArray, at: int, inside: FloatArray, item: int, m: int) -> float:
+    """Multiply a row of a factor, data[at : at + m], with the inside vector of an item, and add up.
+
+    data: the numbers of all tensors, flat, (offset[-1],).
+    inside: (I, M).
+    """
+    total = 0.0
+    for i in range(m):
+        total += data[at + i] * inside[item, i]
+    return total
+
+
+@compiled_pass
 def _to_pair(
     data: FloatArray,
     at: int,
@@ -177,12 +191,8 @@ def _to_pair(
         # Coordinate q is (second[q] · y) (third[q] · z).
         third = at + terms * m_b
         for q in range(terms):
-            in_left = 0.0
-            in_right = 0.0
-            for j in range(m_b):
-                in_left += data[at + q * m_b + j] * inside[b, j]
-            for k in range(m_c):
-                in_right += data[third + q * m_c + k] * inside[c, k]
+            in_left = _in_term(data, at + q * m_b, inside, b, m_b)
+            in_right = _in_term(data, third + q * m_c, inside, c, m_c)
             pair[q] += scale * in_left * in_right
     else:
         # The outer product of y and z, row by row.
@@ -316,14 +326,8 @@ def _from_pair(
         # The derivative of weights[q] (second[q] · y) (third[q] · z) by y is along second[q].
         third = at + terms * m_b
         for q in range(terms):
-            in_left = 0.0
-            in_right = 0.0
-            for j in range(m_b):
-                in_left += data[at + q * m_b + j] * inside[b, j]
-            for k in range(m_c):
-                in_right += data[third + q * m_c + k] * inside[c, k]
-            in_left *= weights[q]
-            in_right *= weights[q]
+            in_left = weights[q] * _in_term(data, at + q * m_b, inside, b, m_b)
+            in_right = weights[q] * _in_term(data, third + q * m_c, inside, c, m_c)
             for j in range(m_b):
                 to_children[0, j] += in_right * data[at + q * m_b + j]
             for k in range(m_c):

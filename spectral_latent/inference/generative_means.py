@@ -9,25 +9,48 @@
 from __future__ import annotations
 
 import numpy as np
+from scipy.sparse import coo_array, csc_array, eye_array, vstack
+from scipy.sparse.linalg import splu
 
 from spectral_latent.operators import ObservableOperators, Tensors
 from spectral_latent.trees import FloatArray
 
-__all__ = ["collapse", "mean_node_counts"]
+__all__ = ["collapse", "mean_children", "mean_node_counts"]
+
+_ROUNDING = 1e-12  # of a count of zero, as a share of the largest count
 
 
-def _mean_children(operators: ObservableOperators) -> FloatArray:
-    """Compute B (S, M, S, M), the mean numbers of children; see the table of this module."""
-    shape = operators.root.shape
-    children = np.zeros((*shape, *shape))
-    size = operators.states
-    for (a, b), matrix in zip(operators.rules.unary, operators.unary, strict=True):
-        children[a, :, b, :] += matrix
-    for (a, b, c), tensor in zip(operators.rules.binary, operators.binary, strict=True):
-        full = tensor.multiplied_out()
-        children[a, : size[a], b, : size[b]] += full.sum(axis=2)
-        children[a, : size[a], c, : size[c]] += full.sum(axis=1)
-    return children
+def mean_children(operators: ObservableOperators, total: FloatArray) -> tuple[csc_array, csc_array]:
+    """Compute the mean numbers of left and of right children by binary rules, (S·M, S·M) each.
+
+    Only children whose sibling has a finite tree are counted.
+
+    operators: operators of S symbols with up to M states.
+    total: (S, M) the probability that the tree below a state is finite; ones for siblings of any kind.
+    """
+    n_symbols, m = total.shape
+    states = operators.states
+    blocks = []
+    # One parent at a time, since only its own rows are multiplied out.
+    for a in range(n_symbols):
+        children = np.zeros((2, m, n_symbols, m))
+        for r in np.flatnonzero(operators.rules.binary[:, 0] == a).tolist():
+            _, b, c = operators.rules.binary[r]
+            tensor = operators.binary[r]
+            children[0, : states[a], b, : states[b]] += tensor.applied_right(total[c, : states[c]])
+            children[1, : states[a], c, : states[c]] += tensor.applied_left(total[b, : states[b]])
+        blocks.append([csc_array(rows.reshape(m, -1)) for rows in children])
+    to_left, to_right = (csc_array(vstack(rows)) for rows in zip(*blocks, strict=True))
+    return to_left, to_right
+
+
+def _only_children(operators: ObservableOperators) -> coo_array:
+    """Compute the mean numbers of children by unary rules, (S·M, S·M)."""
+    n = operators.root.size
+    m = operators.root.shape[1]
+    first = operators.rules.unary[:, :, None, None] * m
+    row, column = np.broadcast_arrays(first[:, 0] + np.arange(m)[:, None], first[:, 1] + np.arange(m))
+    return coo_array((operators.unary.ravel(), (row.ravel(), column.ravel())), shape=(n, n))
 
 
 def mean_node_counts(operators: ObservableOperators) -> FloatArray:
@@ -47,20 +70,22 @@ def mean_node_counts(operators: ObservableOperators) -> FloatArray:
     """
     if not operators.probabilities:
         raise ValueError("only operators that are probabilities generate trees, not those of another basis")
-    n = operators.root.size
-    children = _mean_children(operators).reshape(n, n)
+    to_left, to_right = mean_children(operators, np.ones(operators.root.shape))
+    to_child = (to_left + to_right + _only_children(operators)).T.tocsr()
     root = operators.root.ravel()
     # Symbols and states that trees reach; others would make the equations below singular.
     seen = root > 0
-    while not np.array_equal(grown := seen | (children[seen] > 0).any(axis=0), seen):
+    while not np.array_equal(grown := seen | (to_child @ seen > 0), seen):
         seen = grown
-    inner = children[np.ix_(seen, seen)]
-    if np.abs(np.linalg.eigvals(inner)).max() >= 1.0:
+    # counts = π + counts · B, solved for the counts.  No solution is non-negative where trees are infinite on average.
+    counts = np.zeros(len(root))
+    try:
+        counts[seen] = splu(csc_array(eye_array(seen.sum()) - to_child[seen][:, seen])).solve(root[seen])
+    except RuntimeError:  # the equations are singular
+        counts[seen] = -np.inf
+    if not counts.min() >= -_ROUNDING * counts.max():
         raise ValueError("the grammar's trees are infinite on average")
-    # counts = π + counts · B, solved for the counts.
-    counts = np.zeros(n)
-    counts[seen] = np.linalg.solve(np.eye(len(inner)) - inner.T, root[seen])
-    return counts.reshape(operators.root.shape)
+    return np.maximum(counts, 0.0).reshape(operators.root.shape)
 
 
 def collapse(operators: ObservableOperators) -> ObservableOperators:

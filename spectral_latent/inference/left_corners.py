@@ -23,11 +23,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.sparse import csc_array, eye_array, vstack
+from scipy.sparse import csc_array, eye_array
 from scipy.sparse.linalg import SuperLU, splu
 
 from spectral_latent._compiled import ZERO, check_column, check_range
 from spectral_latent.inference._kernels import block, compiled_pass, dot
+from spectral_latent.inference.generative_means import mean_children
 from spectral_latent.operators import ObservableOperators, PackedOperators, row_sums
 from spectral_latent.trees import FloatArray, IntArray
 
@@ -84,7 +85,7 @@ class LeftCorners:
             raise ValueError("left corners are those of binary rules, and there are unary rules")
         leaf_total = row_sums(operators.rules.leaf[:, 0], operators.leaf, operators.n_symbols)
         total = _finite(operators, leaf_total)
-        to_left, _ = _to_children(operators, total)
+        to_left, _ = mean_children(operators, total)
         factors = splu(csc_array((eye_array(total.size) - to_left).T))
         first = factors.solve(operators.root.ravel()).reshape(total.shape)
         left = operators.rules.binary[:, 1]
@@ -120,34 +121,13 @@ def _finite(operators: ObservableOperators, leaf_total: FloatArray) -> FloatArra
     unit = eye_array(total.size, format="csc")
     # From zero, every step goes up and none beyond the solution (Etessami and Yannakakis 2009).
     for _ in range(_STEPS):
-        to_left, to_right = _to_children(operators, total.reshape(leaf_total.shape))
+        to_left, to_right = mean_children(operators, total.reshape(leaf_total.shape))
         missing = leaf_total.ravel() + to_left @ total - total
         step = splu(unit - to_left - to_right).solve(missing)
         total += step
         if np.abs(step).max() < _PRECISE:
             break
     return total.reshape(leaf_total.shape)
-
-
-def _to_children(operators: ObservableOperators, total: FloatArray) -> tuple[csc_array, csc_array]:
-    """Compute the expected left children of each state, (S·M, S·M), and its right ones, with siblings that are finite.
-
-    total: (S, M) the probability that the tree below a state is finite.
-    """
-    n_symbols, m = total.shape
-    states = operators.states
-    blocks = []
-    # One parent at a time, since only its own rows are multiplied out.
-    for a in range(n_symbols):
-        children = np.zeros((2, m, n_symbols, m))
-        for r in np.flatnonzero(operators.rules.binary[:, 0] == a).tolist():
-            _, b, c = operators.rules.binary[r]
-            tensor = operators.binary[r]
-            children[0, : states[a], b, : states[b]] += tensor.applied_right(total[c, : states[c]])
-            children[1, : states[a], c, : states[c]] += tensor.applied_left(total[b, : states[b]])
-        blocks.append([csc_array(rows.reshape(m, -1)) for rows in children])
-    to_left, to_right = (csc_array(vstack(rows)) for rows in zip(*blocks, strict=True))
-    return to_left, to_right
 
 
 @compiled_pass
