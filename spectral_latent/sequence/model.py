@@ -93,17 +93,18 @@ class _SequenceModel:
     def surprisal(self, sequence: Sequence[Any], unit: Unit = "bits") -> Surprisal:
         """Compute the surprisal of each observation after those before it, and its lexical and syntactic parts.
 
-        Without tags, the syntactic part is the surprisal of any further observation.
+        Without tags, the syntactic part is the surprisal of any further observation.  Estimates that may be negative
+        are turned into probabilities as `prediction` describes; those of single tags cannot be.
 
         sequence: the observations, one or more.
         unit: the unit of surprisal, "bits" or "nats".
 
-        Raises ValueError if the sequence is empty, for another unit, and for a model whose estimates may be negative.
+        Raises ValueError if the sequence is empty, for another unit, and for a tagger whose estimates may be negative.
         """
         (row,) = self._sequences([sequence]).rows
-        if not self.parameters.latent.probabilities:
+        if not self.parameters.latent.probabilities and self.parameters.n_tags > 1:
             raise ValueError(
-                "the model's estimates may be negative, so that prefixes have no probabilities; train with the preset "
+                "the tagger's estimates may be negative, so that prefixes have no probabilities; train with the preset "
                 "'fast' or 'accurate', or with another estimator than 'spectral'"
             )
         return self._predictor.prefixes(row).surprisal(unit)
