@@ -1,5 +1,6 @@
 """Hold latent PCFGs over words, which constituency and dependency share."""
 
+from spectral_latent.grammar._coarse import Permits
 from spectral_latent.grammar.forests import SpanForest
 from spectral_latent.grammar.latent_grammar import LatentGrammar
 from spectral_latent.grammar.options import GrammarOptions, Limits, MarginalName
@@ -13,6 +14,7 @@ __all__ = [
     "LatentGrammar",
     "Limits",
     "MarginalName",
+    "Permits",
     "Prefixes",
     "SentenceChart",
     "SentenceGrammar",

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from spectral_latent._compiled import check_column, check_range
 from spectral_latent._options import Above, AtMost, ShortRepr, counted
-from spectral_latent.grammar._coarse import CoarseGrammar, CoarseLeaves, LimitError
+from spectral_latent.grammar._coarse import CoarseGrammar, CoarseLeaves, LimitError, Permits
 from spectral_latent.grammar.forests import SpanForest, pruned_forest
 from spectral_latent.grammar.options import GrammarOptions, Limits
 from spectral_latent.grammar.prefixes import Prefixes, prefix_forest, prefixes
@@ -136,7 +136,9 @@ class LatentGrammar(Generic[OptionsKind], ShortRepr):
             check_range("tags of words", tags, -1, len(self.tags))
         return self._encoder.encode(sentences, tags)
 
-    def chart(self, words: Sequence[str], tags: IntArray | None = None) -> SentenceChart:
+    def chart(
+        self, words: Sequence[str], tags: IntArray | None = None, permits: Permits | None = None
+    ) -> SentenceChart:
         """Build the pruned chart of a sentence.
 
         The chart has no forest if the grammar does not derive the sentence with any tags.  A sentence beyond the
@@ -144,6 +146,7 @@ class LatentGrammar(Generic[OptionsKind], ShortRepr):
 
         words: n words.
         tags: (n,) the number of the only tag that each word may have, or -1 for any tag.
+        permits: the symbols that may stand over each span of words; None for all.
         Raises ValueError if there is no word, and TypeError for a string in place of a sentence.
         """
         check_words(words)
@@ -151,12 +154,12 @@ class LatentGrammar(Generic[OptionsKind], ShortRepr):
             raise ValueError("an empty sentence has no parse")
         grammar = self.for_sentences([words], tags)
         try:
-            return SentenceChart(grammar, self._forest(grammar))
+            return SentenceChart(grammar, self._forest(grammar, permits))
         except LimitError as error:
             warnings.warn(f"{error}, and has no parse; divide the sentence, or raise the limit", RuntimeWarning, 2)
             return SentenceChart(grammar, None)
 
-    def _forest(self, grammar: SentenceGrammar) -> SpanForest | None:
+    def _forest(self, grammar: SentenceGrammar, permits: Permits | None) -> SpanForest | None:
         """Build the pruned forest of a sentence; None if the grammar does not derive it.
 
         Raises LimitError if the sentence is beyond the limits.
@@ -165,7 +168,7 @@ class LatentGrammar(Generic[OptionsKind], ShortRepr):
         self._check_length(len(grammar.words.word))
         deadline = limits.deadline
         for rules, leaves, beam in self._tries(grammar):
-            forest = pruned_forest(rules, leaves, beam, self.options.threshold, limits.items, deadline)
+            forest = pruned_forest(rules, leaves, beam, self.options.threshold, limits.items, deadline, permits)
             if forest is not None:
                 return forest
         return None
