@@ -28,6 +28,8 @@ from spectral_latent.grammar import (
     Unit,
     check_n_best,
     check_words,
+    entropies,
+    mean_next_words,
 )
 from spectral_latent.grammar.batches import map_sentences
 from spectral_latent.inference import Weight, best_analyses
@@ -238,6 +240,26 @@ class ConstituencyModel(StoredModel):
         array([1., 1.])
         """
         return Prefixes.mean([member.grammar.prefixes(words) for member in self.members]).surprisal(unit)
+
+    def entropy(self, words: Sequence[str], unit: Unit = "bits") -> FloatArray:
+        """Compute the entropy (n + 1,) of what may follow each prefix of a sentence of n words: a word, or the end.
+
+        Words that were never seen count as one word for each signature.  Several grammars are averaged.
+
+        words: the words of the sentence.
+        unit: the unit of entropy, "bits" or "nats".
+        Raises ValueError if there is no word, for another unit, and for a grammar whose estimates may be negative.
+
+        >>> def tree(noun, verb): return Phrase("S", (Phrase("NNS", (noun,)), Phrase("VBP", (verb,))))
+        >>> trees = [tree(noun, verb) for noun in ("cats", "dogs") for verb in ("bark", "sleep")]
+        >>> ConstituencyModel.train(trees * 100).entropy(["cats", "sleep"]).round(1)
+        array([1.1, 1.2, 0. ])
+        """
+        following = [member.grammar.next_words(words) for member in self.members]
+        if len(self.members) == 1:
+            return entropies(following[0], unit)
+        prefixes = [member.grammar.prefixes(words).words for member in self.members]
+        return entropies(mean_next_words(prefixes, following), unit)
 
     def parse(self, words: Sequence[str], *, constraints: Constraints = _ANY_TREE) -> Parse:
         """Find the tree with the largest gain; see `decoding`.

@@ -209,6 +209,27 @@ class Predictor:
         _, state = self._read(prefixes, are_whole=False)
         return self._probabilities(self._estimates(state))
 
+    def next_observations(self, row: IntArray) -> FloatArray:
+        """Compute the probabilities (k + 1, n + 1) of the n terminals, and of the end, after each prefix of k.
+
+        row: (k,) the terminals.
+        """
+        n = self.n_terminals
+        following = np.zeros((len(row) + 1, n + 1))
+        state = self._first(1)
+        end = 0.0
+        for i in range(len(row) + 1):
+            estimates = self._estimates(state)
+            (p,) = self._probabilities(estimates)
+            following[i, :n] = (1.0 - end) * (p[:n] + p[n:])
+            following[i, n] = end
+            if i < len(row):
+                # Whether this observation is the last is open until another one follows.
+                here = row[i]
+                end = p[n + here] / (p[here] + p[n + here])
+                state = self._next(state, estimates, row[i : i + 1])
+        return following
+
     def _share(self, state: FloatArray, terminal: IntArray) -> float:
         """Compute the share of the continuations of a state (1, K·M) that begin with a tag of a terminal (1,)."""
         if self.builder.n_tags == 1:

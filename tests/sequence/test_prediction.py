@@ -406,6 +406,19 @@ def test_surprisal_is_what_may_follow(learnt: LatentHMM) -> None:
     np.testing.assert_allclose(found.total.sum() + found.end, -learnt.log_probabilities([sequence])[0], rtol=1e-9)
 
 
+def test_entropy_is_that_of_what_may_follow(learnt: LatentHMM) -> None:
+    """Of observations seen, of all others as one, and of the end."""
+    known = list(learnt.observations.known)
+    sequence = [known[0], known[-1], "never seen", known[0]]
+    for k, found in enumerate(learnt.entropy(sequence, "nats")):
+        p = np.array([*learnt.following(sequence[:k]).values()])
+        p = np.append(p, 1.0 - p.sum())
+        np.testing.assert_allclose(found, -(p * np.log(np.maximum(p, 1e-300))).sum(), rtol=1e-7)
+    np.testing.assert_allclose(learnt.entropy(sequence), learnt.entropy(sequence, "nats") / np.log(2.0))
+    with pytest.raises(ValueError, match="'bits' or 'nats', not 'hartleys'"):
+        learnt.entropy(sequence, "hartleys")  # type: ignore[arg-type]
+
+
 def test_surprisal_of_tags() -> None:
     """Where each word has one tag, words of a tag share its probability, but for what is left for new words."""
     sentences = [[("the", "D"), (noun, "N"), (verb, "V")] for noun in ("cat", "dog") for verb in ("ran", "sat")]
