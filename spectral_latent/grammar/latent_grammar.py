@@ -236,7 +236,7 @@ class LatentGrammar(Generic[OptionsKind], ShortRepr):
     def _prefix_forest(
         self, words: Sequence[str], tags: IntArray | None
     ) -> tuple[EncodedWords, CoarseLeaves, PrefixForest | None]:
-        """Look up words, and build the forest of their prefixes; None for a sentence beyond the limits."""
+        """Look up n words with tags (n,), and build the forest of their prefixes; None beyond the limits."""
         check_words(words)
         if not len(words):
             raise ValueError("an empty sentence has no prefixes")
