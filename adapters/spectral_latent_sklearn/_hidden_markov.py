@@ -69,7 +69,7 @@ class SpectralHMM(BaseEstimator):
     is consistent where every state has a category of its own; "spectral" is the method of moments, which has no local
     optima either, but no states: it predicts and samples observations.
     n_init: the number of starts of "hybrid" and "em", from which the likeliest model is kept.
-    tol: Baum-Welch ends when the log-likelihood of a sequence rises by less in an iteration, on average.
+    tol: Baum-Welch ends when the log-likelihood of a position rises by less in an iteration, on average.
     n_iter: the most iterations of Baum-Welch.
     random_state: the source of random starts.
 
@@ -91,7 +91,7 @@ class SpectralHMM(BaseEstimator):
         estimator: Literal["spectral", "em", "hybrid", "anchor"] = "hybrid",
         *,
         n_init: int = 10,
-        tol: float = 1e-3,
+        tol: float = 2e-5,
         n_iter: int = 1000,
         random_state: Any = None,
     ) -> None:
@@ -138,7 +138,7 @@ class SpectralHMM(BaseEstimator):
         match self.estimator:
             case "anchor":
                 words = ([str(x) for x in row] for row in sequences)
-                self.model_ = AnchorHMM.train(words, _anchor_options(self.n_components, seed_of(self.random_state)))
+                self.model_ = AnchorHMM.train(words, _anchor_options(self.n_components))
                 return _States.of(self.model_.hidden, self.model_.words)
             case "spectral":
                 self.model_ = self._latent(sequences, "spectral", seed_of(self.random_state))
@@ -152,17 +152,27 @@ class SpectralHMM(BaseEstimator):
 
     def _latent(self, sequences: list[list[int]], name: EstimatorName, seed: int) -> LatentHMM:
         """Train a latent hidden Markov model."""
+        mean_length = sum(map(len, sequences)) / len(sequences)
         options = EstimatorOptions(
-            name, n_states=int(self.n_components), iterations=self.n_iter, tolerance=self.tol, seed=seed
+            name,
+            n_states=int(self.n_components),
+            iterations=self.n_iter,
+            tolerance=self.tol * mean_length,
+            seed=seed,
         )
         return LatentHMM.train(sequences, HMMOptions(options, choose_states=False))
+
+    @property
+    def _has_states(self) -> bool:
+        """Whether the fitted model has states."""
+        return hasattr(self, "transmat_")
 
     def _hidden(self) -> HiddenMarkov:
         """Make the model of `startprob_`, `transmat_` and `emissionprob_` that stops anywhere alike.
 
         Raises ValueError if the estimator has no states.
         """
-        if not hasattr(self, "transmat_"):
+        if not self._has_states:
             raise ValueError("the spectral estimator has no states; choose another estimator: hybrid, em or anchor")
         stop = np.full(len(self.startprob_), _STOP)
         return HiddenMarkov(self.startprob_, self.transmat_, stop, self.emissionprob_)
@@ -190,7 +200,7 @@ class SpectralHMM(BaseEstimator):
         Raises ValueError for a category that `fit` has not seen.
         """
         sequences = self._sequences(X, lengths)
-        if self.estimator != "spectral":
+        if self._has_states:
             operators = self._hidden().operators()
             forest = Forest.of_trees(sequences.trees(n_tags=1), operators.rules)
             return float(tree_weights(operators, forest).log.sum() - len(sequences.terminal) * math.log(_STOP))
@@ -250,7 +260,7 @@ class SpectralHMM(BaseEstimator):
         check_is_fitted(self)
         check_at_least_one("n_samples", n_samples)
         rng = np.random.default_rng(seed_of(self.random_state if random_state is None else random_state))
-        if self.estimator == "spectral":
+        if not self._has_states:
             (drawn,) = self.model_.sample(1, rng, length=n_samples, max_length=n_samples + 1)
             return self.categories_[drawn][:, None], None
         m, n = self.emissionprob_.shape
@@ -262,7 +272,7 @@ class SpectralHMM(BaseEstimator):
         return self.categories_[drawn][:, None], state
 
 
-def _anchor_options(n_states: int, seed: int) -> AnchorOptions:
+def _anchor_options(n_states: int) -> AnchorOptions:
     """Choose the settings of a consistent anchor model, in which any state may follow any other."""
     paper = AnchorOptions.paper(int(n_states), "best-fit")
     return AnchorOptions(
