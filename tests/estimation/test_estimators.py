@@ -112,7 +112,7 @@ def test_the_guide_lists_the_table() -> None:
     for name, estimator in ESTIMATORS.items():
         follows = "yes" if estimator.climbs else "no"
         gives = "probabilities" if estimator.probabilities else "operators; estimates may be negative"
-        assert f"| `{name}` | {estimator.states_from.value} | {follows} | {gives} |" in guide
+        assert f"| `{name}` | {estimator.states_from.value} | {follows} | {gives} | {estimator.memory.value} |" in guide
 
 
 def test_the_table_has_the_estimators_that_options_name() -> None:
