@@ -346,7 +346,7 @@ class _GraphFormalism:
         return 2 * len(graph)
 
     def columns(self, graphs: Sequence[nx.DiGraph], weight: FloatArray) -> Columns:
-        """Make the s-trees and features of graphs."""
+        """Make the s-trees and features of graphs, which count as often as `weight` (T,) says."""
         first = self._n_read + 1
         self._n_read += len(graphs)
         encoded = from_networkx(graphs, self.symbols, self.terminals, first=first)

@@ -77,8 +77,8 @@ def relative_frequencies(counts: TreebankCounts, priors: Priors | None = None) -
 
 def _moments_of(shard: TreebankShard, projection: Projection, rules: Rules) -> Moments:
     """Sum the projections of the nodes of a shard."""
-    projected = projection.project(shard)
-    return Moments.of_trees(projected.trees, rules, projection.states, projected.y, projected.z, shard.weight)
+    trees, y, z = projection.project(shard)
+    return Moments.of_trees(trees, rules, projection.states, y, z, shard.weight[trees.tree])
 
 
 def spectral_moments(treebank: Treebank, projection: Projection, jobs: int | None = 1) -> Moments:

@@ -83,21 +83,21 @@ class Moments(RuleTable):
     ) -> Moments:
         """Sum the projections of the nodes of trees.
 
-        trees: T trees of N nodes.
+        trees: trees of N nodes.
         rules: the rules to count; nodes with other rules are left out.
         states: (S,) the dimensions of the projections of each symbol.
         y: (N, M) projected inside trees, zero beyond a symbol's states.
         z: (N, M) projected outside trees, likewise.
-        weight: (T,) how many trees each tree stands for; 1 if not given.
+        weight: (N,) how often each node counts; once if not given.
         """
         rule = trees.rule_in(rules)
         symbol = trees.symbol
         leaves = np.flatnonzero(trees.is_leaf & (rule >= 0))
-        of_node = np.ones((trees.n_nodes, 1)) if weight is None else weight[trees.tree, None]
+        times = np.ones((trees.n_nodes, 1)) if weight is None else weight[:, None]
         # one vector of each product has the weight
-        outside = of_node * augmented(z)
+        outside = times * augmented(z)
         inside = augmented(y)
-        weighted = of_node * inside
+        weighted = times * inside
         return Moments(
             rules=rules,
             states=states,

@@ -64,7 +64,7 @@ def test_moments_and_known_states(pairs: list[tuple[tuple, int]], seed: int) -> 
     copy = np.concatenate([np.tile(own, weight) for own, (_, weight) in zip(nodes, pairs, strict=True)])
     y, z = rng.normal(size=(2, one.trees.n_nodes, 3)) * (np.arange(3) < states[one.trees.symbol, None])
     rules = one.trees.rules
-    found = Moments.of_trees(one.trees, rules, states, y, z, one.weight)
+    found = Moments.of_trees(one.trees, rules, states, y, z, one.weight[one.trees.tree])
     same_moments(found, Moments.of_trees(many.trees, rules, states, y[copy], z[copy]), rtol=1e-9, atol=1e-9)
     state = rng.integers(states[one.trees.symbol])
     counted = state_counts(one.trees, rules, states, state, one.weight)
