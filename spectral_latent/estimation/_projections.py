@@ -275,7 +275,9 @@ def _maps(symbol: tuple[SymbolEvidence, sparse.csr_array], options: EstimatorOpt
     m = max(1, int(np.count_nonzero(sigma > options.cutoff * sigma[0])))
     sign = np.where(u.sum(axis=0) < 0, -1.0, 1.0)[:m]
     inverse = np.divide(sign, sigma[:m], out=np.zeros(m), where=sigma[:m] > 0)
-    return _Maps(inside[:, None] * u[:, :m] * sign, outside[:, None] * v[:, :m] * inverse, sigma[:m])
+    to_y = np.ascontiguousarray(inside[:, None] * u[:, :m] * sign)
+    to_z = np.ascontiguousarray(outside[:, None] * v[:, :m] * inverse)
+    return _Maps(to_y, to_z, sigma[:m])
 
 
 class ProjectedTrees(NamedTuple):
