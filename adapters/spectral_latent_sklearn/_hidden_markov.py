@@ -188,8 +188,7 @@ class SpectralHMM(BaseEstimator):
         if len(unseen):
             row = unseen[0]
             raise ValueError(f"row {row} of X has the category {column[row].item()!r}, which fit has not seen")
-        start = np.concatenate([[0], np.cumsum(lengths_of(lengths, len(column)))])
-        return Sequences(number.astype(np.int64), np.zeros(len(number), dtype=np.int64), start)
+        return Sequences.of(np.split(number, np.cumsum(lengths_of(lengths, len(column)))[:-1]))
 
     def score(self, X: ArrayLike, lengths: ArrayLike | None = None) -> float:
         """Compute the natural logarithm of the probability of all sequences.
