@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spectral_latent.constituency.cleaning import cleaned
-from spectral_latent.constituency.decoding import Constituent, Constituents, Gains, bracketings
+from spectral_latent.constituency.decoding import Constituent, Constituents, Gains, bracketings, constituents_of
 from spectral_latent.constituency.grammar import PhraseGrammar
 from spectral_latent.constituency.options import ConstituencyOptions
 from spectral_latent.constituency.phrase import Phrase
@@ -179,7 +179,7 @@ class ConstituencyModel(StoredModel):
             words = tuple(tree.words())
             if words not in posteriors_of:
                 posteriors_of[words] = self.posteriors(words)
-            rows.append(np.array([posteriors_of[words].get(part, 0.0) for part in _constituents(tree)]))
+            rows.append(np.array([posteriors_of[words].get(part, 0.0) for part in constituents_of(tree)]))
         return rows
 
     def log_probabilities(self, sentences: Iterable[Sequence[str]]) -> FloatArray:
@@ -375,24 +375,3 @@ def _check_together(options: Sequence[ConstituencyOptions]) -> None:
     if len(penalties) > 1:
         low, *_, high = penalties
         raise ValueError(f"the grammars of one parser must have the same span_penalty, not {low} and {high}")
-
-
-def _constituents(tree: Phrase) -> list[Constituent]:
-    """List the constituents of a cleaned tree."""
-    parts: list[Constituent] = []
-    opened: list[tuple[str, int]] = []
-    stack: list[Phrase | None] = [tree]
-    at = 0
-    while stack:
-        node = stack.pop()
-        if node is None:
-            label, first = opened.pop()
-            parts.append(Constituent(first, at, label, False))
-        elif isinstance(node.children[0], str):
-            parts.append(Constituent(at, at + 1, node.label, True))
-            at += 1
-        else:
-            opened.append((node.label, at))
-            stack.append(None)
-            stack += reversed([child for child in node.children if isinstance(child, Phrase)])
-    return parts
