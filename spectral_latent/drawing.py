@@ -33,8 +33,8 @@ def escaped(text: str) -> str:
 
     text: any text.
 
-    >>> escaped("<b> & \x00")
-    '&lt;b&gt; &amp; \ufffd'
+    >>> escaped("<b> & " + chr(7))
+    '&lt;b&gt; &amp; �'
     """
     shown = (
         "\ufffd" if unicodedata.category(letter) in _NOT_XML or letter in "\ufffe\uffff" else letter for letter in text
