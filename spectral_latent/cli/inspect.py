@@ -71,6 +71,8 @@ def inspect(
     trees or tags are given, example phrases of the states of a parser of phrases, labels that are taken for others, and
     the worst and the best sentences, with their trees and posteriors.  Of GOLD the first 500 sentences are read.
 
+    The page of an anchor model has its anchors, and the gold tags that each state meets.
+
     \b
     Examples:
       spectral-latent inspect wsj.safetensors
@@ -108,7 +110,7 @@ def _write_page(model: str, gold: tuple[str, ...], top: int, page: Path) -> None
     """Write the report of a model."""
     from spectral_latent.cli.report import report
 
-    loaded = load_model(model, *_KINDS)
+    loaded = load_model(model, *_KINDS, "anchors")
     if gold and not hasattr(loaded, "tag") and not hasattr(loaded, "parse"):
         raise click.ClickException(f"{model}: a model of trees given as graphs cannot be compared with GOLD")
     with results(page, [model, *gold]) as write:

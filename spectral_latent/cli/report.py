@@ -16,6 +16,7 @@ from spectral_latent.drawing import escaped
 from spectral_latent.inspection import Described, describe_rules, describe_states
 
 if TYPE_CHECKING:
+    from spectral_latent.anchors import AnchorHMM
     from spectral_latent.constituency import ConstituencyModel
     from spectral_latent.dependency import DependencyModel
     from spectral_latent.evaluation import GoldTree
@@ -222,29 +223,59 @@ def _errors(model: Any, gold: Sequence[str]) -> tuple[_Errors, _Examples]:
     return _tag_errors(model, list(islice(tagged(gold, None, model.tagset), _MOST_SENTENCES))), {}
 
 
-def report(model: Any, title: str, gold: Sequence[str] = (), top: int = 6) -> str:
-    """Write the report of a model.
+def _anchor_sections(model: AnchorHMM, gold: Sequence[str], top: int) -> Iterable[_Section]:
+    """Write the states of an anchor model, and the gold tags that each of them meets."""
+    from spectral_latent.anchors.tables import anchor_rows
 
-    model: a parser, a tagger, or a model of trees given as graphs.
-    title: the title of the page.
-    gold: sources of gold annotation; none for a report without errors.
-    top: the most words, rules and places of a state.
-    """
-    facts = ((name, str(value)) for name, value in model.summary.items())
-    sections = [section("model", "The model", table("Facts", ["fact", "value"], facts))]
+    rows = (
+        (row.anchor, str(row.label or ""), 100 * row.share, ", ".join(f"{word} {p:.3f}" for word, p in row.words))
+        for row in anchor_rows(model, top)
+    )
+    columns = ["anchor", "label", "share, %", "likeliest words"]
+    yield section("symbols", "Anchors and their states", table("States", columns, rows))
+    if gold:
+        sentences = list(islice(tagged(gold, None), _MOST_SENTENCES))
+        states = model.states([[word for word, _ in sentence] for sentence in sentences])
+        met: Counter[tuple[int, str]] = Counter()
+        for sentence, row in zip(sentences, states, strict=True):
+            met.update(zip(row, (tag for _, tag in sentence), strict=True))
+        anchors = list(model.anchors)
+        totals = Counter(state for row in states for state in row)
+        found = [
+            (anchors[state], tag, count, 100 * count / totals[state])
+            for (state, tag), count in met.most_common(_MOST_PAIRS)
+        ]
+        columns = ["anchor", "gold tag", "times", "of the state, %"]
+        yield section("confusion", "Tags that states meet", table("Gold tags of each state", columns, found, "met"))
+
+
+def _grammar_sections(model: Any, gold: Sequence[str], top: int) -> Iterable[_Section]:
+    """Write the symbols, states and rules of a model, and its errors."""
     errors, examples = _errors(model, gold) if gold else (None, {})
     named = model.named_operators
     if named.operators.probabilities:
         states = _symbols(describe_states(named, top), examples)
+        yield section("symbols", "Symbols and their states", states)
         rules = [(rule.name, rule.expected, rule.probability) for rule in describe_rules(named)[:_MOST_RULES]]
         columns = ["rule", "in a tree", "probability"]
-        sections.append(section("symbols", "Symbols and their states", states))
-        sections.append(
-            section("rules", "Rules", table("Rules, the most frequent first", columns, rows=rules, name="rule"))
-        )
+        yield section("rules", "Rules", table("Rules, the most frequent first", columns, rules, "rule"))
     else:
         note = "The model has directions of a latent space and no states; the estimator recovered finds the states."
-        sections.append(section("symbols", "Symbols and their states", f"<p>{note}</p>"))
+        yield section("symbols", "Symbols and their states", f"<p>{note}</p>")
     if errors is not None:
-        sections += _error_sections(errors)
-    return page(title, sections)
+        yield from _error_sections(errors)
+
+
+def report(model: Any, title: str, gold: Sequence[str] = (), top: int = 6) -> str:
+    """Write the report of a model.
+
+    model: a parser, a tagger, an anchor model, or a model of trees given as graphs.
+    title: the title of the page.
+    gold: sources of gold annotation; none for a report without errors.
+    top: the most words, rules and places of a state.
+    """
+    from spectral_latent.anchors import AnchorHMM
+
+    facts = ((name, str(value)) for name, value in model.summary.items())
+    inside = (_anchor_sections if isinstance(model, AnchorHMM) else _grammar_sections)(model, gold, top)
+    return page(title, [section("model", "The model", table("Facts", ["fact", "value"], facts)), *inside])

@@ -152,6 +152,21 @@ def test_a_page_without_gold_and_one_without_states(run: Run, tmp_path: Path) ->
     assert any("directions of a latent space" in text for text in page.texts["p"])
 
 
+def test_the_page_of_an_anchor_model(run: Run, tmp_path: Path) -> None:
+    rows = [ROWS.format(noun, thing, "NOUN") for noun in ("dogs", HOSTILE) for thing in ("rain", "it")]
+    (tmp_path / "gold.conllu").write_text("".join(rows))
+    model = tmp_path / "anchors"
+    assert run("train", "anchor", tmp_path / "gold.conllu", "-o", model, "--n-states", "2", "-q").exit_code == 0
+    done = run("inspect", model, tmp_path / "gold.conllu", "--html", tmp_path / "page.html")
+    assert done.exit_code == 0, done.output
+    text = (tmp_path / "page.html").read_text(encoding="utf-8")
+    page = Page(text)
+    assert [element["id"] for element in page.all("section")] == ["model", "symbols", "confusion"]
+    assert (page.wrong, len(page.all("script"))) == ([], 1)
+    met = text[text.index('<table id="met"') :]
+    assert sum(map(int, re.findall(r'<td class="n">(\d+)</td><td class="n">[\d.]+</td></tr>', met))) == 20
+
+
 def test_what_does_not_go_together(run: Run, model: Path, treebank: Path, tmp_path: Path) -> None:
     page = tmp_path / "page.html"
     for arguments, message in (
