@@ -5,16 +5,16 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable
-from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.cli.pages import Page
+
 Run = Callable[..., Any]
 HOSTILE = "<script>x='y'</script>"
 QUOTING = "\"'><img/onerror=x>&amp;"
-EMPTY = {"meta", "input", "br", "path"}  # elements without an end
 TREES = "\n".join(
     f"(S (NP (DT the) (NN {noun})) (VP (VBZ {verb}) (NP (NN {thing}))) (. .))"
     for noun in ("dog", HOSTILE, QUOTING)
@@ -24,38 +24,6 @@ TREES = "\n".join(
 ROWS = "1\t{}\t_\tNOUN\t_\t_\t2\tnsubj\t_\t_\n2\tsees\t_\tVERB\t_\t_\t0\troot\t_\t_\n3\t{}\t_\t{}\t_\t_\t2\tobj\t_\t_\n"
 ROWS += "4\tnow\t_\tADV\t_\t_\t2\tadvmod\t_\t_\n5\t.\t_\tPUNCT\t_\t_\t2\tpunct\t_\t_\n\n"
 KINDS = {"constituency": "gold.mrg", "dependency": "gold.conllu", "tagger": "gold.conllu"}
-
-
-class Page(HTMLParser):
-    """A page as its elements, its texts, and what is wrong with its nesting."""
-
-    def __init__(self, text: str) -> None:
-        super().__init__()
-        self.elements: list[tuple[str, dict[str, str | None]]] = []
-        self.texts: dict[str, list[str]] = {}
-        self.open: list[str] = []
-        self.wrong: list[str] = []
-        self.feed(text)
-        self.close()
-
-    def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
-        self.elements.append((tag, dict(attributes)))
-        if tag not in EMPTY:
-            self.open.append(tag)
-
-    def handle_startendtag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
-        self.elements.append((tag, dict(attributes)))
-
-    def handle_endtag(self, tag: str) -> None:
-        if not self.open or self.open.pop() != tag:
-            self.wrong.append(tag)
-
-    def handle_data(self, data: str) -> None:
-        self.texts.setdefault(self.open[-1] if self.open else "", []).append(data)
-
-    def all(self, tag: str) -> list[dict[str, str | None]]:
-        """The attributes of every element of a kind."""
-        return [attributes for name, attributes in self.elements if name == tag]
 
 
 @pytest.fixture(scope="module")
