@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from spectral_latent.constituency.cleaning import cleaned
 from spectral_latent.constituency.constraints import Constraints
-from spectral_latent.constituency.decoding import Constituent, Constituents, Gains, bracketings
+from spectral_latent.constituency.decoding import Constituent, Constituents, Gains, bracketings, constituents_of
 from spectral_latent.constituency.grammar import PhraseGrammar
 from spectral_latent.constituency.options import ConstituencyOptions
 from spectral_latent.constituency.phrase import Phrase
@@ -208,7 +208,7 @@ class ConstituencyModel(StoredModel):
             words = tuple(tree.words())
             if words not in posteriors_of:
                 posteriors_of[words] = self.posteriors(words)
-            rows.append(np.array([posteriors_of[words].get(part, 0.0) for part in _constituents(tree)]))
+            rows.append(np.array([posteriors_of[words].get(part, 0.0) for part in constituents_of(tree)]))
         return rows
 
     def log_probabilities(self, sentences: Iterable[Sequence[str]]) -> FloatArray:
@@ -452,26 +452,5 @@ def _check_together(options: Sequence[ConstituencyOptions]) -> None:
 
 def _obeys(tree: Phrase, constraints: Constraints) -> bool:
     """Tell whether a tree has all constituents that constraints require."""
-    found = {(part.first, part.end, label) for part in _constituents(tree) for label in (part.label, None)}
+    found = {(part.first, part.end, label) for part in constituents_of(tree) for label in (part.label, None)}
     return all(tuple(bracket) in found for bracket in constraints.required)
-
-
-def _constituents(tree: Phrase) -> list[Constituent]:
-    """List the constituents of a cleaned tree."""
-    parts: list[Constituent] = []
-    opened: list[tuple[str, int]] = []
-    stack: list[Phrase | None] = [tree]
-    at = 0
-    while stack:
-        node = stack.pop()
-        if node is None:
-            label, first = opened.pop()
-            parts.append(Constituent(first, at, label, False))
-        elif isinstance(node.children[0], str):
-            parts.append(Constituent(at, at + 1, node.label, True))
-            at += 1
-        else:
-            opened.append((node.label, at))
-            stack.append(None)
-            stack += reversed([child for child in node.children if isinstance(child, Phrase)])
-    return parts
