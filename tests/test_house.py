@@ -28,6 +28,7 @@ ROOMS = (
     "grammar",
     "constituency",
     "sequence",
+    "automata",
     "anchors",
     "dependency",
     "reranking",

@@ -24,7 +24,7 @@ from spectral_latent.operators import ObservableOperators, RuleTable, Tensor, Te
 from spectral_latent.sequence.conversion import Sequences
 from spectral_latent.trees import FloatArray, IntArray, Rules
 
-__all__ = ["HiddenMarkov", "position_counts"]
+__all__ = ["HiddenMarkov", "position_counts", "untagged_rules"]
 
 
 def untagged_rules(n_symbols: int) -> Rules:

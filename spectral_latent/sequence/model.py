@@ -31,13 +31,17 @@ from spectral_latent.sequence.presets import preset
 from spectral_latent.sequence.training import train_tagged, train_untagged
 from spectral_latent.trees import FloatArray, Forest, IntArray, Rules, Vocabulary
 
-__all__ = ["END", "LatentHMM", "LatentTagger", "StateTagger"]
+__all__ = ["END", "LatentHMM", "LatentTagger", "SequenceModel", "StateTagger"]
 
 END = None  # follows the last observation of a sequence
 
 
-class _SequenceModel:
-    """Base of models that give sequences of observations a probability."""
+class SequenceModel:
+    """Base of models that give sequences of observations a probability.
+
+    parameters: the operators.
+    observations: the numbers of observations.
+    """
 
     parameters: SequenceParameters
     observations: Lexicon | Alphabet
@@ -93,18 +97,19 @@ class _SequenceModel:
     def surprisal(self, sequence: Sequence[Any], unit: Unit = "bits") -> Surprisal:
         """Compute the surprisal of each observation after those before it, and its lexical and syntactic parts.
 
-        Without tags, the syntactic part is the surprisal of any further observation.
+        Without tags, the syntactic part is the surprisal of any further observation.  The probabilities are those of
+        `log_probabilities`.
 
         sequence: the observations, one or more.
         unit: the unit of surprisal, "bits" or "nats".
 
-        Raises ValueError if the sequence is empty, for another unit, and for a model whose estimates may be negative.
+        Raises ValueError if the sequence is empty, for another unit, and for tags whose estimates may be negative.
         """
         (row,) = self._sequences([sequence]).rows
-        if not self.parameters.latent.probabilities:
+        if self.parameters.n_tags > 1 and not self.parameters.latent.probabilities:
             raise ValueError(
-                "the model's estimates may be negative, so that prefixes have no probabilities; train with the preset "
-                "'fast' or 'accurate', or with another estimator than 'spectral'"
+                "the model's estimates may be negative, so that tags of prefixes have no probabilities; train with the "
+                "preset 'fast' or 'accurate', or with another estimator than 'spectral'"
             )
         return self._predictor.prefixes(row).surprisal(unit)
 
@@ -231,7 +236,7 @@ class _Tagger(ABC):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class LatentTagger(_SequenceModel, _Tagger, StoredModel):
+class LatentTagger(SequenceModel, _Tagger, StoredModel):
     """A hidden Markov model of tagged words, whose tags have latent states.
 
     options: the settings of training.
@@ -367,7 +372,7 @@ class LatentTagger(_SequenceModel, _Tagger, StoredModel):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class LatentHMM(_SequenceModel, StoredModel):
+class LatentHMM(SequenceModel, StoredModel):
     """A hidden Markov model of sequences of any hashable observations, without tags.
 
     Spectral operators predict observations, but have no states.  The other estimators find states; see `hidden` and

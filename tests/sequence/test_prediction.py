@@ -422,7 +422,15 @@ def test_surprisal_of_tags() -> None:
     np.testing.assert_allclose(found["cat"].total.sum() + found["cat"].end, -log / np.log(2.0), rtol=1e-9)
 
 
-def test_surprisal_needs_probabilities() -> None:
-    model = LatentHMM.train([["a", "b"], ["b"]] * 5, HMMOptions(EstimatorOptions("spectral", n_states=1)))
+def test_surprisal_of_spectral_models() -> None:
+    """Without tags it is that of the proper probabilities; tags need estimates that are not negative."""
+    rng = np.random.default_rng(3)
+    data = draw_strings(random_hmm(rng, 3, 4), 200, rng)
+    model = LatentHMM.train(data, HMMOptions(EstimatorOptions("spectral", n_states=6), choose_states=False))
+    assert not np.allclose(model.score(data).log, model.log_probabilities(data))  # some estimates were raised
+    for row in data[:50]:
+        found = model.surprisal(row, "nats")
+        np.testing.assert_allclose(found.total.sum() + found.end, -model.log_probabilities([row])[0], rtol=1e-9)
+    tagger = LatentTagger.train([[("a", "A"), ("b", "B")]] * 5, TaggerOptions())  # of the spectral estimator
     with pytest.raises(ValueError, match="may be negative"):
-        model.surprisal(["a"])
+        tagger.surprisal(["a"])
