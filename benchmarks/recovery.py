@@ -237,28 +237,13 @@ def tree_ends(treebank: Treebank, options: EstimatorOptions, seeds: Iterable[int
     return [estimate(treebank, replace(options, seed=seed)).log_likelihood[-1] for seed in seeds]
 
 
-def chain_of(operators: ObservableOperators) -> HiddenMarkov:
-    """The hidden Markov model of recovered states, where a spine's state says which states its emission has."""
-    (spine,) = operators.binary
-    (last,) = operators.unary
-    going_on = spine.multiplied_out()
-    stop = last.sum(axis=1)
-    emission = (going_on.sum(axis=2) + last) @ operators.leaf.T
-    transition = going_on.sum(axis=1)
-    return HiddenMarkov(
-        initial=operators.root[1] / operators.root[1].sum(),
-        transition=transition / transition.sum(axis=1, keepdims=True),
-        stop=stop,
-        emission=emission / emission.sum(axis=1, keepdims=True),
-    )
-
-
 def chain_ends(treebank: Treebank, options: EstimatorOptions, seeds: Iterable[int]) -> list[float]:
     """The log-likelihoods at which Baum-Welch ends, from recovered states or from random starts."""
     (shard,) = treebank.shards
     sequences = Sequences.of_trees(shard.trees)
     if options.estimator == "recovered":
-        starts = [chain_of(estimate(treebank, options).operators)]
+        found = estimate(treebank, options).operators
+        starts = [HiddenMarkov.of_tree_model(found, 2 * options.n_states, pseudo=0.0)]
     else:
         observed = np.bincount(sequences.terminal).astype(float)
         n = sequences.n_sequences

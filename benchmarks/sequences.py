@@ -19,6 +19,7 @@ import argparse
 import time
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from itertools import chain
 from typing import Any, NamedTuple
@@ -27,7 +28,7 @@ import numpy as np
 
 from spectral_latent.estimation import EstimatorOptions
 from spectral_latent.inference import sample_trees, tree_weights
-from spectral_latent.sequence import HiddenMarkov, HMMOptions, LatentHMM, Sequences, baum_welch
+from spectral_latent.sequence import HiddenMarkov, HMMOptions, LatentHMM, Sequences, baum_welch, hmm_preset
 from spectral_latent.trees import FloatArray, Forest
 
 N_TEST = 2_000
@@ -60,7 +61,7 @@ KINDS = {
     "dependent": Kind(20, 200, independent=0.3),
 }
 DEFAULT_KINDS = ["three", "five", "ring", "ten"]
-LEARNERS = ("bigrams", "spectral", "clusters", "Baum-Welch", "hmmlearn")
+LEARNERS = ("bigrams", "spectral", "hybrid", "clusters", "Baum-Welch", "hmmlearn")
 
 
 class Row(NamedTuple):
@@ -210,6 +211,10 @@ def rows(problem: Problem, learners: Collection[str]) -> Iterator[Row]:
         yield Row("spectral, states chosen", *problem.trained(HMMOptions()))
         known = HMMOptions(EstimatorOptions(n_states=m), choose_states=False)
         yield Row("spectral", *problem.trained(known))
+    if "hybrid" in learners:
+        for ending, options in (("30 iterations", hmm_preset("fast")), ("to the end", hmm_preset("accurate"))):
+            of_true_number = replace(options, estimator=replace(options.estimator, n_states=m), choose_states=False)
+            yield Row(f"spectral, then EM, {ending}", *problem.trained(of_true_number))
     if "clusters" in learners:
         climbing = EstimatorOptions("clusters-em", m, iterations=EM.most_iterations, tolerance=EM.tolerance)
         yield Row("clusters, then EM", *problem.trained(HMMOptions(climbing, choose_states=False)))

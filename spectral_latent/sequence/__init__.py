@@ -8,7 +8,7 @@ from spectral_latent.sequence.hidden_markov import HiddenMarkov, untagged_rules
 from spectral_latent.sequence.model import END, LatentHMM, LatentTagger, SequenceModel, StateTagger
 from spectral_latent.sequence.options import HMMOptions, TaggerOptions
 from spectral_latent.sequence.parameters import SequenceParameters
-from spectral_latent.sequence.presets import preset
+from spectral_latent.sequence.presets import hmm_preset, preset
 
 __all__ = [
     "END",
@@ -23,6 +23,7 @@ __all__ = [
     "StateTagger",
     "TaggerOptions",
     "baum_welch",
+    "hmm_preset",
     "numbers_of",
     "preset",
     "untagged_rules",

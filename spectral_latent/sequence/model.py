@@ -431,7 +431,7 @@ class LatentHMM(SequenceModel, StoredModel):
         """
         if not self.parameters.latent.probabilities:
             raise ValueError(
-                "spectral operators have no states; train with the estimator clustering, em or clusters-em"
+                "spectral operators have no states; train with another estimator, such as hybrid or clusters-em"
             )
         return HiddenMarkov.of_operators(self.parameters.latent)
 
