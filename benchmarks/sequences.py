@@ -212,7 +212,7 @@ def rows(problem: Problem, learners: Collection[str]) -> Iterator[Row]:
         known = HMMOptions(EstimatorOptions(n_states=m), choose_states=False)
         yield Row("spectral", *problem.trained(known))
     if "hybrid" in learners:
-        for ending, options in (("30 iterations", hmm_preset("fast")), ("to the end", hmm_preset("accurate"))):
+        for ending, options in (("100 iterations", hmm_preset("fast")), ("to the end", hmm_preset("accurate"))):
             of_true_number = replace(options, estimator=replace(options.estimator, n_states=m), choose_states=False)
             yield Row(f"spectral, then EM, {ending}", *problem.trained(of_true_number))
     if "clusters" in learners:

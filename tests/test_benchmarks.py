@@ -68,7 +68,7 @@ def test_sequences(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixtur
         "bigrams, λ = 0.1",
         "spectral, states chosen",
         "spectral",
-        "spectral, then EM, 30 iterations",
+        "spectral, then EM, 100 iterations",
         "spectral, then EM, to the end",
         "clusters, then EM",
         "Baum-Welch, one start",

@@ -19,7 +19,7 @@ _PRESETS: dict[PresetName, TaggerOptions] = {
     "spectral": TaggerOptions(),
 }
 _HMM_PRESETS: dict[PresetName, HMMOptions] = {
-    "fast": HMMOptions(EstimatorOptions("hybrid", n_states=32, iterations=30, tolerance=1e-4)),
+    "fast": HMMOptions(EstimatorOptions("hybrid", n_states=32, iterations=100, tolerance=1e-4)),
     "accurate": HMMOptions(EstimatorOptions("hybrid", n_states=32, iterations=1000, tolerance=1e-5)),
     "spectral": HMMOptions(),
 }
@@ -41,7 +41,7 @@ def preset(name: PresetName) -> TaggerOptions:
 def hmm_preset(name: PresetName) -> HMMOptions:
     """Give the options of a model of sequences without tags, for `LatentHMM.train`.
 
-    "fast" and "accurate" climb by EM from the states of the spectral model, for 30 iterations or until they converge.
+    "fast" and "accurate" climb by EM from the states of the spectral model, for at most 100 iterations or to the end.
 
     name: the preset.
 
