@@ -27,7 +27,14 @@ from spectral_latent.operators import (
     plain_name,
     setting_from,
 )
-from spectral_latent.sequence import Alphabet, LatentHMM, SequenceModel, SequenceParameters, numbers_of, untagged_rules
+from spectral_latent.sequence import (
+    Alphabet,
+    LatentHMM,
+    SequenceModel,
+    SequenceParameters,
+    observations_of,
+    untagged_rules,
+)
 from spectral_latent.trees import FloatArray, Vocabulary
 
 __all__ = ["WeightedAutomaton"]
@@ -102,7 +109,8 @@ class WeightedAutomaton(SequenceModel, StoredModel):
         """
         options = options or AutomatonOptions()
         names: Vocabulary[Hashable] = Vocabulary()
-        rows = [tuple(numbers_of(string, number, names)) for number, string in enumerate(strings, start=1)]
+        checked = (observations_of(string, number) for number, string in enumerate(strings, start=1))
+        rows = [tuple(map(names.add, string)) for string in checked]
         if not len(names):
             raise EstimationError("no symbols to learn from")
         values = counts_of(rows, options.counted, longest=2 * options.length + 1)

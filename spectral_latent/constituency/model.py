@@ -82,6 +82,7 @@ class ConstituencyModel(StoredModel):
         phrases: Iterable[Phrase],
         options: ConstituencyOptions | Sequence[ConstituencyOptions] | None = None,
         *,
+        weights: Iterable[float] | None = None,
         jobs: int | None = 1,
         listener: Listener = silent,
     ) -> ConstituencyModel:
@@ -92,6 +93,7 @@ class ConstituencyModel(StoredModel):
         phrases: the trees, which are read once and cleaned first.
         options: the options of one grammar, or of each of several with the same `span_penalty`; None for those of the
         preset `fast` (see `presets`).
+        weights: for each tree how many it stands for, a number of at least 0; 1 if not given.
         jobs: the number of threads; None for all workers of the engine that `joblib.parallel_config` names.  If it
         names a cluster, such as Dask, the cluster takes part for any number.  The result does not depend on it.
         listener: told how far the work is.
@@ -101,7 +103,7 @@ class ConstituencyModel(StoredModel):
         options = preset("fast") if options is None else options
         several = [options] if isinstance(options, ConstituencyOptions) else list(options)
         _check_together(several)
-        trainings = prepare(phrases, several, jobs=jobs)
+        trainings = prepare(phrases, several, weights=weights, jobs=jobs)
         grammars = []
         for number, training in enumerate(trainings, start=1):
             of_all = f"grammar {number} of {len(several)}, " if len(several) > 1 else ""

@@ -2,7 +2,7 @@
 
 from spectral_latent.sequence.alphabet import Alphabet
 from spectral_latent.sequence.baum_welch import baum_welch
-from spectral_latent.sequence.checks import numbers_of
+from spectral_latent.sequence.checks import observations_of
 from spectral_latent.sequence.conversion import Sequences
 from spectral_latent.sequence.hidden_markov import HiddenMarkov, untagged_rules
 from spectral_latent.sequence.model import END, LatentHMM, LatentTagger, SequenceModel, StateTagger
@@ -24,7 +24,7 @@ __all__ = [
     "TaggerOptions",
     "baum_welch",
     "hmm_preset",
-    "numbers_of",
+    "observations_of",
     "preset",
     "untagged_rules",
 ]
