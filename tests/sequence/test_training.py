@@ -212,7 +212,7 @@ def words_with_tags(n: int) -> list[list[tuple[str, int]]]:
 
 
 TAGGED: list[EstimatorName] = list(get_args(EstimatorName))
-UNTAGGED: list[EstimatorName] = ["spectral", "clustering", "em", "clusters-em"]
+UNTAGGED: list[EstimatorName] = ["spectral", "clustering", "em", "clusters-em", "hybrid"]
 
 
 @pytest.mark.parametrize(
