@@ -14,9 +14,9 @@ import nltk.corpus
 import pytest
 from nltk import DependencyGraph
 
-from spectral_latent import ConstituencyModel, EstimatorOptions
+from spectral_latent import ConstituencyModel, DependencyModel, EstimatorOptions, LatentTagger
 from spectral_latent.constituency import ConstituencyOptions
-from spectral_latent.corpora import phrase_to_nltk
+from spectral_latent.corpora import dependency_trees, phrase_to_nltk
 from spectral_latent.corpora.embedded import embedded_treebank
 from spectral_latent.corpora.nbest_output import write_nbest
 from spectral_latent.reranking import parser_nbest
@@ -49,7 +49,10 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name in ("en-train.conllu", "en-dev.conllu"):
         (folder / name).write_text("\n".join([*rows, ""]))
     model = ConstituencyModel.train(TREES, ConstituencyOptions(estimator=EstimatorOptions("clusters-em", n_states=2)))
-    model.save(folder / "wsj.model")
+    for name in ("wsj.model", "english.model"):
+        model.save(folder / name)
+    LatentTagger.train(TAGGED).save(folder / "english.tagger")
+    DependencyModel.train(dependency_trees(folder / "en-train.conllu")).save(folder / "english.deps")
     (folder / "dev.nbest").write_text("".join(write_nbest(parser_nbest(model, TREES, 3), "bllip")))
     return folder
 
