@@ -28,7 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit, logit
 
-from spectral_latent._compiled import compiled
+from spectral_latent._compiled import check_column, check_range, compiled
 from spectral_latent._options import Above, AtLeast, AtMost, Below, Options
 from spectral_latent.constituency.decoding import LabelledConstituents
 from spectral_latent.lexicon import signatures
@@ -137,7 +137,10 @@ class SpanExamples(NamedTuple):
         labels: the labels, as the constituents number them.
         words: the words of the sentence.
         correct: (L,) whether each is in the tree; None if that is not known.
+        Raises ValueError if a constituent is not within the words.
         """
+        check_range("first words of constituents", parts.first, 0, len(words))
+        check_range("ends of constituents", parts.end, 1, len(words) + 1)
         odds = logit(np.clip(parts.posterior, 1.0 - _LARGEST, _LARGEST))
         buckets = _hashed(_values(parts, odds, labels, words), _COLUMNS, _BUCKETS)
         return SpanExamples(buckets, odds, np.zeros(len(odds), dtype=np.bool_) if correct is None else correct)
@@ -302,6 +305,7 @@ class SpanModel:
     options: the settings.
     slope: s.
     weights: (B,) w, the weight of each bucket.
+    Raises ValueError for weights of another number or type.
 
     >>> n = np.array([0, 0, 1]), np.array([1, 2, 2]), np.array([0, 1, 0])
     >>> parts = LabelledConstituents(*n, np.array([True, False, True]), np.array([1.0, 0.25, 1.0]), *n[:2])
@@ -312,6 +316,9 @@ class SpanModel:
     options: SpanOptions
     slope: float
     weights: FloatArray
+
+    def __post_init__(self) -> None:
+        check_column("weights of a model of spans", self.weights, (_BUCKETS,), np.float64)
 
     @staticmethod
     def plain(options: SpanOptions) -> SpanModel:

@@ -206,3 +206,7 @@ def test_wrong_settings_and_files_are_refused(parser: ConstituencyModel) -> None
         SpanModel.from_arrays(arrays, None)
     with pytest.raises(ValueError, match=r"the array spans\.weights"):
         SpanModel.from_arrays(arrays | {"spans.weights": np.zeros(3)}, SPANS)
+    with pytest.raises(ValueError, match=r"weights of a model of spans have shape \(3,\)"):
+        SpanModel(SPANS, 1.0, np.zeros(3))
+    with pytest.raises(ValueError, match=r"ends of constituents must lie in 1 \.\.\. 2"):
+        SpanExamples.of(random_parts(np.random.default_rng(4), 3), LABELS.names, ["a", "b"])
