@@ -4,6 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 LIBRARY := $(VENV)/library
 INSTALLED := $(VENV)/installed
+COMPILED := $(VENV)/compiled
 LOWEST := $(VENV)/lowest
 LOCK := requirements-dev.lock
 GUIDED := $(VENV)/guided
@@ -15,14 +16,21 @@ COMPILED_TESTS := tests/test_boundary.py tests/inference/test_boundary.py tests/
   tests/reranking/test_perceptron.py
 OUTSIDE := $(VENV)/outside
 
-.PHONY: demo test test-bounds test-lowest test-wheel coverage mutants fuzz guided kill soak lint types lock dist licences bench clean
+.PHONY: demo compile test test-bounds test-lowest test-wheel coverage mutants fuzz guided kill soak lint types lock dist licences bench clean
 
 demo: $(LIBRARY)
 	@$(BIN)/spectral-latent demo
 
 # The tests of one file stay in one process, because they share models; files that read corpora come first.
-test: $(INSTALLED)
+test: $(COMPILED)
 	$(BIN)/python -m pytest --numprocesses=auto --maxprocesses=4 --dist=loadfile --no-loadscope-reorder
+
+# All functions are compiled once, before several processes need them.
+compile: $(COMPILED)
+
+$(COMPILED): $(INSTALLED) $(shell find spectral_latent -name '*.py')
+	PYTHONPATH=.:adapters $(BIN)/python tests/smoke.py
+	@touch $@
 
 # With every index checked.  numba keeps compiled code without noting this setting, so that a cache of its own is needed.
 test-bounds: $(INSTALLED)
@@ -68,7 +76,7 @@ soak: $(INSTALLED)
 # The demonstration and a smoke test with the lowest versions that pyproject.toml allows, in an environment of their own.
 test-lowest: $(LOWEST)/installed
 	export PYTHONPATH=.:adapters NUMBA_CACHE_DIR=$(abspath $(LOWEST))/numba && \
-	  $(LOWEST)/bin/python .ci/smoke.py && $(LOWEST)/bin/python -m spectral_latent demo --quiet
+	  $(LOWEST)/bin/python tests/smoke.py && $(LOWEST)/bin/python -m spectral_latent demo --quiet
 
 $(LOWEST)/installed: pyproject.toml .ci/lowest.py $(INSTALLED)
 	$(BIN)/python -m venv --clear $(LOWEST)
@@ -87,8 +95,8 @@ dist: $(INSTALLED)
 test-wheel: dist
 	$(PYTHON) -m venv --clear $(VENV)/wheel
 	$(VENV)/wheel/bin/python -m pip install --quiet --disable-pip-version-check "$$(ls dist/*.whl)[parquet,pictures]"
-	rm -rf $(OUTSIDE) && mkdir $(OUTSIDE) && cp -r tests docs README.md .ci/smoke.py pyproject.toml $(OUTSIDE)
-	cd $(OUTSIDE) && ../wheel/bin/python smoke.py && ../wheel/bin/spectral-latent demo --quiet
+	rm -rf $(OUTSIDE) && mkdir $(OUTSIDE) && cp -r tests docs README.md pyproject.toml $(OUTSIDE)
+	cd $(OUTSIDE) && ../wheel/bin/python tests/smoke.py && ../wheel/bin/spectral-latent demo --quiet
 	$(VENV)/wheel/bin/python -m pip install --quiet --disable-pip-version-check hypothesis psutil pytest
 	cd $(OUTSIDE) && ../wheel/bin/python -m pytest -o pythonpath=. -o testpaths=tests -m 'not corpus' \
 	  tests/conformance tests/operators tests/inference tests/adapters tests/cli

@@ -5,7 +5,16 @@ from __future__ import annotations
 from enum import Enum
 from typing import Literal, NamedTuple
 
-__all__ = ["ESTIMATORS", "AnyPresetName", "Estimator", "EstimatorName", "HullName", "PresetName", "StateSource"]
+__all__ = [
+    "ESTIMATORS",
+    "AnyPresetName",
+    "Estimator",
+    "EstimatorName",
+    "HullName",
+    "Memory",
+    "PresetName",
+    "StateSource",
+]
 
 EstimatorName = Literal["spectral", "clustering", "em", "clusters-em", "pivots", "pivots-em", "recovered", "hybrid"]
 HullName = Literal["brown", "cca", "best-fit", "random"]
@@ -23,14 +32,27 @@ class StateSource(Enum):
     DECOMPOSITIONS = "tensor decompositions of the moments"
 
 
+class Memory(Enum):
+    """The largest thing that an estimator holds in memory beside one shard of the treebank; its value is a description.
+
+    m is the number of states of a symbol.
+    """
+
+    CHOICES = "counts of the choices of states that occur"
+    MOMENTS = "moments of at most m³ numbers a binary rule"
+    TENSORS = "m³ numbers a binary rule; less with `rank`"
+
+
 class Estimator(NamedTuple):
     """One row of the table of estimators.
 
     states_from: the source of latent states.
+    memory: the largest thing that it holds in memory.
     climbs: whether expectation maximisation follows.
     """
 
     states_from: StateSource
+    memory: Memory
     climbs: bool = False
 
     @property
@@ -40,12 +62,12 @@ class Estimator(NamedTuple):
 
 
 ESTIMATORS: dict[EstimatorName, Estimator] = {
-    "spectral": Estimator(StateSource.PROJECTIONS),
-    "clustering": Estimator(StateSource.CLUSTERS),
-    "em": Estimator(StateSource.RANDOM, climbs=True),
-    "clusters-em": Estimator(StateSource.CLUSTERS, climbs=True),
-    "pivots": Estimator(StateSource.PIVOTS),
-    "pivots-em": Estimator(StateSource.PIVOTS, climbs=True),
-    "recovered": Estimator(StateSource.DECOMPOSITIONS),
-    "hybrid": Estimator(StateSource.DECOMPOSITIONS, climbs=True),
+    "spectral": Estimator(StateSource.PROJECTIONS, Memory.MOMENTS),
+    "clustering": Estimator(StateSource.CLUSTERS, Memory.CHOICES),
+    "em": Estimator(StateSource.RANDOM, Memory.TENSORS, climbs=True),
+    "clusters-em": Estimator(StateSource.CLUSTERS, Memory.CHOICES, climbs=True),
+    "pivots": Estimator(StateSource.PIVOTS, Memory.MOMENTS),
+    "pivots-em": Estimator(StateSource.PIVOTS, Memory.MOMENTS, climbs=True),
+    "recovered": Estimator(StateSource.DECOMPOSITIONS, Memory.MOMENTS),
+    "hybrid": Estimator(StateSource.DECOMPOSITIONS, Memory.MOMENTS, climbs=True),
 }

@@ -155,6 +155,7 @@ class LatentTreeModel(StoredModel):
         *,
         inside_features: Mapping[str, Feature] | None = None,
         outside_features: Mapping[str, Feature] | None = None,
+        weights: Iterable[float] | None = None,
         jobs: int | None = 1,
         listener: Listener = silent,
     ) -> LatentTreeModel:
@@ -167,6 +168,7 @@ class LatentTreeModel(StoredModel):
         inside_features: functions (graph, node) → hashable, by name; they may use the node and all nodes below it.
         outside_features: functions likewise; they may use the node's label, and all but the node and the nodes below
         it.
+        weights: for each tree how many trees it stands for, a number of at least 0; 1 if not given.
         jobs: the number of threads; the result does not depend on it.
         listener: told how far the work is.
 
@@ -176,7 +178,7 @@ class LatentTreeModel(StoredModel):
         Raises GraphError if a graph is not a tree, an observation is missing, or a feature is NaN or unhashable.
         """
         formalism = _GraphFormalism(inside_features or {}, outside_features or {})
-        (treebank,) = read_treebanks(checked_graphs(graphs), [formalism], jobs=jobs)
+        (treebank,) = read_treebanks(checked_graphs(graphs), [formalism], weights=weights, jobs=jobs)
         options = options or EstimatorOptions()
         found = estimate(treebank, options, jobs=jobs, listener=listener)
         return LatentTreeModel(options, formalism.symbols, formalism.terminals, found.operators, found.objective)
@@ -343,8 +345,8 @@ class _GraphFormalism:
         """Bound the number of nodes of a graph's s-tree: a node of the graph makes a leaf at most, or a unary node."""
         return 2 * len(graph)
 
-    def columns(self, graphs: Sequence[nx.DiGraph]) -> Columns:
-        """Make the s-trees and features of graphs."""
+    def columns(self, graphs: Sequence[nx.DiGraph], weight: FloatArray) -> Columns:
+        """Make the s-trees and features of graphs, which count as often as `weight` (T,) says."""
         first = self._n_read + 1
         self._n_read += len(graphs)
         encoded = from_networkx(graphs, self.symbols, self.terminals, first=first)
@@ -363,7 +365,7 @@ class _GraphFormalism:
             inside_columns[f"given: {name}"] = np.where(is_node | (trees.left < 0), column, column[trees.left])
         for name, given in self._outside.items():
             outside_columns[f"given: {name}"] = given.column(graphs, encoded, is_node, first)[whole]
-        return Shard.of(trees, FeatureColumns.of(inside_columns, outside_columns)).columns
+        return Shard.of(trees, FeatureColumns.of(inside_columns, outside_columns), weight).columns
 
     def shard(self, columns: Columns) -> Shard:
         """Make a shard of the s-trees and features."""

@@ -12,6 +12,11 @@ hypothesis.settings.register_profile("default", deadline=None, derandomize=True)
 hypothesis.settings.load_profile("default")
 
 
+def pytest_xdist_auto_num_workers() -> int:
+    """Take one process more than there are processors, because some tests wait for processes of their own."""
+    return (os.cpu_count() or 1) + 1
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark the tests that use the fixtures below, directly or through others, and put their files first.
 

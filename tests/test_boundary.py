@@ -109,7 +109,7 @@ def test_trellises_need_the_rules_of_their_tags(n_tags: int, operators: Observab
 @given(spoilt({"terminal": np.array([0, 1, 2, 3, 0, 1, 4])}), st.integers(0, 6), st.integers(0, 4))
 def test_clusters_of_types(columns: dict[str, Any], n_types: int, clusters: int) -> None:
     tags = np.zeros(7, dtype=np.int64)
-    sequences = unless_refused(lambda: Sequences(columns["terminal"], tags, np.array([0, 3, 7])))
+    sequences = unless_refused(lambda: Sequences(columns["terminal"], tags, np.array([0, 3, 7]), np.ones(2)))
     if sequences is not None:
         clustered = unless_refused(lambda: find_brown_clusters(sequences, n_types, clusters))
         assert clustered is None or len(clustered) == n_types
@@ -333,4 +333,4 @@ def test_hidden_markov_models_of_parts_that_do_not_fit_are_refused(name: str) ->
 @pytest.mark.parametrize("start", [[0, 3, 1], [0, 2], [1, 3], [0, 4]])
 def test_starts_of_sequences_beyond_their_observations_are_refused(start: list[int]) -> None:
     with pytest.raises(ValueError, match="starts of sequences"):
-        Sequences(np.zeros(3, dtype=np.int64), np.zeros(3, dtype=np.int64), np.array(start))
+        Sequences(np.zeros(3, dtype=np.int64), np.zeros(3, dtype=np.int64), np.array(start), np.ones(len(start) - 1))

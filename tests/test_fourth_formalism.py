@@ -60,9 +60,9 @@ class Arithmetic:
         """An operator takes three nodes: itself, what it observes, and the rest."""
         return 1 if isinstance(expression, str) else 3 + sum(map(self.n_nodes, expression[1:]))
 
-    def columns(self, expressions: Sequence[Expression]) -> Columns:
+    def columns(self, expressions: Sequence[Expression], weight: FloatArray) -> Columns:
         trees = self.trees(expressions)
-        return Shard.of(trees, self.features(trees)).columns
+        return Shard.of(trees, self.features(trees), weight).columns
 
     def shard(self, columns: Columns) -> Shard:
         return Shard(columns)

@@ -67,6 +67,7 @@ class SpectralDependencyParser(ParserAdapter[_Words | DependencyGraph, Dependenc
         *,
         preset: PresetName | None = None,
         progress: bool | None = None,
+        weights: Iterable[float] | None = None,
         jobs: int | None = 1,
         options: DependencyOptions | None = None,
     ) -> SpectralDependencyParser:
@@ -80,6 +81,7 @@ class SpectralDependencyParser(ParserAdapter[_Words | DependencyGraph, Dependenc
         preset: the name of settings that go well together: "fast", the default, "accurate" or "spectral"; see
         `spectral_latent.dependency.preset`.
         progress: whether to show on standard error how far training is; None to show it on a terminal.
+        weights: for each graph how many it stands for, a number of at least 0; 1 if not given.
         jobs: threads; None for as many workers as the engine has that `joblib.parallel_config` names.  The result does
         not depend on it.
         options: the settings, in the place of a preset.
@@ -95,7 +97,7 @@ class SpectralDependencyParser(ParserAdapter[_Words | DependencyGraph, Dependenc
             options = replace(options, estimator=replace(options.estimator, n_states=n_states))
         sentences = each(graphs, sentence_from_nltk, "graph")
         with shown(progress) as listener:
-            return cls(DependencyModel.train(sentences, options, jobs=jobs, listener=listener))
+            return cls(DependencyModel.train(sentences, options, weights=weights, jobs=jobs, listener=listener))
 
     def _sentences(self, sents: Iterable[_Words | DependencyGraph]) -> Iterator[DependencySentence]:
         """Convert sentences to those of the model, with a warning for each tag that the parser does not know."""

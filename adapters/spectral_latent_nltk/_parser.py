@@ -51,6 +51,7 @@ class SpectralParser(ParserAdapter[Iterable[str], Tree, ParseTree]):
         *,
         preset: AnyPresetName | None = None,
         progress: bool | None = None,
+        weights: Iterable[float] | None = None,
         jobs: int | None = 1,
         options: ConstituencyOptions | Sequence[ConstituencyOptions] | None = None,
     ) -> SpectralParser:
@@ -61,6 +62,7 @@ class SpectralParser(ParserAdapter[Iterable[str], Tree, ParseTree]):
         preset: the name of settings that go well together: "fast", the default, "accurate", "best" or
         "spectral"; see `spectral_latent.preset`.
         progress: whether to show on standard error how far training is; None to show it on a terminal.
+        weights: for each tree how many it stands for, a number of at least 0; 1 if not given.
         jobs: threads; None for as many workers as the engine has that `joblib.parallel_config` names.  The result does
         not depend on it.
         options: the settings of one grammar, or of each of several, in the place of a preset.
@@ -76,7 +78,7 @@ class SpectralParser(ParserAdapter[Iterable[str], Tree, ParseTree]):
             several = tuple(replace(one, estimator=replace(one.estimator, n_states=n_states)) for one in several)
         phrases = each(trees, phrase_from_nltk, "tree")
         with shown(progress) as listener:
-            return cls(ConstituencyModel.train(phrases, several, jobs=jobs, listener=listener))
+            return cls(ConstituencyModel.train(phrases, several, weights=weights, jobs=jobs, listener=listener))
 
     def grammar(self) -> PCFG:
         """Make the rules with the probabilities that they have without latent states, at the first call.

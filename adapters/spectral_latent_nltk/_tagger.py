@@ -61,6 +61,7 @@ class LatentHMMTagger(TaggerAdapter):
         *,
         preset: PresetName | None = None,
         progress: bool | None = None,
+        weights: Iterable[float] | None = None,
         jobs: int | None = 1,
         options: TaggerOptions | None = None,
     ) -> LatentHMMTagger:
@@ -71,6 +72,7 @@ class LatentHMMTagger(TaggerAdapter):
         preset: the name of settings that go well together: "fast", the default, "accurate" or "spectral"; see
         `spectral_latent.sequence.preset`.
         progress: whether to show on standard error how far training is; None to show it on a terminal.
+        weights: for each sentence how many it stands for, a number of at least 0; 1 if not given.
         jobs: processes; the result does not depend on it.
         options: the settings, in the place of a preset.
 
@@ -83,7 +85,7 @@ class LatentHMMTagger(TaggerAdapter):
             options = replace(options, estimator=replace(options.estimator, n_states=n_states))
         sentences = each(labeled_sequences, pairs_of, "sentence")
         with shown(progress) as listener:
-            return cls(LatentTagger.train(sentences, options, jobs=jobs, listener=listener))
+            return cls(LatentTagger.train(sentences, options, weights=weights, jobs=jobs, listener=listener))
 
     @maker
     def train_unsupervised(

@@ -78,7 +78,7 @@ class WordTypes:
         rank = np.argsort(order, kind="stable")
         return WordTypes(
             [types.names[i] for i in order],
-            Sequences(rank[x], sequences.tag, sequences.start),
+            Sequences(rank[x], sequences.tag, sequences.start, sequences.weight),
             count[order].astype(float),
             _capital_shares(sequences, np.array(capital, dtype=bool), n)[order],
         )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
@@ -93,6 +94,17 @@ dev_option = click.option(
 )
 
 
+weight_option = click.option(
+    "--weight",
+    "weights",
+    metavar="W",
+    multiple=True,
+    type=click.FloatRange(min=0.0),
+    help="How many trees or sentences each one of a SOURCE stands for, such as 0.3 for those that a parser has made; "
+    "one --weight for each SOURCE, in their order.  [default: 1]",
+)
+
+
 @click.group(cls=Commands)
 def train() -> None:
     """Train a model."""
@@ -113,6 +125,7 @@ def train() -> None:
     "from; takes minutes, and goes with --estimator spectral.",
 )
 @dev_option
+@weight_option
 @seed_option
 @jobs_option
 @quiet_option
@@ -124,6 +137,7 @@ def constituency(
     n_states: int | None,
     held_out: tuple[str, ...],
     dev: tuple[str, ...],
+    weights: tuple[float, ...],
     seed: int,
     jobs: int,
     quiet: bool,
@@ -149,13 +163,13 @@ def constituency(
 
     training = _Training(output, [*sources, *held_out], "trees", quiet, dev)
     on_progress = training.on_progress
-    trees = training.stream(treebank, sources)
+    trees = training.stream(treebank, sources, weights)
     settings = tuple(replace(own, estimator=_estimator(own.estimator, estimator, n_states, seed)) for own in grammars)
     if held_out:
-        (prepared,) = prepare(trees, settings, jobs=jobs)
+        (prepared,) = prepare(trees, settings, weights=training.weights, jobs=jobs)
         model = with_chosen_states(prepared, training.record.read(treebank, held_out), jobs=jobs, listener=on_progress)
     else:
-        model = ConstituencyModel.train(trees, settings, jobs=jobs, listener=on_progress)
+        model = ConstituencyModel.train(trees, settings, weights=training.weights, jobs=jobs, listener=on_progress)
 
     training.save(model, "parse")
 
@@ -181,6 +195,7 @@ def constituency(
     help="The side of a head whose words the grammar attaches first.",
 )
 @dev_option
+@weight_option
 @seed_option
 @jobs_option
 @quiet_option
@@ -193,6 +208,7 @@ def dependency(
     column: Literal["upos", "xpos"],
     first: Literal["left", "right"],
     dev: tuple[str, ...],
+    weights: tuple[float, ...],
     seed: int,
     jobs: int,
     quiet: bool,
@@ -211,7 +227,7 @@ def dependency(
     from spectral_latent.dependency import Attachment, DependencyModel, preset
 
     training = _Training(output, sources, "trees", quiet, dev)
-    trees = training.stream(_rooted_sentences, sources)
+    trees = training.stream(_rooted_sentences, sources, weights)
     default = _default_preset(preset_name, estimator)
     options = preset(preset_name or default)
     options = replace(
@@ -220,7 +236,7 @@ def dependency(
         attachment=Attachment(first),
         estimator=_estimator(options.estimator, estimator, n_states, seed),
     )
-    model = DependencyModel.train(trees, options, jobs=jobs, listener=training.on_progress)
+    model = DependencyModel.train(trees, options, weights=training.weights, jobs=jobs, listener=training.on_progress)
     training.save(model, "parse")
 
 
@@ -232,6 +248,7 @@ def dependency(
 @n_states_option
 @column_option
 @dev_option
+@weight_option
 @seed_option
 @jobs_option
 @quiet_option
@@ -243,6 +260,7 @@ def tagger(
     n_states: int | None,
     column: str | None,
     dev: tuple[str, ...],
+    weights: tuple[float, ...],
     seed: int,
     jobs: int,
     quiet: bool,
@@ -262,11 +280,11 @@ def tagger(
     from spectral_latent.sequence import LatentTagger, preset
 
     training = _Training(output, sources, "sentences", quiet, dev)
-    sentences = training.stream(partial(tagged, column=column), sources)
+    sentences = training.stream(partial(tagged, column=column), sources, weights)
     default = _default_preset(preset_name, estimator)
     options = preset(preset_name or default)
     options = replace(options, estimator=_estimator(options.estimator, estimator, n_states, seed))
-    model = LatentTagger.train(sentences, options, jobs=jobs, listener=training.on_progress)
+    model = LatentTagger.train(sentences, options, weights=training.weights, jobs=jobs, listener=training.on_progress)
     tagset = next(filter(None, (column_of(source, column) for source in sources)), column)
     training.save(replace(model, tagset=tagset), "tag")
 
@@ -338,6 +356,12 @@ def anchor(
     training.save(model, "anchors")
 
 
+def _taken(waiting: deque[float]) -> Iterator[float]:
+    """Take numbers out of a queue until it is empty."""
+    while waiting:
+        yield waiting.popleft()
+
+
 def _rooted_sentences(sources: Sequence[str]) -> Iterator[DependencySentence]:
     """Read the dependency trees of sources, with one root each."""
     return (entry.rooted().sentence for entry in dependency_entries(sources))
@@ -374,6 +398,7 @@ class _Training:
 
     console: prints the messages.
     record: the account of the training, which the file keeps.
+    weights: the weight of each example that `stream` gives on, in their order; None if all examples count once.
     """
 
     def __init__(self, output: Path, sources: Sequence[str], kind: str, quiet: bool, dev: Sequence[str] = ()) -> None:
@@ -392,18 +417,38 @@ class _Training:
         self.console = Console(quiet)
         self._output = output
         self.record = Record(click.get_current_context(), kind)
+        self.weights: Iterator[float] | None = None
+        self._waiting: deque[float] = deque()
         self._start = time.perf_counter()
         self._line: ProgressLine | None = None
 
-    def stream(self, read: Callable[[Sequence[str]], Iterable[_T]], sources: Sequence[str]) -> Iterator[_T]:
+    def stream(
+        self, read: Callable[[Sequence[str]], Iterable[_T]], sources: Sequence[str], weights: Sequence[float] = ()
+    ) -> Iterator[_T]:
         """Give examples on as they are read, for which the record is kept, and print their number after the last one.
 
         read: the function that reads sources.
         sources: the sources to learn from.
+        weights: a weight for each source; none if all examples have weight 1.
+
+        Raises UsageError for another number of weights than sources.
         """
+        if weights and len(weights) != len(sources):
+            raise click.UsageError(f"{len(weights)} times --weight for {len(sources)} sources; give one for each")
+        if weights:
+            self.weights = _taken(self._waiting)
+        return self._examples(read, zip(sources, weights or (1.0,) * len(sources), strict=True))
+
+    def _examples(
+        self, read: Callable[[Sequence[str]], Iterable[_T]], sources: Iterable[tuple[str, float]]
+    ) -> Iterator[_T]:
+        """Give the examples of sources on; where there are weights, that of each waits before the example goes."""
         record = self.record
-        for example in self.console.bar(record.read(read, sources), f"Reading {record.kind}"):
+        weighted = ((example, weight) for source, weight in sources for example in record.read(read, [source]))
+        for example, weight in self.console.bar(weighted, f"Reading {record.kind}"):
             record.count(example)
+            if self.weights is not None:
+                self._waiting.append(weight)
             yield example
         self.console.message(f"Training on {record.examples} {record.kind}")
         if 0 < record.examples < _FEW:

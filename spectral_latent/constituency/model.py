@@ -91,6 +91,7 @@ class ConstituencyModel(StoredModel):
         phrases: Iterable[Phrase],
         options: ConstituencyOptions | Sequence[ConstituencyOptions] | None = None,
         *,
+        weights: Iterable[float] | None = None,
         jobs: int | None = 1,
         listener: Listener = silent,
     ) -> ConstituencyModel:
@@ -101,6 +102,7 @@ class ConstituencyModel(StoredModel):
         phrases: the trees, which are read once and cleaned first; for a model of spans they are kept in memory.
         options: the options of one grammar, or of each of several with the same `span_penalty` and `spans`; None for
         those of the preset `fast` (see `presets`).
+        weights: for each tree how many it stands for, a number of at least 0; 1 if not given.
         jobs: the number of threads; None for all workers of the engine that `joblib.parallel_config` names.  If it
         names a cluster, such as Dask, the cluster takes part for any number.  The result does not depend on it.
         listener: told how far the work is.
@@ -112,10 +114,12 @@ class ConstituencyModel(StoredModel):
         _check_together(several)
         spans = several[0].spans
         if spans is None:
-            return ConstituencyModel(_grammars(phrases, several, jobs, listener))
+            return ConstituencyModel(_grammars(phrases, weights, several, jobs, listener))
         trees = list(phrases)
-        members = _grammars(trees, several, jobs, listener)
-        examples = _held_out_examples(trees, several, min(spans.folds, len(trees)), jobs, listener)
+        times = [1.0] * len(trees) if weights is None else list(weights)
+        members = _grammars(trees, times, several, jobs, listener)
+        weighted = [(tree, weight) for tree, weight in zip(trees, times, strict=True) if weight > 0.0]
+        examples = _held_out_examples(weighted, several, min(spans.folds, len(weighted)), jobs, listener)
         return ConstituencyModel(members, SpanModel.train(examples, spans))
 
     def with_limits(self, limits: Limits) -> ConstituencyModel:
@@ -376,31 +380,44 @@ class ConstituencyModel(StoredModel):
 
 
 def _grammars(
-    phrases: Iterable[Phrase], options: Sequence[ConstituencyOptions], jobs: int | None, listener: Listener
+    phrases: Iterable[Phrase],
+    weights: Iterable[float] | None,
+    options: Sequence[ConstituencyOptions],
+    jobs: int | None,
+    listener: Listener,
 ) -> tuple[PhraseGrammar, ...]:
     """Learn a grammar for each of several options."""
     grammars = []
-    for number, training in enumerate(prepare(phrases, options, jobs=jobs), start=1):
+    for number, training in enumerate(prepare(phrases, options, weights=weights, jobs=jobs), start=1):
         of_all = f"grammar {number} of {len(options)}, " if len(options) > 1 else ""
         grammars.append(training.estimate(jobs=jobs, listener=partial(_tell, listener, of_all)))
     return tuple(grammars)
 
 
 def _held_out_examples(
-    trees: Sequence[Phrase], options: Sequence[ConstituencyOptions], folds: int, jobs: int | None, listener: Listener
+    weighted: Sequence[tuple[Phrase, float]],
+    options: Sequence[ConstituencyOptions],
+    folds: int,
+    jobs: int | None,
+    listener: Listener,
 ) -> list[SpanExamples]:
     """List what grammars find in the sentence of each tree, if they are learnt without the trees of its fold.
 
     Tree i is in fold i modulo the number of folds.  With one fold there are no examples, because nothing is left.
+
+    weighted: trees and how many each stands for, more than 0.
     """
     alone = [replace(settings, spans=None) for settings in options]
     examples: list[SpanExamples] = []
     for fold in range(folds if folds > 1 else 0):
-        rest = [tree for at, tree in enumerate(trees) if at % folds != fold]
+        rest = [pair for at, pair in enumerate(weighted) if at % folds != fold]
         told = partial(_tell, listener, f"fold {fold + 1} of {folds}, ")
-        model = ConstituencyModel(_grammars(rest, alone, jobs, told))
-        found = map_sentences(_examples_of, model, cleaned(trees[fold::folds]), jobs)
-        examples += (each for each in found if each is not None)
+        trees, weights = zip(*rest, strict=True)
+        model = ConstituencyModel(_grammars(trees, weights, alone, jobs, told))
+        held_out, weights = zip(*weighted[fold::folds], strict=True)
+        found = map_sentences(_examples_of, model, cleaned(held_out), jobs)
+        pairs = zip(found, weights, strict=True)
+        examples += (each.weighted(weight) for each, weight in pairs if each is not None)
     return examples
 
 

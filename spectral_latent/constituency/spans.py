@@ -6,7 +6,8 @@
 | μ(c) | its posterior under the grammars |
 | φ(c) | its features: X, with words and tags at the ends of the span, its length, and more; see `_TEMPLATES` |
 | P(c) = σ(s logit μ(c) + w·φ(c)) | the probability that c is in the tree; σ is the logistic function |
-| −Σ_c log P(whether c is in the tree) + λ ‖w‖² / 2 | what `SpanModel.train` minimises; λ is `penalty` |
+| −Σ_c n(c) log P(whether c is in the tree) + λ ‖w‖² / 2 | what `SpanModel.train` minimises; λ is `penalty` |
+| n(c) | how many trees the tree of c stands for |
 
 A grammar sees of a phrase little more than the labels of its parts.  The features see the words at both ends of a span
 and around it (Finkel, Kleeman and Manning 2008; Hall, Durrett and Klein 2014).  With s = 1 and w = 0, P(c) is μ(c).
@@ -121,11 +122,13 @@ class SpanExamples(NamedTuple):
     buckets: (L, T) the bucket of each feature.
     odds: (L,) the logarithm of the odds of the posterior, logit μ.
     correct: (L,) whether the constituent is in the tree; all are False if the tree is not known.
+    times: (L,) n(c), how many trees the tree stands for.
     """
 
     buckets: BucketArray
     odds: FloatArray
     correct: BoolArray
+    times: FloatArray
 
     @staticmethod
     def of(
@@ -143,14 +146,22 @@ class SpanExamples(NamedTuple):
         check_range("ends of constituents", parts.end, 1, len(words) + 1)
         odds = logit(np.clip(parts.posterior, 1.0 - _LARGEST, _LARGEST))
         buckets = _hashed(_values(parts, odds, labels, words), _COLUMNS, _BUCKETS)
-        return SpanExamples(buckets, odds, np.zeros(len(odds), dtype=np.bool_) if correct is None else correct)
+        correct = np.zeros(len(odds), dtype=np.bool_) if correct is None else correct
+        return SpanExamples(buckets, odds, correct, np.ones(len(odds)))
+
+    def weighted(self, weight: float) -> SpanExamples:
+        """Let the tree stand for several.
+
+        weight: how many times as many as before.
+        """
+        return self._replace(times=weight * self.times)
 
     def selected(self, rows: IntArray | BoolArray) -> SpanExamples:
         """Select some of the examples.
 
         rows: their numbers, or (L,) whether each is selected.
         """
-        return SpanExamples(self.buckets[rows], self.odds[rows], self.correct[rows])
+        return SpanExamples(self.buckets[rows], self.odds[rows], self.correct[rows], self.times[rows])
 
     @staticmethod
     def joined(parts: Sequence[SpanExamples]) -> SpanExamples:
@@ -279,21 +290,22 @@ def _spread(buckets: BucketArray, amount: FloatArray, size: int) -> FloatArray:
 
 
 def span_loss(examples: SpanExamples, parameters: FloatArray, penalty: float) -> tuple[float, FloatArray]:
-    """Compute −Σ log P(whether c is in the tree) + λ ‖w‖² / 2 and its gradient.
+    """Compute −Σ n(c) log P(whether c is in the tree) + λ ‖w‖² / 2 and its gradient.
 
     examples: the constituents c.
     parameters: (B + 1,) the weights w of B buckets, and s.
     penalty: λ.
 
-    >>> example = SpanExamples(np.array([[0, 1]], dtype=np.int32), np.zeros(1), np.array([True]))
+    >>> example = SpanExamples(np.array([[0, 1]], dtype=np.int32), np.zeros(1), np.array([True]), np.ones(1))
     >>> loss, gradient = span_loss(example, np.array([0.0, 0.0, 1.0]), penalty=1.0)
     >>> round(loss, 4), gradient.tolist()
     (0.6931, [-0.5, -0.5, 0.0])
     """
     weights = parameters[:-1]
     score = _sums(examples.buckets, weights) + parameters[-1] * examples.odds
-    excess = expit(score) - examples.correct
-    loss = np.logaddexp(0.0, score).sum() - score[examples.correct].sum() + penalty / 2 * weights @ weights
+    excess = examples.times * (expit(score) - examples.correct)
+    surprise = np.logaddexp(0.0, score) - score * examples.correct
+    loss = examples.times @ surprise + penalty / 2 * weights @ weights
     gradient = _spread(examples.buckets, excess, len(weights)) + penalty * weights
     return float(loss), np.append(gradient, excess @ examples.odds)
 

@@ -15,7 +15,7 @@ from spectral_latent.constituency.phrase import Phrase
 from spectral_latent.estimation import Columns, Shard, read_treebanks
 from spectral_latent.grammar import Training, check_trees, prepare_grammar, spelling_of
 from spectral_latent.lexicon import Lexicon, WordCounts
-from spectral_latent.trees import Vocabulary
+from spectral_latent.trees import FloatArray, Vocabulary
 
 __all__ = ["prepare"]
 
@@ -40,14 +40,16 @@ class _PhraseFormalism:
         """Count the nodes of a phrase's s-tree: its words, and the binary nodes above them."""
         return 2 * sum(1 for _ in phrase.words()) - 1
 
-    def columns(self, phrases: Sequence[Phrase]) -> Columns:
+    def columns(self, phrases: Sequence[Phrase], weight: FloatArray) -> Columns:
         """Make the s-trees and features of phrases."""
         converted = skeletal_trees(phrases, self.binarisation, self.symbols, self.terminals)
         trees = converted.trees
         leaf = trees.is_leaf
-        self.words.append(WordCounts.of(trees.symbol[leaf], trees.terminal[leaf], trees.first_leaf[leaf] == 0))
+        opens = trees.first_leaf[leaf] == 0
+        times = weight[trees.tree[leaf]]
+        self.words.append(WordCounts.of(trees.symbol[leaf], trees.terminal[leaf], opens, times))
         last = np.array([self._last_labels.add(symbol.last) for symbol in self.symbols], dtype=np.int64)
-        return Shard.of(trees, constituency_features(converted, last, self.features)).columns
+        return Shard.of(trees, constituency_features(converted, last, self.features), weight).columns
 
     def shard(self, columns: Columns) -> Shard:
         """Make a shard of the s-trees and features."""
@@ -55,7 +57,11 @@ class _PhraseFormalism:
 
 
 def prepare(
-    phrases: Iterable[Phrase], options: Sequence[ConstituencyOptions], *, jobs: int | None = 1
+    phrases: Iterable[Phrase],
+    options: Sequence[ConstituencyOptions],
+    *,
+    weights: Iterable[float] | None = None,
+    jobs: int | None = 1,
 ) -> list[Training[PhraseGrammar]]:
     """Make a treebank and a coarse grammar for each of several options, from phrases that are read once.
 
@@ -63,6 +69,7 @@ def prepare(
 
     phrases: treebank trees, which are cleaned here.
     options: the options of each grammar.
+    weights: the weight of each phrase; see `read_treebanks`.
     jobs: the number of threads; the result does not depend on it.
     Raises EstimationError if a phrase has no word, or if there is no phrase; TypeError for another object than a
     phrase.
@@ -71,7 +78,8 @@ def prepare(
     kinds = [(settings.binarisation, settings.features) for settings in options]
     formalisms = {kind: _PhraseFormalism(*kind, terminals) for kind in kinds}
     trees = cleaned(check_trees(phrases, Phrase))
-    treebanks = dict(zip(formalisms, read_treebanks(trees, [*formalisms.values()], jobs=jobs), strict=True))
+    read = read_treebanks(trees, [*formalisms.values()], weights=weights, jobs=jobs)
+    treebanks = dict(zip(formalisms, read, strict=True))
 
     # Tags and spellings are the same under every binarisation.
     first = formalisms[kinds[0]]

@@ -128,6 +128,7 @@ class DependencyModel(StoredModel):
         sentences: Iterable[DependencySentence],
         options: DependencyOptions | None = None,
         *,
+        weights: Iterable[float] | None = None,
         jobs: int | None = 1,
         listener: Listener = silent,
     ) -> DependencyModel:
@@ -135,25 +136,32 @@ class DependencyModel(StoredModel):
 
         sentences: the trees, which are read once.
         options: the settings; None for those of the preset `fast`, see `presets`.
+        weights: for each tree how many it stands for, a number of at least 0; 1 if not given.
         jobs: threads; None for as many workers as the engine has that `joblib.parallel_config` names.  The result is
         the same.
         listener: told how far the work is.
         Words without a tag in the column of tags get one, and a warning counts them; see `with_all_tags`.
         Raises EstimationError if there are no sentences, or if one is not a tree with one root.
         """
-        return DependencyModel.prepare(sentences, options, jobs=jobs).estimate(jobs=jobs, listener=listener)
+        training = DependencyModel.prepare(sentences, options, weights=weights, jobs=jobs)
+        return training.estimate(jobs=jobs, listener=listener)
 
     @staticmethod
     def prepare(
-        sentences: Iterable[DependencySentence], options: DependencyOptions | None = None, *, jobs: int | None = 1
+        sentences: Iterable[DependencySentence],
+        options: DependencyOptions | None = None,
+        *,
+        weights: Iterable[float] | None = None,
+        jobs: int | None = 1,
     ) -> Training[DependencyModel]:
         """Make trees ready for estimation by any estimator; errors are those of `train`.
 
         sentences: the trees, which are read once.
         options: settings; those of the estimator are not used.
+        weights: for each tree how many it stands for, a number of at least 0; 1 if not given.
         jobs: threads; the result does not depend on it.
         """
-        symbols, training, relations = prepare(sentences, options or preset("fast"), jobs=jobs)
+        symbols, training, relations = prepare(sentences, options or preset("fast"), weights=weights, jobs=jobs)
         return Training(DependencyModel(symbols, training.coarse, relations), training.treebank)
 
     @cached_property

@@ -86,13 +86,18 @@ class RelationModel:
 
     @staticmethod
     def train(
-        trees: Sequence[TaggedTree], relations: Sequence[Sequence[str]], options: RelationOptions | None = None
+        trees: Sequence[TaggedTree],
+        relations: Sequence[Sequence[str]],
+        options: RelationOptions | None = None,
+        *,
+        weights: Sequence[float] | None = None,
     ) -> RelationModel | None:
         """Learn from arcs whose relation is not `_`; None if there are none.
 
         trees: the words, tags and heads of sentences.
         relations: the relation of each word of each sentence.
         options: the settings of training; the defaults if not given.
+        weights: how often the arcs of each sentence count; once if not given.
         Raises ValueError if a sentence has not one tag, one head and one relation for each word, or a head is neither 0
         nor a word.
         """
@@ -108,10 +113,12 @@ class RelationModel:
         annotated = label >= 0
         label = label[annotated]
         known = ArcFeatures.known(trees)
-        weights = _fit(known.compute(trees)[annotated], np.eye(len(names))[label], options or RelationOptions())
+        length = [len(tree.words) for tree in trees]
+        times = np.repeat(np.ones(len(trees)) if weights is None else weights, length)[annotated]
+        fitted = _fit(known.compute(trees)[annotated], np.eye(len(names))[label], times, options or RelationOptions())
         possible = np.zeros((2, len(names)), dtype=np.bool_)
         possible[_from_root(trees)[annotated], label] = True
-        return RelationModel(known, names, weights, possible | ~possible.any(axis=1, keepdims=True))
+        return RelationModel(known, names, fitted, possible | ~possible.any(axis=1, keepdims=True))
 
     def posterior(self, trees: Sequence[TaggedTree]) -> FloatArray:
         """Compute P(a | arc) of the arcs to all words, in their order, (n, K).
@@ -181,15 +188,20 @@ def _from_root(trees: Sequence[TaggedTree]) -> IntArray:
     return np.array([int(head == 0) for tree in trees for head in tree.heads], dtype=np.int64)
 
 
-def _fit(features: IntArray, target: FloatArray, options: RelationOptions) -> _Weights:
-    """Learn weights from features (n, T) and relations (n, K) of arcs."""
-    kept, count = np.unique(features, return_counts=True)
+def _fit(features: IntArray, target: FloatArray, times: FloatArray, options: RelationOptions) -> _Weights:
+    """Learn weights from features (n, T) and relations (n, K) of arcs, which count as often as `times` (n,) says."""
+    known, column = np.unique(features.ravel(), return_inverse=True)
+    count = np.bincount(column, np.repeat(times, features.shape[1]))
     frequent = count >= options.min_count
-    kept = kept[frequent]
+    kept = known[frequent]
     value = count[frequent] ** -0.25
-    column, which = matches(kept, features.ravel())
-    phi = sparse.csr_array((value[column], (which // features.shape[1], column)), shape=(len(features), len(kept)))
-    weights = log_linear_weights(phi, target, options.penalty, options.iterations, frequent=np.inf)
+    number = np.cumsum(frequent) - 1  # of the features that are kept
+    entry = np.flatnonzero(frequent[column])
+    column = number[column[entry]]
+    shape = (len(features), len(kept))
+    phi = sparse.csr_array((value[column], (entry // features.shape[1], column)), shape=shape)
+    counted = target * times[:, None]
+    weights = log_linear_weights(phi, counted, options.penalty, options.iterations, frequent=np.inf)
     # As precise as a file holds them in two bytes.
     scaled = (weights * value[:, None]).astype(np.float16).astype(np.float64)
     feature, relation = np.nonzero(scaled)

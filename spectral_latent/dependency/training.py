@@ -25,7 +25,7 @@ from spectral_latent.estimation import Columns, Shard, TreebankCounts, read_tree
 from spectral_latent.grammar import LatentGrammar, Training, check_trees, prepare_grammar, spelling_of
 from spectral_latent.lexicon import Lexicon, WordCounts
 from spectral_latent.operators import RuleTable
-from spectral_latent.trees import IntArray, Rules, Vocabulary
+from spectral_latent.trees import FloatArray, IntArray, Rules, Vocabulary
 
 __all__ = ["Prepared", "prepare"]
 
@@ -35,7 +35,7 @@ class _DependencyFormalism:
 
     symbols, terminals: as they are numbered.
     words: how often each symbol stands over each word, for every shard.
-    tagged, relations: from which relations are learnt, for every sentence.
+    tagged, relations, weights: from which relations are learnt, for every sentence.
     """
 
     def __init__(self, options: DependencyOptions) -> None:
@@ -45,13 +45,14 @@ class _DependencyFormalism:
         self.words: list[WordCounts] = []
         self.tagged: list[TaggedTree] = []
         self.relations: list[tuple[str, ...]] = []
+        self.weights: list[float] = []
         self._tags = Vocabulary[str]()
 
     def n_nodes(self, sentence: DependencySentence) -> int:
         """Bound the number of nodes of a sentence's s-tree."""
         return 2 * len(sentence.forms)
 
-    def columns(self, sentences: Sequence[DependencySentence]) -> Columns:
+    def columns(self, sentences: Sequence[DependencySentence], weight: FloatArray) -> Columns:
         """Make the s-trees and features of sentences."""
         options = self.options
         tags = [options.tags_of(sentence) for sentence in sentences]
@@ -65,11 +66,13 @@ class _DependencyFormalism:
         opens[np.cumsum([0, *(len(sentence.forms) for sentence in sentences[:-1])])] = True
         leaf = converted.trees.is_leaf
         place = converted.trees.terminal[leaf]
-        self.words.append(WordCounts.of(converted.trees.symbol[leaf], word[place], opens[place]))
+        times = weight[converted.trees.tree[leaf]]
+        self.words.append(WordCounts.of(converted.trees.symbol[leaf], word[place], opens[place], times))
 
         self.tagged += map(options.tagged_tree, sentences)
         self.relations += (sentence.relations for sentence in sentences)
-        return Shard.of(converted.over(word), features).columns
+        self.weights += weight.tolist()
+        return Shard.of(converted.over(word), features, weight).columns
 
     def shard(self, columns: Columns) -> Shard:
         """Make a shard of the s-trees and features."""
@@ -89,20 +92,27 @@ class Prepared(NamedTuple):
     relations: RelationModel | None
 
 
-def prepare(sentences: Iterable[DependencySentence], options: DependencyOptions, *, jobs: int | None = 1) -> Prepared:
+def prepare(
+    sentences: Iterable[DependencySentence],
+    options: DependencyOptions,
+    *,
+    weights: Iterable[float] | None = None,
+    jobs: int | None = 1,
+) -> Prepared:
     """Make the treebank and the coarse grammar of dependency trees, which are read once.
 
     Relations are learnt in memory, from words, tags and heads alone.
 
     sentences: the trees.
     options: the settings.
+    weights: the weight of each tree; see `read_treebanks`.
     jobs: threads; the result does not depend on it.
     Raises EstimationError if there are no sentences, or if one is not a tree with one root; TypeError at another object
     than a DependencySentence.
     """
     tagged, options = _with_tags(check_trees(sentences, DependencySentence), options)
     formalism = _DependencyFormalism(options)
-    (treebank,) = read_treebanks(tagged, [formalism], jobs=jobs)
+    (treebank,) = read_treebanks(tagged, [formalism], weights=weights, jobs=jobs)
     symbols = formalism.symbols.names
     tags = sorted({symbol.tag for symbol in symbols})
     tag_of_symbol = Vocabulary(tags).numbers(symbol.tag for symbol in symbols)
@@ -111,7 +121,8 @@ def prepare(sentences: Iterable[DependencySentence], options: DependencyOptions,
     lexicon = Lexicon(words, options.lexicon, spelling)
     unseen = _unseen_rules(treebank.counts, symbols, options)
     training = prepare_grammar(treebank, lexicon, tags, tag_of_symbol, options, unseen)
-    return Prepared(symbols, training, RelationModel.train(formalism.tagged, formalism.relations))
+    relations = RelationModel.train(formalism.tagged, formalism.relations, weights=formalism.weights)
+    return Prepared(symbols, training, relations)
 
 
 def _with_tags(

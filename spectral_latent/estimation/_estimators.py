@@ -77,8 +77,8 @@ def relative_frequencies(counts: TreebankCounts, priors: Priors | None = None) -
 
 def _moments_of(shard: TreebankShard, projection: Projection, rules: Rules) -> Moments:
     """Sum the projections of the nodes of a shard."""
-    projected = projection.project(shard)
-    return Moments.of_trees(projected.trees, rules, projection.states, projected.y, projected.z)
+    trees, y, z = projection.project(shard)
+    return Moments.of_trees(trees, rules, projection.states, y, z, shard.weight[trees.tree])
 
 
 def spectral_moments(treebank: Treebank, projection: Projection, jobs: int | None = 1) -> Moments:
@@ -148,7 +148,7 @@ def _counts_of_random_start(task: _Task) -> RuleTable:
     """Split the counts of rules among states at random."""
     observed = task.treebank.counts
     options = task.options
-    states = np.array([states_for(int(count), options.n_states) for count in observed.symbol], dtype=np.int64)
+    states = np.array([states_for(count, options.n_states) for count in observed.symbol.tolist()], dtype=np.int64)
     return random_counts(observed, states, options.rank, options.seed)
 
 

@@ -13,8 +13,12 @@ A formalism answers five questions.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Sequence
+from numbers import Real
 from typing import Protocol, TypeVar
+
+import numpy as np
 
 from spectral_latent.estimation._options import EstimationError
 from spectral_latent.estimation._treebank import (
@@ -25,6 +29,7 @@ from spectral_latent.estimation._treebank import (
     TreebankCounts,
     TreebankShard,
 )
+from spectral_latent.trees import FloatArray
 
 __all__ = ["Formalism", "read_treebanks"]
 
@@ -45,10 +50,11 @@ class Formalism(Protocol[ItemIn]):
         item: one object.
         """
 
-    def columns(self, items: Sequence[ItemIn]) -> Columns:
+    def columns(self, items: Sequence[ItemIn], weight: FloatArray) -> Columns:
         """Convert objects to the arrays from which `shard` makes their s-trees and features.
 
-        items: the objects of one shard.
+        items: the T objects of one shard.
+        weight: (T,) how many objects each one stands for.
         """
 
     def shard(self, columns: Columns) -> TreebankShard:
@@ -59,7 +65,11 @@ class Formalism(Protocol[ItemIn]):
 
 
 def read_treebanks(
-    items: Iterable[Item], formalisms: Sequence[Formalism[Item]], *, jobs: int | None = 1
+    items: Iterable[Item],
+    formalisms: Sequence[Formalism[Item]],
+    *,
+    weights: Iterable[float] | None = None,
+    jobs: int | None = 1,
 ) -> list[Treebank]:
     """Read objects once, and make a treebank of them under each of several formalisms, without priors.
 
@@ -67,28 +77,31 @@ def read_treebanks(
 
     items: the objects.
     formalisms: one for each treebank; the first one bounds the sizes of objects.
+    weights: for each object a number of at least 0, which says how many objects it stands for: 2 counts as seen twice,
+    0.5 is for an object that is half trusted, and 0 leaves an object out.  All weights are 1 if not given.
     jobs: the number of threads that count rules; the result does not depend on it.
-    Raises EstimationError if there are no objects.
+    Raises EstimationError if there are no objects, if there are fewer or more weights than objects, or if a weight is
+    not a finite number of at least 0.
 
-    >>> import numpy as np
     >>> from spectral_latent.estimation import FeatureColumns, Shard
     >>> from spectral_latent.trees import SkeletalTrees
     >>> class Numbers:
     ...     "Trees of one node, which observes a number."
     ...     def n_nodes(self, number): return 1
-    ...     def columns(self, numbers):
+    ...     def columns(self, numbers, weight):
     ...         n, none = len(numbers), [-1] * len(numbers)
     ...         trees = SkeletalTrees.of([0] * n, left=none, right=none, terminal=numbers, root=range(n))
-    ...         return Shard.of(trees, FeatureColumns.of({"a": trees.symbol}, {"b": trees.symbol})).columns
+    ...         return Shard.of(trees, FeatureColumns.of({"a": trees.symbol}, {"b": trees.symbol}), weight).columns
     ...     def shard(self, columns): return Shard(columns)
-    >>> (treebank,) = read_treebanks([7, 8, 7], [Numbers()])
+    >>> (treebank,) = read_treebanks([7, 8, 7], [Numbers()], weights=[1, 1, 0.5])
     >>> treebank.counts.rules.leaf.tolist(), treebank.counts.leaf.ravel()
-    ([[0, 7], [0, 8]], array([2., 1.]))
+    ([[0, 7], [0, 8]], array([1.5, 1. ]))
     """
     stores = [ColumnStore() for _ in formalisms]
-    for batch in _batches(items, formalisms[0]):
+    weighted = ((item, 1.0) for item in items) if weights is None else _weighted(items, weights)
+    for batch, weight in _batches(weighted, formalisms[0]):
         for formalism, store in zip(formalisms, stores, strict=True):
-            store.append(formalism.columns(batch))
+            store.append(formalism.columns(batch, np.array(weight, dtype=np.float64)))
         del batch  # while the next one is read, this one may go
     if not len(stores[0]):
         raise EstimationError("no trees to learn from")
@@ -99,16 +112,37 @@ def read_treebanks(
     return treebanks
 
 
-def _batches(items: Iterable[Item], formalism: Formalism[Item]) -> Iterator[list[Item]]:
-    """Divide objects into the batches of which shards are made, none of them empty."""
+def _weighted(items: Iterable[Item], weights: Iterable[float]) -> Iterator[tuple[Item, float]]:
+    """Pair objects with their weights; those of weight 0 are left out."""
+    others = iter(weights)
+    number = 0
+    for number, item in enumerate(items, start=1):
+        weight = next(others, None)
+        if weight is None:
+            raise EstimationError(f"{number - 1} weights for more trees; give each tree one")
+        if not (isinstance(weight, Real) and math.isfinite(weight) and weight >= 0.0):
+            raise EstimationError(f"the weight of tree {number} is {weight!r}; give a finite number of at least 0")
+        if weight > 0.0:
+            yield item, float(weight)
+    if next(others, None) is not None:
+        raise EstimationError(f"there are more weights than the {number} trees; give each tree one")
+
+
+def _batches(
+    items: Iterable[tuple[Item, float]], formalism: Formalism[Item]
+) -> Iterator[tuple[list[Item], list[float]]]:
+    """Divide objects with weights into the batches of which shards are made, none of them empty."""
     batch: list[Item] = []
+    weights: list[float] = []
     n_nodes = 0
-    for item in items:
+    for item, weight in items:
         batch.append(item)
+        weights.append(weight)
         n_nodes += formalism.n_nodes(item)
         if n_nodes >= SHARD_NODES:
-            yield batch
+            yield batch, weights
             batch = []
+            weights = []
             n_nodes = 0
     if batch:
-        yield batch
+        yield batch, weights

@@ -73,7 +73,14 @@ class Moments(RuleTable):
         return self.outside[:, -1]
 
     @staticmethod
-    def of_trees(trees: SkeletalTrees, rules: Rules, states: IntArray, y: FloatArray, z: FloatArray) -> Moments:
+    def of_trees(
+        trees: SkeletalTrees,
+        rules: Rules,
+        states: IntArray,
+        y: FloatArray,
+        z: FloatArray,
+        weight: FloatArray | None = None,
+    ) -> Moments:
         """Sum the projections of the nodes of trees.
 
         trees: trees of N nodes.
@@ -81,21 +88,25 @@ class Moments(RuleTable):
         states: (S,) the dimensions of the projections of each symbol.
         y: (N, M) projected inside trees, zero beyond a symbol's states.
         z: (N, M) projected outside trees, likewise.
+        weight: (N,) how often each node counts; once if not given.
         """
         rule = trees.rule_in(rules)
         symbol = trees.symbol
         leaves = np.flatnonzero(trees.is_leaf & (rule >= 0))
-        outside = augmented(z)
+        times = np.ones((trees.n_nodes, 1)) if weight is None else weight[:, None]
+        # one vector of each product has the weight
+        outside = times * augmented(z)
         inside = augmented(y)
+        weighted = times * inside
         return Moments(
             rules=rules,
             states=states,
-            root=row_sums(symbol[trees.root], inside[trees.root], len(states)),
+            root=row_sums(symbol[trees.root], weighted[trees.root], len(states)),
             leaf=row_sums(rule[leaves], outside[leaves], len(rules.leaf)),
             unary=_unary(trees, rule, rules, inside, outside),
             binary=Tensors.of(_binary(trees, rule, rules, states, inside, outside)),
             outside=row_sums(symbol, outside, len(states)),
-            inside=row_sums(symbol, inside, len(states)),
+            inside=row_sums(symbol, weighted, len(states)),
         )
 
     def __add__(self, other: Moments) -> Moments:

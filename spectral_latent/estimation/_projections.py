@@ -38,10 +38,10 @@ __all__ = ["ProjectedTrees", "Projection", "SymbolEvidence", "states_for"]
 _log = logging.getLogger(__name__)
 
 
-def states_for(count: int, states: int) -> int:
+def states_for(count: float, states: int) -> int:
     """Compute the states that `count` nodes can support: 1 up to 10 nodes, all from 100 on, linear between.
 
-    count: the number of nodes of a symbol.
+    count: the number of nodes of a symbol, or the sum of their weights.
     states: the most states that a symbol may have.
 
     >>> [states_for(count, 16) for count in (1, 10, 55, 100, 5000)]
@@ -51,24 +51,31 @@ def states_for(count: int, states: int) -> int:
 
 
 @compiled
-def _runs(column: IntArray) -> tuple[IntArray, IntArray]:
-    """Find the distinct values (d,) of a sorted column (n,), and how often each occurs (d,)."""
+def _runs(column: IntArray, order: IntArray, weight: FloatArray) -> tuple[IntArray, FloatArray]:
+    """Find the distinct values (d,) of a column (n,), increasing, and the weight of each (d,).
+
+    order: (n,) the places of the column in the order of its values.
+    weight: (n,) the weight of each place.
+    """
     values = np.empty(len(column), dtype=np.int64)
-    counts = np.zeros(len(column), dtype=np.int64)
+    counts = np.zeros(len(column))
     d = 0
     for i in range(len(column)):
-        if i == 0 or column[i] != column[i - 1]:
-            values[d] = column[i]
+        value = column[order[i]]
+        if i == 0 or value != values[d - 1]:
+            values[d] = value
             d += 1
-        counts[d - 1] += 1
+        counts[d - 1] += weight[order[i]]
     return values[:d].copy(), counts[:d].copy()
 
 
 @compiled
-def _added_runs(values: IntArray, counts: IntArray, others: IntArray, more: IntArray) -> tuple[IntArray, IntArray]:
+def _added_runs(
+    values: IntArray, counts: FloatArray, others: IntArray, more: FloatArray
+) -> tuple[IntArray, FloatArray]:
     """Merge two columns of increasing values (d,) and (d',), and add the counts of equal values: two columns (d'',)."""
     merged = np.empty(len(values) + len(others), dtype=np.int64)
-    total = np.zeros(len(merged), dtype=np.int64)
+    total = np.zeros(len(merged))
     i = 0
     j = 0
     d = 0
@@ -127,15 +134,17 @@ def _sums_of_rows(places: IntArray, rows: FloatArray) -> FloatArray:
 
 
 class _Values(NamedTuple):
-    """The distinct values of one template, increasing, and how many nodes have each; both (d,)."""
+    """The distinct values of one template, increasing, and the weight of the nodes that have each; both (d,)."""
 
     values: IntArray
-    nodes: IntArray
+    nodes: FloatArray
 
     @staticmethod
-    def of_templates(columns: IntArray) -> list[_Values]:
-        """Count the values of each of k templates; columns: (n, k)."""
-        return [_Values(*_runs(column)) for column in np.sort(columns.T, axis=1)]
+    def of_templates(columns: IntArray, weight: FloatArray) -> list[_Values]:
+        """Count the values of each of k templates; columns: (n, k), weight: (n,)."""
+        by_template = np.ascontiguousarray(columns.T)
+        orders = np.argsort(by_template, axis=1)
+        return [_Values(*_runs(column, order, weight)) for column, order in zip(by_template, orders, strict=True)]
 
     def __add__(self, other: _Values) -> _Values:  # type: ignore[override]
         """Add the counts of two columns."""
@@ -154,8 +163,8 @@ def _places(columns: IntArray, tables: list[_Values]) -> IntArray:
     return np.asarray(_look_up(columns, values, start), dtype=np.int64)
 
 
-def _one_hot(columns: IntArray, tables: list[_Values]) -> sparse.csr_array:
-    """Make the indicator vectors (n, d) of n nodes, from columns (n, k): one 1 for each template's value.
+def _indicators(columns: IntArray, tables: list[_Values], weight: FloatArray) -> sparse.csr_array:
+    """Make the indicator vectors (n, d) of n nodes, from columns (n, k): the weight (n,) for each template's value.
 
     A value that a table lacks has no indicator.
     """
@@ -163,37 +172,40 @@ def _one_hot(columns: IntArray, tables: list[_Values]) -> sparse.csr_array:
     known = places >= 0
     ends = np.concatenate([[0], np.cumsum(known.sum(axis=1))])
     size = sum(len(table.values) for table in tables)
-    return sparse.csr_array((np.ones(ends[-1]), places[known], ends), shape=(len(columns), size))
+    value = np.repeat(weight, np.diff(ends))
+    return sparse.csr_array((value, places[known], ends), shape=(len(columns), size))
 
 
 class SymbolEvidence(NamedTuple):
-    """The values of the templates of a symbol's n nodes."""
+    """The values of the templates of a symbol's nodes, the sum n of the nodes' weights, and their number."""
 
     inside: list[_Values]
     outside: list[_Values]
-    n: int
+    n: float
+    n_nodes: int
 
     @staticmethod
-    def of(features: FeatureColumns, nodes: IntArray) -> SymbolEvidence:
+    def of(features: FeatureColumns, nodes: IntArray, weight: FloatArray) -> SymbolEvidence:
         """Count the values that nodes (n,) have.
 
         features: the templates of N nodes.
         nodes: (n,) the nodes of the symbol.
+        weight: (n,) the weight of each.
         """
-        inside = _Values.of_templates(features.inside[nodes])
-        outside = _Values.of_templates(features.outside[nodes])
-        return SymbolEvidence(inside, outside, len(nodes))
+        inside = _Values.of_templates(features.inside[nodes], weight)
+        outside = _Values.of_templates(features.outside[nodes], weight)
+        return SymbolEvidence(inside, outside, float(weight.sum()), len(nodes))
 
     def __add__(self, other: SymbolEvidence) -> SymbolEvidence:  # type: ignore[override]
         """Add the evidence of two shards."""
         inside = [ours + theirs for ours, theirs in zip(self.inside, other.inside, strict=True)]
         outside = [ours + theirs for ours, theirs in zip(self.outside, other.outside, strict=True)]
-        return SymbolEvidence(inside, outside, self.n + other.n)
+        return SymbolEvidence(inside, outside, self.n + other.n, self.n_nodes + other.n_nodes)
 
     @property
     def inside_count(self) -> FloatArray:
-        """Count the nodes with each inside feature, (d,)."""
-        return np.concatenate([table.nodes for table in self.inside]).astype(float)
+        """Sum the weights of the nodes with each inside feature, (d,)."""
+        return np.concatenate([table.nodes for table in self.inside])
 
     def scales(self, scaling: float | None) -> tuple[FloatArray, FloatArray]:
         """Compute the factors √(n / (count + κ)) of inside (d,) and outside (d',) features (slide 23).
@@ -201,7 +213,7 @@ class SymbolEvidence(NamedTuple):
         scaling: κ; None for factors of 1.
         """
         inside = self.inside_count
-        outside = np.concatenate([table.nodes for table in self.outside]).astype(float)
+        outside = np.concatenate([table.nodes for table in self.outside])
         if scaling is None:
             return np.ones_like(inside), np.ones_like(outside)
         return np.sqrt(self.n / (inside + scaling)), np.sqrt(self.n / (outside + scaling))
@@ -218,16 +230,20 @@ def by_symbol(trees: SkeletalTrees) -> Iterator[tuple[int, IntArray]]:
 def _evidence_of(shard: TreebankShard) -> dict[int, SymbolEvidence]:
     """Count the values of the templates for each symbol of a shard."""
     features = shard.features
-    return {a: SymbolEvidence.of(features, nodes) for a, nodes in by_symbol(shard.trees)}
+    trees = shard.trees
+    weight = shard.weight[trees.tree]
+    return {a: SymbolEvidence.of(features, nodes, weight[nodes]) for a, nodes in by_symbol(trees)}
 
 
 def _cross_counts(shard: TreebankShard, evidence: list[SymbolEvidence]) -> dict[int, sparse.csr_array]:
     """Count the pairs of an inside and an outside feature, (d, d'), for each symbol of a shard."""
     features = shard.features
+    trees = shard.trees
+    weight = shard.weight[trees.tree]
     counts = {}
-    for a, nodes in by_symbol(shard.trees):
-        inside = _one_hot(features.inside[nodes], evidence[a].inside)
-        outside = _one_hot(features.outside[nodes], evidence[a].outside)
+    for a, nodes in by_symbol(trees):
+        inside = _indicators(features.inside[nodes], evidence[a].inside, weight[nodes])
+        outside = _indicators(features.outside[nodes], evidence[a].outside, np.ones(len(nodes)))
         counts[a] = (inside.T @ outside).tocsr()
     return counts
 
@@ -259,7 +275,9 @@ def _maps(symbol: tuple[SymbolEvidence, sparse.csr_array], options: EstimatorOpt
     m = max(1, int(np.count_nonzero(sigma > options.cutoff * sigma[0])))
     sign = np.where(u.sum(axis=0) < 0, -1.0, 1.0)[:m]
     inverse = np.divide(sign, sigma[:m], out=np.zeros(m), where=sigma[:m] > 0)
-    return _Maps(inside[:, None] * u[:, :m] * sign, outside[:, None] * v[:, :m] * inverse, sigma[:m])
+    to_y = np.ascontiguousarray(inside[:, None] * u[:, :m] * sign)
+    to_z = np.ascontiguousarray(outside[:, None] * v[:, :m] * inverse)
+    return _Maps(to_y, to_z, sigma[:m])
 
 
 class ProjectedTrees(NamedTuple):

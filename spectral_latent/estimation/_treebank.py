@@ -23,7 +23,7 @@ from spectral_latent.estimation._features import FeatureColumns
 from spectral_latent.estimation._options import EstimationError
 from spectral_latent.estimation._parallel import parallel_map
 from spectral_latent.operators import RuleTable, Tensors
-from spectral_latent.trees import FloatArray, IntArray, SkeletalTrees
+from spectral_latent.trees import BoolArray, FloatArray, IntArray, SkeletalTrees
 
 if TYPE_CHECKING:  # moments are made of the counts of this module
     from spectral_latent.estimation._moments import LeafMoments
@@ -43,7 +43,7 @@ __all__ = [
 
 SHARD_NODES = 1 << 16  # a formalism begins a new shard after so many nodes, whatever the number of jobs
 _MEMORY = 1 << 28  # bytes
-_TREE_COLUMNS = ("symbol", "left", "right", "terminal", "root")
+_TREE_COLUMNS = ("symbol", "left", "right", "terminal", "root")  # of `SkeletalTrees`
 
 Columns = Mapping[str, NDArray[Any]]
 LeafSmoothing = Callable[["LeafMoments"], tuple[IntArray, FloatArray]]
@@ -55,6 +55,10 @@ class SkeletalShard(Protocol):
     @property
     def trees(self) -> SkeletalTrees:
         """The trees."""
+
+    @property
+    def weight(self) -> FloatArray:
+        """The weight of each tree, (T,): a tree of weight 2 counts as two trees."""
 
 
 class TreebankShard(SkeletalShard, Protocol):
@@ -171,7 +175,7 @@ class ColumnStore(Sequence[Columns]):
 
 
 class Shard(NamedTuple):
-    """Trees and the features of their nodes as a table of arrays, in memory or in a file.
+    """Weighted trees and the features of their nodes as a table of arrays, in memory or in a file.
 
     >>> trees = SkeletalTrees.of([0], left=[-1], right=[-1], terminal=[5], root=[0])
     >>> shard = Shard.of(trees, FeatureColumns.of({"a": np.array([1])}, {"b": np.array([2])}))
@@ -182,19 +186,26 @@ class Shard(NamedTuple):
     columns: Columns
 
     @staticmethod
-    def of(trees: SkeletalTrees, features: FeatureColumns) -> Shard:
+    def of(trees: SkeletalTrees, features: FeatureColumns, weight: FloatArray | None = None) -> Shard:
         """Make a shard of trees in memory.
 
-        trees: trees of N nodes.
+        trees: T trees of N nodes.
         features: the features of these nodes.
+        weight: (T,) the weight of each tree; 1 if not given.
         """
         columns = {name: getattr(trees, name) for name in _TREE_COLUMNS}
-        return Shard({**columns, "inside": features.inside, "outside": features.outside})
+        weight = np.ones(len(trees.root)) if weight is None else weight
+        return Shard({**columns, "weight": weight, "inside": features.inside, "outside": features.outside})
 
     @property
     def trees(self) -> SkeletalTrees:
         """The trees."""
         return SkeletalTrees(*(self.columns[name] for name in _TREE_COLUMNS))
+
+    @property
+    def weight(self) -> FloatArray:
+        """The weight of each tree, (T,)."""
+        return self.columns["weight"]
 
     @property
     def features(self) -> FeatureColumns:
@@ -209,25 +220,33 @@ class TreebankCounts(RuleTable):
     >>> trees = SkeletalTrees.of([0, 0, 0], left=[-1, -1, 0], right=[-1, -1, 1], terminal=[5, 6, -1], root=[2])
     >>> twice = TreebankCounts.of_trees(trees) + TreebankCounts.of_trees(trees)
     >>> twice.leaf.ravel(), twice.binary.data, twice.symbol, twice.n_trees
-    (array([2., 2.]), array([2.]), array([6.]), 2)
+    (array([2., 2.]), array([2.]), array([6.]), 2.0)
     """
 
     @staticmethod
-    def of_trees(trees: SkeletalTrees) -> TreebankCounts:
+    def of_trees(trees: SkeletalTrees, weight: FloatArray | None = None) -> TreebankCounts:
         """Count the roots and rules of trees.
 
-        trees: the trees to count in.
+        trees: the T trees to count in.
+        weight: (T,) how many trees each one stands for; 1 if not given.
         """
         rules = trees.rules
         rule = trees.rule
         n_symbols = int(trees.symbol.max(initial=-1)) + 1
+        weight = np.ones(len(trees.root)) if weight is None else weight
+        of_node = weight[trees.tree]
+
+        def counted(kind: BoolArray, n_rules: int) -> FloatArray:
+            """Count the rules at the nodes of one kind, (n_rules,)."""
+            return np.bincount(rule[kind], of_node[kind], minlength=n_rules).astype(float)
+
         return TreebankCounts(
             rules,
             np.ones(n_symbols, dtype=np.int64),
-            root=_counted(trees.symbol[trees.root], n_symbols)[:, None],
-            leaf=_counted(rule[trees.is_leaf], len(rules.leaf))[:, None],
-            unary=_counted(rule[trees.is_unary], len(rules.unary))[:, None, None],
-            binary=Tensors.scalars(_counted(rule[trees.is_binary], len(rules.binary))),
+            root=np.bincount(trees.symbol[trees.root], weight, minlength=n_symbols).astype(float)[:, None],
+            leaf=counted(trees.is_leaf, len(rules.leaf))[:, None],
+            unary=counted(trees.is_unary, len(rules.unary))[:, None, None],
+            binary=Tensors.scalars(counted(trees.is_binary, len(rules.binary))),
         )
 
     @staticmethod
@@ -241,9 +260,9 @@ class TreebankCounts(RuleTable):
         return reduce(TreebankCounts.__add__, parallel_map(_counts_of, shards, jobs), none)
 
     @property
-    def n_trees(self) -> int:
-        """The number of trees, T."""
-        return int(self.root.sum())
+    def n_trees(self) -> float:
+        """The number of trees; where trees have weights, their sum."""
+        return float(self.root.sum())
 
     @cached_property
     def symbol(self) -> FloatArray:
@@ -254,14 +273,9 @@ class TreebankCounts(RuleTable):
         return np.asarray(binary + unary + leaf, dtype=np.float64)
 
 
-def _counted(which: IntArray, size: int) -> FloatArray:
-    """Count each of the numbers 0 ... size - 1 in a column (n,)."""
-    return np.bincount(which, minlength=size).astype(float)
-
-
 def _counts_of(shard: SkeletalShard) -> TreebankCounts:
     """Count the roots and rules of a shard."""
-    return TreebankCounts.of_trees(shard.trees)
+    return TreebankCounts.of_trees(shard.trees, shard.weight)
 
 
 class Priors(NamedTuple):

@@ -35,9 +35,10 @@ _POINTS = 1 << 15  # of a symbol, about
 
 
 class _Sample(NamedTuple):
-    """Some points of a symbol, and the sums of squares of all."""
+    """Some points of a symbol with their weights, and the sums of squares of all."""
 
     halves: list[FloatArray]  # each (2, n, m)
+    weight: list[FloatArray]  # each (n,)
     square: FloatArray  # (2,)
 
 
@@ -75,12 +76,13 @@ class Clusters(NamedTuple):
         seed: of the random starts of k-means.
         jobs: the number of workers; see `parallel_map`.
         """
-        steps = np.ceil(treebank.counts.symbol / _POINTS).astype(np.int64)
+        n_nodes = np.array([of_symbol.n_nodes for of_symbol in projection.evidence])
+        steps = np.ceil(n_nodes / _POINTS).astype(np.int64)
         samples: dict[int, _Sample] = {}
         for samples_of_shard in parallel_map(_sampled, treebank.shards, jobs, projection, steps):
             for a, sample in samples_of_shard.items():
-                halves, square = samples.get(a, _Sample([], np.zeros(2)))
-                samples[a] = _Sample([*halves, *sample.halves], square + sample.square)
+                halves, weight, square = samples.get(a, _Sample([], [], np.zeros(2)))
+                samples[a] = _Sample([*halves, *sample.halves], [*weight, *sample.weight], square + sample.square)
         counted = [(sample, float(treebank.counts.symbol[a])) for a, sample in samples.items()]
         return Clusters(projection, dict(zip(samples, parallel_map(_centres, counted, jobs, seed), strict=True)))
 
@@ -112,27 +114,30 @@ def _halves(projection: Projection, projected: ProjectedTrees, a: int, nodes: In
 def _sampled(shard: TreebankShard, projection: Projection, steps: IntArray) -> dict[int, _Sample]:
     """Take every steps[a]-th node of each symbol a of more than one state; steps: (S,)."""
     projected = projection.project(shard)
+    weight = shard.weight[projected.trees.tree]
     samples = {}
     for a, nodes in by_symbol(projected.trees):
         if projection.states[a] > 1:
             halves = _halves(projection, projected, a, nodes)
-            samples[a] = _Sample([halves[:, :: steps[a]].copy()], (halves**2).sum(axis=(1, 2)))
+            square = (halves**2 * weight[nodes, None]).sum(axis=(1, 2))
+            samples[a] = _Sample([halves[:, :: steps[a]].copy()], [weight[nodes[:: steps[a]]]], square)
     return samples
 
 
 def _centres(counted: tuple[_Sample, float], seed: int) -> _Centres:
-    """Find at most m centres for the points of a symbol, given a sample and the number of all its nodes.
+    """Find at most m centres for the points of a symbol, given a sample and the sum of the weights of all its nodes.
 
     Of several starts, the one with the smallest sum of squared distances is kept.
     """
-    (parts, square), count = counted
+    (parts, weights, square), count = counted
     halves = np.concatenate(parts, axis=1)
     m = halves.shape[2]
     scale = np.maximum(np.sqrt(square / (count * m)), TINY)
     points = _points(halves, scale)
+    weight = np.concatenate(weights)
     rng = np.random.default_rng(seed)
-    starts = [_k_means(points, m, rng) for _ in range(_STARTS)]
-    centres = min(starts, key=lambda start: float(_relative_distances(points, start).min(axis=1).sum()))
+    starts = [_k_means(points, weight, m, rng) for _ in range(_STARTS)]
+    centres = min(starts, key=lambda start: float((_relative_distances(points, start).min(axis=1) * weight).sum()))
     # centres that no point is nearest to are no states
     return _Centres(scale, centres[np.unique(_nearest(points, centres))])
 
@@ -147,11 +152,11 @@ def _nearest(points: FloatArray, centres: FloatArray) -> IntArray:
     return np.asarray(_relative_distances(points, centres).argmin(axis=1), dtype=np.int64)
 
 
-def _distant_points(points: FloatArray, k: int, rng: np.random.Generator) -> FloatArray:
-    """Draw k of the points (n, d), or as many as there are distinct ones, by k-means++.
+def _distant_points(points: FloatArray, weight: FloatArray, k: int, rng: np.random.Generator) -> FloatArray:
+    """Draw k of the points (n, d) of weights (n,), or as many as there are distinct ones, by k-means++.
 
-    The probability of a point is proportional to its squared distance from the nearest point drawn before.  `kmeans2`
-    of scipy draws in the same way, but computes every distance k times.
+    The probability of a point is proportional to its weight times its squared distance from the nearest point drawn
+    before.  `kmeans2` of scipy draws in the same way, but computes every distance k times, and knows no weights.
     """
     from scipy.spatial.distance import cdist  # here, because parsing does without it, and it takes long to import
 
@@ -161,20 +166,21 @@ def _distant_points(points: FloatArray, k: int, rng: np.random.Generator) -> Flo
         np.minimum(distance, cdist(points[drawn[-1:]], points, "sqeuclidean")[0], out=distance)
         if not distance.any():
             break
-        drawn.append(int(rng.choice(len(points), p=distance / distance.sum())))
+        share = weight * distance
+        drawn.append(int(rng.choice(len(points), p=share / share.sum())))
     return points[drawn]
 
 
-def _k_means(points: FloatArray, k: int, rng: np.random.Generator) -> FloatArray:
-    """Find up to k centres (k, d) of points (n, d) by Lloyd's algorithm."""
-    centres = _distant_points(points, k, rng)
+def _k_means(points: FloatArray, weight: FloatArray, k: int, rng: np.random.Generator) -> FloatArray:
+    """Find up to k centres (k, d) of points (n, d) of weights (n,) by Lloyd's algorithm."""
+    centres = _distant_points(points, weight, k, rng)
     for _ in range(_ITERATIONS):
         nearest = _nearest(points, centres)
-        size = np.bincount(nearest, minlength=len(centres))[:, None]
-        # a column for each point, with a one in the row of its centre
-        entries = (np.ones(len(points)), nearest, np.arange(len(points) + 1))
+        size = np.bincount(nearest, weight, minlength=len(centres))[:, None]
+        # a column for each point, with its weight in the row of its centre
+        entries = (weight, nearest, np.arange(len(points) + 1))
         members = sparse.csc_array(entries, shape=(len(centres), len(points)))
-        centres = np.where(size > 0, members @ points / np.maximum(size, 1), centres)
+        centres = np.where(size > 0, members @ points / np.where(size > 0, size, 1.0), centres)
     return centres
 
 
@@ -236,50 +242,57 @@ class _HardCounts(NamedTuple):
         return RuleTable(rules, table.states, table.root, table.leaf, table.unary, tensors)
 
 
-def _hard_counts(trees: SkeletalTrees, rules: Rules, states: IntArray, state: IntArray) -> _HardCounts:
+def _hard_counts(
+    trees: SkeletalTrees, rules: Rules, states: IntArray, state: IntArray, weight: FloatArray | None
+) -> _HardCounts:
     """Count the rules of trees with the states (N,) of their nodes; see `state_counts`."""
+    of_node = np.ones(trees.n_nodes) if weight is None else weight[trees.tree]
     largest = int(states.max())
     rule = trees.rule_in(rules)
     left = trees.left
     leaves, unaries, binaries = (np.flatnonzero(kind) for kind in (trees.is_leaf, trees.is_unary, trees.is_binary))
 
-    def table(size: tuple[int, ...], *indices: IntArray) -> FloatArray:
-        """Count the tuples of indices, (n,) each, in an array of a size."""
+    def table(size: tuple[int, ...], nodes: IntArray, *indices: IntArray) -> FloatArray:
+        """Count the tuples of indices of nodes, (n,) each, in an array of a size."""
         flat = np.ravel_multi_index(indices, size)
-        return np.bincount(flat, minlength=int(np.prod(size))).reshape(size).astype(float)
+        return np.bincount(flat, of_node[nodes], minlength=int(np.prod(size))).reshape(size).astype(float)
 
     columns = (rule[binaries], state[binaries], state[left[binaries]], state[trees.right[binaries]])
     rows, which = Rules.distinct(np.stack(columns, axis=1))
     without_binary = RuleTable(
         Rules(rules.leaf, rules.unary, rules.binary[:0]),
         states,
-        root=table((len(states), largest), trees.symbol[trees.root], state[trees.root]),
-        leaf=table((len(rules.leaf), largest), rule[leaves], state[leaves]),
-        unary=table((len(rules.unary), largest, largest), rule[unaries], state[unaries], state[left[unaries]]),
+        root=table((len(states), largest), trees.root, trees.symbol[trees.root], state[trees.root]),
+        leaf=table((len(rules.leaf), largest), leaves, rule[leaves], state[leaves]),
+        unary=table((len(rules.unary), largest, largest), unaries, rule[unaries], state[unaries], state[left[unaries]]),
         binary=Tensors.of([]),
     )
-    return _HardCounts(without_binary, _Choices(rows, np.bincount(which, minlength=len(rows)).astype(float)))
+    times = np.bincount(which, of_node[binaries], minlength=len(rows)).astype(float)
+    return _HardCounts(without_binary, _Choices(rows, times))
 
 
-def state_counts(trees: SkeletalTrees, rules: Rules, states: IntArray, state: IntArray) -> RuleTable:
+def state_counts(
+    trees: SkeletalTrees, rules: Rules, states: IntArray, state: IntArray, weight: FloatArray | None = None
+) -> RuleTable:
     """Count how often each rule occurs with each choice of states, where the states of nodes are known.
 
-    trees: trees of N nodes.
+    trees: T trees of N nodes.
     rules: the table to count over, which holds all rules of the trees.
     states: (S,) the number of states of each symbol.
     state: (N,) the state of each node.
+    weight: (T,) how many trees each tree stands for; 1 if not given.
 
     >>> trees = SkeletalTrees.of([0, 0, 0], left=[-1, -1, 0], right=[-1, -1, 1], terminal=[5, 6, -1], root=[2])
     >>> state_counts(trees, trees.rules, np.array([2]), np.array([0, 1, 1])).leaf
     array([[1., 0.],
            [0., 1.]])
     """
-    return _hard_counts(trees, rules, states, state).of_rules(rules)
+    return _hard_counts(trees, rules, states, state, weight).of_rules(rules)
 
 
 def _shard_counts(shard: TreebankShard, clusters: Clusters, rules: Rules) -> _HardCounts:
     """Count the rules of a shard with the states of its nodes."""
-    return _hard_counts(shard.trees, rules, clusters.states, clusters.of_nodes(shard))
+    return _hard_counts(shard.trees, rules, clusters.states, clusters.of_nodes(shard), shard.weight)
 
 
 def cluster_counts(treebank: Treebank, clusters: Clusters, rank: int | None = None, jobs: int | None = 1) -> RuleTable:

@@ -169,7 +169,7 @@ def random_counts(observed: TreebankCounts, states: IntArray, rank: int | None =
 
 def _expected_of_shard(shard: SkeletalShard, operators: ObservableOperators) -> ExpectedCounts:
     """Compute the expected counts of a shard."""
-    return expected_counts(operators, Forest.of_trees(shard.trees, operators.rules))
+    return expected_counts(operators, Forest.of_trees(shard.trees, operators.rules), shard.weight)
 
 
 def _impossible_tree(shards: Iterable[SkeletalShard], operators: ObservableOperators) -> int | None:
@@ -240,7 +240,7 @@ def run_em(
     """
     operators = start
     counts = _expectation(shards, operators, jobs)
-    n_trees = float(counts.table.root.sum())  # every tree has one root
+    n_trees = float(counts.table.root.sum())  # every tree has one root; trees with weights count as their sum
     objective: list[float] = []
     log_likelihood: list[float] = []
 

@@ -18,6 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from spectral_latent._compiled import check_column
 from spectral_latent.inference._kernels import block, compiled_pass, dot
 from spectral_latent.inference.inside_outside import ScaledVectors, inside, item_component, outside, root_sums
 from spectral_latent.operators import ObservableOperators, PackedOperators, RuleTable
@@ -32,7 +33,7 @@ class ExpectedCounts:
 
     table: a count for each number of the operators, in the same layout.  In a tensor that is kept in factors each
     factor has counts of its own; those of a term sum to the same in all three.
-    log_likelihood: Σ log Z over the components.
+    log_likelihood: Σ log Z over the components, each times its weight.
     """
 
     table: RuleTable
@@ -45,10 +46,11 @@ class ExpectedCounts:
 
 
 class _Totals(NamedTuple):
-    """The weight Z of each item's component, mantissa · 2^exponent."""
+    """The weight Z of each item's component, mantissa · 2^exponent, and how often the component counts."""
 
     mantissa: FloatArray  # (I,)
     exponent: IntArray  # (I,)
+    times: FloatArray  # (I,)
 
 
 class _Derivatives(NamedTuple):
@@ -63,7 +65,10 @@ class _Derivatives(NamedTuple):
 def _scale(
     forest: Forest, item: int, edge: int, inside: ScaledVectors, outside: ScaledVectors, totals: _Totals
 ) -> float:
-    """Compute the factor that the vectors' exponents and the division by Z make; 0 where it underflows."""
+    """Compute the factor that the vectors' exponents, the division by Z and the component's weight make.
+
+    It is 0 where it underflows.
+    """
     exponent = outside.exponents[item] - totals.exponent[item]
     if forest.left[edge] >= 0:
         exponent += inside.exponents[forest.left[edge]]
@@ -71,7 +76,7 @@ def _scale(
         exponent += inside.exponents[forest.right[edge]]
     if totals.mantissa[item] == 0.0 or exponent < -1070:
         return 0.0
-    scale: float = math.ldexp(1.0, int(min(exponent, 1000))) / totals.mantissa[item]
+    scale: float = math.ldexp(1.0, int(min(exponent, 1000))) / totals.mantissa[item] * totals.times[item]
     return scale
 
 
@@ -176,11 +181,12 @@ def _add_derivatives(
                 _add_outer(derivatives.data, operators.offset[r], scale, above, y, z)
 
 
-def expected_counts(operators: ObservableOperators, forest: Forest) -> ExpectedCounts:
+def expected_counts(operators: ObservableOperators, forest: Forest, times: FloatArray | None = None) -> ExpectedCounts:
     """Compute the expected counts of all roots and rules in the derivations of a forest.
 
     operators: probabilities.
-    forest: a forest whose components all have a derivation, such as s-trees.
+    forest: a forest whose C components all have a derivation, such as s-trees.
+    times: (C,) how often each component counts; once if not given.
     Raises ValueError, naming the first component (from 1) whose weight is not above zero; also if the forest has items
     but no root, and as `inside` does.
 
@@ -198,14 +204,16 @@ def expected_counts(operators: ObservableOperators, forest: Forest) -> ExpectedC
     total, exponent = root_sums(operators, forest, inside_vectors)
     if (total <= 0.0).any():
         raise ValueError(f"component {int(np.argmax(total <= 0.0)) + 1} has no derivation of positive probability")
+    times = np.ones(len(total)) if times is None else times
+    check_column("the weights of components", times, total.shape, np.float64)
     component = item_component(forest)
     numbers = (operators.leaf, operators.unary, operators.binary.data)
     derivatives = _Derivatives(*(np.zeros_like(array) for array in numbers))
-    totals = _Totals(total[component], exponent[component])
+    totals = _Totals(total[component], exponent[component], times[component])
     _add_derivatives(operators.packed, forest, inside_vectors, outside_vectors, totals, derivatives)
     root = np.zeros_like(operators.root)
     shift = np.clip(inside_vectors.exponents[forest.root] - exponent[forest.component], -1100, 1000).astype(np.intc)
-    scale = np.ldexp(1.0, shift) / total[forest.component]
+    scale = np.ldexp(1.0, shift) / total[forest.component] * times[forest.component]
     np.add.at(root, forest.symbol[forest.root], inside_vectors.vectors[forest.root] * scale[:, None])
     table = RuleTable(
         operators.rules,
@@ -215,4 +223,5 @@ def expected_counts(operators: ObservableOperators, forest: Forest) -> ExpectedC
         operators.unary * derivatives.unary,
         operators.binary.with_data(operators.binary.data * derivatives.data),
     )
-    return ExpectedCounts(table, float((np.log(total) + exponent * np.log(2.0)).sum()))
+    log_likelihood = (np.log(total) + exponent * np.log(2.0)) * times
+    return ExpectedCounts(table, float(log_likelihood.sum()))

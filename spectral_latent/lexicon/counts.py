@@ -26,14 +26,15 @@ class WordCounts(NamedTuple):
     times: FloatArray
 
     @staticmethod
-    def of(symbol: IntArray, word: IntArray, opens: BoolArray) -> WordCounts:
+    def of(symbol: IntArray, word: IntArray, opens: BoolArray, times: FloatArray | None = None) -> WordCounts:
         """Count the triples of N tokens.
 
         symbol: (N,) the symbol over each token.
         word: (N,) the token's word.
         opens: (N,) whether it opens a sentence.
+        times: (N,) how often it counts; once if not given.
         """
-        return _merged(symbol, word, opens, np.ones(len(word)))
+        return _merged(symbol, word, opens, np.ones(len(word)) if times is None else times)
 
     @staticmethod
     def total(parts: Iterable[WordCounts]) -> WordCounts:

@@ -25,6 +25,7 @@ import numpy as np
 from spectral_latent.estimation import (
     EstimatorOptions,
     FeatureColumns,
+    Moments,
     Shard,
     Treebank,
     estimate,
@@ -39,7 +40,6 @@ from spectral_latent.papers.weighted_nodes import (
     draw_one_node_per_tree,
     estimate_from_nodes,
     project_nodes,
-    sum_moments,
 )
 from spectral_latent.trees import FloatArray, Forest, Rules, SkeletalTrees
 
@@ -315,7 +315,7 @@ def bound_of(shard: Shard, weights: FloatArray, options: EstimatorOptions) -> Bo
     """
     trees = shard.trees
     states, y, z, sigma = project_nodes(trees, shard.features, weights, options)
-    operators = operators_from_moments(sum_moments(trees, trees.rules, states, y, z, weights))
+    operators = operators_from_moments(Moments.of_trees(trees, trees.rules, states, y, z, weights))
     values = [sigma[a, : states[a]] for a in range(len(states))]
     # D and d∞ are C and c∞ before they are divided by σ.
     d_leaf = [values[a] * leaf[: states[a]] for (a, _), leaf in zip(trees.rules.leaf, operators.leaf, strict=True)]

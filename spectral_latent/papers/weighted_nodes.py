@@ -1,7 +1,7 @@
 """The estimator of Cohen et al. (2012), long version, Figure 7, from nodes that have weights.
 
-The library counts every node once.  Theorem 3 assumes one node of each tree, drawn at random, and Theorem 2 the
-expectations of a population; both are weights of nodes.
+In the library all nodes of a tree have one weight.  Theorem 3 assumes one node of each tree, drawn at random, and
+Theorem 2 the expectations of a population; both are weights of nodes.
 
 | here | paper | meaning |
 | --- | --- | --- |
@@ -23,10 +23,10 @@ from spectral_latent.estimation import (
     Shard,
     operators_from_moments,
 )
-from spectral_latent.operators import ObservableOperators, Tensor, Tensors
-from spectral_latent.trees import FloatArray, IntArray, Rules, SkeletalTrees
+from spectral_latent.operators import ObservableOperators
+from spectral_latent.trees import FloatArray, IntArray, SkeletalTrees
 
-__all__ = ["Projected", "draw_one_node_per_tree", "estimate_from_nodes", "one_hot", "project_nodes", "sum_moments"]
+__all__ = ["Projected", "draw_one_node_per_tree", "estimate_from_nodes", "one_hot", "project_nodes"]
 
 
 def draw_one_node_per_tree(trees: SkeletalTrees, rng: np.random.Generator) -> FloatArray:
@@ -110,54 +110,6 @@ def project_nodes(
     return Projected(states, y[:, :largest], z[:, :largest], singular[:, :largest])
 
 
-def sum_moments(
-    trees: SkeletalTrees, rules: Rules, states: IntArray, y: FloatArray, z: FloatArray, weights: FloatArray
-) -> Moments:
-    """Add up the moments of nodes (Figure 7, step 2).
-
-    trees: with N nodes in all.
-    rules: those that moments are made for.
-    states: (S,) the number of states of each symbol.
-    y: (N, M) projected inside trees.
-    z: (N, M) projected outside trees.
-    weights: (N,) how much each node counts.
-    """
-    rule = trees.rule_in(rules)
-    inside = np.concatenate([y, np.ones((len(y), 1))], axis=1)
-    outside = np.concatenate([z, np.ones((len(z), 1))], axis=1)
-    own = outside * weights[:, None]
-
-    def of_rules(kind: str) -> list[IntArray]:
-        """List the nodes with each rule of a kind."""
-        is_kind = getattr(trees, f"is_{kind}")
-        return [np.flatnonzero(is_kind & (rule == r)) for r in range(len(getattr(rules, kind)))]
-
-    def by_symbol(rows: FloatArray, nodes: IntArray) -> FloatArray:
-        """Add up the rows of nodes that share a symbol."""
-        return np.array([rows[nodes[trees.symbol[nodes] == a]].sum(axis=0) for a in range(len(states))])
-
-    binary = []
-    for (a, b, c), nodes in zip(rules.binary.tolist(), of_rules("binary"), strict=True):
-        legs = [own[nodes], inside[trees.left[nodes]], inside[trees.right[nodes]]]
-        x1, y2, y3 = (np.delete(leg, np.s_[states[s] : -1], axis=1) for leg, s in zip(legs, (a, b, c), strict=True))
-        pairs = (y2[:, :, None] * y3[:, None, :]).reshape(len(nodes), -1)
-        binary.append(Tensor.of_dense((x1.T @ pairs).reshape(states[[a, b, c]] + 1)))
-    size = inside.shape[1]
-    every = np.arange(trees.n_nodes)
-    leaf = [own[nodes].sum(axis=0) for nodes in of_rules("leaf")]
-    unary = [own[nodes].T @ inside[trees.left[nodes]] for nodes in of_rules("unary")]
-    return Moments(
-        rules,
-        states,
-        root=by_symbol(inside * weights[:, None], trees.root),
-        leaf=np.array(leaf).reshape(-1, size),
-        unary=np.array(unary).reshape(-1, size, size),
-        binary=Tensors.of(binary),
-        outside=by_symbol(own, every),
-        inside=by_symbol(inside * weights[:, None], every),
-    )
-
-
 def estimate_from_nodes(shard: Shard, weights: FloatArray, options: EstimatorOptions) -> ObservableOperators:
     """Estimate operators by Figure 7 from nodes with weights; features are not scaled.
 
@@ -167,4 +119,4 @@ def estimate_from_nodes(shard: Shard, weights: FloatArray, options: EstimatorOpt
     """
     trees = shard.trees
     states, y, z, _ = project_nodes(trees, shard.features, weights, options)
-    return operators_from_moments(sum_moments(trees, trees.rules, states, y, z, weights), options.smoothing)
+    return operators_from_moments(Moments.of_trees(trees, trees.rules, states, y, z, weights), options.smoothing)

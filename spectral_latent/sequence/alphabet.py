@@ -45,13 +45,13 @@ class Alphabet:
 
     @staticmethod
     def unseen_tokens(count: FloatArray) -> float:
-        """Estimate how many tokens are of observations never seen: one more than the observations seen once.
+        """Estimate how many tokens are of observations never seen: one more than the observations seen at most once.
 
         Good and Turing's estimate is the number of observations seen once; adding one keeps it positive.
 
         count: (n,) how often each observation was seen.
         """
-        return 1.0 + np.count_nonzero(count == 1)
+        return 1.0 + np.count_nonzero((count > 0) & (count <= 1))
 
     def smooth(self, moments: LeafMoments) -> tuple[IntArray, FloatArray]:
         """Add the rule of terminal n, for unseen observations: return leaf rules (R, 2) and sums of z (R, M).
@@ -64,7 +64,7 @@ class Alphabet:
         (symbol,) = np.unique(moments.rules[:, 0])
         n = moments.symbol_count[symbol]
         mean = moments.symbol_total[symbol] / n
-        rare = moments.total[moments.count == 1].sum(axis=0) + mean
+        rare = moments.total[moments.count <= 1].sum(axis=0) + mean
         rules = np.concatenate([moments.rules, [[symbol, len(self._names)]]])
         total = np.concatenate([moments.total, rare[None]])
         return rules, total * (n / (n + self.unseen_tokens(moments.count)))

@@ -48,7 +48,8 @@ class _ExpectedCounts:
     ends: (m,) Σ γ of last positions.
     pairs: (m, m) Σ ξ.
     emitted: (n, m) Σ γ of the positions of each observation.
-    log_likelihood: of all sequences.
+    log_likelihood: of all sequences, each times its weight.
+    n_sequences: the number of sequences.
     """
 
     begins: FloatArray
@@ -56,15 +57,16 @@ class _ExpectedCounts:
     pairs: FloatArray
     emitted: FloatArray
     log_likelihood: float
+    n_sequences: int
 
     def __add__(self, other: _ExpectedCounts) -> _ExpectedCounts:
         """Add the counts of other sequences under the same model."""
         return _ExpectedCounts(*(getattr(self, f.name) + getattr(other, f.name) for f in fields(self)))
 
     @property
-    def n_sequences(self) -> int:
-        """The number of sequences, each of which begins once."""
-        return round(float(self.begins.sum()))
+    def weight(self) -> float:
+        """The sum of the weights of the sequences, each of which begins once."""
+        return float(self.begins.sum())
 
     def maximised(self, model: HiddenMarkov) -> HiddenMarkov:
         """Make the model that these counts make likeliest: the M-step.
@@ -145,6 +147,7 @@ def _forward(model: _Parameters, x: IntArray, forward: FloatArray) -> float:
 def _backward(
     model: _Parameters,
     x: IntArray,
+    times: float,
     forward: FloatArray,
     begins: FloatArray,
     ends: FloatArray,
@@ -153,6 +156,7 @@ def _backward(
 ) -> bool:
     """Go back through a sequence x (n,), add its expected counts, and tell whether it is possible.
 
+    times: how often the sequence counts.
     forward: (n, m) as `_forward` fills it.
     begins, ends, pairs, emitted: see `_ExpectedCounts`; `pairs` lacks the factor `step`, which all its terms share.
     """
@@ -175,12 +179,12 @@ def _backward(
         # ξ_i, of the step to the next position
         if not is_last:
             for h in range(m):
-                weight = here[h] / total
+                weight = times * here[h] / total
                 for k in range(m):
                     pairs[h, k] += weight * ahead[k]
         # γ_i
         for h in range(m):
-            posterior = here[h] * behind[h] / total
+            posterior = times * here[h] * behind[h] / total
             emitted[x[i], h] += posterior
             if is_last:
                 ends[h] += posterior
@@ -202,6 +206,7 @@ def _expectation(
     model: _Parameters,
     terminal: IntArray,
     start: IntArray,
+    weight: FloatArray,
     begins: FloatArray,
     ends: FloatArray,
     pairs: FloatArray,
@@ -209,7 +214,7 @@ def _expectation(
 ) -> tuple[float, int]:
     """Add the expected counts of sequences; return their log-likelihood, and how many come before an impossible one.
 
-    terminal, start: of `Sequences`.
+    terminal, start, weight: of `Sequences`.
     begins, ends, pairs, emitted: see `_backward`.
     """
     # One table of forward vectors serves all sequences.
@@ -222,9 +227,9 @@ def _expectation(
         x = terminal[start[t] : start[t + 1]]
         log_probability = _forward(model, x, forward)
         # An impossible sequence ends the pass, and its number says which it is.
-        if log_probability == -np.inf or not _backward(model, x, forward, begins, ends, pairs, emitted):
+        if log_probability == -np.inf or not _backward(model, x, weight[t], forward, begins, ends, pairs, emitted):
             return log_likelihood, t
-        log_likelihood += log_probability
+        log_likelihood += weight[t] * log_probability
     return log_likelihood, len(start) - 1
 
 
@@ -237,11 +242,11 @@ def _expected_of_shard(sequences: Sequences, model: HiddenMarkov) -> _ExpectedCo
     pairs = np.zeros_like(parameters.step)
     emitted = np.zeros_like(parameters.emission)
     log_likelihood, n_possible = _expectation(
-        parameters, sequences.terminal, sequences.start, begins, ends, pairs, emitted
+        parameters, sequences.terminal, sequences.start, sequences.weight, begins, ends, pairs, emitted
     )
     if n_possible < sequences.n_sequences:
         return n_possible
-    return _ExpectedCounts(begins, ends, pairs * parameters.step, emitted, log_likelihood)
+    return _ExpectedCounts(begins, ends, pairs * parameters.step, emitted, log_likelihood, n_possible)
 
 
 def _expected(shards: Iterable[Sequences], model: HiddenMarkov, jobs: int | None) -> _ExpectedCounts:
@@ -291,6 +296,6 @@ def baum_welch(
         counts = _expected(shards, model, jobs)
         log_likelihood.append(counts.log_likelihood)
         listener(Progress("EM", iteration, options.most_iterations, log_likelihood[-1]))
-        if has_converged(log_likelihood, options.tolerance * counts.n_sequences):
+        if has_converged(log_likelihood, options.tolerance * counts.weight):
             break
     return model, tuple(log_likelihood)

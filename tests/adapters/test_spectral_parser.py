@@ -105,6 +105,12 @@ def test_what_cannot_be_learnt_from(trees: Any, error: type[Exception], message:
         SpectralParser.train(trees)
 
 
+def test_trees_of_weight_zero_are_left_out() -> None:
+    other = Tree("S", [Tree("NNS", ["cats"]), Tree("VBP", ["purr"])])
+    parser = SpectralParser.train([*treebank(), other], weights=[1.0] * len(treebank()) + [0.0])
+    assert parser.model.fingerprint == SpectralParser.train(treebank()).model.fingerprint
+
+
 def test_reranked() -> None:
     """A reranker that puts the last first, of the 50 best trees, whatever the number asked for."""
     other = Tree.fromstring("(S (NP (PRP They)) (VP (VBP see) (NP (NNS dogs)) (PP (IN with) (NP (NNS eyes)))) (. .))")

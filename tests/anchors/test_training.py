@@ -131,7 +131,7 @@ def draw(population: Population, n_sequences: int, rng: np.random.Generator) -> 
     order = np.argsort(owner, kind="stable")
     terminal = np.concatenate(terminals)[order]
     start = np.concatenate([[0], np.cumsum(np.bincount(owner, minlength=n_sequences))])
-    return Sequences(terminal, np.zeros_like(terminal), start)
+    return Sequences(terminal, np.zeros_like(terminal), start, np.ones(n_sequences))
 
 
 def types_of(sequences: Sequences, counts: np.ndarray) -> WordTypes:

@@ -302,7 +302,7 @@ def test_what_a_kill_may_leave_is_finished_to_the_same_bytes(
 @pytest.mark.skipif(sys.platform == "win32", reason="no SIGKILL")
 def test_a_command_that_is_killed_twice(run: Run, model: Path, tmp_path: Path) -> None:
     source = tmp_path / "sentences.txt"
-    source.write_text("\n".join(SENTENCES * 20))
+    source.write_text("\n".join(SENTENCES * 8))
     expected = run("parse", model, source).stdout
     output = tmp_path / "out.txt"
     note = tmp_path / "out.txt.progress"
@@ -310,16 +310,16 @@ def test_a_command_that_is_killed_twice(run: Run, model: Path, tmp_path: Path) -
     done = 0
     for _ in range(2):
         with subprocess.Popen(command, stderr=subprocess.PIPE) as process:
-            while process.poll() is None and _sentences_of(note) < done + 200:
+            while process.poll() is None and _sentences_of(note) < done + 80:
                 time.sleep(0.01)
             process.send_signal(signal.SIGKILL)
         assert not output.exists()
         done = _sentences_of(note)
-        assert done >= 200
+        assert done >= 80
     n_words = len(" ".join(SENTENCES).split())
     finished = subprocess.run(command, stderr=subprocess.PIPE, text=True, check=True)
     assert f"going on after {done:,} sentences" in finished.stderr
-    assert finished.stderr.endswith(f"out.txt: 1,000 sentences, {20 * n_words:,} words, 200 fallbacks\n")
+    assert finished.stderr.endswith(f"out.txt: 400 sentences, {8 * n_words:,} words, 80 fallbacks\n")
     assert output.read_text() == expected
     again = run("parse", model, source, "-o", output, "--resume")
     assert (again.exit_code, again.stderr) == (

@@ -59,7 +59,7 @@ PAGES = _pages()
 def folder(run: Run, treebank: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with every file that the command lines name."""
     folder = tmp_path_factory.mktemp("shown")
-    for name in ("dev.mrg", "test.mrg", "trees.mrg", "gold.mrg"):
+    for name in ("dev.mrg", "test.mrg", "trees.mrg", "gold.mrg", "silver.mrg"):
         shutil.copy(treebank, folder / name)
     (folder / "sections").mkdir()
     shutil.copy(treebank, folder / "sections" / "a.mrg")

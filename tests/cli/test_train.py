@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from spectral_latent._names import ESTIMATORS
@@ -83,6 +84,19 @@ def test_settings(run: Run, treebank: Path, tmp_path: Path) -> None:
     ).all()
 
 
+def test_a_source_of_weight_two_is_as_the_source_twice(run: Run, treebank: Path, tmp_path: Path) -> None:
+    (tmp_path / "more.mrg").write_text("(S (X (FW etc)) (VP (VBZ falls)) (. .))")
+    spectral = ["--estimator", "spectral", "--n-states", "2"]
+    weights = ["--weight", "1", "--weight", "2", "--weight", "0"]
+    more = tmp_path / "more.mrg"
+    result = run("train", "constituency", treebank, more, treebank, "-o", tmp_path / "a", *spectral, *weights)
+    assert result.exit_code == 0, result.output
+    run("train", "constituency", treebank, more, more, "-o", tmp_path / "b", *spectral)
+    arrays = [ConstituencyModel.load(tmp_path / name).members[0].grammar.operators.packed.data for name in "ab"]
+    np.testing.assert_allclose(*arrays, rtol=2e-3, atol=1e-4)
+    assert run("verify", tmp_path / "a", treebank, more, treebank).exit_code == 0
+
+
 def test_a_folder(run: Run, treebank: Path, tmp_path: Path) -> None:
     (tmp_path / "a.mrg").write_text(treebank.read_text())
     result = run("train", "constituency", tmp_path, "-o", tmp_path / "model")
@@ -128,6 +142,8 @@ def test_where_no_file_can_be(run: Run, treebank: Path, tmp_path: Path, output: 
         ["trees.mrg", "-o", "model", "--n-states", "many"],
         ["trees.mrg", "-o", "model", "--jobs", "0"],
         ["trees.mrg", "-o", "model", "--color"],
+        ["trees.mrg", "-o", "model", "--weight", "-1"],
+        ["trees.mrg", "-o", "model", "--weight", "1", "--weight", "2"],
     ],
 )
 def test_wrong_command_lines(run: Run, arguments: list[str]) -> None:

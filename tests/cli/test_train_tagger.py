@@ -168,16 +168,16 @@ def test_several_sources_and_kinds(run: Run, taggings: Path, tmp_path: Path) -> 
 
 def test_a_corpus_of_nltk(run: Run, require_corpus: Callable[[str], Any], tmp_path: Path) -> None:
     require_corpus("treebank")
-    result = run("train", "tagger", "nltk:treebank:train", "-o", tmp_path / "model", "-q")
+    result = run("train", "tagger", "nltk:treebank:dev", "-o", tmp_path / "model", "-q")
     assert result.exit_code == 0, result.stderr
-    assert len(LatentTagger.load(tmp_path / "model").tags) == 45
-    sentences = list(tagged_sentences("nltk:treebank:dev"))
+    assert len(LatentTagger.load(tmp_path / "model").tags) == 43
+    sentences = list(tagged_sentences("nltk:treebank:test"))
     text = "".join(" ".join(word for word, _ in sentence) + "\n" for sentence in sentences)
     tagged = [line.split(" ") for line in run("tag", tmp_path / "model", stdin=text).stdout.splitlines()]
     pairs = [tuple(token.rpartition("/")[::2]) for line in tagged for token in line]
     gold = [pair for sentence in sentences for pair in sentence]
     right = sum(pair == other for pair, other in zip(pairs, gold, strict=True))
-    assert right / len(gold) > 0.94
+    assert right / len(gold) > 0.92
 
 
 def test_what_cannot_be_written(run: Run, taggings: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

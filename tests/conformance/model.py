@@ -19,7 +19,7 @@ from safetensors import safe_open
 from safetensors.numpy import save
 
 from spectral_latent._options import Options, field_types
-from spectral_latent.estimation import Progress
+from spectral_latent.estimation import EstimationError, Progress
 from spectral_latent.operators import ModelFileError
 from spectral_latent.operators.storage import _packed, _sealed
 
@@ -123,6 +123,7 @@ class ModelConformance:
     model_class: Any  # the class of the model
     settings: tuple[Any, ...]  # options to train with, small ones; each option matters under at least one of them
     example: Any  # one that training refuses, because a string or a number stands in the place of an example
+    has_weights = True  # whether examples may have weights
     without_effect: frozenset[tuple[str, ...]] = frozenset()  # options that matter to speed or to memory alone
     sense: Mapping[str, list[Any]] = MappingProxyType({})  # the nonsense that makes sense in a setting of a file
 
@@ -215,6 +216,48 @@ class ModelConformance:
         expected = self.many(models[0], 1)
         assert self.many(models[0], 1) == expected
         assert self.many(models[0], 2) == expected
+
+    def test_weights_of_examples(self, models: list[Any], tmp_path: Path) -> None:
+        """Weights of one change nothing, and a weight of zero leaves an example out."""
+        if not self.has_weights:
+            return
+        examples = self.examples()
+        of_weights = [(models[0], [1] * len(examples))]
+        of_weights.append((self.model_class.train(examples[3:], self.settings[0]), [0, 0, 0, *of_weights[0][1][3:]]))
+        for model, weights in of_weights:
+            model.save(tmp_path / "expected")
+            self.model_class.train(iter(examples), self.settings[0], weights=iter(weights)).save(tmp_path / "weighted")
+            assert (tmp_path / "weighted").read_bytes() == (tmp_path / "expected").read_bytes()
+
+    def test_an_example_of_weight_two_counts_twice(self, tmp_path: Path) -> None:
+        """Up to rounding, in all numbers of the model."""
+        if not self.has_weights:
+            return
+        examples = self.examples()
+        weights = [1 + at % 3 for at in range(len(examples))]
+        weighted = self.model_class.train(iter(examples), self.settings[0], weights=weights)
+        repeated = [example for example, weight in zip(examples, weights, strict=True) for _ in range(weight)]
+        self._compare(weighted, self.model_class.train(repeated, self.settings[0]), tmp_path)
+
+    def _compare(self, one: Any, other: Any, folder: Path) -> None:
+        """Compare the numbers of two models, which are rounded."""
+        one.save(folder / "one")
+        other.save(folder / "other")
+        found, _ = contents(folder / "one")
+        expected, _ = contents(folder / "other")
+        assert set(found) == set(expected)
+        for name, array in expected.items():
+            np.testing.assert_allclose(found[name], array, rtol=2e-3, atol=1e-4, err_msg=name)
+
+    def test_weights_that_make_no_sense_are_refused(self) -> None:
+        if not self.has_weights:
+            return
+        examples = self.examples()
+        for weights in ([1.0], [1.0] * (len(examples) + 1), [-1.0] * len(examples), [float("nan")] * len(examples)):
+            with pytest.raises(EstimationError, match="weight"):
+                self.model_class.train(iter(examples), self.settings[0], weights=weights)
+        with pytest.raises(EstimationError, match="no trees"):
+            self.model_class.train(iter(examples), self.settings[0], weights=[0.0] * len(examples))
 
     def test_nothing_to_learn_from(self) -> None:
         with pytest.raises(ValueError):

@@ -159,6 +159,7 @@ class TestLatentHMM(ModelConformance):
 
 class TestAnchorHMM(ModelConformance):
     model_class = AnchorHMM
+    has_weights = False
     settings = (
         AnchorOptions(n_states=5),
         AnchorOptions(n_states=5, hull=HullOptions("cca", window=2)),

@@ -446,17 +446,17 @@ def test_every_binarisation_parses(binarisation: Binarisation, trees: list[Phras
 
 
 @pytest.mark.corpus
-@pytest.mark.parametrize(("options", "floor"), [(ConstituencyOptions(), 81.5), (preset("fast"), 83.3)])
+@pytest.mark.parametrize(("options", "floor"), [(ConstituencyOptions(), 83.1), (preset("fast"), 85.4)])
 def test_treebank_sample_dev_floor(options: ConstituencyOptions, floor: float, require_corpus: object) -> None:
-    """Guards accuracy on real text; measured 82.4 and 84.3, tags 95.7 and 96.1, with a plain PCFG at 69."""
+    """Guards accuracy on every third tree of real text; measured 83.5 and 85.8, with a plain PCFG at 69."""
     require_corpus("treebank")
     model = ConstituencyModel.train(constituency_trees("nltk:treebank:train"), options)
-    gold = [tree for tree in map(clean, constituency_trees("nltk:treebank:dev")) if tree is not None]
+    gold = [tree for tree in map(clean, constituency_trees("nltk:treebank:dev")) if tree is not None][::3]
     parses = [model.parse(list(tree.words())) for tree in gold]
     scores = score_brackets(zip(gold, (parse.tree for parse in parses), strict=True))
     assert scores.f1 > floor
     assert scores.tagging_accuracy > 95.0
-    assert sum(parse.is_fallback for parse in parses) <= 5
+    assert sum(parse.is_fallback for parse in parses) <= 2
 
 
 @pytest.mark.parametrize("words", [["*0*"], ["*T*-1", "sleeps", "."], ["Mary", "*sigh*", "*PRO*"]])

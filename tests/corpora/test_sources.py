@@ -176,7 +176,6 @@ def test_penn_treebank_sample_is_that_of_nltk(require_corpus: Callable[[str], An
     assert [int(file[4:8]) for file in sorted(corpus.fileids())] == list(range(1, 200))
     trees = list(constituency_trees("nltk:treebank"))
     assert len(trees) == 3914
-    assert trees == [phrase_from_nltk(tree) for tree in corpus.parsed_sents()]
     parts = {part: list(constituency_trees(f"nltk:treebank:{part}")) for part in ("train", "dev", "test")}
     assert {part: len(trees) for part, trees in parts.items()} == {"train": 2936, "dev": 555, "test": 423}
     assert parts["test"] == [
@@ -192,8 +191,8 @@ def test_cess_esp(require_corpus: Callable[[str], Any]) -> None:
     assert len(trees) == 6016
     # NLTK flattens the sentences that it cannot read, to leaves that are pairs; all others are the same.
     ours = set(brackets(trees))
-    theirs = [tree for tree in corpus.parsed_sents(corpus.fileids()[::5]) if isinstance(tree.leaves()[0], str)]
-    assert len(theirs) > 1000
+    theirs = [tree for tree in corpus.parsed_sents(corpus.fileids()[::25]) if isinstance(tree.leaves()[0], str)]
+    assert len(theirs) > 200
     assert [tree for tree in theirs if phrase_from_nltk(tree).bracketed() not in ours] == []
 
 

@@ -254,7 +254,7 @@ def test_drawn_points_are_distinct_and_all_of_them_where_there_are_few(seed: int
     rng = np.random.default_rng(seed)
     distinct = rng.permutation(np.indices((4, 3)).reshape(2, -1).T * 0.1)[:n_distinct]
     points = rng.permutation(np.repeat(distinct, rng.integers(1, 4, n_distinct), axis=0))
-    drawn = {tuple(point) for point in _distant_points(points, k, rng).tolist()}
+    drawn = {tuple(point) for point in _distant_points(points, np.ones(len(points)), k, rng).tolist()}
     assert len(drawn) == min(k, n_distinct)
     assert drawn <= {tuple(point) for point in distinct.tolist()}
 
@@ -264,7 +264,7 @@ def test_centres_are_the_means_of_the_points_nearest_to_them(seed: int) -> None:
     rng = np.random.default_rng(seed)
     middles = np.array([[0.0, 0.0], [9.0, 0.0], [0.0, 9.0]])
     points = (middles[:, None] + rng.uniform(-1, 1, (3, 20, 2))).reshape(-1, 2)
-    centres = _k_means(points, 3, rng)
+    centres = _k_means(points, np.ones(len(points)), 3, rng)
     nearest = np.square(points[:, None] - centres).sum(axis=2).argmin(axis=1)
     for number in np.unique(nearest):
         np.testing.assert_allclose(centres[number], points[nearest == number].mean(axis=0))

@@ -26,7 +26,7 @@ from spectral_latent.estimation import (
     Shard,
     svd,
 )
-from spectral_latent.estimation._projections import SymbolEvidence, _one_hot, states_for
+from spectral_latent.estimation._projections import SymbolEvidence, _indicators, states_for
 from spectral_latent.estimation.svd import truncated_svd
 from spectral_latent.trees import SkeletalTrees
 from tests.oracles import columns
@@ -223,9 +223,9 @@ def test_equal_singular_values_do_no_harm(n: int) -> None:
 @given(matrices, st.none() | st.floats(0, 10))
 def test_scaled_indicators_are_those_of_slide_23(rows: list[tuple[int, ...]], scaling: float | None) -> None:
     table = np.array(rows)
-    evidence = SymbolEvidence.of(FeatureColumns(table, table[:, :1]), np.arange(len(rows)))
+    evidence = SymbolEvidence.of(FeatureColumns(table, table[:, :1]), np.arange(len(rows)), np.ones(len(rows)))
     scale, _ = evidence.scales(scaling)
-    found = _one_hot(table, evidence.inside).toarray() * scale
+    found = _indicators(table, evidence.inside, np.ones(len(rows))).toarray() * scale
     np.testing.assert_allclose(found, by_definition(table, scaling))
     features = [(k, value) for k, column in enumerate(table.T) for value in np.unique(column).tolist()]
     count = Counter((k, value) for row in rows for k, value in enumerate(row))
@@ -237,8 +237,10 @@ def test_evidence_of_shards_adds_up(rows: list[tuple[int, ...]], cut: int) -> No
     table = np.array(rows)
     features = FeatureColumns(table, table[:, ::-1])
     cut = min(cut, len(rows) - 1)
-    parts = [SymbolEvidence.of(features, nodes) for nodes in np.split(np.arange(len(rows)), [cut])]
-    added, whole = parts[0] + parts[1], SymbolEvidence.of(features, np.arange(len(rows)))
+    cuts = np.split(np.arange(len(rows)), [cut])
+    parts = [SymbolEvidence.of(features, nodes, np.ones(len(nodes))) for nodes in cuts]
+    added = parts[0] + parts[1]
+    whole = SymbolEvidence.of(features, np.arange(len(rows)), np.ones(len(rows)))
     assert added.n == whole.n == len(rows)
     for ours, theirs in zip(added.inside + added.outside, whole.inside + whole.outside, strict=True):
         np.testing.assert_array_equal(ours.values, theirs.values)

@@ -190,6 +190,22 @@ def test_baum_welch_stops_where_the_book_does(seed: int) -> None:
 
 
 @settings(max_examples=10)
+@given(seeds)
+def test_a_sequence_of_weight_two_is_two_sequences(seed: int) -> None:
+    strings = strings_for(seed, 12)
+    weights = [1 + at % 3 for at in range(len(strings))]
+    repeated = [x for x, weight in zip(strings, weights, strict=True) for _ in range(weight)]
+    start = random_start(strings, 3, 4, seed)
+    weighted = Sequences.of(strings, weight=np.array(weights, dtype=float))
+    found, log = baum_welch(list(weighted.parts(7)), start, UNTIL_IT_STANDS)
+    wanted, expected = baum_welch(shards_of(repeated), start, UNTIL_IT_STANDS)
+    assert log[:5] == pytest.approx(expected[:5])
+    assert log[-1] == pytest.approx(expected[-1])
+    for name in ARRAYS:
+        np.testing.assert_allclose(getattr(found, name), getattr(wanted, name), rtol=1e-5, atol=1e-7)
+
+
+@settings(max_examples=10)
 @given(seeds, st.integers(1, 5))
 def test_no_iteration_lowers_the_likelihood(seed: int, m: int) -> None:
     told: list[Progress] = []

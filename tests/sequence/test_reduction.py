@@ -32,7 +32,7 @@ from spectral_latent.estimation import (
 )
 from spectral_latent.inference import tree_weights
 from spectral_latent.operators import ObservableOperators
-from spectral_latent.papers.weighted_nodes import Projected, project_nodes, sum_moments
+from spectral_latent.papers.weighted_nodes import Projected, project_nodes
 from spectral_latent.sequence import HiddenMarkov, Sequences
 from spectral_latent.trees import Forest
 from tests.sequence.hmms import all_strings, begins, draw_strings, probability, random_hmm
@@ -189,7 +189,7 @@ class Population(NamedTuple):
     def learn(self, chosen: FeatureColumns) -> tuple[Projected, ObservableOperators]:
         trees = self.sequences.trees(1)
         projected = project_nodes(trees, chosen, self.weights, EXACT)
-        moments = sum_moments(trees, trees.rules, projected.states, projected.y, projected.z, self.weights)
+        moments = Moments.of_trees(trees, trees.rules, projected.states, projected.y, projected.z, self.weights)
         return projected, operators_from_moments(moments)
 
 

@@ -14,7 +14,6 @@ from functools import cache, reduce
 from typing import NamedTuple
 
 import numpy as np
-from scipy import sparse
 
 from spectral_latent.estimation import (
     EstimatorOptions,
@@ -25,15 +24,7 @@ from spectral_latent.estimation import (
     inside_templates,
     outside_templates,
 )
-from spectral_latent.estimation._projections import (
-    ProjectedTrees,
-    SymbolEvidence,
-    _maps,
-    _one_hot,
-    _Values,
-    states_for,
-)
-from spectral_latent.papers.weighted_nodes import sum_moments
+from spectral_latent.estimation._projections import ProjectedTrees
 from spectral_latent.trees import SkeletalTrees
 from tests.oracles import Lpcfg, Rule, Tree, columns, leaves, proper, random_lpcfg, spans
 
@@ -161,28 +152,22 @@ class Population:
 
     def projection(self, options: EstimatorOptions) -> Projection:
         """What `Projection.learn` finds where every tree occurs as often as its probability says."""
-        evidence, maps = [], []
-        for nodes in self.skeletal.nodes_by_symbol():
-            weights = self.weights[nodes]
-            sides = (self.features.inside[nodes], self.features.outside[nodes])
-            inside, outside = ([weighted_values(column, weights) for column in side.T] for side in sides)
-            evidence.append(SymbolEvidence(inside, outside, float(weights.sum())))
-            fired = [_one_hot(side, tables) for side, tables in zip(sides, (inside, outside), strict=True)]
-            pairs = fired[0].T @ (sparse.diags_array(weights) @ fired[1])
-            maps.append(_maps((evidence[-1], pairs.tocsr()), options))
-        states = np.array([len(one.sigma) for one in maps])
-        supported = np.array([states_for(one.n, options.n_states) for one in evidence])
-        return Projection(evidence, maps, states, supported)
+        return Projection.learn([self.shard], options)
+
+    @property
+    def shard(self) -> Shard:
+        """All trees, with their weights."""
+        return Shard.of(self.skeletal, self.features, self.p / self.p.min())
 
     def projected(self, projection: Projection) -> ProjectedTrees:
         """The projections of all nodes."""
-        return projection.project(Shard.of(self.skeletal, self.features))
+        return projection.project(self.shard)
 
     def moments(self, projection: Projection, weights: np.ndarray | None = None) -> Moments:
         """The exact moments, or those under other weights (N,)."""
         trees, y, z = self.projected(projection)
         weights = self.weights if weights is None else weights
-        return sum_moments(trees, self.model.rules(), projection.states, y, z, weights)
+        return Moments.of_trees(trees, self.model.rules(), projection.states, y, z, weights)
 
     def sentences(self, n: int) -> dict[tuple[int, ...], list[int]]:
         """The n sentences with the most trees, and the numbers of these."""
@@ -198,12 +183,6 @@ class Population:
             for item in spans(self.trees[number]):
                 found[item] += float(self.p[number])
         return found
-
-
-def weighted_values(column: np.ndarray, weights: np.ndarray) -> _Values:
-    """The distinct values of a column (n,), and the weight (n,) of the nodes that have each."""
-    values, which = np.unique(column, return_inverse=True)
-    return _Values(values, np.bincount(which, weights))
 
 
 def with_twin(model: Lpcfg, a: int, h: int, share: float) -> Lpcfg:

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spectral_latent.estimation import EstimatorOptions, Projection, Shard
+from spectral_latent.estimation import EstimatorOptions, Moments, Projection, Shard
 from spectral_latent.inference import inside, sample_trees, total_weight, tree_weights
 from spectral_latent.papers.cohen2012 import (
     OPTIONS,
@@ -27,7 +27,7 @@ from spectral_latent.papers.cohen2012 import (
     print_consistency,
     recursive_model,
 )
-from spectral_latent.papers.weighted_nodes import draw_one_node_per_tree, estimate_from_nodes, one_hot, sum_moments
+from spectral_latent.papers.weighted_nodes import draw_one_node_per_tree, estimate_from_nodes, one_hot
 from spectral_latent.trees import Forest, SkeletalTrees
 from tests.oracles import columns, moments_by_loops, random_projections, same_moments, tree_strategy
 
@@ -141,7 +141,7 @@ def test_sum_moments_are_sums_over_nodes(treebank: list[tuple[tuple, int]], seed
     rng = np.random.default_rng(seed)
     y, z = random_projections(trees, STATES, rng)
     weights = rng.uniform(0.0, 3.0, trees.n_nodes)
-    found = sum_moments(trees, trees.rules, np.array(STATES), y, z, weights)
+    found = Moments.of_trees(trees, trees.rules, np.array(STATES), y, z, weights)
     same_moments(found, moments_by_loops(trees, trees.rules, STATES, y, z, weights), rtol=1e-9, atol=1e-9)
 
 
@@ -153,7 +153,7 @@ def test_a_tree_of_weight_k_is_k_trees(treebank: list[tuple[tuple, int]], seed: 
     groups = [np.flatnonzero(once.tree == i) for i, (_, k) in enumerate(treebank) for _ in range(k)]
     at = np.concatenate([np.zeros(0, dtype=np.int64), *groups])
     weights = np.array([k for _, k in treebank], dtype=float)[once.tree]
-    found = sum_moments(once, once.rules, np.array(STATES), y, z, weights)
+    found = Moments.of_trees(once, once.rules, np.array(STATES), y, z, weights)
     same_moments(found, moments_by_loops(repeated, once.rules, STATES, y[at], z[at]), rtol=1e-9, atol=1e-9)
 
 

@@ -1,0 +1,62 @@
+"""Learn with every estimator and every kind of model, save and load: a test of an installation.
+
+python tests/smoke.py
+"""
+
+import tempfile
+import warnings
+from pathlib import Path
+
+import networkx as nx
+import numpy as np
+
+from spectral_latent._names import ESTIMATORS
+from spectral_latent.constituency import ConstituencyModel, ConstituencyOptions
+from spectral_latent.corpora.embedded import embedded_treebank
+from spectral_latent.dependency import DependencyModel, DependencySentence
+from spectral_latent.estimation import EstimatorOptions
+from spectral_latent.model import LatentTreeModel
+from spectral_latent.sequence import LatentHMM
+
+
+def main() -> None:
+    """Learn, save and load, with warnings as errors."""
+    warnings.simplefilter("error")
+    trees = embedded_treebank(200)
+    sentences = [list(tree.words()) for tree in trees]
+
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder, "model")
+
+        for name in ESTIMATORS:
+            estimator = EstimatorOptions(name, n_states=2)
+            phrases = ConstituencyModel.train(trees, ConstituencyOptions(estimator=estimator))
+            phrases.save(file)
+            assert ConstituencyModel.load(file).parse(sentences[0]) == phrases.parse(sentences[0])
+
+        words = LatentHMM.train(sentences)
+        words.save(file)
+        np.testing.assert_array_equal(LatentHMM.load(file).score(sentences).log, words.score(sentences).log)
+
+        chains = [
+            DependencySentence.of(forms, ["T"] * len(forms))._replace(
+                heads=tuple(range(len(forms))), relations=("next",) * len(forms)
+            )
+            for forms in sentences
+        ]
+        arcs = DependencyModel.train(chains)
+        arcs.save(file)
+        assert DependencyModel.load(file).parse(chains[0]) == arcs.parse(chains[0])
+
+        graphs = [nx.path_graph(3, create_using=nx.DiGraph) for _ in range(4)]
+        for graph in graphs:
+            nx.set_node_attributes(graph, "A", "label")
+        nodes = LatentTreeModel.train(graphs, EstimatorOptions(n_states=1))
+        nodes.save(file)
+        np.testing.assert_array_equal(LatentTreeModel.load(file).score(graphs).log, nodes.score(graphs).log)
+
+    print("every estimator and model learns, saves and loads")
+
+
+if __name__ == "__main__":
+    main()
