@@ -94,7 +94,7 @@ dist: $(INSTALLED)
 # Tests of the wheel outside the checkout, in an environment of its own with the newest versions that PyPI has.
 test-wheel: dist
 	$(PYTHON) -m venv --clear $(VENV)/wheel
-	$(VENV)/wheel/bin/python -m pip install --quiet --disable-pip-version-check "$$(ls dist/*.whl)[parquet,pictures]"
+	$(VENV)/wheel/bin/python -m pip install --quiet --disable-pip-version-check "$$(ls dist/*.whl)[parquet,pictures,sklearn,spacy]"
 	rm -rf $(OUTSIDE) && mkdir $(OUTSIDE) && cp -r tests docs README.md pyproject.toml $(OUTSIDE)
 	cd $(OUTSIDE) && ../wheel/bin/python tests/smoke.py && ../wheel/bin/spectral-latent demo --quiet
 	$(VENV)/wheel/bin/python -m pip install --quiet --disable-pip-version-check hypothesis psutil pytest

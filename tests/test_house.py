@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
-PACKAGES = {"spectral_latent": ROOT / "spectral_latent", "spectral_latent_nltk": ROOT / "adapters/spectral_latent_nltk"}
+ADAPTERS = ("spectral_latent_nltk", "spectral_latent_sklearn", "spectral_latent_spacy")
+PACKAGES = {"spectral_latent": ROOT / "spectral_latent"} | {name: ROOT / "adapters" / name for name in ADAPTERS}
 ROOMS = (
     "_compiled",
     "_names",

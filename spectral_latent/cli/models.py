@@ -18,6 +18,7 @@ __all__ = [
     "PARSERS",
     "Tagger",
     "load_model",
+    "load_of_prefixes",
     "load_parser",
     "load_states",
     "load_tagger",
@@ -33,7 +34,7 @@ _KINDS = {
     "constituency": ("a parser", "use it with `spectral-latent parse`, `score` or `evaluate`"),
     "dependency": ("a dependency parser", "use it with `spectral-latent parse`, `score` or `evaluate`"),
     "tagger": ("a tagger", "use it with `spectral-latent tag` or `evaluate`"),
-    "hmm": ("a model of sequences without tags", "use it in Python, or with `evaluate --unsupervised`"),
+    "hmm": ("a model of sequences without tags", "use it with `surprisal` or `evaluate --unsupervised`, or in Python"),
     "anchors": (
         "an anchor model",
         "use it with `spectral-latent tag`, `anchors` or `evaluate --unsupervised`; with labels, which `anchors` gives "
@@ -79,6 +80,28 @@ def load_parser(file: str) -> ConstituencyModel | DependencyModel:
     """
     parser: ConstituencyModel | DependencyModel = load_model(file, *PARSERS)
     return parser
+
+
+def load_of_prefixes(file: str) -> tuple[Any, Tokenisation]:
+    """Read a model that has probabilities of prefixes: a parser, a tagger, or a model of sequences of words.
+
+    file: the file of the model.
+
+    Returns the model, and the way to divide raw text into its sentences and words.
+
+    Raises ModelFileError as `load_model`, and for a model of other sequences than those of strings.
+    """
+    from spectral_latent.operators import ModelFileError
+    from spectral_latent.sequence import LatentHMM, LatentTagger
+    from spectral_latent.tokenisation import Tokenisation
+
+    model = load_model(file, *PARSERS, "tagger", "hmm")
+    if not isinstance(model, LatentTagger | LatentHMM):
+        return model, model.tokenisation
+    known = model.observations.known
+    if wrong := [word for word in known if not isinstance(word, str)]:
+        raise ModelFileError(f"{file}: the observation {wrong[0]!r} is not a string; use the model in Python")
+    return model, Tokenisation(frozenset(map(str, known)))
 
 
 def warn_of_unknown_tags(parser: DependencyModel, unknown: Counter[str], console: Console) -> None:

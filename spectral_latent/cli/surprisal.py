@@ -16,7 +16,7 @@ from spectral_latent.cli.answers import Answers, answers_options, answers_to, en
 from spectral_latent.cli.console import Console
 from spectral_latent.cli.inputs import Input, InputSentence, format_options, read_sentences
 from spectral_latent.cli.lists import users_errors
-from spectral_latent.cli.models import load_parser
+from spectral_latent.cli.models import load_of_prefixes
 from spectral_latent.cli.options import jobs_option, json_option, quiet_option
 
 if TYPE_CHECKING:
@@ -68,12 +68,14 @@ def surprisal(
     """Compute the surprisal of the words of FILE or of standard input.
 
     The surprisal of a word is -log p(word | words before it), summed over all trees and all ways to go on.  The model
-    is a parser with probabilities: of the preset fast, accurate or best, or of any estimator but spectral.  FILE has
-    the formats that `parse` reads.  A dependency parser uses the tags that words have.
+    is a parser or a tagger with probabilities: of the preset fast or accurate, or of any estimator but spectral; or a
+    model of sequences without tags, by any estimator.  FILE has the formats that `parse` reads.  A dependency parser
+    uses the tags that words have.
 
     The output has a line for each word: sent_id, number of the word, word, surprisal, lexical part, syntactic part,
     with tabs between them.  sent_id is the name of the sentence in rows, else its number, or that of its line.  The
-    syntactic part is the surprisal of a tag that the word may have; the lexical part is the rest.
+    syntactic part is the surprisal of a tag that the word may have, or without tags of any further word; the lexical
+    part is the rest.
 
     A word that was never seen is as surprising as some unseen word of its shape.  A word with which no sentence goes on
     has surprisal inf, and so have the words after it.  A sentence beyond the limits of the model has nan.
@@ -89,12 +91,12 @@ def surprisal(
     console = Console(quiet)
     end_if_complete(output, resume, console)
     form_of_answers = output_form(output, as_json)
-    parser = load_parser(model)
-    given = read_sentences(file, form, parser.tokenisation, console)
+    reader, tokenisation = load_of_prefixes(model)
+    given = read_sentences(file, form, tokenisation, console)
     given = given.part(*shard) if shard else given
     columns = _COLUMNS if form_of_answers == "parquet" else None
     with answers_to(output, columns, [model, file], console, resume=resume) as answers, users_errors():
-        found = _surprisals(parser, given, answers, unit, jobs)
+        found = _surprisals(reader, given, answers, unit, jobs)
         for sentence, of_words in console.beside_output.bar(found, "Reading", given.length, answers.sentences):
             match form_of_answers:
                 case "text":
@@ -108,7 +110,7 @@ def surprisal(
 
 
 def _surprisals(
-    parser: Any,
+    reader: Any,
     given: Input,
     answers: Answers,
     unit: Literal["bits", "nats"],
@@ -121,9 +123,9 @@ def _surprisals(
     with_words = (sentence for sentence in given.sentences if sentence.sentence.forms)
     sentences, read = tee(answers.rest_of(with_words))
     of_words: Iterable[Any] = (sentence.words for sentence in read)
-    if isinstance(parser, DependencyModel):
+    if isinstance(reader, DependencyModel):
         of_words = (sentence.sentence.without_tree() for sentence in read)
-    found = map_sentences(type(parser).surprisal, parser, of_words, jobs, unit)
+    found = map_sentences(type(reader).surprisal, reader, of_words, jobs, unit)
     return zip(sentences, found, strict=True)
 
 

@@ -1,6 +1,7 @@
 """Learn latent-variable PCFGs from constituency trees, and parse with them."""
 
 from spectral_latent.constituency.cleaning import base_label, clean
+from spectral_latent.constituency.constraints import Bracket, Constraints
 from spectral_latent.constituency.conversion import Binarisation, PhraseSymbol
 from spectral_latent.constituency.decoding import Constituent
 from spectral_latent.constituency.grammar import PhraseGrammar
@@ -14,9 +15,11 @@ from spectral_latent.constituency.training import prepare
 __all__ = [
     "FALLBACK",
     "Binarisation",
+    "Bracket",
     "ConstituencyModel",
     "ConstituencyOptions",
     "Constituent",
+    "Constraints",
     "Parse",
     "Phrase",
     "PhraseGrammar",

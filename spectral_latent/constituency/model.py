@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spectral_latent.constituency.cleaning import cleaned
+from spectral_latent.constituency.constraints import Constraints
 from spectral_latent.constituency.decoding import (
     ChainLabels,
     Constituent,
@@ -25,16 +26,29 @@ from spectral_latent.constituency.presets import preset
 from spectral_latent.constituency.spans import SpanExamples, SpanModel
 from spectral_latent.constituency.training import prepare
 from spectral_latent.estimation import Listener, Progress, silent
-from spectral_latent.grammar import Limits, Prefixes, SentenceChart, SentenceGrammar, Surprisal, Unit, check_n_best
+from spectral_latent.grammar import (
+    Limits,
+    Prefixes,
+    SentenceChart,
+    SentenceGrammar,
+    Surprisal,
+    Unit,
+    check_n_best,
+    check_words,
+    entropies,
+    mean_next_words,
+)
 from spectral_latent.grammar.batches import map_sentences
 from spectral_latent.inference import Weight, best_analyses
 from spectral_latent.inspection import NamedOperators
 from spectral_latent.operators import StoredModel
 from spectral_latent.tokenisation import Tokenisation
-from spectral_latent.trees import FloatArray, IntArray, Vocabulary
+from spectral_latent.trees import BoolArray, FloatArray, IntArray, Vocabulary
 
 __all__ = ["FALLBACK", "ConstituencyModel", "Parse"]
 
+_ANY_TREE = Constraints()
+_REQUIRED = 1e3  # the gain of a constituent that constraints require, far above what all others may gain
 FALLBACK = "FALLBACK"  # the label over a flat tree for a sentence that the grammar cannot derive
 
 
@@ -156,9 +170,22 @@ class ConstituencyModel(StoredModel):
     def _labels(self) -> ChainLabels:
         return ChainLabels(self._chains[0])
 
-    def _charts(self, words: Sequence[str]) -> list[SentenceChart]:
-        """Build each grammar's pruned chart of a sentence.  Raises ValueError if the sentence is empty."""
-        return [member.grammar.chart(words) for member in self.members]
+    def _charts(self, words: Sequence[str], constraints: Constraints = _ANY_TREE) -> list[SentenceChart]:
+        """Build each grammar's pruned chart of a sentence.
+
+        Raises ValueError if the sentence is empty, or if the constraints do not fit the sentence and the grammars.
+        """
+        if constraints == _ANY_TREE:
+            return [member.grammar.chart(words) for member in self.members]
+        check_words(words)
+        tags = frozenset(tag for member in self.members for tag in member.grammar.tags)
+        constraints.check(len(words), frozenset(label for chain in self._chains[0] for label in chain) - tags, tags)
+        charts = []
+        for member in self.members:
+            names = [constraints.tags.get(word, "") for word in range(len(words))]
+            permits = constraints.permits(len(words), member.symbols)
+            charts.append(member.grammar.chart(words, Vocabulary(member.grammar.tags).numbers(names), permits))
+        return charts
 
     def _constituents(self, charts: Sequence[SentenceChart]) -> Constituents | None:
         """Average the posteriors of those grammars that derive the sentence; None if none does."""
@@ -239,36 +266,72 @@ class ConstituencyModel(StoredModel):
         """
         return Prefixes.mean([member.grammar.prefixes(words) for member in self.members]).surprisal(unit)
 
-    def parse(self, words: Sequence[str]) -> Parse:
+    def entropy(self, words: Sequence[str], unit: Unit = "bits") -> FloatArray:
+        """Compute the entropy (n + 1,) of what may follow each prefix of a sentence of n words: a word, or the end.
+
+        Words that were never seen count as one word for each signature.  Several grammars are averaged.
+
+        words: the words of the sentence.
+        unit: the unit of entropy, "bits" or "nats".
+        Raises ValueError if there is no word, for another unit, and for a grammar whose estimates may be negative.
+
+        >>> def tree(noun, verb): return Phrase("S", (Phrase("NNS", (noun,)), Phrase("VBP", (verb,))))
+        >>> trees = [tree(noun, verb) for noun in ("cats", "dogs") for verb in ("bark", "sleep")]
+        >>> ConstituencyModel.train(trees * 100).entropy(["cats", "sleep"]).round(1)
+        array([1.1, 1.2, 0. ])
+        """
+        following = [member.grammar.next_words(words) for member in self.members]
+        if len(self.members) == 1:
+            return entropies(following[0], unit)
+        prefixes = [member.grammar.prefixes(words).words for member in self.members]
+        return entropies(mean_next_words(prefixes, following), unit)
+
+    def parse(self, words: Sequence[str], *, constraints: Constraints = _ANY_TREE) -> Parse:
         """Find the tree with the largest gain; see `decoding`.
 
         words: the words of the sentence.
-        Raises ValueError if there is no word.
+        constraints: the trees that the sentence may have.
+        Raises ValueError if there is no word, or if the constraints do not fit the sentence and the grammars.
+
+        >>> from spectral_latent.corpora.embedded import embedded_treebank
+        >>> model = ConstituencyModel.train(embedded_treebank(60))
+        >>> words = "the dog saw a cat in the garden".split()
+        >>> model.parse(words, constraints=Constraints([(3, 8, "NP")])).tree.bracketed().count("(NP")
+        4
         """
-        return self.parse_nbest(words, 1)[0]
+        return self.parse_nbest(words, 1, constraints=constraints)[0]
 
     def parse_nbest(
-        self, words: Sequence[str], n_best: int, *, charts: Sequence[SentenceChart] | None = None
+        self,
+        words: Sequence[str],
+        n_best: int,
+        *,
+        constraints: Constraints = _ANY_TREE,
+        charts: Sequence[SentenceChart] | None = None,
     ) -> list[Parse]:
         """Find up to `n_best` different trees of a sentence, by falling gain; trees of p̂ = 0 come last.
 
         Constituents are combined freely, even if no grammar has all of them in one tree.  If there is a single grammar
         and it derives none of the trees, the best tree that it does derive comes first.  A sentence that no grammar
-        derives gets a flat tree, the `FALLBACK`.
+        derives, under the constraints, gets a flat tree, the `FALLBACK`, which need not obey them.
 
         words: the words of the sentence.
         n_best: the most trees to find.
-        charts: the charts of the sentence under each grammar; None to build them.
-        Raises ValueError if there is no word, or n_best < 1.
+        constraints: the trees that the sentence may have; p̂ of a tree does not depend on them.
+        charts: the charts of the sentence under each grammar and the constraints; None to build them.
+        Raises ValueError if there is no word, if n_best < 1, or if the constraints do not fit the sentence and the
+        grammars.
         """
         check_n_best(n_best)
         if charts is None:
-            charts = self._charts(words)
+            charts = self._charts(words, constraints)
         constituents = self._constituents(charts)
         if constituents is None:
             return [self._fallback(words, charts[0].grammar)]
         gain = self._labelled(constituents, words).gains(self.options.span_penalty)
-        parses = self._scored(self._put_together(constituents, gain, words, n_best), charts)
+        gain += _REQUIRED * self._is_required(constituents, constraints)
+        trees = self._put_together(constituents, gain, words, n_best)
+        parses = self._scored([tree for tree in trees if _obeys(tree, constraints)], charts)
         spans = charts[0].spans
         if len(self.members) == 1 and spans is not None and not any(parse.sign for parse in parses):
             best = best_analyses(self.members[0].derivations(spans, constituents, gain, words), 1)
@@ -305,6 +368,15 @@ class ConstituencyModel(StoredModel):
         pairs = zip(self.members, charts, strict=True)
         weight = Weight.mean([member.score(trees, chart.grammar) for member, chart in pairs])
         return [Parse(*parse) for parse in zip(trees, weight.sign.tolist(), weight.log.tolist(), strict=True)]
+
+    def _is_required(self, constituents: Constituents, constraints: Constraints) -> BoolArray:
+        """Tell which constituents (K,) constraints require; several chains over a span may have the same label."""
+        required = np.zeros(len(constituents.chain), dtype=np.bool_)
+        for bracket in constraints.required:
+            fits = [bracket.label is None or bracket.label in chain for chain in self._chains[0]]
+            is_over = (constituents.first == bracket.first) & (constituents.end == bracket.end)
+            required |= is_over & np.array(fits)[constituents.chain]
+        return required
 
     def _put_together(
         self, constituents: Constituents, gain: FloatArray, words: Sequence[str], n_best: int
@@ -459,6 +531,12 @@ def _check_together(options: Sequence[ConstituencyOptions]) -> None:
     first, *others = list(dict.fromkeys(settings.spans for settings in options))
     if others:
         raise ValueError(f"the grammars of one parser must have the same spans, not {first} and {others[0]}")
+
+
+def _obeys(tree: Phrase, constraints: Constraints) -> bool:
+    """Tell whether a tree has all constituents that constraints require."""
+    found = {(part.first, part.end, label) for part in _constituents(tree) for label in (part.label, None)}
+    return all(tuple(bracket) in found for bracket in constraints.required)
 
 
 def _constituents(tree: Phrase) -> list[Constituent]:

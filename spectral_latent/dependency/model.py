@@ -34,6 +34,7 @@ from spectral_latent.grammar import (
     Training,
     Unit,
     check_n_best,
+    entropies,
 )
 from spectral_latent.grammar.batches import map_sentences
 from spectral_latent.inference import Weight, tree_weights
@@ -239,6 +240,23 @@ class DependencyModel(StoredModel):
         check_sentence(sentence)
         found = self.grammar.prefixes(self.options.words_of(sentence), self._tags_of_words(sentence))
         return found.surprisal(unit)
+
+    def entropy(self, sentence: DependencySentence, unit: Unit = "bits") -> FloatArray:
+        """Compute the entropy (n + 1,) of what may follow each prefix of a sentence of n words: a word, or the end.
+
+        Words that were never seen count as one word for each signature.
+
+        sentence: words without a tag, or with a tag never seen, may have any tag.  Heads are not looked at.
+        unit: the unit of entropy, "bits" or "nats".
+        Raises ValueError if the sentence is empty, for another unit, and for a grammar whose estimates may be negative.
+
+        >>> sentences = [DependencySentence.of([word, "now"]).with_heads((0, 1)) for word in ("go", "stop")]
+        >>> DependencyModel.train(sentences * 100).entropy(DependencySentence.of(["go", "now"])).round(1)
+        array([1.8, 0.9, 0. ])
+        """
+        check_sentence(sentence)
+        following = self.grammar.next_words(self.options.words_of(sentence), self._tags_of_words(sentence))
+        return entropies(following, unit)
 
     def posteriors(self, sentence: DependencySentence) -> FloatArray:
         """Compute the posteriors of the arcs that a sentence of n words may have.

@@ -27,7 +27,7 @@ from spectral_latent._compiled import EMPTY, ZERO, check_column, check_range, co
 from spectral_latent.operators import ObservableOperators
 from spectral_latent.trees import BoolArray, FloatArray, IntArray, matches
 
-__all__ = ["CoarseGrammar", "CoarseLeaves", "InsideChart", "LimitError", "inside_chart", "likely_edges"]
+__all__ = ["CoarseGrammar", "CoarseLeaves", "InsideChart", "LimitError", "Permits", "inside_chart", "likely_edges"]
 
 
 _LENGTHS = 16  # of cells between two looks at the clock
@@ -122,6 +122,23 @@ class CoarseLeaves(NamedTuple):
         return CoarseLeaves(start, rule, rules[rule, 0], operators.leaf[rule, 0])
 
 
+class Permits(NamedTuple):
+    """The symbols that each cell of a sentence may hold; see the numbers of cells in the table of this module."""
+
+    row: IntArray  # (cells,) the row of `symbols` for each cell
+    symbols: BoolArray  # (K, S)
+
+    @staticmethod
+    def all(n_words: int, n_symbols: int) -> Permits:
+        """Permit all symbols over all words.
+
+        n_words: n.
+        n_symbols: S.
+        """
+        n_cells = n_words * (n_words + 1) // 2
+        return Permits(np.zeros(n_cells, dtype=np.int64), np.ones((1, n_symbols), dtype=np.bool_))
+
+
 class LimitError(Exception):
     """A sentence costs more than its limits allow."""
 
@@ -154,11 +171,16 @@ def _with_items(chart: InsideChart, size: int, more: int) -> InsideChart:
 
 
 @compiled
-def _close(grammar: CoarseGrammar, chart: InsideChart, cell: int, scores: FloatArray, size: int, beam: float) -> int:
+def _close(
+    grammar: CoarseGrammar, chart: InsideChart, permits: Permits, cell: int, scores: FloatArray, size: int, beam: float
+) -> int:
     """Append a cell's items but those far below its best; empty its scores (S,); return how many items there are."""
     largest = 0.0
     promising = 0.0
+    row = permits.row[cell]
     for a in range(len(scores)):
+        if not permits.symbols[row, a]:
+            scores[a] = 0.0
         if scores[a] > 0.0:
             largest = max(largest, scores[a])
             promising = max(promising, scores[a] * grammar.prior[a])
@@ -253,7 +275,9 @@ def _join(grammar: CoarseGrammar, chart: InsideChart, splits: _Splits, pairs: _P
 
 
 @compiled
-def _chart_of_words(grammar: CoarseGrammar, leaves: CoarseLeaves, beam: float) -> tuple[InsideChart, int]:
+def _chart_of_words(
+    grammar: CoarseGrammar, leaves: CoarseLeaves, permits: Permits, beam: float
+) -> tuple[InsideChart, int]:
     """Fill the cells of one word with the symbols of its leaf rules; also return how many items there are."""
     n = len(leaves.start) - 1
     n_symbols = len(grammar.root)
@@ -273,13 +297,21 @@ def _chart_of_words(grammar: CoarseGrammar, leaves: CoarseLeaves, beam: float) -
         for leaf in range(leaves.start[i], leaves.start[i + 1]):
             scores[leaves.symbol[leaf]] += leaves.weight[leaf]
         chart = _with_items(chart, size, n_symbols)
-        size = _close(grammar, chart, (i + 1) * i // 2 + i, scores, size, beam)
+        size = _close(grammar, chart, permits, (i + 1) * i // 2 + i, scores, size, beam)
     return chart, size
 
 
 @compiled
 def _with_lengths(
-    grammar: CoarseGrammar, chart: InsideChart, size: int, n: int, shortest: int, end: int, beam: float, most: int
+    grammar: CoarseGrammar,
+    chart: InsideChart,
+    permits: Permits,
+    size: int,
+    n: int,
+    shortest: int,
+    end: int,
+    beam: float,
+    most: int,
 ) -> tuple[InsideChart, int]:
     """Fill the cells of shortest ... end - 1 words, each from two shorter ones at every split.
 
@@ -305,12 +337,17 @@ def _with_lengths(
             splits, chart.exponent[cell] = _splits(chart, i, j, place)
             _join(grammar, chart, splits, pairs, scores)
             chart = _with_items(chart, size, n_symbols)
-            size = _close(grammar, chart, cell, scores, size, beam)
+            size = _close(grammar, chart, permits, cell, scores, size, beam)
     return chart, size
 
 
 def inside_chart(
-    grammar: CoarseGrammar, leaves: CoarseLeaves, beam: float, most: int, deadline: float = math.inf
+    grammar: CoarseGrammar,
+    leaves: CoarseLeaves,
+    beam: float,
+    most: int,
+    deadline: float = math.inf,
+    permits: Permits | None = None,
 ) -> InsideChart:
     """Compute the inside scores of a sentence of n words.
 
@@ -319,17 +356,20 @@ def inside_chart(
     beam: an item is dropped when its score times its symbol's prior is at most so many times the cell's best.
     most: items that the chart may have.
     deadline: the time at which the chart is given up, in CPU seconds of this thread (`time.thread_time`).
+    permits: the symbols that each cell may hold; None for all.
     Raises LimitError if the chart has more items, or is not done at the deadline, or if memory does not hold it.
     """
     n = len(leaves.start) - 1
     size_of_grammar = f"{n} words under {len(grammar.root)} symbols"
+    permits = permits or Permits.all(n, len(grammar.root))
     try:
-        chart, size = _chart_of_words(grammar, leaves, beam)
+        chart, size = _chart_of_words(grammar, leaves, permits, beam)
         # The clock is read outside compiled code, after so many lengths at a time.
         for length in range(2, n + 1, _LENGTHS):
             if time.thread_time() > deadline:
                 raise LimitError(f"the chart of {size_of_grammar} takes too long")
-            chart, size = _with_lengths(grammar, chart, size, n, length, min(length + _LENGTHS, n + 1), beam, most)
+            end = min(length + _LENGTHS, n + 1)
+            chart, size = _with_lengths(grammar, chart, permits, size, n, length, end, beam, most)
             if size > most:
                 raise LimitError(f"the chart of {size_of_grammar} has more than {most} items")
     except MemoryError:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from spectral_latent._compiled import check_column, check_range, check_starts
-from spectral_latent.grammar._coarse import CoarseGrammar, CoarseLeaves, inside_chart, likely_edges
+from spectral_latent.grammar._coarse import CoarseGrammar, CoarseLeaves, Permits, inside_chart, likely_edges
 from spectral_latent.grammar.options import Limits
 from spectral_latent.trees import Forest, IntArray
 
@@ -37,6 +37,7 @@ def pruned_forest(
     threshold: float,
     most: int = _MOST_ITEMS,
     deadline: float = math.inf,
+    permits: Permits | None = None,
 ) -> SpanForest | None:
     """Build the forest of a sentence's likely edges under a coarse grammar; None if the sentence is not derived.
 
@@ -46,7 +47,9 @@ def pruned_forest(
     threshold: the least posterior of an edge.
     most: the most items of a chart.
     deadline: the time at which the chart is given up; see `inside_chart`.
-    Raises ValueError if the leaves are not leaf rules of this grammar, and LimitError as `inside_chart` does.
+    permits: the symbols that each cell may hold; None for all.
+    Raises ValueError if the leaves are not leaf rules of this grammar, or the permits not those of these words, and
+    LimitError as `inside_chart` does.
     """
     n_leaves = np.size(leaves.symbol)
     check_starts("starts of leaf rules", leaves.start, n_leaves)
@@ -54,9 +57,14 @@ def pruned_forest(
     check_column("symbols of leaf rules", leaves.symbol, (n_leaves,), np.int64)
     check_range("symbols of leaf rules", leaves.symbol, 0, len(grammar.root))
     check_column("weights of leaf rules", leaves.weight, (n_leaves,), np.float64)
-    if len(leaves.start) == 1:
+    n = len(leaves.start) - 1
+    if n == 0:
         return None
-    chart = inside_chart(grammar, leaves, beam, most, deadline)
+    if permits is not None:
+        check_column("permits of cells", permits.row, (n * (n + 1) // 2,), np.int64)
+        check_range("permits of cells", permits.row, 0, len(permits.symbols))
+        check_column("permits", permits.symbols, (len(permits.symbols), len(grammar.root)), np.bool_)
+    chart = inside_chart(grammar, leaves, beam, most, deadline, permits)
     items, edges = likely_edges(grammar, chart, leaves, threshold)
     if not len(items):
         return None
@@ -66,7 +74,7 @@ def pruned_forest(
     row = np.full(len(chart.symbol), -1, dtype=np.int64)
     row[of_chart] = np.arange(len(of_chart))
     left, right = (np.where(child < 0, -1, row[child]) for child in children)
-    root = np.flatnonzero(end - first == len(leaves.start) - 1)
+    root = np.flatnonzero(end - first == n)
     forest = Forest(
         symbol=chart.symbol[of_chart].astype(np.int64),
         start=np.concatenate([[0], np.cumsum(size)]),

@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 
 from spectral_latent._compiled import check_column, check_range
 from spectral_latent._options import Above, AtMost, ShortRepr, counted
-from spectral_latent.grammar._coarse import CoarseGrammar, CoarseLeaves, LimitError
+from spectral_latent.grammar._coarse import CoarseGrammar, CoarseLeaves, LimitError, Permits
 from spectral_latent.grammar.forests import SpanForest, pruned_forest
 from spectral_latent.grammar.options import GrammarOptions, Limits
-from spectral_latent.grammar.prefixes import Prefixes, prefix_forest, prefixes
+from spectral_latent.grammar.prefixes import Prefixes, PrefixForest, next_words, prefix_forest, prefixes
 from spectral_latent.grammar.requests import check_words
 from spectral_latent.grammar.sentence import SentenceChart, SentenceGrammar
 from spectral_latent.inference import LeftCorners
@@ -136,7 +136,9 @@ class LatentGrammar(Generic[OptionsKind], ShortRepr):
             check_range("tags of words", tags, -1, len(self.tags))
         return self._encoder.encode(sentences, tags)
 
-    def chart(self, words: Sequence[str], tags: IntArray | None = None) -> SentenceChart:
+    def chart(
+        self, words: Sequence[str], tags: IntArray | None = None, permits: Permits | None = None
+    ) -> SentenceChart:
         """Build the pruned chart of a sentence.
 
         The chart has no forest if the grammar does not derive the sentence with any tags.  A sentence beyond the
@@ -144,6 +146,7 @@ class LatentGrammar(Generic[OptionsKind], ShortRepr):
 
         words: n words.
         tags: (n,) the number of the only tag that each word may have, or -1 for any tag.
+        permits: the symbols that may stand over each span of words; None for all.
         Raises ValueError if there is no word, and TypeError for a string in place of a sentence.
         """
         check_words(words)
@@ -151,12 +154,12 @@ class LatentGrammar(Generic[OptionsKind], ShortRepr):
             raise ValueError("an empty sentence has no parse")
         grammar = self.for_sentences([words], tags)
         try:
-            return SentenceChart(grammar, self._forest(grammar))
+            return SentenceChart(grammar, self._forest(grammar, permits))
         except LimitError as error:
             warnings.warn(f"{error}, and has no parse; divide the sentence, or raise the limit", RuntimeWarning, 2)
             return SentenceChart(grammar, None)
 
-    def _forest(self, grammar: SentenceGrammar) -> SpanForest | None:
+    def _forest(self, grammar: SentenceGrammar, permits: Permits | None) -> SpanForest | None:
         """Build the pruned forest of a sentence; None if the grammar does not derive it.
 
         Raises LimitError if the sentence is beyond the limits.
@@ -165,7 +168,7 @@ class LatentGrammar(Generic[OptionsKind], ShortRepr):
         self._check_length(len(grammar.words.word))
         deadline = limits.deadline
         for rules, leaves, beam in self._tries(grammar):
-            forest = pruned_forest(rules, leaves, beam, self.options.threshold, limits.items, deadline)
+            forest = pruned_forest(rules, leaves, beam, self.options.threshold, limits.items, deadline, permits)
             if forest is not None:
                 return forest
         return None
@@ -209,6 +212,31 @@ class LatentGrammar(Generic[OptionsKind], ShortRepr):
         Raises ValueError if there is no word, if the latent operators are not probabilities, or for tags as
         `for_sentences`; TypeError for a string in place of a sentence.
         """
+        encoded, leaves, spans = self._prefix_forest(words, tags)
+        if spans is None:
+            return Prefixes(np.full(len(words) + 1, np.nan), np.full(len(words), np.nan), np.nan)
+        _, _, latent = self._left_corners
+        return prefixes(encoded.restrict(latent.operators), latent, leaves, spans)
+
+    def next_words(self, words: Sequence[str], tags: IntArray | None = None) -> FloatArray:
+        """Compute the probabilities (n + 1, X + 1) of the lexicon's X terminals, and of the end, after each prefix.
+
+        Words, errors and limits are those of `prefixes`; a row is NaN after a word with which no sentence goes on.
+
+        words: n words.
+        tags: (n,) the number of the only tag that each word may have, or -1 for any tag.
+        """
+        encoded, _, spans = self._prefix_forest(words, tags)
+        n_terminals = self.lexicon.n_terminals
+        if spans is None:
+            return np.full((len(words) + 1, n_terminals + 1), np.nan)
+        _, _, latent = self._left_corners
+        return next_words(encoded.restrict(latent.operators), latent, spans, len(words), n_terminals)
+
+    def _prefix_forest(
+        self, words: Sequence[str], tags: IntArray | None
+    ) -> tuple[EncodedWords, CoarseLeaves, PrefixForest | None]:
+        """Look up n words with tags (n,), and build the forest of their prefixes; None beyond the limits."""
         check_words(words)
         if not len(words):
             raise ValueError("an empty sentence has no prefixes")
@@ -217,18 +245,17 @@ class LatentGrammar(Generic[OptionsKind], ShortRepr):
                 f"the estimator {self.options.estimator.estimator!r} gives estimates that may be negative, so that "
                 f"prefixes have no probabilities; train with the preset 'fast' or 'accurate', or with another estimator"
             )
-        grammar, coarse, latent = self._left_corners
+        grammar, coarse, _ = self._left_corners
         encoded = self._encoded([words], tags)
         leaves = CoarseLeaves.of(encoded.restrict(coarse.operators), encoded.word)
         limits = self.options.limits
         threshold = self.options.threshold * _WIDER
         try:
             self._check_length(len(words))
-            spans = prefix_forest(grammar, coarse, leaves, threshold, limits.items, limits.deadline)
+            return encoded, leaves, prefix_forest(grammar, coarse, leaves, threshold, limits.items, limits.deadline)
         except LimitError as error:
-            warnings.warn(f"{error}, and has no surprisal; divide the sentence, or raise the limit", RuntimeWarning, 2)
-            return Prefixes(np.full(len(words) + 1, np.nan), np.full(len(words), np.nan), np.nan)
-        return prefixes(encoded.restrict(latent.operators), latent, leaves, spans)
+            warnings.warn(f"{error}, and has no surprisal; divide the sentence, or raise the limit", RuntimeWarning, 3)
+            return encoded, leaves, None
 
     def most_frequent_symbols(self, grammar: SentenceGrammar) -> IntArray:
         """Find the symbol over each word (n,) that has the largest share of the word's nodes in the treebank.

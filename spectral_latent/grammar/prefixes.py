@@ -13,9 +13,11 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Sequence
 from typing import Literal, NamedTuple, TypeAlias, get_args
 
 import numpy as np
+from scipy.special import entr
 
 from spectral_latent._compiled import ZERO, compiled, with_room
 from spectral_latent.grammar._coarse import CoarseGrammar, CoarseLeaves, LimitError
@@ -23,7 +25,17 @@ from spectral_latent.inference import LeftCorners, inside
 from spectral_latent.operators import ObservableOperators
 from spectral_latent.trees import FloatArray, Forest, IntArray
 
-__all__ = ["PrefixForest", "Prefixes", "Surprisal", "Unit", "prefix_forest", "prefixes"]
+__all__ = [
+    "PrefixForest",
+    "Prefixes",
+    "Surprisal",
+    "Unit",
+    "entropies",
+    "mean_next_words",
+    "next_words",
+    "prefix_forest",
+    "prefixes",
+]
 
 Unit: TypeAlias = Literal["bits", "nats"]
 
@@ -85,9 +97,7 @@ class Prefixes(NamedTuple):
         >>> found.total, found.lexical, found.syntactic, found.end
         (array([2., 1.]), array([1., 0.]), array([1., 1.]), 0.0)
         """
-        if unit not in get_args(Unit):
-            raise ValueError(f"the unit of surprisal must be 'bits' or 'nats', not {unit!r}")
-        base = math.log(2.0) if unit == "bits" else 1.0
+        base = _base(unit)
         before, after = self.words[:-1], self.words[1:]
         return Surprisal(
             _lost(before, after) / base,
@@ -270,6 +280,38 @@ def prefix_forest(
     return PrefixForest(forest, chart.first[:size], of_end, np.array(scale))
 
 
+class _LatentPass(NamedTuple):
+    """The vectors of a prefix forest of n words under the latent grammar, whose first r prefixes are possible.
+
+    inside: (I, M) of its items.
+    end: (I,) the word after the last one of each item.
+    forward: (r + 1, S, M) f_0 ... f_r.
+    """
+
+    inside: FloatArray
+    end: IntArray
+    forward: FloatArray
+
+    @staticmethod
+    def of(operators: ObservableOperators, corners: LeftCorners, spans: PrefixForest) -> _LatentPass:
+        """Compute the vectors."""
+        reached = len(spans.scale) - 1
+        end = np.repeat(np.arange(reached + 1), np.diff(spans.of_end))
+        vectors, exponents = inside(operators, spans.forest)
+        vectors *= np.exp2(exponents - (spans.scale[end] - spans.scale[spans.first]))[:, None]
+        forward = np.zeros((reached + 1, *corners.first.shape))
+        forward[0] = corners.first
+        for j in range(1, reached + 1):
+            column = slice(spans.of_end[j], spans.of_end[j + 1])
+            forward[j] = corners.after(forward, spans.first[column], spans.forest.symbol[column], vectors[column])
+        return _LatentPass(vectors, end, forward)
+
+    def sentence(self, operators: ObservableOperators, spans: PrefixForest, n: int) -> float:
+        """Compute the probability that a sentence is the first n words, but for the scale of f_n."""
+        whole = np.flatnonzero((spans.first == 0) & (self.end == n))
+        return float(np.sum(operators.root[spans.forest.symbol[whole]] * self.inside[whole]))
+
+
 def prefixes(
     operators: ObservableOperators, corners: LeftCorners, leaves: CoarseLeaves, spans: PrefixForest
 ) -> Prefixes:
@@ -282,24 +324,15 @@ def prefixes(
     """
     n = len(leaves.start) - 1
     reached = len(spans.scale) - 1
-    end = np.repeat(np.arange(reached + 1), np.diff(spans.of_end))
-    vectors, exponents = inside(operators, spans.forest)
-    vectors *= np.exp2(exponents - (spans.scale[end] - spans.scale[spans.first]))[:, None]
-    symbol = spans.forest.symbol
+    found = _LatentPass.of(operators, corners, spans)
     words = np.zeros(n + 1)
     tags = np.zeros(n)
-    forward = np.zeros((reached + 1, *corners.first.shape))
-    forward[0] = corners.first
     for j in range(min(reached + 1, n)):
-        if j:
-            column = slice(spans.of_end[j], spans.of_end[j + 1])
-            forward[j] = corners.after(forward, spans.first[column], symbol[column], vectors[column])
         own = slice(leaves.start[j], leaves.start[j + 1])
-        words[j + 1] = np.sum(forward[j, leaves.symbol[own]] * operators.leaf[leaves.rule[own]])
+        words[j + 1] = np.sum(found.forward[j, leaves.symbol[own]] * operators.leaf[leaves.rule[own]])
         distinct = np.unique(leaves.symbol[own])
-        tags[j] = np.sum(forward[j, distinct] * corners.leaf_total[distinct])
-    whole = np.flatnonzero((spans.first == 0) & (end == n))
-    sentence = np.sum(operators.root[symbol[whole]] * vectors[whole])
+        tags[j] = np.sum(found.forward[j, distinct] * corners.leaf_total[distinct])
+    sentence = found.sentence(operators, spans, n)
     words[0] = np.sum(operators.root * corners.total)
     # Back to probabilities, given that the tree is finite.
     scale = np.full(n + 1, spans.scale[-1])
@@ -309,3 +342,64 @@ def prefixes(
         log_tags = np.log(tags) + np.log(2.0) * scale[:-1] - np.log(words[0])
         log_sentence = np.log(sentence) + np.log(2.0) * scale[-1] - np.log(words[0])
     return Prefixes(log_words, log_tags, float(log_sentence))
+
+
+def next_words(
+    operators: ObservableOperators, corners: LeftCorners, spans: PrefixForest, n: int, n_terminals: int
+) -> FloatArray:
+    """Compute the probabilities (n + 1, X + 1) of the X terminals, and of the end, after each prefix of n words.
+
+    A row is NaN after a word with which no sentence goes on.
+
+    operators: the latent grammar of the sentence.
+    corners: the left corners of the whole latent grammar.
+    spans: the items to sum over.
+    n: the number of words.
+    n_terminals: X.
+    """
+    found = _LatentPass.of(operators, corners, spans)
+    symbol, terminal = corners.operators.rules.leaf.T
+    following = np.full((n + 1, n_terminals + 1), np.nan)
+    for j, forward in enumerate(found.forward):
+        of_rules = np.einsum("rm,rm->r", corners.operators.leaf, forward[symbol])
+        following[j, :-1] = np.bincount(terminal, of_rules, minlength=n_terminals)
+        following[j, -1] = found.sentence(operators, spans, j)
+    return np.asarray(following / following.sum(axis=1, keepdims=True))
+
+
+def mean_next_words(prefixes: Sequence[FloatArray], following: Sequence[FloatArray]) -> FloatArray:
+    """Average the probabilities (n + 1, X + 1) of what follows each prefix under several grammars of the same lexicon.
+
+    prefixes: (n + 1,) for each grammar, the natural logarithms of the probabilities of the prefixes.
+    following: (n + 1, X + 1) for each grammar; see `next_words`.
+
+    >>> prefixes = [np.log([1.0, 0.3]), np.log([1.0, 0.1])]
+    >>> mean_next_words(prefixes, [np.array([[1.0, 0.0], [1.0, 0.0]]), np.array([[0.0, 1.0], [0.0, 1.0]])])
+    array([[0.5 , 0.5 ],
+           [0.75, 0.25]])
+    """
+    log = np.stack(prefixes)
+    with np.errstate(invalid="ignore"):
+        weight = np.exp(log - np.logaddexp.reduce(log))[:, :, None]
+    return np.asarray(np.where(weight == 0.0, 0.0, weight * np.stack(following)).sum(axis=0))
+
+
+def entropies(following: FloatArray, unit: Unit) -> FloatArray:
+    """Compute the entropy (n,) of each of n distributions.
+
+    following: (n, X) rows of probabilities.
+    unit: of the logarithms: "bits" for those to the base 2, "nats" for natural ones.
+
+    Raises ValueError for another unit.
+
+    >>> entropies(np.array([[0.5, 0.5, 0.0], [0.0, 1.0, 0.0]]), "bits")
+    array([1., 0.])
+    """
+    return np.asarray(entr(following).sum(axis=1) / _base(unit))
+
+
+def _base(unit: Unit) -> float:
+    """Find the natural logarithm of the base of a unit.  Raises ValueError for another unit."""
+    if unit not in get_args(Unit):
+        raise ValueError(f"the unit must be 'bits' or 'nats', not {unit!r}")
+    return math.log(2.0) if unit == "bits" else 1.0

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from spectral_latent._options import ShortRepr, counted
 from spectral_latent.estimation import Listener, silent
-from spectral_latent.grammar import Surprisal, Unit, check_n_best, check_words
+from spectral_latent.grammar import Surprisal, Unit, check_n_best, check_words, entropies
 from spectral_latent.inference import Weight, inside, total_weight, tree_weights
 from spectral_latent.inspection import NamedOperators
 from spectral_latent.lexicon import Lexicon, WordEncoder
@@ -93,20 +93,33 @@ class _SequenceModel:
     def surprisal(self, sequence: Sequence[Any], unit: Unit = "bits") -> Surprisal:
         """Compute the surprisal of each observation after those before it, and its lexical and syntactic parts.
 
-        Without tags, the syntactic part is the surprisal of any further observation.
+        Without tags, the syntactic part is the surprisal of any further observation.  Estimates that may be negative
+        are turned into probabilities as `prediction` describes; those of single tags cannot be.
 
         sequence: the observations, one or more.
         unit: the unit of surprisal, "bits" or "nats".
 
-        Raises ValueError if the sequence is empty, for another unit, and for a model whose estimates may be negative.
+        Raises ValueError if the sequence is empty, for another unit, and for a tagger whose estimates may be negative.
         """
         (row,) = self._sequences([sequence]).rows
-        if not self.parameters.latent.probabilities:
+        if not self.parameters.latent.probabilities and self.parameters.n_tags > 1:
             raise ValueError(
-                "the model's estimates may be negative, so that prefixes have no probabilities; train with the preset "
+                "the tagger's estimates may be negative, so that prefixes have no probabilities; train with the preset "
                 "'fast' or 'accurate', or with another estimator than 'spectral'"
             )
         return self._predictor.prefixes(row).surprisal(unit)
+
+    def entropy(self, sequence: Sequence[Any], unit: Unit = "bits") -> FloatArray:
+        """Compute the entropy (n + 1,) of what may follow each prefix of n observations: an observation, or the end.
+
+        Observations never seen count as one, or as one word for each signature.
+
+        sequence: the observations; there may be none.
+        unit: the unit of entropy, "bits" or "nats".
+
+        Raises ValueError for another unit.
+        """
+        return entropies(self._predictor.next_observations(self._terminals(sequence)), unit)
 
     def following(self, prefix: Sequence[Any]) -> dict[Hashable, float]:
         """Predict the observation after a prefix: the probability of each one and of `END`, likeliest first.

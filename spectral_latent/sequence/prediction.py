@@ -209,6 +209,34 @@ class Predictor:
         _, state = self._read(prefixes, are_whole=False)
         return self._probabilities(self._estimates(state))
 
+    def next_observations(self, row: IntArray) -> FloatArray:
+        """Compute the probabilities (k + 1, n + 1) of the n terminals, and of the end, after each prefix of k.
+
+        row: (k,) the terminals.
+        """
+        n = self.n_terminals
+        following = np.zeros((len(row) + 1, n + 1))
+        state = self._first(1)
+        end = 0.0
+        for i in range(len(row) + 1):
+            estimates = self._estimates(state)
+            (p,) = self._probabilities(estimates)
+            following[i, :n] = (1.0 - end) * (p[:n] + p[n:])
+            following[i, n] = end
+            if i < len(row):
+                # Whether this observation is the last is open until another one follows.
+                here = row[i]
+                end = p[n + here] / (p[here] + p[n + here])
+                state = self._next(state, estimates, row[i : i + 1])
+        return following
+
+    def _share(self, state: FloatArray, terminal: IntArray) -> float:
+        """Compute the share of the continuations of a state (1, K·M) that begin with a tag of a terminal (1,)."""
+        if self.builder.n_tags == 1:
+            return 1.0
+        weight = (state * self.sums.after).reshape(self.builder.n_tags, -1).sum(axis=1)
+        return float(weight[self.builder.candidates(terminal).tag].sum() / max(weight.sum(), TINY))
+
     def prefixes(self, row: IntArray) -> Prefixes:
         """Compute the probabilities of all prefixes of a sequence of n observations.
 
@@ -227,10 +255,7 @@ class Predictor:
                 last = here + self.n_terminals
                 p = self._probabilities(estimates)[0]
                 words[i + 1] = going_on + np.log(p[here] + p[last])[0]
-                # The continuations that begin with a tag that the observation may have.
-                weight = (state * self.sums.after).reshape(self.builder.n_tags, -1).sum(axis=1)
-                share = weight[self.builder.candidates(here).tag].sum() / max(weight.sum(), TINY)
-                tags[i] = going_on + np.log(share)
+                tags[i] = going_on + np.log(self._share(state, here))
                 ending = going_on + np.log(p[last])[0]
                 going_on += np.log(p[here])[0]
                 state = self._next(state, estimates, here)

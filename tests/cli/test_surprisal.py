@@ -7,9 +7,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from spectral_latent.anchors import AnchorHMM, AnchorOptions
 from spectral_latent.constituency import ConstituencyModel
 from spectral_latent.dependency import DependencyModel, DependencySentence
+from spectral_latent.estimation import EstimatorOptions
 from spectral_latent.grammar import Limits
+from spectral_latent.sequence import HMMOptions, LatentHMM, LatentTagger
 from tests.cli.conftest import Run
 
 SENTENCES = [["They", "see", "it", "."], ["Cats", "left", "zebras", "."]]
@@ -74,10 +77,32 @@ def test_tags_of_dependency_parsers(run: Run, tmp_path: Path) -> None:
     assert json.loads(found.stdout)["surprisal"] == wanted.total.tolist()
 
 
-def test_models_without_probabilities(run: Run, treebank: Path, tagger: Path, tmp_path: Path) -> None:
+def test_models_without_probabilities(run: Run, treebank: Path, tmp_path: Path) -> None:
     train = ("train", "constituency", treebank, "-o", tmp_path / "model", "--preset", "spectral", "--n-states", "2")
     assert run(*train, "-q").exit_code == 0
     found = run("surprisal", tmp_path / "model", stdin=TEXT)
     assert found.exit_code == 1 and not found.stdout
     assert "'spectral' gives estimates that may be negative" in found.stderr and "preset 'fast'" in found.stderr
-    assert "a tagger, where a parser is needed" in run("surprisal", tagger, stdin=TEXT).stderr
+
+
+def test_taggers_and_models_of_sequences(run: Run, tagger: Path, tmp_path: Path) -> None:
+    """A spectral model of sequences without tags has probabilities too."""
+    hmm = LatentHMM.train(SENTENCES * 20, HMMOptions(EstimatorOptions("spectral", n_states=2), choose_states=False))
+    hmm.save(tmp_path / "hmm")
+    for path, model in ((tagger, LatentTagger.load(tagger)), (tmp_path / "hmm", hmm)):
+        lines = run("surprisal", path, "--json", "--unit", "nats", stdin=TEXT).stdout.splitlines()
+        entries = [json.loads(line) for line in lines]
+        for entry, words in zip(entries, SENTENCES, strict=True):
+            found = model.surprisal(words, "nats")
+            assert entry["surprisal"] == found.total.tolist() and entry["end"] == found.end
+            total = -sum(entry["surprisal"]) - entry["end"]
+            assert total == pytest.approx(model.log_probabilities([words])[0], rel=1e-9)
+        raw = run("surprisal", path, "--text", stdin="They see it.").stdout.splitlines()
+        assert [line.split("\t")[2] for line in raw] == ["They", "see", "it", "."]
+
+
+def test_models_of_other_kinds(run: Run, tmp_path: Path) -> None:
+    LatentHMM.train([[1, 2], [2]] * 5, HMMOptions(choose_states=False)).save(tmp_path / "numbers")
+    assert "the observation 1 is not a string" in run("surprisal", tmp_path / "numbers", stdin=TEXT).stderr
+    AnchorHMM.train(SENTENCES, AnchorOptions(n_states=2)).save(tmp_path / "anchors")
+    assert "an anchor model, where a parser is needed" in run("surprisal", tmp_path / "anchors", stdin=TEXT).stderr

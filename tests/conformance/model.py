@@ -21,7 +21,8 @@ from safetensors.numpy import save
 from spectral_latent._options import Options, field_types
 from spectral_latent.estimation import EstimationError, Progress
 from spectral_latent.operators import ModelFileError
-from spectral_latent.operators.storage import _packed, _sealed
+from spectral_latent.operators.compression import pack_arrays
+from spectral_latent.operators.storage import _sealed
 
 NONSENSE: list[Any] = [None, True, "nonsense", [], {}, [None], -1.5]
 
@@ -94,7 +95,7 @@ def contents(path: Path) -> tuple[dict[str, Any], dict[str, Any]]:
 
 def write(path: Path, arrays: dict[str, Any], settings: dict[str, Any]) -> None:
     """Write a model file with the right digest, so that all that is wrong with it is its contents."""
-    stored, table = _packed(arrays)
+    stored, table = pack_arrays(arrays)
     path.write_bytes(save(stored, {"model": _sealed({**settings, **table}, stored)}))
 
 

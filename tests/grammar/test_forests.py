@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from spectral_latent.grammar import SpanForest
-from spectral_latent.grammar._coarse import CoarseGrammar, CoarseLeaves, LimitError, inside_chart
+from spectral_latent.grammar._coarse import CoarseGrammar, CoarseLeaves, LimitError, Permits, inside_chart
 from spectral_latent.grammar.forests import pruned_forest
 from spectral_latent.inference import edge_marginals, inside, marginals, outside, total_weight
 from spectral_latent.operators import ObservableOperators, Tensor
@@ -368,3 +368,41 @@ def test_cells_are_filled_alike_however_many_lengths_at_a_time(monkeypatch: pyte
         monkeypatch.setattr("spectral_latent.grammar._coarse._LENGTHS", lengths)
         for found, wanted in zip(inside_chart(grammar, leaves, 1e-3, 1 << 20), expected, strict=True):
             np.testing.assert_array_equal(found, wanted)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_permits_leave_the_derivations_of_what_they_permit(seed: int) -> None:
+    """The full forest without the edges that make, or are made of, a symbol over words where it may not stand."""
+    rng = np.random.default_rng(seed)
+    operators = random_grammar(rng)
+    terminals = rng.integers(N_TERMINALS, size=5)
+    permits = Permits(rng.integers(3, size=15), rng.random((3, N_SYMBOLS)) < 0.8)
+    full, names = full_forest(operators, terminals)
+    excluded = [not permits.symbols[permits.row[j * (j - 1) // 2 + i], a] for a, i, j in names]
+    weights = np.where(np.append(excluded, False)[np.stack([full.item, full.left, full.right])].any(axis=0), 0.0, 1.0)
+    leaf, binary = operators.leaf[:, 0], np.array([t.multiplied_out()[0, 0, 0] for t in operators.binary])
+    score = np.zeros(full.n_items)
+    for edge, item in enumerate(full.item.tolist()):
+        below = (full.left[edge], full.right[edge])
+        own = leaf[full.rule[edge]] if below[0] < 0 else binary[full.rule[edge]] * score[below[0]] * score[below[1]]
+        score[item] += weights[edge] * own
+    wanted = sum(score[root] * operators.root[full.symbol[root], 0] for root in full.root)
+    grammar = CoarseGrammar.of(operators, np.ones(N_SYMBOLS))
+    spans = pruned_forest(grammar, CoarseLeaves.of(operators, terminals), 0.0, 0.0, permits=permits)
+    if spans is None:
+        assert wanted == 0.0
+    else:
+        found = total_weight(operators, spans.forest, inside(operators, spans.forest))
+        assert np.exp(found.log[0]) == pytest.approx(wanted, rel=1e-9)
+
+
+def test_permits_of_other_words_are_refused() -> None:
+    operators = random_grammar(np.random.default_rng(0))
+    grammar = CoarseGrammar.of(operators, np.ones(N_SYMBOLS))
+    leaves = CoarseLeaves.of(operators, np.zeros(3, dtype=np.int64))
+    few = Permits.all(2, N_SYMBOLS)
+    narrow = Permits.all(3, N_SYMBOLS - 1)
+    beyond = Permits(np.full(6, 1), np.ones((1, N_SYMBOLS), dtype=bool))
+    for permits in (few, narrow, beyond):
+        with pytest.raises(ValueError, match="permits"):
+            pruned_forest(grammar, leaves, 0.0, 0.0, permits=permits)

@@ -9,10 +9,11 @@ import numpy as np
 import pytest
 
 from spectral_latent.estimation import EstimatorOptions
-from spectral_latent.grammar import Limits, Prefixes, Surprisal
+from spectral_latent.grammar import Limits, Prefixes, Surprisal, entropies
 from spectral_latent.grammar._coarse import CoarseGrammar, CoarseLeaves
-from spectral_latent.grammar.prefixes import prefix_forest, prefixes
+from spectral_latent.grammar.prefixes import next_words, prefix_forest, prefixes
 from spectral_latent.inference import LeftCorners
+from spectral_latent.trees import FloatArray
 from tests.grammar.test_grammar import OPTIONS, Grammar, training
 from tests.inference.test_left_corners import branching
 from tests.oracles import Lpcfg, Rule, all_rules, random_lpcfg
@@ -40,6 +41,17 @@ def computed(model: Lpcfg, words: list[int], threshold: float = 0.0, coarse: Lpc
     leaves = CoarseLeaves.of(operators[0], np.array(words))
     grammar = CoarseGrammar.of(operators[0], np.ones(len(model.states)) / len(model.states))
     return prefixes(operators[1], corners[1], leaves, prefix_forest(grammar, corners[0], leaves, threshold, MOST))
+
+
+def computed_next_words(model: Lpcfg, words: list[int], coarse: Lpcfg | None = None) -> FloatArray:
+    """The probabilities of what follows each prefix."""
+    coarse = coarse or small(99, [1] * len(model.states), 0.3)
+    operators = [each.operators(probabilities=True) for each in (coarse, model)]
+    corners = [LeftCorners.of(each) for each in operators]
+    leaves = CoarseLeaves.of(operators[0], np.array(words))
+    grammar = CoarseGrammar.of(operators[0], np.ones(len(model.states)) / len(model.states))
+    spans = prefix_forest(grammar, corners[0], leaves, 0.0, MOST)
+    return next_words(operators[1], corners[1], spans, len(words), 2)
 
 
 def probability(model: Lpcfg, words: tuple[int, ...]) -> float:
@@ -81,6 +93,21 @@ def test_what_follows_a_prefix_has_its_probability(binary: float) -> None:
         if words:
             total += np.exp(computed(model, words).sentence)
         np.testing.assert_allclose(total, np.exp(following[0].words[-2]), rtol=1e-5 if binary == 0.5 else 1e-9)
+
+
+@pytest.mark.parametrize("binary", [0.3, 0.7])
+def test_next_words_are_ratios_of_prefixes(binary: float) -> None:
+    model = small(2, [2, 1, 3], binary)
+    words = [1, 0, 0]
+    found = computed_next_words(model, words)
+    np.testing.assert_allclose(found.sum(axis=1), 1.0, rtol=1e-12)
+    before = computed(model, words)
+    for j in range(4):
+        after = [computed(model, [*words[:j], x]).words[-1] for x in range(2)]
+        np.testing.assert_allclose(found[j, :2], np.exp(np.array(after) - before.words[j]), rtol=1e-9)
+    assert found[0, 2] == 0.0
+    np.testing.assert_allclose(found[3, 2], np.exp(before.sentence - before.words[3]), rtol=1e-9)
+    np.testing.assert_allclose(entropies(found, "bits"), -(found * np.log2(np.maximum(found, 1e-300))).sum(axis=1))
 
 
 def test_repetition_by_hand() -> None:
@@ -166,6 +193,9 @@ def test_words_that_cannot_follow_are_infinitely_surprising() -> None:
     coarse.pi[:] = [np.ones(1), np.zeros(1), np.zeros(1)]
     found = computed(model, [0, 0, 1], coarse=coarse).surprisal("bits")
     np.testing.assert_allclose(found.total, [0.0, np.inf, np.inf], atol=1e-12)
+    following = computed_next_words(model, [0, 0, 1], coarse=coarse)
+    np.testing.assert_allclose(following[:2], [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]], atol=1e-12)
+    assert np.isnan(following[2:]).all()
     assert found.end == np.inf and computed(model, [0, 1], coarse=coarse).surprisal("bits").end == pytest.approx(0.0)
 
 
@@ -200,6 +230,19 @@ def test_surprisal_of_all_words_and_the_end_is_that_of_the_sentence(grammar: Gra
         found.surprisal("hartleys")  # type: ignore[arg-type]
 
 
+def test_next_words_of_a_lexicon(grammar: Grammar) -> None:
+    """Known words have the probability that their surprisal says, and all words and the end have one together."""
+    words = ["ant", "zebra", "bat"]
+    following = grammar.next_words(words)
+    np.testing.assert_allclose(following.sum(axis=1), 1.0, rtol=1e-12)
+    before = grammar.prefixes(words).words
+    for j in range(3):
+        for x, name in enumerate(grammar.lexicon.words):
+            if following[j, x] > 0.0:  # not a rare word, for which its signature stands
+                after = grammar.prefixes([*words[:j], name]).words[-1]
+                np.testing.assert_allclose(following[j, x], np.exp(after - before[j]), rtol=1e-9)
+
+
 def test_what_has_no_prefixes(grammar: Grammar) -> None:
     with pytest.raises(ValueError, match="empty"):
         grammar.prefixes([])
@@ -210,4 +253,6 @@ def test_what_has_no_prefixes(grammar: Grammar) -> None:
     for limits in (Limits(max_words=2), Limits(seconds=1e-9)):
         with pytest.warns(RuntimeWarning, match="has no surprisal"):
             found = grammar.with_limits(limits).prefixes(["ant", "ant", "bat"])
+            following = grammar.with_limits(limits).next_words(["ant", "ant", "bat"])
+        assert following.shape[0] == 4 and np.isnan(following).all()
         assert np.isnan(found.words).all() and np.isnan(found.surprisal("bits").end)

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from spectral_latent.estimation import EstimatorOptions
 from spectral_latent.lexicon import LexiconOptions
 from spectral_latent.operators import ObservableOperators, Tensor
-from spectral_latent.sequence import END, HiddenMarkov, HMMOptions, LatentHMM, LatentTagger, TaggerOptions
+from spectral_latent.sequence import END, HiddenMarkov, HMMOptions, LatentHMM, LatentTagger, TaggerOptions, preset
 from spectral_latent.sequence.prediction import Predictor
 from tests.sequence.hmms import (
     TaggedModel,
@@ -406,6 +406,19 @@ def test_surprisal_is_what_may_follow(learnt: LatentHMM) -> None:
     np.testing.assert_allclose(found.total.sum() + found.end, -learnt.log_probabilities([sequence])[0], rtol=1e-9)
 
 
+def test_entropy_is_that_of_what_may_follow(learnt: LatentHMM) -> None:
+    """Of observations seen, of all others as one, and of the end."""
+    known = list(learnt.observations.known)
+    sequence = [known[0], known[-1], "never seen", known[0]]
+    for k, found in enumerate(learnt.entropy(sequence, "nats")):
+        p = np.array([*learnt.following(sequence[:k]).values()])
+        p = np.append(p, 1.0 - p.sum())
+        np.testing.assert_allclose(found, -(p * np.log(np.maximum(p, 1e-300))).sum(), rtol=1e-7)
+    np.testing.assert_allclose(learnt.entropy(sequence), learnt.entropy(sequence, "nats") / np.log(2.0))
+    with pytest.raises(ValueError, match="'bits' or 'nats', not 'hartleys'"):
+        learnt.entropy(sequence, "hartleys")  # type: ignore[arg-type]
+
+
 def test_surprisal_of_tags() -> None:
     """Where each word has one tag, words of a tag share its probability, but for what is left for new words."""
     sentences = [[("the", "D"), (noun, "N"), (verb, "V")] for noun in ("cat", "dog") for verb in ("ran", "sat")]
@@ -422,7 +435,17 @@ def test_surprisal_of_tags() -> None:
     np.testing.assert_allclose(found["cat"].total.sum() + found["cat"].end, -log / np.log(2.0), rtol=1e-9)
 
 
-def test_surprisal_needs_probabilities() -> None:
-    model = LatentHMM.train([["a", "b"], ["b"]] * 5, HMMOptions(EstimatorOptions("spectral", n_states=1)))
+def test_surprisal_of_tags_needs_probabilities() -> None:
+    tagger = LatentTagger.train([[("a", "A"), ("b", "B")], [("b", "B")]] * 5, preset("spectral"))
     with pytest.raises(ValueError, match="may be negative"):
-        model.surprisal(["a"])
+        tagger.surprisal(["a"])
+
+
+def test_surprisal_without_tags_needs_none() -> None:
+    """Spectral estimates of sequences are turned into probabilities, whose chain rule is that of the sequence."""
+    model = LatentHMM.train([["a", "b"], ["b"]] * 5, HMMOptions(EstimatorOptions("spectral", n_states=1)))
+    sequence = ["a", "b", "b"]
+    found = model.surprisal(sequence, "nats")
+    np.testing.assert_allclose(found.total.sum() + found.end, -model.log_probabilities([sequence])[0], rtol=1e-9)
+    wanted = [-np.log(model.following(sequence[:k])[x]) for k, x in enumerate(sequence)]
+    np.testing.assert_allclose(found.total, wanted, rtol=1e-9)

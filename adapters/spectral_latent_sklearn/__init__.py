@@ -1,0 +1,7 @@
+"""Estimators of scikit-learn over the models of `spectral_latent`: translation only."""
+
+from spectral_latent_sklearn._hidden_markov import SpectralHMM
+from spectral_latent_sklearn._tagger import LatentTagger
+from spectral_latent_sklearn._trees import LatentTreeClassifier, LatentTreeTransformer
+
+__all__ = ["LatentTagger", "LatentTreeClassifier", "LatentTreeTransformer", "SpectralHMM"]

@@ -1,0 +1,8 @@
+"""Pipeline components of spaCy over the models of `spectral_latent`: translation only."""
+
+from spectral_latent_spacy._constituency import SpectralConstituency
+from spectral_latent_spacy._constituents import NotAConstituentError
+from spectral_latent_spacy._dependency import SpectralDependency
+from spectral_latent_spacy._tagger import SpectralTagger
+
+__all__ = ["NotAConstituentError", "SpectralConstituency", "SpectralDependency", "SpectralTagger"]

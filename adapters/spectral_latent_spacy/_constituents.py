@@ -1,0 +1,179 @@
+"""Constituents of a document, behind the attribute names of benepar.
+
+| attribute of spans and tokens | value |
+| --- | --- |
+| `._.parse_string` | the brackets of a constituent |
+| `._.labels` | its labels, the outermost first; none for a word that is no phrase by itself |
+| `._.constituents` | it and all constituents below it, parents first |
+| `._.children` | the constituents just below it |
+| `._.parent` | the constituent just above it; None for a sentence |
+
+Every word is a constituent.  White space belongs to no constituent: a span that begins or ends with it is asked
+about as if it did not.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator
+from operator import itemgetter
+from typing import Any, NamedTuple
+
+from spacy.tokens import Doc, Span, Token
+
+from spectral_latent.constituency import Phrase
+from spectral_latent_spacy._component import words_of
+
+__all__ = ["NotAConstituentError", "keep_constituents", "register_attributes"]
+
+_KEPT = "spectral_constituents"
+
+
+class NotAConstituentError(ValueError):
+    """A span that is no constituent was asked about as if it were."""
+
+
+class _Entry(NamedTuple):
+    """One constituent, as it is kept with the document.
+
+    start, end: its first token, and the first token after it.
+    labels: the labels of its phrases, the outermost first.
+    tag: the tag, if it is a word.
+    """
+
+    start: int
+    end: int
+    labels: list[str]
+    tag: str | None
+
+
+def keep_constituents(doc: Doc, trees: Iterable[tuple[list[Token], Phrase]]) -> None:
+    """Keep the constituents of a document with it, parents first; those that it had are forgotten.
+
+    doc: the document.
+    trees: the words of each sentence, and its tree.
+    """
+    doc._.set(_KEPT, [list(entry) for words, tree in trees for entry in _entries(words, tree)])
+
+
+def _entries(words: list[Token], tree: Phrase) -> Iterator[_Entry]:
+    """List the constituents of a tree over words, parents first; phrases over the same words are one constituent."""
+    at = 0
+    stack = [tree]
+    while stack:
+        node: Phrase | str = stack.pop()
+        labels = []
+        while isinstance(node, Phrase) and not node.is_preterminal():
+            labels.append(node.label)
+            if len(node.children) > 1:
+                break
+            (node,) = node.children
+        assert isinstance(node, Phrase)
+        n_words = sum(1 for _ in node.words())
+        tag = node.label if node.is_preterminal() else None
+        yield _Entry(words[at].i, words[at + n_words - 1].i + 1, labels, tag)
+        if tag is None:
+            stack += reversed([child for child in node.children if isinstance(child, Phrase)])
+        else:
+            at += 1
+
+
+def _located(span: Span) -> tuple[list[Any], int]:
+    """Find the constituents of a document, as they are kept, and the place of a span among them.
+
+    Raises NotAConstituentError if the span is none of them, and ValueError if the document has none.
+    """
+    kept: list[Any] | None = span.doc._.get(_KEPT)
+    if kept is None:
+        raise ValueError("the document has no constituents; add the component 'spectral_constituency' to the pipeline")
+    if words := words_of(span):
+        ends = (words[0].i, words[-1].i + 1)
+        for place in range(bisect_left(kept, ends[0], key=itemgetter(0)), len(kept)):
+            entry = _Entry(*kept[place])
+            if entry.start > ends[0]:
+                break
+            if entry.end == ends[1]:
+                return kept, place
+    raise NotAConstituentError(f"the span {span.text!r:.60} is not a constituent")
+
+
+def _below(kept: list[Any], place: int) -> Iterator[_Entry]:
+    """List a constituent and all constituents below it, parents first."""
+    top = _Entry(*kept[place])
+    for at in range(place, len(kept)):
+        entry = _Entry(*kept[at])
+        if entry.start >= top.end:
+            return
+        yield entry
+
+
+def _spans(doc: Doc, entries: Iterable[_Entry]) -> Iterator[Span]:
+    """Make the spans of constituents."""
+    return (doc[entry.start : entry.end] for entry in entries)
+
+
+def _labels(span: Span) -> tuple[str, ...]:
+    """List the labels of a constituent, the outermost first."""
+    kept, place = _located(span)
+    return tuple(_Entry(*kept[place]).labels)
+
+
+def _constituents(span: Span) -> Iterator[Span]:
+    """List a constituent and all constituents below it, parents first."""
+    return _spans(span.doc, _below(*_located(span)))
+
+
+def _children(span: Span) -> Iterator[Span]:
+    """List the constituents just below a constituent."""
+    _, *below = _below(*_located(span))
+    children: list[_Entry] = []
+    for entry in below:
+        if not children or entry.start >= children[-1].end:
+            children.append(entry)
+    return _spans(span.doc, children)
+
+
+def _parent(span: Span) -> Span | None:
+    """Find the constituent just above a constituent; None for a sentence."""
+    kept, place = _located(span)
+    end = _Entry(*kept[place]).end
+    for at in range(place - 1, -1, -1):
+        above = _Entry(*kept[at])
+        if above.end >= end:
+            return span.doc[above.start : above.end]
+    return None
+
+
+def _parse_string(span: Span) -> str:
+    """Write the brackets of a constituent."""
+    made: list[tuple[_Entry, Phrase]] = []
+    # From the last constituent to the first: the children of one are those made last that end within it.
+    for entry in reversed(list(_below(*_located(span)))):
+        children = []
+        while made and made[-1][0].end <= entry.end:
+            children.append(made.pop()[1])
+        parts: tuple[Phrase | str, ...] = tuple(children)
+        for label in [*([] if entry.tag is None else [entry.tag]), *reversed(entry.labels)]:
+            parts = (Phrase(label, parts or (span.doc[entry.start].text,)),)
+        made.append((entry, parts[0]))  # type: ignore[arg-type]
+    return made[0][1].bracketed()
+
+
+def register_attributes() -> None:
+    """Register the attributes of this module with spaCy."""
+    Doc.set_extension(_KEPT, default=None, force=True)
+    getters: dict[str, Any] = {
+        "parse_string": _parse_string,
+        "labels": _labels,
+        "constituents": _constituents,
+        "children": _children,
+        "parent": _parent,
+    }
+    for name, getter in getters.items():
+        Span.set_extension(name, getter=getter, force=True)
+        Token.set_extension(name, getter=_of_token(getter), force=True)
+
+
+def _of_token(getter: Any) -> Any:
+    """Make the getter of a token from that of a span."""
+    return lambda token: getter(token.doc[token.i : token.i + 1])

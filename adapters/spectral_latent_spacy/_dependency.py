@@ -1,0 +1,106 @@
+"""The latent dependency grammar as a component of spaCy."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from spacy.attrs import DEP, HEAD
+from spacy.language import Language
+from spacy.parts_of_speech import IDS as UNIVERSAL
+from spacy.tokens import Doc, Token
+
+from spectral_latent.dependency import DependencyModel, DependencySentence
+from spectral_latent.dependency.sentence import BLANK
+from spectral_latent_spacy._component import Component
+
+__all__ = ["SpectralDependency"]
+
+_ROOT = "ROOT"  # the names that spaCy has for the relations of roots and of white space
+_OTHER = "dep"
+
+
+class SpectralDependency(Component):
+    """A dependency parser: `token.head`, `token.dep_`, and tags of untagged words, `token.pos_` or `token.tag_`.
+
+    It uses the tags that components before it have found, where it knows them.  White space depends on the word before
+    it, or on the first word of the sentence.
+
+    name: the name of the component in its pipeline.
+    path: the file of the model.
+
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> import spacy
+    >>> trees = [DependencySentence.of(["big", noun, "bark"], ["ADJ", "NOUN", "VERB"]).with_heads((2, 3, 0))
+    ...     for noun in ("cats", "dogs")]
+    >>> nlp = spacy.blank("en")
+    >>> with TemporaryDirectory() as folder:
+    ...     path = str(Path(folder, "model"))
+    ...     DependencyModel.train(trees).save(path)
+    ...     _ = nlp.add_pipe("sentencizer")
+    ...     _ = nlp.add_pipe("spectral_dependency", config={"model": path})
+    ...     [token.head.text for token in nlp("big mice bark")]
+    ['mice', 'bark', 'bark']
+    """
+
+    models = (DependencyModel,)
+
+    def _annotate(self, docs: Sequence[Doc], sentences: list[list[Token]]) -> None:
+        heads = {doc: _heads_of_spaces(doc) for doc in docs}
+        relations = {doc: [_ROOT if i == head else _OTHER for i, head in enumerate(heads[doc])] for doc in docs}
+        parses = self.latent.parse_all(map(_sentence_of, sentences), jobs=1)
+        for words, (parse,) in zip(sentences, parses, strict=True):
+            doc = words[0].doc
+            found = parse.sentence
+            for token, head, relation in zip(words, found.heads, found.relations, strict=True):
+                heads[doc][token.i] = words[head - 1].i if head else token.i
+                named = _OTHER if relation == BLANK else relation
+                relations[doc][token.i] = named if head else _ROOT
+            _fill_tags(words, found)
+        for doc in docs:
+            _attach(doc, heads[doc], relations[doc])
+
+
+def _sentence_of(words: Sequence[Token]) -> DependencySentence:
+    """Make a sentence of words, with the tags that they have."""
+    sentence = DependencySentence.of([token.text for token in words])
+    upos = tuple(token.pos_ or BLANK for token in words)
+    xpos = tuple(token.tag_ or BLANK for token in words)
+    return sentence.with_tags("upos", upos).with_tags("xpos", xpos)
+
+
+def _heads_of_spaces(doc: Doc) -> list[int]:
+    """Find the heads of white space; every word, and the first token of a sentence without words, is its own head."""
+    heads: list[int] = []
+    for sentence in doc.sents if len(doc) else ():
+        above = next((token for token in sentence if not token.is_space), sentence[0])
+        for token in sentence:
+            above = above if token.is_space else token
+            heads.append(above.i)
+    return heads
+
+
+def _fill_tags(words: Sequence[Token], found: DependencySentence) -> None:
+    """Give words the tags of a parse that they lack."""
+    for token, upos, xpos in zip(words, found.upos, found.xpos, strict=True):
+        if not token.pos_ and upos in UNIVERSAL:
+            token.pos_ = upos
+        if not token.tag_ and xpos != BLANK:
+            token.tag_ = xpos
+
+
+def _attach(doc: Doc, heads: list[int], relations: list[str]) -> None:
+    """Write heads and relations into a document."""
+    distance = np.array(heads, dtype=np.int64) - np.arange(len(doc))
+    relation = np.array([doc.vocab.strings.add(name) for name in relations], dtype=np.uint64)
+    columns: Any = np.stack([distance.astype(np.uint64), relation], axis=1)
+    if len(doc):
+        doc.from_array([HEAD, DEP], columns)
+
+
+@Language.factory("spectral_dependency", default_config={"model": ""}, assigns=["token.head", "token.dep"])
+def _make_dependency(nlp: Language, name: str, model: str) -> SpectralDependency:
+    """Make the component."""
+    return SpectralDependency(name, model)

@@ -1,0 +1,180 @@
+"""Say what is known of a sentence's tree before it is parsed: brackets, labels and tags; and what is excluded.
+
+In a binary tree over the words, a span i ... j-1 is a node if and only if no node crosses it.  The chart of a
+binarised grammar therefore has a constituent over a span if the cells that cross it are empty, and the cell of the span
+itself has no bars, which are parts of constituents.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import combinations, product
+from typing import NamedTuple
+
+import numpy as np
+
+from spectral_latent.constituency.conversion import PhraseSymbol
+from spectral_latent.grammar import Permits
+from spectral_latent.trees import BoolArray
+
+__all__ = ["Bracket", "Constraints"]
+
+
+class Bracket(NamedTuple):
+    """A span of words, with a label or without.
+
+    first: its first word, from 0.
+    end: the word after its last one.
+    label: a label of the constituent over these words; None for any.
+    """
+
+    first: int
+    end: int
+    label: str | None = None
+
+    def __str__(self) -> str:
+        """Write the bracket as users do."""
+        return str((self.first, self.end) if self.label is None else tuple(self))
+
+    def crosses(self, other: Bracket) -> bool:
+        """Tell whether both spans share words, and neither is within the other.
+
+        other: another bracket.
+
+        >>> Bracket(0, 2).crosses(Bracket(1, 3)), Bracket(0, 3).crosses(Bracket(1, 3))
+        (True, False)
+        """
+        return self.first < other.first < self.end < other.end or other.first < self.first < other.end < self.end
+
+
+@dataclass(frozen=True)
+class Constraints:
+    """The trees that a sentence may have.
+
+    brackets: spans that must be constituents.
+    forbidden: spans that must not be constituents; with a label, not constituents with this label.
+    tags: the tags of words, by their numbers from 0.
+
+    >>> Constraints([(0, 2, "NP"), (1, 3)])
+    Traceback (most recent call last):
+    ValueError: the brackets (0, 2, 'NP') and (1, 3) cross, so that no tree has both
+    """
+
+    brackets: Sequence[tuple[int, int] | tuple[int, int, str | None]] = ()
+    forbidden: Sequence[tuple[int, int] | tuple[int, int, str | None]] = ()
+    tags: Mapping[int, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for one, other in combinations(self.required, 2):
+            if one.crosses(other):
+                raise ValueError(f"the brackets {one} and {other} cross, so that no tree has both")
+        for one, other in product(self.required, self.excluded):
+            if (one.first, one.end) == (other.first, other.end) and other.label in (None, one.label):
+                raise ValueError(f"the bracket {one} is required and forbidden")
+
+    @property
+    def required(self) -> list[Bracket]:
+        """The spans that must be constituents."""
+        return [Bracket(*bracket) for bracket in self.brackets]
+
+    @property
+    def excluded(self) -> list[Bracket]:
+        """The spans that must not be constituents."""
+        return [Bracket(*bracket) for bracket in self.forbidden]
+
+    def check(self, n_words: int, labels: frozenset[str], tags: frozenset[str]) -> None:
+        """Raise ValueError if the constraints are beyond a sentence, or name a label or a tag that no grammar has.
+
+        n_words: n, the number of words.
+        labels: the labels of constituents.
+        tags: the tags of words.
+        """
+        for bracket in (*self.required, *self.excluded):
+            if not 0 <= bracket.first < bracket.end <= n_words:
+                raise ValueError(f"the bracket {bracket} is not within the {n_words} words of the sentence")
+            if bracket.label is not None and bracket.label not in labels:
+                raise ValueError(f"the parser has no label {bracket.label!r}; its labels are {_listed(labels)}")
+        if n_words > 1 and Bracket(0, n_words) in self.excluded:
+            raise ValueError("the whole sentence is always a constituent, and cannot be forbidden")
+        for word, tag in self.tags.items():
+            if not 0 <= word < n_words:
+                raise ValueError(f"the tag {tag!r} is of word {word}, which is not among the {n_words} of the sentence")
+            if tag not in tags:
+                raise ValueError(f"the parser has no tag {tag!r}; its tags are {_listed(tags)}")
+
+    def permits(self, n_words: int, symbols: Sequence[PhraseSymbol]) -> Permits:
+        """List the symbols of a grammar that may stand over each span.
+
+        n_words: n, the number of words.
+        symbols: the S symbols of the grammar.
+        """
+        permits = _Permits(n_words, symbols)
+        for bracket in self.required:
+            permits.require(bracket)
+        for bracket in self.excluded:
+            permits.forbid(bracket)
+        for word, tag in self.tags.items():
+            permits.restrict(Bracket(word, word + 1), permits.has_tag(tag))
+        return permits.table()
+
+
+def _listed(names: frozenset[str]) -> str:
+    """List names for a message."""
+    return ", ".join(sorted(names))
+
+
+class _Permits:
+    """Collect the symbols that may stand over each span.
+
+    n: the number of words.
+    symbols: the symbols.
+    """
+
+    def __init__(self, n: int, symbols: Sequence[PhraseSymbol]) -> None:
+        self.n = n
+        self.symbols = symbols
+        self.of_cell: dict[int, BoolArray] = {}
+
+    def restrict(self, bracket: Bracket, symbols: BoolArray) -> None:
+        """Permit over a span no other symbols (S,) than these."""
+        cell = bracket.end * (bracket.end - 1) // 2 + bracket.first
+        self.of_cell[cell] = self.of_cell.get(cell, np.ones(len(self.symbols), dtype=np.bool_)) & symbols
+
+    def has_tag(self, tag: str) -> BoolArray:
+        """Tell which symbols (S,) end with a tag."""
+        return np.array([symbol.last == tag for symbol in self.symbols])
+
+    def _phrases(self, bracket: Bracket) -> BoolArray:
+        """Tell which symbols (S,) over a span are constituents, with the label of the bracket if it has one.
+
+        Over all words a bar stands for its phrase.  The last label over a single word is a tag, and no phrase.
+        """
+        is_whole = bracket.end - bracket.first == self.n
+        is_word = bracket.end - bracket.first == 1
+        found = []
+        for symbol in self.symbols:
+            labels = symbol.chain[:-1] if is_word else symbol.chain
+            fits = bool(labels) if bracket.label is None else bracket.label in labels
+            found.append(fits and (is_whole or not symbol.bar))
+        return np.array(found)
+
+    def require(self, bracket: Bracket) -> None:
+        """Permit only trees with a constituent over a span; a single word without a label always is one."""
+        if bracket.end - bracket.first > 1 or bracket.label is not None:
+            self.restrict(bracket, self._phrases(bracket))
+        nothing = np.zeros(len(self.symbols), dtype=np.bool_)
+        for first, end in combinations(range(self.n + 1), 2):
+            other = Bracket(first, end)
+            if other.crosses(bracket):
+                self.restrict(other, nothing)
+
+    def forbid(self, bracket: Bracket) -> None:
+        """Permit only trees without the constituent."""
+        self.restrict(bracket, ~self._phrases(bracket))
+
+    def table(self) -> Permits:
+        """Give the table of all cells."""
+        permits = Permits.all(self.n, len(self.symbols))
+        permits.row[list(self.of_cell)] = np.arange(1, len(self.of_cell) + 1)
+        return permits._replace(symbols=np.stack([*permits.symbols, *self.of_cell.values()]))

@@ -1,0 +1,121 @@
+"""Compress the arrays of model files.
+
+Numbers are converted to the smallest type that holds them.  Their bytes are compressed by zlib, and stored as an array
+of bytes: first the lowest byte of every number, then the next byte of every number.  Equal arrays are stored once.
+
+Two entries of a file's settings are about the arrays:
+
+| entry | meaning |
+| --- | --- |
+| `arrays` | name: the type of the numbers in memory, their smaller type, and the shape |
+| `copies` | name: the name of an equal array, which is stored |
+"""
+
+from __future__ import annotations
+
+import math
+import zlib
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["pack_arrays", "unpack_arrays"]
+
+_FLOATS = ("float16", "float32")
+_SMALLER = {"int64": ("uint8", "uint16", "uint32"), "float32": _FLOATS[:1], "float64": _FLOATS}  # the smallest first
+_STORED = {"bool", *_SMALLER, *_SMALLER["int64"], *_FLOATS}
+_MOST_COMPRESSED = 1100  # the most bytes that zlib makes of one
+
+
+def pack_arrays(arrays: Mapping[str, NDArray[Any]]) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+    """Compress arrays, and leave out those that equal others.
+
+    arrays: arrays of any shape, by name.
+
+    Returns the compressed arrays, and the entries `arrays` and `copies` of the settings.
+    Raises ValueError, naming the array, for numbers of a type that files do not hold.
+
+    >>> stored, table = pack_arrays({"a": np.array([1, 2]), "b": np.array([1, 2])})
+    >>> list(stored), table
+    (['a'], {'arrays': {'a': ['int64', 'uint8', (2,)]}, 'copies': {'b': 'a'}})
+    """
+    stored: dict[str, NDArray[Any]] = {}
+    names: dict[tuple[Any, ...], str] = {}
+    table: dict[str, list[Any]] = {}
+    copies: dict[str, str] = {}
+    for name, given in sorted(arrays.items()):
+        if given.dtype.name not in _STORED:
+            raise ValueError(
+                f"the array {name} has numbers of {given.dtype}; a file holds {', '.join(sorted(_STORED))}"
+            )
+        array = given.astype(given.dtype.newbyteorder("="), copy=False)
+        smallest = np.ascontiguousarray(_smallest(array)).reshape(array.shape)
+        entry = [array.dtype.name, smallest.dtype.name, array.shape]
+        first = names.setdefault((*entry, smallest.tobytes()), name)
+        if first == name:
+            stored[name] = _compressed(smallest)
+            table[name] = entry
+        else:
+            copies[name] = first
+    return stored, {"arrays": table, "copies": copies}
+
+
+def _smallest(array: NDArray[Any]) -> NDArray[Any]:
+    """Convert numbers of any shape to the smallest type that loses nothing."""
+    for smaller in _SMALLER.get(array.dtype.name, ()):
+        with np.errstate(over="ignore", invalid="ignore"):
+            converted = array.astype(smaller)
+            if np.array_equal(converted.astype(array.dtype), array):
+                return converted
+    return array
+
+
+def _compressed(array: NDArray[Any]) -> NDArray[np.uint8]:
+    """Compress the bytes of an array of any shape, those of the same place in each number together."""
+    places = array.reshape(-1).view(np.uint8).reshape(-1, array.itemsize)
+    return np.frombuffer(zlib.compress(places.T.tobytes()), dtype=np.uint8)
+
+
+def _decompressed(stored: NDArray[Any], entry: Any) -> NDArray[Any]:
+    """Make an array of its compressed bytes and its entry in the settings, in its smaller type.
+
+    stored: (n,) the compressed bytes.
+    Raises ValueError, TypeError, KeyError, AttributeError or zlib.error if the bytes are not those of the array.
+    """
+    kind, smaller, shape = entry
+    if smaller != kind and smaller not in _SMALLER[kind]:
+        raise ValueError(f"numbers of {smaller} are not a smaller type of {kind}")
+    if smaller not in _STORED or not all(type(length) is int and length >= 0 for length in shape):
+        raise ValueError("the type or the shape of an array is not one")
+    itemsize = np.dtype(smaller).itemsize
+    size = itemsize * math.prod(shape)
+    if size > _MOST_COMPRESSED * (stored.size + 1):
+        raise ValueError("an array is larger than what it is made of")
+    reader = zlib.decompressobj()
+    content = reader.decompress(stored.tobytes(), size + 1)
+    if len(content) != size or not reader.eof or reader.unused_data:
+        raise ValueError("an array has too few or too many bytes")
+    places = np.frombuffer(content, dtype=np.uint8).reshape(itemsize, -1)
+    numbers: NDArray[Any] = np.ascontiguousarray(places.T).view(smaller).reshape(shape)
+    return numbers
+
+
+def unpack_arrays(stored: Mapping[str, NDArray[Any]], settings: dict[str, Any]) -> dict[str, NDArray[Any]]:
+    """Make the arrays that `pack_arrays` was given; the entries about them are removed from the settings.
+
+    stored: the compressed arrays by name.
+    settings: the settings of the file, with the entries `arrays` and `copies`.
+
+    Raises ValueError, TypeError, KeyError, AttributeError or zlib.error if the entries do not fit the stored arrays.
+
+    >>> unpack_arrays(*pack_arrays({"a": np.array([1, 2])}))
+    {'a': array([1, 2])}
+    """
+    table = settings.pop("arrays")
+    copies = settings.pop("copies")
+    if table.keys() != stored.keys() or copies.keys() & table.keys():
+        raise ValueError("the arrays are not those of the table")
+    arrays = {name: _decompressed(stored[name], entry).astype(entry[0], copy=False) for name, entry in table.items()}
+    return arrays | {name: arrays[first] for name, first in copies.items()}

@@ -1,0 +1,126 @@
+"""Hold the base of all models that can be saved."""
+
+from __future__ import annotations
+
+import os
+from abc import abstractmethod
+from collections.abc import Mapping
+from dataclasses import asdict
+from html import escape
+from typing import Any, ClassVar, Self, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from spectral_latent._options import ShortRepr
+from spectral_latent.operators.storage import Contents, digest_of, opened_model, save_model
+
+__all__ = ["StoredModel"]
+
+_RECORD = "record"
+_SHOWN = 10  # entries of a list in a summary
+
+
+def _shortened(value: Any) -> str:
+    """Write a fact about a model, of a list the first entries.
+
+    >>> _shortened(["NN", "VB"]), _shortened(list(range(100))), _shortened(None)
+    ('2: NN, VB', '100: 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, ...', '-')
+    """
+    if value is None:
+        return "-"
+    if isinstance(value, list):
+        shown = [str(entry) for entry in value[:_SHOWN]]
+        return f"{len(value)}: {', '.join([*shown, *(['...'] if len(value) > _SHOWN else [])])}"
+    if isinstance(value, Mapping):
+        return ", ".join(f"{name} {entry}" for name, entry in value.items()) or "-"
+    return str(value)
+
+
+class StoredModel(ShortRepr):
+    """Base of models: a model is saved in one file, of which it can be made again.
+
+    kind: the name of the kind of model in files.
+
+    >>> class Kettle(StoredModel):
+    ...     kind = "kettle"
+    ...     sizes = "2 litres"
+    ...     def contents(self): return {"temperature": np.array([100.0])}, {"material": "copper"}
+    ...     @staticmethod
+    ...     def from_arrays(arrays, settings): return Kettle()
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     Kettle().save(Path(folder, "model"))
+    ...     Kettle.load(Path(folder, "model"))
+    <Kettle: 2 litres>
+    >>> print(Kettle().summary)
+    {'kind': 'kettle', 'sizes': '2 litres'}
+    """
+
+    kind: ClassVar[str]
+
+    @abstractmethod
+    def contents(self) -> Contents:
+        """Return the arrays and the settings of the model, of which `from_arrays` makes it again.
+
+        Raises ValueError if a name within the model is not made of strings, numbers, None and tuples.
+        """
+
+    @staticmethod
+    @abstractmethod
+    def from_arrays(arrays: Mapping[str, NDArray[Any]], settings: Mapping[str, Any]) -> StoredModel:
+        """Make a model of the contents of its file; `load` turns the errors of damaged contents into ModelFileError.
+
+        arrays: the arrays of the file by name.
+        settings: the settings of the file.
+        """
+
+    @property
+    def fingerprint(self) -> str:
+        """The digest of the contents, which tells models apart: equal for models that answer alike to the last bit."""
+        arrays, settings = self.contents()
+        return digest_of(settings, {name: np.ascontiguousarray(array) for name, array in arrays.items()})
+
+    @property
+    def description(self) -> dict[str, Any]:
+        """The facts about the model that tell it from others, by their names; JSON can hold them."""
+        options = getattr(self, "options", None)
+        facts: dict[str, Any] = {"kind": self.kind, "sizes": self.sizes}
+        if options is not None:
+            facts["options"] = asdict(options)
+        if objective := getattr(self, "objective", ()):
+            facts["objective"] = [round(value, 2) for value in objective]
+        return facts
+
+    @property
+    def summary(self) -> dict[str, str]:
+        """The description in short texts: the first entries of lists, and the options that differ from the defaults."""
+        options = getattr(self, "options", None)
+        texts = {name: _shortened(value) for name, value in self.description.items()}
+        return texts | ({} if options is None else {"options": repr(options)})
+
+    def _repr_html_(self) -> str:
+        """Write the summary as a table, which notebooks show."""
+        rows = (f"<tr><th>{escape(name)}</th><td>{escape(text)}</td></tr>" for name, text in self.summary.items())
+        return f"<table>{''.join(rows)}</table>"
+
+    def save(self, path: str | os.PathLike[str], record: Mapping[str, Any] | None = None) -> None:
+        """Write the model to one file, whole or not at all.
+
+        path: the file.
+        record: an account of how the model was made, which the file keeps and `record_of` returns; JSON can hold it.
+
+        Raises ValueError as `contents`.
+        """
+        arrays, settings = self.contents()
+        save_model(path, arrays, {"kind": self.kind, **settings, **({} if record is None else {_RECORD: record})})
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Self:
+        """Read a model.  Raises ModelFileError if the file is not a whole model of this kind and version.
+
+        path: the file.
+        """
+        with opened_model(path, cls.kind) as (arrays, settings):
+            return cast(Self, cls.from_arrays(arrays, settings))

@@ -1,0 +1,247 @@
+"""Hidden Markov models of categories as an estimator of scikit-learn's."""
+
+import math
+import pickle
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.model_selection import GridSearchCV, KFold
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer
+from sklearn.utils.estimator_checks import check_estimator
+
+from spectral_latent.sequence import HiddenMarkov
+from spectral_latent_sklearn import SpectralHMM
+from tests.sequence.hmms import all_strings, paths
+
+LENGTH = 8
+CHAIN = HiddenMarkov(
+    initial=np.array([0.6, 0.3, 0.1]),
+    transition=np.array([[0.1, 0.8, 0.1], [0.1, 0.1, 0.8], [0.7, 0.2, 0.1]]),
+    stop=np.zeros(3),
+    emission=np.array([[0.7, 0.3, 0.0, 0.0, 0.0], [0.0, 0.2, 0.8, 0.0, 0.0], [0.0, 0.0, 0.1, 0.3, 0.6]]),
+)
+
+
+def drawn(n: int, seed: int) -> tuple[np.ndarray, list[int]]:
+    """Draw sequences of one length from the chain, and join them to one column."""
+    rng = np.random.default_rng(seed)
+    columns = []
+    state = rng.choice(3, size=n, p=CHAIN.initial)
+    for _ in range(LENGTH):
+        columns.append([rng.choice(5, p=CHAIN.emission[h]) for h in state])
+        state = np.array([rng.choice(3, p=CHAIN.transition[h]) for h in state])
+    return np.array(columns).T.reshape(-1, 1), [LENGTH] * n
+
+
+@pytest.fixture(scope="module")
+def data() -> tuple[np.ndarray, list[int]]:
+    return drawn(1500, seed=0)
+
+
+@pytest.fixture(scope="module")
+def fitted(data: tuple[np.ndarray, list[int]]) -> SpectralHMM:
+    return SpectralHMM(3, n_init=2, random_state=0).fit(*data)
+
+
+def plain(hmm: SpectralHMM, stop: float = 0.0) -> HiddenMarkov:
+    """Make the record of the fitted probabilities; textbook recursions and enumeration read it."""
+    return HiddenMarkov(hmm.startprob_, hmm.transmat_, np.full(len(hmm.startprob_), stop), hmm.emissionprob_)
+
+
+def log_likelihood(model: HiddenMarkov, X: np.ndarray, lengths: list[int]) -> float:
+    """Add up log-probabilities by the forward recursion, without the ends of sequences."""
+    total = 0.0
+    for row in np.split(X[:, 0], np.cumsum(lengths)[:-1]):
+        state = model.initial
+        for x in row:
+            here = state * model.emission[:, x]
+            total += math.log(here.sum())
+            state = here / here.sum() @ model.transition
+    return total
+
+
+def test_a_model_is_found_again(fitted: SpectralHMM) -> None:
+    """The states of the chain, in any order."""
+    order = np.argsort(-fitted.emissionprob_, axis=0)[0, [0, 2, 4]]
+    np.testing.assert_allclose(fitted.transmat_[np.ix_(order, order)], CHAIN.transition, atol=0.05)
+    np.testing.assert_allclose(fitted.emissionprob_[order], CHAIN.emission, atol=0.03)
+    np.testing.assert_allclose(fitted.startprob_[order], CHAIN.initial, atol=0.08)
+
+
+@pytest.mark.parametrize("estimator", ["hybrid", "em", "anchor", "spectral"])
+def test_new_sequences_are_nearly_as_likely_as_under_the_truth(
+    estimator: str, data: tuple[np.ndarray, list[int]]
+) -> None:
+    X, lengths = drawn(300, seed=1)
+    hmm = SpectralHMM(3, estimator, n_init=2, random_state=0).fit(*data)
+    lost = (log_likelihood(CHAIN, X, lengths) - hmm.score(X, lengths)) / len(X)
+    assert lost < (0.01 if estimator in ("hybrid", "em") else 0.1)
+
+
+def test_likelihoods_are_those_of_the_forward_recursion(fitted: SpectralHMM) -> None:
+    X, lengths = drawn(20, seed=2)
+    assert fitted.score(X, lengths) == pytest.approx(log_likelihood(plain(fitted), X, lengths), rel=1e-10)
+
+
+def test_states_are_those_of_enumeration(fitted: SpectralHMM) -> None:
+    for x in all_strings(5, 3):
+        scores = paths(plain(fitted, stop=0.5), x)
+        X = np.array(x)[:, None]
+        total = sum(scores.values())
+        if total == 0:
+            continue
+        posterior = np.zeros((len(x), 3))
+        for states, p in scores.items():
+            posterior[np.arange(len(x)), states] += p / total
+        log, posteriors = fitted.score_samples(X)
+        assert log == pytest.approx(math.log(total) + len(x) * math.log(2.0), abs=1e-8)
+        np.testing.assert_allclose(posteriors, posterior, atol=1e-9)
+        log, states = fitted.decode(X)
+        assert scores[tuple(states.tolist())] == pytest.approx(max(scores.values()), rel=1e-9)
+        assert log == pytest.approx(math.log(max(scores.values())) + len(x) * math.log(2.0), abs=1e-8)
+        np.testing.assert_array_equal(fitted.predict(X), states)
+
+
+def test_spectral_probabilities_sum_to_one(data: tuple[np.ndarray, list[int]]) -> None:
+    """Over all sequences of one length; those that go on are counted by their beginning."""
+    hmm = SpectralHMM(3, "spectral").fit(*data)
+    sequences = [x for x in all_strings(5, 2) if len(x) == 2]
+    total = sum(math.exp(hmm.score(np.array(x)[:, None])) for x in sequences)
+    assert 0.99 < total < 1.0  # the rest is for categories never seen
+
+
+def test_spectral_operators_have_no_states(data: tuple[np.ndarray, list[int]], fitted: SpectralHMM) -> None:
+    hmm = clone(fitted).fit(*data).set_params(estimator="spectral").fit(*data)
+    assert not hasattr(hmm, "transmat_")
+    assert hmm.sample(7)[0].shape == (7, 1)
+    assert hmm.sample(7)[1] is None
+    for call in (hmm.predict, hmm.predict_proba, hmm.decode):
+        with pytest.raises(ValueError, match="the spectral estimator has no states"):
+            call([[0], [1]])
+
+
+def test_samples_have_the_probabilities_of_the_model(fitted: SpectralHMM) -> None:
+    X, states = fitted.sample(20_000, random_state=0)
+    emitted = np.zeros((3, 5))
+    np.add.at(emitted, (states, X[:, 0]), 1)
+    np.testing.assert_allclose(emitted / emitted.sum(1, keepdims=True), fitted.emissionprob_, atol=0.02)
+    followed = np.zeros((3, 3))
+    np.add.at(followed, (states[:-1], states[1:]), 1)
+    np.testing.assert_allclose(followed / followed.sum(1, keepdims=True), fitted.transmat_, atol=0.02)
+    np.testing.assert_array_equal(fitted.sample(50, random_state=1)[0], fitted.sample(50, random_state=1)[0])
+
+
+def test_probabilities_may_be_set_by_hand(fitted: SpectralHMM) -> None:
+    """As users of hmmlearn do."""
+    hmm = clone(fitted)
+    hmm.categories_, hmm.n_features_in_ = np.arange(5), 1
+    hmm.startprob_, hmm.transmat_, hmm.emissionprob_ = CHAIN.initial, CHAIN.transition, CHAIN.emission
+    X, lengths = drawn(5, seed=3)
+    assert hmm.score(X, lengths) == pytest.approx(log_likelihood(CHAIN, X, lengths), rel=1e-10)
+
+
+def test_categories_may_be_strings_or_far_apart(data: tuple[np.ndarray, list[int]], fitted: SpectralHMM) -> None:
+    X, lengths = data
+    names = np.array(["e", "a", "d", "b", "c"])
+    for renamed in (names[X], names[X].astype(object), np.array([70, 3, 50, 9, 20])[X]):
+        hmm = clone(fitted).fit(renamed, lengths)
+        assert hmm.score(renamed, lengths) == pytest.approx(fitted.score(X, lengths), rel=1e-6)
+        assert hmm.sample(3)[0].dtype == hmm.categories_.dtype
+    assert hmm.categories_.tolist() == [3, 9, 20, 50, 70]
+
+
+def test_the_same_seed_gives_the_same_model(data: tuple[np.ndarray, list[int]], fitted: SpectralHMM) -> None:
+    np.testing.assert_array_equal(clone(fitted).fit(*data).transmat_, fitted.transmat_)
+
+
+def test_more_starts_are_never_worse(data: tuple[np.ndarray, list[int]]) -> None:
+    X, lengths = data[0][:800], data[1][:100]
+    scores = [
+        SpectralHMM(3, n_init=n, n_iter=10, random_state=5).fit(X, lengths).model_.objective[-1] for n in (1, 2, 4)
+    ]
+    assert scores == sorted(scores)
+
+
+def test_a_fitted_model_goes_to_other_processes(data: tuple[np.ndarray, list[int]], fitted: SpectralHMM) -> None:
+    X, lengths = data[0][:80], data[1][:10]
+    for hmm in (fitted, SpectralHMM(3, "spectral").fit(X, lengths), SpectralHMM(3, "anchor").fit(X, lengths)):
+        assert pickle.loads(pickle.dumps(hmm)).score(X, lengths) == hmm.score(X, lengths)
+
+
+def test_grid_search_and_pipelines() -> None:
+    """The rows of one sequence, divided where they lie."""
+    X, _ = drawn(60, seed=4)
+    search = GridSearchCV(SpectralHMM(n_init=1, n_iter=20, random_state=0), {"n_components": [1, 3]}, cv=KFold(2)).fit(
+        X
+    )
+    assert search.best_params_ == {"n_components": 3}
+    pipeline = make_pipeline(FunctionTransformer(np.abs), clone(search.best_estimator_)).fit(-X)
+    assert pipeline.score(-X) == pytest.approx(search.best_estimator_.score(X), rel=1e-9)
+
+
+def refused(hmm: SpectralHMM) -> Iterator[tuple[Callable[[], Any], str]]:
+    """List calls that must fail, each with what the message says."""
+    X = [[0], [1], [0]]
+    yield lambda: hmm.fit(X, lengths=[1, 1]), "lengths must sum to the 3 rows of X, not to 2"
+    yield lambda: hmm.score(X, lengths=[2, 2]), "lengths must sum to the 3 rows of X, not to 4"
+    for lengths in ([3, 0], [1.5, 1.5], [[3]], [4, -1]):
+        yield lambda lengths=lengths: hmm.fit(X, lengths), "lengths must be positive integers"
+    yield lambda: hmm.fit([[0.5], [1.0]]), "categories, integers or strings, not float64"
+    yield lambda: hmm.score([[0.0], [1.0]]), "categories, integers or strings, not float64"
+    yield lambda: hmm.fit([[0, 1], [1, 0]]), "one column"
+    yield lambda: hmm.fit(np.array([["a"], [1]], dtype=object)), "categories, integers or strings, not object"
+    yield lambda: hmm.fit([0, 1, 0]), "Expected 2D array"
+    yield lambda: hmm.score([[0], [9]]), "row 1 of X has the category 9, which fit has not seen"
+    yield lambda: hmm.predict([["a"]]), "X must hold categories of int64, as in fit"
+    yield lambda: hmm.sample(0), "n_samples must be an integer of at least 1, not 0"
+    for name, value in {"n_components": 0, "n_init": 1.5, "estimator": "mcmc"}.items():
+        yield lambda name=name, value=value: clone(hmm).set_params(**{name: value}).fit(X), f"{name} must be"
+
+
+def test_requests_that_cannot_be_met(fitted: SpectralHMM) -> None:
+    for call, message in refused(fitted):
+        with pytest.raises(ValueError, match=message):
+            call()
+    with pytest.raises(NotFittedError):
+        SpectralHMM().score([[0]])
+
+
+_COLUMNS = "the check gives several columns, and X has one"
+_LENGTHS = "the check gives classes where hmmlearn's habit has lengths"
+CANNOT_APPLY = {
+    "check_fit_score_takes_y": _LENGTHS,
+    "check_fit2d_1feature": _LENGTHS,
+    "check_estimators_overwrite_params": _COLUMNS,
+    "check_dont_overwrite_parameters": _COLUMNS,
+    "check_estimators_fit_returns_self": _COLUMNS,
+    "check_readonly_memmap_input": _COLUMNS,
+    "check_n_features_in_after_fitting": _COLUMNS,
+    "check_positive_only_tag_during_fit": _COLUMNS,
+    "check_estimators_dtypes": _COLUMNS,
+    "check_dtype_object": _COLUMNS,
+    "check_pipeline_consistency": _COLUMNS,
+    "check_estimators_nan_inf": _COLUMNS,
+    "check_estimators_pickle": _COLUMNS,
+    "check_f_contiguous_array_estimator": _COLUMNS,
+    "check_methods_sample_order_invariance": _COLUMNS,
+    "check_methods_subset_invariance": _COLUMNS,
+    "check_fit2d_1sample": _COLUMNS,
+    "check_dict_unchanged": _COLUMNS,
+    "check_fit_idempotent": _COLUMNS,
+    "check_fit_check_is_fitted": _COLUMNS,
+    "check_n_features_in": _COLUMNS,
+    "check_fit2d_predict1d": _COLUMNS,
+}
+
+
+def test_checks_of_scikit_learn() -> None:
+    """All pass but those that give what no hidden Markov model of categories can take; each is named."""
+    checks = check_estimator(SpectralHMM(n_init=1), expected_failed_checks=CANNOT_APPLY, on_fail=None, on_skip=None)
+    status = {check["check_name"]: check["status"] for check in checks}
+    assert [name for name, found in status.items() if found == "failed"] == []
+    assert {name for name, found in status.items() if found == "xfail"} == set(CANNOT_APPLY)

@@ -1,0 +1,161 @@
+"""Parses under constraints, against the enumeration of all trees of a grammar."""
+
+import numpy as np
+import pytest
+
+from spectral_latent.constituency import Bracket, ConstituencyModel, ConstituencyOptions, Constraints, Phrase
+from spectral_latent.corpora import parse_brackets
+from spectral_latent.estimation import EstimatorOptions
+
+TREES = """
+(S (A a) (S (A a) (B b)) (C c))
+(S (NP (A a) (A a)) (S (B b) (C c)))
+(S (NP (NP (A a)) (A a)) (B b) (C c))
+(S (A a) (NP (A a) (B b)) (NP (C c)))
+(S (X (A a) (A a) (B b)) (C c))
+(S (S (A a) (NP (C a))) (S (NP (B b)) (A c)))
+(S (A a) (S (A a) (B b) (C c)))
+"""
+WORDS = ["a", "a", "b", "c"]
+CONSTRAINTS = [
+    Constraints([(0, 2)]),
+    Constraints([(1, 3)]),
+    Constraints([(0, 3)]),
+    Constraints([(1, 4)]),
+    Constraints([(0, 2, "NP")]),
+    Constraints([(0, 2), (2, 4, "S")]),
+    Constraints([(3, 4, "NP")]),
+    Constraints([(0, 4, "S"), (0, 3, "X")]),
+    Constraints(forbidden=[(0, 2)]),
+    Constraints(forbidden=[(0, 2, "NP"), (0, 3)]),
+    Constraints(forbidden=[(3, 4), (2, 3, "NP")]),
+    Constraints([(0, 2)], [(0, 2, "NP")]),
+    Constraints(tags={1: "C"}),
+    Constraints([(2, 4)], tags={1: "A", 3: "C"}),
+]
+
+
+def model_of(count: int = 1) -> ConstituencyModel:
+    """Learn grammars that prune nothing."""
+    exact = [
+        ConstituencyOptions(
+            estimator=EstimatorOptions("em", n_states=2, iterations=3, seed=seed),
+            threshold=0.0,
+            beam=0.0,
+            fragments=0.0,
+        )
+        for seed in range(count)
+    ]
+    return ConstituencyModel.train(parse_brackets(TREES * 5), exact)
+
+
+@pytest.fixture(scope="module")
+def model() -> ConstituencyModel:
+    return model_of()
+
+
+def obeys(tree: Phrase, constraints: Constraints) -> bool:
+    """Tell whether a tree obeys constraints, by a list of its constituents."""
+    found: list[tuple[int, int, str]] = []
+    tags: list[str] = []
+
+    def walk(node: Phrase, first: int) -> int:
+        if node.is_preterminal():
+            tags.append(node.label)
+            return first + 1
+        end = first
+        for child in node.children:
+            assert isinstance(child, Phrase)
+            end = walk(child, end)
+        found.append((first, end, node.label))
+        return end
+
+    walk(tree, 0)
+
+    def has(bracket: Bracket) -> bool:
+        return any(part[:2] == bracket[:2] and bracket.label in (None, part[2]) for part in found)
+
+    return (
+        all(map(has, constraints.required))
+        and not any(map(has, constraints.excluded))
+        and all(tags[word] == tag for word, tag in constraints.tags.items())
+    )
+
+
+@pytest.mark.parametrize("constraints", CONSTRAINTS, ids=range(len(CONSTRAINTS)))
+def test_charts_are_sums_over_the_trees_that_obey(model: ConstituencyModel, constraints: Constraints) -> None:
+    """And parses are the trees that obey, with the probabilities that they have without constraints."""
+    every = [parse for parse in model.parse_nbest(WORDS, 10_000) if parse.sign]
+    wanted = {parse.tree: parse.log for parse in every if obeys(parse.tree, constraints)}
+    assert 0 < len(wanted) < len(every)
+    (chart,) = model._charts(WORDS, constraints)
+    assert chart.weight().log[0] == pytest.approx(np.logaddexp.reduce(list(wanted.values())), rel=1e-9)
+    found = [parse for parse in model.parse_nbest(WORDS, 10_000, constraints=constraints) if parse.sign]
+    assert {parse.tree: parse.log for parse in found} == pytest.approx(wanted)
+    assert model.parse(WORDS, constraints=constraints) == found[0]
+
+
+@pytest.mark.parametrize("constraints", CONSTRAINTS, ids=range(len(CONSTRAINTS)))
+def test_the_mean_of_grammars_obeys(constraints: Constraints) -> None:
+    for parse in model_of(2).parse_nbest(WORDS, 5, constraints=constraints):
+        assert obeys(parse.tree, constraints)
+
+
+def brackets(tree: Phrase, first: int = 0) -> tuple[list[tuple[int, int, str]], int]:
+    """List the constituents of a tree but for tags, and the end of its last word."""
+    if tree.is_preterminal():
+        return [], first + 1
+    below: list[tuple[int, int, str]] = []
+    end = first
+    for child in tree.children:
+        assert isinstance(child, Phrase)
+        parts, end = brackets(child, end)
+        below += parts
+    return [(first, end, tree.label), *below], end
+
+
+def test_all_constituents_and_tags_of_a_tree_give_the_tree(model: ConstituencyModel) -> None:
+    for tree in parse_brackets(TREES):
+        tags = [node.label for node in tree.nodes() if isinstance(node, Phrase) and node.is_preterminal()]
+        parts, _ = brackets(tree)
+        others = [(i, j) for i in range(4) for j in range(i + 1, 5) if (i, j) not in {part[:2] for part in parts}]
+        constraints = Constraints(parts, others, dict(enumerate(tags)))
+        assert model.parse(WORDS, constraints=constraints).tree == tree
+
+
+def test_a_sentence_that_nothing_derives_under_constraints_gets_the_fallback(model: ConstituencyModel) -> None:
+    parse = model.parse(WORDS, constraints=Constraints([(2, 4, "X")]))
+    assert parse.is_fallback
+
+
+def test_unlikely_trees_survive_pruning() -> None:
+    """The chart is pruned by posteriors given the constraints."""
+    common, rare = "(S (A a) (S (B b) (C c)))", "(S (S (A a) (B b)) (C c))"
+    options = ConstituencyOptions(estimator=EstimatorOptions("clusters-em", n_states=1), threshold=0.1)
+    model = ConstituencyModel.train(parse_brackets(common * 200 + rare), options)
+    assert model.parse(["a", "b", "c"]).tree.bracketed() == common
+    assert model.parse(["a", "b", "c"], constraints=Constraints([(0, 2)])).tree.bracketed() == rare
+
+
+def test_constraints_that_contradict_each_other_are_refused() -> None:
+    with pytest.raises(ValueError, match=r"the brackets \(0, 2, 'NP'\) and \(1, 3\) cross"):
+        Constraints([(0, 2, "NP"), (1, 3)])
+    for forbidden in ((0, 2), (0, 2, "NP")):
+        with pytest.raises(ValueError, match=r"the bracket \(0, 2, 'NP'\) is required and forbidden"):
+            Constraints([(0, 2, "NP")], [forbidden])
+
+
+def test_constraints_beyond_the_sentence_or_the_grammar_are_refused(model: ConstituencyModel) -> None:
+    wrong = {
+        r"the bracket \(2, 5\) is not within the 4 words": Constraints([(2, 5)]),
+        r"the bracket \(2, 2, 'NP'\) is not within": Constraints(forbidden=[(2, 2, "NP")]),
+        r"no label 'VP'; its labels are NP, S, X": Constraints([(0, 2, "VP")]),
+        r"no tag 'NP'; its tags are A, B, C": Constraints(tags={0: "NP"}),
+        r"the tag 'A' is of word 4": Constraints(tags={4: "A"}),
+        r"the whole sentence is always a constituent": Constraints(forbidden=[(0, 4)]),
+    }
+    for message, constraints in wrong.items():
+        with pytest.raises(ValueError, match=message):
+            model.parse(WORDS, constraints=constraints)
+    with pytest.raises(TypeError, match="not the string"):
+        model.parse("a b", constraints=Constraints([(0, 1)]))
