@@ -6,6 +6,7 @@ LIBRARY := $(VENV)/library
 INSTALLED := $(VENV)/installed
 COMPILED := $(VENV)/compiled
 LOWEST := $(VENV)/lowest
+DOCUMENTED := $(VENV)/documented
 LOCK := requirements-dev.lock
 GUIDED := $(VENV)/guided
 RUNS ?= 1000000
@@ -16,7 +17,8 @@ COMPILED_TESTS := tests/test_boundary.py tests/inference/test_boundary.py tests/
   tests/reranking/test_perceptron.py
 OUTSIDE := $(VENV)/outside
 
-.PHONY: demo compile test test-bounds test-lowest test-wheel coverage mutants fuzz guided kill soak lint types lock dist licences bench clean
+.PHONY: demo compile test test-bounds test-lowest test-wheel coverage mutants fuzz guided kill soak lint types docs lock \
+  dist licences bench clean
 
 demo: $(LIBRARY)
 	@$(BIN)/spectral-latent demo
@@ -114,16 +116,20 @@ lint: $(INSTALLED)
 types: $(INSTALLED)
 	$(BIN)/mypy
 
+# The documentation site, docs/_build/site/index.html; a warning is an error.
+docs: $(DOCUMENTED)
+	PYTHONPATH=docs/_site $(BIN)/sphinx-build --quiet --fail-on-warning -c docs/_site docs docs/_build/site
+
 bench: $(INSTALLED)
 	$(BIN)/python benchmarks/constituency.py
 
 # The versions that development and CI install, made anew: the newest ones that pyproject.toml allows.
 lock:
 	$(PYTHON) -m venv --clear $(VENV)/lock
-	$(VENV)/lock/bin/python -m pip install --quiet --disable-pip-version-check '.[dev]'
+	$(VENV)/lock/bin/python -m pip install --quiet --disable-pip-version-check '.[dev,docs]'
 	$(VENV)/lock/bin/python -m pip freeze --disable-pip-version-check --exclude spectral-latent > $(LOCK)
 
-# The library alone; then the tools of development on top of it.
+# The library alone; then the tools of development on top of it; then those of the site, only where it is built.
 $(LIBRARY): pyproject.toml $(LOCK)
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo \
 	  "spectral_latent needs Python 3.11 or later; '$(PYTHON)' is not. Name one: make PYTHON=/path/to/python3.11" >&2; exit 1; }
@@ -136,7 +142,11 @@ $(INSTALLED): $(LIBRARY)
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint $(LOCK) --editable '.[dev]'
 	@touch $@
 
+$(DOCUMENTED): $(INSTALLED)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint $(LOCK) --editable '.[docs]'
+	@touch $@
+
 # Everything that make and the tools have made, the virtual environment included.
 clean:
-	rm -rf $(VENV) .coverage build dist docs/_build .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	rm -rf $(VENV) .coverage build dist docs/_build docs/api docs/tutorials .hypothesis .mypy_cache .pytest_cache .ruff_cache
 	find spectral_latent adapters tests benchmarks -name __pycache__ -prune -exec rm -rf {} +

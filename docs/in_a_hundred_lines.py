@@ -172,7 +172,7 @@ def probability(model, tree):
 # ---------------
 # The same recursion over all trees of a sentence gives α for every symbol over every part of it, and its mirror image
 # gives β.  Then μ = α · β is the posterior of that symbol there, times the probability of the sentence (LP, Figure 5).
-# The tree with the largest sum of |μ| is the parse (Goodman 1996).
+# The tree whose μ, taken by absolute value, have the largest sum is the parse (Goodman 1996).
 
 
 def marginals(model, sentence):

@@ -10,7 +10,7 @@ import unicodedata
 from collections.abc import Sequence
 from html import escape
 
-__all__ = ["arcs_svg", "tree_svg"]
+__all__ = ["arcs_svg", "escaped", "tree_svg"]
 
 _LETTER = 8.0  # width of a letter of 14 pixels; wide letters, such as those of Chinese, take two
 _GAP = 14.0  # between two words
@@ -28,8 +28,14 @@ def _width(text: str) -> float:
     return _LETTER * sum(2 if unicodedata.east_asian_width(letter) in "WF" else 1 for letter in text)
 
 
-def _escaped(text: str) -> str:
-    """Write a text for XML, which cannot hold most control characters and halves of surrogate pairs."""
+def escaped(text: str) -> str:
+    """Write a text for XML and HTML, which cannot hold most control characters and halves of surrogate pairs.
+
+    text: any text.
+
+    >>> escaped("<b> & " + chr(7))
+    '&lt;b&gt; &amp; �'
+    """
     shown = (
         "\ufffd" if unicodedata.category(letter) in _NOT_XML or letter in "\ufffe\uffff" else letter for letter in text
     )
@@ -38,14 +44,14 @@ def _escaped(text: str) -> str:
 
 def _text(x: float, y: float, text: str, small: bool = False) -> str:
     kind = ' class="s"' if small else ""
-    return f'<text x="{x:.1f}" y="{y:.1f}"{kind}>{_escaped(text)}</text>'
+    return f'<text x="{x:.1f}" y="{y:.1f}"{kind}>{escaped(text)}</text>'
 
 
 def _picture(width: float, height: float, title: str, parts: Sequence[str]) -> str:
     """Join the parts of a picture, and give it a title for screen readers."""
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" class="sl" role="img" width="{width:.0f}" height="{height:.0f}" '
-        f'viewBox="0 0 {width:.0f} {height:.0f}"><title>{_escaped(title)}</title><style>{_STYLE}</style>'
+        f'viewBox="0 0 {width:.0f} {height:.0f}"><title>{escaped(title)}</title><style>{_STYLE}</style>'
         f"{''.join(parts)}</svg>"
     )
 

@@ -26,7 +26,7 @@ from spectral_latent.inference import mean_node_counts
 from spectral_latent.operators import ObservableOperators
 from spectral_latent.trees import FloatArray, IntArray
 
-__all__ = ["Described", "NamedOperators", "describe_states"]
+__all__ = ["Described", "DescribedRule", "NamedOperators", "describe_rules", "describe_states"]
 
 _TOP = "at the top"
 _LEAST = 1e-4  # words, rules and places that are less likely in a state are not listed
@@ -64,6 +64,19 @@ class Described(NamedTuple):
     words: list[tuple[str, float]]
     rules: list[tuple[str, float]]
     places: list[tuple[str, float]]
+
+
+class DescribedRule(NamedTuple):
+    """A rule of two children or one.
+
+    name: the rule as text.
+    expected: the expected number of nodes with the rule in a tree.
+    probability: the probability of the rule at a node of its parent's symbol.
+    """
+
+    name: str
+    expected: float
+    probability: float
 
 
 class _Edges(NamedTuple):
@@ -108,6 +121,16 @@ def _ranked(names: Sequence[str], p: FloatArray, share: FloatArray, most: int) -
     return ranked
 
 
+def _with_probabilities(named: NamedOperators) -> NamedOperators:
+    """Divide probabilities by their sums.  Raises ValueError if the numbers of the operators are not probabilities."""
+    if not named.operators.probabilities:
+        raise ValueError(
+            "the model has directions of a latent space and no states; train one of probabilities, for example with "
+            "the preset fast, or with the estimator recovered, which finds the states of a spectral model"
+        )
+    return named._replace(operators=ObservableOperators.probabilities_of(named.operators))
+
+
 def describe_states(named: NamedOperators, n: int = 8) -> Iterator[list[Described]]:
     """Describe the states of every symbol, the most frequent symbol first: one list for each symbol.
 
@@ -128,14 +151,8 @@ def describe_states(named: NamedOperators, n: int = 8) -> Iterator[list[Describe
     N 0 0.5 [('cat', 0.75)] [('S → [N] N', 1.0)]
     N 1 0.5 [('dog', 0.75)] [('S → N [N]', 1.0)]
     """
+    named = _with_probabilities(named)
     operators = named.operators
-    if not operators.probabilities:
-        raise ValueError(
-            "the model has directions of a latent space and no states; train one of probabilities, for example with "
-            "the preset fast, or with the estimator recovered, which finds the states of a spectral model"
-        )
-    operators = ObservableOperators.probabilities_of(operators)
-    named = named._replace(operators=operators)
     places = _children(named)
     expected = mean_node_counts(operators)
     frequency = expected.sum(axis=1)
@@ -166,6 +183,38 @@ def describe_states(named: NamedOperators, n: int = 8) -> Iterator[list[Describe
             Described(named.symbols[a], h, float(frequency[a]), float(share[h]), *lists)
             for h, lists in enumerate(of_state)
         ]
+
+
+def describe_rules(named: NamedOperators) -> list[DescribedRule]:
+    """Describe the rules with two children or one, the most frequent first.
+
+    named: operators whose numbers are probabilities, with names.
+    Raises ValueError if the numbers are not probabilities, or if trees are infinite on average.
+
+    >>> from spectral_latent.operators import Tensor, Tensors
+    >>> from spectral_latent.trees import Rules
+    >>> rules = Rules(np.array([[1, 0]]), np.empty((0, 2), int), np.array([[0, 1, 1]]))
+    >>> operators = ObservableOperators(
+    ...     rules, np.array([1, 1]), np.array([[1.0], [0.0]]), np.array([[1.0]]), np.empty((0, 1, 1)),
+    ...     Tensors.of([Tensor.of_dense(np.ones((1, 1, 1)))]), True)
+    >>> describe_rules(NamedOperators(operators, ["S", "N"], ["cat"]))
+    [DescribedRule(name='S → N N', expected=1.0, probability=1.0)]
+    """
+    named = _with_probabilities(named)
+    operators = named.operators
+    nodes = mean_node_counts(operators)
+    m = operators.states
+    described = []
+    for rule, tensor in zip(operators.rules.binary.tolist(), operators.binary, strict=True):
+        described.append((rule, float(nodes[rule[0], : m[rule[0]]] @ tensor.sums())))
+    for rule, matrix in zip(operators.rules.unary.tolist(), operators.unary, strict=True):
+        described.append((rule, float(nodes[rule[0]] @ matrix.sum(axis=1))))
+    frequency = nodes.sum(axis=1)
+    described.sort(key=lambda pair: -pair[1])
+    return [
+        DescribedRule(_rule(named, rule), count, count / max(float(frequency[rule[0]]), TINY))
+        for rule, count in described
+    ]
 
 
 def _rows_by_symbol(rules: IntArray) -> dict[int, list[int]]:

@@ -3,8 +3,8 @@
 | here | long paper | meaning |
 | --- | --- | --- |
 | `score` | p(r_1 ... r_N) | p̂ of a tree with its observations; unknown ones are summed over |
-| `marginals` | - | p(h | tree) of every node |
-| `predict` | μ / p(tree) of a leaf's edges | p(x | tree) of every unknown observation |
+| `marginals` | - | p(h \\| tree) of every node |
+| `predict` | μ / p(tree) of a leaf's edges | p(x \\| tree) of every unknown observation |
 """
 
 from __future__ import annotations

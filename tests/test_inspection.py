@@ -18,7 +18,7 @@ from spectral_latent.constituency import ConstituencyOptions
 from spectral_latent.corpora.embedded import embedded_treebank
 from spectral_latent.dependency import DependencyOptions, DependencySentence
 from spectral_latent.estimation import EstimatorOptions
-from spectral_latent.inspection import Described, NamedOperators, describe_states
+from spectral_latent.inspection import Described, NamedOperators, describe_rules, describe_states
 from spectral_latent.operators import ObservableOperators, Tensor, Tensors
 from spectral_latent.sequence import TaggerOptions
 from spectral_latent.trees import Rules
@@ -159,3 +159,19 @@ def test_graphs_have_names_too() -> None:
     model = LatentTreeModel.train([graph] * 20, EstimatorOptions("clustering", n_states=1))
     described = {states[0].symbol: states for states in describe_states(model.named_operators)}
     assert dict(described["leaf"][0].words) == {"a": pytest.approx(0.5), "b": pytest.approx(0.5)}
+
+
+@given(seed=st.integers(0, 2**32 - 1))
+@settings(max_examples=20)
+def test_rules_are_as_frequent_as_in_the_model(seed: int) -> None:
+    operators = random_model(seed)
+    nodes = expected_nodes(operators)
+    expected = {}
+    for tensor, rule in zip(operators.binary, RULES.binary.tolist(), strict=True):
+        a = rule[0]
+        applied = tensor.multiplied_out().sum(axis=(1, 2))
+        expected["{} → {} {}".format(*rule)] = sum(nodes[a, h] * applied[h] for h in range(STATES[a]))
+    described = describe_rules(NamedOperators(operators, ["0", "1", "2"], ["x", "y", "z"]))
+    found = {rule.name: rule.expected for rule in described}
+    assert {name: found[name] for name in expected} == pytest.approx(expected)
+    assert [rule.expected for rule in described] == sorted((rule.expected for rule in described), reverse=True)

@@ -5,12 +5,16 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator
 from itertools import islice
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
+from spectral_latent.cli.console import Console
 from spectral_latent.cli.models import load_model
 from spectral_latent.cli.options import json_option
+from spectral_latent.cli.outputs import OutputFile, results
+from spectral_latent.cli.sources import DEPENDENCY_SOURCES, SOURCES, TAGGED_SOURCES
 
 if TYPE_CHECKING:
     from spectral_latent.inspection import Described
@@ -22,8 +26,9 @@ _KINDS = ("constituency", "dependency", "tagger", "tree")
 _LISTS = ("words", "rules", "places")
 
 
-@click.command()
+@click.command(epilog=f"{SOURCES}\n\n{DEPENDENCY_SOURCES}\n\n{TAGGED_SOURCES}".replace("SOURCE", "GOLD"))
 @click.argument("model")
+@click.argument("gold", metavar="[GOLD]...", nargs=-1)
 @click.option(
     "--symbol",
     "symbols",
@@ -40,8 +45,17 @@ _LISTS = ("words", "rules", "places")
     type=click.IntRange(min=1),
     help="The most words, rules and places to show for each state.",
 )
+@click.option(
+    "--html",
+    "page",
+    metavar="REPORT",
+    type=OutputFile(),
+    help="Write a page for a browser with all symbols and rules, and with the errors on GOLD.",
+)
 @json_option
-def inspect(model: str, symbols: tuple[str, ...], top: int, as_json: bool) -> None:
+def inspect(
+    model: str, gold: tuple[str, ...], symbols: tuple[str, ...], top: int, page: Path | None, as_json: bool
+) -> None:
     """Show what the latent states of a model stand for.
 
     The output has a paragraph for each symbol, the most frequent first, and in it the symbol's states, the most
@@ -53,11 +67,25 @@ def inspect(model: str, symbols: tuple[str, ...], top: int, as_json: bool) -> No
     A symbol @X is a part of a binarised phrase X; X|Y is an X whose only child is a Y.  Of a parser of several grammars
     the first is shown.
 
+    With --html, the states and all else go to a page that needs no network: also the rules, with a search, and, if gold
+    trees or tags are given, example phrases of the states of a parser of phrases, labels that are taken for others, and
+    the worst and the best sentences, with their trees and posteriors.  Of GOLD the first 500 sentences are read.
+
+    The page of an anchor model has its anchors, and the gold tags that each state meets.
+
     \b
     Examples:
       spectral-latent inspect wsj.safetensors
       spectral-latent inspect wsj.safetensors --symbol NP --symbol VBD --top 4
+      spectral-latent inspect wsj.safetensors nltk:treebank:dev --html report.html
     """
+    if page is not None:
+        if symbols or as_json:
+            raise click.UsageError("--html shows all symbols; leave out --symbol and --json")
+        _write_page(model, gold, top, page)
+        return
+    if gold:
+        raise click.UsageError("GOLD is for the page; give --html REPORT")
     from spectral_latent.inspection import describe_states
 
     named = load_model(model, *_KINDS).named_operators
@@ -76,6 +104,18 @@ def inspect(model: str, symbols: tuple[str, ...], top: int, as_json: bool) -> No
             raise click.ClickException(f"{model}: no tree has the symbol {next(iter(missing))!r}")
     except ValueError as error:
         raise click.ClickException(f"{model}: {error}") from None
+
+
+def _write_page(model: str, gold: tuple[str, ...], top: int, page: Path) -> None:
+    """Write the report of a model."""
+    from spectral_latent.cli.report import report
+
+    loaded = load_model(model, *_KINDS, "anchors")
+    if gold and not hasattr(loaded, "tag") and not hasattr(loaded, "parse"):
+        raise click.ClickException(f"{model}: a model of trees given as graphs cannot be compared with GOLD")
+    with results(page, [model, *gold]) as write:
+        write(report(loaded, f"What is inside {Path(model).name}", gold, top))
+    Console(False).message(f"{page}: written")
 
 
 def _by_share(states: Iterable[Described]) -> list[Described]:

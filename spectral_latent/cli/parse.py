@@ -31,6 +31,7 @@ from spectral_latent.cli.options import (
     non_projective_option,
     quiet_option,
 )
+from spectral_latent.cli.outputs import OutputFile, results
 
 if TYPE_CHECKING:
     from spectral_latent.constituency import ConstituencyModel, Parse
@@ -97,6 +98,13 @@ _DEPENDENCIES: MappingProxyType[str, Column] = MappingProxyType(
     type=click.IntRange(1, 1 << 24),
     help=f"The most megabytes for a sentence under one grammar, about.{_OF_MODEL}",
 )
+@click.option(
+    "--html",
+    "page",
+    metavar="PAGE",
+    type=OutputFile(),
+    help="Draw the trees on a page for a browser, and print nothing.",
+)
 @json_option
 @answers_options
 @jobs_option
@@ -113,6 +121,7 @@ def parse(
     max_words: int | None,
     seconds: float | None,
     memory: int | None,
+    page: Path | None,
     as_json: bool,
     output: Path | None,
     shard: tuple[int, int] | None,
@@ -153,6 +162,8 @@ def parse(
     numbers of these sentences.  So does a sentence of more words than --max-words, or one that takes more time or
     memory than --seconds or --memory allow.
 
+    With --html, the trees are drawn on a page that needs no network: phrases as trees, dependencies as arcs.
+
     With --rerank, trees are in the order of a reranker, made by `spectral-latent rerank train`.  The latent model that
     it knows by the name latent is MODEL, unless --model names another; give all others that it learned with.
 
@@ -174,6 +185,8 @@ def parse(
         raise click.UsageError(f"{'--candidates' if candidates else '--model'} goes with --rerank")
     if non_projective and (rerank is not None or n_best > 1):
         raise click.UsageError(f"--non-projective finds one tree; leave out {'--n-best' if n_best > 1 else '--rerank'}")
+    if page is not None and (as_json or output or resume):
+        raise click.UsageError("--html draws trees; leave out --json, --output and --resume")
     from spectral_latent.dependency import DependencyModel
 
     console = Console(quiet)
@@ -186,6 +199,11 @@ def parse(
     is_dependency = isinstance(parser, DependencyModel)
     if non_projective and not is_dependency:
         raise click.UsageError(f"--non-projective is for dependency parsers, and {model} is not one")
+    if page is not None:
+        with results(page, [model, file]) as write:
+            write(_page(parser, given, search, f"Trees of {'standard input' if file == '-' else Path(file).name}"))
+        console.message(f"{page}: written")
+        return
     columns = None if form_of_answers != "parquet" else _DEPENDENCIES if is_dependency else _PHRASES
     with answers_to(output, columns, [model, file], console, resume=resume) as answers:
         try:
@@ -232,6 +250,24 @@ class _Search(NamedTuple):
             found = reranker.parse_all(parser, sentences, self.n_best, n_candidates=self.candidates, jobs=self.jobs)
         with users_errors():
             yield from found
+
+
+def _page(parser: ConstituencyModel | DependencyModel, given: Input, search: _Search, title: str) -> str:
+    """Draw the trees of sentences on a page, with a section for each sentence."""
+    from spectral_latent.cli.page import page, picture, section
+    from spectral_latent.dependency import DependencyModel
+
+    is_dependency = isinstance(parser, DependencyModel)
+    sentences, read = tee(sentence for sentence in given.sentences if sentence.forms)
+    parsed = (sentence.sentence.without_tree() if is_dependency else sentence.words for sentence in read)
+    sections = []
+    for number, (sentence, parses) in enumerate(zip(sentences, search.parse(parser, parsed), strict=True), start=1):
+        drawn = (
+            picture(f"Tree {rank}{', FALLBACK' * parse.is_fallback}: log p = {parse.log:.2f}", parse._repr_svg_())
+            for rank, parse in enumerate(parses, start=1)
+        )
+        sections.append(section(f"s{number}", f"{sentence.sent_id}: {' '.join(sentence.forms)}", *drawn))
+    return page(title, sections)
 
 
 def _write_phrases(

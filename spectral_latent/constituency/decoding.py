@@ -32,7 +32,15 @@ from spectral_latent.constituency.phrase import Phrase
 from spectral_latent.inference import Derivation
 from spectral_latent.trees import BoolArray, FloatArray, Forest, IntArray, Rules, Vocabulary, ranges
 
-__all__ = ["ChainLabels", "Constituent", "Constituents", "LabelledConstituents", "PhraseForest", "bracketings"]
+__all__ = [
+    "ChainLabels",
+    "Constituent",
+    "Constituents",
+    "LabelledConstituents",
+    "PhraseForest",
+    "bracketings",
+    "constituents_of",
+]
 
 Chain = tuple[str, ...]
 _ANY = -1
@@ -51,6 +59,33 @@ class Constituent(NamedTuple):
     end: int
     label: str
     is_tag: bool
+
+
+def constituents_of(tree: Phrase) -> list[Constituent]:
+    """List the constituents of a cleaned tree, tags included; the inner ones come first.
+
+    tree: the tree.
+
+    >>> [part.label for part in constituents_of(Phrase("S", (Phrase("NN", ("rain",)), Phrase("VB", ("falls",)))))]
+    ['NN', 'VB', 'S']
+    """
+    parts: list[Constituent] = []
+    opened: list[tuple[str, int]] = []
+    stack: list[Phrase | None] = [tree]
+    at = 0
+    while stack:
+        node = stack.pop()
+        if node is None:
+            label, first = opened.pop()
+            parts.append(Constituent(first, at, label, False))
+        elif isinstance(node.children[0], str):
+            parts.append(Constituent(at, at + 1, node.label, True))
+            at += 1
+        else:
+            opened.append((node.label, at))
+            stack.append(None)
+            stack += reversed([child for child in node.children if isinstance(child, Phrase)])
+    return parts
 
 
 class Constituents(NamedTuple):

@@ -18,6 +18,7 @@ from spectral_latent.constituency.decoding import (
     Constituents,
     LabelledConstituents,
     bracketings,
+    constituents_of,
 )
 from spectral_latent.constituency.grammar import PhraseGrammar
 from spectral_latent.constituency.options import ConstituencyOptions
@@ -231,7 +232,7 @@ class ConstituencyModel(StoredModel):
             words = tuple(tree.words())
             if words not in posteriors_of:
                 posteriors_of[words] = self.posteriors(words)
-            rows.append(np.array([posteriors_of[words].get(part, 0.0) for part in _constituents(tree)]))
+            rows.append(np.array([posteriors_of[words].get(part, 0.0) for part in constituents_of(tree)]))
         return rows
 
     def log_probabilities(self, sentences: Iterable[Sequence[str]]) -> FloatArray:
@@ -500,7 +501,7 @@ def _examples_of(model: ConstituencyModel, tree: Phrase) -> SpanExamples | None:
     if constituents is None:
         return None
     parts = model._labels.split(constituents)
-    in_tree = set(_constituents(tree))
+    in_tree = set(constituents_of(tree))
     correct = np.array([part in in_tree for part in parts.named(model._labels.names)])
     return SpanExamples.of(parts, model._labels.names, words, correct)
 
@@ -535,26 +536,5 @@ def _check_together(options: Sequence[ConstituencyOptions]) -> None:
 
 def _obeys(tree: Phrase, constraints: Constraints) -> bool:
     """Tell whether a tree has all constituents that constraints require."""
-    found = {(part.first, part.end, label) for part in _constituents(tree) for label in (part.label, None)}
+    found = {(part.first, part.end, label) for part in constituents_of(tree) for label in (part.label, None)}
     return all(tuple(bracket) in found for bracket in constraints.required)
-
-
-def _constituents(tree: Phrase) -> list[Constituent]:
-    """List the constituents of a cleaned tree."""
-    parts: list[Constituent] = []
-    opened: list[tuple[str, int]] = []
-    stack: list[Phrase | None] = [tree]
-    at = 0
-    while stack:
-        node = stack.pop()
-        if node is None:
-            label, first = opened.pop()
-            parts.append(Constituent(first, at, label, False))
-        elif isinstance(node.children[0], str):
-            parts.append(Constituent(at, at + 1, node.label, True))
-            at += 1
-        else:
-            opened.append((node.label, at))
-            stack.append(None)
-            stack += reversed([child for child in node.children if isinstance(child, Phrase)])
-    return parts

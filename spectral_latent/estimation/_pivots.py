@@ -8,7 +8,7 @@ The estimator assumes that every state has a pivot: an inside feature that occur
 | `rows[i]` | Ω_i (Stratos et al., equation 3) | E[Vᵀψ \\| inside feature i] = Σ_h p(h \\| i) E[Vᵀψ \\| h] |
 | `mixtures[i]` | O_i (Proposition 4.1) | p(h \\| i); the corners of the rows' hull are the rows of pivots |
 | `corners` | Θ (Proposition 4.1); (K^a)ᵀ (long paper) | E[Vᵀψ \\| h], a row per state |
-| `gamma[h]` | π̄_h (equation 4); γ^a_h (long paper) | p(h \\| a) = Σ_i p(h \\| i) p(i) |
+| `gamma[h]` | π̄_h (Stratos et al., equation 4); γ^a_h (long paper) | p(h \\| a) = Σ_i p(h \\| i) p(i) |
 | `x` | (G^a)⁻¹ y | from Σ^a = G^a diag(γ) (K^a)ᵀ (long paper, equation 19), and Σ^a = diag(σ) |
 | `w` | (K^a)⁻¹ Vᵀψ | coordinates with respect to the corners; E[x \\| h] = E[w \\| h] = e_h |
 | Σ w ⊗ x₂ ⊗ x₃ | - | the expected count of a rule with each choice of states |

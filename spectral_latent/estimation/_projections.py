@@ -4,7 +4,7 @@
 | --- | --- | --- |
 | φ, ψ | φ(t), ψ(o) | feature vectors of a node: a one for each template's value, times the scales of slide 23 |
 | Ω̂ = Σ φ ψᵀ / n | Ω̂^a | their cross-covariance: a sparse matrix, an entry for each pair of features that occurs |
-| U, σ, V | U^a, V^a (step 1 of Figure 7) | its leading singular vectors and values |
+| U, σ, V | U^a, V^a (long paper, Figures 7 and 8) | its leading singular vectors and values |
 | y = Uᵀ φ | Y | projected inside trees, (n, m) |
 | z = Vᵀ ψ / σ | Z (Σ̂^a)⁻¹ | projected outside trees; Σ̂^a = Uᵀ Ω̂ V = diag(σ), so its inverse is a division |
 
@@ -12,6 +12,9 @@
 | --- | --- | --- |
 | 1 | which values each template has, and how often | a table per symbol and template |
 | 2 | Σ φ ψᵀ | a sparse matrix per symbol |
+
+Inside and outside trees are independent given the state.  Ω^a therefore has the rank of the states (long paper, Lemma
+1), and moments of y and z are those of the states in another basis (long paper, equations 17 to 21).
 
 Memory grows only with the numbers of values and pairs that are kept, not with the number of shards.
 """

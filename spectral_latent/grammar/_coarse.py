@@ -179,7 +179,7 @@ def _close(
     promising = 0.0
     row = permits.row[cell]
     for a in range(len(scores)):
-        if not permits.symbols[row, a]:
+        if scores[a] > 0.0 and not permits.symbols[row, a]:
             scores[a] = 0.0
         if scores[a] > 0.0:
             largest = max(largest, scores[a])

@@ -11,6 +11,8 @@
 | "simple features" | 28 | the same with the rule above and the rule below alone |
 | "EM" | 16, 27, 29 | expectation maximisation from random starts, 20 iterations |
 
+The table has the numbers of slides 16, 20, 22, 24, 26, 27 and 28.
+
 The slides learn from sections 2 to 21 of the full Penn treebank, which is not open, and parse section 22.
 """
 

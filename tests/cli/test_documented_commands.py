@@ -13,10 +13,10 @@ import pytest
 from spectral_latent.anchors import AnchorHMM
 from spectral_latent.cli import main
 from tests.cli.reference import FILE, commands, help_of, reference
+from tests.documents import documents
 
 Run = Callable[..., Any]
 
-ROOT = FILE.parents[1]
 ROW = "{}\t{}\t_\t{}\t_\t_\t{}\t{}\t_\t_\n"
 KINDS = {  # the kind of each model that documents name
     "wsj.safetensors": "constituency",
@@ -45,8 +45,7 @@ def _shown(text: str) -> Iterator[str]:
 
 def _pages() -> dict[str, list[str]]:
     """List the command lines of every document, and of the help of every command, without those of usage."""
-    documents = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
-    texts = {path.name: path.read_text(encoding="utf-8") for path in documents if path != FILE}
+    texts = {page: text for page, text in documents().items() if page != "docs/commands.md"}
     helps = {" ".join(["help of", *path]): help_of(path).partition("Options:")[0] for path in commands()}
     pages = {name: list(_shown(text)) for name, text in {**texts, **helps}.items()}
     return {name: lines for name, lines in pages.items() if lines}
@@ -70,6 +69,11 @@ def folder(run: Run, treebank: Path, tmp_path_factory: pytest.TempPathFactory) -
     (folder / "UD_English-EWT").mkdir()
     for part in ("train", "dev"):
         (folder / "UD_English-EWT" / f"en_ewt-ud-{part}.conllu").write_text(table)
+    for section in range(25):
+        (folder / f"parsed/mrg/wsj/{section:02}").mkdir(parents=True)
+        shutil.copy(treebank, folder / f"parsed/mrg/wsj/{section:02}/wsj.mrg")
+    (folder / "treebank").mkdir()
+    shutil.copy(treebank, folder / "treebank")
     for name in ("sentences.txt", "text.txt", "new.txt", "long.txt"):
         (folder / name).write_text("They see it .\n" * 3)
     models = {}

@@ -1,0 +1,67 @@
+"""Settings of the documentation site, which `make docs` builds into docs/_build/site."""
+
+from pathlib import Path
+
+from docstrings import to_restructured_text
+from sphinx.application import Sphinx
+
+import spectral_latent
+
+project = "spectral_latent"
+author = "The spectral_latent developers"
+release = spectral_latent.__version__
+language = "en"
+html_title = f"spectral_latent {release}"
+html_theme = "furo"
+html_show_copyright = False
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.autosummary", "sphinx_gallery.gen_gallery"]
+exclude_patterns = ["_build", "_site", "GALLERY_HEADER.rst"]
+templates_path = [str(Path(__file__).parent / "templates")]
+
+myst_heading_anchors = 4  # headings have the anchors that GitHub gives them
+
+autodoc_member_order = "bysource"
+autodoc_typehints_format = "short"
+python_use_unqualified_type_names = True
+
+sphinx_gallery_conf = {
+    "examples_dirs": ["."],  # the programs in docs, whose pages come to docs/tutorials
+    "gallery_dirs": ["tutorials"],
+    "filename_pattern": "/",  # all are run
+    "abort_on_example_error": True,
+    "show_signature": False,
+    "download_all_examples": False,
+    "write_computation_times": False,
+}
+
+_ON_THE_SITE = {  # links that are files in the repository, and pages of the site
+    "../README.md": "index.md",
+    "../CONTRIBUTING.md": "contributing.md",
+    "../CHANGELOG.md": "changelog.md",
+    "../benchmarks/RESULTS.md": "results.md",
+    "(in_a_hundred_lines.py)": "(tutorials/in_a_hundred_lines.rst)",
+    "(tutorial_trees.py)": "(tutorials/tutorial_trees.rst)",
+}
+
+
+def _link_pages(_app: Sphinx, _page: str, text: list[str]) -> None:
+    """Let the links of a page lead to pages of the site."""
+    for file, page in _ON_THE_SITE.items():
+        text[0] = text[0].replace(file, page)
+
+
+def _write_docstring(_app: Sphinx, _what: str, _name: str, _object: object, _options: object, lines: list[str]) -> None:
+    """Translate a docstring in place."""
+    lines[:] = to_restructured_text(lines)
+
+
+def _skip_field(_app: Sphinx, _what: str, _name: str, value: object, _skip: bool, _options: object) -> bool | None:
+    """Leave out the fields of named tuples, which the docstrings of their classes describe."""
+    return True if (getattr(value, "__doc__", None) or "").startswith("Alias for field number") else None
+
+
+def setup(app: Sphinx) -> None:
+    """Register the translations."""
+    app.connect("source-read", _link_pages)
+    app.connect("autodoc-process-docstring", _write_docstring)
+    app.connect("autodoc-skip-member", _skip_field)

@@ -1,0 +1,189 @@
+"""Pieces of a page of HTML that works from disk: no network, keyboard and screen reader, both colour schemes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from spectral_latent.drawing import escaped
+
+__all__ = ["bars", "fold", "heat_map", "page", "picture", "section", "table"]
+
+# The page may neither load anything nor run scripts but its own.
+_POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'"
+_STYLE = """
+:root{color-scheme:light dark;--ink:#1b1b1b;--paper:#fff;--faint:#f1f3f5;--line:#8a9097;--link:#0b57a4;--heat:0,90,181}
+@media(prefers-color-scheme:dark){
+:root{--ink:#e8e8e8;--paper:#16181a;--faint:#23272b;--line:#7d848b;--link:#8cc4ff;--heat:0,114,178}}
+*{box-sizing:border-box}
+body{margin:0 auto;max-width:75rem;padding:1rem;font:1rem/1.5 system-ui,sans-serif}
+body,input{color:var(--ink);background:var(--paper)}
+a{color:var(--link)}:focus-visible{outline:3px solid var(--link)}
+.skip{position:absolute;left:-99rem}.skip:focus{left:1rem}
+nav ul{display:flex;flex-wrap:wrap;gap:.3rem 1.2rem;padding:0;list-style:none}
+h2{margin-top:2.5rem;border-bottom:1px solid var(--line)}
+table{border-collapse:collapse;margin:.5rem 0}caption{text-align:left;font-weight:600}
+th,td{padding:.15rem .6rem;text-align:left;vertical-align:top}td.n{text-align:right;font-variant-numeric:tabular-nums}
+table:not(.heat) tbody tr:nth-child(even){background:var(--faint)}
+.wide{overflow-x:auto;max-width:100%}
+.heat td{padding:.1rem .25rem;font-size:.75rem;text-align:center;min-width:1.8rem;border:1px solid var(--paper)}
+.heat th{font-size:.8rem;font-weight:400}.heat thead th{writing-mode:vertical-rl}
+.bar{display:inline-block;height:.7rem;background:rgb(var(--heat));vertical-align:middle}
+details{margin:.3rem 0}summary{cursor:pointer}details>*:not(summary){margin-left:1rem}
+input{font:inherit;padding:.3rem .5rem;width:min(100%,24rem);border:1px solid var(--line)}
+"""
+# Hide the rows of a table that lack the words in its field, and say how many are left.
+_SCRIPT = """
+for(const field of document.querySelectorAll('input[data-of]')){
+const rows=[...document.querySelectorAll('#'+field.dataset.of+' tbody tr')];
+const told=document.getElementById(field.dataset.of+'-count');
+field.addEventListener('input',()=>{const words=field.value.toLowerCase().split(/\\s+/);let n=0;
+for(const row of rows){const text=row.textContent.toLowerCase();
+const shown=words.every(word=>text.includes(word));row.hidden=!shown;n+=shown}
+told.textContent=n+' of '+rows.length+' shown'})}
+"""
+
+
+def _scrolled(caption: str, html: str) -> str:
+    """Put what may be wider than a screen into a region that scrolls by itself, also by keyboard."""
+    return f'<div class="wide" role="region" aria-label="{escaped(caption)}" tabindex="0">{html}</div>'
+
+
+def _cell(value: str | float) -> str:
+    """Write a cell: a text, or a number to the right."""
+    if isinstance(value, str):
+        return f"<td>{escaped(value)}</td>"
+    return f'<td class="n">{value:.4g}</td>'
+
+
+def table(caption: str, columns: Sequence[str], rows: Iterable[Sequence[str | float]], name: str = "") -> str:
+    """Write a table whose first column names its rows.
+
+    caption: a title.
+    columns: the names of the columns.
+    rows: texts and numbers.
+    name: its identifier in the page; with one, a field above searches the rows.
+
+    >>> table("Words", ["word", "p"], [("<b>", 0.5)]).count("&lt;b&gt;")
+    1
+    """
+    head = "".join(f'<th scope="col">{escaped(column)}</th>' for column in columns)
+    body = "".join(
+        f'<tr><th scope="row">{escaped(str(first))}</th>{"".join(map(_cell, rest))}</tr>' for first, *rest in rows
+    )
+    search = (
+        f'<p><label>Search: <input type="search" data-of="{name}"></label> '
+        f'<span id="{name}-count" role="status"></span></p>'
+        if name
+        else ""
+    )
+    named = f' id="{name}"' if name else ""
+    return search + _scrolled(
+        caption,
+        f"<table{named}><caption>{escaped(caption)}</caption><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>",
+    )
+
+
+def heat_map(caption: str, rows: Sequence[str], columns: Sequence[str], values: Iterable[Iterable[float]]) -> str:
+    """Write a table of numbers between 0 and 1 whose cells are the darker the larger their numbers are.
+
+    caption: a title.
+    rows: the names of n rows.
+    columns: the names of k columns.
+    values: n rows of k numbers; what rounds to zero is left empty.
+
+    >>> heat_map("Posteriors", ["dogs"], ["N", "V"], [[0.75, 0.001]]).count(">.75<")
+    1
+    """
+    head = "".join(f'<th scope="col">{escaped(column)}</th>' for column in columns)
+    body = []
+    for name, row in zip(rows, values, strict=True):
+        cells = (
+            f'<td style="background:rgba(var(--heat),{0.75 * value:.2f})">{f"{value:.2f}".removeprefix("0")}</td>'
+            if value >= 0.005
+            else "<td></td>"
+            for value in row
+        )
+        body.append(f'<tr><th scope="row">{escaped(name)}</th>{"".join(cells)}</tr>')
+    return _scrolled(
+        caption,
+        f'<table class="heat"><caption>{escaped(caption)}</caption><thead><tr><td></td>{head}</tr></thead>'
+        f"<tbody>{''.join(body)}</tbody></table>",
+    )
+
+
+def bars(shares: Iterable[float]) -> str:
+    """Draw shares as bars side by side, for the eye alone.
+
+    shares: numbers between 0 and 1.
+
+    >>> bars([0.5, 0.5]).count("<span")
+    3
+    """
+    drawn = "".join(
+        f'<span class="bar" style="width:{12 * share:.2f}rem;opacity:{1 if at % 2 else 0.6}"></span>'
+        for at, share in enumerate(shares)
+    )
+    return f'<span aria-hidden="true">{drawn}</span>'
+
+
+def picture(caption: str, svg: str) -> str:
+    """Put a drawing under a caption, where it can be scrolled by keyboard.
+
+    caption: a title.
+    svg: the drawing.
+
+    >>> picture("Gold", "<svg></svg>").count("tabindex")
+    1
+    """
+    return f"<p>{escaped(caption)}</p>{_scrolled(caption, svg)}"
+
+
+def fold(summary: str, *parts: str) -> str:
+    """Put parts behind a line that opens them.
+
+    summary: the line, as HTML.
+    parts: HTML.
+
+    >>> fold("NP", "<p>24 states</p>")
+    '<details><summary>NP</summary><p>24 states</p></details>'
+    """
+    return f"<details><summary>{summary}</summary>{''.join(parts)}</details>"
+
+
+def section(name: str, title: str, *parts: str) -> tuple[str, str, str]:
+    """Make a section of a page: its identifier, its title and its HTML.
+
+    name: the identifier.
+    title: the title.
+    parts: HTML.
+
+    >>> section("rules", "Rules", "<p>None</p>")
+    ('rules', 'Rules', '<p>None</p>')
+    """
+    return name, title, "".join(parts)
+
+
+def page(title: str, sections: Iterable[tuple[str, str, str]]) -> str:
+    """Write a page with links to its sections.
+
+    title: the title.
+    sections: as `section` makes them.
+
+    >>> page("wsj", [section("rules", "Rules", "<p>None</p>")]).count('href="#rules"')
+    1
+    """
+    listed = list(sections)
+    links = "".join(f'<li><a href="#{name}">{escaped(heading)}</a></li>' for name, heading, _ in listed)
+    body = "".join(
+        f'<section id="{name}" aria-labelledby="{name}-title">'
+        f'<h2 id="{name}-title">{escaped(heading)}</h2>{html}</section>'
+        for name, heading, html in listed
+    )
+    return (
+        f'<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><title>{escaped(title)}</title>'
+        f'<meta name="viewport" content="width=device-width,initial-scale=1">'
+        f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}"><style>{_STYLE}</style></head>'
+        f'<body><a class="skip" href="#main">To the content</a><header><h1>{escaped(title)}</h1>'
+        f'<nav aria-label="Sections"><ul>{links}</ul></nav></header><main id="main">{body}</main>'
+        f"<script>{_SCRIPT}</script></body></html>\n"
+    )

@@ -1,0 +1,148 @@
+"""The page of `inspect --html`: its structure, its escaping, its size, and that it says what is so."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.cli.pages import Page
+
+Run = Callable[..., Any]
+HOSTILE = "<script>x='y'</script>"
+QUOTING = "\"'><img/onerror=x>&amp;"
+TREES = "\n".join(
+    f"(S (NP (DT the) (NN {noun})) (VP (VBZ {verb}) (NP (NN {thing}))) (. .))"
+    for noun in ("dog", HOSTILE, QUOTING)
+    for verb in ("sees", "likes")
+    for thing in ("rain", "snow", HOSTILE)
+)
+ROWS = "1\t{}\t_\tNOUN\t_\t_\t2\tnsubj\t_\t_\n2\tsees\t_\tVERB\t_\t_\t0\troot\t_\t_\n3\t{}\t_\t{}\t_\t_\t2\tobj\t_\t_\n"
+ROWS += "4\tnow\t_\tADV\t_\t_\t2\tadvmod\t_\t_\n5\t.\t_\tPUNCT\t_\t_\t2\tpunct\t_\t_\n\n"
+KINDS = {"constituency": "gold.mrg", "dependency": "gold.conllu", "tagger": "gold.conllu"}
+
+
+@pytest.fixture(scope="module")
+def pages(run: Run, tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """Write the page of a small model of each kind, whose corpus has hostile words."""
+    folder = tmp_path_factory.mktemp("pages")
+    (folder / "gold.mrg").write_text(TREES)
+    rows = [ROWS.format(noun, thing, "NOUN") for noun in ("dogs", HOSTILE, QUOTING) for thing in ("rain", "it")]
+    (folder / "gold.conllu").write_text("".join(rows))
+    (folder / "other.conllu").write_text("".join(row.replace("it\t_\tNOUN", "it\t_\tPRON") for row in rows))
+    pages = {}
+    for kind, gold in KINDS.items():
+        source = folder / ("other.conllu" if kind == "tagger" else gold)
+        model = folder / kind
+        assert run("train", kind, source, "-o", model, "--n-states", "2", "-q").exit_code == 0
+        done = run("inspect", model, folder / gold, "--html", folder / f"{kind}.html", "--top", "3")
+        assert done.exit_code == 0, done.output
+        assert done.stdout == ""
+        pages[kind] = (folder / f"{kind}.html").read_text(encoding="utf-8")
+    return pages
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_page_is_well_formed_and_loads_nothing(pages: dict[str, str], kind: str) -> None:
+    text = pages[kind]
+    page = Page(text)
+    assert page.wrong == []
+    assert page.open == []
+    assert len(text.encode()) < 1_000_000
+    assert re.findall(r"(?:src|href)=\"(?!#)|url\(|@import|https?://(?!www\.w3\.org/2000/svg)", text) == []
+    (policy,) = (meta["content"] for meta in page.all("meta") if "http-equiv" in meta)
+    assert str(policy).startswith("default-src 'none'")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_hostile_words_are_text(pages: dict[str, str], kind: str) -> None:
+    page = Page(pages[kind])
+    assert len(page.all("script")) == 1
+    assert page.all("img") == []
+    assert not any(name.startswith("on") for _, attributes in page.elements for name in attributes)
+    shown = [text for texts in page.texts.values() for text in texts]
+    assert any(HOSTILE in text for text in shown)
+    assert any(QUOTING in text for text in shown)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_page_can_be_used_without_a_mouse_and_without_eyes(pages: dict[str, str], kind: str) -> None:
+    page = Page(pages[kind])
+    assert page.all("html") == [{"lang": "en"}]
+    names = Counter(attributes["id"] for _, attributes in page.elements if "id" in attributes)
+    assert set(names.values()) == {1}
+    assert all(str(link["href"])[1:] in names for link in page.all("a"))
+    headings = [int(tag[1]) for tag, _ in page.elements if re.fullmatch("h[1-6]", tag)]
+    assert headings == [1] + [2] * (len(headings) - 1)
+    assert len(page.all("table")) == len(page.all("caption"))
+    regions = [attributes for attributes in page.all("div") if attributes.get("class") == "wide"]
+    assert len(regions) >= len(page.all("table"))
+    assert all(region["tabindex"] == "0" and region["aria-label"] for region in regions)
+    assert len(page.all("label")) == len(page.all("input")) == 2
+    assert all(field["data-of"] in names and f"{field['data-of']}-count" in names for field in page.all("input"))
+    assert len(page.all("svg")) == len(page.all("title")) - 1
+    assert len(page.all("details")) == len(page.all("summary")) > 0
+
+
+def test_sections_of_a_parser(pages: dict[str, str]) -> None:
+    page = Page(pages["constituency"])
+    assert [element["id"] for element in page.all("section")] == [
+        *("model", "symbols", "rules", "confusion", "worst", "best")
+    ]
+    assert "dog" in {word for text in page.texts["q"] for word in text.split()}
+    assert len(page.all("svg")) > 0
+    assert any("S → NP @S" in text for text in page.texts["th"])
+    assert any(text.startswith("F1 100.0") for text in page.texts["summary"])
+
+
+def test_labels_that_are_taken_for_others_are_counted(pages: dict[str, str]) -> None:
+    """In training `it` is a pronoun, in the gold file a noun: three of twelve nouns."""
+    text = pages["tagger"]
+    confused = text[text.index('<table id="confused"') :].partition("</table>")[0]
+    row = r'<tr><th scope="row">NOUN</th><td>PRON</td><td class="n">3</td><td class="n">25</td></tr>'
+    assert re.findall('<tr><th scope="row">.*?</tr>', confused) == [row]
+
+
+def test_a_page_without_gold_and_one_without_states(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "gold.mrg").write_text(TREES)
+    for preset in ("fast", "spectral"):
+        model = tmp_path / preset
+        options = ("--preset", preset, "--n-states", "2", "-q")
+        assert run("train", "constituency", tmp_path / "gold.mrg", "-o", model, *options).exit_code == 0
+        assert run("inspect", model, "--html", tmp_path / "page.html").exit_code == 0
+        page = Page((tmp_path / "page.html").read_text(encoding="utf-8"))
+        sections = [element["id"] for element in page.all("section")]
+        assert sections == (["model", "symbols", "rules"] if preset == "fast" else ["model", "symbols"])
+    assert any("directions of a latent space" in text for text in page.texts["p"])
+
+
+def test_the_page_of_an_anchor_model(run: Run, tmp_path: Path) -> None:
+    rows = [ROWS.format(noun, thing, "NOUN") for noun in ("dogs", HOSTILE) for thing in ("rain", "it")]
+    (tmp_path / "gold.conllu").write_text("".join(rows))
+    model = tmp_path / "anchors"
+    assert run("train", "anchor", tmp_path / "gold.conllu", "-o", model, "--n-states", "2", "-q").exit_code == 0
+    done = run("inspect", model, tmp_path / "gold.conllu", "--html", tmp_path / "page.html")
+    assert done.exit_code == 0, done.output
+    text = (tmp_path / "page.html").read_text(encoding="utf-8")
+    page = Page(text)
+    assert [element["id"] for element in page.all("section")] == ["model", "symbols", "confusion"]
+    assert (page.wrong, len(page.all("script"))) == ([], 1)
+    met = text[text.index('<table id="met"') :]
+    assert sum(map(int, re.findall(r'<td class="n">(\d+)</td><td class="n">[\d.]+</td></tr>', met))) == 20
+
+
+def test_what_does_not_go_together(run: Run, model: Path, treebank: Path, tmp_path: Path) -> None:
+    page = tmp_path / "page.html"
+    for arguments, message in (
+        ((model, treebank), "GOLD is for the page; give --html REPORT"),
+        ((model, "--html", page, "--json"), "--html shows all symbols"),
+        ((model, "--html", page, "--symbol", "NP"), "--html shows all symbols"),
+    ):
+        refused = run("inspect", *arguments)
+        assert refused.exit_code == 2
+        assert message in refused.output
+    assert not page.exists()

@@ -1,0 +1,78 @@
+"""The Python code of README and documents runs, page by page, as a reader would type it, on small corpora."""
+
+import contextlib
+import io
+import re
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import dask.distributed
+import nltk.corpus
+import pytest
+from nltk import DependencyGraph
+
+from spectral_latent import ConstituencyModel, EstimatorOptions
+from spectral_latent.constituency import ConstituencyOptions
+from spectral_latent.corpora import phrase_to_nltk
+from spectral_latent.corpora.embedded import embedded_treebank
+from spectral_latent.corpora.nbest_output import write_nbest
+from spectral_latent.reranking import parser_nbest
+from tests.documents import documents
+
+BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+PAGES = {page: "".join(BLOCK.findall(text)) for page, text in documents().items() if BLOCK.search(text)}
+TREES = embedded_treebank(40)
+TAGGED = [phrase_to_nltk(tree).pos() for tree in TREES]
+CORPUS = SimpleNamespace(  # in the place of NLTK's; every word has the one before it for head
+    parsed_sents=lambda: [phrase_to_nltk(tree) for tree in TREES],
+    tagged_sents=lambda tagset=None: TAGGED,
+    sents=lambda: [[word for word, _ in sentence] for sentence in TAGGED],
+)
+ROWS = ["".join(f"{word}\t{tag}\t{at}\tROOT\n" for at, (word, tag) in enumerate(tagged)) for tagged in TAGGED]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Write the files that pages name."""
+    folder = tmp_path_factory.mktemp("documents")
+    (folder / "treebank").mkdir()
+    brackets = "\n".join(tree.bracketed() for tree in TREES)
+    for name in ("treebank/all.mrg", "other.mrg", "dev.mrg"):
+        (folder / name).write_text(brackets)
+    rows = [
+        "".join(f"{at + 1}\t{word}\t_\t{tag}\t_\t_\t{at}\tdep\t_\t_\n" for at, (word, tag) in enumerate(tagged))
+        for tagged in TAGGED
+    ]
+    for name in ("en-train.conllu", "en-dev.conllu"):
+        (folder / name).write_text("\n".join([*rows, ""]))
+    model = ConstituencyModel.train(TREES, ConstituencyOptions(estimator=EstimatorOptions("clusters-em", n_states=2)))
+    model.save(folder / "wsj.model")
+    (folder / "dev.nbest").write_text("".join(write_nbest(parser_nbest(model, TREES, 3), "bllip")))
+    return folder
+
+
+@pytest.fixture
+def here(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Put small corpora in the place of NLTK's, and a cluster of threads in that of any other."""
+    shutil.copytree(folder, tmp_path, dirs_exist_ok=True)
+    monkeypatch.chdir(tmp_path)
+    for name in ("treebank", "brown"):
+        monkeypatch.setattr(nltk.corpus, name, CORPUS)
+    graphs = SimpleNamespace(parsed_sents=lambda: [DependencyGraph(rows) for rows in ROWS])
+    monkeypatch.setattr(nltk.corpus, "dependency_treebank", graphs)
+    client: Callable[..., Any] = dask.distributed.Client
+    monkeypatch.setattr(dask.distributed, "Client", lambda _: client(processes=False, dashboard_address=":0"))
+
+
+@pytest.mark.usefixtures("here")
+@pytest.mark.filterwarnings("ignore:the parser does not know the tags")
+@pytest.mark.parametrize("page", PAGES)
+def test_the_code_of_a_page_runs(page: str) -> None:
+    """With one process for any number, because starting processes takes seconds."""
+    code = re.sub(r"jobs=\d+", "jobs=1", PAGES[page])
+    with contextlib.redirect_stdout(io.StringIO()) as printed:
+        exec(compile(code, page, "exec"), {"__name__": "documented"})
+    assert printed.getvalue() or "print(" not in code

@@ -1,0 +1,21 @@
+"""The table of equations is complete: every citation is claimed, every claim is cited and tested."""
+
+from tests.equations import CLAIMS, FILE, citations, files_of_tests, reference
+
+
+def test_every_claim_is_cited_in_the_code() -> None:
+    assert [place for place in CLAIMS if place not in citations()] == []
+
+
+def test_every_citation_is_a_claim() -> None:
+    found = citations()
+    assert {place: names for place, names in found.items() if place not in CLAIMS} == {}
+
+
+def test_the_tests_of_claims_exist() -> None:
+    files = files_of_tests()
+    assert [test for claim in CLAIMS.values() for test in claim.tests if test not in files] == []
+
+
+def test_the_page_is_what_the_docstrings_say() -> None:
+    assert FILE.read_text(encoding="utf-8") == reference(), "run `python -m tests.equations`"

@@ -1,0 +1,64 @@
+"""The documentation site: docstrings are translated, and no public room and no page is left out."""
+
+import doctest
+import importlib.util
+import re
+from types import ModuleType
+
+import pytest
+
+from tests.documents import ROOT, documents
+from tests.test_house import IN_ROOMS
+
+SITE = ROOT / "docs/_site"
+HIDDEN = {
+    "spectral_latent.cli",
+    "spectral_latent.papers",
+    "spectral_latent.__main__",
+}  # commands, with help of their own
+
+
+@pytest.fixture(scope="module")
+def docstrings() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("docstrings", SITE / "docstrings.py")
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_examples_of_the_translation(docstrings: ModuleType) -> None:
+    flags = doctest.NORMALIZE_WHITESPACE
+    assert doctest.testmod(docstrings, optionflags=flags) == doctest.TestResults(failed=0, attempted=2)
+
+
+def test_tables_and_doctests(docstrings: ModuleType) -> None:
+    lines = ["| here | p(h \\| a) |", "| --- | --- |", "| `f` | a*b |", "", ">>> f(1)", "[a_, *b]", "", "End_."]
+    assert docstrings.to_restructured_text(lines) == [
+        *["", ".. list-table::", "   :header-rows: 1", ""],
+        *["   * - here", "     - p(h \\| a)", "   * - ``f``", "     - a\\*b", "", ""],
+        *[">>> f(1)", "[a_, *b]", "", "End\\_."],
+    ]
+
+
+def test_the_reference_lists_every_public_room() -> None:
+    listed = set(re.findall(r"^   (spectral_latent[\w.]*)$", documents()["docs/api.md"], re.MULTILINE))
+    rooms = {module for module in IN_ROOMS if module.count(".") == 1 and not module.rpartition(".")[2].startswith("_")}
+    assert listed == rooms - HIDDEN | {"spectral_latent_nltk"}
+
+
+def test_every_page_is_in_the_table_of_contents() -> None:
+    pages = {page.removeprefix("docs/").removesuffix(".md") for page in documents() if page.startswith("docs/")}
+    trees = re.findall(r"```\{toctree\}\n(.*?)```", documents()["docs/index.md"], re.DOTALL)
+    listed = {line for tree in trees for line in tree.splitlines() if line and not line.startswith(":")}
+    assert listed == pages - {"index"} | {"tutorials/index"}
+
+
+def test_links_between_pages_lead_to_files() -> None:
+    lost = []
+    for page, text in documents().items():
+        folder = (ROOT / page).parent
+        for target in re.findall(r"\]\(([^)#]+)(?:#[\w-]*)?\)", re.sub(r"^```.*?^```", "", text, flags=re.M | re.S)):
+            if not re.match(r"https?:", target) and not (folder / target).exists():
+                lost.append(f"{page}: {target}")
+    assert lost == []
