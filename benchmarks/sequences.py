@@ -1,33 +1,34 @@
 """Strings drawn from known hidden Markov models: spectral learning beside Baum-Welch, bigrams and the truth.
 
-    python benchmarks/sequences.py                     # 20 models, five of each kind; 20,000 strings of each
-    python benchmarks/sequences.py --strings 2000
-    python benchmarks/sequences.py --kinds hard dependent --models 1
-    python benchmarks/sequences.py --kinds five --models 1 --hmmlearn   # hmmlearn from the same starts, if installed
+    python benchmarks/sequences.py                     # 20 models, five of each kind; 2,000 and 20,000 strings of each
+    python benchmarks/sequences.py --kinds hard dependent --models 1 --strings 20000
+    python benchmarks/sequences.py --learners bigrams spectral
+    python benchmarks/sequences.py --learners Baum-Welch hmmlearn   # hmmlearn from the first start, if installed
 
-KL is the mean over 2,000 further strings of log p(string) - log p̂(string), in nats.  All learners but the first two
+KL is the mean over 2,000 further strings of log p(string) - log p̂(string), in nats.  Cells are the median over the
+models of a kind, and the quartiles; of single starts, over all starts of all models.  All learners but the first two
 know the true number of states.  EM, from random starts and after clusters, runs until an iteration raises the
-log-likelihood by less than 1e-5 a string (and the one before did); hmmlearn runs for as many iterations.  A row is the
-median over the models of a kind; of single starts it is the median over all starts of all models.  Starts are *at
-the top* if they end within 0.001 nats a string of the likeliest model that any start found: the others are in a local
-optimum.  Seconds are CPU seconds after compilation.
+log-likelihood by less than 1e-5 a string (and the one before did); hmmlearn runs for as many iterations.  Starts are
+*at the top* if they end within 0.001 nats a string of the likeliest model that any start found: the others are in a
+local optimum.  Seconds are CPU seconds after compilation.
 """
 
 from __future__ import annotations
 
 import argparse
-import logging
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from dataclasses import replace
 from functools import partial
+from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from spectral_latent.estimation import EstimatorOptions
 from spectral_latent.inference import sample_trees, tree_weights
-from spectral_latent.sequence import HiddenMarkov, HMMOptions, LatentHMM, Sequences, baum_welch
+from spectral_latent.sequence import HiddenMarkov, HMMOptions, LatentHMM, Sequences, baum_welch, hmm_preset
 from spectral_latent.trees import FloatArray, Forest
 
 N_TEST = 2_000
@@ -59,14 +60,14 @@ KINDS = {
     "hard": Kind(20, 200),
     "dependent": Kind(20, 200, independent=0.3),
 }
-DEFAULT_KINDS = ["three", "five", "ten", "ring"]
+DEFAULT_KINDS = ["three", "five", "ring", "ten"]
+LEARNERS = ("bigrams", "spectral", "hybrid", "clusters", "Baum-Welch", "hmmlearn")
 
 
 class Row(NamedTuple):
     """A learner's result on the strings of one model."""
 
     learner: str
-    states: int | None
     kl: float
     seconds: float
     at_top: bool | None = None
@@ -128,25 +129,27 @@ def fit(start: HiddenMarkov, train: Sequences) -> Climb:
 
 
 def fit_hmmlearn(start: HiddenMarkov, train: Sequences, iterations: int) -> Climb:
-    """Climb by hmmlearn's CategoricalHMM, to which the end of a string is one more state with a symbol of its own."""
+    """Climb by hmmlearn's CategoricalHMM, which has no ends of strings.
+
+    All strings are one, with a symbol of its own before and after each; one more state emits it, and nothing else.
+    """
     from hmmlearn.hmm import CategoricalHMM  # type: ignore[import-not-found, unused-ignore]
 
-    logging.getLogger("hmmlearn").setLevel(logging.ERROR)  # the state of the end goes nowhere, which it warns of
     m, n = start.emission.shape
-    model: Any = CategoricalHMM(m + 1, init_params="", n_iter=iterations, tol=-np.inf)
+    model: Any = CategoricalHMM(m + 1, init_params="", n_iter=iterations, tol=-np.inf, implementation="scaling")
     model.n_features = n + 1
-    model.startprob_ = np.append(start.initial, 0.0)
-    model.transmat_ = np.eye(m + 1)
+    model.startprob_ = np.append(np.zeros(m), 1.0)
+    model.transmat_ = np.zeros((m + 1, m + 1))
     model.transmat_[:m, :m] = (1.0 - start.stop)[:, None] * start.transition
     model.transmat_[:m, m] = start.stop
+    model.transmat_[m, :m] = start.initial
     model.emissionprob_ = np.zeros((m + 1, n + 1))
     model.emissionprob_[:m, :n] = start.emission
     model.emissionprob_[m, n] = 1.0
-    ended = [np.append(row, n) for row in train.rows]
-    model.fit(np.concatenate(ended)[:, None], [len(row) for row in ended])
+    model.fit(np.concatenate([[n], *(np.append(row, n) for row in train.rows)])[:, None])
     stop = model.transmat_[:m, m]
     transition = model.transmat_[:m, :m] / (1.0 - stop)[:, None]
-    found = HiddenMarkov(model.startprob_[:m], transition, stop, model.emissionprob_[:m, :n])
+    found = HiddenMarkov(model.transmat_[m, :m], transition, stop, model.emissionprob_[:m, :n])
     return Climb(found, float(model.monitor_.history[-1]), iterations)
 
 
@@ -157,74 +160,109 @@ def timed(learn: Callable[[], Any]) -> tuple[Any, float]:
     return found, time.process_time() - start
 
 
-def climbs(name: str, found: list[tuple[Climb, float]], train: Sequences) -> Iterator[tuple[Row, HiddenMarkov]]:
-    """Rows of the models reached from all starts, then of the likeliest, for the seconds of all; KL is left open."""
-    top = max((climb for climb, _ in found), key=lambda climb: climb.log_likelihood)
-    for climb, seconds in found:
-        at_top = climb.log_likelihood > top.log_likelihood - NEAR * train.n_sequences
-        yield Row(f"{name}, one start", climb.model.n_states, np.nan, seconds, at_top), climb.model
-    seconds = sum(seconds for _, seconds in found)
-    yield Row(f"{name}, best of {STARTS}", top.model.n_states, np.nan, seconds), top.model
+class Problem(NamedTuple):
+    """Strings of a model to learn from and to be tested on."""
 
+    kind: Kind
+    train: Sequences
+    test: Sequences
+    exact: FloatArray  # the log-probabilities of the test strings
 
-def rows(kind: Kind, n: int, seed: int, with_hmmlearn: bool) -> Iterator[Row]:
-    """All learners on n strings of one model."""
-    rng = np.random.default_rng(seed)
-    truth = draw(kind, rng)
-    train, test = sampled(truth, n, rng), sampled(truth, N_TEST, rng)
-    exact = log_probabilities(truth, test)
-    log, seconds = timed(lambda: bigrams(train, test, kind.n_symbols))
-    yield Row("bigrams, λ = 0.1", None, float((exact - log).mean()), seconds)
-    true_number = EstimatorOptions(n_states=kind.n_states)
-    clusters = EstimatorOptions(
-        "clusters-em", n_states=kind.n_states, iterations=EM.most_iterations, tolerance=EM.tolerance
-    )
-    strings = [row.tolist() for row in train.rows]
-    for name, options in (
-        ("spectral, states chosen", HMMOptions()),
-        ("spectral", HMMOptions(true_number, choose_states=False)),
-        ("clusters, then EM", HMMOptions(clusters, choose_states=False)),
-    ):
+    @staticmethod
+    def drawn(kind: Kind, n: int, seed: int) -> Problem:
+        """Draw a model, n strings to learn from, and further ones."""
+        rng = np.random.default_rng(seed)
+        truth = draw(kind, rng)
+        train = sampled(truth, n, rng)
+        test = sampled(truth, N_TEST, rng)
+        return Problem(kind, train, test, log_probabilities(truth, test))
+
+    def kl(self, log: FloatArray) -> float:
+        """The mean of what log-probabilities (T,) of the test strings lack."""
+        return float((self.exact - log).mean())
+
+    def trained(self, options: HMMOptions) -> tuple[float, float]:
+        """KL and seconds of a model of this library."""
+        strings = [row.tolist() for row in self.train.rows]
         model, seconds = timed(partial(LatentHMM.train, strings, options))
-        kl = float((exact - model.log_probabilities([row.tolist() for row in test.rows])).mean())
-        yield Row(name, model.parameters.n_states, kl, seconds)
-    observed = np.bincount(train.terminal, minlength=kind.n_symbols).astype(float)
-    starts = [HiddenMarkov.random(observed, n, kind.n_states, number) for number in range(STARTS)]
-    found = {"Baum-Welch": [timed(partial(fit, start, train)) for start in starts]}
-    if with_hmmlearn:
-        numbers = [climb.iterations for climb, _ in found["Baum-Welch"]]
-        found["hmmlearn"] = [
-            timed(partial(fit_hmmlearn, start, train, number)) for start, number in zip(starts, numbers, strict=True)
-        ]
-    for name, several in found.items():
-        for row, reached in climbs(name, several, train):
-            yield row._replace(kl=float((exact - log_probabilities(reached, test)).mean()))
+        return self.kl(model.log_probabilities([row.tolist() for row in self.test.rows])), seconds
+
+    def starts(self) -> list[HiddenMarkov]:
+        """Random starts of EM."""
+        n, m = self.kind.n_symbols, self.kind.n_states
+        observed = np.bincount(self.train.terminal, minlength=n).astype(float)
+        return [HiddenMarkov.random(observed, self.train.n_sequences, m, number) for number in range(STARTS)]
+
+    def climbed(self, name: str, found: list[tuple[Climb, float]]) -> Iterator[Row]:
+        """Rows of the models reached from single starts."""
+        top = max(climb.log_likelihood for climb, _ in found)
+        for climb, seconds in found:
+            at_top = climb.log_likelihood > top - NEAR * self.train.n_sequences
+            yield Row(name, self.kl(log_probabilities(climb.model, self.test)), seconds, at_top)
 
 
-def print_kind(name: str, n: int, models: int, with_hmmlearn: bool) -> None:
-    """Print the rows of a kind, and on how many models spectral learning comes nearer to the truth."""
-    by_learner: dict[str, list[list[Row]]] = defaultdict(list)  # the rows of each model
-    for seed in range(models):
-        of_model: dict[str, list[Row]] = defaultdict(list)
-        for row in rows(KINDS[name], n, seed, with_hmmlearn):
-            of_model[row.learner].append(row)
-        for learner, several in of_model.items():
-            by_learner[learner].append(several)
-    for learner, of_models in by_learner.items():
-        flat = [row for several in of_models for row in several]
-        numbers = [row.states for row in flat if row.states is not None]
-        states = f"{np.median(numbers):.0f}" if numbers else ""
-        kls = [row.kl for row in flat]
-        tops = [row.at_top for row in flat if row.at_top is not None]
-        cells = f"{np.median(kls):.4f} | {max(kls):.4f} | {np.median([row.seconds for row in flat]):.2f}"
+def rows(problem: Problem, learners: Collection[str]) -> Iterator[Row]:
+    """Rows of the learners that are asked for."""
+    m = problem.kind.n_states
+    if "bigrams" in learners:
+        log, seconds = timed(lambda: bigrams(problem.train, problem.test, problem.kind.n_symbols))
+        yield Row("bigrams, λ = 0.1", problem.kl(log), seconds)
+    if "spectral" in learners:
+        yield Row("spectral, states chosen", *problem.trained(HMMOptions()))
+        known = HMMOptions(EstimatorOptions(n_states=m), choose_states=False)
+        yield Row("spectral", *problem.trained(known))
+    if "hybrid" in learners:
+        for ending, options in (("100 iterations", hmm_preset("fast")), ("to the end", hmm_preset("accurate"))):
+            of_true_number = replace(options, estimator=replace(options.estimator, n_states=m), choose_states=False)
+            yield Row(f"spectral, then EM, {ending}", *problem.trained(of_true_number))
+    if "clusters" in learners:
+        climbing = EstimatorOptions("clusters-em", m, iterations=EM.most_iterations, tolerance=EM.tolerance)
+        yield Row("clusters, then EM", *problem.trained(HMMOptions(climbing, choose_states=False)))
+    if "Baum-Welch" in learners:
+        starts = problem.starts()
+        found = [timed(partial(fit, start, problem.train)) for start in starts]
+        yield from problem.climbed("Baum-Welch, one start", found)
+        best = max((climb for climb, _ in found), key=lambda climb: climb.log_likelihood)
+        seconds = sum(seconds for _, seconds in found)
+        yield Row(f"Baum-Welch, best of {STARTS}", problem.kl(log_probabilities(best.model, problem.test)), seconds)
+        if "hmmlearn" in learners:
+            again = timed(partial(fit_hmmlearn, starts[0], problem.train, found[0][0].iterations))
+            (row,) = problem.climbed("hmmlearn, first start", [again])
+            yield row._replace(at_top=None)
+
+
+def spread(values: Sequence[float], digits: int) -> str:
+    """Write the median and the quartiles.
+
+    >>> spread([1.0, 2.0, 3.0, 4.0, 5.0], 1)
+    '3.0 (2.0 to 4.0)'
+    """
+    low, middle, high = np.quantile(values, [0.25, 0.5, 0.75])
+    return f"{middle:.{digits}f} ({low:.{digits}f} to {high:.{digits}f})"
+
+
+def print_rows(name: str, n: int, found: Iterable[list[Row]]) -> None:
+    """Print the table's rows of the models of a kind, each of which has its list of rows."""
+    by_learner: dict[str, list[Row]] = defaultdict(list)
+    for row in chain.from_iterable(found):
+        by_learner[row.learner].append(row)
+    for learner, of_learner in by_learner.items():
+        tops = [row.at_top for row in of_learner if row.at_top is not None]
+        kl = spread([row.kl for row in of_learner], 4)
+        seconds = spread([row.seconds for row in of_learner], 2)
         at_top = f"{sum(tops)} of {len(tops)}" if tops else ""
-        print(f"| {name} | {n:,} | {learner} | {states} | {cells} | {at_top} |", flush=True)
-    best = [several[0].kl for several in by_learner[f"Baum-Welch, best of {STARTS}"]]
-    single = [float(np.median([row.kl for row in several])) for several in by_learner["Baum-Welch, one start"]]
-    for learner in ("spectral, states chosen", "clusters, then EM"):
-        kls = [several[0].kl for several in by_learner[learner]]
-        wins = [sum(kl < other for kl, other in zip(kls, others, strict=True)) for others in (single, best)]
-        print(f"<!-- {name}: {learner} nearer than the median start {wins[0]}, than the best of all {wins[1]} -->")
+        print(f"| {name} | {n:,} | {learner} | {kl} | {seconds} | {at_top} |", flush=True)
+
+
+def nearer(found: Iterable[list[Row]], learner: str) -> str:
+    """Tell on how many models a learner is nearer to the truth than Baum-Welch is from its median start."""
+    wins = []
+    for of_model in found:
+        kls = defaultdict(list)
+        for row in of_model:
+            kls[row.learner].append(row.kl)
+        wins.append(kls[learner][0] < np.median(kls["Baum-Welch, one start"]))
+    return f"{learner}: nearer than the median start on {sum(wins)} of {len(wins)}"
 
 
 def main() -> None:
@@ -232,15 +270,23 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--kinds", choices=KINDS, nargs="+", default=DEFAULT_KINDS)
     parser.add_argument("--models", type=int, default=5, help="of each kind")
-    parser.add_argument("--strings", type=int, nargs="+", default=[20_000])
-    parser.add_argument("--hmmlearn", action="store_true", help="also hmmlearn, from the same starts")
+    parser.add_argument("--strings", type=int, nargs="+", default=[2_000, 20_000])
+    parser.add_argument("--learners", choices=LEARNERS, nargs="+", default=LEARNERS[:-1])
     arguments = parser.parse_args()
-    list(rows(Kind(2, 3), 50, 0, arguments.hmmlearn))  # compiles what is measured
-    print("| model | strings | learner | states | KL | largest KL | CPU s | starts at the top |")
-    print("| --- | ---: | --- | ---: | ---: | ---: | ---: | ---: |", flush=True)
+    list(rows(Problem.drawn(Kind(2, 3), 50, 0), arguments.learners))  # compiles what is measured
+    print("| model | strings | learner | KL | CPU s | starts at the top |")
+    print("| --- | ---: | --- | ---: | ---: | ---: |", flush=True)
     for n in arguments.strings:
+        of_all: list[list[Row]] = []
         for name in arguments.kinds:
-            print_kind(name, n, arguments.models, arguments.hmmlearn)
+            problems = (Problem.drawn(KINDS[name], n, seed) for seed in range(arguments.models))
+            found = [list(rows(problem, arguments.learners)) for problem in problems]
+            print_rows(name, n, found)
+            of_all += found
+        print_rows("all", n, of_all)
+        if {"spectral", "clusters", "Baum-Welch"} <= set(arguments.learners):
+            for learner in ("spectral, states chosen", "spectral", "clusters, then EM"):
+                print(f"<!-- {n:,} strings: {nearer(of_all, learner)} -->")
 
 
 if __name__ == "__main__":

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from spectral_latent._load import load
     from spectral_latent.anchors import AnchorHMM
+    from spectral_latent.automata import WeightedAutomaton
     from spectral_latent.constituency import ConstituencyModel, preset
     from spectral_latent.dependency import DependencyModel
     from spectral_latent.estimation import EstimatorOptions
@@ -27,6 +28,7 @@ __all__ = [
     "LatentTagger",
     "LatentTreeModel",
     "Reranker",
+    "WeightedAutomaton",
     "__version__",
     "load",
     "preset",
@@ -43,6 +45,7 @@ _MODULES = {
     "LatentTagger": "sequence",
     "LatentTreeModel": "model",
     "Reranker": "reranking",
+    "WeightedAutomaton": "automata",
     "load": "_load",
     "preset": "constituency",
 }  # where each name is imported from

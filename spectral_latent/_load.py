@@ -14,6 +14,7 @@ from spectral_latent.operators import ModelFileError, opened_model
 
 if TYPE_CHECKING:
     from spectral_latent.anchors import AnchorHMM
+    from spectral_latent.automata import WeightedAutomaton
     from spectral_latent.constituency import ConstituencyModel
     from spectral_latent.dependency import DependencyModel
     from spectral_latent.model import LatentTreeModel
@@ -21,7 +22,14 @@ if TYPE_CHECKING:
     from spectral_latent.sequence import LatentHMM, LatentTagger
 
     Model: TypeAlias = (
-        AnchorHMM | ConstituencyModel | DependencyModel | LatentHMM | LatentTagger | LatentTreeModel | Reranker
+        AnchorHMM
+        | ConstituencyModel
+        | DependencyModel
+        | LatentHMM
+        | LatentTagger
+        | LatentTreeModel
+        | Reranker
+        | WeightedAutomaton
     )
 
 __all__ = ["load", "make_model"]
@@ -29,6 +37,7 @@ __all__ = ["load", "make_model"]
 _CLASSES = MappingProxyType(
     {
         "anchors": ("anchors", "AnchorHMM"),
+        "automaton": ("automata", "WeightedAutomaton"),
         "constituency": ("constituency", "ConstituencyModel"),
         "dependency": ("dependency", "DependencyModel"),
         "hmm": ("sequence", "LatentHMM"),

@@ -61,12 +61,15 @@ def test_estimators(treebank: str, monkeypatch: pytest.MonkeyPatch, capsys: pyte
 def test_sequences(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     """Every learner has a row."""
     sequences = load("sequences", monkeypatch)
-    sequences.print_kind("three", 100, 1, with_hmmlearn=False)
-    rows = [line.split("|")[3:6] for line in capsys.readouterr().out.splitlines() if line.startswith("|")]
+    monkeypatch.setattr("sys.argv", ["sequences.py", "--kinds", "three", "--models", "1", "--strings", "100"])
+    sequences.main()
+    rows = [line.split("|")[3:6] for line in capsys.readouterr().out.splitlines() if line.startswith("| three")]
     assert [row[0].strip() for row in rows] == [
         "bigrams, λ = 0.1",
         "spectral, states chosen",
         "spectral",
+        "spectral, then EM, 100 iterations",
+        "spectral, then EM, to the end",
         "clusters, then EM",
         "Baum-Welch, one start",
         "Baum-Welch, best of 5",

@@ -20,6 +20,7 @@ from spectral_latent import (
     LatentTagger,
     LatentTreeModel,
     Reranker,
+    WeightedAutomaton,
     load,
     preset,
 )
@@ -47,6 +48,7 @@ def reranker() -> Reranker:
 
 MODELS: dict[str, tuple[type, Callable[[], Any]]] = {
     "anchors": (AnchorHMM, lambda: AnchorHMM.train(WORDS)),
+    "automaton": (WeightedAutomaton, lambda: WeightedAutomaton.train(["ab", "abab"])),
     "constituency": (ConstituencyModel, lambda: ConstituencyModel.train(TREES)),
     "dependency": (
         DependencyModel,

@@ -29,6 +29,7 @@ ROOMS = (
     "grammar",
     "constituency",
     "sequence",
+    "automata",
     "anchors",
     "dependency",
     "reranking",

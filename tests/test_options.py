@@ -26,6 +26,7 @@ from spectral_latent import constituency, dependency, sequence
 from spectral_latent._names import EstimatorName
 from spectral_latent._options import Above, AtLeast, AtMost, Below, Options, field_types
 from spectral_latent.anchors import AnchorHMM, AnchorOptions, HullName, HullOptions, WordTypes
+from spectral_latent.automata import AutomatonOptions, WeightedAutomaton
 from spectral_latent.cli import main
 from spectral_latent.constituency import Binarisation, ConstituencyModel, ConstituencyOptions, Phrase, SpanOptions
 from spectral_latent.dependency import (
@@ -466,6 +467,12 @@ def train_relations(options: RelationOptions) -> None:
     assert len(model.relations(trees[:1])[0]) == 3
 
 
+def train_automata(options: AutomatonOptions) -> None:
+    automaton = WeightedAutomaton.train(WORDS, options)
+    assert np.isfinite(automaton(WORDS[0]))
+    assert np.isfinite(automaton.log_probabilities(WORDS)).all()
+
+
 def train_anchors(options: AnchorOptions) -> None:
     assert len(AnchorHMM.train(WORDS, options).states([QUESTION])[0]) == 3
 
@@ -508,6 +515,7 @@ def train_limits(options: Limits) -> None:
 
 TRAIN: dict[type[Options], Callable[[Any], None]] = {
     AnchorOptions: train_anchors,
+    AutomatonOptions: train_automata,
     Binarisation: train_binarisation,
     ConstituencyOptions: train_phrases,
     DependencyOptions: train_dependencies,

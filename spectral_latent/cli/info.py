@@ -23,16 +23,16 @@ def info(model: str, as_json: bool) -> None:
     The output is a table: the kind of the model, its sizes, its labels, tags or anchors, the options that have not the
     defaults, and the objective of every iteration of EM; the version of the library that wrote the file; the
     fingerprint of the model, by which rerankers know it; and for models of `train`, the command without its folders,
-    the number of trees or sentences and of words that were read, and a digest of the content of each source, by which
-    `verify` knows it.  The file has no date of its own, because the same training makes the same file; the date is that
-    of the file system.
+    the number of trees or sentences and of words that were read, a digest of the content of each source, by which
+    `verify` knows it, and the figures of --dev.  The file has no date of its own, because the same training makes the
+    same file; the date is that of the file system.
 
-        With --json, the lists are whole, and the options are all.
+    With --json, the lists are whole, and the options are all.
 
-        \b
-        Examples:
-          spectral-latent info wsj.safetensors
-          spectral-latent info wsj.safetensors --json
+    \b
+    Examples:
+      spectral-latent info wsj.safetensors
+      spectral-latent info wsj.safetensors --json
     """
     description, summary = _descriptions(model)
     click.echo(json.dumps(description, ensure_ascii=False) if as_json else _table(summary))

@@ -40,6 +40,7 @@ _KINDS = {
         "use it with `spectral-latent tag`, `anchors` or `evaluate --unsupervised`; with labels, which `anchors` gives "
         "it, it is a tagger",
     ),
+    "automaton": ("a weighted automaton", "use it in Python"),
     "reranker": ("a reranker", "use it with `spectral-latent rerank`, or with `parse --rerank`"),
     "tree": ("a model of trees given as graphs", "use it in Python"),
 }

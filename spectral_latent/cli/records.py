@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any, TypeVar
@@ -36,6 +36,7 @@ class Record:
         self._context = context
         self.kind = kind
         self._sources: list[dict[str, str]] = []
+        self._dev: dict[str, Any] = {}
         self.examples = 0
         self._words = 0
 
@@ -71,6 +72,16 @@ class Record:
         self.examples += 1
         self._words += _n_words(example)
 
+    def evaluated(self, sources: Sequence[str], figures: Mapping[str, Any]) -> None:
+        """Keep how good the model is; figures of speed are left out, because they are never the same twice.
+
+        sources: the sources that the model was evaluated on.
+        figures: the figures of `evaluate`.
+        """
+        kept = {name: value for name, value in figures.items() if not name.endswith("_per_second")}
+        rounded = {name: round(value, 2) if isinstance(value, float) else value for name, value in kept.items()}
+        self._dev = {"dev": {"sources": [_name(source) for source in sources], **rounded}}
+
     def contents(self) -> dict[str, Any]:
         """Return the account; JSON can hold it."""
         return {
@@ -78,6 +89,7 @@ class Record:
             "sources": self._sources,
             self.kind: self.examples,
             "words": self._words,
+            **self._dev,
         }
 
 

@@ -12,21 +12,22 @@ import click
 from spectral_latent.cli.console import Console
 from spectral_latent.cli.inputs import read_text
 from spectral_latent.cli.models import load_parser
-from spectral_latent.cli.options import json_option, quiet_option, results_option
+from spectral_latent.cli.options import jobs_option, json_option, quiet_option, results_option
 from spectral_latent.cli.outputs import results
 
 __all__ = ["score"]
 
-_BATCH = 1000  # trees scored at once
+_BATCH = 100  # trees scored at once
 
 
 @click.command()
 @click.argument("model")
 @click.argument("file", default="-")
+@jobs_option
 @json_option
 @results_option
 @quiet_option
-def score(model: str, file: str, as_json: bool, output: Path | None, quiet: bool) -> None:
+def score(model: str, file: str, jobs: int, as_json: bool, output: Path | None, quiet: bool) -> None:
     """Score the trees of FILE or of standard input.
 
     A constituency parser scores trees in brackets, which are cleaned as for training; a dependency parser scores trees
@@ -45,6 +46,7 @@ def score(model: str, file: str, as_json: bool, output: Path | None, quiet: bool
     from spectral_latent.corpora import parse_brackets
     from spectral_latent.corpora.dependencies import entries_of_text
     from spectral_latent.dependency import DependencyModel
+    from spectral_latent.grammar.batches import map_sentences
 
     parser: Any = load_parser(model)
     trees: list[Any]
@@ -53,11 +55,12 @@ def score(model: str, file: str, as_json: bool, output: Path | None, quiet: bool
     else:
         trees = list(parse_brackets(*read_text(file, "brackets")))
     with results(output, [model, file]) as write:
-        for first in Console(quiet).beside_output.bar(range(0, len(trees), _BATCH), "Scoring"):
-            weight = parser.score(trees[first : first + _BATCH])
-            pairs = zip(weight.log.tolist(), weight.sign.tolist(), strict=True)
-            for number, (log, sign) in enumerate(pairs, start=first + 1):
-                write(_json(number, log, sign) if as_json else f"{log:.6f}\t{sign:.0f}\n")
+        starts = Console(quiet).beside_output.bar(range(0, len(trees), _BATCH), "Scoring")
+        batches = (trees[first : first + _BATCH] for first in starts)
+        weights = map_sentences(type(parser).score, parser, batches, jobs)
+        scores = (pair for weight in weights for pair in zip(weight.log.tolist(), weight.sign.tolist(), strict=True))
+        for number, (log, sign) in enumerate(scores, start=1):
+            write(_json(number, log, sign) if as_json else f"{log:.6f}\t{sign:.0f}\n")
 
 
 def _json(number: int, log: float, sign: float) -> str:

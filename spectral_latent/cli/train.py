@@ -90,7 +90,8 @@ dev_option = click.option(
     "--dev",
     metavar="SOURCE",
     multiple=True,
-    help="Evaluate the model on SOURCE, as `spectral-latent evaluate` does, which is not learned from.",
+    help="Evaluate the model on SOURCE, as `spectral-latent evaluate` does, which is not learned from; `info` "
+    "shows the figures.",
 )
 
 
@@ -476,7 +477,7 @@ class _Training:
     def save(self, model: Any, use: str) -> None:
         """Write the model with the record of training, whole or not at all.
 
-        Print its sizes, evaluate it, and print the next command.
+        Print its sizes, evaluate it, keep the figures in the record, and print the next command.
 
         model: the model.
         use: the name of the command that uses the model.
@@ -490,5 +491,7 @@ class _Training:
         self.console.message(f"{self._output}: {model.sizes}, from {learnt_from}, {seconds:.1f} s, {megabytes:.1f} MB")
         if self._dev:
             of_quiet = ["--quiet"] if self.console.quiet else []
-            evaluate.main([str(self._output), *self._dev, *of_quiet], "evaluate", standalone_mode=False)
+            command = [str(self._output), *self._dev, *of_quiet]
+            self.record.evaluated(self._dev, evaluate.main(command, "evaluate", standalone_mode=False))
+            model.save(self._output, self.record.contents())
         self.console.message(f"Next: {_NEXT[use].format(model=self._output)}")

@@ -2,11 +2,13 @@
 
 from spectral_latent.sequence.alphabet import Alphabet
 from spectral_latent.sequence.baum_welch import baum_welch
+from spectral_latent.sequence.checks import observations_of
 from spectral_latent.sequence.conversion import Sequences
-from spectral_latent.sequence.hidden_markov import HiddenMarkov
-from spectral_latent.sequence.model import END, LatentHMM, LatentTagger, StateTagger
+from spectral_latent.sequence.hidden_markov import HiddenMarkov, untagged_rules
+from spectral_latent.sequence.model import END, LatentHMM, LatentTagger, SequenceModel, StateTagger
 from spectral_latent.sequence.options import HMMOptions, TaggerOptions
-from spectral_latent.sequence.presets import preset
+from spectral_latent.sequence.parameters import SequenceParameters
+from spectral_latent.sequence.presets import hmm_preset, preset
 
 __all__ = [
     "END",
@@ -15,9 +17,14 @@ __all__ = [
     "HiddenMarkov",
     "LatentHMM",
     "LatentTagger",
+    "SequenceModel",
+    "SequenceParameters",
     "Sequences",
     "StateTagger",
     "TaggerOptions",
     "baum_welch",
+    "hmm_preset",
+    "observations_of",
     "preset",
+    "untagged_rules",
 ]

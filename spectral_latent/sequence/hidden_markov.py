@@ -24,7 +24,7 @@ from spectral_latent.operators import ObservableOperators, RuleTable, Tensor, Te
 from spectral_latent.sequence.conversion import Sequences
 from spectral_latent.trees import FloatArray, IntArray, Rules
 
-__all__ = ["HiddenMarkov", "position_counts"]
+__all__ = ["HiddenMarkov", "position_counts", "untagged_rules"]
 
 
 def untagged_rules(n_symbols: int) -> Rules:
@@ -49,6 +49,13 @@ def position_counts(sequences: Sequences, state: IntArray, n_symbols: int, n_sta
     node_state[sequences.spine] = state
     states = np.array([n_states, n_states])
     return state_counts(sequences.trees(n_tags=1), untagged_rules(n_symbols), states, node_state, sequences.weight)
+
+
+def _shares(table: FloatArray, pseudo: float) -> FloatArray:
+    """Add a pseudo-count to each number of a table (n, k), and divide each row by its sum; zeros become uniform."""
+    total = table.sum(axis=1, keepdims=True) + pseudo * table.shape[1]
+    uniform = np.full_like(table, 1.0 / table.shape[1])
+    return np.asarray(np.divide(table + pseudo, total, out=uniform, where=total > 0))
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,22 +148,42 @@ class HiddenMarkov:
         counts: counts of the rules of untagged sequences with states; see `position_counts`.
         pseudo: a pseudo-count for every parameter, so that no probability is zero at the start of EM.
         """
-
-        def shares(table: FloatArray) -> FloatArray:
-            """Divide each row (n, k) by its sum; a row of zeros becomes uniform."""
-            total = table.sum(axis=1, keepdims=True) + pseudo * table.shape[1]
-            uniform = np.full_like(table, 1.0 / table.shape[1])
-            return np.asarray(np.divide(table + pseudo, total, out=uniform, where=total > 0))
-
         (spine,) = counts.binary
         (last,) = counts.unary
         pairs = spine.multiplied_out().sum(axis=1)
         ends = np.stack([pairs.sum(axis=1), last.sum(axis=1)], axis=1)
         return HiddenMarkov(
-            initial=shares(counts.root[1:])[0],
-            transition=shares(pairs),
-            stop=shares(ends)[:, 1],
-            emission=shares(counts.leaf.T),
+            initial=_shares(counts.root[1:], pseudo)[0],
+            transition=_shares(pairs, pseudo),
+            stop=_shares(ends, pseudo)[:, 1],
+            emission=_shares(counts.leaf.T, pseudo),
+        )
+
+    @staticmethod
+    def of_tree_model(operators: ObservableOperators, n_symbols: int, pseudo: float) -> HiddenMarkov:
+        """Make a model of operators under which an emission has a state of its own; it is summed out.
+
+        operators: probabilities of the rules of untagged sequences.
+        n_symbols: n, the number of different observations.
+        pseudo: a number that is added to every probability, so that none is zero at the start of EM.
+
+        >>> coin = HiddenMarkov(np.array([1.0]), np.array([[1.0]]), np.array([0.5]), np.array([[0.25, 0.75]]))
+        >>> HiddenMarkov.of_tree_model(coin.operators(), n_symbols=2, pseudo=0.0).emission
+        array([[0.25, 0.75]])
+        """
+        (spine,) = operators.binary
+        (last,) = operators.unary
+        emitting, m = operators.states.tolist()
+        going_on = spine.multiplied_out()  # (m, E, m)
+        ending = last[:m, :emitting]
+        leaf = np.zeros((n_symbols, emitting))
+        leaf[operators.rules.leaf[:, 1]] = operators.leaf[:, :emitting]
+        ends = np.stack([going_on.sum(axis=(1, 2)), ending.sum(axis=1)], axis=1)
+        return HiddenMarkov(
+            initial=_shares(operators.root[1:, :m], pseudo)[0],
+            transition=_shares(going_on.sum(axis=1), pseudo),
+            stop=_shares(ends, pseudo)[:, 1],
+            emission=_shares((going_on.sum(axis=2) + ending) @ leaf.T, pseudo),
         )
 
     @staticmethod

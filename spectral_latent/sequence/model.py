@@ -31,13 +31,17 @@ from spectral_latent.sequence.presets import preset
 from spectral_latent.sequence.training import train_tagged, train_untagged
 from spectral_latent.trees import FloatArray, Forest, IntArray, Rules, Vocabulary
 
-__all__ = ["END", "LatentHMM", "LatentTagger", "StateTagger"]
+__all__ = ["END", "LatentHMM", "LatentTagger", "SequenceModel", "StateTagger"]
 
 END = None  # follows the last observation of a sequence
 
 
-class _SequenceModel:
-    """Base of models that give sequences of observations a probability."""
+class SequenceModel:
+    """Base of models that give sequences of observations a probability.
+
+    parameters: the operators.
+    observations: the numbers of observations.
+    """
 
     parameters: SequenceParameters
     observations: Lexicon | Alphabet
@@ -244,7 +248,7 @@ class _Tagger(ABC):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class LatentTagger(_SequenceModel, _Tagger, StoredModel):
+class LatentTagger(SequenceModel, _Tagger, StoredModel):
     """A hidden Markov model of tagged words, whose tags have latent states.
 
     options: the settings of training.
@@ -382,7 +386,7 @@ class LatentTagger(_SequenceModel, _Tagger, StoredModel):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class LatentHMM(_SequenceModel, StoredModel):
+class LatentHMM(SequenceModel, StoredModel):
     """A hidden Markov model of sequences of any hashable observations, without tags.
 
     Spectral operators predict observations, but have no states.  The other estimators find states; see `hidden` and
@@ -443,7 +447,7 @@ class LatentHMM(_SequenceModel, StoredModel):
         """
         if not self.parameters.latent.probabilities:
             raise ValueError(
-                "spectral operators have no states; train with the estimator clustering, em or clusters-em"
+                "spectral operators have no states; train with another estimator, such as hybrid or clusters-em"
             )
         return HiddenMarkov.of_operators(self.parameters.latent)
 

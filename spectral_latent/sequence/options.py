@@ -12,8 +12,7 @@ from spectral_latent.lexicon import LexiconOptions
 
 __all__ = ["HMMOptions", "TaggerOptions"]
 
-_SOURCES = (StateSource.PROJECTIONS, StateSource.CLUSTERS, StateSource.RANDOM)  # of states without tags
-_WITHOUT_TAGS = [name for name, estimator in ESTIMATORS.items() if estimator.states_from in _SOURCES]
+_WITHOUT_TAGS = [name for name, estimator in ESTIMATORS.items() if estimator.states_from is not StateSource.PIVOTS]
 
 
 @dataclass(frozen=True)
@@ -42,7 +41,7 @@ class TaggerOptions(Options):
 class HMMOptions(Options):
     """Settings of training a latent hidden Markov model on sequences without tags.
 
-    estimator: how states are found: spectral, clustering, em or clusters-em.  Its `smoothing` is not used, because all
+    estimator: how states are found: any way but pivots.  Its `smoothing` is not used, because all
     positions share one rule; it has no `rank`, because that rule is a sum of one term for each state.
     choose_states: whether to choose the number of states, up to the estimator's `n_states`, that makes held-out
     sequences likeliest (it is 1 if there are fewer than 20 sequences); otherwise the number is `n_states`.
@@ -54,7 +53,7 @@ class HMMOptions(Options):
     >>> HMMOptions(EstimatorOptions("pivots"))
     Traceback (most recent call last):
         ...
-    ValueError: HMMOptions.estimator must be spectral, clustering, em or clusters-em, not 'pivots'
+    ValueError: HMMOptions.estimator must be spectral, clustering, em, clusters-em, recovered or hybrid, not 'pivots'
     """
 
     estimator: EstimatorOptions = field(default_factory=lambda: EstimatorOptions(n_states=32))

@@ -37,6 +37,12 @@ __all__ = ["Predictor"]
 _BLOCK = 1 << 22  # numbers in the estimates of the events of all sequences that advance together
 
 
+def _sizes(operators: ObservableOperators) -> tuple[int, int, int]:
+    """Return the number of tags K, and the most states E of an emission and M of a spine."""
+    n_tags = operators.n_symbols // 2
+    return n_tags, int(operators.states[:n_tags].max()), int(operators.states[n_tags:].max())
+
+
 class _Sums(NamedTuple):
     """Sums over all sequences; see the table of this module.
 
@@ -52,12 +58,11 @@ class _Sums(NamedTuple):
     @staticmethod
     def of(operators: ObservableOperators, n_terminals: int) -> _Sums:
         """Solve the equations of a and f̄.  Raises ValueError if sequences are infinitely long on average."""
-        n_tags = operators.n_symbols // 2
-        m = operators.root.shape[1]
-        leaf = np.zeros((n_tags, n_terminals, m))
-        leaf[tuple(operators.rules.leaf.T)] = operators.leaf
-        last = np.zeros((n_tags, m, m))
-        last[operators.rules.unary[:, 1]] = operators.unary
+        n_tags, width, m = _sizes(operators)
+        leaf = np.zeros((n_tags, n_terminals, width))
+        leaf[tuple(operators.rules.leaf.T)] = operators.leaf[:, :width]
+        last = np.zeros((n_tags, m, width))
+        last[operators.rules.unary[:, 1]] = operators.unary[:, :m, :width]
         emitted = leaf.sum(axis=1)
         # A: the rules K+t → t K+u, summed over observations.
         step = np.zeros((n_tags, m, n_tags, m))
@@ -69,9 +74,9 @@ class _Sums(NamedTuple):
             raise ValueError("the model's sequences are infinitely long on average")
         system = np.eye(n_tags * m) - matrix
         after = np.linalg.solve(system, np.einsum("tij,tj->ti", last, emitted).ravel())
-        average = np.asarray(np.linalg.solve(system.T, operators.root[n_tags:].ravel()), dtype=np.float64)
+        average = np.asarray(np.linalg.solve(system.T, operators.root[n_tags:, :m].ravel()), dtype=np.float64)
         # W: the same rules with a in the place of the next spine, and the rules of last positions.
-        going_on = np.zeros((n_tags, m, m))
+        going_on = np.zeros((n_tags, m, width))
         for (_, t, spine), tensor in zip(operators.rules.binary, operators.binary, strict=True):
             m_a, m_b, m_c = tensor.shape
             going_on[t, :m_a, :m_b] += tensor.applied_right(after.reshape(n_tags, m)[spine - n_tags, :m_c])
@@ -117,19 +122,19 @@ class Predictor:
 
     @cached_property
     def _steps(self) -> FloatArray:
-        """(K, M², K·M) the rules K+t → t K+u by t: from its spine and its emission to the spines of all u."""
+        """(K, M·E, K·M) the rules K+t → t K+u by t: from its spine and its emission to the spines of all u."""
         operators = self.operators
-        n_tags = self.builder.n_tags
-        m = operators.root.shape[1]
-        steps = np.zeros((n_tags, m, m, n_tags, m))
+        n_tags, width, m = _sizes(operators)
+        steps = np.zeros((n_tags, m, width, n_tags, m))
         for (_, t, spine), tensor in zip(operators.rules.binary, operators.binary, strict=True):
             m_a, m_b, m_c = tensor.shape
             steps[t, :m_a, :m_b, spine - n_tags, :m_c] = tensor.multiplied_out()
-        return steps.reshape(n_tags, m * m, n_tags * m)
+        return steps.reshape(n_tags, m * width, n_tags * m)
 
     def _first(self, n: int) -> FloatArray:
         """Repeat f_1 for n sequences, (n, K·M)."""
-        return np.tile(self.operators.root[self.builder.n_tags :].ravel(), (n, 1))
+        n_tags, _, m = _sizes(self.operators)
+        return np.tile(self.operators.root[n_tags:, :m].ravel(), (n, 1))
 
     def _estimates(self, state: FloatArray) -> FloatArray:
         """Compute p̂ of all events (T, 2n) in states (T, K·M); zero if continuations have no positive total weight."""
@@ -152,15 +157,16 @@ class Predictor:
         """
         was_raised = estimates[np.arange(len(event)), event] <= self.least[event]
         state = np.where(was_raised[:, None], self.sums.average, state)
-        before = state.reshape(len(state), self.builder.n_tags, self.operators.root.shape[1])
+        n_tags, width, m = _sizes(self.operators)
+        before = state.reshape(len(state), n_tags, m)
         candidates = self.builder.candidates(event)
         position = candidates.position
         after = np.zeros_like(state)
         for t in np.unique(candidates.tag):
             has_tag = candidates.tag == t
             rows = position[has_tag]
-            emission = self.operators.leaf[candidates.rule[has_tag]]
-            pairs = before[rows, t, :, None] * emission[:, None, :]  # (n, M, M)
+            emission = self.operators.leaf[candidates.rule[has_tag], :width]
+            pairs = before[rows, t, :, None] * emission[:, None, :]  # (n, M, E)
             after[rows] += pairs.reshape(len(rows), -1) @ self._steps[t]
         return np.asarray(after / np.maximum(np.abs(after).max(axis=1, keepdims=True), TINY))
 

@@ -1,6 +1,7 @@
-"""Options of taggers that go well together, chosen on the dev splits of treebanks of four languages.
+"""Options that go well together: of taggers, and of hidden Markov models without tags.
 
-docs/accuracy.md measures them.
+Those of taggers were chosen on the dev splits of treebanks of four languages (docs/accuracy.md), those of models
+without tags on strings of hidden Markov models drawn at random.
 """
 
 from __future__ import annotations
@@ -8,14 +9,19 @@ from __future__ import annotations
 from spectral_latent._names import PresetName
 from spectral_latent._options import of_preset
 from spectral_latent.estimation import EstimatorOptions
-from spectral_latent.sequence.options import TaggerOptions
+from spectral_latent.sequence.options import HMMOptions, TaggerOptions
 
-__all__ = ["preset"]
+__all__ = ["hmm_preset", "preset"]
 
 _PRESETS: dict[PresetName, TaggerOptions] = {
     "fast": TaggerOptions(EstimatorOptions("clusters-em", n_states=8)),
     "accurate": TaggerOptions(EstimatorOptions("clusters-em", n_states=16)),
     "spectral": TaggerOptions(),
+}
+_HMM_PRESETS: dict[PresetName, HMMOptions] = {
+    "fast": HMMOptions(EstimatorOptions("hybrid", n_states=32, iterations=100, tolerance=1e-4)),
+    "accurate": HMMOptions(EstimatorOptions("hybrid", n_states=32, iterations=1000, tolerance=1e-5)),
+    "spectral": HMMOptions(),
 }
 
 
@@ -30,3 +36,18 @@ def preset(name: PresetName) -> TaggerOptions:
     8
     """
     return of_preset(_PRESETS, name)
+
+
+def hmm_preset(name: PresetName) -> HMMOptions:
+    """Give the options of a model of sequences without tags, for `LatentHMM.train`.
+
+    "fast" and "accurate" climb by EM from the states of the spectral model, for at most 100 iterations or to the end.
+
+    name: the preset.
+
+    Raises ValueError for another name.
+
+    >>> hmm_preset("fast").estimator.estimator
+    'hybrid'
+    """
+    return of_preset(_HMM_PRESETS, name)

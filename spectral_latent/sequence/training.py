@@ -57,6 +57,7 @@ __all__ = ["SequenceShard", "train_tagged", "train_untagged"]
 _NUMBERS_OF_STATES = (1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 32)  # to choose from, besides the largest
 _FLOORS = (0.1, 0.03, 0.01, 0.003, 0.001)  # to choose from
 _FLOOR = 0.01  # if there are too few sequences to choose
+_LEAST = 1e-3  # is added to the probabilities of recovered states, which may be wrong where they are zero
 _FOLDS = 10  # one sequence of so many is held out in a fold
 _HELD_OUT = 6_000  # the number of sequences held out in all folds together, if the data have so many
 _CHOICE_POSITIONS = 1 << 19  # about so many positions are used to choose the states
@@ -366,7 +367,7 @@ def _hidden_markov(
     jobs: int | None,
     listener: Listener,
 ) -> tuple[HiddenMarkov, tuple[float, ...]]:
-    """Learn a proper hidden Markov model from clusters or from a random start; EM may follow.
+    """Learn a proper hidden Markov model from clusters, recovered states or a random start; EM may follow.
 
     Returns the model, and the log-likelihood of the sequences at the start of EM and after each iteration.
     """
@@ -375,6 +376,10 @@ def _hidden_markov(
         observed = np.zeros(n_symbols)
         observed[treebank.counts.rules.leaf[:, 1]] = treebank.counts.leaf[:, 0]
         start = HiddenMarkov.random(observed, treebank.counts.n_trees, options.n_states, options.seed)
+    elif estimator.states_from is StateSource.DECOMPOSITIONS:
+        seen = replace(treebank, priors=Priors(rules=treebank.priors.rules))  # only observations that were seen
+        recovered = estimate(seen, replace(options, estimator="recovered"), jobs=jobs, listener=listener)
+        start = HiddenMarkov.of_tree_model(recovered.operators, n_symbols, _LEAST)
     else:
         projection = Projection.learn(treebank.shards, options, jobs, listener)
         clusters = Clusters.learn(treebank, projection, options.seed, jobs)

@@ -84,13 +84,27 @@ def test_the_same_training_makes_the_same_file(run: Run, treebank: Path, model: 
     (tmp_path / "elsewhere").mkdir()
     copy = tmp_path / "elsewhere" / treebank.name
     copy.write_bytes(treebank.read_bytes())
-    for options in ([], ["--jobs", "2"], ["--seed", "0"], ["-q"], ["--dev", str(treebank)]):
+    for options in ([], ["--jobs", "2"], ["--seed", "0"], ["-q"]):
         again = ("train", "constituency", copy, "-o", tmp_path / "again", "--n-states", "4", *options)
         assert run(*again).exit_code == 0
         assert (tmp_path / "again").read_bytes() == model.read_bytes()
     copy.write_text(treebank.read_text().replace("house", "mouse"))
     assert run("train", "constituency", copy, "-o", tmp_path / "again", "--n-states", "4", "-q").exit_code == 0
     assert facts(run, tmp_path / "again")["sources"] != facts(run, model)["sources"]
+
+
+def test_the_figures_of_dev_are_in_the_record(run: Run, treebank: Path, model: Path, tmp_path: Path) -> None:
+    """As `evaluate` has them, without speeds, so that the same training makes the same file; the model is the same."""
+    for name in ("one", "two"):
+        command = ("train", "constituency", treebank, "-o", tmp_path / name, "--n-states", "4", "--dev", treebank)
+        assert run(*command).exit_code == 0
+    assert (tmp_path / "one").read_bytes() == (tmp_path / "two").read_bytes()
+    found = facts(run, tmp_path / "one")
+    expected = json.loads(run("evaluate", model, treebank, "--json").stdout)
+    assert found["dev"].pop("sources") == [treebank.name]
+    assert found["dev"] == {k: round(value, 2) for k, value in expected.items() if not k.endswith("_per_second")}
+    assert f"f1 {expected['f1']:.4g}" in run("info", tmp_path / "one").stdout
+    assert found["fingerprint"] == facts(run, model)["fingerprint"]
 
 
 def test_labelled_anchors_keep_the_record(run: Run, files: dict[str, Path], tmp_path: Path) -> None:

@@ -116,6 +116,7 @@ def test_scores(run: Run, model: Path, treebank: Path) -> None:
     assert result.stdout.splitlines() == expected
     assert expected[-1] == "-inf\t0"
     assert run("score", model, treebank).stdout.splitlines() == expected[:-1]
+    assert run("score", model, treebank, "--jobs", "2").stdout.splitlines() == expected[:-1]
 
 
 @pytest.mark.parametrize(

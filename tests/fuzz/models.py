@@ -17,6 +17,7 @@ import networkx as nx
 import numpy as np
 
 from spectral_latent.anchors import AnchorHMM, AnchorOptions
+from spectral_latent.automata import AutomatonOptions, WeightedAutomaton
 from spectral_latent.constituency import ConstituencyModel, ConstituencyOptions
 from spectral_latent.corpora.embedded import embedded_treebank
 from spectral_latent.dependency import DependencyModel, DependencyOptions, DependencySentence
@@ -87,6 +88,11 @@ def _ask_sequences(model: LatentHMM | LatentTagger) -> Iterator[Any]:
         yield sum(model.following(QUESTIONS[0][:2]).values())
 
 
+def _ask_automata(model: WeightedAutomaton) -> Iterator[Any]:
+    yield model.score(QUESTIONS).log
+    yield from (np.exp(value) for value in model.log_probabilities(QUESTIONS))
+
+
 def _ask_anchors(model: AnchorHMM) -> Iterator[Any]:
     tags = model.tag(QUESTIONS)
     assert [len(row) for row in tags] == [len(row) for row in QUESTIONS]
@@ -140,6 +146,9 @@ KINDS: dict[str, Kind] = {
         lambda: LatentHMM.train(WORDS, HMMOptions(EstimatorOptions("clustering", n_states=3))),
         LatentHMM.load,
         _ask_sequences,
+    ),
+    "automata": Kind(
+        lambda: WeightedAutomaton.train(WORDS, AutomatonOptions(n_states=3)), WeightedAutomaton.load, _ask_automata
     ),
     "anchors": Kind(lambda: AnchorHMM.train(WORDS, AnchorOptions(n_states=3)), AnchorHMM.load, _ask_anchors),
     "graphs": Kind(

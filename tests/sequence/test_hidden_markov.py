@@ -35,6 +35,10 @@ class Untagged(NamedTuple):
     def trees(self) -> SkeletalTrees:
         return self.sequences.trees(1)
 
+    @property
+    def weight(self) -> np.ndarray:
+        return self.sequences.weight
+
 
 def shards_of(strings: list[list[int]], size: int = 10**6) -> list[Sequences]:
     """Shards of so many strings."""

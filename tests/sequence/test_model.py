@@ -325,7 +325,7 @@ def test_bad_data_are_named() -> None:
 
 def test_bad_requests_are_refused(strings: list[list[int]], tagger: LatentTagger) -> None:
     spectral = LatentHMM.train(strings, hmm_options())
-    with pytest.raises(ValueError, match="no states; train with the estimator clustering, em or clusters-em"):
+    with pytest.raises(ValueError, match="no states; train with another estimator"):
         _ = spectral.hidden
     with pytest.raises(ValueError, match="no states"):
         _ = spectral.tagger
@@ -339,10 +339,12 @@ def test_bad_requests_are_refused(strings: list[list[int]], tagger: LatentTagger
         spectral.sample(1, np.random.default_rng(0), length=0)
 
 
-@pytest.mark.parametrize("estimator", ["pivots", "pivots-em", "recovered", "hybrid"])
+@pytest.mark.parametrize("estimator", ["pivots", "pivots-em"])
 def test_estimators_that_find_no_states_without_tags_are_refused_at_once(estimator: EstimatorName) -> None:
     """When the options are made, not after the search for the number of states."""
-    with pytest.raises(ValueError, match=rf"must be spectral, clustering, em or clusters-em, not '{estimator}'"):
+    with pytest.raises(
+        ValueError, match=rf"must be spectral, clustering, em, clusters-em, recovered or hybrid, not '{estimator}'"
+    ):
         HMMOptions(EstimatorOptions(estimator))
     with pytest.raises(ValueError, match=r"HMMOptions\.estimator must have the rank None"):
         HMMOptions(EstimatorOptions("em", rank=2))

@@ -21,7 +21,15 @@ from spectral_latent.estimation import (
     read_treebanks,
 )
 from spectral_latent.lexicon import LexiconOptions
-from spectral_latent.sequence import HMMOptions, LatentHMM, LatentTagger, Sequences, TaggerOptions, training
+from spectral_latent.sequence import (
+    HMMOptions,
+    LatentHMM,
+    LatentTagger,
+    Sequences,
+    TaggerOptions,
+    hmm_preset,
+    training,
+)
 from tests.sequence.hmms import draw_strings, probability, random_hmm
 from tests.streams import Watch, make_shards
 
@@ -102,13 +110,43 @@ def test_independent_observations_are_learnt_as_such() -> None:
     assert (exact - LatentHMM.train(data).log_probabilities(test)).mean() < 0.03
 
 
-@pytest.mark.parametrize("estimator", ["clustering", "em", "clusters-em"])
+@pytest.mark.parametrize("estimator", ["clustering", "em", "clusters-em", "hybrid"])
 def test_states_make_the_data_likelier(estimator: EstimatorName) -> None:
     data = strings(1_000)
     likelihood = [
         LatentHMM.train(data, exactly(estimator, m, iterations=20)).log_probabilities(data).sum() for m in (1, 3)
     ]
     assert likelihood[1] > likelihood[0]
+
+
+@pytest.mark.parametrize("seed", [2, 3, 4])
+def test_em_from_recovered_states_is_level_with_the_best_of_random_starts(seed: int) -> None:
+    """And recovered states are those of the truth, up to their order and sampling errors."""
+    rng = np.random.default_rng(seed)
+    truth = random_hmm(rng, 3, 6, concentration=0.3)
+    data = draw_strings(truth, 2_000, rng)
+    climbing = {"iterations": 300, "tolerance": 1e-5}
+    logs = {
+        (name, start): LatentHMM.train(
+            data, HMMOptions(EstimatorOptions(name, 3, seed=start, **climbing), choose_states=False)
+        ).objective[-1]
+        for name, start in (("hybrid", 0), *(("em", start) for start in range(3)))
+    }
+    assert logs["hybrid", 0] / len(data) > max(logs.values()) / len(data) - 0.01
+    recovered = LatentHMM.train(data, exactly("recovered", 3)).log_probabilities(data).mean()
+    best = max(logs.values()) / len(data)
+    one_state = LatentHMM.train(data, exactly("recovered", 1)).log_probabilities(data).mean()
+    assert recovered - one_state > 0.5 * (best - one_state)
+
+
+def test_recovered_states_where_there_is_little_to_recover() -> None:
+    """One sequence, one observation, strings of a single position, and more states than the data have."""
+    for data in ([["a"]], [["a"], ["b"]] * 10, ["ab"] * 30, ["aab", "ab", "b"] * 20):
+        for preset in ("fast", "accurate"):
+            model = LatentHMM.train(data, hmm_preset(preset))
+            assert np.isfinite(model.log_probabilities(data)).all()
+        model = LatentHMM.train(data, exactly("hybrid", 5))
+        assert np.isfinite(model.log_probabilities(data)).all()
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -174,7 +212,7 @@ def words_with_tags(n: int) -> list[list[tuple[str, int]]]:
 
 
 TAGGED: list[EstimatorName] = list(get_args(EstimatorName))
-UNTAGGED: list[EstimatorName] = ["spectral", "clustering", "em", "clusters-em"]
+UNTAGGED: list[EstimatorName] = ["spectral", "clustering", "em", "clusters-em", "hybrid"]
 
 
 @pytest.mark.parametrize(

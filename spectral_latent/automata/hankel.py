@@ -1,0 +1,204 @@
+"""Factorise blocks of Hankel matrices into weighted automata (Balle, Carreras, Luque and Quattoni 2014).
+
+| here | meaning |
+| --- | --- |
+| f | a function of strings over the symbols 0 ... n-1 |
+| u, v | a prefix and a suffix of the basis: rows and columns |
+| H[u, v] = f(u v) | `matrix` |
+| H_x[u, v] = f(u x v) | `steps[x]` |
+| r, c | weights of rows and columns: diagonal matrices |
+| U D Vᵀ = r H c | a singular value decomposition of rank m |
+| α = H[ε, ·] c V | `initial` |
+| A_x = D⁻¹ Uᵀ r H_x c V | `step[x]` |
+| β = D⁻¹ Uᵀ r H[·, ε] | `final` |
+
+If H has the rank of the Hankel matrix of all strings, f(x_1 ... x_n) = α A_{x_1} ... A_{x_n} β, with any weights.  Of a
+sample, frequent rows and columns are known best; they are divided by the roots of their counts.
+
+Of strings drawn from a distribution f, prefixes, suffixes and factors are counted more often than whole strings.  Their
+mean counts are functions of the same A_x: f(u Σ*) has (I - A)⁻¹ β in the place of β, f(Σ* u) has α (I - A)⁻¹ in the
+place of α, and the mean count of a factor, Σ_vw f(v u w), has both, with A = Σ_x A_x.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from itertools import product
+from typing import Literal, NamedTuple, TypeVar
+
+import numpy as np
+from scipy import sparse
+
+from spectral_latent.estimation.svd import truncated_svd
+from spectral_latent.trees import FloatArray
+
+__all__ = ["Basis", "Counted", "Factorisation", "Hankel", "counts_of", "strings_up_to"]
+
+Counted = Literal["strings", "prefixes", "suffixes", "factors"]
+_String = tuple[int, ...]
+_Symbol = TypeVar("_Symbol", bound=Hashable)
+_ZERO = 1e-10  # singular values that are a smaller share of the largest are zero
+
+
+def strings_up_to(symbols: Iterable[_Symbol], length: int) -> list[tuple[_Symbol, ...]]:
+    """List all strings of at most `length` symbols, the shortest first.
+
+    symbols: the symbols.
+    length: the length of the longest strings.
+
+    >>> strings_up_to("ab", 2)
+    [(), ('a',), ('b',), ('a', 'a'), ('a', 'b'), ('b', 'a'), ('b', 'b')]
+    """
+    symbols = list(symbols)
+    return [string for n in range(length + 1) for string in product(symbols, repeat=n)]
+
+
+def counts_of(strings: Sequence[_String], counted: Counted, longest: int) -> dict[_String, float]:
+    """Count strings, or all their prefixes, suffixes or factors, and divide by the number of strings.
+
+    strings: the strings.
+    counted: what is counted.
+    longest: the length of the longest string that is counted.
+
+    >>> counts_of([(0, 1), (0,)], "prefixes", longest=1)
+    {(): 1.0, (0,): 1.0}
+    """
+    counts: Counter[_String] = Counter()
+    for string in strings:
+        n = len(string)
+        begins = range(n + 1) if counted in ("suffixes", "factors") else range(1)
+        for i in begins:
+            ends = range(i, n + 1) if counted in ("prefixes", "factors") else range(n, n + 1)
+            counts.update(string[i:j] for j in ends if j - i <= longest)
+    return {string: count / len(strings) for string, count in counts.items()}
+
+
+class Basis(NamedTuple):
+    """Rows and columns of a block of a Hankel matrix; both have the empty string.
+
+    prefixes: the rows.
+    suffixes: the columns.
+    """
+
+    prefixes: Sequence[_String]
+    suffixes: Sequence[_String]
+
+    @staticmethod
+    def frequent(values: Mapping[_String, float], length: int, size: int) -> Basis:
+        """Choose the beginnings and the ends of strings that have the largest values in all.
+
+        values: the strings with their values, which are not negative.
+        length: the length of the longest prefixes and suffixes.
+        size: the most of each.
+
+        >>> Basis.frequent({(0, 1): 1.0, (0, 0): 2.0}, length=1, size=3)
+        Basis(prefixes=[(), (0,)], suffixes=[(), (0,), (1,)])
+        """
+        beginnings: dict[_String, float] = {(): np.inf}
+        ends: dict[_String, float] = {(): np.inf}
+        for string, value in values.items():
+            for n in range(1, min(length, len(string)) + 1):
+                beginnings[string[:n]] = beginnings.get(string[:n], 0.0) + value
+                ends[string[-n:]] = ends.get(string[-n:], 0.0) + value
+        rows, columns = (sorted(weights, key=lambda w: (-weights[w], w))[:size] for weights in (beginnings, ends))
+        return Basis(rows, columns)
+
+
+class Factorisation(NamedTuple):
+    """The numbers of a weighted automaton; see the table of this module.
+
+    initial: (m,) α.
+    step: (n, m, m) the A_x.
+    final: (m,) β.
+    """
+
+    initial: FloatArray
+    step: FloatArray
+    final: FloatArray
+
+    def of_strings(self, counted: Counted) -> Factorisation:
+        """Turn the automaton of mean counts into the automaton of the distribution of strings.
+
+        counted: what was counted.
+
+        >>> half = Factorisation(np.array([1.0]), np.array([[[0.5]]]), np.array([1.0]))  # f(u Σ*) = 2^-|u|
+        >>> half.of_strings("prefixes").final
+        array([0.5])
+        """
+        remaining = np.eye(len(self.initial)) - self.step.sum(axis=0)
+        initial = self.initial @ remaining if counted in ("suffixes", "factors") else self.initial
+        final = remaining @ self.final if counted in ("prefixes", "factors") else self.final
+        return Factorisation(initial, self.step, final)
+
+
+class Hankel(NamedTuple):
+    """Blocks of a Hankel matrix; the first row and the first column are those of the empty string.
+
+    matrix: (P, S) H.
+    steps: for each symbol x a matrix (P, S), H_x.
+    """
+
+    matrix: sparse.csr_array
+    steps: Sequence[sparse.csr_array]
+
+    @staticmethod
+    def of(values: Mapping[_String, float], basis: Basis, n_symbols: int) -> Hankel:
+        """Fill the blocks with the values of strings; other strings have the value zero.
+
+        values: f.
+        basis: the rows and the columns, the empty string first.
+        n_symbols: n.
+
+        >>> Hankel.of({(): 1.0, (0,): 0.5}, Basis([(), (0,)], [()]), n_symbols=1).matrix.toarray()
+        array([[1. ],
+               [0.5]])
+        """
+        row_of = {string: number for number, string in enumerate(basis.prefixes)}
+        column_of = {string: number for number, string in enumerate(basis.suffixes)}
+        entries: list[list[tuple[float, int, int]]] = [[] for _ in range(n_symbols + 1)]
+        for string, value in values.items():
+            for cut in range(len(string) + 1):
+                row = row_of.get(string[:cut])
+                if row is None:
+                    continue
+                if (column := column_of.get(string[cut:])) is not None:
+                    entries[n_symbols].append((value, row, column))
+                if cut < len(string) and (column := column_of.get(string[cut + 1 :])) is not None:
+                    entries[string[cut]].append((value, row, column))
+        shape = (len(row_of), len(column_of))
+        *steps, matrix = (_sparse(of_symbol, shape) for of_symbol in entries)
+        return Hankel(matrix, steps)
+
+    def weights(self, pseudo: float) -> tuple[FloatArray, FloatArray]:
+        """Compute weights of the rows (P,) and columns (S,) of counts: one over the root of their sums.
+
+        pseudo: a number that is added to each sum.
+        """
+        rows, columns = (np.asarray(self.matrix.sum(axis=axis)).ravel() for axis in (1, 0))
+        return np.asarray((rows + pseudo) ** -0.5), np.asarray((columns + pseudo) ** -0.5)
+
+    def factorised(self, n_states: int | None, weights: tuple[FloatArray, FloatArray] | None = None) -> Factorisation:
+        """Find an automaton by a singular value decomposition.
+
+        n_states: the number of states, if the matrix has that rank; None for its rank.
+        weights: of rows (P,) and columns (S,), which are positive; all are one if not given.
+        """
+        r, c = weights or map(np.ones, self.matrix.shape)
+        most = min(self.matrix.shape) if n_states is None else n_states
+        u, d, v = truncated_svd(sparse.csr_array(sparse.diags_array(r) @ self.matrix @ sparse.diags_array(c)), most)
+        rank = max(int((d > _ZERO * d[0]).sum()), 1)
+        inverse = np.divide(1.0, d[:rank], out=np.zeros(rank), where=d[:rank] > 0)
+        left = inverse[:, None] * u[:, :rank].T * r
+        right = c[:, None] * v[:, :rank]
+        return Factorisation(
+            initial=np.asarray(self.matrix[[0]] @ right)[0],
+            step=np.stack([left @ (step @ right) for step in self.steps]),
+            final=left @ self.matrix[:, [0]].toarray()[:, 0],
+        )
+
+
+def _sparse(entries: Sequence[tuple[float, int, int]], shape: tuple[int, int]) -> sparse.csr_array:
+    """Make a matrix of its entries."""
+    value, row, column = np.array(entries).reshape(-1, 3).T
+    return sparse.csr_array((value, (row.astype(np.int64), column.astype(np.int64))), shape=shape)

@@ -1,0 +1,306 @@
+"""Hold weighted automata: functions of strings with real values, which need not be probabilities."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from functools import cached_property
+from typing import Annotated, Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import block_diag
+
+from spectral_latent._compiled import check_column
+from spectral_latent._options import AtLeast, AtMost, counted
+from spectral_latent.automata.balancing import Balanced, forward_factor
+from spectral_latent.automata.hankel import Basis, Factorisation, Hankel, counts_of
+from spectral_latent.automata.options import AutomatonOptions
+from spectral_latent.estimation import EstimationError
+from spectral_latent.operators import (
+    Distinct,
+    ObservableOperators,
+    StoredModel,
+    Tensor,
+    Tensors,
+    array_from,
+    plain_name,
+    setting_from,
+)
+from spectral_latent.sequence import (
+    Alphabet,
+    LatentHMM,
+    SequenceModel,
+    SequenceParameters,
+    observations_of,
+    untagged_rules,
+)
+from spectral_latent.trees import FloatArray, Vocabulary
+
+__all__ = ["WeightedAutomaton"]
+
+_LARGEST = 1e50  # number in a file, so that products are finite
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class WeightedAutomaton(SequenceModel, StoredModel):
+    """A function of strings, f(x_1 ... x_n) = α A_{x_1} ... A_{x_n} β; calling the automaton computes it.
+
+    If f is a distribution, or nearly so, the automaton predicts as other models of sequences do.  As these know no
+    empty sequence, their probabilities are those of strings that are not empty.
+
+    observations: the n symbols.
+    initial: (m,) α.
+    step: (n, m, m) the matrix A_x of each symbol.
+    final: (m,) β.
+    options: the settings of training; None for an automaton that was made otherwise.
+    parameters: the same function as operators over the s-trees of sequences.
+
+    >>> automaton = WeightedAutomaton.of_function(lambda x: 0.5 ** len(x), "ab", [()], [()])
+    >>> automaton.sizes, round(automaton("abba"), 6)
+    ('1 state, 2 symbols', 0.0625)
+    """
+
+    kind: ClassVar[str] = "automaton"
+
+    observations: Alphabet
+    initial: FloatArray
+    step: FloatArray
+    final: FloatArray
+    options: AutomatonOptions | None = None
+    parameters: SequenceParameters = field(init=False)
+
+    def __post_init__(self) -> None:
+        m = np.size(self.initial)
+        n = len(self.observations.known)
+        if not m or not n:
+            raise ValueError("an automaton needs a state and a symbol")
+        for name, shape in {"initial": (m,), "step": (n, m, m), "final": (m,)}.items():
+            check_column(f"the numbers `{name}`", getattr(self, name), shape, np.float64)
+        object.__setattr__(self, "parameters", self._operators())
+
+    @property
+    def n_states(self) -> int:
+        """The number of states, m."""
+        return len(self.initial)
+
+    @property
+    def sizes(self) -> str:
+        """The sizes of the automaton."""
+        return f"{counted(self.n_states, 'state')}, {counted(len(self.observations.known), 'symbol')}"
+
+    @property
+    def _numbers(self) -> Factorisation:
+        """The numbers without the names of symbols."""
+        return Factorisation(self.initial, self.step, self.final)
+
+    @staticmethod
+    def train(strings: Iterable[Iterable[Hashable]], options: AutomatonOptions | None = None) -> WeightedAutomaton:
+        """Learn the distribution of strings from a sample; some of the strings may be empty.
+
+        strings: any hashable symbols.
+        options: the settings of training; the defaults if not given.
+
+        Raises EstimationError if there are no symbols, or one is not hashable.
+
+        >>> automaton = WeightedAutomaton.train(["ab", "", "ab", "abab"], AutomatonOptions(n_states=2))
+        >>> [round(automaton(string), 2) for string in ("ab", "ba")]
+        [0.31, 0.0]
+        """
+        options = options or AutomatonOptions()
+        names: Vocabulary[Hashable] = Vocabulary()
+        checked = (observations_of(string, number) for number, string in enumerate(strings, start=1))
+        rows = [tuple(map(names.add, string)) for string in checked]
+        if not len(names):
+            raise EstimationError("no symbols to learn from")
+        values = counts_of(rows, options.counted, longest=2 * options.length + 1)
+        hankel = Hankel.of(values, Basis.frequent(values, options.length, options.size), len(names))
+        weights = hankel.weights(options.pseudo / len(rows))
+        numbers = hankel.factorised(options.n_states, weights).of_strings(options.counted)
+        return WeightedAutomaton(Alphabet(names), *numbers, options)
+
+    @staticmethod
+    def of_function(
+        f: Callable[[tuple[Any, ...]], float],
+        symbols: Iterable[Hashable],
+        prefixes: Iterable[Sequence[Hashable]],
+        suffixes: Iterable[Sequence[Hashable]],
+        n_states: int | None = None,
+    ) -> WeightedAutomaton:
+        """Learn any function of strings from its values: a black box, such as a neural network.
+
+        The automaton is the function itself if its Hankel matrix has no larger rank than the block that is asked for.
+
+        f: the function, which is called once for each of the strings u v and u x v.
+        symbols: the symbols x.
+        prefixes: strings u, such as `strings_up_to` lists; the empty one is added.
+        suffixes: strings v; the empty one is added.
+        n_states: the number of states; None for the rank of the block.
+
+        Raises ValueError for a symbol that is not among the symbols, for a value that is not finite, and if all are
+        zero.
+
+        >>> from spectral_latent.automata import strings_up_to
+        >>> count = WeightedAutomaton.of_function(lambda x: x.count("a"), "ab", strings_up_to("ab", 1), ["a"])
+        >>> count.n_states, round(count("abbabab"), 6)
+        (2, 3.0)
+        """
+        names: Vocabulary[Hashable] = Vocabulary(symbols)
+        known = names.names
+        rows, columns = (
+            list(dict.fromkeys([(), *(tuple(names.numbers(string).tolist()) for string in strings)]))
+            for strings in (prefixes, suffixes)
+        )
+        if any(-1 in string for string in [*rows, *columns]):
+            raise ValueError("a prefix or a suffix has a symbol that is not among the symbols")
+        middles = [(), *((x,) for x in range(len(known)))]
+        strings = {(*u, *x, *v) for u in rows for x in middles for v in columns}
+        values = {string: float(f(tuple(known[x] for x in string))) for string in sorted(strings)}
+        if not np.isfinite(list(values.values())).all():
+            raise ValueError("the function has a value that is not finite")
+        if not any(values.values()):
+            raise ValueError("the function is zero for all strings that it was asked for")
+        numbers = Hankel.of(values, Basis(rows, columns), len(known)).factorised(n_states)
+        return WeightedAutomaton(Alphabet(known), *numbers)
+
+    @staticmethod
+    def of_hmm(model: LatentHMM) -> WeightedAutomaton:
+        """Write a latent hidden Markov model as an automaton, which has one more state, for the end.
+
+        model: a model of any estimator; the probability of symbols that it has not seen is left out.
+        """
+        _, latent = model.parameters.proper
+        (spine,) = latent.binary
+        emission, m = latent.states.tolist()
+        known = model.observations.known
+        leaf = np.zeros((model.observations.n_terminals, emission))
+        leaf[latent.rules.leaf[:, 1]] = latent.leaf[:, :emission]
+        step = np.zeros((len(known), m + 1, m + 1))
+        step[:, :m, :m] = np.einsum("iek,xe->xik", spine.multiplied_out(), leaf[: len(known)])
+        step[:, :m, m] = leaf[: len(known)] @ latent.unary[0, :m, :emission].T
+        ended = np.eye(m + 1)[m]
+        return WeightedAutomaton(Alphabet(known), np.append(latent.root[1, :m], 0.0), step, ended)
+
+    def __call__(self, string: Iterable[Hashable]) -> float:
+        """Compute f of a string, which may be empty; it is zero if the string has a symbol that is not known.
+
+        string: symbols.
+        """
+        forward = self.initial
+        for x in self.observations.terminals_of(list(string)).tolist():
+            if x == len(self.step):
+                return 0.0
+            forward = forward @ self.step[x]
+        return float(forward @ self.final)
+
+    def _operators(self) -> SequenceParameters:
+        """Write the function as operators over the s-trees of sequences; see `sequence.conversion`.
+
+        With the matrices A_x as rows, (n, m²) = Q R: Q has the vectors of the symbols, R the tensor of the spine.  The
+        coarse model has all symbols, and the end, equally likely.
+        """
+        n, m = self.step.shape[:2]
+        symbols, spine = np.linalg.qr(self.step.reshape(n, m * m))
+        r = len(spine)
+        spine = spine.reshape(r, m, m)
+        rules = untagged_rules(n + 1)  # the last one is of unknown symbols
+        width = max(m, r)
+        leaf = np.zeros((n + 1, width))
+        leaf[:n, :r] = symbols
+        root = np.zeros((2, width))
+        root[1, :m] = self.initial
+        unary = np.zeros((1, width, width))
+        unary[0, :m, :r] = (spine @ self.final).T
+        binary = Tensors.of([Tensor.of_dense(spine.transpose(1, 0, 2))])
+        latent = ObservableOperators(rules, np.array([r, m]), root, leaf, unary, binary)
+        coarse = ObservableOperators(
+            rules,
+            states=np.ones(2, dtype=np.int64),
+            root=np.array([[0.0], [1.0]]),
+            leaf=np.append(np.full(n, 1.0 / n), 0.0)[:, None],
+            unary=np.full((1, 1, 1), 1.0 / (n + 1)),
+            binary=Tensors.scalars(np.array([n / (n + 1)])),
+            probabilities=True,
+        )
+        floor = (self.options or AutomatonOptions()).floor
+        return SequenceParameters(np.ones(1), coarse, latent, floor)
+
+    @cached_property
+    def _balanced(self) -> Balanced:
+        return Balanced.of(self._numbers)
+
+    @property
+    def singular_values(self) -> FloatArray:
+        """The singular values of the Hankel matrix H[u, v] = f(u v) of all strings, the largest first.
+
+        Raises ValueError if the sum of f(x)² over all strings is infinite.
+        """
+        return self._balanced.singular_values
+
+    def minimised(self, n_states: int | None = None) -> WeightedAutomaton:
+        """Make an automaton of fewer states: a singular value automaton (Balle, Panangaden and Precup 2015), truncated.
+
+        With s the singular values, m̂ the states that are kept, and |x| the length of a string,
+
+            Σ_x (f(x) - f̂(x))² / (|x| + 1) ≤ Σ_(i > m̂) s_i² ≤ Σ_x (f(x) - g(x))² (|x| + 1),
+
+        where g is any automaton of m̂ states.  docs/mathematics.md proves it.
+
+        n_states: the states to keep; None for all whose singular values are not zero: the minimal automaton.
+
+        Raises ValueError if the sum of f(x)² over all strings is infinite.
+
+        >>> twice = WeightedAutomaton(Alphabet("a"), np.array([0.5, 0.5]), 0.5 * np.eye(2)[None], np.ones(2))
+        >>> twice.minimised()
+        <WeightedAutomaton: 1 state, 1 symbol>
+        """
+        n_states = len(self.singular_values) if n_states is None else n_states
+        if n_states < 1:
+            raise ValueError(f"n_states must be at least 1, not {n_states}")
+        numbers = self._balanced.truncated(n_states)
+        return replace(self, **numbers._asdict())
+
+    def distance(self, other: WeightedAutomaton) -> float:
+        """Compute the root of the sum of (f(x) - g(x))² over all strings.
+
+        other: an automaton g over the same symbols, in any order.
+
+        Raises ValueError for other symbols, or if the sum is infinite.
+
+        >>> half, third = (WeightedAutomaton(Alphabet("a"), np.ones(1), np.full((1, 1, 1), p), np.ones(1))
+        ...     for p in (1 / 2, 1 / 3))
+        >>> round(half.distance(third) ** 2, 6), round(4 / 3 + 9 / 8 - 2 * 6 / 5, 6)
+        (0.058333, 0.058333)
+        """
+        known = self.observations.known
+        at = other.observations.terminals_of(known)
+        if len(other.step) != len(known) or (at == len(known)).any():
+            raise ValueError("the automata have other symbols")
+        both = Factorisation(
+            initial=np.concatenate([self.initial, -other.initial]),
+            step=np.stack([block_diag(mine, theirs) for mine, theirs in zip(self.step, other.step[at], strict=True)]),
+            final=np.concatenate([self.final, other.final]),
+        )
+        return float(np.linalg.norm(forward_factor(both) @ both.final))
+
+    def contents(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+        """Collect the arrays and the settings of the automaton's file."""
+        alphabet = [plain_name(name) for name in self.observations.known]
+        options = None if self.options is None else asdict(self.options)
+        return self._numbers._asdict(), {"options": options, "alphabet": alphabet}
+
+    @staticmethod
+    def from_arrays(arrays: Mapping[str, NDArray[Any]], settings: Mapping[str, Any]) -> WeightedAutomaton:
+        """Make an automaton of the contents of its file.
+
+        arrays: the arrays of the file by name.
+        settings: the settings of the file.
+        """
+        alphabet = Alphabet(setting_from("alphabet", settings, Annotated[list[Hashable], Distinct()]))
+        limits = (AtLeast(-_LARGEST), AtMost(_LARGEST))
+        initial = array_from("initial", arrays, np.float64, (None,), *limits)
+        m = len(initial)
+        step = array_from("step", arrays, np.float64, (len(alphabet.known), m, m), *limits)
+        final = array_from("final", arrays, np.float64, (m,), *limits)
+        options = setting_from("options", settings, AutomatonOptions | None)
+        return WeightedAutomaton(alphabet, initial, step, final, options)

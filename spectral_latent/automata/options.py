@@ -1,0 +1,32 @@
+"""Settings of learning weighted automata from strings."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated
+
+from spectral_latent._options import Above, AtLeast, AtMost, Below, Options
+from spectral_latent.automata.hankel import Counted
+
+__all__ = ["AutomatonOptions"]
+
+
+@dataclass(frozen=True)
+class AutomatonOptions(Options):
+    """Settings of learning a weighted automaton from strings.
+
+    n_states: the number of states, or fewer if the Hankel matrix has a smaller rank.
+    counted: what the Hankel matrix counts: whole strings, or their prefixes, suffixes or factors.
+    length: the length of the longest prefixes and suffixes of the basis.
+    size: the most prefixes, and the most suffixes, of the basis; the most frequent ones are taken.
+    pseudo: a count that is added to those of rows and columns, by whose roots they are divided.
+    floor: ε of `sequence.prediction`: the least probability of an event, as a share of its probability if all symbols,
+    and the end, are equally likely.
+    """
+
+    n_states: Annotated[int, AtLeast(1), AtMost(10**9)] = 8
+    counted: Counted = "factors"
+    length: Annotated[int, AtLeast(1), AtMost(10**9)] = 3
+    size: Annotated[int, AtLeast(1), AtMost(10**9)] = 500
+    pseudo: Annotated[float, Above(0.0), AtMost(1e9)] = 5.0
+    floor: Annotated[float, Above(0.0), Below(1.0)] = 0.01

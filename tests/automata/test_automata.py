@@ -1,0 +1,260 @@
+"""Weighted automata against sums over strings, and against the automata that made the data."""
+
+from __future__ import annotations
+
+from functools import reduce
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from spectral_latent import EstimatorOptions, LatentHMM, WeightedAutomaton, load
+from spectral_latent.automata import AutomatonOptions, Counted, strings_up_to
+from spectral_latent.automata.hankel import counts_of
+from spectral_latent.estimation import EstimationError
+from spectral_latent.operators import ModelFileError
+from spectral_latent.sequence import Alphabet, HMMOptions
+from tests.conformance.model import NONSENSE, contents, damaged_arrays, write
+
+SYMBOLS = "abc"
+STRINGS = ["".join(x) for x in strings_up_to(SYMBOLS, 5)]
+seeds = st.integers(0, 2**32 - 1)
+
+
+def probabilistic(seed: int, m: int, n: int = 3, stop: float = 0.2) -> WeightedAutomaton:
+    """Draw a probabilistic automaton: the next symbol, the next state and the end are drawn together."""
+    rng = np.random.default_rng(seed)
+    rows = rng.dirichlet(np.full(n * m, 0.5), size=m).reshape(m, n, m).transpose(1, 0, 2)
+    initial = rng.dirichlet(np.ones(m))
+    return WeightedAutomaton(Alphabet(SYMBOLS[:n]), initial, (1.0 - stop) * rows, np.full(m, stop))
+
+
+def draw(automaton: WeightedAutomaton, size: int, seed: int) -> list[str]:
+    """Draw strings of a probabilistic automaton."""
+    rng = np.random.default_rng(seed)
+    n, m = automaton.step.shape[:2]
+    drawn = []
+    for _ in range(size):
+        state = rng.choice(m, p=automaton.initial)
+        string = ""
+        while rng.random() >= automaton.final[state]:
+            p = automaton.step[:, state].ravel()
+            x, state = divmod(rng.choice(n * m, p=p / p.sum()), m)
+            string += SYMBOLS[x]
+        drawn.append(string)
+    return drawn
+
+
+def values(automaton: WeightedAutomaton, strings: list[str] = STRINGS) -> np.ndarray:
+    return np.array([automaton(string) for string in strings])
+
+
+@settings(max_examples=15)
+@given(seeds, st.integers(1, 4))
+def test_a_probabilistic_automaton_is_recovered_from_its_values(seed: int, m: int) -> None:
+    truth = probabilistic(seed, m)
+    basis = strings_up_to(SYMBOLS, 2)
+    found = WeightedAutomaton.of_function(truth, SYMBOLS, basis, basis)
+    assert found.n_states <= m
+    np.testing.assert_allclose(values(found), values(truth), atol=1e-8)
+
+
+def test_a_function_that_is_no_distribution() -> None:
+    """How often `ab` occurs less twice how often `c` does: rank 4 with negative values."""
+    calls = []
+
+    def black_box(string: tuple[str, ...]) -> float:
+        calls.append(string)
+        text = "".join(string)
+        return text.count("ab") - 2.0 * text.count("c")
+
+    basis = strings_up_to(SYMBOLS, 2)
+    found = WeightedAutomaton.of_function(black_box, SYMBOLS, basis, basis)
+    assert len(calls) == len(set(calls)) == len(strings_up_to(SYMBOLS, 5))
+    long = [*STRINGS, "abcabcabab" * 3]
+    np.testing.assert_allclose(values(found, long), [black_box(tuple(x)) for x in long], atol=1e-8)
+    assert found.n_states == 3  # 1, the last symbol was a, and the sum so far
+    assert found("abd") == 0.0
+    with pytest.raises(ValueError, match="infinite"):
+        found.minimised()
+
+
+@pytest.mark.parametrize("counted", ["strings", "prefixes", "suffixes", "factors"])
+def test_what_is_counted_is_counted(counted: Counted) -> None:
+    strings = ["", "abab", "ba", "b"]
+    found = counts_of([tuple(map(ord, x)) for x in strings], counted, longest=2)
+    for query in ["".join(x) for x in strings_up_to("ab", 3)]:
+        occurs = {
+            "strings": [x == query for x in strings],
+            "prefixes": [x.startswith(query) for x in strings],
+            "suffixes": [x.endswith(query) for x in strings],
+            "factors": [sum(x.startswith(query, i) for i in range(len(x) + 1)) for x in strings],
+        }
+        expected = np.mean(occurs[counted]) if len(query) <= 2 else 0.0
+        assert found.get(tuple(map(ord, query)), 0.0) == expected
+
+
+@pytest.mark.parametrize("counted", ["strings", "prefixes", "suffixes", "factors"])
+def test_the_distribution_is_found_from_what_is_counted(counted: Counted) -> None:
+    """From samples, nearer with more strings; exactly from all strings of a finite language with their frequencies."""
+    finite = ["a"] * 3 + ["ab"] * 2 + ["", "abc"]
+    exact = WeightedAutomaton.train(finite, AutomatonOptions(n_states=50, counted=counted))
+    for string in STRINGS:
+        assert exact(string) == pytest.approx(finite.count(string) / len(finite), abs=1e-9)
+    truth = probabilistic(3, 2)
+    errors = []
+    for size in (100, 5_000):
+        found = WeightedAutomaton.train(draw(truth, size, 0), AutomatonOptions(n_states=2, counted=counted))
+        errors.append(np.abs(values(found) - values(truth)).sum())
+    assert errors[1] < 0.3 * errors[0] and errors[1] < 0.15
+
+
+@settings(max_examples=15)
+@given(seeds, st.integers(2, 5))
+def test_minimisation_finds_the_minimal_automaton(seed: int, m: int) -> None:
+    """States that are copies, that cannot be reached or cannot end are gone, and the function is the same."""
+    rng = np.random.default_rng(seed)
+    truth = probabilistic(seed, m)
+    minimal = truth.minimised()
+    # Every state is split in two, and a state that is never reached and a dead end are added.
+    share = rng.uniform(0.2, 0.8, m)
+    split = np.concatenate([np.diag(share), np.diag(1.0 - share)], axis=1)
+    step = np.zeros((3, 2 * m + 2, 2 * m + 2))
+    step[:, : 2 * m, : 2 * m] = np.concatenate([truth.step, truth.step], axis=1) @ split
+    step[:, 2 * m, : 2 * m] = rng.random((3, 2 * m))
+    step[:, : 2 * m, 2 * m + 1] = rng.random((3, 2 * m))
+    redundant = WeightedAutomaton(
+        Alphabet(SYMBOLS),
+        np.append(truth.initial @ split, [0.0, 0.0]),
+        step,
+        np.concatenate([truth.final, truth.final, [1.0, 0.0]]),
+    )
+    np.testing.assert_allclose(values(redundant), values(truth), atol=1e-12)
+    found = redundant.minimised()
+    assert found.n_states == minimal.n_states <= m
+    np.testing.assert_allclose(values(found), values(truth), atol=1e-9)
+    assert found.distance(truth) < 1e-7
+
+
+def test_singular_values_are_those_of_the_hankel_matrix() -> None:
+    """Of a large block, with strings so long that their values are small."""
+    truth = probabilistic(5, 3, n=2, stop=0.6)
+    strings = ["".join(x) for x in strings_up_to("ab", 5)]
+    block = np.array([[truth(u + v) for v in strings] for u in strings])
+    np.testing.assert_allclose(truth.singular_values, np.linalg.svd(block)[1][:3], rtol=0.01)
+    balanced = truth.minimised()
+    # Both Gramians of a singular value automaton are diagonal.
+    forward = np.array([reduce(np.matmul, steps(balanced, u), balanced.initial) for u in strings])
+    np.testing.assert_allclose(forward.T @ forward, np.diag(truth.singular_values), atol=1e-3)
+
+
+def steps(automaton: WeightedAutomaton, string: str) -> list[np.ndarray]:
+    return [automaton.step[automaton.observations.known.index(x)] for x in string]
+
+
+@settings(max_examples=10)
+@given(seeds, st.integers(2, 5))
+def test_the_error_of_minimisation_is_bounded(seed: int, m: int) -> None:
+    """By the singular values that are left out, from above and, for any automaton of that size, from below."""
+    truth = probabilistic(seed, m, n=2, stop=0.4)
+    s = truth.singular_values
+    strings = ["".join(x) for x in strings_up_to("ab", 8)]
+    length = np.array([len(x) for x in strings])
+    for kept in range(1, len(s)):
+        found = truth.minimised(kept)
+        assert found.n_states == kept
+        square = (values(truth, strings) - values(found, strings)) ** 2
+        tail = (s[kept:] ** 2).sum()
+        assert (square / (length + 1)).sum() <= tail * (1 + 1e-9)
+        assert (square * (length + 1)).sum() >= 0.95 * tail - 1e-6  # longer strings have the rest
+        assert found.distance(truth) ** 2 == pytest.approx(square.sum(), rel=0.05, abs=1e-6)
+
+
+def test_the_distance_is_a_sum_over_strings() -> None:
+    one, two = (probabilistic(seed, 3, n=2, stop=0.5) for seed in (1, 2))
+    strings = ["".join(x) for x in strings_up_to("ab", 11)]
+    gap = values(one, strings) - values(two, strings)
+    assert one.distance(two) == pytest.approx(np.sqrt((gap**2).sum()), rel=1e-6)
+    turned = WeightedAutomaton(Alphabet("ba"), two.initial, two.step[::-1].copy(), two.final)
+    assert one.distance(turned) == pytest.approx(one.distance(two), rel=1e-12)
+    with pytest.raises(ValueError, match="other symbols"):
+        one.distance(probabilistic(1, 3))
+
+
+@pytest.mark.parametrize("n", [2, 3])
+def test_an_automaton_is_a_model_of_sequences(n: int) -> None:
+    """Scores, predictions and surprisal of the operators against the function; also with fewer rows than symbols."""
+    truth = probabilistic(4, 3 if n == 3 else 1, n)
+    strings = [x for x in STRINGS if x and set(x) <= set(SYMBOLS[:n])]
+    np.testing.assert_allclose(np.exp(truth.score(strings).log), values(truth, strings), rtol=1e-9)
+    given_one = 1.0 - truth("")
+    np.testing.assert_allclose(np.exp(truth.log_probabilities(strings)), values(truth, strings) / given_one, rtol=1e-6)
+    after = truth.following("a")
+    begins = (truth.initial @ truth.step[0]).sum()
+    assert after[None] == pytest.approx(truth("a") / begins)
+    assert sum(after.values()) == pytest.approx(1.0)
+    found = truth.surprisal("ab", "nats")
+    assert found.total.sum() + found.end == pytest.approx(-truth.log_probabilities(["ab"])[0])
+    drawn = truth.sample(2_000, np.random.default_rng(0))
+    lengths = np.mean([len(x) for x in drawn])
+    assert lengths == pytest.approx(5.0, rel=0.1)
+
+
+@pytest.mark.parametrize("estimator", ["spectral", "em"])
+def test_a_hidden_markov_model_as_an_automaton(estimator: str) -> None:
+    data = draw(probabilistic(6, 3), 500, 0)
+    data = [x for x in data if x]
+    options = HMMOptions(EstimatorOptions(estimator, n_states=3), choose_states=False)
+    model = LatentHMM.train(data, options)
+    automaton = WeightedAutomaton.of_hmm(model)
+    assert automaton.n_states == 4 and automaton("") == 0.0
+    weight = model.score(data[:50])
+    np.testing.assert_allclose(values(automaton, data[:50]), weight.sign * np.exp(weight.log), rtol=1e-8)
+    if estimator == "em":
+        small = automaton.minimised()
+        np.testing.assert_allclose(values(small, data[:50]), values(automaton, data[:50]), atol=1e-9)
+
+
+def test_files_hold_automata_and_damage_is_refused(tmp_path: Path) -> None:
+    automaton = WeightedAutomaton.train(["ab", "", "ba"] * 3, AutomatonOptions(n_states=2))
+    path = tmp_path / "model"
+    for each in (automaton, automaton.minimised(1), probabilistic(0, 2)):
+        each.save(path)
+        loaded = load(path)
+        assert isinstance(loaded, WeightedAutomaton) and loaded.options == each.options
+        assert values(loaded).tolist() == values(each).tolist()
+        loaded.save(tmp_path / "again")
+        assert (tmp_path / "again").read_bytes() == path.read_bytes()
+    automaton.save(path)
+    arrays, stored = contents(path)
+    for name, array in arrays.items():
+        for wrong in damaged_arrays(array):
+            write(path, arrays | {name: wrong}, stored)
+            with pytest.raises(ModelFileError, match="train"):
+                load(path)
+    for key in ("alphabet", "options"):
+        for wrong in NONSENSE:
+            if not (key == "options" and wrong in (None, {})):
+                write(path, arrays, stored | {key: wrong})
+                with pytest.raises(ModelFileError, match="train"):
+                    load(path)
+
+
+def test_what_cannot_be_learnt_is_refused() -> None:
+    for nothing in ([], ["", ""]):
+        with pytest.raises(EstimationError, match="no symbols"):
+            WeightedAutomaton.train(nothing)
+    with pytest.raises(EstimationError, match="sequence 2, observation 1"):
+        WeightedAutomaton.train(["ab", [[]]])
+    with pytest.raises(ValueError, match="not among the symbols"):
+        WeightedAutomaton.of_function(len, "ab", ["c"], [])
+    with pytest.raises(ValueError, match="not finite"):
+        WeightedAutomaton.of_function(lambda _: np.nan, "ab", [], [])
+    with pytest.raises(ValueError, match="at least 1, not 0"):
+        probabilistic(0, 2).minimised(0)
+    with pytest.raises(ValueError, match="counted must be"):
+        AutomatonOptions(counted="words")  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="zero for all"):
+        WeightedAutomaton.of_function(lambda _: 0.0, "ab", [], [])
