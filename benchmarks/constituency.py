@@ -30,6 +30,7 @@ MODELS = {
     "fast, from last": (replace(preset("fast")[0], binarisation=Binarisation("last")),),
     "spectral": preset("spectral"),
     "accurate": preset("accurate"),
+    "best": preset("best"),
 }
 COLUMNS = ("F1", "F1 ≤ 40", "tags", "exact", "fallbacks", "reading s", "training s", "sentences/s", "peak MB")
 WHOLE = ("fallbacks", "peak MB")

@@ -5,11 +5,21 @@ from __future__ import annotations
 from enum import Enum
 from typing import Literal, NamedTuple
 
-__all__ = ["ESTIMATORS", "Estimator", "EstimatorName", "HullName", "Memory", "PresetName", "StateSource"]
+__all__ = [
+    "ESTIMATORS",
+    "AnyPresetName",
+    "Estimator",
+    "EstimatorName",
+    "HullName",
+    "Memory",
+    "PresetName",
+    "StateSource",
+]
 
 EstimatorName = Literal["spectral", "clustering", "em", "clusters-em", "pivots", "pivots-em", "recovered", "hybrid"]
 HullName = Literal["brown", "cca", "best-fit", "random"]
 PresetName = Literal["fast", "accurate", "spectral"]
+AnyPresetName = Literal["fast", "accurate", "best", "spectral"]  # `best` is for one formalism alone
 
 
 class StateSource(Enum):

@@ -12,8 +12,6 @@ from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin
 
 import numpy as np
 
-from spectral_latent._names import PresetName
-
 __all__ = [
     "Above",
     "AtLeast",
@@ -29,6 +27,7 @@ __all__ = [
 ]
 
 _T = TypeVar("_T")
+_Name = TypeVar("_Name", bound=str)
 
 _KINDS = {str: "a string", int: "an integer", float: "a finite number", bool: "True or False", NoneType: "None"}
 
@@ -248,7 +247,7 @@ def described(declared: Any) -> str:
     return _KINDS.get(kind, f"an object of {kind.__name__}")
 
 
-def of_preset(presets: Mapping[PresetName, _T], name: PresetName) -> _T:
+def of_preset(presets: Mapping[_Name, _T], name: _Name) -> _T:
     """Look up the options of a preset.
 
     presets: the options of each preset.
@@ -260,6 +259,6 @@ def of_preset(presets: Mapping[PresetName, _T], name: PresetName) -> _T:
     2
     """
     if name not in presets:
-        *names, last = get_args(PresetName)
+        *names, last = presets
         raise ValueError(f"{name!r} is no preset; give {', '.join(names)} or {last}")
     return presets[name]

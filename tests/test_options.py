@@ -28,7 +28,7 @@ from spectral_latent._options import Above, AtLeast, AtMost, Below, Options, fie
 from spectral_latent.anchors import AnchorHMM, AnchorOptions, HullName, HullOptions, WordTypes
 from spectral_latent.automata import AutomatonOptions, WeightedAutomaton
 from spectral_latent.cli import main
-from spectral_latent.constituency import Binarisation, ConstituencyModel, ConstituencyOptions, Phrase
+from spectral_latent.constituency import Binarisation, ConstituencyModel, ConstituencyOptions, Phrase, SpanOptions
 from spectral_latent.dependency import (
     Attachment,
     DependencyModel,
@@ -345,15 +345,16 @@ def test_the_command_accepts_what_options_accept(
 
 
 @pytest.mark.parametrize("command", ["constituency", "dependency", "tagger"])
-def test_all_models_have_the_same_presets(command: str) -> None:
+def test_the_command_and_the_library_have_the_same_presets(command: str) -> None:
     group = main.commands["train"]
     assert isinstance(group, click.Group)
     (kind,) = (known.type for known in group.commands[command].params if known.name == "preset_name")
     assert isinstance(kind, click.Choice)
     of_preset: Any = {"constituency": constituency, "dependency": dependency, "tagger": sequence}[command].preset
     assert all(of_preset(name) for name in kind.choices)
-    with pytest.raises(ValueError, match="'best' is no preset; give fast, accurate or spectral"):
-        of_preset("best")
+    *names, last = kind.choices
+    with pytest.raises(ValueError, match=f"'great' is no preset; give {', '.join(names)} or {last}"):
+        of_preset("great")
 
 
 def test_conditions_on_several_fields_see_plain_values() -> None:
@@ -496,6 +497,10 @@ def train_binarisation(options: Binarisation) -> None:
     train_phrases(ConstituencyOptions(binarisation=options))
 
 
+def train_spans(options: SpanOptions) -> None:
+    train_phrases(ConstituencyOptions(spans=options))
+
+
 def train_grammar(options: GrammarOptions) -> None:
     """Through the options of phrases, which inherit those of grammars."""
     train_phrases(ConstituencyOptions(**{name: getattr(options, name) for name in field_types(GrammarOptions)}))
@@ -523,6 +528,7 @@ TRAIN: dict[type[Options], Callable[[Any], None]] = {
     FeaturizedOptions: train_featurized,
     PerceptronOptions: train_reranker,
     RelationOptions: train_relations,
+    SpanOptions: train_spans,
     SpellingOptions: train_spelling,
     TaggerOptions: train_tagger,
 }

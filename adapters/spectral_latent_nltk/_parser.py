@@ -9,7 +9,7 @@ from functools import cached_property
 from nltk.grammar import PCFG
 from nltk.tree import Tree
 
-from spectral_latent._names import PresetName
+from spectral_latent._names import AnyPresetName
 from spectral_latent.constituency import FALLBACK, ConstituencyModel, ConstituencyOptions
 from spectral_latent.constituency import preset as options_of_preset
 from spectral_latent.corpora import phrase_from_nltk
@@ -49,7 +49,7 @@ class SpectralParser(ParserAdapter[Iterable[str], Tree, ParseTree]):
         trees: Iterable[Tree],
         n_states: int | None = None,
         *,
-        preset: PresetName | None = None,
+        preset: AnyPresetName | None = None,
         progress: bool | None = None,
         weights: Iterable[float] | None = None,
         jobs: int | None = 1,
@@ -59,8 +59,8 @@ class SpectralParser(ParserAdapter[Iterable[str], Tree, ParseTree]):
 
         trees: treebank trees, which are cleaned first.
         n_states: the most latent states of a symbol; None for those of `preset` or `options`.
-        preset: the name of settings that go well together: "fast", the default, "accurate" or "spectral"; see
-        `spectral_latent.preset`.
+        preset: the name of settings that go well together: "fast", the default, "accurate", "best" or
+        "spectral"; see `spectral_latent.preset`.
         progress: whether to show on standard error how far training is; None to show it on a terminal.
         weights: for each tree how many it stands for, a number of at least 0; 1 if not given.
         jobs: threads; None for as many workers as the engine has that `joblib.parallel_config` names.  The result does

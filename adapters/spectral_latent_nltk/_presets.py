@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TypeVar
-
-from spectral_latent._names import PresetName
+from typing import Any, TypeVar
 
 __all__ = ["chosen"]
 
 _Options = TypeVar("_Options")
 
 
-def chosen(
-    of_preset: Callable[[PresetName], _Options], preset: PresetName | None, options: _Options | None
-) -> _Options:
+def chosen(of_preset: Callable[[Any], _Options], preset: str | None, options: _Options | None) -> _Options:
     """Choose the options of a preset, or those given.
 
     of_preset: gives the options of a preset.

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_args
 
 import click
 
-from spectral_latent._names import ESTIMATORS, EstimatorName, HullName, PresetName
+from spectral_latent._names import ESTIMATORS, AnyPresetName, EstimatorName, HullName, PresetName
 from spectral_latent.cli.console import Console
 from spectral_latent.cli.evaluate import evaluate
 from spectral_latent.cli.groups import Commands
@@ -51,13 +51,18 @@ sources_argument = click.argument("sources", metavar="SOURCE...", nargs=-1, requ
 output_option = click.option(
     "-o", "--output", metavar="MODEL", required=True, type=OutputFile(), help="The model file to write."
 )
+_PRESET = (
+    "Settings that go well together: fast is trained and parses in the least time, {most} the best results, spectral "
+    "uses no EM; see docs/accuracy.md.  [default: fast]"
+)
 preset_option = click.option(
+    "--preset", "preset_name", type=click.Choice(get_args(PresetName)), help=_PRESET.format(most="accurate has")
+)
+phrase_preset_option = click.option(
     "--preset",
     "preset_name",
-    type=click.Choice(get_args(PresetName)),
-    help="Settings that go well together: fast is trained and parses in the least time, accurate has the best results, "
-    "spectral uses no EM; "
-    "see docs/accuracy.md.  [default: fast]",
+    type=click.Choice(get_args(AnyPresetName)),
+    help=_PRESET.format(most="accurate has better results, best takes six times as long to train and has"),
 )
 estimator_option = click.option(
     "--estimator",
@@ -109,7 +114,7 @@ def train() -> None:
 @train.command(epilog=SOURCES)
 @sources_argument
 @output_option
-@preset_option
+@phrase_preset_option
 @estimator_option
 @n_states_option
 @click.option(
@@ -128,7 +133,7 @@ def train() -> None:
 def constituency(
     sources: tuple[str, ...],
     output: Path,
-    preset_name: PresetName | None,
+    preset_name: AnyPresetName | None,
     estimator: EstimatorName | None,
     n_states: int | None,
     held_out: tuple[str, ...],
@@ -154,8 +159,8 @@ def constituency(
 
     if held_out and (preset_name or (estimator or "spectral") != "spectral"):
         raise click.UsageError("--choose-states goes with --estimator spectral")
-    name = _preset_name(preset_name, estimator)
-    grammars = (ConstituencyOptions(),) if estimator or held_out else preset(name)
+    default = _default_preset(preset_name, estimator)
+    grammars = (ConstituencyOptions(),) if estimator or held_out else preset(preset_name or default)
 
     training = _Training(output, [*sources, *held_out], "trees", quiet, dev)
     on_progress = training.on_progress
@@ -224,7 +229,8 @@ def dependency(
 
     training = _Training(output, sources, "trees", quiet, dev)
     trees = training.stream(_rooted_sentences, sources, weights)
-    options = preset(_preset_name(preset_name, estimator))
+    default = _default_preset(preset_name, estimator)
+    options = preset(preset_name or default)
     options = replace(
         options,
         tags=column,
@@ -276,7 +282,8 @@ def tagger(
 
     training = _Training(output, sources, "sentences", quiet, dev)
     sentences = training.stream(partial(tagged, column=column), sources, weights)
-    options = preset(_preset_name(preset_name, estimator))
+    default = _default_preset(preset_name, estimator)
+    options = preset(preset_name or default)
     options = replace(options, estimator=_estimator(options.estimator, estimator, n_states, seed))
     model = LatentTagger.train(sentences, options, weights=training.weights, jobs=jobs, listener=training.on_progress)
     tagset = next(filter(None, (column_of(source, column) for source in sources)), column)
@@ -361,8 +368,8 @@ def _rooted_sentences(sources: Sequence[str]) -> Iterator[DependencySentence]:
     return (entry.rooted().sentence for entry in dependency_entries(sources))
 
 
-def _preset_name(preset_name: PresetName | None, estimator: EstimatorName | None) -> PresetName:
-    """Choose the preset whose settings a model gets.
+def _default_preset(preset_name: str | None, estimator: EstimatorName | None) -> Literal["fast", "spectral"]:
+    """Choose the preset whose settings a model gets if the command line names none.
 
     preset_name: the preset of the command line.
     estimator: the estimator of the command line.  A model of one grammar then has the settings of `spectral`, which are
@@ -372,7 +379,7 @@ def _preset_name(preset_name: PresetName | None, estimator: EstimatorName | None
     """
     if preset_name and estimator:
         raise click.UsageError("--preset includes the estimator; leave out --preset or --estimator")
-    return "spectral" if estimator else preset_name or "fast"
+    return "spectral" if estimator else "fast"
 
 
 def _estimator(

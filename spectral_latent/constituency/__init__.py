@@ -9,6 +9,7 @@ from spectral_latent.constituency.model import FALLBACK, ConstituencyModel, Pars
 from spectral_latent.constituency.options import ConstituencyOptions
 from spectral_latent.constituency.phrase import Phrase
 from spectral_latent.constituency.presets import preset
+from spectral_latent.constituency.spans import SpanOptions
 from spectral_latent.constituency.training import prepare
 
 __all__ = [
@@ -23,6 +24,7 @@ __all__ = [
     "Phrase",
     "PhraseGrammar",
     "PhraseSymbol",
+    "SpanOptions",
     "base_label",
     "clean",
     "prepare",

@@ -32,7 +32,15 @@ from spectral_latent.constituency.phrase import Phrase
 from spectral_latent.inference import Derivation
 from spectral_latent.trees import BoolArray, FloatArray, Forest, IntArray, Rules, Vocabulary, ranges
 
-__all__ = ["Constituent", "Constituents", "Gains", "PhraseForest", "bracketings", "constituents_of"]
+__all__ = [
+    "ChainLabels",
+    "Constituent",
+    "Constituents",
+    "LabelledConstituents",
+    "PhraseForest",
+    "bracketings",
+    "constituents_of",
+]
 
 Chain = tuple[str, ...]
 _ANY = -1
@@ -122,55 +130,77 @@ class Constituents(NamedTuple):
         return every._replace(posterior=every.posterior / len(parts)).merged()
 
 
-class Gains:
-    """The gains of chains of labels over spans.
+class LabelledConstituents(NamedTuple):
+    """L labelled constituents of a sentence, which P labels in chains stand for; tags are constituents of their own.
+
+    first, end: (L,) a constituent is over the words first ... end - 1.
+    label: (L,) the number of its label.
+    is_tag: (L,) whether it is the tag of a word.
+    posterior: (L,) μ.
+    row: (P,) the constituent with the chain that each label is in.
+    part: (P,) the labelled constituent that it stands for.
+    """
+
+    first: IntArray
+    end: IntArray
+    label: IntArray
+    is_tag: BoolArray
+    posterior: FloatArray
+    row: IntArray
+    part: IntArray
+
+    def gains(self, span_penalty: float) -> FloatArray:
+        """Compute the gain of each constituent with a chain, (K,).
+
+        span_penalty: what a label loses that is not the tag of a word.
+        """
+        worth = self.posterior - span_penalty * ~self.is_tag
+        gain: FloatArray = np.bincount(self.row, worth[self.part]).astype(float)
+        return gain
+
+    def named(self, labels: Sequence[str]) -> list[Constituent]:
+        """List the constituents with their names.
+
+        labels: the labels, as they are numbered.
+        """
+        names = [labels[number] for number in self.label.tolist()]
+        return list(map(Constituent, self.first.tolist(), self.end.tolist(), names, self.is_tag.tolist()))
+
+
+class ChainLabels:
+    """The labels in chains.
 
     chains: as constituents number them.
-    span_penalty: what a label loses that is not the tag of a word.
 
-    >>> gains = Gains([("S",), ("S", "VP")], span_penalty=0.4)
-    >>> gains.compute(Constituents(np.array([0, 0]), np.array([2, 2]), np.array([0, 1]), np.array([0.5, 0.3])))
+    >>> labels = ChainLabels([("S",), ("S", "VP")])
+    >>> constituents = Constituents(np.array([0, 0]), np.array([2, 2]), np.array([0, 1]), np.array([0.5, 0.3]))
+    >>> parts = labels.split(constituents)
+    >>> parts.named(labels.names)[1], parts.posterior
+    (Constituent(first=0, end=2, label='VP', is_tag=False), array([0.8, 0.3]))
+    >>> parts.gains(span_penalty=0.4)
     array([0.4, 0.3])
     """
 
-    def __init__(self, chains: Sequence[Chain], span_penalty: float) -> None:
-        self.span_penalty = span_penalty
-        self.labels = sorted({label for chain in chains for label in chain})
+    def __init__(self, chains: Sequence[Chain]) -> None:
+        self.names = sorted({label for chain in chains for label in chain})
         self.length = np.array([len(chain) for chain in chains], dtype=np.int64)
         self.end = np.cumsum(self.length)
-        self.label = Vocabulary(self.labels).numbers(label for chain in chains for label in chain)
+        self.label = Vocabulary(self.names).numbers(label for chain in chains for label in chain)
 
-    def compute(self, constituents: Constituents) -> FloatArray:
-        """Compute the gain of each constituent, (K,).
-
-        constituents: K constituents, which number the chains as `chains` does.
-        """
-        row, _, is_tag, posterior = self._by_label(constituents)
-        gain: FloatArray = np.bincount(
-            row, posterior - self.span_penalty * ~is_tag, minlength=len(constituents.chain)
-        ).astype(float)
-        return gain
-
-    def _by_label(self, constituents: Constituents) -> tuple[IntArray, IntArray, BoolArray, FloatArray]:
-        """List, for every label of every chain: which constituent has it, the label, whether it is a tag, and μ."""
-        end = self.end[constituents.chain]
-        place, row = ranges(end - self.length[constituents.chain], end)
-        is_tag: BoolArray = (place == end[row] - 1) & (constituents.end - constituents.first == 1)[row]
-        key = constituents.spans[row] * (2 * len(self.labels)) + self.label[place] + len(self.labels) * is_tag
-        _, which = np.unique(key, return_inverse=True)
-        posterior: FloatArray = np.bincount(which, constituents.posterior[row])[which].astype(float)
-        return row, self.label[place], is_tag, posterior
-
-    def by_label(self, constituents: Constituents) -> dict[Constituent, float]:
+    def split(self, constituents: Constituents) -> LabelledConstituents:
         """Sum up μ of every labelled constituent.
 
         constituents: K constituents, which number the chains as `chains` does.
         """
-        row, label, is_tag, posterior = self._by_label(constituents)
-        names = [self.labels[number] for number in label.tolist()]
-        spans = constituents.first[row].tolist(), constituents.end[row].tolist()
-        labelled = map(Constituent, *spans, names, is_tag.tolist())
-        return dict(zip(labelled, posterior.tolist(), strict=True))
+        end = self.end[constituents.chain]
+        place, row = ranges(end - self.length[constituents.chain], end)
+        label = self.label[place]
+        is_tag = (place == end[row] - 1) & (constituents.end - constituents.first == 1)[row]
+        key = constituents.spans[row] * (2 * len(self.names)) + label + len(self.names) * is_tag
+        _, one, part = np.unique(key, return_index=True, return_inverse=True)
+        posterior = np.bincount(part, constituents.posterior[row], minlength=len(one)).astype(float)
+        first = constituents.first[row[one]]
+        return LabelledConstituents(first, constituents.end[row[one]], label[one], is_tag[one], posterior, row, part)
 
 
 @compiled

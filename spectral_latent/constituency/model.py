@@ -12,11 +12,19 @@ from numpy.typing import NDArray
 
 from spectral_latent.constituency.cleaning import cleaned
 from spectral_latent.constituency.constraints import Constraints
-from spectral_latent.constituency.decoding import Constituent, Constituents, Gains, bracketings, constituents_of
+from spectral_latent.constituency.decoding import (
+    ChainLabels,
+    Constituent,
+    Constituents,
+    LabelledConstituents,
+    bracketings,
+    constituents_of,
+)
 from spectral_latent.constituency.grammar import PhraseGrammar
 from spectral_latent.constituency.options import ConstituencyOptions
 from spectral_latent.constituency.phrase import Phrase
 from spectral_latent.constituency.presets import preset
+from spectral_latent.constituency.spans import SpanExamples, SpanModel
 from spectral_latent.constituency.training import prepare
 from spectral_latent.estimation import Listener, Progress, silent
 from spectral_latent.grammar import (
@@ -68,7 +76,8 @@ class Parse(NamedTuple):
 class ConstituencyModel(StoredModel):
     """A parser made of one or more latent PCFGs, whose posteriors of constituents are averaged.
 
-    members: the grammars; all have the same span penalty.
+    members: the grammars; all have the same options of decoding.
+    spans: the model that weighs the constituents that the grammars find; None for their posteriors as they are.
 
     >>> def leaf(tag, word): return Phrase(tag, (word,))
     >>> trees = [Phrase("S", (leaf("NNS", noun), leaf("VBP", verb)))
@@ -81,6 +90,7 @@ class ConstituencyModel(StoredModel):
     kind: ClassVar[str] = "constituency"
 
     members: tuple[PhraseGrammar, ...]
+    spans: SpanModel | None = None
 
     @property
     def sizes(self) -> str:
@@ -104,25 +114,28 @@ class ConstituencyModel(StoredModel):
 
         A large treebank is kept in temporary files, which all workers must be able to read.
 
-        phrases: the trees, which are read once and cleaned first.
-        options: the options of one grammar, or of each of several with the same `span_penalty`; None for those of the
-        preset `fast` (see `presets`).
+        phrases: the trees, which are read once and cleaned first; for a model of spans they are kept in memory.
+        options: the options of one grammar, or of each of several with the same `span_penalty` and `spans`; None for
+        those of the preset `fast` (see `presets`).
         weights: for each tree how many it stands for, a number of at least 0; 1 if not given.
         jobs: the number of threads; None for all workers of the engine that `joblib.parallel_config` names.  If it
         names a cluster, such as Dask, the cluster takes part for any number.  The result does not depend on it.
         listener: told how far the work is.
         Raises EstimationError if a tree has no word, or there is no tree; ValueError if there are no options, or if the
-        span penalties of several grammars differ.
+        span penalties or the models of spans of several grammars differ.
         """
         options = preset("fast") if options is None else options
         several = [options] if isinstance(options, ConstituencyOptions) else list(options)
         _check_together(several)
-        trainings = prepare(phrases, several, weights=weights, jobs=jobs)
-        grammars = []
-        for number, training in enumerate(trainings, start=1):
-            of_all = f"grammar {number} of {len(several)}, " if len(several) > 1 else ""
-            grammars.append(training.estimate(jobs=jobs, listener=partial(_tell, listener, of_all)))
-        return ConstituencyModel(tuple(grammars))
+        spans = several[0].spans
+        if spans is None:
+            return ConstituencyModel(_grammars(phrases, weights, several, jobs, listener))
+        trees = list(phrases)
+        times = [1.0] * len(trees) if weights is None else list(weights)
+        members = _grammars(trees, times, several, jobs, listener)
+        weighted = [(tree, weight) for tree, weight in zip(trees, times, strict=True) if weight > 0.0]
+        examples = _held_out_examples(weighted, several, min(spans.folds, len(weighted)), jobs, listener)
+        return ConstituencyModel(members, SpanModel.train(examples, spans))
 
     def with_limits(self, limits: Limits) -> ConstituencyModel:
         """Replace the limits of what a sentence may cost under each grammar.
@@ -155,8 +168,8 @@ class ConstituencyModel(StoredModel):
         return chains.names, [chains.numbers(member.chains) for member in self.members]
 
     @cached_property
-    def _gains(self) -> Gains:
-        return Gains(self._chains[0], self.options.span_penalty)
+    def _labels(self) -> ChainLabels:
+        return ChainLabels(self._chains[0])
 
     def _charts(self, words: Sequence[str], constraints: Constraints = _ANY_TREE) -> list[SentenceChart]:
         """Build each grammar's pruned chart of a sentence.
@@ -184,16 +197,27 @@ class ConstituencyModel(StoredModel):
                 parts.append(constituents._replace(chain=number[constituents.chain]))
         return Constituents.mean(parts) if parts else None
 
+    def _labelled(self, constituents: Constituents, words: Sequence[str]) -> LabelledConstituents:
+        """Find the posteriors of labelled constituents: those that the model of spans gives, if there is one."""
+        parts = self._labels.split(constituents)
+        if self.spans is None:
+            return parts
+        return parts._replace(posterior=self.spans.probabilities(parts, self._labels.names, words))
+
     def posteriors(self, words: Sequence[str]) -> dict[Constituent, float]:
         """Compute the posterior of each labelled constituent that a sentence may have, tags included.
 
         The signs are those that the options ask for.  There are no constituents if no grammar derives the sentence.
+        A model of spans judges each constituent alone, so that its posteriors of the tags of a word need not sum to 1.
 
         words: the words of the sentence.
         Raises ValueError if there is no word.
         """
         constituents = self._constituents(self._charts(words))
-        return {} if constituents is None else self._gains.by_label(constituents)
+        if constituents is None:
+            return {}
+        parts = self._labelled(constituents, words)
+        return dict(zip(parts.named(self._labels.names), parts.posterior.tolist(), strict=True))
 
     def part_posteriors(self, trees: Iterable[Phrase]) -> list[FloatArray]:
         """Compute the posteriors of the labelled constituents of trees, tags included: one array for each tree.
@@ -305,7 +329,8 @@ class ConstituencyModel(StoredModel):
         constituents = self._constituents(charts)
         if constituents is None:
             return [self._fallback(words, charts[0].grammar)]
-        gain = self._gains.compute(constituents) + _REQUIRED * self._is_required(constituents, constraints)
+        gain = self._labelled(constituents, words).gains(self.options.span_penalty)
+        gain += _REQUIRED * self._is_required(constituents, constraints)
         trees = self._put_together(constituents, gain, words, n_best)
         parses = self._scored([tree for tree in trees if _obeys(tree, constraints)], charts)
         spans = charts[0].spans
@@ -408,6 +433,8 @@ class ConstituencyModel(StoredModel):
             for at, member in enumerate(self.members)
             for name, array in member.grammar.arrays().items()
         }
+        if self.spans is not None:
+            arrays |= self.spans.arrays()
         return arrays, {"members": [member.settings() for member in self.members]}
 
     @staticmethod
@@ -422,7 +449,61 @@ class ConstituencyModel(StoredModel):
             prefix = f"{at}."
             named = {name.removeprefix(prefix): x for name, x in arrays.items() if name.startswith(prefix)}
             members.append(PhraseGrammar.from_arrays(named, of_member))
-        return ConstituencyModel(tuple(members))
+        return ConstituencyModel(tuple(members), SpanModel.from_arrays(arrays, members[0].options.spans))
+
+
+def _grammars(
+    phrases: Iterable[Phrase],
+    weights: Iterable[float] | None,
+    options: Sequence[ConstituencyOptions],
+    jobs: int | None,
+    listener: Listener,
+) -> tuple[PhraseGrammar, ...]:
+    """Learn a grammar for each of several options."""
+    grammars = []
+    for number, training in enumerate(prepare(phrases, options, weights=weights, jobs=jobs), start=1):
+        of_all = f"grammar {number} of {len(options)}, " if len(options) > 1 else ""
+        grammars.append(training.estimate(jobs=jobs, listener=partial(_tell, listener, of_all)))
+    return tuple(grammars)
+
+
+def _held_out_examples(
+    weighted: Sequence[tuple[Phrase, float]],
+    options: Sequence[ConstituencyOptions],
+    folds: int,
+    jobs: int | None,
+    listener: Listener,
+) -> list[SpanExamples]:
+    """List what grammars find in the sentence of each tree, if they are learnt without the trees of its fold.
+
+    Tree i is in fold i modulo the number of folds.  With one fold there are no examples, because nothing is left.
+
+    weighted: trees and how many each stands for, more than 0.
+    """
+    alone = [replace(settings, spans=None) for settings in options]
+    examples: list[SpanExamples] = []
+    for fold in range(folds if folds > 1 else 0):
+        rest = [pair for at, pair in enumerate(weighted) if at % folds != fold]
+        told = partial(_tell, listener, f"fold {fold + 1} of {folds}, ")
+        trees, weights = zip(*rest, strict=True)
+        model = ConstituencyModel(_grammars(trees, weights, alone, jobs, told))
+        held_out, weights = zip(*weighted[fold::folds], strict=True)
+        found = map_sentences(_examples_of, model, cleaned(held_out), jobs)
+        pairs = zip(found, weights, strict=True)
+        examples += (each.weighted(weight) for each, weight in pairs if each is not None)
+    return examples
+
+
+def _examples_of(model: ConstituencyModel, tree: Phrase) -> SpanExamples | None:
+    """List the constituents that grammars find in the sentence of a cleaned tree; None if they do not derive it."""
+    words = list(tree.words())
+    constituents = model._constituents(model._charts(words))
+    if constituents is None:
+        return None
+    parts = model._labels.split(constituents)
+    in_tree = set(constituents_of(tree))
+    correct = np.array([part in in_tree for part in parts.named(model._labels.names)])
+    return SpanExamples.of(parts, model._labels.names, words, correct)
 
 
 def _tell(listener: Listener, prefix: str, progress: Progress) -> None:
@@ -448,6 +529,9 @@ def _check_together(options: Sequence[ConstituencyOptions]) -> None:
     if len(penalties) > 1:
         low, *_, high = penalties
         raise ValueError(f"the grammars of one parser must have the same span_penalty, not {low} and {high}")
+    first, *others = list(dict.fromkeys(settings.spans for settings in options))
+    if others:
+        raise ValueError(f"the grammars of one parser must have the same spans, not {first} and {others[0]}")
 
 
 def _obeys(tree: Phrase, constraints: Constraints) -> bool:

@@ -8,6 +8,7 @@ from typing import Annotated
 from spectral_latent._options import AtLeast, Below
 from spectral_latent.constituency.conversion import Binarisation
 from spectral_latent.constituency.features import FeatureSet
+from spectral_latent.constituency.spans import SpanOptions
 from spectral_latent.grammar import GrammarOptions
 
 __all__ = ["ConstituencyOptions"]
@@ -21,8 +22,10 @@ class ConstituencyOptions(GrammarOptions):
     features: which templates the features of inside and outside trees have.
     span_penalty: a constituent is worth its posterior less this.  The larger, the fewer constituents a tree has, and
     the more of them are right.
+    spans: the settings of a model that weighs constituents by the words around them; None for no such model.
     """
 
     binarisation: Binarisation = field(default_factory=Binarisation)
     features: FeatureSet = "all"
     span_penalty: Annotated[float, AtLeast(0.0), Below(1.0)] = 0.4
+    spans: SpanOptions | None = None

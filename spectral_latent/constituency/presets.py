@@ -1,7 +1,9 @@
-"""Options that go well together: `fast` is a single grammar, `accurate` and `spectral` average three.
+"""Options that go well together: `fast` is a single grammar, the others average three.
+
+`best` adds a model of spans to `accurate` (see `spans`), for which it learns all grammars five times.
 
 `spectral` uses moments and linear algebra alone, so that no part of its training has local optima.  The grammars of the
-other two are climbed to by EM from clusters.
+others are climbed to by EM from clusters.
 
 docs/accuracy.md measures what each step is worth.  The options were chosen on the dev splits of NLTK's
 treebank sample, alpino and cess_esp, and with several seeds.
@@ -9,10 +11,13 @@ treebank sample, alpino and cess_esp, and with several seeds.
 
 from __future__ import annotations
 
-from spectral_latent._names import PresetName
+from dataclasses import replace
+
+from spectral_latent._names import AnyPresetName
 from spectral_latent._options import of_preset
 from spectral_latent.constituency.conversion import Binarisation
 from spectral_latent.constituency.options import ConstituencyOptions
+from spectral_latent.constituency.spans import SpanOptions
 from spectral_latent.estimation import EstimatorOptions
 from spectral_latent.grammar.presets import BEAM, THRESHOLD, clusters_then_em
 
@@ -25,14 +30,16 @@ def _grammar(estimator: EstimatorOptions, binarisation: Binarisation) -> Constit
 
 
 _WAYS = (Binarisation(), Binarisation("last", siblings=1), Binarisation(siblings=1))
-_PRESETS: dict[PresetName, tuple[ConstituencyOptions, ...]] = {
+_ACCURATE = tuple(_grammar(clusters_then_em(28, 3, 16), binarisation) for binarisation in _WAYS)
+_PRESETS: dict[AnyPresetName, tuple[ConstituencyOptions, ...]] = {
     "fast": (_grammar(clusters_then_em(24, 2, 8), Binarisation()),),
-    "accurate": tuple(_grammar(clusters_then_em(28, 3, 16), binarisation) for binarisation in _WAYS),
+    "accurate": _ACCURATE,
+    "best": tuple(replace(options, spans=SpanOptions()) for options in _ACCURATE),
     "spectral": tuple(_grammar(EstimatorOptions("spectral", n_states=16), binarisation) for binarisation in _WAYS),
 }
 
 
-def preset(name: PresetName) -> tuple[ConstituencyOptions, ...]:
+def preset(name: AnyPresetName) -> tuple[ConstituencyOptions, ...]:
     """Return the options of each grammar of a parser, for `ConstituencyModel.train`.
 
     name: the preset.

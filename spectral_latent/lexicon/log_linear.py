@@ -14,6 +14,7 @@ At the optimum, the expectation of each feature under the model equals its sum i
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -24,7 +25,7 @@ from threadpoolctl import threadpool_limits
 
 from spectral_latent.trees import FloatArray
 
-__all__ = ["Float32Array", "log_linear_weights", "penalised_loss"]
+__all__ = ["Float32Array", "log_linear_weights", "minimise", "penalised_loss"]
 
 Float32Array = NDArray[np.float32]
 
@@ -53,6 +54,24 @@ def penalised_loss(
     return float(loss), features.T @ excess + penalty * weights
 
 
+def minimise(loss: Callable[[FloatArray], tuple[float, FloatArray]], start: FloatArray, iterations: int) -> FloatArray:
+    """Find the point (n,) of the least loss by L-BFGS, on one thread.
+
+    loss: the loss at a point (n,), and its gradient (n,).
+    start: (n,) the first point.
+    iterations: the most iterations.
+
+    >>> minimise(lambda x: (float((x - 3.0) @ (x - 3.0)), 2.0 * (x - 3.0)), np.zeros(2), iterations=10)
+    array([3., 3.])
+    """
+    from scipy.optimize import minimize  # here, because parsing does without it, and it takes long to import
+
+    limits: Any = {"maxiter": iterations, "maxcor": _MEMORY, "ftol": 1e-7, "gtol": 1e-3}
+    with threadpool_limits(1):
+        found: FloatArray = minimize(loss, start, (), "L-BFGS-B", jac=True, options=limits).x
+    return found
+
+
 def log_linear_weights(
     features: sparse.csr_array, target: FloatArray, penalty: float, iterations: int, frequent: float = 0.0
 ) -> Float32Array:
@@ -70,8 +89,6 @@ def log_linear_weights(
     >>> log_linear_weights(sparse.csr_array([[1.0]]), np.array([[3.0, 1.0]]), penalty=1e-4, iterations=50).round(3)
     array([[ 0.549, -0.549]], dtype=float32)
     """
-    from scipy.optimize import minimize  # here, because parsing does without it, and it takes long to import
-
     single = features.astype(np.float32)
     q = target.astype(np.float32)
     weights = np.zeros((features.shape[1], target.shape[1]), dtype=np.float32)
@@ -84,8 +101,5 @@ def log_linear_weights(
         value, gradient = penalised_loss(weights, single, q, penalty)
         return value, gradient.ravel()[free].astype(np.float64)
 
-    limits: Any = {"maxiter": iterations, "maxcor": _MEMORY, "ftol": 1e-7, "gtol": 1e-3}
-    with threadpool_limits(1):
-        start = np.zeros(weights.ravel()[free].size)
-        weights.ravel()[free] = minimize(loss, start, (), "L-BFGS-B", jac=True, options=limits).x
+    weights.ravel()[free] = minimise(loss, np.zeros(weights.ravel()[free].size), iterations)
     return weights

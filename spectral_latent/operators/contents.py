@@ -369,9 +369,9 @@ def options_from(cls: type[AnyOptions], values: Any) -> AnyOptions:
             f"settings of {cls.__name__} are missing or unknown: {', '.join(wrong)}; train the model again"
         )
     parts = {
-        name: options_from(kind, values[name])
+        name: _of_json(values[name], kind)
         for name, kind in declared.items()
-        if isinstance(kind, type) and issubclass(kind, Options)
+        if any(isinstance(part, type) and issubclass(part, Options) for part in (kind, *get_args(kind)))
     }
     try:
         return cls(**(values | parts))

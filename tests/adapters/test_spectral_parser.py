@@ -216,7 +216,7 @@ def test_presets() -> None:
     parser = SpectralParser.train(iter(trees), preset="accurate")
     assert parser.model.members[0].options == preset("accurate")[0]
     assert len(parser.model.members) == 3
-    with pytest.raises(ValueError, match="'best' is no preset; give fast, accurate or spectral"):
-        SpectralParser.train(trees, preset="best")  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="'great' is no preset; give fast, accurate, best or spectral"):
+        SpectralParser.train(trees, preset="great")  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="leave one of both out"):
         SpectralParser.train(trees, preset="fast", options=preset("fast"))

@@ -72,6 +72,8 @@ def other_values(declaration: Any, value: Any) -> Iterator[Any]:
         candidates = [number for number in typed if all(limit.accepts(number) for limit in limits)]
     elif get_origin(declaration) is Literal:
         candidates = list(parts)
+    elif isinstance(declaration, type) and issubclass(declaration, Options):
+        candidates = [declaration()]
     else:
         assert declaration is bool
         candidates = [not value]
@@ -289,7 +291,10 @@ class ModelConformance:
         idle = [
             ".".join(path)
             for path in paths
-            if not any(self._matters(options, path, expected, tmp_path) for options, expected in pairs)
+            if not any(
+                path in option_paths(options) and self._matters(options, path, expected, tmp_path)
+                for options, expected in pairs
+            )
         ]
         assert not idle, f"these options have no effect: {idle}"
 

@@ -10,7 +10,7 @@ from typing import Any
 import networkx as nx
 
 from spectral_latent.anchors import AnchorHMM, AnchorOptions, HullOptions
-from spectral_latent.constituency import Binarisation, ConstituencyModel, ConstituencyOptions, Phrase
+from spectral_latent.constituency import Binarisation, ConstituencyModel, ConstituencyOptions, Phrase, SpanOptions
 from spectral_latent.dependency import Attachment, DependencyModel, DependencyOptions, DependencySentence
 from spectral_latent.estimation import EstimatorOptions
 from spectral_latent.model import LatentTreeModel
@@ -31,7 +31,9 @@ class TestConstituencyModel(ModelConformance):
     settings = (
         ConstituencyOptions(estimator=EstimatorOptions("spectral", n_states=4)),
         ConstituencyOptions(estimator=EstimatorOptions("spectral", n_states=20, smoothing=None), fragments=1.0),
-        ConstituencyOptions(estimator=EstimatorOptions("clusters-em", n_states=4, iterations=4, rank=2)),
+        ConstituencyOptions(
+            estimator=EstimatorOptions("clusters-em", n_states=4, iterations=4, rank=2), spans=SpanOptions(folds=2)
+        ),
         ConstituencyOptions(estimator=EstimatorOptions("pivots", n_states=4), binarisation=Binarisation("last")),
     )
     example = "(S (N dogs) (V bark))"

@@ -15,7 +15,7 @@ from spectral_latent.constituency import (
     PhraseGrammar,
 )
 from spectral_latent.constituency.conversion import phrase_of
-from spectral_latent.constituency.decoding import Constituent, Constituents, Gains
+from spectral_latent.constituency.decoding import ChainLabels, Constituent, Constituents
 from spectral_latent.corpora import parse_brackets
 from spectral_latent.estimation import EstimatorOptions
 from spectral_latent.grammar import MarginalName
@@ -168,7 +168,9 @@ def test_the_best_tree_has_the_most_gain() -> None:
 
 
 def test_posteriors_of_a_chain_count_for_each_of_its_labels() -> None:
-    gains = Gains([("S",), ("S", "VP"), ("X", "A")], span_penalty=0.25)
+    labels = ChainLabels([("S",), ("S", "VP"), ("X", "A")])
     found = Constituents(np.array([0, 0, 0]), np.array([2, 2, 1]), np.array([0, 1, 2]), np.array([0.5, 0.3, 0.9]))
-    assert gains.compute(found) == pytest.approx([0.8 - 0.25, 0.8 + 0.3 - 0.5, 0.9 - 0.25 + 0.9])
-    assert gains.by_label(found)[Constituent(0, 2, "S", False)] == pytest.approx(0.8)
+    parts = labels.split(found)
+    assert parts.gains(span_penalty=0.25) == pytest.approx([0.8 - 0.25, 0.8 + 0.3 - 0.5, 0.9 - 0.25 + 0.9])
+    posteriors = dict(zip(parts.named(labels.names), parts.posterior, strict=True))
+    assert posteriors[Constituent(0, 2, "S", False)] == pytest.approx(0.8)

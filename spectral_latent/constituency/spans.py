@@ -1,0 +1,394 @@
+"""Weigh the labelled constituents of a sentence by a log-linear model of their spans.
+
+| here | meaning |
+| --- | --- |
+| c = (i, j, X) | a labelled constituent that the grammars find, or the tag of a word |
+| μ(c) | its posterior under the grammars |
+| φ(c) | its features: X, with words and tags at the ends of the span, its length, and more; see `_TEMPLATES` |
+| P(c) = σ(s logit μ(c) + w·φ(c)) | the probability that c is in the tree; σ is the logistic function |
+| −Σ_c n(c) log P(whether c is in the tree) + λ ‖w‖² / 2 | what `SpanModel.train` minimises; λ is `penalty` |
+| n(c) | how many trees the tree of c stands for |
+
+A grammar sees of a phrase little more than the labels of its parts.  The features see the words at both ends of a span
+and around it (Finkel, Kleeman and Manning 2008; Hall, Durrett and Klein 2014).  With s = 1 and w = 0, P(c) is μ(c).
+
+Each constituent is judged alone: that judgements fit together is left to the decoder, which looks for a tree with large
+Σ P(c).  The sentences to learn from must be new to the grammars, because the posteriors of sentences that grammars were
+trained on are too good.  Features are numbers of buckets, to which they are hashed.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Annotated, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import expit, logit
+
+from spectral_latent._compiled import check_column, check_range, compiled
+from spectral_latent._options import Above, AtLeast, AtMost, Below, Options
+from spectral_latent.constituency.decoding import LabelledConstituents
+from spectral_latent.lexicon import signatures
+from spectral_latent.lexicon.log_linear import minimise
+from spectral_latent.operators import array_from
+from spectral_latent.trees import BoolArray, FloatArray, IntArray
+
+__all__ = ["SpanExamples", "SpanModel", "SpanOptions", "span_loss"]
+
+HashArray = NDArray[np.uint64]
+BucketArray = NDArray[np.int32]
+
+_BUCKETS = 1 << 18
+_PREFIX = "spans."
+_LARGEST = 1.0 - 1e-6  # the largest posterior whose odds are looked at
+_PAD = 2  # places before and after a sentence
+_KINDS = ("word", "tag", "form", "ending")  # what is known of a word
+_PLACES = {  # of a word, from the first word of a span or from the word after its last one
+    "before": (0, -1),
+    "first": (0, 0),
+    "last": (1, -1),
+    "after": (1, 0),
+    "second before": (0, -2),
+    "second": (0, 1),
+    "last but one": (1, -2),
+    "second after": (1, 1),
+}
+_ENDS = ("before", "first", "last", "after")
+_PAIRS = (("before", "first"), ("last", "after"), ("before", "after"), ("first", "last"))
+_OF_SPANS = ("length", "odds", "best odds", "edges", "tags", "words")
+_VALUES = ("label", *(f"{kind} {place}" for kind in _KINDS for place in _PLACES), *_OF_SPANS)
+_TEMPLATES: tuple[tuple[str, ...], ...] = (  # what a feature says, besides the label
+    (),
+    ("length",),
+    ("odds",),
+    ("odds", "best odds"),
+    ("edges",),
+    ("tags", "length"),
+    ("words", "length"),
+    *((f"{kind} {place}",) for kind in _KINDS for place in _ENDS),
+    *((f"tag {place}",) for place in _PLACES if place not in _ENDS),
+    *((f"{kind} {place}", "length") for kind in ("word", "tag") for place in _ENDS),
+    *(
+        (f"{kind} {place}", f"{other_kind} {other}")
+        for place, other in _PAIRS
+        for kind in ("word", "tag")
+        for other_kind in ("word", "tag")
+    ),
+    ("tag before", "tag first", "tag after"),
+    ("tag first", "tag last", "tag after"),
+    ("tag before", "tag first", "tag last", "tag after"),
+    ("tag second before", "tag before", "tag first"),
+    ("tag last", "tag after", "tag second after"),
+)
+_LENGTHS = np.array([2, 3, 4, 5, 6, 8, 11, 16, 26])  # where classes of lengths begin, after the first
+_TAGS = 6  # the longest span of which all tags are a feature
+_WORDS = 4  # the longest span of which all words are a feature
+
+
+def _columns() -> IntArray:
+    """List the columns of each template among the values, (T, 4); -1 stands for none."""
+    table = np.full((len(_TEMPLATES), 4), -1, dtype=np.int64)
+    for row, template in enumerate(_TEMPLATES):
+        table[row, : len(template)] = [_VALUES.index(name) for name in template]
+    return table
+
+
+_COLUMNS = _columns()
+
+
+@dataclass(frozen=True)
+class SpanOptions(Options):
+    """Settings of a model of spans.
+
+    folds: the parts of the training trees, each of which is parsed by grammars of the other parts.
+    penalty: λ.
+    iterations: the most iterations of L-BFGS.
+    least: a constituent with a smaller posterior keeps it.
+    """
+
+    folds: Annotated[int, AtLeast(2)] = 4
+    penalty: Annotated[float, Above(0.0), AtMost(1e9)] = 30.0
+    iterations: Annotated[int, AtLeast(1)] = 40
+    least: Annotated[float, Above(0.0), Below(1.0)] = 1e-3
+
+
+class SpanExamples(NamedTuple):
+    """L labelled constituents with their features.
+
+    buckets: (L, T) the bucket of each feature.
+    odds: (L,) the logarithm of the odds of the posterior, logit μ.
+    correct: (L,) whether the constituent is in the tree; all are False if the tree is not known.
+    times: (L,) n(c), how many trees the tree stands for.
+    """
+
+    buckets: BucketArray
+    odds: FloatArray
+    correct: BoolArray
+    times: FloatArray
+
+    @staticmethod
+    def of(
+        parts: LabelledConstituents, labels: Sequence[str], words: Sequence[str], correct: BoolArray | None = None
+    ) -> SpanExamples:
+        """Compute the features of labelled constituents.
+
+        parts: L labelled constituents of a sentence.
+        labels: the labels, as the constituents number them.
+        words: the words of the sentence.
+        correct: (L,) whether each is in the tree; None if that is not known.
+        Raises ValueError if a constituent is not within the words.
+        """
+        check_range("first words of constituents", parts.first, 0, len(words))
+        check_range("ends of constituents", parts.end, 1, len(words) + 1)
+        odds = logit(np.clip(parts.posterior, 1.0 - _LARGEST, _LARGEST))
+        buckets = _hashed(_values(parts, odds, labels, words), _COLUMNS, _BUCKETS)
+        correct = np.zeros(len(odds), dtype=np.bool_) if correct is None else correct
+        return SpanExamples(buckets, odds, correct, np.ones(len(odds)))
+
+    def weighted(self, weight: float) -> SpanExamples:
+        """Let the tree stand for several.
+
+        weight: how many times as many as before.
+        """
+        return self._replace(times=weight * self.times)
+
+    def selected(self, rows: IntArray | BoolArray) -> SpanExamples:
+        """Select some of the examples.
+
+        rows: their numbers, or (L,) whether each is selected.
+        """
+        return SpanExamples(self.buckets[rows], self.odds[rows], self.correct[rows], self.times[rows])
+
+    @staticmethod
+    def joined(parts: Sequence[SpanExamples]) -> SpanExamples:
+        """Join examples.
+
+        parts: the examples, at least one.
+        """
+        return SpanExamples(*(np.concatenate(column) for column in zip(*parts, strict=True)))
+
+
+@lru_cache(1 << 16)
+def _hash(name: str) -> int:
+    """Compute a number of a name that is the same in every process."""
+    return zlib.crc32(name.encode()) + 1
+
+
+@lru_cache(1 << 16)
+def _hashes_of_word(word: str) -> tuple[int, int, int]:
+    """Hash a word, its finest signature, and its last two letters."""
+    return _hash(word), _hash(repr(signatures(word)[0])), _hash(word.lower()[-2:])
+
+
+def _best_tags(parts: LabelledConstituents, n: int) -> IntArray:
+    """Find the number of the likeliest tag of each of n words; -1 if none has a posterior."""
+    rows = np.flatnonzero(parts.is_tag)
+    rows = rows[np.argsort(parts.posterior[rows], kind="stable")]
+    tag = np.full(n, -1)
+    tag[parts.first[rows]] = parts.label[rows]  # of several for a word, the last one stays
+    return tag
+
+
+def _values(parts: LabelledConstituents, odds: FloatArray, labels: Sequence[str], words: Sequence[str]) -> HashArray:
+    """Describe L constituents by the values that `_VALUES` names, (L, V)."""
+    n = len(words)
+    hash_of_label = np.array([*map(_hash, labels), 0], dtype=np.uint64)
+    word, form, ending = np.array([_hashes_of_word(word) for word in words], dtype=np.uint64).T
+    tag = hash_of_label[_best_tags(parts, n)]
+    columns = [hash_of_label[parts.label] * np.uint64(2) + parts.is_tag.astype(np.uint64)]
+    bounds = parts.first + _PAD, parts.end + _PAD
+    for atom in (word, tag, form, ending):
+        padded = np.pad(atom, _PAD)
+        columns += [padded[bounds[side] + step] for side, step in _PLACES.values()]
+    # The best odds of any label over the same words.
+    _, span = np.unique((parts.first * (n + 1) + parts.end) * 2 + parts.is_tag, return_inverse=True)
+    best = np.full(len(odds), -np.inf)
+    np.maximum.at(best, span, odds)
+    columns += [
+        np.searchsorted(_LENGTHS, parts.end - parts.first, side="right").astype(np.uint64),
+        _class_of(odds * 1.5, 12),
+        _class_of(best[span], 8),
+        ((parts.first == 0) + 2 * (parts.end == n)).astype(np.uint64),
+        _sequences(tag, parts.first, parts.end, _TAGS),
+        _sequences(np.ascontiguousarray(word), parts.first, parts.end, _WORDS),
+    ]
+    return np.stack(columns, axis=1)
+
+
+def _class_of(numbers: FloatArray, most: int) -> HashArray:
+    """Round numbers down to integers from -most to most, and count them from zero."""
+    return (np.clip(np.floor(numbers), -most, most) + most).astype(np.uint64)
+
+
+@compiled
+def _mixed(state: np.uint64, value: np.uint64) -> np.uint64:
+    """Mix a value into a hash."""
+    product = (state ^ value) * np.uint64(0x9E3779B97F4A7C15)
+    return product ^ (product >> np.uint64(29))
+
+
+@compiled
+def _sequences(atom: HashArray, first: IntArray, end: IntArray, longest: int) -> HashArray:
+    """Hash the atoms first ... end - 1 of each span, (L,); 0 for spans that are longer than the longest.
+
+    atom: (n,) a value of each word.
+    """
+    hashes = np.zeros(len(first), dtype=np.uint64)
+    for row in range(len(first)):
+        if end[row] - first[row] <= longest:
+            state = np.uint64(1)
+            for place in range(first[row], end[row]):
+                state = _mixed(state, atom[place])
+            hashes[row] = state
+    return hashes
+
+
+@compiled
+def _hashed(values: HashArray, templates: IntArray, n_buckets: int) -> BucketArray:
+    """Hash the label of each constituent with the values of each template, (L, T).
+
+    values: (L, V); the first is the label.
+    templates: (T, 4) columns of values; -1 for none.
+    n_buckets: the number of buckets, a power of two.
+    """
+    buckets = np.empty((len(values), len(templates)), dtype=np.int32)
+    mask = np.uint64(n_buckets - 1)
+    for row in range(len(values)):
+        for template in range(len(templates)):
+            # The number of the template keeps equal values of different templates apart.
+            state = _mixed(np.uint64(template + 1), values[row, 0])
+            for place in range(templates.shape[1]):
+                if templates[template, place] >= 0:
+                    state = _mixed(state, values[row, templates[template, place]])
+            # The middle of the product depends on all bits.
+            buckets[row, template] = np.int32((state >> np.uint64(20)) & mask)
+    return buckets
+
+
+@compiled
+def _sums(buckets: BucketArray, weights: FloatArray) -> FloatArray:
+    """Add up the weights of the features of each example, (L,)."""
+    sums = np.zeros(len(buckets))
+    for row in range(len(buckets)):
+        for template in range(buckets.shape[1]):
+            sums[row] += weights[buckets[row, template]]
+    return sums
+
+
+@compiled
+def _spread(buckets: BucketArray, amount: FloatArray, size: int) -> FloatArray:
+    """Add the amount (L,) of each example to the buckets of its features, (size,)."""
+    total = np.zeros(size)
+    for row in range(len(buckets)):
+        for template in range(buckets.shape[1]):
+            total[buckets[row, template]] += amount[row]
+    return total
+
+
+def span_loss(examples: SpanExamples, parameters: FloatArray, penalty: float) -> tuple[float, FloatArray]:
+    """Compute −Σ n(c) log P(whether c is in the tree) + λ ‖w‖² / 2 and its gradient.
+
+    examples: the constituents c.
+    parameters: (B + 1,) the weights w of B buckets, and s.
+    penalty: λ.
+
+    >>> example = SpanExamples(np.array([[0, 1]], dtype=np.int32), np.zeros(1), np.array([True]), np.ones(1))
+    >>> loss, gradient = span_loss(example, np.array([0.0, 0.0, 1.0]), penalty=1.0)
+    >>> round(loss, 4), gradient.tolist()
+    (0.6931, [-0.5, -0.5, 0.0])
+    """
+    weights = parameters[:-1]
+    score = _sums(examples.buckets, weights) + parameters[-1] * examples.odds
+    excess = examples.times * (expit(score) - examples.correct)
+    surprise = np.logaddexp(0.0, score) - score * examples.correct
+    loss = examples.times @ surprise + penalty / 2 * weights @ weights
+    gradient = _spread(examples.buckets, excess, len(weights)) + penalty * weights
+    return float(loss), np.append(gradient, excess @ examples.odds)
+
+
+@dataclass(frozen=True, eq=False)
+class SpanModel:
+    """Probabilities of the labelled constituents of a sentence.
+
+    options: the settings.
+    slope: s.
+    weights: (B,) w, the weight of each bucket.
+    Raises ValueError for weights of another number or type.
+
+    >>> n = np.array([0, 0, 1]), np.array([1, 2, 2]), np.array([0, 1, 0])
+    >>> parts = LabelledConstituents(*n, np.array([True, False, True]), np.array([1.0, 0.25, 1.0]), *n[:2])
+    >>> SpanModel.plain(SpanOptions()).probabilities(parts, ["N", "NP"], ["guard", "dogs"]).round(4)
+    array([1.  , 0.25, 1.  ])
+    """
+
+    options: SpanOptions
+    slope: float
+    weights: FloatArray
+
+    def __post_init__(self) -> None:
+        check_column("weights of a model of spans", self.weights, (_BUCKETS,), np.float64)
+
+    @staticmethod
+    def plain(options: SpanOptions) -> SpanModel:
+        """Make the model whose probabilities are the posteriors.
+
+        options: the settings.
+        """
+        return SpanModel(options, 1.0, np.zeros(_BUCKETS))
+
+    @staticmethod
+    def train(examples: Sequence[SpanExamples], options: SpanOptions) -> SpanModel:
+        """Learn from constituents that the grammars find in sentences that are new to them.
+
+        Weights are as precise as a file holds them in two bytes.
+
+        examples: the constituents of each sentence.
+        options: the settings.
+        """
+        plain = SpanModel.plain(options)
+        if not examples:
+            return plain
+        joined = SpanExamples.joined(examples)
+        joined = joined.selected(joined.odds > logit(options.least))
+
+        def loss(parameters: FloatArray) -> tuple[float, FloatArray]:
+            """Compute the loss and its gradient."""
+            return span_loss(joined, parameters, options.penalty)
+
+        found = minimise(loss, np.append(plain.weights, plain.slope), options.iterations)
+        return SpanModel(options, float(found[-1]), found[:-1].astype(np.float16).astype(np.float64))
+
+    def probabilities(self, parts: LabelledConstituents, labels: Sequence[str], words: Sequence[str]) -> FloatArray:
+        """Compute P(c) of each labelled constituent of a sentence, (L,).
+
+        parts: L labelled constituents.
+        labels: the labels, as the constituents number them.
+        words: the words of the sentence.
+        """
+        examples = SpanExamples.of(parts, labels, words)
+        score = _sums(examples.buckets, self.weights) + self.slope * examples.odds
+        return np.where(parts.posterior > self.options.least, expit(score), parts.posterior)
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """Collect the arrays of the model, named `spans.field`, for a model file."""
+        return {_PREFIX + "slope": np.array([self.slope]), _PREFIX + "weights": self.weights}
+
+    @staticmethod
+    def from_arrays(arrays: Mapping[str, NDArray[Any]], options: SpanOptions | None) -> SpanModel | None:
+        """Make the model whose `arrays` a model file holds; None if it holds none.
+
+        arrays: the arrays of the file by name; other arrays are ignored.
+        options: the settings of the model; None if the file holds no model of spans.
+
+        Raises ValueError if they are not those of a model.
+        """
+        if options is None:
+            if any(name.startswith(_PREFIX) for name in arrays):
+                raise ValueError("the model of spans has no options")
+            return None
+        (slope,) = array_from(_PREFIX + "slope", arrays, np.float64, (1,)).tolist()
+        return SpanModel(options, slope, array_from(_PREFIX + "weights", arrays, np.float64, (_BUCKETS,)))

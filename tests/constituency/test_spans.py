@@ -1,0 +1,232 @@
+"""Models of spans: features against names, the loss against finite differences, and parsers with and without them."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from spectral_latent.constituency import (
+    Binarisation,
+    ConstituencyModel,
+    ConstituencyOptions,
+    Constituent,
+    Phrase,
+    SpanOptions,
+)
+from spectral_latent.constituency.decoding import ChainLabels, Constituents, LabelledConstituents
+from spectral_latent.constituency.spans import SpanExamples, SpanModel, span_loss
+from spectral_latent.corpora.embedded import embedded_treebank
+from spectral_latent.estimation import EstimatorOptions
+
+SPANS = SpanOptions(folds=2, penalty=1.0, iterations=5)
+OPTIONS = ConstituencyOptions(EstimatorOptions("clusters-em", n_states=2, iterations=1), spans=SPANS)
+LABELS = ChainLabels([("N",), ("V",), ("NP",), ("S", "NP")])
+
+
+def random_parts(rng: np.random.Generator, n: int) -> LabelledConstituents:
+    """Draw constituents over n words, the tags N and V of each word among them."""
+    rows = [(i, i + 1, tag) for i in range(n) for tag in (0, 1)]
+    rows += [(i, j, chain) for i in range(n) for j in range(i + 2, n + 1) for chain in (2, 3) if rng.random() < 0.7]
+    first, end, chain = np.array(rows).T
+    return LABELS.split(Constituents(first, end, chain, rng.uniform(0.01, 0.49, len(rows))))
+
+
+def named_features(parts: LabelledConstituents, words: list[str], row: int) -> list[tuple[object, ...]]:
+    """Name some features of a constituent, in plain Python: in the order of the first templates, then of all words."""
+    every = list(zip(parts.named(LABELS.names), parts.posterior.tolist(), strict=True))
+    own, mu = every[row]
+    tags: dict[int, str] = {}
+    for other, _ in sorted(every, key=lambda pair: pair[1]):
+        if other.is_tag:
+            tags[other.first] = other.label
+    best = max(p for other, p in every if (other.first, other.end, other.is_tag) == (own.first, own.end, own.is_tag))
+    length = own.end - own.first
+    size = length if length < 6 else 6 if length < 8 else 7 if length < 11 else 8
+    odds = np.floor(1.5 * np.log(mu / (1 - mu)))
+    who = (own.label, own.is_tag)
+
+    def word(place: int) -> str | None:
+        return words[place] if 0 <= place < len(words) else None
+
+    of_tags = tuple(tags[at] for at in range(own.first, own.end)) if length <= 6 else None
+    of_words = tuple(words[own.first : own.end]) if length <= 4 else None
+    return [
+        who,
+        (*who, size),
+        (*who, odds),
+        (*who, odds, np.floor(np.log(best / (1 - best)))),
+        (*who, own.first == 0, own.end == len(words)),
+        (*who, of_tags, size),
+        (*who, of_words, size),
+        *((*who, word(place)) for place in (own.first - 1, own.first, own.end - 1, own.end)),
+    ]
+
+
+def test_two_constituents_share_a_feature_if_and_only_if_its_name_is_the_same() -> None:
+    rng = np.random.default_rng(0)
+    words = ["a", "b", "a", "c", "b", "a", "a", "b", "c"]
+    parts = random_parts(rng, len(words))
+    buckets = SpanExamples.of(parts, LABELS.names, words).buckets
+    rows = [named_features(parts, words, row) for row in range(len(buckets))]
+    for template in range(len(rows[0])):
+        names = [row[template] for row in rows]
+        numbers = buckets[:, template].tolist()
+        assert len(set(numbers)) == len(set(names)) == len(set(zip(names, numbers, strict=True)))
+        assert len(set(names)) > 1
+
+
+def test_the_gradient_is_that_of_finite_differences() -> None:
+    rng = np.random.default_rng(1)
+    size = 12
+    buckets = rng.integers(size, size=(30, 5)).astype(np.int32)
+    examples = SpanExamples(buckets, rng.normal(size=30), rng.random(30) < 0.5, rng.uniform(0.5, 2.0, 30))
+    point = rng.normal(size=size + 1)
+    value, gradient = span_loss(examples, point, penalty=0.7)
+    # The loss again, from its definition.
+    score = point[:-1][buckets].sum(axis=1) + point[-1] * examples.odds
+    p = 1 / (1 + np.exp(-score))
+    expected = -examples.times @ np.log(np.where(examples.correct, p, 1 - p)) + 0.35 * (point[:-1] ** 2).sum()
+    assert value == pytest.approx(expected)
+    for at in range(size + 1):
+        step = np.zeros(size + 1)
+        step[at] = 1e-5
+        ahead, behind = (span_loss(examples, point + sign * step, 0.7)[0] for sign in (1, -1))
+        assert gradient[at] == pytest.approx((ahead - behind) / 2e-5, abs=1e-6)
+
+
+def test_training_finds_the_least_loss() -> None:
+    rng = np.random.default_rng(2)
+    words = ["a", "b", "c", "d"]
+    parts = random_parts(rng, len(words))
+    examples = SpanExamples.of(parts, LABELS.names, words, rng.random(len(parts.first)) < 0.5)
+    model = SpanModel.train([examples], SpanOptions(penalty=0.5, iterations=500))
+    _, gradient = span_loss(examples, np.append(model.weights, model.slope), 0.5)
+    assert abs(gradient).max() < 0.01  # weights are rounded to 11 binary digits
+    assert model.probabilities(parts, LABELS.names, words)[examples.correct].mean() > 0.7
+
+
+def test_constituents_below_the_least_posterior_keep_it() -> None:
+    parts = random_parts(np.random.default_rng(3), 3)
+    model = SpanModel(SpanOptions(least=0.5), 2.0, np.ones(1 << 18))
+    p = model.probabilities(parts, LABELS.names, ["a", "b", "c"])
+    low = parts.posterior <= 0.5
+    assert (p[low] == parts.posterior[low]).all() and (p[~low] > 0.999).all()
+
+
+def attachment(noun: str, at: str, to_verb: bool) -> Phrase:
+    """Make a tree with a prepositional phrase that belongs to the verb or to the noun before it."""
+
+    def leaf(tag: str, word: str) -> Phrase:
+        return Phrase(tag, (word,))
+
+    modifier = Phrase("PP", (leaf("IN", "with"), leaf("NN", noun)))
+    seen = Phrase("NP", (leaf("NN", at),))
+    inside = (seen, modifier) if to_verb else (Phrase("NP", (seen, modifier)),)
+    return Phrase("S", (Phrase("NP", (leaf("PRP", "she"),)), Phrase("VP", (leaf("VBD", "saw"), *inside))))
+
+
+def test_the_model_of_spans_sees_words_that_a_plain_grammar_cannot_see() -> None:
+    objects = [f"thing{number}" for number in range(12)]
+    trees = [attachment(noun, at, noun == "glasses") for at in objects for noun in ("glasses", "spots")]
+    plain = replace(OPTIONS, estimator=EstimatorOptions("clustering", n_states=1), spans=None)
+    right = {}
+    for name, options in (("grammar", plain), ("spans", replace(plain, spans=SpanOptions(penalty=0.1)))):
+        model = ConstituencyModel.train(trees, options)
+        right[name] = sum(model.parse(list(tree.words())).tree == tree for tree in trees)
+    assert right == {"grammar": 12, "spans": 24}
+
+
+@pytest.fixture(scope="module")
+def trees() -> list[Phrase]:
+    return list(embedded_treebank(60))
+
+
+@pytest.fixture(scope="module")
+def parser(trees: list[Phrase]) -> ConstituencyModel:
+    return ConstituencyModel.train(trees, [OPTIONS, replace(OPTIONS, binarisation=Binarisation("last"))])
+
+
+def test_posteriors_are_those_of_the_model_of_spans(parser: ConstituencyModel, trees: list[Phrase]) -> None:
+    words = list(trees[3].words())
+    without = replace(parser, spans=None)
+    before = without.posteriors(words)
+    after = parser.posteriors(words)
+    assert parser.spans is not None
+    assert before.keys() == after.keys() and before != after
+    assert all(0.0 <= p <= 1.0 for p in after.values())
+    plain = replace(parser, spans=SpanModel.plain(SPANS)).posteriors(words)
+    assert plain == pytest.approx(before, abs=2e-6)
+    root = Constituent(0, len(words), trees[3].label, False)
+    assert parser.part_posteriors([trees[3]])[0][-1] == after.get(root, 0.0)
+
+
+def test_the_best_trees_have_the_largest_gains_under_the_model_of_spans(parser: ConstituencyModel) -> None:
+    words = ["the", "dog", "sees", "a", "cat"]
+    posteriors = parser.posteriors(words)
+
+    def gain(tree: Phrase) -> float:
+        row = parser.part_posteriors([tree])[0]
+        phrases = sum(not node.is_preterminal() for node in tree.nodes() if isinstance(node, Phrase))
+        return float(row.sum()) - parser.options.span_penalty * phrases
+
+    parses = parser.parse_nbest(words, 5)
+    assert posteriors and parses[0].tree == parser.parse(words).tree
+    for group in (True, False):  # trees that no grammar derives come last
+        gains = [gain(parse.tree) for parse in parses if (parse.sign != 0) == group]
+        assert gains == pytest.approx(sorted(gains, reverse=True), abs=1e-9)
+
+
+def test_a_file_and_several_jobs_change_nothing(parser: ConstituencyModel, trees: list[Phrase], tmp_path: Path) -> None:
+    again = ConstituencyModel.train(iter(trees), [member.options for member in parser.members], jobs=2)
+    parser.save(tmp_path / "one")
+    again.save(tmp_path / "two")
+    assert (tmp_path / "one").read_bytes() == (tmp_path / "two").read_bytes()
+    loaded = ConstituencyModel.load(tmp_path / "one")
+    assert parser.spans is not None and loaded.spans is not None
+    assert loaded.spans.slope == parser.spans.slope and loaded.spans.options == SPANS
+    np.testing.assert_array_equal(loaded.spans.weights, parser.spans.weights)
+    words = list(trees[0].words())
+    assert loaded.parse_nbest(words, 3) == parser.parse_nbest(words, 3)
+
+
+def test_trees_of_weight_zero_take_no_part(trees: list[Phrase], tmp_path: Path) -> None:
+    weights = [at % 3 for at in range(len(trees))]
+    ConstituencyModel.train(trees, OPTIONS, weights=weights).save(tmp_path / "weighted")
+    kept = [tree for tree, weight in zip(trees, weights, strict=True) if weight]
+    ConstituencyModel.train(kept, OPTIONS, weights=filter(None, weights)).save(tmp_path / "kept")
+    assert (tmp_path / "weighted").read_bytes() == (tmp_path / "kept").read_bytes()
+
+
+def test_a_tree_that_stands_for_two_counts_as_two() -> None:
+    rng = np.random.default_rng(5)
+    words = ["a", "b", "c"]
+    parts = random_parts(rng, len(words))
+    examples = SpanExamples.of(parts, LABELS.names, words, rng.random(len(parts.first)) < 0.5)
+    point = rng.normal(size=(1 << 18) + 1)
+    once, gradient = span_loss(SpanExamples.joined([examples, examples]), point, 1.0)
+    twice, other = span_loss(examples.weighted(2.0), point, 1.0)
+    assert once == pytest.approx(twice)
+    np.testing.assert_allclose(gradient, other, atol=1e-9)
+
+
+def test_one_tree_teaches_no_model_of_spans(trees: list[Phrase]) -> None:
+    model = ConstituencyModel.train(trees[:1], OPTIONS)
+    assert model.spans is not None
+    assert model.spans.slope == 1.0 and not model.spans.weights.any()
+
+
+def test_wrong_settings_and_files_are_refused(parser: ConstituencyModel) -> None:
+    with pytest.raises(ValueError, match="must have the same spans, not None and SpanOptions"):
+        ConstituencyModel.train([], [replace(OPTIONS, spans=None), OPTIONS])
+    with pytest.raises(ValueError, match="folds must be an integer of at least 2, not 1"):
+        SpanOptions(folds=1)
+    arrays, _ = parser.contents()
+    with pytest.raises(ValueError, match="the model of spans has no options"):
+        SpanModel.from_arrays(arrays, None)
+    with pytest.raises(ValueError, match=r"the array spans\.weights"):
+        SpanModel.from_arrays(arrays | {"spans.weights": np.zeros(3)}, SPANS)
+    with pytest.raises(ValueError, match=r"weights of a model of spans have shape \(3,\)"):
+        SpanModel(SPANS, 1.0, np.zeros(3))
+    with pytest.raises(ValueError, match="of constituents must lie in"):
+        SpanExamples.of(random_parts(np.random.default_rng(4), 3), LABELS.names, ["a", "b"])
