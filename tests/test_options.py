@@ -117,7 +117,7 @@ def test_all_classes_of_settings_are_options() -> None:
     }
     assert named - {Options} <= set(CLASSES)
     assert {Binarisation, Attachment, EstimatorOptions} <= set(CLASSES)
-    assert len(CLASSES) == 17
+    assert len(CLASSES) == 18
 
 
 @pytest.mark.parametrize("kind", CLASSES)

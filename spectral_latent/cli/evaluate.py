@@ -85,8 +85,9 @@ def evaluate(
     """Compare the output of a model with gold trees or gold tags.
 
     For a constituency parser: precision, recall, F1, exact match and tagging accuracy in percent, as EVALB computes
-    them with COLLINS.prm; the number of sentences; the number of sentences that the grammar could not derive
-    (fallbacks); and the number of sentences parsed in a second of CPU time, on all processes together.
+    them with COLLINS.prm; F1 of labels with their function labels (f1 with functions), if the model has them; the
+    number of sentences; the number of sentences that the grammar could not derive (fallbacks); and the number of
+    sentences parsed in a second of CPU time, on all processes together.
 
     For a dependency parser, in percent: the words with the right head (uas), and with the right head and relation
     (las), of all words and of all that are not punctuation; the sentences with all heads right (complete); and the gold
@@ -210,6 +211,7 @@ def _evaluate_parser(parser: ConstituencyModel, sources: _Sources, jobs: int, wi
         "precision": scores.precision,
         "recall": scores.recall,
         "f1": scores.f1,
+        **({} if evaluation.function_score is None else {"f1_with_functions": evaluation.function_score.f1}),
         "exact": scores.exact,
         "tagging_accuracy": scores.tagging_accuracy,
         "sentences": scores.sentences,

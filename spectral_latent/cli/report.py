@@ -76,7 +76,7 @@ def _phrase_errors(model: ConstituencyModel, gold: Sequence[GoldTree]) -> _Error
     cases = []
     confused: Counter[tuple[str, str]] = Counter()
     for tree, parse in zip(gold, evaluate_parser(model, gold).parses, strict=True):
-        cleaned = clean(tree.tree)
+        cleaned = clean(tree.tree, function_labels=model.functions is not None)
         assert cleaned is not None
         found = _span_labels(parse.tree)
         for span, labels in _span_labels(cleaned).items():

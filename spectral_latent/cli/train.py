@@ -125,6 +125,12 @@ def train() -> None:
     help="Choose the number of states of each symbol, up to M, by parsing the trees of SOURCE, which are not learned "
     "from; takes minutes, and goes with --estimator spectral.",
 )
+@click.option(
+    "--function-labels",
+    is_flag=True,
+    help="Also learn function labels, such as SBJ of NP-SBJ, with one grammar more; goes without --choose-states.  "
+    "[default: function labels are removed]",
+)
 @dev_option
 @weight_option
 @seed_option
@@ -137,6 +143,7 @@ def constituency(
     estimator: EstimatorName | None,
     n_states: int | None,
     held_out: tuple[str, ...],
+    function_labels: bool,
     dev: tuple[str, ...],
     weights: tuple[float, ...],
     seed: int,
@@ -145,8 +152,8 @@ def constituency(
 ) -> None:
     """Train a constituency parser, a latent-variable PCFG, on treebank trees.
 
-    Traces, function labels and unlabelled top brackets are removed from the trees first.  MODEL is written whole when
-    training has succeeded, or not at all.
+    Traces, unlabelled top brackets and, without --function-labels, function labels are removed from the trees first.
+    MODEL is written whole when training has succeeded, or not at all.
 
     \b
     Examples:
@@ -159,13 +166,22 @@ def constituency(
 
     if held_out and (preset_name or (estimator or "spectral") != "spectral"):
         raise click.UsageError("--choose-states goes with --estimator spectral")
+    if held_out and function_labels:
+        raise click.UsageError("--function-labels goes without --choose-states")
     default = _default_preset(preset_name, estimator)
     grammars = (ConstituencyOptions(),) if estimator or held_out else preset(preset_name or default)
 
     training = _Training(output, [*sources, *held_out], "trees", quiet, dev)
     on_progress = training.on_progress
     trees = training.stream(treebank, sources, weights)
-    settings = tuple(replace(own, estimator=_estimator(own.estimator, estimator, n_states, seed)) for own in grammars)
+    settings = tuple(
+        replace(
+            own,
+            estimator=_estimator(own.estimator, estimator, n_states, seed),
+            function_labels=function_labels,
+        )
+        for own in grammars
+    )
     if held_out:
         (prepared,) = prepare(trees, settings, weights=training.weights, jobs=jobs)
         model = with_chosen_states(prepared, training.record.read(treebank, held_out), jobs=jobs, listener=on_progress)

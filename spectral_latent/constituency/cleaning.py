@@ -8,9 +8,10 @@ from collections.abc import Iterable, Iterator
 from spectral_latent.constituency.phrase import Phrase
 from spectral_latent.estimation import EstimationError
 
-__all__ = ["EMPTY_TAG", "base_label", "clean", "cleaned", "has_words", "is_empty"]
+__all__ = ["EMPTY_TAG", "base_label", "clean", "cleaned", "function_label", "has_words", "is_empty"]
 
 EMPTY_TAG = "-NONE-"
+_INDEX = re.compile(r"[-=]\d*(?=[-=]|$)")
 _STARRED = re.compile(r"\*([A-Z0-9?]+|pro)\*(-\d+)?")
 _TOPS = frozenset({"", "TOP", "ROOT", "S1", "VROOT"})
 
@@ -65,29 +66,49 @@ def base_label(label: str) -> str:
     return label
 
 
-def _rebuilt(phrase: Phrase, children: list[Phrase | str]) -> Phrase | None:
+def function_label(label: str) -> str:
+    """Remove from a label all but its category and its function labels: indices of traces and gaps.
+
+    label: a label as a treebank has it.
+
+    >>> [function_label(label) for label in ("NP-SBJ-1", "NP=2", "PP-LOC-CLR", "-LRB-")]
+    ['NP-SBJ', 'NP', 'PP-LOC-CLR', '-LRB-']
+    """
+    base = base_label(label)
+    return base + _INDEX.sub("", label[len(base) :])
+
+
+def _rebuilt(phrase: Phrase, children: list[Phrase | str], function_labels: bool) -> Phrase | None:
     """Make a phrase over its cleaned children; None if there are no children."""
     if not children:
         return None
-    label = base_label(phrase.label)
+    base = base_label(phrase.label)
     only = children[0]
-    if len(children) == 1 and isinstance(only, Phrase) and (only.label == label or label in _TOPS):
-        return only
+    label = function_label(phrase.label) if function_labels and isinstance(only, Phrase) else base
+    if len(children) == 1 and isinstance(only, Phrase):
+        if base in _TOPS:
+            return only
+        if base_label(only.label) == base:
+            # X over X becomes one X, with the functions of the upper one; a tag has none.
+            return only if label == base or only.is_preterminal() else Phrase(label, only.children)
     return Phrase(label or "TOP", tuple(children))
 
 
-def clean(phrase: Phrase) -> Phrase | None:
+def clean(phrase: Phrase, *, function_labels: bool = False) -> Phrase | None:
     """Remove function labels, empty elements (`is_empty`), X over X, and a top bracket that holds one tree.
 
     A phrase without words becomes None.  A top bracket over several trees stays, as `TOP`.
 
     phrase: a tree as a treebank has it.
+    function_labels: whether phrases keep their function labels; tags lose theirs, and indices go always.
 
     >>> def leaf(tag, word): return Phrase(tag, (word,))
     >>> subject = Phrase("NP-SBJ", (Phrase("NP", (leaf("NNS", "dogs"),)),))
     >>> tree = Phrase("", (Phrase("S", (subject, Phrase("VP", (leaf("VBP", "eat"), leaf("-NONE-", "*"))))),))
     >>> print(clean(tree).bracketed())
     (S (NP (NNS dogs)) (VP (VBP eat)))
+    >>> print(clean(tree, function_labels=True).bracketed())
+    (S (NP-SBJ (NNS dogs)) (VP (VBP eat)))
     """
     cleaned_phrase: Phrase | None = None
     stack: list[tuple[Phrase, Iterator[Phrase | str], list[Phrase | str]]] = [(phrase, iter(phrase.children), [])]
@@ -101,16 +122,17 @@ def clean(phrase: Phrase) -> Phrase | None:
                 kept.append(child)
         else:
             stack.pop()
-            cleaned_phrase = _rebuilt(current, kept)
+            cleaned_phrase = _rebuilt(current, kept, function_labels)
             if stack and cleaned_phrase is not None:
                 stack[-1][2].append(cleaned_phrase)
     return cleaned_phrase
 
 
-def cleaned(phrases: Iterable[Phrase]) -> Iterator[Phrase]:
+def cleaned(phrases: Iterable[Phrase], *, function_labels: bool = False) -> Iterator[Phrase]:
     """Clean phrases one by one.
 
     phrases: trees as a treebank has them.
+    function_labels: whether phrases keep their function labels.
 
     Raises EstimationError at a phrase without words.
 
@@ -118,7 +140,7 @@ def cleaned(phrases: Iterable[Phrase]) -> Iterator[Phrase]:
     ['NN']
     """
     for number, phrase in enumerate(phrases, start=1):
-        without_traces = clean(phrase)
+        without_traces = clean(phrase, function_labels=function_labels)
         if without_traces is None:
             raise EstimationError(f"tree {number} has no words: {phrase.bracketed()[:80]}")
         yield without_traces

@@ -17,6 +17,7 @@ from typing import Annotated, Literal, NamedTuple
 import numpy as np
 
 from spectral_latent._options import AtLeast, Options
+from spectral_latent.constituency.cleaning import base_label
 from spectral_latent.constituency.heads import head_child
 from spectral_latent.constituency.phrase import Phrase
 from spectral_latent.trees import BoolArray, SkeletalTrees, TreeBuilder, Vocabulary
@@ -104,8 +105,12 @@ class PhraseTrees(NamedTuple):
 def _merges(
     binarisation: Binarisation, symbol: PhraseSymbol, labels: tuple[str, ...]
 ) -> tuple[int, tuple[_Merge, ...]]:
-    """Find the child to start from, and the steps that join the others to it, from the labels of all children."""
-    label = symbol.last
+    """Find the child to start from, and the steps that join the others to it, from the labels of all children.
+
+    Heads, bars and memories do not depend on function labels.
+    """
+    label = base_label(symbol.last)
+    labels = tuple(map(base_label, labels))
     centre = binarisation.centre(label, labels)
     order = [*range(centre + 1, len(labels)), *range(centre - 1, -1, -1)]
     merges = []
@@ -132,7 +137,7 @@ def _expand(
     if len(children) < len(phrase.children):
         raise ValueError(f"a phrase {phrase.label} holds several words, or words beside phrases; give each word a tag")
     centre, merges = _merges(binarisation, symbol, tuple([child.label for child in children]))
-    below = (chain[-1], *parents)[: binarisation.parents]
+    below = (base_label(chain[-1]), *parents)[: binarisation.parents]
     steps: list[tuple[Phrase, tuple[str, ...]] | _Merge] = [(child, below) for child in children[: centre + 1]]
     for child, merge in zip(children[centre + 1 :], merges, strict=False):
         steps += [(child, below), merge]

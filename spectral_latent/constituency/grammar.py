@@ -16,7 +16,7 @@ from spectral_latent.constituency.decoding import Constituents, PhraseForest
 from spectral_latent.constituency.forests import DerivationBuilder
 from spectral_latent.constituency.options import ConstituencyOptions
 from spectral_latent.constituency.phrase import Phrase
-from spectral_latent.grammar import LatentGrammar, SentenceChart, SentenceGrammar, SpanForest
+from spectral_latent.grammar import LatentGrammar, Limits, SentenceChart, SentenceGrammar, SpanForest
 from spectral_latent.inference import Weight, inside, marginals, outside, total_weight, tree_weights
 from spectral_latent.operators import Distinct, ObservableOperators, setting_from
 from spectral_latent.trees import BoolArray, FloatArray, IntArray, Rules, Vocabulary
@@ -56,6 +56,13 @@ class PhraseGrammar(ShortRepr):
         objective: the objective of the EM that made them; empty for other operators.
         """
         return replace(self, grammar=self.grammar.with_operators(operators, objective))
+
+    def with_limits(self, limits: Limits) -> PhraseGrammar:
+        """Replace the limits of what a sentence may cost.
+
+        limits: the other limits.
+        """
+        return replace(self, grammar=self.grammar.with_limits(limits))
 
     @cached_property
     def chains(self) -> list[tuple[str, ...]]:

@@ -20,6 +20,7 @@ from spectral_latent.constituency.decoding import (
     bracketings,
     constituents_of,
 )
+from spectral_latent.constituency.functions import FunctionLabeller
 from spectral_latent.constituency.grammar import PhraseGrammar
 from spectral_latent.constituency.options import ConstituencyOptions
 from spectral_latent.constituency.phrase import Phrase
@@ -78,6 +79,8 @@ class ConstituencyModel(StoredModel):
 
     members: the grammars; all have the same options of decoding.
     spans: the model that weighs the constituents that the grammars find; None for their posteriors as they are.
+    functions: the labeller that adds function labels to trees; None for trees without.  Probabilities and posteriors
+    are those of trees without.
 
     >>> def leaf(tag, word): return Phrase(tag, (word,))
     >>> trees = [Phrase("S", (leaf("NNS", noun), leaf("VBP", verb)))
@@ -91,12 +94,14 @@ class ConstituencyModel(StoredModel):
 
     members: tuple[PhraseGrammar, ...]
     spans: SpanModel | None = None
+    functions: FunctionLabeller | None = None
 
     @property
     def sizes(self) -> str:
         """The sizes of the model."""
         several = f"{len(self.members)} grammars, the first with " if len(self.members) > 1 else ""
-        return f"{several}{self.members[0].sizes}"
+        labeller = "" if self.functions is None else f"; of function labels: {self.functions.grammar.sizes}"
+        return f"{several}{self.members[0].sizes}{labeller}"
 
     def __post_init__(self) -> None:
         _check_together([member.options for member in self.members])
@@ -115,27 +120,32 @@ class ConstituencyModel(StoredModel):
         A large treebank is kept in temporary files, which all workers must be able to read.
 
         phrases: the trees, which are read once and cleaned first; for a model of spans they are kept in memory.
-        options: the options of one grammar, or of each of several with the same `span_penalty` and `spans`; None for
-        those of the preset `fast` (see `presets`).
+        options: the options of one grammar, or of each of several with the same `span_penalty`, `spans` and
+        `function_labels`; None for those of the preset `fast` (see `presets`).  Function labels are learnt by a grammar
+        more, with the first options.
         weights: for each tree how many it stands for, a number of at least 0; 1 if not given.
         jobs: the number of threads; None for all workers of the engine that `joblib.parallel_config` names.  If it
         names a cluster, such as Dask, the cluster takes part for any number.  The result does not depend on it.
         listener: told how far the work is.
         Raises EstimationError if a tree has no word, or there is no tree; ValueError if there are no options, or if the
-        span penalties or the models of spans of several grammars differ.
+        span penalties, the models of spans or the `function_labels` of several grammars differ.
         """
         options = preset("fast") if options is None else options
         several = [options] if isinstance(options, ConstituencyOptions) else list(options)
         _check_together(several)
         spans = several[0].spans
+        labelling = several[:1] if several[0].function_labels else []
+        several = [replace(settings, function_labels=False) for settings in several]
         if spans is None:
-            return ConstituencyModel(_grammars(phrases, weights, several, jobs, listener))
+            grammars = _grammars(phrases, weights, [*several, *labelling], jobs, listener)
+            return ConstituencyModel(grammars[: len(several)], None, _labeller(grammars[len(several) :]))
         trees = list(phrases)
         times = [1.0] * len(trees) if weights is None else list(weights)
-        members = _grammars(trees, times, several, jobs, listener)
+        grammars = _grammars(trees, times, [*several, *labelling], jobs, listener)
         weighted = [(tree, weight) for tree, weight in zip(trees, times, strict=True) if weight > 0.0]
         examples = _held_out_examples(weighted, several, min(spans.folds, len(weighted)), jobs, listener)
-        return ConstituencyModel(members, SpanModel.train(examples, spans))
+        model_of_spans = SpanModel.train(examples, spans)
+        return ConstituencyModel(grammars[: len(several)], model_of_spans, _labeller(grammars[len(several) :]))
 
     def with_limits(self, limits: Limits) -> ConstituencyModel:
         """Replace the limits of what a sentence may cost under each grammar.
@@ -148,8 +158,9 @@ class ConstituencyModel(StoredModel):
         >>> model.options.limits
         Limits(max_words=500)
         """
-        members = (replace(member, grammar=member.grammar.with_limits(limits)) for member in self.members)
-        return replace(self, members=tuple(members))
+        members = tuple(member.with_limits(limits) for member in self.members)
+        functions = self.functions and FunctionLabeller(self.functions.grammar.with_limits(limits))
+        return replace(self, members=members, functions=functions)
 
     @property
     def options(self) -> ConstituencyOptions:
@@ -338,7 +349,12 @@ class ConstituencyModel(StoredModel):
             best = best_analyses(self.members[0].derivations(spans, constituents, gain, words), 1)
             parses += [parse for parse in self._scored(best, charts) if parse.sign]
         ranked = sorted(parses, key=lambda parse: parse.sign == 0)[:n_best]
-        return ranked or [self._fallback(words, charts[0].grammar)]
+        if not ranked:
+            return [self._fallback(words, charts[0].grammar)]
+        if self.functions is None:
+            return ranked
+        labelled = self.functions.label([parse.tree for parse in ranked], words)
+        return [parse._replace(tree=tree) for parse, tree in zip(ranked, labelled, strict=True)]
 
     def parse_all(
         self, sentences: Iterable[Sequence[str]], n_best: int = 1, *, jobs: int | None = 1
@@ -420,6 +436,8 @@ class ConstituencyModel(StoredModel):
         tags = self.members[0].grammar.tags
         labels = {label for chain in self.members[0].chains for label in chain} - {*tags}
         facts: dict[str, Any] = {"labels": sorted(labels), "tags": sorted(tags)}
+        if self.functions is not None:
+            facts["function_labels"] = self.functions.names
         facts["options"] = [asdict(member.options) for member in self.members]
         objectives = [[round(value, 2) for value in member.grammar.objective] for member in self.members]
         if any(objectives):
@@ -428,14 +446,15 @@ class ConstituencyModel(StoredModel):
 
     def contents(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
         """Collect the arrays and the settings of the model's file."""
+        grammars = list(self.members) if self.functions is None else [*self.members, self.functions.grammar]
         arrays = {
             f"{at}.{name}": array
-            for at, member in enumerate(self.members)
-            for name, array in member.grammar.arrays().items()
+            for at, grammar in enumerate(grammars)
+            for name, array in grammar.grammar.arrays().items()
         }
         if self.spans is not None:
             arrays |= self.spans.arrays()
-        return arrays, {"members": [member.settings() for member in self.members]}
+        return arrays, {"members": [grammar.settings() for grammar in grammars]}
 
     @staticmethod
     def from_arrays(arrays: Mapping[str, NDArray[Any]], settings: Mapping[str, Any]) -> ConstituencyModel:
@@ -444,12 +463,19 @@ class ConstituencyModel(StoredModel):
         arrays: the arrays of the file by name.
         settings: the settings of the file.
         """
-        members = []
-        for at, of_member in enumerate(settings["members"]):
+        grammars = []
+        for at, of_grammar in enumerate(settings["members"]):
             prefix = f"{at}."
             named = {name.removeprefix(prefix): x for name, x in arrays.items() if name.startswith(prefix)}
-            members.append(PhraseGrammar.from_arrays(named, of_member))
-        return ConstituencyModel(tuple(members), SpanModel.from_arrays(arrays, members[0].options.spans))
+            grammars.append(PhraseGrammar.from_arrays(named, of_grammar))
+        members = tuple(grammar for grammar in grammars if not grammar.options.function_labels)
+        spans = SpanModel.from_arrays(arrays, grammars[0].options.spans)
+        return ConstituencyModel(members, spans, _labeller(grammars[len(members) :]))
+
+
+def _labeller(grammars: Sequence[PhraseGrammar]) -> FunctionLabeller | None:
+    """Make a labeller of the grammar with function labels, if there is one."""
+    return FunctionLabeller(grammars[0]) if grammars else None
 
 
 def _grammars(
@@ -532,6 +558,8 @@ def _check_together(options: Sequence[ConstituencyOptions]) -> None:
     first, *others = list(dict.fromkeys(settings.spans for settings in options))
     if others:
         raise ValueError(f"the grammars of one parser must have the same spans, not {first} and {others[0]}")
+    if len({settings.function_labels for settings in options}) > 1:
+        raise ValueError("the grammars of one parser must have the same function_labels, not True and False")
 
 
 def _obeys(tree: Phrase, constraints: Constraints) -> bool:

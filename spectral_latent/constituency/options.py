@@ -22,10 +22,12 @@ class ConstituencyOptions(GrammarOptions):
     features: which templates the features of inside and outside trees have.
     span_penalty: a constituent is worth its posterior less this.  The larger, the fewer constituents a tree has, and
     the more of them are right.
+    function_labels: whether symbols keep function labels, such as SBJ; a model learns them with one grammar more.
     spans: the settings of a model that weighs constituents by the words around them; None for no such model.
     """
 
     binarisation: Binarisation = field(default_factory=Binarisation)
     features: FeatureSet = "all"
     span_penalty: Annotated[float, AtLeast(0.0), Below(1.0)] = 0.4
+    function_labels: bool = False
     spans: SpanOptions | None = None

@@ -23,14 +23,18 @@ __all__ = ["prepare"]
 class _PhraseFormalism:
     """The conversion of cleaned phrases by one binarisation, with one set of features (`estimation.Formalism`).
 
+    function_labels: whether symbols keep the function labels that phrases may have.
     symbols: the symbols as they are numbered.
     terminals: the words as they are numbered.
     words: how often each symbol stands over each word, for every shard.
     """
 
-    def __init__(self, binarisation: Binarisation, features: FeatureSet, terminals: Vocabulary[str]) -> None:
+    def __init__(
+        self, binarisation: Binarisation, features: FeatureSet, function_labels: bool, terminals: Vocabulary[str]
+    ) -> None:
         self.binarisation = binarisation
         self.features = features
+        self.function_labels = function_labels
         self.symbols = Vocabulary[PhraseSymbol]()
         self.terminals = terminals
         self.words: list[WordCounts] = []
@@ -42,7 +46,8 @@ class _PhraseFormalism:
 
     def columns(self, phrases: Sequence[Phrase], weight: FloatArray) -> Columns:
         """Make the s-trees and features of phrases."""
-        converted = skeletal_trees(phrases, self.binarisation, self.symbols, self.terminals)
+        trees_of_symbols = cleaned(phrases, function_labels=self.function_labels)
+        converted = skeletal_trees(trees_of_symbols, self.binarisation, self.symbols, self.terminals)
         trees = converted.trees
         leaf = trees.is_leaf
         opens = trees.first_leaf[leaf] == 0
@@ -65,7 +70,8 @@ def prepare(
 ) -> list[Training[PhraseGrammar]]:
     """Make a treebank and a coarse grammar for each of several options, from phrases that are read once.
 
-    Grammars of one binarisation and one set of features share their treebank; all grammars share the spelling model.
+    Grammars of one binarisation and one set of features share their treebank, if all or none of them have function
+    labels.  All grammars share the spelling model.
 
     phrases: treebank trees, which are cleaned here.
     options: the options of each grammar.
@@ -75,13 +81,14 @@ def prepare(
     phrase.
     """
     terminals = Vocabulary[str]()
-    kinds = [(settings.binarisation, settings.features) for settings in options]
+    kinds = [(settings.binarisation, settings.features, settings.function_labels) for settings in options]
     formalisms = {kind: _PhraseFormalism(*kind, terminals) for kind in kinds}
-    trees = cleaned(check_trees(phrases, Phrase))
+    keeps_functions = any(settings.function_labels for settings in options)
+    trees = cleaned(check_trees(phrases, Phrase), function_labels=keeps_functions)
     read = read_treebanks(trees, [*formalisms.values()], weights=weights, jobs=jobs)
     treebanks = dict(zip(formalisms, read, strict=True))
 
-    # Tags and spellings are the same under every binarisation.
+    # Tags and spellings are the same under every binarisation, and have no function labels.
     first = formalisms[kinds[0]]
     symbols = first.symbols.names
     words = WordCounts.total(first.words)

@@ -3,7 +3,7 @@
 First, words tagged , : `` '' or . and empty elements are removed, and then all brackets without words.  The other
 brackets are counted by first word, last word and label; a bracket that occurs twice counts twice.  Brackets with the
 label TOP, ROOT, S1 or VROOT, or with one of the tags above, do not count.  Labels are cut at the first - or =, and PRT
-is changed to ADVP.
+is changed to ADVP.  On demand function labels are kept; EVALB cannot do this.
 
 There are two differences from EVALB.  EVALB counts an unlabelled outer bracket, which is a TOP here; and it knows only
 empty elements with the tag -NONE-.
@@ -17,7 +17,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from spectral_latent.constituency.cleaning import is_empty
+from spectral_latent.constituency.cleaning import function_label, is_empty
 from spectral_latent.constituency.phrase import Phrase
 from spectral_latent.evaluation._scores import Counts, percentage
 
@@ -95,11 +95,14 @@ class BracketScores(Counts):
         return percentage(self.correct_tags, self.words)
 
 
-def score_brackets(pairs: Iterable[tuple[Phrase, Phrase]], max_length: int | None = None) -> BracketScores:
+def score_brackets(
+    pairs: Iterable[tuple[Phrase, Phrase]], max_length: int | None = None, *, function_labels: bool = False
+) -> BracketScores:
     """Score predicted trees against gold trees.
 
     pairs: a gold tree and a predicted tree of each sentence.
     max_length: the most words of a sentence that counts, with punctuation and without traces; None for any number.
+    function_labels: whether labels are compared with their function labels, such as NP-SBJ; indices never count.
 
     Raises `ValueError` for a tree in which a word is not the only child of its tag.
 
@@ -109,12 +112,15 @@ def score_brackets(pairs: Iterable[tuple[Phrase, Phrase]], max_length: int | Non
     >>> scores = score_brackets(zip(parse_brackets(gold), parse_brackets(parse), strict=True))
     >>> scores.recall, round(scores.precision, 2), scores.exact, scores.tagging_accuracy
     (100.0, 85.71, 0.0, 100.0)
+    >>> gold, parse = (list(parse_brackets(f"(S ({label} (PRP We)) (VBD saw))")) for label in ("NP-SBJ-1", "NP"))
+    >>> [score_brackets(zip(gold, parse, strict=True), function_labels=functions).f1 for functions in (False, True)]
+    [100.0, 50.0]
     """
     total = BracketScores()
     for gold, predicted in pairs:
-        gold_words = _Sentence.of(gold)
+        gold_words = _Sentence.of(gold, function_labels)
         if max_length is None or gold_words.length <= max_length:
-            total += _compare(gold_words, _Sentence.of(predicted))
+            total += _compare(gold_words, _Sentence.of(predicted, function_labels))
     return total
 
 
@@ -131,8 +137,8 @@ class _Sentence(NamedTuple):
     brackets: Counter[tuple[int, int, str]]
 
     @classmethod
-    def of(cls, tree: Phrase) -> _Sentence:
-        """Remove words, and collect the brackets."""
+    def of(cls, tree: Phrase, function_labels: bool) -> _Sentence:
+        """Remove words, and collect the brackets, with their function labels or without."""
         length = 0
         tagged: list[tuple[str, str]] = []
         brackets: Counter[tuple[int, int, str]] = Counter()
@@ -146,8 +152,9 @@ class _Sentence(NamedTuple):
                     if tag not in _DELETED:
                         tagged.append((word, _EQUIVALENT.get(tag, tag)))
                 case Phrase(label, children):
-                    label = _FUNCTION.sub("", label or "TOP")
-                    stack.append((len(tagged), _EQUIVALENT.get(label, label)))
+                    category = _FUNCTION.sub("", label or "TOP")
+                    functions = function_label(label).removeprefix(category) if function_labels else ""
+                    stack.append((len(tagged), _EQUIVALENT.get(category, category) + functions))
                     stack.extend(reversed(children))
                 case (int() as first, str() as label):
                     if first < len(tagged) and label not in _DELETED:

@@ -86,7 +86,12 @@ class _Evaluation(Generic[_AnyParse, _AnyScore]):
 
 @dataclass(frozen=True)
 class ParserEvaluation(_Evaluation[Parse, BracketScores]):
-    """The evaluation of a parser of phrases: its parses, their score, and the CPU seconds that they took."""
+    """The evaluation of a parser of phrases: its parses, their score, and the CPU seconds that they took.
+
+    function_score: the score of labels with their function labels; None if the model has no function labels.
+    """
+
+    function_score: BracketScores | None = None
 
 
 @dataclass(frozen=True)
@@ -143,8 +148,9 @@ def evaluate_parser(
     100.0
     """
     parses, seconds = _parse_all(model, [sentence.words for sentence in gold], jobs, progress)
-    pairs = ((sentence.tree, parse.tree) for sentence, parse in zip(gold, parses, strict=True))
-    return ParserEvaluation(parses, score_brackets(pairs), seconds)
+    pairs = [(sentence.tree, parse.tree) for sentence, parse in zip(gold, parses, strict=True)]
+    function_score = None if model.functions is None else score_brackets(pairs, function_labels=True)
+    return ParserEvaluation(parses, score_brackets(pairs), seconds, function_score)
 
 
 def evaluate_dependency_parser(

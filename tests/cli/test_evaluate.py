@@ -202,3 +202,16 @@ def test_a_tagger_of_universal_dependencies(run: Run, shared_file: Callable[[str
     assert (found["sentences"], found["tokens"]) == (427, 12002)
     assert 92 < found["accuracy"] < found["known_accuracy"]
     assert 70 < found["unknown_accuracy"] < found["accuracy"]
+
+
+def test_function_labels(run: Run, treebank: Path, tmp_path: Path) -> None:
+    """A parser that is trained with them has a second figure, and writes them."""
+    file = tmp_path / "model"
+    assert run("train", "constituency", treebank, "-o", file, "--function-labels", "-q").exit_code == 0
+    found = figures(run("evaluate", file, treebank, "--json"))
+    assert list(found) == [*KEYS[:3], "f1_with_functions", *KEYS[3:]]
+    assert (found["f1"], found["f1_with_functions"]) == (100.0, 100.0)
+    assert "(NP-SBJ (PRP They))" in run("parse", file, stdin="They see it .").stdout
+    options = ("--function-labels", "--choose-states", treebank)
+    result = run("train", "constituency", treebank, "-o", file, *options)
+    assert (result.exit_code, "--function-labels goes without --choose-states" in result.stderr) == (2, True)

@@ -62,6 +62,52 @@ def test_subtypes_after_dots_are_categories_and_functions_are_not() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("annotated", "expected"),
+    [
+        (
+            "(S (NP-SBJ-1 (PRP it)) (VP (VBZ is) (NP-LOC-PRD=2 (NN x))))",
+            "(S (NP-SBJ (PRP it)) (VP (VBZ is) (NP-LOC-PRD (NN x))))",
+        ),
+        ("(S (NP-SBJ (NP (NN a) (-NONE- *ICH*-1))) (VB b))", "(S (NP-SBJ (NN a)) (VB b))"),
+        ("(S (NP (NP-TMP (NN a))) (VB b))", "(S (NP-TMP (NN a)) (VB b))"),
+        ("(S (NN-SBJ (NN a)) (VB-HD b) (-RRB- -RRB-))", "(S (NN a) (VB b) (-RRB- -RRB-))"),
+        ("(TOP (S-IMP (VB go) (. .)))", "(S-IMP (VB go) (. .))"),
+    ],
+)
+def test_function_labels_of_phrases_are_kept_on_demand(annotated: str, expected: str) -> None:
+    (tree,) = parse_brackets(annotated)
+    result = clean(tree, function_labels=True)
+    assert result is not None and result.bracketed() == expected
+
+
+ANNOTATED = st.recursive(
+    st.builds(
+        lambda tag, word: Phrase(tag, (word,)), st.sampled_from(["NN", "NP-SBJ", "-NONE-", "-LRB-"]), st.just("a")
+    ),
+    lambda children: st.builds(
+        lambda label, parts: Phrase(label, tuple(parts)),
+        st.sampled_from(["", "NP", "NP-SBJ", "NP-LOC-1", "NP=3", "S", "S-1-IMP", "TOP", "-LRB-"]),
+        st.lists(children, min_size=1, max_size=3),
+    ),
+    max_leaves=12,
+)
+
+
+@given(ANNOTATED)
+def test_trees_with_function_labels_are_those_without_but_for_the_labels(tree: Phrase) -> None:
+    kept = clean(tree, function_labels=True)
+    plain = clean(tree)
+    if kept is None or plain is None:
+        assert kept is plain
+        return
+    assert clean(kept) == plain
+    assert clean(kept, function_labels=True) == kept
+    labels = [node.label for node in kept.nodes() if isinstance(node, Phrase)]
+    assert [base_label(label) for label in labels] == [node.label for node in plain.nodes() if isinstance(node, Phrase)]
+    assert not any(character.isdigit() for label in labels for character in label)
+
+
 def words_and_tags(tree: Phrase) -> list[tuple[str, str]]:
     leaves = [node for node in tree.nodes() if isinstance(node, Phrase) and node.is_preterminal()]
     return [(word, leaf.label) for leaf in leaves for word in leaf.children if isinstance(word, str)]

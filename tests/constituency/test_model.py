@@ -224,7 +224,7 @@ def test_a_treebank_is_read_once_and_what_members_have_in_common_is_learnt_once(
             yield tree
 
     model = ConstituencyModel.train(stream(), MEMBERS)
-    assert read == trees and model.members[0].options is MEMBERS[0]
+    assert read == trees and model.members[0].options == MEMBERS[0]
     assert len({id(member.grammar.lexicon) for member in model.members}) == 1
     assert model.members[0].symbols is model.members[2].symbols is not model.members[1].symbols
 

@@ -1,0 +1,110 @@
+"""Function labels: against posteriors of labels, and against parsers without them."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from spectral_latent import load
+from spectral_latent.constituency import ConstituencyModel, ConstituencyOptions, Phrase, base_label, clean
+from spectral_latent.constituency.decoding import constituents_of
+from spectral_latent.corpora import parse_brackets
+from spectral_latent.estimation import EstimatorOptions
+from spectral_latent.evaluation import GoldTree, evaluate_parser
+from spectral_latent.grammar import Limits
+
+SENTENCES = """
+(S (NP-SBJ-1 (DT the) (NN dog)) (VP (VBZ sees) (NP (DT a) (NN cat)) (PP-LOC (IN in) (NP (NN town)))) (. .))
+(S (NP-SBJ (DT a) (NN cat)) (VP (VBZ sees) (NP (DT the) (NN dog)) (PP-TMP (IN on) (NP (NNP Monday)))) (. .))
+(S (NP-SBJ (NNP Mary)) (VP (VBZ sees) (NP=2 (NP (NNP John)) (PP (IN of) (NP (NN town))))) (. .))
+(S (NP-SBJ (NNP John)) (VP (VBZ sleeps) (PP-TMP (IN in) (NP (NNP May)))) (. .))
+"""
+OPTIONS = ConstituencyOptions(EstimatorOptions("clusters-em", n_states=2, iterations=1), function_labels=True)
+TEXTS = [
+    ["the", "cat", "sees", "John", "in", "May", "."],
+    ["Mary", "sleeps", "on", "Monday", "."],
+    ["a", "dog", "of", "town", "sees", "the", "cat", "in", "town", "."],
+    ["Anna", "sees"],
+]
+
+
+@pytest.fixture(scope="module")
+def trees() -> list[Phrase]:
+    return list(parse_brackets(SENTENCES * 3))
+
+
+@pytest.fixture(scope="module")
+def model(trees: list[Phrase]) -> ConstituencyModel:
+    return ConstituencyModel.train(trees, OPTIONS)
+
+
+def test_function_labels_are_learnt(model: ConstituencyModel, trees: list[Phrase]) -> None:
+    for tree in trees[:4]:
+        words = list(tree.words())
+        assert model.parse(words).tree == clean(tree, function_labels=True)
+    assert model.description["function_labels"] == ["NP-SBJ", "PP-LOC", "PP-TMP"]
+
+
+def test_trees_are_those_of_a_parser_without_function_labels(model: ConstituencyModel, trees: list[Phrase]) -> None:
+    """And so are probabilities, of parses and of given trees."""
+    plain = ConstituencyModel.train(trees, replace(OPTIONS, function_labels=False))
+    assert plain.functions is None
+    for words in TEXTS:
+        pairs = zip(model.parse_nbest(words, 5), plain.parse_nbest(words, 5), strict=True)
+        for found, expected in pairs:
+            assert clean(found.tree) == expected.tree
+            assert found[1:] == expected[1:]
+    assert model.score(trees).log.tolist() == plain.score(trees).log.tolist()
+
+
+def test_each_constituent_has_the_likeliest_label_of_its_category(model: ConstituencyModel) -> None:
+    """By the posteriors of a parser that has the grammar of the labeller alone."""
+    assert model.functions is not None
+    alone = ConstituencyModel((model.functions.grammar,))
+    labels = set()
+    for words in TEXTS:
+        posteriors = alone.posteriors(words)
+        for parse in model.parse_nbest(words, 3):
+            for part in constituents_of(parse.tree):
+                rivals = {
+                    other.label: posterior
+                    for other, posterior in posteriors.items()
+                    if other[:2] == part[:2] and other.is_tag == part.is_tag
+                    if base_label(other.label) == base_label(part.label)
+                }
+                assert part.label == (max(rivals, key=rivals.__getitem__) if rivals else base_label(part.label))
+                labels.add(part.label)
+    assert {"NP", "NP-SBJ", "PP-TMP"} <= labels
+
+
+def test_symbols_of_parts_have_no_function_labels(model: ConstituencyModel) -> None:
+    assert model.functions is not None
+    symbols = model.functions.grammar.symbols
+    assert any("NP-SBJ" in symbol.chain for symbol in symbols)
+    assert all(base_label(label) == label for symbol in symbols if symbol.bar for label in symbol.chain)
+
+
+def test_files_and_limits_keep_the_labeller(model: ConstituencyModel, tmp_path: Path) -> None:
+    model.save(tmp_path / "model")
+    loaded = load(tmp_path / "model")
+    assert isinstance(loaded, ConstituencyModel)
+    assert [loaded.parse(words) for words in TEXTS] == [model.parse(words) for words in TEXTS]
+    limited = model.with_limits(Limits(max_words=3))
+    assert limited.functions is not None
+    assert limited.functions.grammar.options.limits.max_words == 3
+
+
+def test_scores_with_and_without(model: ConstituencyModel) -> None:
+    """A wrong function label is an error in one of the scores; a model without function labels has only the other."""
+    wrong = SENTENCES.replace("NP-SBJ (NNP Mary)", "NP-TMP (NNP Mary)")
+    gold = [tree for tree in map(GoldTree.of, parse_brackets(wrong)) if tree is not None]
+    evaluation = evaluate_parser(model, gold)
+    assert evaluation.function_score is not None
+    n = evaluation.score.gold
+    assert (evaluation.score.matched, evaluation.function_score.matched) == (n, n - 1)
+    assert evaluate_parser(replace(model, functions=None), gold).function_score is None
+
+
+def test_grammars_agree_on_function_labels(trees: list[Phrase]) -> None:
+    with pytest.raises(ValueError, match="must have the same function_labels, not True and False"):
+        ConstituencyModel.train(trees, [OPTIONS, replace(OPTIONS, function_labels=False)])
