@@ -24,6 +24,13 @@ class FunctionLabeller:
     """A labeller that adds function labels to trees without them.
 
     grammar: a grammar whose symbols have function labels.
+
+    >>> from spectral_latent.constituency import ConstituencyOptions, prepare
+    >>> def tree(label): return Phrase("S", (Phrase(label, (Phrase("NN", ("rain",)),)), Phrase("VB", ("falls",))))
+    >>> (training,) = prepare([tree("NP-SBJ")], [ConstituencyOptions(function_labels=True)])
+    >>> labeller = FunctionLabeller(training.estimate())
+    >>> labeller.label([tree("NP")], ["rain", "falls"])[0].bracketed(), labeller.names
+    ('(S (NP-SBJ (NN rain)) (VB falls))', ['NP-SBJ'])
     """
 
     grammar: PhraseGrammar
