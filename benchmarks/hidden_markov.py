@@ -114,7 +114,7 @@ def main() -> None:
     logging.disable(logging.CRITICAL)
     learnt: dict[str, list[tuple[float, float]]] = {}
     warm_up = draw_problem(0)
-    SpectralHMM(2, n_init=2, n_iter=2).fit(warm_up.training).score(warm_up.test)
+    SpectralHMM(2, n_iter=2).fit(warm_up.training).score(warm_up.test)
     for seed in range(arguments.problems):
         problem = draw_problem(seed)
         m, n = problem.truth[2].shape

@@ -14,7 +14,6 @@ not: the operators of a model that stops after every state with probability ½ g
 from __future__ import annotations
 
 import math
-from itertools import cycle
 from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
@@ -64,11 +63,11 @@ class SpectralHMM(BaseEstimator):
     """A hidden Markov model of categorical observations; X has one column, of integers or strings.
 
     n_components: m, the most states.
-    estimator: the way to learn.  "hybrid" is Baum-Welch from clusters of spectral projections and from random starts,
-    in turn; "em" is Baum-Welch from random starts alone; "anchor" is the anchor method, which has no local optima and
-    is consistent where every state has a category of its own; "spectral" is the method of moments, which has no local
-    optima either, but no states: it predicts and samples observations.
-    n_init: the number of starts of "hybrid" and "em", from which the likeliest model is kept.
+    estimator: the way to learn.  "hybrid" is Baum-Welch from states that are recovered from moments, one start; "em" is
+    Baum-Welch from random starts; "anchor" is the anchor method, which has no local optima and is consistent where
+    every state has a category of its own; "spectral" is the method of moments, which has no local optima either, but no
+    states: it predicts and samples observations.
+    n_init: the number of starts of "em", from which the likeliest model is kept.
     tol: Baum-Welch ends when the log-likelihood of a position rises by less in an iteration, on average.
     n_iter: the most iterations of Baum-Welch.
     random_state: the source of random starts.
@@ -143,12 +142,13 @@ class SpectralHMM(BaseEstimator):
             case "spectral":
                 self.model_ = self._latent(sequences, "spectral", seed_of(self.random_state))
                 return None
+            case "hybrid":
+                self.model_ = self._latent(sequences, "hybrid", seed_of(self.random_state))
             case _:
                 seeds = seed_of(self.random_state) + np.arange(self.n_init)
-                starts: list[EstimatorName] = ["clusters-em", "em"] if self.estimator == "hybrid" else ["em"]
-                models = [self._latent(sequences, name, int(seed)) for name, seed in zip(cycle(starts), seeds)]
+                models = [self._latent(sequences, "em", int(seed)) for seed in seeds]
                 self.model_ = max(models, key=lambda model: model.objective[-1])
-                return _States.of(self.model_.hidden, self.model_.observations.known)
+        return _States.of(self.model_.hidden, self.model_.observations.known)
 
     def _latent(self, sequences: list[list[int]], name: EstimatorName, seed: int) -> LatentHMM:
         """Train a latent hidden Markov model."""

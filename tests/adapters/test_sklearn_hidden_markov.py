@@ -45,7 +45,7 @@ def data() -> tuple[np.ndarray, list[int]]:
 
 @pytest.fixture(scope="module")
 def fitted(data: tuple[np.ndarray, list[int]]) -> SpectralHMM:
-    return SpectralHMM(3, n_init=2, random_state=0).fit(*data)
+    return SpectralHMM(3, random_state=0).fit(*data)
 
 
 def plain(hmm: SpectralHMM, stop: float = 0.0) -> HiddenMarkov:
@@ -162,7 +162,7 @@ def test_the_same_seed_gives_the_same_model(data: tuple[np.ndarray, list[int]], 
 def test_more_starts_are_never_worse(data: tuple[np.ndarray, list[int]]) -> None:
     X, lengths = data[0][:800], data[1][:100]
     scores = [
-        SpectralHMM(3, n_init=n, n_iter=10, random_state=5).fit(X, lengths).model_.objective[-1] for n in (1, 2, 4)
+        SpectralHMM(3, "em", n_init=n, n_iter=10, random_state=5).fit(X, lengths).model_.objective[-1] for n in (1, 2, 4)
     ]
     assert scores == sorted(scores)
 
@@ -176,7 +176,7 @@ def test_a_fitted_model_goes_to_other_processes(data: tuple[np.ndarray, list[int
 def test_grid_search_and_pipelines() -> None:
     """The rows of one sequence, divided where they lie."""
     X, _ = drawn(60, seed=4)
-    search = GridSearchCV(SpectralHMM(n_init=1, n_iter=20, random_state=0), {"n_components": [1, 3]}, cv=KFold(2)).fit(
+    search = GridSearchCV(SpectralHMM(n_iter=20, random_state=0), {"n_components": [1, 3]}, cv=KFold(2)).fit(
         X
     )
     assert search.best_params_ == {"n_components": 3}
@@ -241,7 +241,7 @@ CANNOT_APPLY = {
 
 def test_checks_of_scikit_learn() -> None:
     """All pass but those that give what no hidden Markov model of categories can take; each is named."""
-    checks = check_estimator(SpectralHMM(n_init=1), expected_failed_checks=CANNOT_APPLY, on_fail=None, on_skip=None)
+    checks = check_estimator(SpectralHMM(), expected_failed_checks=CANNOT_APPLY, on_fail=None, on_skip=None)
     status = {check["check_name"]: check["status"] for check in checks}
     assert [name for name, found in status.items() if found == "failed"] == []
     assert {name for name, found in status.items() if found == "xfail"} == set(CANNOT_APPLY)
