@@ -162,7 +162,8 @@ def test_the_same_seed_gives_the_same_model(data: tuple[np.ndarray, list[int]], 
 def test_more_starts_are_never_worse(data: tuple[np.ndarray, list[int]]) -> None:
     X, lengths = data[0][:800], data[1][:100]
     scores = [
-        SpectralHMM(3, "em", n_init=n, n_iter=10, random_state=5).fit(X, lengths).model_.objective[-1] for n in (1, 2, 4)
+        SpectralHMM(3, "em", n_init=n, n_iter=10, random_state=5).fit(X, lengths).model_.objective[-1]
+        for n in (1, 2, 4)
     ]
     assert scores == sorted(scores)
 
@@ -176,9 +177,7 @@ def test_a_fitted_model_goes_to_other_processes(data: tuple[np.ndarray, list[int
 def test_grid_search_and_pipelines() -> None:
     """The rows of one sequence, divided where they lie."""
     X, _ = drawn(60, seed=4)
-    search = GridSearchCV(SpectralHMM(n_iter=20, random_state=0), {"n_components": [1, 3]}, cv=KFold(2)).fit(
-        X
-    )
+    search = GridSearchCV(SpectralHMM(n_iter=20, random_state=0), {"n_components": [1, 3]}, cv=KFold(2)).fit(X)
     assert search.best_params_ == {"n_components": 3}
     pipeline = make_pipeline(FunctionTransformer(np.abs), clone(search.best_estimator_)).fit(-X)
     assert pipeline.score(-X) == pytest.approx(search.best_estimator_.score(X), rel=1e-9)
