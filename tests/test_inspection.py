@@ -148,6 +148,8 @@ def test_symbols_that_do_not_exist_are_named(files: dict[str, Path]) -> None:
     refused = CliRunner().invoke(main, ["inspect", str(files["tagger"]), "--symbol", "XYZ"])
     assert refused.exit_code == 1
     assert "no symbol 'XYZ'; there are N, V, " in refused.output
+    alike = CliRunner().invoke(main, ["inspect", str(files["tagger"]), "--symbol", "v"])
+    assert "no symbol 'v'; did you mean V?" in alike.output
 
 
 def test_graphs_have_names_too() -> None:

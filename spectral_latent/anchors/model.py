@@ -258,9 +258,9 @@ class AnchorHMM(StoredModel):
         tags: by anchor.
         """
         if strange := [word for word in tags if word not in self.anchors]:
-            raise ValueError(f"{strange[0]!r} is not an anchor; the anchors are {', '.join(self.anchors)}")
+            raise ValueError(f"{strange[0]!r} is not an anchor; the anchors are {', '.join(map(repr, self.anchors))}")
         if missing := [word for word in self.anchors if word not in tags]:
-            raise ValueError(f"no tag for the anchors {', '.join(missing)}")
+            raise ValueError(f"no tag for the anchors {', '.join(map(repr, missing))}")
         return replace(self, labels=tuple(tags[word] for word in self.anchors))
 
     def tag(self, sentences: Iterable[Sequence[str]]) -> list[list[Any]]:

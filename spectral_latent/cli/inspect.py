@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from difflib import get_close_matches
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["inspect"]
 
 _SHOWN = 10  # symbols, if none is named
+_NAMED = 20  # symbols that an error names
 _KINDS = ("constituency", "dependency", "tagger", "tree")
 _LISTS = ("words", "rules", "places")
 
@@ -91,8 +93,7 @@ def inspect(
     named = load_model(model, *_KINDS).named_operators
     unknown = [symbol for symbol in symbols if symbol not in named.symbols]
     if unknown:
-        some = ", ".join(named.symbols[:20])
-        raise click.ClickException(f"{model}: no symbol {unknown[0]!r}; there are {some}, and others")
+        raise click.ClickException(f"{model}: no symbol {unknown[0]!r}; {_hint(unknown[0], named.symbols)}")
     try:
         described = describe_states(named, top)
         wanted = (states for states in described if states[0].symbol in symbols)
@@ -104,6 +105,22 @@ def inspect(
             raise click.ClickException(f"{model}: no tree has the symbol {next(iter(missing))!r}")
     except ValueError as error:
         raise click.ClickException(f"{model}: {error}") from None
+
+
+def _hint(symbol: str, symbols: Sequence[str]) -> str:
+    """Write which symbols a model has, of which the user may have meant one.
+
+    symbol: the symbol that the model does not have.
+    symbols: the symbols of the model.
+
+    >>> _hint("vbd", ["NP", "VBD"]), _hint("XYZ", ["NP", "VBD"])
+    ('did you mean VBD?', 'there are NP, VBD')
+    """
+    alike = [each for each in symbols if each.casefold() == symbol.casefold()] or get_close_matches(symbol, symbols)
+    if alike:
+        return f"did you mean {' or '.join(alike)}?"
+    others = ", and others" if len(symbols) > _NAMED else ""
+    return f"there are {', '.join(symbols[:_NAMED])}{others}"
 
 
 def _write_page(model: str, gold: tuple[str, ...], top: int, page: Path) -> None:

@@ -154,7 +154,9 @@ def recipe() -> None:
 
 @recipe.command("list")
 def list_recipes() -> None:
-    """Print the name, the kind of model, the expected score and the corpus of every recipe.
+    """List all recipes.
+
+    A line has the name, the kind of model, the expected score and the corpus.
 
     \b
     Example:
@@ -171,7 +173,9 @@ _name_argument = click.argument("name", metavar="NAME", type=click.Choice(list(R
 @recipe.command()
 @_name_argument
 def show(name: str) -> None:
-    """Print what a recipe needs, how to get it, and the commands that do the same.
+    """Print the needs and the commands of a recipe.
+
+    It needs a corpus, and tells how to get it. The commands do what `recipe run` does.
 
     \b
     Example:
@@ -195,7 +199,9 @@ def show(name: str) -> None:
 @jobs_option
 @quiet_option
 def run(name: str, folder: Path | None, output: Path | None, jobs: int, quiet: bool) -> None:
-    """Train the model of a recipe, evaluate it, and print the score beside the expected one.
+    """Train and evaluate the model of a recipe.
+
+    The last lines compare the score and the CPU seconds with the expected ones.
 
     FOLDER is that of the corpus, for recipes whose corpus is not one of NLTK's.
 
@@ -206,9 +212,9 @@ def run(name: str, folder: Path | None, output: Path | None, jobs: int, quiet: b
     chosen = RECIPES[name]
     corpus = chosen.corpus
     if chosen.needs_folder and folder is None:
-        raise click.UsageError(f"{name} needs FOLDER, the folder of {corpus.name}: {corpus.get}")
+        raise click.UsageError(f"{name} needs a FOLDER with {corpus.name}; get it from {corpus.get}")
     if folder is not None and not chosen.needs_folder:
-        raise click.UsageError(f"{name} needs no FOLDER, but {corpus.name}: {corpus.get}")
+        raise click.UsageError(f"{name} takes no FOLDER; it learns from {corpus.name}, which `{corpus.get}` installs")
     output = output or OutputFile().convert(f"{name}.model", None, None)
     training = _sources(corpus, corpus.training, folder)
     held_out = _sources(corpus, corpus.held_out, folder)
@@ -241,7 +247,9 @@ def _sources(corpus: Corpus, sources: Sequence[str], folder: Path | None) -> lis
         pattern = source.removeprefix(f"{_FOLDER}/")
         files = sorted(folder.glob(pattern))
         if not files:
-            raise click.ClickException(f"{folder}: no {pattern}; needed is {corpus.name}: {corpus.get}")
+            raise click.ClickException(
+                f"{folder}: no {pattern} in this folder; give the folder with {corpus.name}; get it from {corpus.get}"
+            )
         paths += map(str, files)
     return paths
 

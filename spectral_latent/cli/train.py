@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -95,14 +96,30 @@ dev_option = click.option(
 )
 
 
+class _Weight(click.ParamType[float]):
+    """A finite number of at least 0."""
+
+    name = "weight"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """Read a weight."""
+        try:
+            weight = float(value)
+        except ValueError:
+            weight = math.nan
+        if not 0 <= weight < math.inf:
+            self.fail(f"{value!r} is not a finite number of at least 0", param, ctx)
+        return weight
+
+
 weight_option = click.option(
     "--weight",
     "weights",
     metavar="W",
     multiple=True,
-    type=click.FloatRange(min=0.0),
-    help="How many trees or sentences each one of a SOURCE stands for, such as 0.3 for those that a parser has made; "
-    "one --weight for each SOURCE, in their order.  [default: 1]",
+    type=_Weight(),
+    help="How many trees or sentences each one of a SOURCE counts as, a number of at least 0, such as 0.3 for trees "
+    "that a parser has made; one --weight for each SOURCE, in their order.  [default: 1]",
 )
 
 
@@ -448,10 +465,14 @@ class _Training:
         sources: the sources to learn from.
         weights: a weight for each source; none if all examples have weight 1.
 
-        Raises UsageError for another number of weights than sources.
+        Raises UsageError for another number of weights than sources, and if all weights are 0.
         """
         if weights and len(weights) != len(sources):
-            raise click.UsageError(f"{len(weights)} times --weight for {len(sources)} sources; give one for each")
+            raise click.UsageError(
+                f"--weight is given {len(weights)} times for {len(sources)} sources; give one for each source"
+            )
+        if weights and not any(weights):
+            raise click.UsageError("every --weight is 0, so that there is nothing to learn from; raise at least one")
         if weights:
             self.weights = _taken(self._waiting)
         return self._examples(read, zip(sources, weights or (1.0,) * len(sources), strict=True))

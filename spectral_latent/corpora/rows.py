@@ -175,7 +175,7 @@ def import_arrow() -> tuple[Any, Any]:
         import pyarrow.parquet
     except ImportError:
         raise CorpusError(
-            'Parquet needs pyarrow, which is not installed; install it by `pip install "spectral-latent[parquet]"`'
+            'Parquet needs pyarrow, which is not installed; install it by `pip install ".[parquet]"` in a checkout'
         ) from None
     return pyarrow, pyarrow.parquet
 

@@ -107,7 +107,7 @@ def test_wrong_labels(tagger: AnchorTagger) -> None:
     with pytest.raises(ValueError, match="'never' is not an anchor; the anchors are "):
         tagger.label({**tagger.anchors, "never": "X"})
     first, *rest = tagger.anchors
-    with pytest.raises(ValueError, match=f"no tag for the anchors {rest[0]}, "):
+    with pytest.raises(ValueError, match=f"no tag for the anchors {rest[0]!r}, "):
         tagger.label({first: "X"})
     with pytest.raises(TypeError, match="a tag that can be hashed for"):
         tagger.label({**tagger.anchors, first: ["X"]})

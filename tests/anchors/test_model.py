@@ -329,11 +329,11 @@ def test_labels_of_anchors_make_a_tagger(model: AnchorHMM) -> None:
 def test_labels_that_do_not_fit(model: AnchorHMM) -> None:
     tags = dict.fromkeys(model.anchors, "X")
     with pytest.raises(
-        ValueError, match="'nonsense' is not an anchor; the anchors are " + ", ".join(map(re.escape, tags))
+        ValueError, match="'nonsense' is not an anchor; the anchors are " + re.escape(", ".join(map(repr, tags)))
     ):
         model.label({**tags, "nonsense": "X"})
     gone = list(tags)[1:3]
-    with pytest.raises(ValueError, match="no tag for the anchors " + ", ".join(map(re.escape, gone)) + "$"):
+    with pytest.raises(ValueError, match="no tag for the anchors " + re.escape(", ".join(map(repr, gone))) + "$"):
         model.label({name: tag for name, tag in tags.items() if name not in gone})
     with pytest.raises(ValueError, match="no tag for the anchors"):
         model.label({})

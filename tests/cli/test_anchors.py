@@ -156,7 +156,7 @@ def test_one_label_for_each_anchor(run: Run, anchored: Path, labelled: Path, lab
     assert run("anchors", labelled, "--label", f"{first}=X", "-o", again).exit_code == 0
     assert AnchorHMM.load(again).labels == ("X", *(labels[anchor] for anchor in rest))
     result = run("anchors", anchored, "--label", f"{first}=X", "-o", again)
-    assert (result.exit_code, f"no tag for the anchors {rest[0]}" in result.stderr) == (1, True)
+    assert (result.exit_code, f"no tag for the anchors {rest[0]!r}" in result.stderr) == (1, True)
     result = run("anchors", anchored, "--label", "never=X", "-o", again)
     assert (result.exit_code, "'never' is not an anchor; the anchors are" in result.stderr) == (1, True)
     for wrong in (["--label", "the=X"], ["-o", again], ["--label", "the", "-o", again], ["--label", "=X", "-o", again]):

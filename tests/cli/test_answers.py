@@ -200,7 +200,7 @@ def test_parquet_that_cannot_be_read(run: Run, model: Path, tmp_path: Path, monk
     before = set(tmp_path.iterdir())
     for arguments in ((tmp_path / "null.parquet",), (tmp_path / "a.txt", "-o", tmp_path / "a.parquet")):
         result = run("parse", model, *arguments)
-        assert (result.exit_code, 'pip install "spectral-latent[parquet]"' in result.stderr) == (1, True)
+        assert (result.exit_code, 'pip install ".[parquet]"' in result.stderr) == (1, True)
     assert set(tmp_path.iterdir()) == before
 
 

@@ -65,9 +65,13 @@ def test_a_parser_of_a_folder_of_folders(run: Run, treebank: Path, tmp_path: Pat
 
 def test_what_is_missing(run: Run, tmp_path: Path) -> None:
     for arguments, status, message in (
-        (("ud-parser",), 2, "ud-parser needs FOLDER, the folder of a treebank of Universal Dependencies (the"),
-        (("treebank", tmp_path), 2, "treebank needs no FOLDER"),
-        (("penn", tmp_path, "-o", tmp_path / "model"), 1, f"{tmp_path}: no 02; needed is the Penn Treebank of the LDC"),
+        (("ud-parser",), 2, "ud-parser needs a FOLDER with a treebank of Universal Dependencies"),
+        (("treebank", tmp_path), 2, "treebank takes no FOLDER"),
+        (
+            ("penn", tmp_path, "-o", tmp_path / "model"),
+            1,
+            f"{tmp_path}: no 02 in this folder; give the",
+        ),
         (("ptb",), 2, "'ptb' is not one of"),
     ):
         result = run("recipe", "run", *arguments)

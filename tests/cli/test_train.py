@@ -142,12 +142,24 @@ def test_where_no_file_can_be(run: Run, treebank: Path, tmp_path: Path, output: 
         ["trees.mrg", "-o", "model", "--n-states", "many"],
         ["trees.mrg", "-o", "model", "--jobs", "0"],
         ["trees.mrg", "-o", "model", "--color"],
-        ["trees.mrg", "-o", "model", "--weight", "-1"],
-        ["trees.mrg", "-o", "model", "--weight", "1", "--weight", "2"],
     ],
 )
 def test_wrong_command_lines(run: Run, arguments: list[str]) -> None:
     assert run("train", "constituency", *arguments).exit_code == 2
+
+
+def test_wrong_weights(run: Run, treebank: Path, tmp_path: Path) -> None:
+    for weights, message in (
+        (["-1"], "'-1' is not a finite number of at least 0"),
+        (["many"], "'many' is not a finite number of at least 0"),
+        (["nan"], "'nan' is not a finite number of at least 0"),
+        (["inf"], "'inf' is not a finite number of at least 0"),
+        (["0"], "every --weight is 0"),
+        (["1", "2"], "--weight is given 2 times for 1 sources"),
+    ):
+        options = [part for weight in weights for part in ("--weight", weight)]
+        result = run("train", "constituency", treebank, "-o", tmp_path / "model", *options)
+        assert (result.exit_code, message in result.stderr) == (2, True), result.stderr
 
 
 def test_sources_that_do_not_exist(run: Run, tmp_path: Path) -> None:
