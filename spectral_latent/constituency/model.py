@@ -469,8 +469,11 @@ class ConstituencyModel(StoredModel):
             named = {name.removeprefix(prefix): x for name, x in arrays.items() if name.startswith(prefix)}
             grammars.append(PhraseGrammar.from_arrays(named, of_grammar))
         members = tuple(grammar for grammar in grammars if not grammar.options.function_labels)
-        spans = SpanModel.from_arrays(arrays, grammars[0].options.spans)
-        return ConstituencyModel(members, spans, _labeller(grammars[len(members) :]))
+        labelling = [grammar for grammar in grammars if grammar.options.function_labels]
+        if [*members, *labelling] != grammars or len(labelling) > 1:
+            raise ValueError("a grammar of function labels stands alone, and after the others")
+        spans = SpanModel.from_arrays(arrays, members[0].options.spans)
+        return ConstituencyModel(members, spans, _labeller(labelling))
 
 
 def _labeller(grammars: Sequence[PhraseGrammar]) -> FunctionLabeller | None:

@@ -23,18 +23,18 @@ __all__ = ["prepare"]
 class _PhraseFormalism:
     """The conversion of cleaned phrases by one binarisation, with one set of features (`estimation.Formalism`).
 
-    function_labels: whether symbols keep the function labels that phrases may have.
+    removes_functions: whether the phrases have function labels that the symbols shall not have.
     symbols: the symbols as they are numbered.
     terminals: the words as they are numbered.
     words: how often each symbol stands over each word, for every shard.
     """
 
     def __init__(
-        self, binarisation: Binarisation, features: FeatureSet, function_labels: bool, terminals: Vocabulary[str]
+        self, binarisation: Binarisation, features: FeatureSet, removes_functions: bool, terminals: Vocabulary[str]
     ) -> None:
         self.binarisation = binarisation
         self.features = features
-        self.function_labels = function_labels
+        self.removes_functions = removes_functions
         self.symbols = Vocabulary[PhraseSymbol]()
         self.terminals = terminals
         self.words: list[WordCounts] = []
@@ -46,8 +46,8 @@ class _PhraseFormalism:
 
     def columns(self, phrases: Sequence[Phrase], weight: FloatArray) -> Columns:
         """Make the s-trees and features of phrases."""
-        trees_of_symbols = cleaned(phrases, function_labels=self.function_labels)
-        converted = skeletal_trees(trees_of_symbols, self.binarisation, self.symbols, self.terminals)
+        labelled = cleaned(phrases) if self.removes_functions else phrases
+        converted = skeletal_trees(labelled, self.binarisation, self.symbols, self.terminals)
         trees = converted.trees
         leaf = trees.is_leaf
         opens = trees.first_leaf[leaf] == 0
@@ -81,9 +81,12 @@ def prepare(
     phrase.
     """
     terminals = Vocabulary[str]()
-    kinds = [(settings.binarisation, settings.features, settings.function_labels) for settings in options]
-    formalisms = {kind: _PhraseFormalism(*kind, terminals) for kind in kinds}
     keeps_functions = any(settings.function_labels for settings in options)
+    kinds = [
+        (settings.binarisation, settings.features, keeps_functions and not settings.function_labels)
+        for settings in options
+    ]
+    formalisms = {kind: _PhraseFormalism(*kind, terminals) for kind in kinds}
     trees = cleaned(check_trees(phrases, Phrase), function_labels=keeps_functions)
     read = read_treebanks(trees, [*formalisms.values()], weights=weights, jobs=jobs)
     treebanks = dict(zip(formalisms, read, strict=True))
