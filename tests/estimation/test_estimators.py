@@ -208,6 +208,10 @@ class _Made:
         return trees
 
     @property
+    def weight(self) -> FloatArray:
+        return self.shard.weight
+
+    @property
     def features(self) -> FeatureColumns:
         return self.shard.features
 
