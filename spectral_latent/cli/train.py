@@ -96,20 +96,15 @@ dev_option = click.option(
 )
 
 
-class _Weight(click.ParamType[float]):
-    """A finite number of at least 0."""
-
-    name = "weight"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        """Read a weight."""
-        try:
-            weight = float(value)
-        except ValueError:
-            weight = math.nan
-        if not 0 <= weight < math.inf:
-            self.fail(f"{value!r} is not a finite number of at least 0", param, ctx)
-        return weight
+def _weight(text: str) -> float:
+    """Read the weight of a source.  Raises BadParameter unless it is a finite number of at least 0."""
+    try:
+        weight = float(text)
+    except ValueError:
+        weight = math.nan
+    if not 0 <= weight < math.inf:
+        raise click.BadParameter(f"{text!r} is not a finite number of at least 0")
+    return weight
 
 
 weight_option = click.option(
@@ -117,7 +112,7 @@ weight_option = click.option(
     "weights",
     metavar="W",
     multiple=True,
-    type=_Weight(),
+    type=_weight,
     help="How many trees or sentences each one of a SOURCE counts as, a number of at least 0, such as 0.3 for trees "
     "that a parser has made; one --weight for each SOURCE, in their order.  [default: 1]",
 )
