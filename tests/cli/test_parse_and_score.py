@@ -192,9 +192,9 @@ def test_trees_are_cleaned_once(
     """To train and to score; `clean` is known by its name in two modules."""
     cleaned: list[Phrase] = []
 
-    def spy(tree: Phrase) -> Phrase | None:
+    def spy(tree: Phrase, **options: bool) -> Phrase | None:
         cleaned.append(tree)
-        return clean(tree)
+        return clean(tree, **options)
 
     monkeypatch.setattr("spectral_latent.constituency.cleaning.clean", spy)
     monkeypatch.setattr("spectral_latent.evaluation.models.clean", spy)
