@@ -5,20 +5,18 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from typing import Any, Self
 
-from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from spectral_latent import sequence
-from spectral_latent._names import EstimatorName
-from spectral_latent.estimation import EstimatorOptions
 from spectral_latent.sequence import TaggerOptions
 from spectral_latent.trees import FloatArray
-from spectral_latent_sklearn._checks import check_at_least_one, list_of, seed_of
+from spectral_latent_sklearn._base import LatentEstimator
+from spectral_latent_sklearn._checks import list_of
 
 __all__ = ["LatentTagger"]
 
 
-class LatentTagger(BaseEstimator):
+class LatentTagger(LatentEstimator):
     """A tagger of sentences of words, whose tags have latent states; X and y are lists of lists.
 
     n_states: the most latent states of a tag.
@@ -36,17 +34,9 @@ class LatentTagger(BaseEstimator):
     1.0
     """
 
-    def __init__(
-        self, n_states: int = 8, *, estimator: EstimatorName = "clusters-em", random_state: Any = None
-    ) -> None:
-        self.n_states = n_states
-        self.estimator = estimator
-        self.random_state = random_state
-
     def __sklearn_tags__(self) -> Any:
         """Tell scikit-learn what the estimator takes."""
         tags = super().__sklearn_tags__()
-        tags.input_tags.two_d_array = False
         tags.input_tags.string = True
         tags.target_tags.required = True
         return tags
@@ -59,9 +49,7 @@ class LatentTagger(BaseEstimator):
 
         Raises ValueError if X and y do not fit together, or if a sentence is empty.
         """
-        check_at_least_one("n_states", self.n_states)
-        seed = seed_of(self.random_state)
-        options = TaggerOptions(EstimatorOptions(self.estimator, n_states=int(self.n_states), seed=seed))
+        options = TaggerOptions(self._estimator_options())
         pairs = [list(zip(words, tags, strict=True)) for words, tags in _pairs(X, y)]
         self.model_ = sequence.LatentTagger.train(pairs, options)
         self.classes_ = self.model_.tags

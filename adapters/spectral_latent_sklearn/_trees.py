@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import log_softmax
-from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin
+from sklearn.base import ClassifierMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
-from spectral_latent._names import ESTIMATORS, EstimatorName
-from spectral_latent.estimation import EstimatorOptions
+from spectral_latent._names import ESTIMATORS
 from spectral_latent.model import LatentTreeModel
 from spectral_latent.trees import FloatArray
-from spectral_latent_sklearn._checks import check_at_least_one, list_of, seed_of
+from spectral_latent_sklearn._base import LatentEstimator
+from spectral_latent_sklearn._checks import list_of
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -23,34 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["LatentTreeClassifier", "LatentTreeTransformer"]
 
 
-class _TreeEstimator(BaseEstimator):
-    """Base of estimators over trees, which are graphs as `spectral_latent.model` describes them.
-
-    n_states: the most latent states of a label.
-    estimator: the way to find states, as `spectral_latent.estimation.EstimatorOptions` names it.
-    random_state: the source of the starts of clusters and of random states.
-    """
-
-    def __init__(
-        self, n_states: int = 8, *, estimator: EstimatorName = "clusters-em", random_state: Any = None
-    ) -> None:
-        self.n_states = n_states
-        self.estimator = estimator
-        self.random_state = random_state
-
-    def __sklearn_tags__(self) -> Any:
-        """Tell scikit-learn what the estimator takes."""
-        tags = super().__sklearn_tags__()
-        tags.input_tags.two_d_array = False
-        return tags
-
-    def _options(self) -> EstimatorOptions:
-        """Make the options of training.  Raises ValueError for a parameter out of range."""
-        check_at_least_one("n_states", self.n_states)
-        return EstimatorOptions(self.estimator, n_states=int(self.n_states), seed=seed_of(self.random_state))
-
-
-class LatentTreeClassifier(ClassifierMixin, _TreeEstimator):
+class LatentTreeClassifier(ClassifierMixin, LatentEstimator):
     """A generative classifier of trees: a latent tree model of each class, and Bayes' rule.
 
     A tree that all models find impossible, such as one with a label never seen, is classified by the frequency of
@@ -87,7 +60,7 @@ class LatentTreeClassifier(ClassifierMixin, _TreeEstimator):
         labels = column_or_1d(np.asarray(y))
         if len(labels) != len(trees):
             raise ValueError(f"X has {len(trees)} trees, but y has {len(labels)} classes")
-        options = self._options()
+        options = self._estimator_options()
         self.classes_, number, count = np.unique(labels, return_inverse=True, return_counts=True)
         self.class_log_prior_ = np.log(count / len(trees))
         self.models_ = [
@@ -124,7 +97,7 @@ class LatentTreeClassifier(ClassifierMixin, _TreeEstimator):
         return np.asarray(self.classes_[self.predict_log_proba(X).argmax(axis=1)])
 
 
-class LatentTreeTransformer(TransformerMixin, _TreeEstimator):
+class LatentTreeTransformer(TransformerMixin, LatentEstimator):
     """Latent states of trees as features: how many nodes of each label are in each state, on average.
 
     A tree that the model finds impossible, such as one with a label never seen, has a row of zeros.
@@ -152,7 +125,7 @@ class LatentTreeTransformer(TransformerMixin, _TreeEstimator):
 
         Raises ValueError for an estimator without states, or if a graph is not a tree.
         """
-        options = self._options()
+        options = self._estimator_options()
         if not ESTIMATORS[options.estimator].probabilities:
             raise ValueError(
                 f"the estimator {options.estimator!r} has no states; choose another, such as 'clusters-em'"

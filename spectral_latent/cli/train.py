@@ -47,6 +47,7 @@ _NEXT = {  # the command to try first with a model
 
 _FEW = 10  # examples that teach next to nothing
 _T = TypeVar("_T")
+_Name = TypeVar("_Name", bound=str)
 
 sources_argument = click.argument("sources", metavar="SOURCE...", nargs=-1, required=True)
 output_option = click.option(
@@ -180,8 +181,8 @@ def constituency(
         raise click.UsageError("--choose-states goes with --estimator spectral")
     if held_out and function_labels:
         raise click.UsageError("--function-labels goes without --choose-states")
-    default = _default_preset(preset_name, estimator)
-    grammars = (ConstituencyOptions(),) if estimator or held_out else preset(preset_name or default)
+    name: AnyPresetName = _preset_name(preset_name, estimator)
+    grammars = (ConstituencyOptions(),) if estimator or held_out else preset(name)
 
     training = _Training(output, [*sources, *held_out], "trees", quiet, dev)
     on_progress = training.on_progress
@@ -257,8 +258,7 @@ def dependency(
 
     training = _Training(output, sources, "trees", quiet, dev)
     trees = training.stream(_rooted_sentences, sources, weights)
-    default = _default_preset(preset_name, estimator)
-    options = preset(preset_name or default)
+    options = preset(_preset_name(preset_name, estimator))
     options = replace(
         options,
         tags=column,
@@ -310,8 +310,7 @@ def tagger(
 
     training = _Training(output, sources, "sentences", quiet, dev)
     sentences = training.stream(partial(tagged, column=column), sources, weights)
-    default = _default_preset(preset_name, estimator)
-    options = preset(preset_name or default)
+    options = preset(_preset_name(preset_name, estimator))
     options = replace(options, estimator=_estimator(options.estimator, estimator, n_states, seed))
     model = LatentTagger.train(sentences, options, weights=training.weights, jobs=jobs, listener=training.on_progress)
     tagset = next(filter(None, (column_of(source, column) for source in sources)), column)
@@ -396,8 +395,8 @@ def _rooted_sentences(sources: Sequence[str]) -> Iterator[DependencySentence]:
     return (entry.rooted().sentence for entry in dependency_entries(sources))
 
 
-def _default_preset(preset_name: str | None, estimator: EstimatorName | None) -> Literal["fast", "spectral"]:
-    """Choose the preset whose settings a model gets if the command line names none.
+def _preset_name(preset_name: _Name | None, estimator: EstimatorName | None) -> _Name | Literal["fast", "spectral"]:
+    """Choose the preset whose settings a model gets.
 
     preset_name: the preset of the command line.
     estimator: the estimator of the command line.  A model of one grammar then has the settings of `spectral`, which are
@@ -407,7 +406,7 @@ def _default_preset(preset_name: str | None, estimator: EstimatorName | None) ->
     """
     if preset_name and estimator:
         raise click.UsageError("--preset includes the estimator; leave out --preset or --estimator")
-    return "spectral" if estimator else "fast"
+    return "spectral" if estimator else preset_name or "fast"
 
 
 def _estimator(

@@ -137,7 +137,7 @@ def _expand(
     if len(children) < len(phrase.children):
         raise ValueError(f"a phrase {phrase.label} holds several words, or words beside phrases; give each word a tag")
     centre, merges = _merges(binarisation, symbol, tuple([child.label for child in children]))
-    below = (base_label(chain[-1]), *parents)[: binarisation.parents]
+    below = tuple(map(base_label, (chain[-1], *parents)[: binarisation.parents]))
     steps: list[tuple[Phrase, tuple[str, ...]] | _Merge] = [(child, below) for child in children[: centre + 1]]
     for child, merge in zip(children[centre + 1 :], merges, strict=False):
         steps += [(child, below), merge]

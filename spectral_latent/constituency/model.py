@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property, partial
+from itertools import repeat
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -133,19 +134,21 @@ class ConstituencyModel(StoredModel):
         options = preset("fast") if options is None else options
         several = [options] if isinstance(options, ConstituencyOptions) else list(options)
         _check_together(several)
-        spans = several[0].spans
+        options_of_spans = several[0].spans
         labelling = several[:1] if several[0].function_labels else []
         several = [replace(settings, function_labels=False) for settings in several]
-        if spans is None:
-            grammars = _grammars(phrases, weights, [*several, *labelling], jobs, listener)
-            return ConstituencyModel(grammars[: len(several)], None, _labeller(grammars[len(several) :]))
-        trees = list(phrases)
-        times = [1.0] * len(trees) if weights is None else list(weights)
-        grammars = _grammars(trees, times, [*several, *labelling], jobs, listener)
-        weighted = [(tree, weight) for tree, weight in zip(trees, times, strict=True) if weight > 0.0]
-        examples = _held_out_examples(weighted, several, min(spans.folds, len(weighted)), jobs, listener)
-        model_of_spans = SpanModel.train(examples, spans)
-        return ConstituencyModel(grammars[: len(several)], model_of_spans, _labeller(grammars[len(several) :]))
+        if options_of_spans is not None:  # the trees are read again, fold by fold
+            phrases = list(phrases)
+            weights = None if weights is None else list(weights)
+        grammars = _grammars(phrases, weights, [*several, *labelling], jobs, listener)
+        spans = None
+        if options_of_spans is not None:
+            times = repeat(1.0) if weights is None else weights
+            weighted = [(tree, weight) for tree, weight in zip(phrases, times, strict=False) if weight > 0.0]
+            folds = min(options_of_spans.folds, len(weighted))
+            examples = _held_out_examples(weighted, several, folds, jobs, listener)
+            spans = SpanModel.train(examples, options_of_spans)
+        return ConstituencyModel(grammars[: len(several)], spans, _labeller(grammars[len(several) :]))
 
     def with_limits(self, limits: Limits) -> ConstituencyModel:
         """Replace the limits of what a sentence may cost under each grammar.
@@ -567,5 +570,7 @@ def _check_together(options: Sequence[ConstituencyOptions]) -> None:
 
 def _obeys(tree: Phrase, constraints: Constraints) -> bool:
     """Tell whether a tree has all constituents that constraints require."""
+    if not constraints.brackets:
+        return True
     found = {(part.first, part.end, label) for part in constituents_of(tree) for label in (part.label, None)}
     return all(tuple(bracket) in found for bracket in constraints.required)
