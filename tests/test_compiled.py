@@ -16,9 +16,9 @@ from spectral_latent._compiled import compiled
 ROOT = Path(__file__).resolve().parents[1]
 CALL = """
 import numpy
-from spectral_latent._compiled import with_room
-with_room(numpy.array([[1, 2]]), 1)
-with_room(numpy.array([[1, 2]], dtype=numpy.int64)[:, ::-1], 1)
+from spectral_latent.estimation._projections import _sums_of_rows
+_sums_of_rows(numpy.array([[0]]), numpy.ones((1, 2)))
+_sums_of_rows(numpy.array([[0]]), numpy.ones((1, 2))[:, ::-1])
 """
 QUIET = "import logging; logging.getLogger('spectral_latent').setLevel('ERROR')\n"
 OTHERS = "import numba; numba.njit(lambda x: x)(1)"

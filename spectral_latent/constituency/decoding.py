@@ -26,7 +26,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from spectral_latent._compiled import ZERO, check_column, check_range, compiled, with_room
+from spectral_latent._compiled import ZERO, check_column, check_range, compiled, compiled_part, with_room
 from spectral_latent.constituency.conversion import build_phrase
 from spectral_latent.constituency.phrase import Phrase
 from spectral_latent.inference import Derivation
@@ -203,7 +203,7 @@ class ChainLabels:
         return LabelledConstituents(first, constituents.end[row[one]], label[one], is_tag[one], posterior, row, part)
 
 
-@compiled
+@compiled_part
 def _extended(row: IntArray, phrase: IntArray, i: int, j: int, edges: IntArray, n_edges: int) -> tuple[IntArray, int]:
     """Append the ways to make (i, j) of a row from i and any phrase after it.
 

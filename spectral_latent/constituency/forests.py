@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from spectral_latent._compiled import ZERO, check_column, check_range, compiled, with_room
+from spectral_latent._compiled import ZERO, check_column, check_range, compiled, compiled_part, with_room
 from spectral_latent.constituency.conversion import PhraseSymbol
 from spectral_latent.constituency.phrase import Phrase
 from spectral_latent.trees import BoolArray, Forest, IntArray, Rules, Vocabulary, ranges
@@ -52,14 +52,14 @@ class _Grammar(NamedTuple):
     rule: IntArray  # (R,)
 
 
-@compiled
+@compiled_part
 def _is_before(rows: IntArray, row: int, other: int) -> bool:
     """Tell whether a row has a smaller parent than another, or the same parent and a smaller rule."""
     same = rows[row, 0] == rows[other, 0]
     return bool(rows[row, 1] < rows[other, 1] if same else rows[row, 0] < rows[other, 0])
 
 
-@compiled
+@compiled_part
 def _sort_rows(rows: IntArray, size: int) -> None:
     """Sort the first rows by parent and rule, in place; they are few."""
     for k in range(1, size):
@@ -70,7 +70,7 @@ def _sort_rows(rows: IntArray, size: int) -> None:
             row -= 1
 
 
-@compiled
+@compiled_part
 def _joined(
     grammar: _Grammar,
     kind: IntArray,
@@ -111,7 +111,7 @@ def _joined(
     return ways, size
 
 
-@compiled
+@compiled_part
 def _add_word(
     leaves: IntArray, first: int, end: int, items: IntArray, n_items: int, edges: IntArray, n_edges: int
 ) -> tuple[IntArray, int, IntArray, int]:
@@ -127,7 +127,7 @@ def _add_word(
     return items, n_items, edges, n_edges
 
 
-@compiled
+@compiled_part
 def _add_range(
     ways: IntArray, size: int, items: IntArray, n_items: int, edges: IntArray, n_edges: int
 ) -> tuple[IntArray, int, IntArray, int]:

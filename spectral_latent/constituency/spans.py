@@ -29,7 +29,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit, logit
 
-from spectral_latent._compiled import check_column, check_range, compiled
+from spectral_latent._compiled import check_column, check_range, compiled, compiled_part
 from spectral_latent._options import Above, AtLeast, AtMost, Below, Options
 from spectral_latent.constituency.decoding import LabelledConstituents
 from spectral_latent.lexicon import signatures
@@ -224,7 +224,7 @@ def _class_of(numbers: FloatArray, most: int) -> HashArray:
     return (np.clip(np.floor(numbers), -most, most) + most).astype(np.uint64)
 
 
-@compiled
+@compiled_part
 def _mixed(state: np.uint64, value: np.uint64) -> np.uint64:
     """Mix a value into a hash."""
     product = (state ^ value) * np.uint64(0x9E3779B97F4A7C15)

@@ -19,7 +19,7 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from spectral_latent._compiled import compiled
+from spectral_latent._compiled import compiled, compiled_part
 from spectral_latent._options import Options
 from spectral_latent.dependency.sentence import DependencySentence
 from spectral_latent.estimation import EstimationError
@@ -93,7 +93,7 @@ class DependencyTrees(NamedTuple):
 _ROLES: tuple[Role, ...] = ("complete", "left", "right")  # as `_nodes` numbers them
 
 
-@compiled
+@compiled_part
 def _child_chains(head: IntArray) -> tuple[IntArray, IntArray]:
     """Find the first child of each word (n,), and the next child of the same head (n,); -1 if there is none.
 
@@ -108,7 +108,7 @@ def _child_chains(head: IntArray) -> tuple[IntArray, IntArray]:
     return first_child, next_child
 
 
-@compiled
+@compiled_part
 def _heads_first(head: IntArray, first_child: IntArray, next_child: IntArray) -> IntArray:
     """Order words (n,) so that every head comes before its children."""
     order = np.empty(len(head), dtype=np.int64)

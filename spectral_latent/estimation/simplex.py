@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from spectral_latent._compiled import TINY, compiled
+from spectral_latent._compiled import TINY, compiled, compiled_part
 from spectral_latent.trees import FloatArray, IntArray
 
 __all__ = ["ConvexWeights", "anchors", "convex_weights"]
@@ -77,7 +77,7 @@ def anchors(
     return candidates[chosen]
 
 
-@compiled
+@compiled_part
 def _face_minimum(gram: FloatArray, product: FloatArray, face: IntArray, weights: FloatArray) -> bool:
     """Set weights[face] to arg min of ‖Σ w_i c_i - p‖² over Σ w_i = 1; False if the corners of the face are dependent.
 
@@ -120,7 +120,7 @@ def _face_minimum(gram: FloatArray, product: FloatArray, face: IntArray, weights
     return True
 
 
-@compiled
+@compiled_part
 def _start(gram: FloatArray, product: FloatArray, weights: FloatArray) -> None:
     """Find the minimum over a face by dropping negative weights; the nearest corner if corners are dependent.
 
@@ -139,7 +139,7 @@ def _start(gram: FloatArray, product: FloatArray, weights: FloatArray) -> None:
     weights[np.argmin(np.diag(gram) - 2.0 * product)] = 1.0
 
 
-@compiled
+@compiled_part
 def _descend(gram: FloatArray, product: FloatArray, weights: FloatArray, face: IntArray) -> None:
     """Go straight to the minimum over the face; where a weight reaches zero first, go on without its corner.
 

@@ -23,7 +23,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from spectral_latent._compiled import EMPTY, ZERO, check_column, check_range, compiled, with_room
+from spectral_latent._compiled import EMPTY, ZERO, check_column, check_range, compiled, compiled_part, with_room
 from spectral_latent.operators import ObservableOperators
 from spectral_latent.trees import BoolArray, FloatArray, IntArray, matches
 
@@ -152,12 +152,24 @@ class InsideChart(NamedTuple):
     symbol: NDArray[np.int32]  # (N,)
     inside: FloatArray  # (N,)
 
+    @staticmethod
+    def empty(n_words: int, n_symbols: int) -> InsideChart:
+        """Make a chart without items, with room for some.
+
+        n_words: the number of words.
+        n_symbols: S.
+        """
+        n_cells = n_words * (n_words + 1) // 2
+        first, end, exponent = np.zeros((3, n_cells), dtype=np.int64)
+        room = 4 * n_symbols + 16 * n_words
+        return InsideChart(first, end, exponent, np.empty(room, dtype=np.int32), np.empty(room))
+
 
 # ---------------------------------------------------------------------------------------------------------------------
 # Inside scores
 
 
-@compiled
+@compiled_part
 def _with_items(chart: InsideChart, size: int, more: int) -> InsideChart:
     """Make room in a chart for more items after the first `size`."""
     if size + more <= len(chart.symbol):
@@ -170,7 +182,7 @@ def _with_items(chart: InsideChart, size: int, more: int) -> InsideChart:
     return InsideChart(chart.first, chart.end, chart.exponent, symbol, inside)
 
 
-@compiled
+@compiled_part
 def _close(
     grammar: CoarseGrammar, chart: InsideChart, permits: Permits, cell: int, scores: FloatArray, size: int, beam: float
 ) -> int:
@@ -208,7 +220,7 @@ class _Splits(NamedTuple):
     scale: FloatArray
 
 
-@compiled
+@compiled_part
 def _splits(chart: InsideChart, i: int, j: int, room: _Splits) -> tuple[_Splits, int]:
     """List the splits of (i, j), and their largest exponent; room: for as many as a cell may have."""
     count = 0
@@ -240,7 +252,34 @@ class _Pairs(NamedTuple):
     left: IntArray
 
 
-@compiled
+class _Room(NamedTuple):
+    """Arrays that are used for one cell after the other.
+
+    scores: (S,) the score of each symbol, zero between two cells.
+    pairs: the scores of pairs of symbols.
+    splits: room for as many splits as a cell may have.
+    """
+
+    scores: FloatArray
+    pairs: _Pairs
+    splits: _Splits
+
+    @staticmethod
+    def of(grammar: CoarseGrammar, n: int) -> _Room:
+        """Make room for the cells of n words."""
+        n_symbols = len(grammar.root)
+        return _Room(
+            np.zeros(n_symbols),
+            _Pairs(
+                np.zeros(len(grammar.of_pair) - 1 + _PAIRS_WITHOUT_RULES),
+                np.zeros(n_symbols, dtype=np.bool_),
+                np.empty(n_symbols + 1, dtype=np.int64),
+            ),
+            _Splits(np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int64), np.empty(n)),
+        )
+
+
+@compiled_part
 def _join(grammar: CoarseGrammar, chart: InsideChart, splits: _Splits, pairs: _Pairs, scores: FloatArray) -> None:
     """Add to scores (S,) all that the cells on both sides of each split derive together."""
     symbol = chart.symbol
@@ -275,25 +314,15 @@ def _join(grammar: CoarseGrammar, chart: InsideChart, splits: _Splits, pairs: _P
 
 
 @compiled
-def _chart_of_words(
-    grammar: CoarseGrammar, leaves: CoarseLeaves, permits: Permits, beam: float
+def _with_words(
+    grammar: CoarseGrammar, leaves: CoarseLeaves, chart: InsideChart, permits: Permits, room: _Room, beam: float
 ) -> tuple[InsideChart, int]:
     """Fill the cells of one word with the symbols of its leaf rules; also return how many items there are."""
-    n = len(leaves.start) - 1
     n_symbols = len(grammar.root)
-    n_cells = n * (n + 1) // 2
-    room = 4 * n_symbols + 16 * n
-    chart = InsideChart(
-        np.zeros(n_cells, dtype=np.int64),
-        np.zeros(n_cells, dtype=np.int64),
-        np.zeros(n_cells, dtype=np.int64),
-        np.empty(room, dtype=np.int32),
-        np.empty(room),
-    )
+    scores = room.scores
     size = ZERO
-    scores = np.zeros(n_symbols)
     # Add up the leaf rules of a symbol over a word, then keep what the beam leaves.
-    for i in range(n):
+    for i in range(len(leaves.start) - 1):
         for leaf in range(leaves.start[i], leaves.start[i + 1]):
             scores[leaves.symbol[leaf]] += leaves.weight[leaf]
         chart = _with_items(chart, size, n_symbols)
@@ -306,6 +335,7 @@ def _with_lengths(
     grammar: CoarseGrammar,
     chart: InsideChart,
     permits: Permits,
+    room: _Room,
     size: int,
     n: int,
     shortest: int,
@@ -320,13 +350,6 @@ def _with_lengths(
     most: no cell is filled once there are more items.
     """
     n_symbols = len(grammar.root)
-    scores = np.zeros(n_symbols)
-    pairs = _Pairs(
-        np.zeros(len(grammar.of_pair) - 1 + _PAIRS_WITHOUT_RULES),
-        np.zeros(n_symbols, dtype=np.bool_),
-        np.empty(n_symbols + 1, dtype=np.int64),
-    )
-    place = _Splits(np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int64), np.empty(n))
     # A cell needs all cells of fewer words: they come by length.
     for length in range(shortest, end):
         for i in range(n - length + 1):
@@ -334,10 +357,10 @@ def _with_lengths(
                 return chart, size
             j = i + length
             cell = j * (j - 1) // 2 + i
-            splits, chart.exponent[cell] = _splits(chart, i, j, place)
-            _join(grammar, chart, splits, pairs, scores)
+            splits, chart.exponent[cell] = _splits(chart, i, j, room.splits)
+            _join(grammar, chart, splits, room.pairs, room.scores)
             chart = _with_items(chart, size, n_symbols)
-            size = _close(grammar, chart, permits, cell, scores, size, beam)
+            size = _close(grammar, chart, permits, cell, room.scores, size, beam)
     return chart, size
 
 
@@ -363,13 +386,15 @@ def inside_chart(
     size_of_grammar = f"{n} words under {len(grammar.root)} symbols"
     permits = permits or Permits.all(n, len(grammar.root))
     try:
-        chart, size = _chart_of_words(grammar, leaves, permits, beam)
+        # NumPy makes the arrays, so that no function to make them need be compiled.
+        room = _Room.of(grammar, n)
+        chart, size = _with_words(grammar, leaves, InsideChart.empty(n, len(grammar.root)), permits, room, beam)
         # The clock is read outside compiled code, after so many lengths at a time.
         for length in range(2, n + 1, _LENGTHS):
             if time.thread_time() > deadline:
                 raise LimitError(f"the chart of {size_of_grammar} takes too long")
             end = min(length + _LENGTHS, n + 1)
-            chart, size = _with_lengths(grammar, chart, permits, size, n, length, end, beam, most)
+            chart, size = _with_lengths(grammar, chart, permits, room, size, n, length, end, beam, most)
             if size > most:
                 raise LimitError(f"the chart of {size_of_grammar} has more than {most} items")
     except MemoryError:
@@ -393,17 +418,21 @@ class _Extents(NamedTuple):
     first_begin: NDArray[np.int32]
     last_begin: NDArray[np.int32]
 
+    @staticmethod
+    def empty(n_words: int, n_symbols: int) -> _Extents:
+        """Make the extents of n words without items.
 
-@compiled
-def _extents(chart: InsideChart, n: int, n_symbols: int) -> _Extents:
-    """Find the extents of the items of a sentence of n words."""
-    shape = (n + 1, n_symbols)
-    extents = _Extents(
-        np.full(shape, n + 1, dtype=np.int32),
-        np.full(shape, -1, dtype=np.int32),
-        np.full(shape, n + 1, dtype=np.int32),
-        np.full(shape, -1, dtype=np.int32),
-    )
+        n_words: n.
+        n_symbols: S.
+        """
+        first_end, first_begin = np.full((2, n_words + 1, n_symbols), n_words + 1, dtype=np.int32)
+        last_end, last_begin = np.full((2, n_words + 1, n_symbols), -1, dtype=np.int32)
+        return _Extents(first_end, last_end, first_begin, last_begin)
+
+
+@compiled_part
+def _set_extents(chart: InsideChart, n: int, extents: _Extents) -> None:
+    """Set the extents of the items of a sentence of n words, which are empty before."""
     # By rising ends, and rising beginnings within: the last of each that is seen is the largest.
     for j in range(1, n + 1):
         for i in range(j):
@@ -414,7 +443,6 @@ def _extents(chart: InsideChart, n: int, n_symbols: int) -> _Extents:
                 extents.last_end[i, a] = j
                 extents.first_begin[j, a] = min(extents.first_begin[j, a], i)
                 extents.last_begin[j, a] = i
-    return extents
 
 
 class _Outside(NamedTuple):
@@ -434,7 +462,7 @@ class _Outside(NamedTuple):
     threshold: float
 
 
-@compiled
+@compiled_part
 def _enter(chart: InsideChart, walk: _Outside, i: int, j: int) -> None:
     """Prepare the walk for the splits of (i, j)."""
     whole = chart.exponent[j * (j - 1) // 2 + i]
@@ -447,7 +475,7 @@ def _enter(chart: InsideChart, walk: _Outside, i: int, j: int) -> None:
             walk.right[k, chart.symbol[item]] = item
 
 
-@compiled
+@compiled_part
 def _leave(chart: InsideChart, walk: _Outside, i: int, j: int) -> None:
     """Undo what `_enter` wrote into the tables of items."""
     for k in range(i + 1, j):
@@ -458,7 +486,7 @@ def _leave(chart: InsideChart, walk: _Outside, i: int, j: int) -> None:
             walk.right[k, chart.symbol[item]] = -1
 
 
-@compiled
+@compiled_part
 def _expand(
     grammar: CoarseGrammar,
     chart: InsideChart,
@@ -516,7 +544,6 @@ def _expand(
     return edges, n_edges
 
 
-@compiled
 def likely_edges(
     grammar: CoarseGrammar, chart: InsideChart, leaves: CoarseLeaves, threshold: float
 ) -> tuple[IntArray, IntArray]:
@@ -534,18 +561,31 @@ def likely_edges(
     """
     n = len(leaves.start) - 1
     n_symbols = len(grammar.root)
-    n_chart = len(chart.symbol)
-    walk = _Outside(
-        np.zeros(n_chart),
-        np.zeros(n_chart, dtype=np.bool_),
-        _extents(chart, n, n_symbols),
-        np.full((n + 1, n_symbols), -1, dtype=np.int64),
-        np.full((n + 1, n_symbols), -1, dtype=np.int64),
-        np.empty(n + 1),
-        threshold,
-    )
+    n_items = len(chart.symbol)
+    left, right = np.full((2, n + 1, n_symbols), -1, dtype=np.int64)
+    extents = _Extents.empty(n, n_symbols)
+    unwanted = np.zeros(n_items, dtype=np.bool_)
+    walk = _Outside(np.zeros(n_items), unwanted, extents, left, right, np.empty(n + 1), threshold)
     items = np.empty((256, 4), dtype=np.int64)
     edges = np.full((1024, 3), -1, dtype=np.int64)
+    return _walk_down(grammar, chart, leaves, walk, items, edges)
+
+
+@compiled
+def _walk_down(
+    grammar: CoarseGrammar, chart: InsideChart, leaves: CoarseLeaves, walk: _Outside, items: IntArray, edges: IntArray
+) -> tuple[IntArray, IntArray]:
+    """List the likely items and edges, as `likely_edges` says.
+
+    grammar: the binary rules.
+    chart: the inside scores.
+    leaves: the leaf rules over each word.
+    walk: the state of the walk before it begins.
+    items: (256, 4) room for items; it grows.
+    edges: (1024, 3) room for edges, all -1; it grows.
+    """
+    n = len(leaves.start) - 1
+    _set_extents(chart, n, walk.extents)
     n_items = ZERO
     n_edges = ZERO
     # Over the whole sentence, the outside score is the root's share of the sentence's probability.
@@ -571,7 +611,7 @@ def likely_edges(
             is_entered = False
             for item in range(chart.first[cell], chart.end[cell]):
                 # Keep what is likely by itself, and what a kept edge needs.
-                if not walk.wanted[item] and walk.outside[item] * chart.inside[item] <= threshold:
+                if not walk.wanted[item] and walk.outside[item] * chart.inside[item] <= walk.threshold:
                     continue
                 before = n_edges
                 # A word keeps the leaf rules of the item's symbol; a longer item the edges to its children.

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from spectral_latent._compiled import check_column, compiled
+from spectral_latent._compiled import check_column, compiled, compiled_part
 from spectral_latent.operators import ObservableOperators
 from spectral_latent.trees import FloatArray, Forest, IntArray
 
@@ -35,7 +35,7 @@ _FINE = -1
 _Fault = tuple[int, int, int]  # number of the message or `_FINE`; item; edge, or -1 for the item itself
 
 
-@compiled
+@compiled_part
 def _last_roots(root: IntArray, component: IntArray, n_items: int) -> tuple[_Fault, IntArray]:
     """Find a fault of the roots; if there is none, also the last root (C',) of each component that has roots."""
     last = np.empty(len(root), dtype=np.int64)

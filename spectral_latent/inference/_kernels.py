@@ -23,20 +23,22 @@ import math
 
 import numpy as np
 
-from spectral_latent._compiled import EMPTY, ZERO, compiler
+from spectral_latent._compiled import EMPTY, ZERO, compiler, part_compiler
 from spectral_latent.operators import PackedOperators
 from spectral_latent.trees import FloatArray, Forest, IntArray
 
-__all__ = ["block", "compiled_pass", "dot", "edge_pass", "inside_pass", "outside_pass"]
+__all__ = ["block", "compiled_pass", "dot", "edge_pass", "inside_pass", "outside_pass", "pass_part"]
 
 _SMALL = 1e-100  # vectors with entries between these two are added without normalising them
 _LARGE = 1e100
 
 # Sums may be taken in any order, so that the processor adds several numbers at once.
-compiled_pass = compiler(fastmath={"contract", "reassoc"})
+_ANY_ORDER = {"contract", "reassoc"}
+compiled_pass = compiler(fastmath=_ANY_ORDER)
+pass_part = part_compiler(fastmath=_ANY_ORDER)
 
 
-@compiled_pass
+@pass_part
 def _power(exponent: int) -> float:
     """Raise 2 to an exponent <= 0; zero where it underflows."""
     if exponent == 0:
@@ -45,7 +47,7 @@ def _power(exponent: int) -> float:
     return math.ldexp(1.0, int(exponent)) if exponent > -1070 else 0.0
 
 
-@compiled_pass
+@pass_part
 def _normalise(vectors: FloatArray, item: int, m: int, exponent: int) -> int:
     """Scale vectors[item, :m] to a largest entry in [1/2, 1); return the exponent that makes up for it.
 
@@ -68,7 +70,7 @@ def _normalise(vectors: FloatArray, item: int, m: int, exponent: int) -> int:
     return exponent + shift
 
 
-@compiled_pass
+@pass_part
 def _add(total: FloatArray, exponents: IntArray, item: int, parts: FloatArray, row: int, m: int, exponent: int) -> None:
     """Add: total[item] 2^exponents[item] += parts[row, :m] 2^exponent.
 
@@ -96,7 +98,7 @@ def _add(total: FloatArray, exponents: IntArray, item: int, parts: FloatArray, r
             total[item, i] += parts[row, i] * scale
 
 
-@compiled_pass
+@pass_part
 def _run_end(rule: IntArray, right: IntArray, edge: int, stop: int) -> int:
     """Find the end of the run of edges that apply the same binary rule as `edge`; other edges stand alone.
 
@@ -109,7 +111,7 @@ def _run_end(rule: IntArray, right: IntArray, edge: int, stop: int) -> int:
     return end
 
 
-@compiled_pass
+@pass_part
 def block(
     operators: PackedOperators, r: int, m_a: int, m_b: int, m_c: int
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
@@ -133,7 +135,7 @@ def block(
     return matrix, second, third
 
 
-@compiled_pass
+@pass_part
 def dot(row: FloatArray, vector: FloatArray) -> float:
     """Multiply row (n,) and vector (n,) and add up.
 
@@ -146,7 +148,7 @@ def dot(row: FloatArray, vector: FloatArray) -> float:
     return total
 
 
-@compiled_pass
+@pass_part
 def _sizes(operators: PackedOperators) -> tuple[int, int]:
     """Count the most numbers that a state vector and a pair need."""
     m_max = operators.leaf.shape[1]
@@ -156,7 +158,7 @@ def _sizes(operators: PackedOperators) -> tuple[int, int]:
     return m_max, size
 
 
-@compiled_pass
+@pass_part
 def _in_term(data: FloatArray, at: int, inside: FloatArray, item: int, m: int) -> float:
     """Multiply a row of a factor, data[at : at + m], with the inside vector of an item, and add up.
 
@@ -169,7 +171,7 @@ def _in_term(data: FloatArray, at: int, inside: FloatArray, item: int, m: int) -
     return total
 
 
-@compiled_pass
+@pass_part
 def _to_pair(
     data: FloatArray,
     at: int,
@@ -202,7 +204,7 @@ def _to_pair(
                 pair[j * m_c + k] += weight * inside[c, k]
 
 
-@compiled_pass
+@pass_part
 def _apply(
     states: IntArray,
     leaf: FloatArray,
@@ -301,7 +303,7 @@ def inside_pass(operators: PackedOperators, forest: Forest) -> tuple[FloatArray,
     return inside, exponents
 
 
-@compiled_pass
+@pass_part
 def _from_pair(
     data: FloatArray,
     at: int,

@@ -19,7 +19,7 @@ from typing import NamedTuple
 import numpy as np
 
 from spectral_latent._compiled import check_column
-from spectral_latent.inference._kernels import block, compiled_pass, dot
+from spectral_latent.inference._kernels import block, compiled_pass, dot, pass_part
 from spectral_latent.inference.inside_outside import ScaledVectors, inside, item_component, outside, root_sums
 from spectral_latent.operators import ObservableOperators, PackedOperators, RuleTable
 from spectral_latent.trees import FloatArray, Forest, IntArray
@@ -61,7 +61,7 @@ class _Derivatives(NamedTuple):
     data: FloatArray  # flat
 
 
-@compiled_pass
+@pass_part
 def _scale(
     forest: Forest, item: int, edge: int, inside: ScaledVectors, outside: ScaledVectors, totals: _Totals
 ) -> float:
@@ -80,7 +80,7 @@ def _scale(
     return scale
 
 
-@compiled_pass
+@pass_part
 def _add_outer(total: FloatArray, at: int, scale: float, above: FloatArray, y: FloatArray, z: FloatArray) -> None:
     """Add `scale` times the outer product of three vectors to the numbers of a dense tensor, total[at:].
 
@@ -95,7 +95,7 @@ def _add_outer(total: FloatArray, at: int, scale: float, above: FloatArray, y: F
             at += len(z)
 
 
-@compiled_pass
+@pass_part
 def _add_to_factors(
     total: FloatArray,
     at: int,

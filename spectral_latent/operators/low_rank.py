@@ -23,7 +23,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from spectral_latent._compiled import TINY, compiled
+from spectral_latent._compiled import TINY, compiled, compiled_part
 from spectral_latent.operators.tensors import Tensor
 from spectral_latent.trees import FloatArray
 
@@ -60,7 +60,7 @@ def low_rank_tensor(tensor: Tensor, rank: int) -> Tensor:
     return Tensor(*_climbed(np.ascontiguousarray(dense), rank))
 
 
-@compiled
+@compiled_part
 def _crosses(dense: FloatArray, rank: int) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Find terms one by one, each from the three lines through the entry that the terms before underestimate most.
 
@@ -96,7 +96,7 @@ def _crosses(dense: FloatArray, rank: int) -> tuple[FloatArray, FloatArray, Floa
     return first, second, third
 
 
-@compiled
+@compiled_part
 def _starting_leg(factor: FloatArray, sums: FloatArray) -> FloatArray:
     """Make distributions (Q, m) of a factor (Q, m), and give every index a share of each.
 
@@ -110,7 +110,7 @@ def _starting_leg(factor: FloatArray, sums: FloatArray) -> FloatArray:
     return leg
 
 
-@compiled
+@compiled_part
 def _updated(
     unfolded: FloatArray, weights: FloatArray, leg: FloatArray, left: FloatArray, right: FloatArray
 ) -> FloatArray:
@@ -137,7 +137,7 @@ def _updated(
     return mass
 
 
-@compiled
+@compiled_part
 def _normalised(mass: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Split masses (Q, m) into weights (Q,) and distributions (Q, m)."""
     weights = mass.sum(axis=1)

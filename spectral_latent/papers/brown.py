@@ -24,7 +24,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy import sparse
 
-from spectral_latent._compiled import check_range, compiled
+from spectral_latent._compiled import check_range, compiled, compiled_part
 from spectral_latent.sequence.conversion import Sequences
 from spectral_latent.trees import FloatArray, IntArray
 
@@ -89,13 +89,13 @@ class _Clusters(NamedTuple):
     total: float
 
 
-@compiled
+@compiled_part
 def _weight(clusters: _Clusters, count: float, before: float, after: float) -> float:
     """Compute w, N times the share of the mutual information that a pair of clusters has."""
     return count * math.log(count * clusters.total / (before * after)) if count > 0.0 else 0.0
 
 
-@compiled
+@compiled_part
 def _term(clusters: _Clusters, i: int, j: int, d: int) -> float:
     """Compute the term of cluster d, neither i nor j, in loss[i, j]: w(i, d) + w(j, d) - w(i ∪ j, d) and its mirror."""
     count, before, after = clusters.counts, clusters.before, clusters.after
@@ -109,7 +109,7 @@ def _term(clusters: _Clusters, i: int, j: int, d: int) -> float:
     )
 
 
-@compiled
+@compiled_part
 def _set_losses(clusters: _Clusters, used: int, i: int) -> None:
     """Compute loss[i, j] and loss[j, i] anew for all clusters 0 < j < used."""
     count, before, after = clusters.counts, clusters.before, clusters.after
@@ -131,7 +131,7 @@ def _set_losses(clusters: _Clusters, used: int, i: int) -> None:
         clusters.loss[j, i] = loss
 
 
-@compiled
+@compiled_part
 def _add_terms(clusters: _Clusters, d: int, other: int, used: int, sign: float) -> None:
     """Add ± the term of cluster d to the losses of all pairs of clusters 0 < i < j < used but d and `other`.
 
@@ -147,7 +147,7 @@ def _add_terms(clusters: _Clusters, d: int, other: int, used: int, sign: float) 
                 clusters.loss[j, i] = clusters.loss[i, j]
 
 
-@compiled
+@compiled_part
 def _root(parent: IntArray, x: int) -> int:
     """Find the type that stands for the cluster of type x; paths are halved on the way."""
     while parent[x] != x:
@@ -156,7 +156,7 @@ def _root(parent: IntArray, x: int) -> int:
     return x
 
 
-@compiled
+@compiled_part
 def _cheapest_pair(loss: FloatArray) -> tuple[int, int]:
     """Find the pair of clusters 0 < a < b whose merging loses least."""
     a, b = 1, 2
@@ -167,7 +167,7 @@ def _cheapest_pair(loss: FloatArray) -> tuple[int, int]:
     return a, b
 
 
-@compiled
+@compiled_part
 def _merge(clusters: _Clusters, a: int, b: int) -> None:
     """Merge cluster b into a; slot b is free afterwards."""
     used = len(clusters.before)

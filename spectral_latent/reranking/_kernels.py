@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from spectral_latent._compiled import compiled
+from spectral_latent._compiled import compiled, compiled_part
 from spectral_latent.trees import FloatArray, IntArray
 
 __all__ = ["Rows", "visit"]
@@ -71,7 +71,7 @@ def visit(
     return averages
 
 
-@compiled
+@compiled_part
 def _pair(rows: Rows, begin: int, end: int, gain: FloatArray, w: FloatArray, gain_weight: float) -> tuple[int, int]:
     """Find i⁺ and i⁻ among the rows of a list; of equals the first."""
     hope, fear = begin, begin
@@ -85,7 +85,7 @@ def _pair(rows: Rows, begin: int, end: int, gain: FloatArray, w: FloatArray, gai
     return hope, fear
 
 
-@compiled
+@compiled_part
 def _dot(rows: Rows, i: int, vector: FloatArray) -> float:
     """Multiply x_i and vector (d,) and add up."""
     total = 0.0
@@ -94,14 +94,14 @@ def _dot(rows: Rows, i: int, vector: FloatArray) -> float:
     return total
 
 
-@compiled
+@compiled_part
 def _add(rows: Rows, i: int, size: float, vector: FloatArray) -> None:
     """Add size · x_i to vector (d,)."""
     for k in range(rows.indptr[i], rows.indptr[i + 1]):
         vector[rows.indices[k]] += size * rows.data[k]
 
 
-@compiled
+@compiled_part
 def _clear(rows: Rows, i: int, vector: FloatArray) -> None:
     """Set vector (d,) to zero where x_i is not."""
     for k in range(rows.indptr[i], rows.indptr[i + 1]):

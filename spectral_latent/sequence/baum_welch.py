@@ -23,7 +23,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from spectral_latent._compiled import TINY, check_range, compiled
+from spectral_latent._compiled import TINY, check_range, compiled, compiled_part
 from spectral_latent.estimation import (
     EstimationError,
     EstimatorOptions,
@@ -112,7 +112,7 @@ class _Parameters(NamedTuple):
         return _Parameters(np.ascontiguousarray(model.initial), step, step_back, model.stop.copy(), emission)
 
 
-@compiled
+@compiled_part
 def _forward(model: _Parameters, x: IntArray, forward: FloatArray) -> float:
     """Fill the rows of `forward` (n, m) for a sequence x (n,), and return its log-probability; -inf if impossible."""
     m = len(model.initial)
@@ -143,7 +143,7 @@ def _forward(model: _Parameters, x: IntArray, forward: FloatArray) -> float:
     return log_probability + math.log(total) if total >= TINY else -np.inf
 
 
-@compiled
+@compiled_part
 def _backward(
     model: _Parameters,
     x: IntArray,

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from spectral_latent._compiled import check_column, check_range, check_starts, compiled
+from spectral_latent._compiled import check_column, check_range, check_starts, compiled, compiled_part
 from spectral_latent.trees import BoolArray, Forest, IntArray, Rules
 
 __all__ = ["Candidates", "Trellis", "TrellisBuilder"]
@@ -52,7 +52,7 @@ class Trellis(NamedTuple):
     spine: IntArray
 
 
-@compiled
+@compiled_part
 def _sizes(ends: IntArray, start: IntArray) -> tuple[int, int]:
     """Count the edges and roots of the trellises of sequences that lie at ends[s] ... ends[s + 1] - 1."""
     edges = 0
