@@ -32,6 +32,7 @@ from spectral_latent.cli.options import (
     quiet_option,
 )
 from spectral_latent.cli.outputs import OutputFile, results
+from spectral_latent.cli.partial import known_tree, read_partial
 
 if TYPE_CHECKING:
     from spectral_latent.constituency import ConstituencyModel, Parse
@@ -76,6 +77,11 @@ _DEPENDENCIES: MappingProxyType[str, Column] = MappingProxyType(
     help="The largest number of trees for a sentence.",
 )
 @format_options
+@click.option(
+    "--partial",
+    is_flag=True,
+    help="The trees of FILE are partly known: find trees with the brackets, tags, heads and relations that are there.",
+)
 @non_projective_option
 @click.option("--rerank", metavar="RERANKER", help="Choose among the parser's best trees by a reranker.")
 @click.option(
@@ -114,6 +120,7 @@ def parse(
     file: str,
     n_best: int,
     form: Format | None,
+    partial: bool,
     non_projective: bool,
     rerank: str | None,
     candidates: int | None,
@@ -138,6 +145,13 @@ def parse(
     With --text, FILE is raw text.  An empty line ends a sentence, other line ends are spaces.  Words are divided as in
     the corpus of the model: as in the Penn Treebank if it has the word n't.
 
+    With --partial, FILE has what is known of each tree, and the parser finds the rest.  For a constituency parser it
+    has a sentence a line, with brackets around some words: She saw (NP the (NN man)) ( with a telescope ) .  A label
+    follows its bracket at once; over one word it may be a tag.  A tree over several lines is one sentence, and may be
+    flat where nothing is known.  For a dependency parser, FILE is CoNLL-U or CoNLL-X with _ in the columns HEAD and
+    DEPREL where they are not known; relations that are known change no head.  All sentences are checked before the
+    first is parsed.
+
     A constituency parser prints one tree in brackets for each sentence, and an empty line for an empty line.  Brackets
     in sentences may be written ( ) or -LRB- -RRB-; in trees they are written -LRB- -RRB-.  With --n-best above 1, it
     prints a block for each sentence: a line `score TAB tree` for each tree, the best tree first, and an empty line.
@@ -158,9 +172,9 @@ def parse(
     With --json, each line is the list of trees of a sentence, as `rerank` reads lists in JSON: sent_id, and candidates
     with a tree in brackets, or heads and relations, and the score.  In Parquet there is a row for each tree.
 
-    A sentence that the grammar cannot derive gets a flat tree, marked FALLBACK, with score -inf; a message gives the
-    numbers of these sentences.  So does a sentence of more words than --max-words, or one that takes more time or
-    memory than --seconds or --memory allow.
+    A sentence that the grammar cannot derive, with what is known of its tree, gets a flat tree, marked FALLBACK, with
+    score -inf; a message gives the numbers of these sentences.  So does a sentence of more words than --max-words, or
+    one that takes more time or memory than --seconds or --memory allow.
 
     With --html, the trees are drawn on a page that needs no network: phrases as trees, dependencies as arcs.
 
@@ -180,11 +194,14 @@ def parse(
       spectral-latent parse wsj.safetensors sentences.txt --json
       spectral-latent parse wsj.safetensors long.txt --shard 1/2 --resume -o first.jsonl.gz
       spectral-latent parse deps.safetensors dev.conllu > parsed.conllu
+      echo "She saw (NP the man with a telescope) ." | spectral-latent parse wsj.safetensors --partial
     """
     if rerank is None and (candidates or models):
         raise click.UsageError(f"{'--candidates' if candidates else '--model'} goes with --rerank")
     if non_projective and (rerank is not None or n_best > 1):
         raise click.UsageError(f"--non-projective finds one tree; leave out {'--n-best' if n_best > 1 else '--rerank'}")
+    if partial and (rerank is not None or form is not None):
+        raise click.UsageError(f"--partial goes without {'--rerank' if rerank else '--format and --text'}")
     if page is not None and (as_json or output or resume):
         raise click.UsageError("--html draws trees; leave out --json, --output and --resume")
     from spectral_latent.dependency import DependencyModel
@@ -193,7 +210,10 @@ def parse(
     end_if_complete(output, resume, console)
     form_of_answers = output_form(output, as_json)
     parser = with_limits(load_parser(model), max_words=max_words, seconds=seconds, megabytes=memory)
-    given = read_sentences(file, form, parser.tokenisation, console)
+    if partial:
+        given = read_partial(file, parser, projective=not non_projective)
+    else:
+        given = read_sentences(file, form, parser.tokenisation, console)
     given = given.part(*shard) if shard else given
     search = _Search(n_best, not non_projective, candidates or CANDIDATES, rerank, models, jobs)
     is_dependency = isinstance(parser, DependencyModel)
@@ -233,12 +253,16 @@ class _Search(NamedTuple):
     models: tuple[str, ...]
     jobs: int
 
-    def parse(self, parser: Any, sentences: Iterable[Any]) -> Iterator[Sequence[Any]]:
+    def parse(self, parser: Any, given: Iterable[InputSentence]) -> Iterator[Sequence[Any]]:
         """Find the parses of each sentence.
 
         parser: a parser of phrases or of dependencies.
-        sentences: what it parses.
+        given: the sentences.
         """
+        from spectral_latent.dependency import DependencyModel
+
+        is_dependency = isinstance(parser, DependencyModel)
+        sentences = (known_tree(sentence, is_dependency) for sentence in given)
         if not self.projective:
             found = parser.parse_all(sentences, projective=False, jobs=self.jobs)
         elif self.reranker is None:
@@ -255,13 +279,10 @@ class _Search(NamedTuple):
 def _page(parser: ConstituencyModel | DependencyModel, given: Input, search: _Search, title: str) -> str:
     """Draw the trees of sentences on a page, with a section for each sentence."""
     from spectral_latent.cli.page import page, picture, section
-    from spectral_latent.dependency import DependencyModel
 
-    is_dependency = isinstance(parser, DependencyModel)
     sentences, read = tee(sentence for sentence in given.sentences if sentence.forms)
-    parsed = (sentence.sentence.without_tree() if is_dependency else sentence.words for sentence in read)
     sections = []
-    for number, (sentence, parses) in enumerate(zip(sentences, search.parse(parser, parsed), strict=True), start=1):
+    for number, (sentence, parses) in enumerate(zip(sentences, search.parse(parser, read), strict=True), start=1):
         drawn = (
             picture(f"Tree {rank}{', FALLBACK' * parse.is_fallback}: log p = {parse.log:.2f}", parse._repr_svg_())
             for rank, parse in enumerate(parses, start=1)
@@ -275,7 +296,7 @@ def _write_phrases(
 ) -> None:
     """Write the trees of sentences in brackets, in JSON, or as rows."""
     sentences, read = tee(answers.rest_of(given.sentences))
-    parses_of = search.parse(parser, (sentence.words for sentence in read))
+    parses_of = search.parse(parser, read)
     shown = console.beside_output.bar(parses_of, "Parsing", given.length, answers.sentences)
     for sentence, parses in zip(sentences, shown, strict=True):
         match form:
@@ -317,7 +338,7 @@ def _write_dependencies(
     """Write the trees of sentences in CoNLL-U, in JSON, or as rows."""
     with_words = (sentence for sentence in given.sentences if sentence.sentence.forms)
     sentences, read = tee(answers.rest_of(with_words))
-    parses_of = search.parse(parser, (sentence.sentence.without_tree() for sentence in read))
+    parses_of = search.parse(parser, read)
     unknown_tags: Counter[str] = Counter()
     column = parser.options.tags
     try:

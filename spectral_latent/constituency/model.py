@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spectral_latent.constituency.cleaning import cleaned
-from spectral_latent.constituency.constraints import Constraints
+from spectral_latent.constituency.constraints import Constraints, PartialTree
 from spectral_latent.constituency.decoding import (
     ChainLabels,
     Constituent,
@@ -193,14 +193,27 @@ class ConstituencyModel(StoredModel):
         if constraints == _ANY_TREE:
             return [member.grammar.chart(words) for member in self.members]
         check_words(words)
-        tags = frozenset(tag for member in self.members for tag in member.grammar.tags)
-        constraints.check(len(words), frozenset(label for chain in self._chains[0] for label in chain) - tags, tags)
+        constraints = self.checked(words, constraints)
         charts = []
         for member in self.members:
             names = [constraints.tags.get(word, "") for word in range(len(words))]
             permits = constraints.permits(len(words), member.symbols)
             charts.append(member.grammar.chart(words, Vocabulary(member.grammar.tags).numbers(names), permits))
         return charts
+
+    def checked(self, words: Sequence[str], constraints: Constraints) -> Constraints:
+        """Check constraints, and take the tags out of their brackets.
+
+        words: the words of the sentence.
+        constraints: the trees that the sentence may have.
+
+        Raises ValueError if the constraints do not fit the sentence and the grammars.
+        """
+        tags = frozenset(tag for member in self.members for tag in member.grammar.tags)
+        labels = frozenset(label for chain in self._chains[0] for label in chain)
+        constraints = constraints.with_tags_apart(tags)
+        constraints.check(len(words), labels - tags, tags)
+        return constraints
 
     def _constituents(self, charts: Sequence[SentenceChart]) -> Constituents | None:
         """Average the posteriors of those grammars that derive the sentence; None if none does."""
@@ -360,11 +373,11 @@ class ConstituencyModel(StoredModel):
         return [parse._replace(tree=tree) for parse, tree in zip(ranked, labelled, strict=True)]
 
     def parse_all(
-        self, sentences: Iterable[Sequence[str]], n_best: int = 1, *, jobs: int | None = 1
+        self, sentences: Iterable[Sequence[str] | PartialTree], n_best: int = 1, *, jobs: int | None = 1
     ) -> Iterator[list[Parse]]:
         """Find up to `n_best` trees of each sentence, in order, as `parse_nbest` does; an empty sentence has none.
 
-        sentences: the words of each sentence.
+        sentences: the words of each sentence, or what is known of its tree.
         n_best: the most trees of a sentence.
         jobs: the number of processes; see `spectral_latent.grammar.batches.map_sentences`.
         Raises ValueError, before a sentence is read, if n_best < 1.
@@ -548,9 +561,10 @@ def _tell(listener: Listener, prefix: str, progress: Progress) -> None:
     listener(progress._replace(stage=prefix + progress.stage))
 
 
-def _parses_of(model: ConstituencyModel, words: Sequence[str], n_best: int) -> list[Parse]:
+def _parses_of(model: ConstituencyModel, sentence: Sequence[str] | PartialTree, n_best: int) -> list[Parse]:
     """Find the trees of one of many sentences."""
-    return model.parse_nbest(words, n_best) if words else []
+    words, constraints = sentence if isinstance(sentence, PartialTree) else (sentence, _ANY_TREE)
+    return model.parse_nbest(words, n_best, constraints=constraints) if words else []
 
 
 def _check_together(options: Sequence[ConstituencyOptions]) -> None:
