@@ -1,6 +1,7 @@
 """Learn latent-variable PCFGs from constituency trees, and parse with them."""
 
 from spectral_latent.constituency.cleaning import base_label, clean
+from spectral_latent.constituency.completion import completed
 from spectral_latent.constituency.constraints import Bracket, Constraints, PartialTree
 from spectral_latent.constituency.conversion import Binarisation, PhraseSymbol
 from spectral_latent.constituency.decoding import Constituent
@@ -28,6 +29,7 @@ __all__ = [
     "SpanOptions",
     "base_label",
     "clean",
+    "completed",
     "prepare",
     "preset",
 ]

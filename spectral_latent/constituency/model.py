@@ -31,6 +31,7 @@ from spectral_latent.constituency.training import prepare
 from spectral_latent.estimation import Listener, Progress, silent
 from spectral_latent.grammar import (
     Limits,
+    NextWords,
     Prefixes,
     SentenceChart,
     SentenceGrammar,
@@ -39,7 +40,6 @@ from spectral_latent.grammar import (
     check_n_best,
     check_words,
     entropies,
-    mean_next_words,
 )
 from spectral_latent.grammar.batches import map_sentences
 from spectral_latent.inference import Weight, best_analyses
@@ -309,10 +309,7 @@ class ConstituencyModel(StoredModel):
         array([1.1, 1.2, 0. ])
         """
         following = [member.grammar.next_words(words) for member in self.members]
-        if len(self.members) == 1:
-            return entropies(following[0], unit)
-        prefixes = [member.grammar.prefixes(words).words for member in self.members]
-        return entropies(mean_next_words(prefixes, following), unit)
+        return entropies(NextWords.mean(following).following, unit)
 
     def parse(self, words: Sequence[str], *, constraints: Constraints = _ANY_TREE) -> Parse:
         """Find the tree with the largest gain; see `decoding`.
@@ -369,7 +366,7 @@ class ConstituencyModel(StoredModel):
             return [self._fallback(words, charts[0].grammar)]
         if self.functions is None:
             return ranked
-        labelled = self.functions.label([parse.tree for parse in ranked], words)
+        labelled = self.functions.label([parse.tree for parse in ranked], words, constituents)
         return [parse._replace(tree=tree) for parse, tree in zip(ranked, labelled, strict=True)]
 
     def parse_all(

@@ -276,8 +276,8 @@ class DependencyModel(StoredModel):
         array([1.8, 0.9, 0. ])
         """
         check_sentence(sentence)
-        following = self.grammar.next_words(self.options.words_of(sentence), self._tags_of_words(sentence))
-        return entropies(following, unit)
+        found = self.grammar.next_words(self.options.words_of(sentence), self._tags_of_words(sentence))
+        return entropies(found.following, unit)
 
     def posteriors(self, sentence: DependencySentence) -> FloatArray:
         """Compute the posteriors of the arcs that a sentence of n words may have.
