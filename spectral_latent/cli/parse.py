@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import tee
@@ -21,6 +20,7 @@ from spectral_latent.cli.answers import (
     end_if_complete,
     output_form,
 )
+from spectral_latent.cli.conllu import filled_conllu, in_conllu
 from spectral_latent.cli.console import Console
 from spectral_latent.cli.inputs import Input, InputSentence, format_options, read_sentences
 from spectral_latent.cli.lists import CANDIDATES, load_models, models_option, users_errors
@@ -44,10 +44,6 @@ if TYPE_CHECKING:
 __all__ = ["parse"]
 
 _OF_MODEL = "  [default: the limit that the model has]"
-_UPOS = 3  # the column of UPOS in CoNLL-U, from 0
-_XPOS = 4
-_NAME = re.compile(r"#\s*sent_id\s*=.*\S")  # the comment that names a sentence
-_HEAD = 6  # the column of HEAD; DEPREL follows
 _PHRASES: MappingProxyType[str, Column] = MappingProxyType(
     {"sent_id": "string", "rank": "integer", "tree": "string", "score": "number", "fallback": "boolean"}
 )
@@ -347,10 +343,10 @@ def _write_dependencies(
             unknown_tags.update(parser.unknown_tags(sentence.sentence))
             match form:
                 case "text":
-                    table = sentence if given.form == "conllu" else _in_conllu(sentence, column)
+                    table = sentence if given.form == "conllu" else in_conllu(sentence, column)
                     ranks = range(1, len(parses) + 1) if search.n_best > 1 else [None]
                     trees = zip(parses, ranks, strict=True)
-                    text = "".join(_conllu(table, parse, column, rank) for parse, rank in trees)
+                    text = "".join(filled_conllu(table, parse, column, rank) for parse, rank in trees)
                 case "json":
                     text = _json(parses, sentence)
                 case "parquet":
@@ -366,68 +362,3 @@ def _write_dependencies(
 def _columns(tree: DependencySentence, column: TagColumn) -> dict[str, Any]:
     """Collect the columns of a tree."""
     return {"words": tree.forms, "tags": tree.tags(column), "heads": tree.heads, "relations": tree.relations}
-
-
-def _in_conllu(given: InputSentence, column: TagColumn) -> InputSentence:
-    """Give a sentence lines in CoNLL-U, with its tags in one column."""
-    from spectral_latent.corpora import to_conllu
-
-    forms = given.forms
-    text = "".join(f"{form} " if space else form for form, space in zip(forms, given.spaces, strict=True))
-    comments = (f"sent_id = {given.sent_id}", f"text = {text.strip()}")
-    blank = ("_",) * len(forms)
-    sentence = given.sentence.without_tree()._replace(forms=tuple(forms), comments=comments, upos=blank, xpos=blank)
-    sentence = sentence.with_tags(column, given.sentence.tags(column))
-    lines = [f"{line}\n" for line in to_conllu(sentence).split("\n")[:-1]]
-    places = tuple(range(len(comments), len(lines) - 1))
-    for place, space in zip(places, given.spaces, strict=True):
-        if not space:
-            lines[place] = lines[place].removesuffix("_\n") + "SpaceAfter=No\n"
-    return given._replace(lines=tuple(lines), places=places)
-
-
-def _conllu(given: InputSentence, parse: DependencyParse, column: TagColumn, rank: int | None) -> str:
-    """Write the lines of a sentence with heads, relations, and tags of a column where they were missing.
-
-    given: the sentence, with its lines.
-    parse: the tree.
-    column: the column of the parser's tags.
-    rank: the place of the tree among several of the sentence, which get names and scores; None for a single tree.
-
-    >>> from spectral_latent.dependency import DependencyParse, DependencySentence
-    >>> words = DependencySentence.of(["Yes"])
-    >>> parse = DependencyParse(words.with_heads((0,)), sign=1, log=-0.5)
-    >>> table = _in_conllu(InputSentence(words, 3), "upos")
-    >>> print(_conllu(table, parse, "upos", rank=2).replace("\\t", " "), end="")
-    # sent_id = 3-2
-    # text = Yes
-    # rank = 2
-    # score = -0.500000
-    1 Yes _ _ _ _ 0 _ _ _
-    <BLANKLINE>
-    """
-    lines = list(given.lines)
-    tree = parse.sentence
-    at = _UPOS if column == "upos" else _XPOS
-    for place, head, relation, tag in zip(
-        given.places, tree.heads or (), tree.relations, getattr(tree, column), strict=True
-    ):
-        columns = lines[place].split("\t")
-        columns[_HEAD : _HEAD + 2] = [str(head), relation]
-        columns[at] = tag if columns[at] == "_" else columns[at]
-        lines[place] = "\t".join(columns)
-
-    comments = ["# FALLBACK\n"] if parse.is_fallback else []
-    if rank is not None:
-        names = [place for place, line in enumerate(lines) if _NAME.match(line)]
-        for place in names:
-            lines[place] = _NAME.sub(rf"\g<0>-{rank}", lines[place])
-        name = [] if names else [f"# sent_id = {given.sent_id}-{rank}\n"]
-        comments = [*name, f"# rank = {rank}\n", f"# score = {parse.log:.6f}\n", *comments]
-
-    # comments stand before the first word, and the sentence ends with an empty line
-    begin = next(at for at, line in enumerate(lines) if line.strip(" \r\n") and not line.startswith("#"))
-    text = "".join([*lines[:begin], *comments, *lines[begin:]])
-    if not text.endswith("\n"):
-        text += "\n"
-    return text if not lines[-1].strip(" \r\n") else f"{text}\n"
