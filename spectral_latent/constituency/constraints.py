@@ -17,7 +17,7 @@ import numpy as np
 from spectral_latent.constituency.cleaning import TOPS, base_label, is_empty
 from spectral_latent.constituency.conversion import PhraseSymbol
 from spectral_latent.constituency.phrase import Phrase
-from spectral_latent.grammar import Permits
+from spectral_latent.grammar import Permits, crossed_cells
 from spectral_latent.trees import BoolArray
 
 __all__ = ["Bracket", "Constraints", "PartialTree"]
@@ -204,6 +204,7 @@ class _Permits:
         self.n = n
         self.symbols = symbols
         self.of_cell: dict[int, BoolArray] = {}
+        self.required: list[tuple[int, int]] = []  # spans that nothing may cross
         self.phrases: dict[tuple[bool, bool, str | None], BoolArray] = {}  # found by `_phrases` for spans of a kind
 
     def restrict(self, bracket: Bracket, symbols: BoolArray) -> None:
@@ -237,11 +238,7 @@ class _Permits:
         """Permit only trees with a constituent over a span; a single word without a label always is one."""
         if bracket.end - bracket.first > 1 or bracket.label is not None:
             self.restrict(bracket, self._phrases(bracket))
-        nothing = np.zeros(len(self.symbols), dtype=np.bool_)
-        for first, end in combinations(range(self.n + 1), 2):
-            other = Bracket(first, end)
-            if other.crosses(bracket):
-                self.restrict(other, nothing)
+        self.required.append((bracket.first, bracket.end))
 
     def forbid(self, bracket: Bracket) -> None:
         """Permit only trees without the constituent."""
@@ -250,5 +247,7 @@ class _Permits:
     def table(self) -> Permits:
         """Give the table of all cells."""
         permits = Permits.all(self.n, len(self.symbols))
-        permits.row[list(self.of_cell)] = np.arange(1, len(self.of_cell) + 1)
-        return permits._replace(symbols=np.stack([*permits.symbols, *self.of_cell.values()]))
+        permits.row[list(self.of_cell)] = np.arange(2, len(self.of_cell) + 2)
+        permits.row[crossed_cells(self.n, self.required)] = 1
+        nothing = np.zeros(len(self.symbols), dtype=np.bool_)
+        return permits._replace(symbols=np.stack([*permits.symbols, nothing, *self.of_cell.values()]))

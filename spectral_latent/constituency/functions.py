@@ -18,7 +18,7 @@ from spectral_latent.constituency.cleaning import base_label
 from spectral_latent.constituency.decoding import ChainLabels, Constituent, Constituents, constituents_of
 from spectral_latent.constituency.grammar import PhraseGrammar
 from spectral_latent.constituency.phrase import Phrase
-from spectral_latent.grammar import Permits
+from spectral_latent.grammar import Permits, cells, crossed_cells
 from spectral_latent.trees import BoolArray
 
 __all__ = ["FunctionLabeller"]
@@ -71,14 +71,11 @@ class FunctionLabeller:
 
     def _permits(self, found: Constituents, n: int) -> Permits:
         """Permit the symbols over each span of n words: all where constituents may be, and parts of them elsewhere."""
-        end = np.repeat(np.arange(1, n + 1), np.arange(1, n + 1))
-        first = np.arange(len(end)) - end * (end - 1) // 2
+        first, end = cells(n)
         posterior = np.bincount(found.end * (found.end - 1) // 2 + found.first, found.posterior, minlength=len(end))
-        certain = posterior > _CERTAIN
-        i = first[certain][:, None]
-        j = end[certain][:, None]
-        crosses = ((first < i) & (i < end) & (end < j)) | ((i < first) & (first < j) & (j < end))
-        row = np.where(crosses.any(axis=0), 2, np.where(posterior > _POSSIBLE, 0, 1))
+        is_certain = posterior > _CERTAIN
+        crossed = crossed_cells(n, zip(first[is_certain].tolist(), end[is_certain].tolist(), strict=True))
+        row = np.where(crossed, 2, np.where(posterior > _POSSIBLE, 0, 1))
         everything = np.ones_like(self._is_bar)
         return Permits(row, np.stack([everything, self._is_bar, ~everything]))
 

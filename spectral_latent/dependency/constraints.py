@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from spectral_latent.dependency.sentence import DependencySentence
-from spectral_latent.grammar import Permits
+from spectral_latent.grammar import Permits, cells
 from spectral_latent.trees import BoolArray, IntArray
 
 __all__ = ["Constraints", "PartialTree"]
@@ -135,8 +135,7 @@ class Constraints:
         tag_of_symbol: (S,) the number of the tag of each symbol's head.
         """
         n = len(tag)
-        end = np.repeat(np.arange(1, n + 1), np.arange(1, n + 1))
-        first = np.arange(len(end)) - end * (end - 1) // 2
+        first, end = cells(n)
 
         def covers(word: int) -> BoolArray:
             """Tell which spans have a word; none has the root."""

@@ -1,9 +1,9 @@
 """Hold latent PCFGs over words, which constituency and dependency share."""
 
-from spectral_latent.grammar._coarse import Permits
 from spectral_latent.grammar.forests import SpanForest
 from spectral_latent.grammar.latent_grammar import LatentGrammar
 from spectral_latent.grammar.options import GrammarOptions, Limits, MarginalName
+from spectral_latent.grammar.permits import Permits, cells, crossed_cells
 from spectral_latent.grammar.prefixes import NextWords, Prefixes, Surprisal, Unit, entropies
 from spectral_latent.grammar.requests import check_n_best, check_trees, check_words
 from spectral_latent.grammar.sentence import SentenceChart, SentenceGrammar
@@ -23,9 +23,11 @@ __all__ = [
     "Surprisal",
     "Training",
     "Unit",
+    "cells",
     "check_n_best",
     "check_trees",
     "check_words",
+    "crossed_cells",
     "entropies",
     "prepare_grammar",
     "spelling_of",

@@ -16,9 +16,10 @@ from numpy.typing import NDArray
 
 from spectral_latent._compiled import check_column, check_range
 from spectral_latent._options import Above, AtMost, ShortRepr, counted
-from spectral_latent.grammar._coarse import CoarseGrammar, CoarseLeaves, LimitError, Permits
+from spectral_latent.grammar._coarse import CoarseGrammar, CoarseLeaves, LimitError
 from spectral_latent.grammar.forests import SpanForest, pruned_forest
 from spectral_latent.grammar.options import GrammarOptions, Limits
+from spectral_latent.grammar.permits import Permits
 from spectral_latent.grammar.prefixes import NextWords, Prefixes, PrefixForest, next_words, prefix_forest, prefixes
 from spectral_latent.grammar.requests import check_words
 from spectral_latent.grammar.sentence import SentenceChart, SentenceGrammar
