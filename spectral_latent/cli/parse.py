@@ -168,9 +168,9 @@ def parse(
     With --json, each line is the list of trees of a sentence, as `rerank` reads lists in JSON: sent_id, and candidates
     with a tree in brackets, or heads and relations, and the score.  In Parquet there is a row for each tree.
 
-    A sentence that the grammar cannot derive, with what is known of its tree, gets a flat tree, marked FALLBACK, with
-    score -inf; a message gives the numbers of these sentences.  So does a sentence of more words than --max-words, or
-    one that takes more time or memory than --seconds or --memory allow.
+    A sentence that the grammar cannot derive gets a flat tree, marked FALLBACK, with score -inf; a message gives the
+    numbers of these sentences.  So does a sentence of more words than --max-words, or one that takes more time or
+    memory than --seconds or --memory allow.  With --partial, it is flat but for what is known.
 
     With --html, the trees are drawn on a page that needs no network: phrases as trees, dependencies as arcs.
 

@@ -54,7 +54,8 @@ class Bracket(NamedTuple):
 class Constraints:
     """The trees that a sentence may have.
 
-    brackets: spans that must be constituents; over a single word, the label may be a tag.
+    brackets: spans that must be constituents; over a single word, the label may be a tag.  The order of labels over the
+    same words is not prescribed.
     forbidden: spans that must not be constituents; with a label, not constituents with this label.
     tags: the tags of words, by their numbers from 0.
 
@@ -126,6 +127,24 @@ class Constraints:
             if tag not in tags:
                 raise ValueError(f"the parser has no tag {tag!r}; its tags are {_listed(tags)}")
 
+    def alone(self, leaves: Sequence[Phrase], label: str) -> Phrase:
+        """Build the tree that has the required brackets and nothing else.
+
+        leaves: the words with their tags.
+        label: the label above all, and of brackets without one.
+
+        >>> words = [Phrase("DT", ("the",)), Phrase("NN", ("dog",)), Phrase("VBZ", ("barks",))]
+        >>> Constraints([(0, 2, "NP")]).alone(words, "X").bracketed()
+        '(X (NP (DT the) (NN dog)) (VBZ barks))'
+        """
+        row = [(first, leaf) for first, leaf in enumerate(leaves)]  # each phrase that has no parent yet
+        # Short brackets first; of several over the same words, the last one is the innermost.
+        for bracket in sorted(reversed(self.required), key=lambda bracket: bracket.end - bracket.first):
+            inside = [at for at, (first, _) in enumerate(row) if bracket.first <= first < bracket.end]
+            children = tuple(phrase for _, phrase in row[inside[0] : inside[-1] + 1])
+            row[inside[0] : inside[-1] + 1] = [(bracket.first, Phrase(bracket.label or label, children))]
+        return Phrase(label, tuple(phrase for _, phrase in row))
+
     def permits(self, n_words: int, symbols: Sequence[PhraseSymbol]) -> Permits:
         """List the symbols of a grammar that may stand over each span.
 
@@ -181,7 +200,7 @@ class PartialTree(NamedTuple):
             elif not is_empty(begun[-1][0], node):
                 words.append(node)
         kept: list[Bracket] = []
-        for bracket in sorted(closed, key=lambda bracket: (bracket.first, -bracket.end)):
+        for bracket in sorted(reversed(closed), key=lambda bracket: (bracket.first, -bracket.end)):
             is_top = bracket.end - bracket.first == len(words) and (bracket.label or "") in TOPS
             if bracket.first < bracket.end and not is_top:
                 kept.append(bracket)

@@ -338,7 +338,7 @@ class ConstituencyModel(StoredModel):
 
         Constituents are combined freely, even if no grammar has all of them in one tree.  If there is a single grammar
         and it derives none of the trees, the best tree that it does derive comes first.  A sentence that no grammar
-        derives, under the constraints, gets a flat tree, the `FALLBACK`, which need not obey them.
+        derives, under the constraints, gets the `FALLBACK`, a tree that is flat but for the brackets that they require.
 
         words: the words of the sentence.
         n_best: the most trees to find.
@@ -352,7 +352,7 @@ class ConstituencyModel(StoredModel):
             charts = self._charts(words, constraints)
         constituents = self._constituents(charts)
         if constituents is None:
-            return [self._fallback(words, charts[0].grammar)]
+            return [self._fallback(words, charts[0].grammar, constraints)]
         gain = self._labelled(constituents, words).gains(self.options.span_penalty)
         gain += _REQUIRED * self._is_required(constituents, constraints)
         trees = self._put_together(constituents, gain, words, n_best)
@@ -363,7 +363,7 @@ class ConstituencyModel(StoredModel):
             parses += [parse for parse in self._scored(best, charts) if parse.sign]
         ranked = sorted(parses, key=lambda parse: parse.sign == 0)[:n_best]
         if not ranked:
-            return [self._fallback(words, charts[0].grammar)]
+            return [self._fallback(words, charts[0].grammar, constraints)]
         if self.functions is None:
             return ranked
         labelled = self.functions.label([parse.tree for parse in ranked], words, constituents)
@@ -419,10 +419,11 @@ class ConstituencyModel(StoredModel):
             gain = gain[keep]
         return best_analyses(bracketings(constituents, gain, self._chains[0], words), n_best)
 
-    def _fallback(self, words: Sequence[str], grammar: SentenceGrammar) -> Parse:
-        """Make a flat tree with the label FALLBACK over each word's most frequent tag."""
-        leaves = (Phrase(tag, (word,)) for tag, word in zip(self.members[0].tags(grammar), words, strict=True))
-        return Parse(Phrase(FALLBACK, tuple(leaves)), 0, -np.inf, is_fallback=True)
+    def _fallback(self, words: Sequence[str], grammar: SentenceGrammar, constraints: Constraints) -> Parse:
+        """Make a tree with the label FALLBACK over what constraints require and each word's most frequent tag."""
+        leaves = [Phrase(tag, (word,)) for tag, word in zip(self.members[0].tags(grammar), words, strict=True)]
+        tree = self.checked(words, constraints).alone(leaves, FALLBACK)
+        return Parse(tree, 0, -np.inf, is_fallback=True)
 
     def score(self, phrases: Iterable[Phrase]) -> Weight:
         """Estimate the probabilities p̂ of trees with their words, as sign and log: the mean over the grammars.

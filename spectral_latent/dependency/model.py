@@ -379,7 +379,7 @@ class DependencyModel(StoredModel):
     ) -> list[DependencyParse]:
         """Find up to `n_best` projective trees, by falling sum of their arcs' posteriors.
 
-        A sentence that the grammar does not derive, under the constraints, gets a flat tree, which need not obey them.
+        A sentence that the grammar does not derive, under the constraints, gets a tree that is flat but for them.
 
         sentence: words without a tag get the likeliest one.
         n_best: the most trees to find.
@@ -442,7 +442,7 @@ class DependencyModel(StoredModel):
     ) -> list[DependencyParse]:
         """Make the parses with these heads, and fill in relations and missing tags; a fallback if there are none."""
         if marginals is None or not heads:
-            return [self._fallback(sentence)]
+            return [self._fallback(sentence, constraints)]
         tagged = self._tagged(sentence, marginals.symbols)
         labelled = self._labelled([tagged.with_heads(each) for each in heads])
         trees = [constraints.with_known_relations(tree) for tree in labelled]
@@ -453,10 +453,15 @@ class DependencyModel(StoredModel):
             for tree, sign, log in zip(trees, weight.sign, weight.log, strict=True)
         ]
 
-    def _fallback(self, sentence: DependencySentence) -> DependencyParse:
-        """Make the flat tree whose root is the first word."""
-        heads = (0, *[1] * (len(sentence.forms) - 1))
-        return DependencyParse(self._labelled([sentence.with_heads(heads)])[0], 0, -np.inf, is_fallback=True)
+    def _fallback(self, sentence: DependencySentence, constraints: Constraints) -> DependencyParse:
+        """Make the flat tree whose root is the first word, but for the arcs that constraints require or forbid."""
+        weights = constraints.allowed(len(sentence.forms)).astype(float)
+        weights[1] *= 2.0
+        weights[0, 0] *= 2.0
+        found = n_best_heads(weights, 1)
+        heads = found[0] if found else maximum_heads(weights) or (0, *[1] * (len(sentence.forms) - 1))
+        (tree,) = self._labelled([sentence.with_heads(heads)])
+        return DependencyParse(constraints.with_known_relations(tree), 0, -np.inf, is_fallback=True)
 
     def _labelled(self, trees: Sequence[DependencySentence]) -> list[DependencySentence]:
         """Give trees the likeliest relations; or none, if the model has no relations."""

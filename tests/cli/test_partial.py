@@ -63,7 +63,7 @@ def test_heads_and_relations(run: Run, dependencies: Path, tmp_path: Path) -> No
     [
         ("They left .\n\nThey (VB left .", "standard input, line 3: a bracket that opens in this sentence"),
         ("They left .\n(XP They) left .", "standard input, line 2: the parser has no label 'XP'; its labels are"),
-        ("(PRP (VBP They)) left", "standard input, line 1: the tags 'VBP' and 'PRP' are of the same word 0"),
+        ("(PRP (VBP They)) left", "standard input, line 1: the tags 'PRP' and 'VBP' are of the same word 0"),
         (ROW.format(1, "They", 0, "_"), "standard input: sentences in CoNLL-U, where trees in brackets are needed"),
     ],
 )

@@ -124,8 +124,9 @@ def test_all_constituents_and_tags_of_a_tree_give_the_tree(model: ConstituencyMo
 
 
 def test_a_sentence_that_nothing_derives_under_constraints_gets_the_fallback(model: ConstituencyModel) -> None:
-    parse = model.parse(WORDS, constraints=Constraints([(2, 4, "X")]))
+    parse = model.parse(WORDS, constraints=Constraints([(2, 4, "X"), (2, 4, "S"), (1, 4), (0, 1, "A")]))
     assert parse.is_fallback
+    assert parse.tree.bracketed() == "(FALLBACK (A a) (FALLBACK (A a) (X (S (B b) (C c)))))"
 
 
 def test_unlikely_trees_survive_pruning() -> None:

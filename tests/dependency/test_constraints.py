@@ -126,3 +126,13 @@ def test_constraints_beyond_the_sentence_or_the_parser_are_refused(model: Depend
     for message, constraints in wrong.items():
         with pytest.raises(ValueError, match=message):
             model.parse(DependencySentence.of(WORDS), constraints=constraints)
+
+
+def test_fallbacks_are_flat_but_for_the_constraints() -> None:
+    """A grammar that has no rule for such arcs keeps those that are known."""
+    tree = DependencySentence.of(["a", "b", "c"], ["A", "B", "C"]).with_heads((0, 1, 1), ("root", "x", "y"))
+    model = DependencyModel.train([tree] * 9, DependencyOptions(unseen=0.0))
+    parse = model.parse(tree, constraints=Constraints({2: 3}, {2: "y"}, [(0, 1)]))
+    assert parse.is_fallback
+    assert (parse.sentence.heads, parse.sentence.relations[1]) == ((3, 3, 0), "y")
+    assert model.parse(tree, constraints=Constraints({1: 2})).sentence.heads == (2, 0, 2)
