@@ -83,3 +83,32 @@ def test_tagging(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     row = tagging.measure(tagging.Corpus(str(file), str(file), None), "latent, m = 4")
     assert set(row) == set(tagging.COLUMNS)
     assert (row["accuracy"], row["unknown"]) == (100.0, 0.0)
+
+
+def test_reading_times(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Times that are made of surprisals and lengths give their coefficients back."""
+    reading_times = load("reading_times", monkeypatch)
+    for name in (reading_times.PARSES, reading_times.TIMES):
+        (tmp_path / name).parent.mkdir(parents=True)
+    numbered = []
+    zone = 0
+    for tree in TREES:
+        words = list(tree.words())
+        text = tree.bracketed()
+        for word in words:
+            zone += 1
+            text = text.replace(f" {word})", f" {word}/1.{zone})", 1)
+        numbered.append(text)
+    (tmp_path / reading_times.PARSES).write_text("\n".join(numbered))
+    surprisals = reading_times.read_surprisals(ConstituencyModel.train(TREES), tmp_path)
+    assert len(surprisals) == zone
+    lines = ["word\tzone\titem\tnItem\tmeanItemRT\tsdItemRT"]
+    for at in range(2, zone + 1):
+        bits, length = surprisals[1, at]
+        time = 300 + 4 * bits + 2 * surprisals[1, at - 1][0] + 5 * length + at % 2
+        lines.append(f"w\t{at}\t1\t80\t{time}\t1")
+    (tmp_path / reading_times.TIMES).write_text("\n".join(lines))
+    found = reading_times.regress(surprisals, reading_times.read_times(tmp_path))
+    assert found.coefficients[1:4] == pytest.approx([4, 2, 5], abs=0.3)
+    assert (found.errors[1:4] < 0.3).all()
+    assert found.gain > 0.5

@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Generic, Self, TypeVar
 from nltk.parse.api import ParserI
 from nltk.tag.sequential import SequentialBackoffTagger
 
-from spectral_latent import load
+from spectral_latent import constituency, dependency, load
 from spectral_latent.grammar import Surprisal, Unit
 from spectral_latent.operators import ModelFileError
 from spectral_latent.reranking import Reranker
@@ -95,19 +95,35 @@ class ParserAdapter(ModelAdapter, ParserI, Generic[_Sentence, _Tree, _Parse]):
     def _parse(parse: Any, /) -> _Parse:
         """Convert a parse of the model to one of NLTK's."""
 
-    def parse(self, sent: _Sentence, n_best: int = 1, rerank: Reranker | None = None) -> Iterator[_Parse]:
+    def parse(
+        self,
+        sent: _Sentence,
+        n_best: int = 1,
+        rerank: Reranker | None = None,
+        *,
+        constraints: constituency.Constraints | dependency.Constraints | None = None,
+    ) -> Iterator[_Parse]:
         """Find up to `n_best` different parses of a tokenised sentence, the best first.
 
         The best has the largest expected number of right constituents or heads, so that log probabilities need not fall
-        from parse to parse.  `parse_one`, `parse_all` and `parse_sents` take `n_best` and `rerank` too.
+        from parse to parse.  `parse_one` and `parse_all` take the same arguments, `parse_sents` takes `n_best` and
+        `rerank`.
 
         sent: the sentence.
         n_best: the most parses to find.
         rerank: a reranker, by whose order the parses are the best of 50; None for the parser's own order.
+        constraints: the trees that the sentence may have, in the words of the parser's formalism,
+        `spectral_latent.constituency` or `spectral_latent.dependency`; None for any.
 
-        Raises TypeError for what is not a sentence, and ValueError for n_best < 1.
+        Raises TypeError for what is not a sentence; ValueError for n_best < 1, for constraints that do not fit the
+        sentence and the parser, and for constraints on an empty sentence or together with a reranker.
         """
-        return next(self.parse_sents([sent], n_best, rerank))
+        if constraints is None:
+            return next(self.parse_sents([sent], n_best, rerank))
+        if rerank is not None:
+            raise ValueError("a reranker does not know constraints; leave out rerank or constraints")
+        (sentence,) = self._sentences([sent])
+        return map(self._parse, self.model.parse_nbest(sentence, n_best, constraints=constraints))
 
     def parse_sents(
         self, sents: Iterable[_Sentence], n_best: int = 1, rerank: Reranker | None = None, *, jobs: int | None = 1

@@ -10,11 +10,10 @@ from nltk.grammar import PCFG
 from nltk.tree import Tree
 
 from spectral_latent._names import AnyPresetName
-from spectral_latent.constituency import FALLBACK, ConstituencyModel, ConstituencyOptions, Constraints
+from spectral_latent.constituency import FALLBACK, ConstituencyModel, ConstituencyOptions
 from spectral_latent.constituency import preset as options_of_preset
 from spectral_latent.corpora import phrase_from_nltk
 from spectral_latent.estimation.progress import shown
-from spectral_latent.reranking import Reranker
 from spectral_latent_nltk._adapters import ParserAdapter
 from spectral_latent_nltk._grammar import plain_pcfg
 from spectral_latent_nltk._making import maker
@@ -38,6 +37,9 @@ class SpectralParser(ParserAdapter[Iterable[str], Tree, ParseTree]):
     (S (NNS mice) (VBP sleep))
     >>> parser.score(trees[0]) == parser.parse_one(["cats", "bark"]).logprob()
     True
+    >>> from spectral_latent.constituency import Constraints
+    >>> print(parser.parse_one(["bark", "bark"], constraints=Constraints(tags={0: "NNS"})).pformat())
+    (S (NNS bark) (VBP bark))
     """
 
     models = (ConstituencyModel,)
@@ -80,39 +82,6 @@ class SpectralParser(ParserAdapter[Iterable[str], Tree, ParseTree]):
         phrases = each(trees, phrase_from_nltk, "tree")
         with shown(progress) as listener:
             return cls(ConstituencyModel.train(phrases, several, weights=weights, jobs=jobs, listener=listener))
-
-    def parse(
-        self,
-        sent: Iterable[str],
-        n_best: int = 1,
-        rerank: Reranker | None = None,
-        *,
-        constraints: Constraints | None = None,
-    ) -> Iterator[ParseTree]:
-        """Find up to `n_best` different parses of a tokenised sentence, as other parsers do, or under constraints.
-
-        `parse_one` and `parse_all` take the same arguments.
-
-        sent: the sentence.
-        n_best: the most parses to find.
-        rerank: a reranker; see `ParserAdapter.parse`.
-        constraints: the trees that the sentence may have; None for any.
-
-        Raises TypeError for what is not a sentence; ValueError for n_best < 1, for constraints that do not fit the
-        sentence and the parser, and for constraints on an empty sentence or together with a reranker.
-
-        >>> from spectral_latent.constituency import Constraints
-        >>> from spectral_latent.corpora.embedded import embedded_treebank
-        >>> parser = SpectralParser(ConstituencyModel.train(embedded_treebank(60)))
-        >>> words = "the dog saw a cat in the garden".split()
-        >>> [tree.leaves() for tree in parser.parse_one(words, constraints=Constraints([(3, 8, "NP")]))[1:2]]
-        [['saw', 'a', 'cat', 'in', 'the', 'garden']]
-        """
-        if constraints is None:
-            return super().parse(sent, n_best, rerank)
-        if rerank is not None:
-            raise ValueError("a reranker does not know constraints; leave out rerank or constraints")
-        return map(ParseTree.of, self.model.parse_nbest(tokens_of(sent), n_best, constraints=constraints))
 
     def grammar(self) -> PCFG:
         """Make the rules with the probabilities that they have without latent states, at the first call.

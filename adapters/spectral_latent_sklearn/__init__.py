@@ -1,7 +1,8 @@
 """Estimators of scikit-learn over the models of `spectral_latent`: translation only."""
 
+from spectral_latent_sklearn._gaussian import SpectralGaussianHMM
 from spectral_latent_sklearn._hidden_markov import SpectralHMM
 from spectral_latent_sklearn._tagger import LatentTagger
 from spectral_latent_sklearn._trees import LatentTreeClassifier, LatentTreeTransformer
 
-__all__ = ["LatentTagger", "LatentTreeClassifier", "LatentTreeTransformer", "SpectralHMM"]
+__all__ = ["LatentTagger", "LatentTreeClassifier", "LatentTreeTransformer", "SpectralGaussianHMM", "SpectralHMM"]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import tee
@@ -21,6 +20,7 @@ from spectral_latent.cli.answers import (
     end_if_complete,
     output_form,
 )
+from spectral_latent.cli.conllu import filled_conllu, in_conllu
 from spectral_latent.cli.console import Console
 from spectral_latent.cli.inputs import Input, InputSentence, format_options, read_sentences
 from spectral_latent.cli.lists import CANDIDATES, load_models, models_option, users_errors
@@ -32,6 +32,7 @@ from spectral_latent.cli.options import (
     quiet_option,
 )
 from spectral_latent.cli.outputs import OutputFile, results
+from spectral_latent.cli.partial import known_tree, read_partial
 
 if TYPE_CHECKING:
     from spectral_latent.constituency import ConstituencyModel, Parse
@@ -43,10 +44,6 @@ if TYPE_CHECKING:
 __all__ = ["parse"]
 
 _OF_MODEL = "  [default: the limit that the model has]"
-_UPOS = 3  # the column of UPOS in CoNLL-U, from 0
-_XPOS = 4
-_NAME = re.compile(r"#\s*sent_id\s*=.*\S")  # the comment that names a sentence
-_HEAD = 6  # the column of HEAD; DEPREL follows
 _PHRASES: MappingProxyType[str, Column] = MappingProxyType(
     {"sent_id": "string", "rank": "integer", "tree": "string", "score": "number", "fallback": "boolean"}
 )
@@ -76,6 +73,11 @@ _DEPENDENCIES: MappingProxyType[str, Column] = MappingProxyType(
     help="The largest number of trees for a sentence.",
 )
 @format_options
+@click.option(
+    "--partial",
+    is_flag=True,
+    help="The trees of FILE are partly known: find trees with the brackets, tags, heads and relations that are there.",
+)
 @non_projective_option
 @click.option("--rerank", metavar="RERANKER", help="Choose among the parser's best trees by a reranker.")
 @click.option(
@@ -114,6 +116,7 @@ def parse(
     file: str,
     n_best: int,
     form: Format | None,
+    partial: bool,
     non_projective: bool,
     rerank: str | None,
     candidates: int | None,
@@ -138,6 +141,13 @@ def parse(
     With --text, FILE is raw text.  An empty line ends a sentence, other line ends are spaces.  Words are divided as in
     the corpus of the model: as in the Penn Treebank if it has the word n't.
 
+    With --partial, FILE has what is known of each tree, and the parser finds the rest.  For a constituency parser it
+    has a sentence a line, with brackets around some words: She saw (NP the (NN man)) ( with a telescope ) .  A label
+    follows its bracket at once; over one word it may be a tag.  A tree over several lines is one sentence, and may be
+    flat where nothing is known.  For a dependency parser, FILE is CoNLL-U or CoNLL-X with _ in the columns HEAD and
+    DEPREL where they are not known; relations that are known change no head.  All sentences are checked before the
+    first is parsed.
+
     A constituency parser prints one tree in brackets for each sentence, and an empty line for an empty line.  Brackets
     in sentences may be written ( ) or -LRB- -RRB-; in trees they are written -LRB- -RRB-.  With --n-best above 1, it
     prints a block for each sentence: a line `score TAB tree` for each tree, the best tree first, and an empty line.
@@ -160,7 +170,7 @@ def parse(
 
     A sentence that the grammar cannot derive gets a flat tree, marked FALLBACK, with score -inf; a message gives the
     numbers of these sentences.  So does a sentence of more words than --max-words, or one that takes more time or
-    memory than --seconds or --memory allow.
+    memory than --seconds or --memory allow.  With --partial, it is flat but for what is known.
 
     With --html, the trees are drawn on a page that needs no network: phrases as trees, dependencies as arcs.
 
@@ -180,11 +190,14 @@ def parse(
       spectral-latent parse wsj.safetensors sentences.txt --json
       spectral-latent parse wsj.safetensors long.txt --shard 1/2 --resume -o first.jsonl.gz
       spectral-latent parse deps.safetensors dev.conllu > parsed.conllu
+      echo "She saw (NP the man with a telescope) ." | spectral-latent parse wsj.safetensors --partial
     """
     if rerank is None and (candidates or models):
         raise click.UsageError(f"{'--candidates' if candidates else '--model'} goes with --rerank")
     if non_projective and (rerank is not None or n_best > 1):
         raise click.UsageError(f"--non-projective finds one tree; leave out {'--n-best' if n_best > 1 else '--rerank'}")
+    if partial and (rerank is not None or form is not None):
+        raise click.UsageError(f"--partial goes without {'--rerank' if rerank else '--format and --text'}")
     if page is not None and (as_json or output or resume):
         raise click.UsageError("--html draws trees; leave out --json, --output and --resume")
     from spectral_latent.dependency import DependencyModel
@@ -193,7 +206,10 @@ def parse(
     end_if_complete(output, resume, console)
     form_of_answers = output_form(output, as_json)
     parser = with_limits(load_parser(model), max_words=max_words, seconds=seconds, megabytes=memory)
-    given = read_sentences(file, form, parser.tokenisation, console)
+    if partial:
+        given = read_partial(file, parser, projective=not non_projective)
+    else:
+        given = read_sentences(file, form, parser.tokenisation, console)
     given = given.part(*shard) if shard else given
     search = _Search(n_best, not non_projective, candidates or CANDIDATES, rerank, models, jobs)
     is_dependency = isinstance(parser, DependencyModel)
@@ -233,12 +249,16 @@ class _Search(NamedTuple):
     models: tuple[str, ...]
     jobs: int
 
-    def parse(self, parser: Any, sentences: Iterable[Any]) -> Iterator[Sequence[Any]]:
+    def parse(self, parser: Any, given: Iterable[InputSentence]) -> Iterator[Sequence[Any]]:
         """Find the parses of each sentence.
 
         parser: a parser of phrases or of dependencies.
-        sentences: what it parses.
+        given: the sentences.
         """
+        from spectral_latent.dependency import DependencyModel
+
+        is_dependency = isinstance(parser, DependencyModel)
+        sentences = (known_tree(sentence, is_dependency) for sentence in given)
         if not self.projective:
             found = parser.parse_all(sentences, projective=False, jobs=self.jobs)
         elif self.reranker is None:
@@ -255,13 +275,10 @@ class _Search(NamedTuple):
 def _page(parser: ConstituencyModel | DependencyModel, given: Input, search: _Search, title: str) -> str:
     """Draw the trees of sentences on a page, with a section for each sentence."""
     from spectral_latent.cli.page import page, picture, section
-    from spectral_latent.dependency import DependencyModel
 
-    is_dependency = isinstance(parser, DependencyModel)
     sentences, read = tee(sentence for sentence in given.sentences if sentence.forms)
-    parsed = (sentence.sentence.without_tree() if is_dependency else sentence.words for sentence in read)
     sections = []
-    for number, (sentence, parses) in enumerate(zip(sentences, search.parse(parser, parsed), strict=True), start=1):
+    for number, (sentence, parses) in enumerate(zip(sentences, search.parse(parser, read), strict=True), start=1):
         drawn = (
             picture(f"Tree {rank}{', FALLBACK' * parse.is_fallback}: log p = {parse.log:.2f}", parse._repr_svg_())
             for rank, parse in enumerate(parses, start=1)
@@ -275,7 +292,7 @@ def _write_phrases(
 ) -> None:
     """Write the trees of sentences in brackets, in JSON, or as rows."""
     sentences, read = tee(answers.rest_of(given.sentences))
-    parses_of = search.parse(parser, (sentence.words for sentence in read))
+    parses_of = search.parse(parser, read)
     shown = console.beside_output.bar(parses_of, "Parsing", given.length, answers.sentences)
     for sentence, parses in zip(sentences, shown, strict=True):
         match form:
@@ -317,7 +334,7 @@ def _write_dependencies(
     """Write the trees of sentences in CoNLL-U, in JSON, or as rows."""
     with_words = (sentence for sentence in given.sentences if sentence.sentence.forms)
     sentences, read = tee(answers.rest_of(with_words))
-    parses_of = search.parse(parser, (sentence.sentence.without_tree() for sentence in read))
+    parses_of = search.parse(parser, read)
     unknown_tags: Counter[str] = Counter()
     column = parser.options.tags
     try:
@@ -326,10 +343,10 @@ def _write_dependencies(
             unknown_tags.update(parser.unknown_tags(sentence.sentence))
             match form:
                 case "text":
-                    table = sentence if given.form == "conllu" else _in_conllu(sentence, column)
+                    table = sentence if given.form == "conllu" else in_conllu(sentence, column)
                     ranks = range(1, len(parses) + 1) if search.n_best > 1 else [None]
                     trees = zip(parses, ranks, strict=True)
-                    text = "".join(_conllu(table, parse, column, rank) for parse, rank in trees)
+                    text = "".join(filled_conllu(table, parse, column, rank) for parse, rank in trees)
                 case "json":
                     text = _json(parses, sentence)
                 case "parquet":
@@ -345,68 +362,3 @@ def _write_dependencies(
 def _columns(tree: DependencySentence, column: TagColumn) -> dict[str, Any]:
     """Collect the columns of a tree."""
     return {"words": tree.forms, "tags": tree.tags(column), "heads": tree.heads, "relations": tree.relations}
-
-
-def _in_conllu(given: InputSentence, column: TagColumn) -> InputSentence:
-    """Give a sentence lines in CoNLL-U, with its tags in one column."""
-    from spectral_latent.corpora import to_conllu
-
-    forms = given.forms
-    text = "".join(f"{form} " if space else form for form, space in zip(forms, given.spaces, strict=True))
-    comments = (f"sent_id = {given.sent_id}", f"text = {text.strip()}")
-    blank = ("_",) * len(forms)
-    sentence = given.sentence.without_tree()._replace(forms=tuple(forms), comments=comments, upos=blank, xpos=blank)
-    sentence = sentence.with_tags(column, given.sentence.tags(column))
-    lines = [f"{line}\n" for line in to_conllu(sentence).split("\n")[:-1]]
-    places = tuple(range(len(comments), len(lines) - 1))
-    for place, space in zip(places, given.spaces, strict=True):
-        if not space:
-            lines[place] = lines[place].removesuffix("_\n") + "SpaceAfter=No\n"
-    return given._replace(lines=tuple(lines), places=places)
-
-
-def _conllu(given: InputSentence, parse: DependencyParse, column: TagColumn, rank: int | None) -> str:
-    """Write the lines of a sentence with heads, relations, and tags of a column where they were missing.
-
-    given: the sentence, with its lines.
-    parse: the tree.
-    column: the column of the parser's tags.
-    rank: the place of the tree among several of the sentence, which get names and scores; None for a single tree.
-
-    >>> from spectral_latent.dependency import DependencyParse, DependencySentence
-    >>> words = DependencySentence.of(["Yes"])
-    >>> parse = DependencyParse(words.with_heads((0,)), sign=1, log=-0.5)
-    >>> table = _in_conllu(InputSentence(words, 3), "upos")
-    >>> print(_conllu(table, parse, "upos", rank=2).replace("\\t", " "), end="")
-    # sent_id = 3-2
-    # text = Yes
-    # rank = 2
-    # score = -0.500000
-    1 Yes _ _ _ _ 0 _ _ _
-    <BLANKLINE>
-    """
-    lines = list(given.lines)
-    tree = parse.sentence
-    at = _UPOS if column == "upos" else _XPOS
-    for place, head, relation, tag in zip(
-        given.places, tree.heads or (), tree.relations, getattr(tree, column), strict=True
-    ):
-        columns = lines[place].split("\t")
-        columns[_HEAD : _HEAD + 2] = [str(head), relation]
-        columns[at] = tag if columns[at] == "_" else columns[at]
-        lines[place] = "\t".join(columns)
-
-    comments = ["# FALLBACK\n"] if parse.is_fallback else []
-    if rank is not None:
-        names = [place for place, line in enumerate(lines) if _NAME.match(line)]
-        for place in names:
-            lines[place] = _NAME.sub(rf"\g<0>-{rank}", lines[place])
-        name = [] if names else [f"# sent_id = {given.sent_id}-{rank}\n"]
-        comments = [*name, f"# rank = {rank}\n", f"# score = {parse.log:.6f}\n", *comments]
-
-    # comments stand before the first word, and the sentence ends with an empty line
-    begin = next(at for at, line in enumerate(lines) if line.strip(" \r\n") and not line.startswith("#"))
-    text = "".join([*lines[:begin], *comments, *lines[begin:]])
-    if not text.endswith("\n"):
-        text += "\n"
-    return text if not lines[-1].strip(" \r\n") else f"{text}\n"

@@ -1,7 +1,8 @@
 """Learn latent-variable PCFGs from constituency trees, and parse with them."""
 
 from spectral_latent.constituency.cleaning import base_label, clean
-from spectral_latent.constituency.constraints import Bracket, Constraints
+from spectral_latent.constituency.completion import completed
+from spectral_latent.constituency.constraints import Bracket, Constraints, PartialTree
 from spectral_latent.constituency.conversion import Binarisation, PhraseSymbol
 from spectral_latent.constituency.decoding import Constituent
 from spectral_latent.constituency.grammar import PhraseGrammar
@@ -21,12 +22,14 @@ __all__ = [
     "Constituent",
     "Constraints",
     "Parse",
+    "PartialTree",
     "Phrase",
     "PhraseGrammar",
     "PhraseSymbol",
     "SpanOptions",
     "base_label",
     "clean",
+    "completed",
     "prepare",
     "preset",
 ]

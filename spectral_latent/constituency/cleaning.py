@@ -8,12 +8,12 @@ from collections.abc import Iterable, Iterator
 from spectral_latent.constituency.phrase import Phrase
 from spectral_latent.estimation import EstimationError
 
-__all__ = ["EMPTY_TAG", "base_label", "clean", "cleaned", "function_label", "has_words", "is_empty"]
+__all__ = ["EMPTY_TAG", "TOPS", "base_label", "clean", "cleaned", "function_label", "has_words", "is_empty"]
 
 EMPTY_TAG = "-NONE-"
 _INDEX = re.compile(r"[-=]\d*(?=[-=]|$)")
 _STARRED = re.compile(r"\*([A-Z0-9?]+|pro)\*(-\d+)?")
-_TOPS = frozenset({"", "TOP", "ROOT", "S1", "VROOT"})
+TOPS = frozenset({"", "TOP", "ROOT", "S1", "VROOT"})  # labels of a bracket around a tree
 
 
 def is_empty(tag: str, word: str) -> bool:
@@ -86,7 +86,7 @@ def _rebuilt(phrase: Phrase, children: list[Phrase | str], function_labels: bool
     only = children[0]
     label = function_label(phrase.label) if function_labels and isinstance(only, Phrase) else base
     if len(children) == 1 and isinstance(only, Phrase):
-        if base in _TOPS:
+        if base in TOPS:
             return only
         if base_label(only.label) == base:
             # X over X becomes one X, with the functions of the upper one; a tag has none.

@@ -7,18 +7,20 @@ itself has no bars, which are parts of constituents.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Container, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import combinations, product
 from typing import NamedTuple
 
 import numpy as np
 
+from spectral_latent.constituency.cleaning import TOPS, base_label, is_empty
 from spectral_latent.constituency.conversion import PhraseSymbol
-from spectral_latent.grammar import Permits
+from spectral_latent.constituency.phrase import Phrase
+from spectral_latent.grammar import Permits, crossed_cells
 from spectral_latent.trees import BoolArray
 
-__all__ = ["Bracket", "Constraints"]
+__all__ = ["Bracket", "Constraints", "PartialTree"]
 
 
 class Bracket(NamedTuple):
@@ -52,7 +54,8 @@ class Bracket(NamedTuple):
 class Constraints:
     """The trees that a sentence may have.
 
-    brackets: spans that must be constituents.
+    brackets: spans that must be constituents; over a single word, the label may be a tag.  The order of labels over the
+    same words is not prescribed.
     forbidden: spans that must not be constituents; with a label, not constituents with this label.
     tags: the tags of words, by their numbers from 0.
 
@@ -83,6 +86,27 @@ class Constraints:
         """The spans that must not be constituents."""
         return [Bracket(*bracket) for bracket in self.forbidden]
 
+    def with_tags_apart(self, tags: Container[str]) -> Constraints:
+        """Move the brackets over single words whose label is a tag to the tags.
+
+        tags: the tags of words.
+
+        Raises ValueError if a word has two different tags.
+
+        >>> Constraints([(0, 1, "DT"), (0, 2, "NP")]).with_tags_apart({"DT", "NN"})
+        Constraints(brackets=[Bracket(first=0, end=2, label='NP')], forbidden=(), tags={0: 'DT'})
+        """
+        tag_of = dict(self.tags)
+        brackets: list[Bracket] = []
+        for bracket in self.required:
+            if bracket.end - bracket.first > 1 or bracket.label is None or bracket.label not in tags:
+                brackets.append(bracket)
+            elif tag_of.setdefault(bracket.first, bracket.label) != bracket.label:
+                raise ValueError(
+                    f"the tags {tag_of[bracket.first]!r} and {bracket.label!r} are of the same word {bracket.first}"
+                )
+        return replace(self, brackets=brackets, tags=tag_of)
+
     def check(self, n_words: int, labels: frozenset[str], tags: frozenset[str]) -> None:
         """Raise ValueError if the constraints are beyond a sentence, or name a label or a tag that no grammar has.
 
@@ -103,6 +127,24 @@ class Constraints:
             if tag not in tags:
                 raise ValueError(f"the parser has no tag {tag!r}; its tags are {_listed(tags)}")
 
+    def alone(self, leaves: Sequence[Phrase], label: str) -> Phrase:
+        """Build the tree that has the required brackets and nothing else.
+
+        leaves: the words with their tags.
+        label: the label above all, and of brackets without one.
+
+        >>> words = [Phrase("DT", ("the",)), Phrase("NN", ("dog",)), Phrase("VBZ", ("barks",))]
+        >>> Constraints([(0, 2, "NP")]).alone(words, "X").bracketed()
+        '(X (NP (DT the) (NN dog)) (VBZ barks))'
+        """
+        row = [(first, leaf) for first, leaf in enumerate(leaves)]  # each phrase that has no parent yet
+        # Short brackets first; of several over the same words, the last one is the innermost.
+        for bracket in sorted(reversed(self.required), key=lambda bracket: bracket.end - bracket.first):
+            inside = [at for at, (first, _) in enumerate(row) if bracket.first <= first < bracket.end]
+            children = tuple(phrase for _, phrase in row[inside[0] : inside[-1] + 1])
+            row[inside[0] : inside[-1] + 1] = [(bracket.first, Phrase(bracket.label or label, children))]
+        return Phrase(label, tuple(phrase for _, phrase in row))
+
     def permits(self, n_words: int, symbols: Sequence[PhraseSymbol]) -> Permits:
         """List the symbols of a grammar that may stand over each span.
 
@@ -117,6 +159,52 @@ class Constraints:
         for word, tag in self.tags.items():
             permits.restrict(Bracket(word, word + 1), permits.has_tag(tag))
         return permits.table()
+
+
+class PartialTree(NamedTuple):
+    """A sentence, and what is known of its tree.
+
+    words: the words of the sentence.
+    constraints: the trees that the sentence may have.
+    """
+
+    words: tuple[str, ...]
+    constraints: Constraints
+
+    @staticmethod
+    def of(phrase: Phrase) -> PartialTree:
+        """Require the brackets of a phrase, and leave open what is flat in it.
+
+        Traces, function labels and the top bracket of treebanks are left out.
+
+        phrase: words may stand beside phrases; an empty label stands for any.
+
+        >>> subject = Phrase("NP-SBJ", (Phrase("DT", ("the",)), "dog"))
+        >>> found = PartialTree.of(Phrase("S", (subject, Phrase("", ("barks", "loudly")), ".")))
+        >>> list(map(str, found.constraints.brackets))
+        ["(0, 5, 'S')", "(0, 2, 'NP')", "(0, 1, 'DT')", '(2, 4)']
+        """
+        words: list[str] = []
+        begun: list[tuple[str, int]] = []  # the label and the first word of each bracket that is open
+        closed: list[Bracket] = []
+        stack: list[Phrase | str | None] = [phrase]
+        while stack:
+            node = stack.pop()
+            if isinstance(node, Phrase):
+                begun.append((node.label, len(words)))
+                stack.append(None)
+                stack += reversed(node.children)
+            elif node is None:
+                label, first = begun.pop()
+                closed.append(Bracket(first, len(words), base_label(label) or None))
+            elif not is_empty(begun[-1][0], node):
+                words.append(node)
+        kept: list[Bracket] = []
+        for bracket in sorted(reversed(closed), key=lambda bracket: (bracket.first, -bracket.end)):
+            is_top = bracket.end - bracket.first == len(words) and (bracket.label or "") in TOPS
+            if bracket.first < bracket.end and not is_top:
+                kept.append(bracket)
+        return PartialTree(tuple(words), Constraints(kept))
 
 
 def _listed(names: frozenset[str]) -> str:
@@ -135,6 +223,8 @@ class _Permits:
         self.n = n
         self.symbols = symbols
         self.of_cell: dict[int, BoolArray] = {}
+        self.required: list[tuple[int, int]] = []  # spans that nothing may cross
+        self.phrases: dict[tuple[bool, bool, str | None], BoolArray] = {}  # found by `_phrases` for spans of a kind
 
     def restrict(self, bracket: Bracket, symbols: BoolArray) -> None:
         """Permit over a span no other symbols (S,) than these."""
@@ -152,22 +242,22 @@ class _Permits:
         """
         is_whole = bracket.end - bracket.first == self.n
         is_word = bracket.end - bracket.first == 1
+        key = (is_whole, is_word, bracket.label)
+        if key in self.phrases:
+            return self.phrases[key]
         found = []
         for symbol in self.symbols:
             labels = symbol.chain[:-1] if is_word else symbol.chain
             fits = bool(labels) if bracket.label is None else bracket.label in labels
             found.append(fits and (is_whole or not symbol.bar))
-        return np.array(found)
+        self.phrases[key] = np.array(found)
+        return self.phrases[key]
 
     def require(self, bracket: Bracket) -> None:
         """Permit only trees with a constituent over a span; a single word without a label always is one."""
         if bracket.end - bracket.first > 1 or bracket.label is not None:
             self.restrict(bracket, self._phrases(bracket))
-        nothing = np.zeros(len(self.symbols), dtype=np.bool_)
-        for first, end in combinations(range(self.n + 1), 2):
-            other = Bracket(first, end)
-            if other.crosses(bracket):
-                self.restrict(other, nothing)
+        self.required.append((bracket.first, bracket.end))
 
     def forbid(self, bracket: Bracket) -> None:
         """Permit only trees without the constituent."""
@@ -176,5 +266,7 @@ class _Permits:
     def table(self) -> Permits:
         """Give the table of all cells."""
         permits = Permits.all(self.n, len(self.symbols))
-        permits.row[list(self.of_cell)] = np.arange(1, len(self.of_cell) + 1)
-        return permits._replace(symbols=np.stack([*permits.symbols, *self.of_cell.values()]))
+        permits.row[list(self.of_cell)] = np.arange(2, len(self.of_cell) + 2)
+        permits.row[crossed_cells(self.n, self.required)] = 1
+        nothing = np.zeros(len(self.symbols), dtype=np.bool_)
+        return permits._replace(symbols=np.stack([*permits.symbols, nothing, *self.of_cell.values()]))

@@ -2,7 +2,8 @@
 
 Function labels divide the symbols of a grammar, so that it has fewer examples of each and parses worse.  Therefore
 other grammars parse without function labels, and this one only labels the constituents that they find: X over the words
-i ... j-1 becomes that X-F, or X, whose posterior is the largest.
+i ... j-1 becomes that X-F, or X, whose posterior is the largest.  Its charts are small, because the other grammars know
+which spans of words may be constituents, and which certainly are.
 """
 
 from __future__ import annotations
@@ -11,12 +12,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+import numpy as np
+
 from spectral_latent.constituency.cleaning import base_label
-from spectral_latent.constituency.decoding import ChainLabels, Constituent, constituents_of
+from spectral_latent.constituency.decoding import ChainLabels, Constituent, Constituents, constituents_of
 from spectral_latent.constituency.grammar import PhraseGrammar
 from spectral_latent.constituency.phrase import Phrase
+from spectral_latent.grammar import Permits, cells, crossed_cells
+from spectral_latent.trees import BoolArray
 
 __all__ = ["FunctionLabeller"]
+
+_POSSIBLE = 1e-3  # spans of smaller posteriors are taken for no constituents
+_CERTAIN = 0.99  # spans of larger posteriors are taken for constituents, so that no others cross them
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,7 +37,8 @@ class FunctionLabeller:
     >>> def tree(label): return Phrase("S", (Phrase(label, (Phrase("NN", ("rain",)),)), Phrase("VB", ("falls",))))
     >>> (training,) = prepare([tree("NP-SBJ")], [ConstituencyOptions(function_labels=True)])
     >>> labeller = FunctionLabeller(training.estimate())
-    >>> labeller.label([tree("NP")], ["rain", "falls"])[0].bracketed(), labeller.names
+    >>> sentence = Constituents(*np.array([[0, 1, 0], [1, 2, 2], [0, 1, 2]]), np.ones(3))
+    >>> labeller.label([tree("NP")], ["rain", "falls"], sentence)[0].bracketed(), labeller.names
     ('(S (NP-SBJ (NN rain)) (VB falls))', ['NP-SBJ'])
     """
 
@@ -44,20 +53,36 @@ class FunctionLabeller:
         """The labels with a function."""
         return [label for label in self._labels.names if label != base_label(label)]
 
-    def label(self, trees: Sequence[Phrase], words: Sequence[str]) -> list[Phrase]:
+    def label(self, trees: Sequence[Phrase], words: Sequence[str], constituents: Constituents) -> list[Phrase]:
         """Add function labels to trees of one sentence.
 
         A constituent that the grammar does not find in the sentence gets none.
 
         trees: the trees, without function labels.
         words: the words of the sentence.
+        constituents: the posteriors of the sentence's constituents, without function labels.
         """
-        best = self._best(words)
+        best = self._best(words, constituents)
         return [_relabelled(tree, best, words) for tree in trees]
 
-    def _best(self, words: Sequence[str]) -> dict[Constituent, str]:
+    @cached_property
+    def _is_bar(self) -> BoolArray:
+        return np.array([symbol.bar for symbol in self.grammar.symbols])
+
+    def _permits(self, found: Constituents, n: int) -> Permits:
+        """Permit the symbols over each span of n words: all where constituents may be, and parts of them elsewhere."""
+        first, end = cells(n)
+        posterior = np.bincount(found.end * (found.end - 1) // 2 + found.first, found.posterior, minlength=len(end))
+        is_certain = posterior > _CERTAIN
+        crossed = crossed_cells(n, zip(first[is_certain].tolist(), end[is_certain].tolist(), strict=True))
+        row = np.where(crossed, 2, np.where(posterior > _POSSIBLE, 0, 1))
+        everything = np.ones_like(self._is_bar)
+        return Permits(row, np.stack([everything, self._is_bar, ~everything]))
+
+    def _best(self, words: Sequence[str], found: Constituents) -> dict[Constituent, str]:
         """Find the likeliest label with each constituent's category, for every constituent that the grammar finds."""
-        constituents = self.grammar.constituents(self.grammar.grammar.chart(words))
+        permits = self._permits(found, len(words))
+        constituents = self.grammar.constituents(self.grammar.grammar.chart(words, permits=permits))
         if constituents is None:
             return {}
         parts = self._labels.split(constituents)

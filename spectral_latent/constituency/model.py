@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spectral_latent.constituency.cleaning import cleaned
-from spectral_latent.constituency.constraints import Constraints
+from spectral_latent.constituency.constraints import Constraints, PartialTree
 from spectral_latent.constituency.decoding import (
     ChainLabels,
     Constituent,
@@ -31,6 +31,7 @@ from spectral_latent.constituency.training import prepare
 from spectral_latent.estimation import Listener, Progress, silent
 from spectral_latent.grammar import (
     Limits,
+    NextWords,
     Prefixes,
     SentenceChart,
     SentenceGrammar,
@@ -39,7 +40,6 @@ from spectral_latent.grammar import (
     check_n_best,
     check_words,
     entropies,
-    mean_next_words,
 )
 from spectral_latent.grammar.batches import map_sentences
 from spectral_latent.inference import Weight, best_analyses
@@ -193,14 +193,27 @@ class ConstituencyModel(StoredModel):
         if constraints == _ANY_TREE:
             return [member.grammar.chart(words) for member in self.members]
         check_words(words)
-        tags = frozenset(tag for member in self.members for tag in member.grammar.tags)
-        constraints.check(len(words), frozenset(label for chain in self._chains[0] for label in chain) - tags, tags)
+        constraints = self.checked(words, constraints)
         charts = []
         for member in self.members:
             names = [constraints.tags.get(word, "") for word in range(len(words))]
             permits = constraints.permits(len(words), member.symbols)
             charts.append(member.grammar.chart(words, Vocabulary(member.grammar.tags).numbers(names), permits))
         return charts
+
+    def checked(self, words: Sequence[str], constraints: Constraints) -> Constraints:
+        """Check constraints, and take the tags out of their brackets.
+
+        words: the words of the sentence.
+        constraints: the trees that the sentence may have.
+
+        Raises ValueError if the constraints do not fit the sentence and the grammars.
+        """
+        tags = frozenset(tag for member in self.members for tag in member.grammar.tags)
+        labels = frozenset(label for chain in self._chains[0] for label in chain)
+        constraints = constraints.with_tags_apart(tags)
+        constraints.check(len(words), labels - tags, tags)
+        return constraints
 
     def _constituents(self, charts: Sequence[SentenceChart]) -> Constituents | None:
         """Average the posteriors of those grammars that derive the sentence; None if none does."""
@@ -296,10 +309,7 @@ class ConstituencyModel(StoredModel):
         array([1.1, 1.2, 0. ])
         """
         following = [member.grammar.next_words(words) for member in self.members]
-        if len(self.members) == 1:
-            return entropies(following[0], unit)
-        prefixes = [member.grammar.prefixes(words).words for member in self.members]
-        return entropies(mean_next_words(prefixes, following), unit)
+        return entropies(NextWords.mean(following).following, unit)
 
     def parse(self, words: Sequence[str], *, constraints: Constraints = _ANY_TREE) -> Parse:
         """Find the tree with the largest gain; see `decoding`.
@@ -328,7 +338,7 @@ class ConstituencyModel(StoredModel):
 
         Constituents are combined freely, even if no grammar has all of them in one tree.  If there is a single grammar
         and it derives none of the trees, the best tree that it does derive comes first.  A sentence that no grammar
-        derives, under the constraints, gets a flat tree, the `FALLBACK`, which need not obey them.
+        derives, under the constraints, gets the `FALLBACK`, a tree that is flat but for the brackets that they require.
 
         words: the words of the sentence.
         n_best: the most trees to find.
@@ -342,7 +352,7 @@ class ConstituencyModel(StoredModel):
             charts = self._charts(words, constraints)
         constituents = self._constituents(charts)
         if constituents is None:
-            return [self._fallback(words, charts[0].grammar)]
+            return [self._fallback(words, charts[0].grammar, constraints)]
         gain = self._labelled(constituents, words).gains(self.options.span_penalty)
         gain += _REQUIRED * self._is_required(constituents, constraints)
         trees = self._put_together(constituents, gain, words, n_best)
@@ -353,18 +363,18 @@ class ConstituencyModel(StoredModel):
             parses += [parse for parse in self._scored(best, charts) if parse.sign]
         ranked = sorted(parses, key=lambda parse: parse.sign == 0)[:n_best]
         if not ranked:
-            return [self._fallback(words, charts[0].grammar)]
+            return [self._fallback(words, charts[0].grammar, constraints)]
         if self.functions is None:
             return ranked
-        labelled = self.functions.label([parse.tree for parse in ranked], words)
+        labelled = self.functions.label([parse.tree for parse in ranked], words, constituents)
         return [parse._replace(tree=tree) for parse, tree in zip(ranked, labelled, strict=True)]
 
     def parse_all(
-        self, sentences: Iterable[Sequence[str]], n_best: int = 1, *, jobs: int | None = 1
+        self, sentences: Iterable[Sequence[str] | PartialTree], n_best: int = 1, *, jobs: int | None = 1
     ) -> Iterator[list[Parse]]:
         """Find up to `n_best` trees of each sentence, in order, as `parse_nbest` does; an empty sentence has none.
 
-        sentences: the words of each sentence.
+        sentences: the words of each sentence, or what is known of its tree.
         n_best: the most trees of a sentence.
         jobs: the number of processes; see `spectral_latent.grammar.batches.map_sentences`.
         Raises ValueError, before a sentence is read, if n_best < 1.
@@ -409,10 +419,11 @@ class ConstituencyModel(StoredModel):
             gain = gain[keep]
         return best_analyses(bracketings(constituents, gain, self._chains[0], words), n_best)
 
-    def _fallback(self, words: Sequence[str], grammar: SentenceGrammar) -> Parse:
-        """Make a flat tree with the label FALLBACK over each word's most frequent tag."""
-        leaves = (Phrase(tag, (word,)) for tag, word in zip(self.members[0].tags(grammar), words, strict=True))
-        return Parse(Phrase(FALLBACK, tuple(leaves)), 0, -np.inf, is_fallback=True)
+    def _fallback(self, words: Sequence[str], grammar: SentenceGrammar, constraints: Constraints) -> Parse:
+        """Make a tree with the label FALLBACK over what constraints require and each word's most frequent tag."""
+        leaves = [Phrase(tag, (word,)) for tag, word in zip(self.members[0].tags(grammar), words, strict=True)]
+        tree = self.checked(words, constraints).alone(leaves, FALLBACK)
+        return Parse(tree, 0, -np.inf, is_fallback=True)
 
     def score(self, phrases: Iterable[Phrase]) -> Weight:
         """Estimate the probabilities p̂ of trees with their words, as sign and log: the mean over the grammars.
@@ -548,9 +559,10 @@ def _tell(listener: Listener, prefix: str, progress: Progress) -> None:
     listener(progress._replace(stage=prefix + progress.stage))
 
 
-def _parses_of(model: ConstituencyModel, words: Sequence[str], n_best: int) -> list[Parse]:
+def _parses_of(model: ConstituencyModel, sentence: Sequence[str] | PartialTree, n_best: int) -> list[Parse]:
     """Find the trees of one of many sentences."""
-    return model.parse_nbest(words, n_best) if words else []
+    words, constraints = sentence if isinstance(sentence, PartialTree) else (sentence, _ANY_TREE)
+    return model.parse_nbest(words, n_best, constraints=constraints) if words else []
 
 
 def _check_together(options: Sequence[ConstituencyOptions]) -> None:

@@ -2,11 +2,12 @@
 
 from spectral_latent.corpora.alpino import parse_alpino
 from spectral_latent.corpora.brackets import parse_brackets, read_brackets
-from spectral_latent.corpora.conllu import parse_conllu, read_conllu, to_conllu
+from spectral_latent.corpora.conllu import parse_conllu, parse_partial_conllu, read_conllu, to_conllu
 from spectral_latent.corpora.dependencies import dependency_trees
 from spectral_latent.corpora.formats import Format, sniff_format
 from spectral_latent.corpora.nltk_graphs import sentence_from_nltk, sentence_to_nltk
-from spectral_latent.corpora.nltk_trees import phrase_from_nltk, phrase_to_nltk
+from spectral_latent.corpora.nltk_trees import partial_from_nltk, phrase_from_nltk, phrase_to_nltk
+from spectral_latent.corpora.partial import parse_partial
 from spectral_latent.corpora.sources import constituency_trees
 from spectral_latent.corpora.tagged import parse_tagged, plain_sentences, sentences, tagged_sentences
 from spectral_latent.corpora.text import CorpusError
@@ -21,7 +22,10 @@ __all__ = [
     "parse_alpino",
     "parse_brackets",
     "parse_conllu",
+    "parse_partial",
+    "parse_partial_conllu",
     "parse_tagged",
+    "partial_from_nltk",
     "phrase_from_nltk",
     "phrase_to_nltk",
     "plain_sentences",

@@ -19,9 +19,20 @@ from sys import intern  # one string per distinct word, tag and label
 
 from spectral_latent._options import counted
 from spectral_latent.corpora.text import CorpusError, line_error, read_text
-from spectral_latent.dependency import DependencySentence
+from spectral_latent.dependency import Constraints, DependencySentence, PartialTree
+from spectral_latent.dependency.sentence import BLANK
 
-__all__ = ["CONLLU", "MALT_TAB", "parse_conllu", "parse_tab_with_lines", "parse_with_lines", "read_conllu", "to_conllu"]
+__all__ = [
+    "CONLLU",
+    "MALT_TAB",
+    "parse_conllu",
+    "parse_partial_conllu",
+    "parse_partial_conllu_with_lines",
+    "parse_tab_with_lines",
+    "parse_with_lines",
+    "read_conllu",
+    "to_conllu",
+]
 
 CONLLU = (".conllu", ".conll", ".conllx")  # how the names of files end that are in CoNLL-U or CoNLL-X
 MALT_TAB = (".dp", ".tab")
@@ -31,6 +42,7 @@ _HEAD = _COLUMNS.index("HEAD")
 _READ = _COLUMNS.index("DEPREL") + 1  # the columns that are read are those before this one
 _NUMBER = re.compile("0|[1-9][0-9]{0,8}")
 _NO_WORD = re.compile(r"([0-9]{1,9})([-.])([1-9][0-9]{0,8})")  # 3-4, a token of two words; 3.1, an empty node
+_HEAD_REMEDY = "give the number of another word of the sentence, or 0 for the root"
 _Row = tuple[int, list[str]]  # the number of a line, and its columns
 
 
@@ -91,6 +103,51 @@ def parse_with_lines(
     >>> [lines for _, lines in parse_with_lines(f"{line}\\n\\n# again\\n{line}")]
     [[1], [4]]
     """
+    for words, comments in _sentences(text, source, line):
+        yield _sentence(words, comments, _all_heads(words, source)), [number for number, _ in words]
+
+
+def parse_partial_conllu(text: str, source: str = "<string>") -> Iterator[PartialTree]:
+    """Read the sentences of a text in CoNLL-U or CoNLL-X whose heads and relations are partly known.
+
+    A HEAD or DEPREL that is not known is `_`.
+
+    text: the sentences.
+    source: the name of the text in errors.
+
+    Raises `CorpusError` as `parse_conllu`, but for heads that are missing, and for heads that no tree has.
+
+    >>> row = "{}\\t{}\\t_\\t_\\t_\\t_\\t{}\\t_\\t_\\t_\\n"
+    >>> (tree,) = parse_partial_conllu(row.format(1, "Dogs", 2) + row.format(2, "bark", "_"))
+    >>> tree.sentence.forms, tree.constraints.heads
+    (('Dogs', 'bark'), {1: 2})
+    """
+    return (tree for tree, _ in parse_partial_conllu_with_lines(text, source))
+
+
+def parse_partial_conllu_with_lines(text: str, source: str = "<string>") -> Iterator[tuple[PartialTree, list[int]]]:
+    """Read sentences as `parse_partial_conllu` does, each with the numbers of its words' lines.
+
+    text: the sentences.
+    source: the name of the text in errors.
+
+    >>> line = "1\\tYes\\tyes\\tINTJ\\tUH\\t_\\t_\\t_\\t_\\t_"
+    >>> [lines for _, lines in parse_partial_conllu_with_lines(f"{line}\\n\\n# again\\n{line}")]
+    [[1], [4]]
+    """
+    for words, comments in _sentences(text, source, line=1):
+        sentence = _sentence(words, comments, None)
+        heads = {word: head for word, head in enumerate(_heads(words, source), start=1) if head is not None}
+        relations = {word: name for word, name in enumerate(sentence.relations, start=1) if name != BLANK}
+        try:
+            constraints = Constraints(heads, relations)
+        except ValueError as error:
+            raise line_error(source, words[0][0], f"{error}; write _ for a head that is not known") from None
+        yield PartialTree(sentence.without_tree(), constraints), [number for number, _ in words]
+
+
+def _sentences(text: str, source: str, line: int) -> Iterator[tuple[list[_Row], list[str]]]:
+    """Divide a text into the rows of words of each sentence, with its comments; line: the number of the first one."""
     comments: list[str] = []
     rows: list[_Row] = []
     is_empty = True
@@ -101,8 +158,7 @@ def parse_with_lines(
         elif content.strip(" "):
             rows.append((number, _columns(content, source, number)))
         elif rows:
-            words = _words(rows, source)
-            yield _sentence(words, comments, source), [number for number, _ in words]
+            yield _words(rows, source), comments
             comments = []
             rows = []
             is_empty = False
@@ -136,7 +192,7 @@ def parse_tab_with_lines(
                 (number, _columns_of_tab(content.removesuffix("\r"), source, number, word))
                 for word, (number, content) in enumerate(block, start=1)
             ]
-            yield _sentence(words, [], source), [number for number, _ in words]
+            yield _sentence(words, [], _all_heads(words, source)), [number for number, _ in words]
 
 
 def to_conllu(sentence: DependencySentence) -> str:
@@ -240,38 +296,42 @@ def _words(rows: list[_Row], source: str) -> list[_Row]:
     return words
 
 
-def _sentence(words: list[_Row], comments: list[str], source: str) -> DependencySentence:
-    """Make a sentence of the rows of its words."""
+def _sentence(words: list[_Row], comments: list[str], heads: tuple[int, ...] | None) -> DependencySentence:
+    """Make a sentence of the rows of its words, with heads."""
     _, forms, lemmas, upos, xpos, feats, _, relations = (
         tuple(map(intern, column)) for column in zip(*(columns[:_READ] for _, columns in words), strict=True)
     )
-    heads = _heads(words, source)
     return DependencySentence(forms, lemmas, upos, xpos, feats, heads, relations, tuple(comments))
 
 
-def _heads(words: list[_Row], source: str) -> tuple[int, ...] | None:
+def _all_heads(words: list[_Row], source: str) -> tuple[int, ...] | None:
     """Read the heads of all words; None if all are missing."""
-    if all(columns[_HEAD] == "_" for _, columns in words):
-        return None
-    return tuple(
-        _head(columns[_HEAD], word, len(words), source, number) for word, (number, columns) in enumerate(words, start=1)
-    )
+    heads = _heads(words, source)
+    known = tuple(head for head in heads if head is not None)
+    if known and len(known) < len(heads):
+        line = words[heads.index(None)][0]
+        problem = "no HEAD where other words of the sentence have one"
+        raise line_error(source, line, f"{problem}; {_HEAD_REMEDY}, or no heads at all")
+    return known or None
+
+
+def _heads(words: list[_Row], source: str) -> list[int | None]:
+    """Read the heads of all words, None for those that are missing."""
+    return [
+        None if columns[_HEAD] == BLANK else _head(columns[_HEAD], word, len(words), source, number)
+        for word, (number, columns) in enumerate(words, start=1)
+    ]
 
 
 def _head(column: str, word: int, words: int, source: str, number: int) -> int:
     """Read the head of a word."""
-    remedy = "give the number of another word of the sentence, or 0 for the root"
-    if column == "_":
-        raise line_error(
-            source, number, f"no HEAD where other words of the sentence have one; {remedy}, or no heads at all"
-        )
     if not _NUMBER.fullmatch(column):
-        raise line_error(source, number, f"the HEAD {column!r} is not a number; {remedy}")
+        raise line_error(source, number, f"the HEAD {column!r} is not a number; {_HEAD_REMEDY}")
     head = int(column)
     if head > words:
-        raise line_error(source, number, f"the HEAD {head} in a sentence of {counted(words, 'word')}; {remedy}")
+        raise line_error(source, number, f"the HEAD {head} in a sentence of {counted(words, 'word')}; {_HEAD_REMEDY}")
     if head == word:
-        raise line_error(source, number, f"the word {word} is its own HEAD; {remedy}")
+        raise line_error(source, number, f"the word {word} is its own HEAD; {_HEAD_REMEDY}")
     return head
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from spectral_latent.constituency.phrase import Phrase
+from spectral_latent.constituency import PartialTree, Phrase
 from spectral_latent.corpora.brackets import without_outer_bracket
 
-__all__ = ["phrase_from_nltk", "phrase_to_nltk"]
+__all__ = ["partial_from_nltk", "phrase_from_nltk", "phrase_to_nltk"]
 
 
 def phrase_from_nltk(tree: Any) -> Phrase:
@@ -44,6 +44,53 @@ def phrase_from_nltk(tree: Any) -> Phrase:
     root = done.pop()
     assert isinstance(root, Phrase)
     return without_outer_bracket(root)
+
+
+def partial_from_nltk(tree: Any) -> PartialTree:
+    """Make of an `nltk.Tree` that is flat where nothing is known a sentence with constraints.
+
+    tree: an `nltk.Tree`, such as a chunker's, whose leaves are words, or pairs of a word and its tag.
+
+    Raises `TypeError` for other leaves, and `ValueError` for a tree without words.
+
+    >>> from nltk.tree import Tree
+    >>> chunked = Tree("S", [("She", "PRP"), ("saw", "VBD"), Tree("NP", [("the", "DT"), ("man", "NN")])])
+    >>> partial_from_nltk(chunked).constraints.brackets[-3:]
+    [Bracket(first=2, end=4, label='NP'), Bracket(first=2, end=3, label='DT'), Bracket(first=3, end=4, label='NN')]
+    """
+    done: list[Phrase | str] = []
+    parents_first: list[Any] = []  # siblings right to left
+    waiting = [tree]
+    while waiting:
+        node = waiting.pop()
+        parents_first.append(node)
+        if not _is_leaf(node):
+            waiting.extend(node)
+    for node in reversed(parents_first):
+        if isinstance(node, str):
+            done.append(node)
+        elif _is_leaf(node):
+            done.append(Phrase(node[1], (node[0],)))
+        else:
+            first = len(done) - len(node)
+            done[first:] = [Phrase(node.label(), tuple(done[first:]))]
+    (root,) = done
+    if not isinstance(root, Phrase):
+        raise TypeError(f"expected an nltk.Tree, got {tree!r:.80}")
+    partial = PartialTree.of(root)
+    if not partial.words:
+        raise ValueError("the tree has no words")
+    return partial
+
+
+def _is_leaf(node: Any) -> bool:
+    """Tell whether a node is a word, or a word with its tag.  Raises TypeError unless it is one of these or a tree."""
+    is_pair = isinstance(node, tuple) and len(node) == 2 and all(isinstance(part, str) and part for part in node)
+    if is_pair or (isinstance(node, str) and node):
+        return True
+    if not (isinstance(node, list) and hasattr(node, "label") and isinstance(node.label(), str)):
+        raise TypeError(f"expected an nltk.Tree of words, or of pairs of a word and its tag, got {node!r:.80}")
+    return False
 
 
 def phrase_to_nltk(phrase: Phrase, logprob: float | None = None) -> Any:

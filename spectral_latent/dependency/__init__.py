@@ -1,6 +1,7 @@
 """Dependency trees: the latent dependency grammar, and the estimators of Dhillon et al. (2012)."""
 
 from spectral_latent.dependency.arc_features import TaggedTree
+from spectral_latent.dependency.constraints import Constraints, PartialTree
 from spectral_latent.dependency.conversion import Attachment, HeadSymbol
 from spectral_latent.dependency.model import DependencyModel, DependencyParse
 from spectral_latent.dependency.options import DependencyOptions
@@ -10,11 +11,13 @@ from spectral_latent.dependency.sentence import DependencySentence
 
 __all__ = [
     "Attachment",
+    "Constraints",
     "DependencyModel",
     "DependencyOptions",
     "DependencyParse",
     "DependencySentence",
     "HeadSymbol",
+    "PartialTree",
     "RelationModel",
     "RelationOptions",
     "TaggedTree",

@@ -61,10 +61,20 @@ def _possible_heads(forest: Forest, head_is_right: BoolArray, position: IntArray
 
 
 @compiled
-def _split_edges(forest: Forest, head_is_right: BoolArray, pair: IntArray, start: IntArray, edges: IntArray) -> None:
+def _split_edges(
+    forest: Forest,
+    head_is_right: BoolArray,
+    allowed: BoolArray,
+    is_root: BoolArray,
+    pair: IntArray,
+    start: IntArray,
+    edges: IntArray,
+) -> None:
     """Fill the columns of the forest whose items are pairs of an item and its head.
 
     head_is_right: (R2,) of the binary rules.
+    allowed: (n + 1, n) arcs; an item whose head may not be the root has no edges if it is a root.
+    is_root: (I,) the roots of the forest.
     pair: (I, n) the numbers of `_possible_heads`; there are I' pairs.
     start: (I' + 1,) is filled: where the edges of each pair begin.
     edges: (E', 5) is filled: rule, left, right, governor, dependant.  Without rows, only `start` is filled.
@@ -76,7 +86,8 @@ def _split_edges(forest: Forest, head_is_right: BoolArray, pair: IntArray, start
             if pair[item, h] < 0:
                 continue
             # Every edge of the item, with every word that may be the head of the other child.
-            for e in range(forest.start[item], forest.start[item + 1]):
+            n_of_item = 0 if is_root[item] and not allowed[0, h] else forest.start[item + 1] - forest.start[item]
+            for e in range(forest.start[item], forest.start[item] + n_of_item):
                 r = forest.rule[e]
                 left = forest.left[e]
                 right = forest.right[e]
@@ -90,7 +101,7 @@ def _split_edges(forest: Forest, head_is_right: BoolArray, pair: IntArray, start
                     continue
                 # An arc to each word that may be the head of the dependant's side.
                 for d in range(pair.shape[1]):
-                    if pair[left if head_is_right[r] else right, d] >= 0:
+                    if allowed[h + 1, d] and pair[left if head_is_right[r] else right, d] >= 0:
                         if len(edges):
                             on_left, on_right = (d, h) if head_is_right[r] else (h, d)
                             edges[n_edges] = (r, pair[left, on_left], pair[right, on_right], h + 1, d + 1)
@@ -99,13 +110,16 @@ def _split_edges(forest: Forest, head_is_right: BoolArray, pair: IntArray, start
             start[item_number] = n_edges
 
 
-def headed(forest: Forest, head_is_right: BoolArray, position: IntArray, n: int) -> ArcForest:
+def headed(
+    forest: Forest, head_is_right: BoolArray, position: IntArray, n: int, allowed: BoolArray | None = None
+) -> ArcForest:
     """Split the items of a forest over n words by the head words that they may have.
 
     forest: of one sentence, without unary rules.
     head_is_right: (R2,) of the binary rules.
     position: (I,) the word, from 0, of every item over one word.
     n: the number of words.
+    allowed: (n + 1, n) the arcs that trees may have, from each word, 0 the root, to word m + 1; None for all.
     Raises ValueError if the forest is not valid or has unary rules, or if the columns do not fit it.
     """
     check_forest(forest)
@@ -116,12 +130,17 @@ def headed(forest: Forest, head_is_right: BoolArray, position: IntArray, n: int)
     check_range("binary rules of the forest", forest.rule[is_binary], 0, len(head_is_right))
     check_column("positions of the forest's items", position, (forest.n_items,), np.int64)
     check_range("words of the forest's leaves", position[forest.item[~is_binary]], 0, n)
+    if allowed is None:
+        allowed = np.ones((n + 1, n), dtype=np.bool_)
+    check_column("allowed arcs", allowed, (n + 1, n), np.bool_)
+    is_root = np.zeros(forest.n_items, dtype=np.bool_)
+    is_root[forest.root] = True
     pair = _possible_heads(forest, head_is_right, position, n)
     item, head = np.nonzero(pair >= 0)
     start = np.zeros(len(item) + 1, dtype=np.int64)
-    _split_edges(forest, head_is_right, pair, start, np.empty((0, 5), dtype=np.int64))
+    _split_edges(forest, head_is_right, allowed, is_root, pair, start, np.empty((0, 5), dtype=np.int64))
     edges = np.empty((start[-1], 5), dtype=np.int64)
-    _split_edges(forest, head_is_right, pair, start, edges)
+    _split_edges(forest, head_is_right, allowed, is_root, pair, start, edges)
     rule, left, right, governor, dependant = np.ascontiguousarray(edges.T)
     root = np.flatnonzero(np.isin(item, forest.root))
     split = Forest(forest.symbol[item], start, rule, left, right, root, np.zeros(len(root), dtype=np.int64))

@@ -10,6 +10,7 @@ from typing import Annotated, Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from spectral_latent.dependency.constraints import Constraints, PartialTree
 from spectral_latent.dependency.conversion import (
     HeadSymbol,
     heads_are_right,
@@ -45,6 +46,7 @@ from spectral_latent.trees import BoolArray, FloatArray, IntArray, Vocabulary
 
 __all__ = ["DependencyModel", "DependencyParse"]
 
+_ANY_TREE = Constraints()
 _LEAST = 1e-8  # arcs of smaller marginals are in no tree
 
 
@@ -201,13 +203,32 @@ class DependencyModel(StoredModel):
         check_sentence(sentence)
         return self.grammar.chart(self.options.words_of(sentence), self._tags_of_words(sentence))
 
-    def _arcs(self, sentence: DependencySentence) -> tuple[SentenceGrammar, ArcMarginals | None]:
+    @cached_property
+    def _unpruned(self) -> LatentGrammar[DependencyOptions]:
+        """The grammar, with charts that hold all that it derives, by rules that no tree had, too."""
+        unpruned = replace(self.options, threshold=0.0, beam=0.0)
+        return replace(self.grammar, options=unpruned, seen=np.ones_like(self.grammar.seen))
+
+    def _arcs(
+        self, sentence: DependencySentence, constraints: Constraints = _ANY_TREE
+    ) -> tuple[SentenceGrammar, ArcMarginals | None]:
         """Compute the posteriors of a sentence's arcs, and the grammar over its words; None if it has no derivation."""
-        grammar, spans = self._chart(sentence)
-        if spans is None:
-            return grammar, None
+        check_sentence(sentence)
         n = len(sentence.forms)
-        return grammar, arc_marginals(grammar.latent, headed(spans.forest, self._head_is_right, spans.first, n), n)
+        words = self.options.words_of(sentence)
+        tags = self._tags_of_words(sentence)
+        is_free = constraints == _ANY_TREE
+        permits = None if is_free else constraints.permits(tags, self.grammar.tag_of_symbol)
+        allowed = None if is_free else constraints.allowed(n)
+        # Charts are pruned before heads are known, and may have lost all trees that obey the constraints.
+        for latent in [self.grammar] if is_free else [self.grammar, self._unpruned]:
+            grammar, spans = latent.chart(words, tags, permits)
+            if spans is not None:
+                arcs = headed(spans.forest, self._head_is_right, spans.first, n, allowed)
+                found = arc_marginals(grammar.latent, arcs, n)
+                if found.sign:
+                    return grammar, found
+        return grammar, None
 
     def log_probabilities(self, sentences: Iterable[DependencySentence]) -> FloatArray:
         """Compute the natural logarithms (T,) of the estimated probabilities of sentences with the tags they have.
@@ -255,8 +276,8 @@ class DependencyModel(StoredModel):
         array([1.8, 0.9, 0. ])
         """
         check_sentence(sentence)
-        following = self.grammar.next_words(self.options.words_of(sentence), self._tags_of_words(sentence))
-        return entropies(following, unit)
+        found = self.grammar.next_words(self.options.words_of(sentence), self._tags_of_words(sentence))
+        return entropies(found.following, unit)
 
     def posteriors(self, sentence: DependencySentence) -> FloatArray:
         """Compute the posteriors of the arcs that a sentence of n words may have.
@@ -303,34 +324,78 @@ class DependencyModel(StoredModel):
             rows.append(posteriors_of[words, tags][list(tree.heads or ()), np.arange(len(words))])
         return rows
 
-    def parse(self, sentence: DependencySentence, *, projective: bool = True) -> DependencyParse:
+    def check(self, sentence: DependencySentence, constraints: Constraints, *, projective: bool = True) -> None:
+        """Raise ValueError if constraints do not fit a sentence and the parser.
+
+        sentence: the words.
+        constraints: the trees that the sentence may have.
+        projective: whether known arcs must not cross.
+        """
+        check_sentence(sentence)
+        if constraints == _ANY_TREE:
+            return
+        constraints.check(len(sentence.forms), [] if self.relations is None else self.relations.names)
+        if projective and (arcs := constraints.crossing()):
+            (head, word), (other_head, other_word) = arcs
+            raise ValueError(
+                f"the arcs {head} → {word} and {other_head} → {other_word} cross; ask for trees that need not be "
+                f"projective"
+            )
+
+    def parse(
+        self, sentence: DependencySentence, *, projective: bool = True, constraints: Constraints = _ANY_TREE
+    ) -> DependencyParse:
         """Find the tree whose arcs have the largest sum of posteriors: the one of minimum Bayes risk.
 
         sentence: words without a tag get the likeliest one.
         projective: whether only projective trees are looked at.
-        Raises ValueError if the sentence is empty.
+        constraints: the trees that the sentence may have.
+        Raises ValueError if the sentence is empty, if the constraints do not fit it and the parser, and if the arcs of
+        known heads cross where trees are projective.
+
+        >>> def tree(words, heads): return DependencySentence.of(words).with_heads(heads)
+        >>> trees = [tree(["eat", "or", "sleep"], (0, 3, 1)), tree(["eat", "or", "sleep"], (0, 1, 1))]
+        >>> model = DependencyModel.train(trees)
+        >>> model.parse(DependencySentence.of(["sleep", "or", "eat"]), constraints=Constraints({2: 3})).sentence.heads
+        (0, 3, 1)
         """
         if projective:
-            return self.parse_nbest(sentence, 1)[0]
-        grammar, marginals = self._arcs(sentence)
-        heads = None if marginals is None else maximum_heads(self._weights(marginals))
-        return self._parses(sentence, grammar, marginals, [] if heads is None else [heads])[0]
+            return self.parse_nbest(sentence, 1, constraints=constraints)[0]
+        self.check(sentence, constraints, projective=False)
+        crosses = constraints.crossing() is not None
+        grammar, marginals = self._arcs(sentence, _ANY_TREE if crosses else constraints)
+        heads = None
+        if marginals is not None:
+            weights = self._weights(marginals)
+            if crosses:  # no chart has these arcs
+                weights = np.where(constraints.allowed(len(sentence.forms)), weights, 0.0)
+                for word, head in constraints.heads.items():
+                    weights[head, word - 1] = 1.0
+            heads = maximum_heads(weights)
+        return self._parses(sentence, grammar, marginals, [] if heads is None else [heads], constraints)[0]
 
-    def parse_nbest(self, sentence: DependencySentence, n_best: int) -> list[DependencyParse]:
+    def parse_nbest(
+        self, sentence: DependencySentence, n_best: int, *, constraints: Constraints = _ANY_TREE
+    ) -> list[DependencyParse]:
         """Find up to `n_best` projective trees, by falling sum of their arcs' posteriors.
+
+        A sentence that the grammar does not derive, under the constraints, gets a tree that is flat but for them.
 
         sentence: words without a tag get the likeliest one.
         n_best: the most trees to find.
-        Raises ValueError if the sentence is empty or n_best < 1.
+        constraints: the trees that the sentence may have; known relations change no head.
+        Raises ValueError if the sentence is empty or n_best < 1, if the constraints do not fit the sentence and the
+        parser, and if the arcs of known heads cross.
         """
         check_n_best(n_best)
-        grammar, marginals = self._arcs(sentence)
+        self.check(sentence, constraints)
+        grammar, marginals = self._arcs(sentence, constraints)
         heads = [] if marginals is None else n_best_heads(self._weights(marginals), n_best)
-        return self._parses(sentence, grammar, marginals, heads)
+        return self._parses(sentence, grammar, marginals, heads, constraints)
 
     def parse_all(
         self,
-        sentences: Iterable[DependencySentence],
+        sentences: Iterable[DependencySentence | PartialTree],
         n_best: int = 1,
         *,
         projective: bool = True,
@@ -338,7 +403,7 @@ class DependencyModel(StoredModel):
     ) -> Iterator[list[DependencyParse]]:
         """Find up to `n_best` trees of each sentence, in order, as `parse_nbest` or `parse` does.
 
-        sentences: an empty one has no tree.
+        sentences: the sentences, or what is known of their trees; an empty one has no tree.
         n_best: how many trees; 1 where they need not be projective.
         projective: whether only projective trees are looked at.
         jobs: processes; see `spectral_latent.grammar.batches.map_sentences`.
@@ -373,12 +438,14 @@ class DependencyModel(StoredModel):
         grammar: SentenceGrammar,
         marginals: ArcMarginals | None,
         heads: Sequence[tuple[int, ...]],
+        constraints: Constraints,
     ) -> list[DependencyParse]:
         """Make the parses with these heads, and fill in relations and missing tags; a fallback if there are none."""
         if marginals is None or not heads:
-            return [self._fallback(sentence)]
+            return [self._fallback(sentence, constraints)]
         tagged = self._tagged(sentence, marginals.symbols)
-        trees = self._labelled([tagged.with_heads(each) for each in heads])
+        labelled = self._labelled([tagged.with_heads(each) for each in heads])
+        trees = [constraints.with_known_relations(tree) for tree in labelled]
         # With tags filled in, words are others to the grammar than before.
         weight = self._score(trees, grammar.repeated(len(trees)) if tagged is sentence else None)
         return [
@@ -386,10 +453,15 @@ class DependencyModel(StoredModel):
             for tree, sign, log in zip(trees, weight.sign, weight.log, strict=True)
         ]
 
-    def _fallback(self, sentence: DependencySentence) -> DependencyParse:
-        """Make the flat tree whose root is the first word."""
-        heads = (0, *[1] * (len(sentence.forms) - 1))
-        return DependencyParse(self._labelled([sentence.with_heads(heads)])[0], 0, -np.inf, is_fallback=True)
+    def _fallback(self, sentence: DependencySentence, constraints: Constraints) -> DependencyParse:
+        """Make the flat tree whose root is the first word, but for the arcs that constraints require or forbid."""
+        weights = constraints.allowed(len(sentence.forms)).astype(float)
+        weights[1] *= 2.0
+        weights[0, 0] *= 2.0
+        found = n_best_heads(weights, 1)
+        heads = found[0] if found else maximum_heads(weights) or (0, *[1] * (len(sentence.forms) - 1))
+        (tree,) = self._labelled([sentence.with_heads(heads)])
+        return DependencyParse(constraints.with_known_relations(tree), 0, -np.inf, is_fallback=True)
 
     def _labelled(self, trees: Sequence[DependencySentence]) -> list[DependencySentence]:
         """Give trees the likeliest relations; or none, if the model has no relations."""
@@ -462,10 +534,13 @@ class DependencyModel(StoredModel):
 
 
 def _parses_of(
-    model: DependencyModel, sentence: DependencySentence, n_best: int, projective: bool
+    model: DependencyModel, given: DependencySentence | PartialTree, n_best: int, projective: bool
 ) -> list[DependencyParse]:
     """Find the trees of one of many sentences."""
+    sentence, constraints = given if isinstance(given, PartialTree) else (given, _ANY_TREE)
     check_sentence(sentence)
     if not sentence.forms:
         return []
-    return model.parse_nbest(sentence, n_best) if projective else [model.parse(sentence, projective=False)]
+    if not projective:
+        return [model.parse(sentence, projective=False, constraints=constraints)]
+    return model.parse_nbest(sentence, n_best, constraints=constraints)

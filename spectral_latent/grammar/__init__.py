@@ -1,10 +1,10 @@
 """Hold latent PCFGs over words, which constituency and dependency share."""
 
-from spectral_latent.grammar._coarse import Permits
 from spectral_latent.grammar.forests import SpanForest
 from spectral_latent.grammar.latent_grammar import LatentGrammar
 from spectral_latent.grammar.options import GrammarOptions, Limits, MarginalName
-from spectral_latent.grammar.prefixes import Prefixes, Surprisal, Unit, entropies, mean_next_words
+from spectral_latent.grammar.permits import Permits, cells, crossed_cells
+from spectral_latent.grammar.prefixes import NextWords, Prefixes, Surprisal, Unit, entropies
 from spectral_latent.grammar.requests import check_n_best, check_trees, check_words
 from spectral_latent.grammar.sentence import SentenceChart, SentenceGrammar
 from spectral_latent.grammar.training import Training, prepare_grammar, spelling_of
@@ -14,6 +14,7 @@ __all__ = [
     "LatentGrammar",
     "Limits",
     "MarginalName",
+    "NextWords",
     "Permits",
     "Prefixes",
     "SentenceChart",
@@ -22,11 +23,12 @@ __all__ = [
     "Surprisal",
     "Training",
     "Unit",
+    "cells",
     "check_n_best",
     "check_trees",
     "check_words",
+    "crossed_cells",
     "entropies",
-    "mean_next_words",
     "prepare_grammar",
     "spelling_of",
 ]

@@ -6,7 +6,7 @@ items that it keeps, and lists the edges whose posterior is above a threshold.
 
 | here | meaning |
 | --- | --- |
-| cell of (i, j) | words i ... j-1; numbered j (j-1) / 2 + i |
+| cell of (i, j) | words i ... j-1; numbered j (j-1) / 2 + i, as in `permits` |
 | item | a symbol over a cell; those of a cell are items first[cell] ... end[cell] - 1, by symbol |
 | inside[item] · 2^exponent[cell] | inside score of the item |
 | outside[item] | outside score, in units that make inside · outside the posterior of the item |
@@ -24,10 +24,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spectral_latent._compiled import EMPTY, ZERO, check_column, check_range, compiled, compiled_part, with_room
+from spectral_latent.grammar.permits import Permits
 from spectral_latent.operators import ObservableOperators
 from spectral_latent.trees import BoolArray, FloatArray, IntArray, matches
 
-__all__ = ["CoarseGrammar", "CoarseLeaves", "InsideChart", "LimitError", "Permits", "inside_chart", "likely_edges"]
+__all__ = ["CoarseGrammar", "CoarseLeaves", "InsideChart", "LimitError", "inside_chart", "likely_edges"]
 
 
 _LENGTHS = 16  # of cells between two looks at the clock
@@ -120,23 +121,6 @@ class CoarseLeaves(NamedTuple):
         rule = by_terminal[at]
         start = np.searchsorted(word, np.arange(len(terminal) + 1))
         return CoarseLeaves(start, rule, rules[rule, 0], operators.leaf[rule, 0])
-
-
-class Permits(NamedTuple):
-    """The symbols that each cell of a sentence may hold; see the numbers of cells in the table of this module."""
-
-    row: IntArray  # (cells,) the row of `symbols` for each cell
-    symbols: BoolArray  # (K, S)
-
-    @staticmethod
-    def all(n_words: int, n_symbols: int) -> Permits:
-        """Permit all symbols over all words.
-
-        n_words: n.
-        n_symbols: S.
-        """
-        n_cells = n_words * (n_words + 1) // 2
-        return Permits(np.zeros(n_cells, dtype=np.int64), np.ones((1, n_symbols), dtype=np.bool_))
 
 
 class LimitError(Exception):

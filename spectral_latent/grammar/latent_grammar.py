@@ -16,10 +16,11 @@ from numpy.typing import NDArray
 
 from spectral_latent._compiled import check_column, check_range
 from spectral_latent._options import Above, AtMost, ShortRepr, counted
-from spectral_latent.grammar._coarse import CoarseGrammar, CoarseLeaves, LimitError, Permits
+from spectral_latent.grammar._coarse import CoarseGrammar, CoarseLeaves, LimitError
 from spectral_latent.grammar.forests import SpanForest, pruned_forest
 from spectral_latent.grammar.options import GrammarOptions, Limits
-from spectral_latent.grammar.prefixes import Prefixes, PrefixForest, next_words, prefix_forest, prefixes
+from spectral_latent.grammar.permits import Permits
+from spectral_latent.grammar.prefixes import NextWords, Prefixes, PrefixForest, next_words, prefix_forest, prefixes
 from spectral_latent.grammar.requests import check_words
 from spectral_latent.grammar.sentence import SentenceChart, SentenceGrammar
 from spectral_latent.inference import LeftCorners
@@ -218,20 +219,21 @@ class LatentGrammar(Generic[OptionsKind], ShortRepr):
         _, _, latent = self._left_corners
         return prefixes(encoded.restrict(latent.operators), latent, leaves, spans)
 
-    def next_words(self, words: Sequence[str], tags: IntArray | None = None) -> FloatArray:
-        """Compute the probabilities (n + 1, X + 1) of the lexicon's X terminals, and of the end, after each prefix.
+    def next_words(self, words: Sequence[str], tags: IntArray | None = None) -> NextWords:
+        """Compute the probabilities of the lexicon's terminals, and of the end, after each prefix of a sentence.
 
-        Words, errors and limits are those of `prefixes`; a row is NaN after a word with which no sentence goes on.
+        Words, errors and limits are those of `prefixes`.
 
         words: n words.
         tags: (n,) the number of the only tag that each word may have, or -1 for any tag.
         """
-        encoded, _, spans = self._prefix_forest(words, tags)
+        encoded, leaves, spans = self._prefix_forest(words, tags)
         n_terminals = self.lexicon.n_terminals
         if spans is None:
-            return np.full((len(words) + 1, n_terminals + 1), np.nan)
+            size = len(words) + 1
+            return NextWords(np.full(size, np.nan), np.full((size, n_terminals + 1), np.nan))
         _, _, latent = self._left_corners
-        return next_words(encoded.restrict(latent.operators), latent, spans, len(words), n_terminals)
+        return next_words(encoded.restrict(latent.operators), latent, leaves, spans, n_terminals)
 
     def _prefix_forest(
         self, words: Sequence[str], tags: IntArray | None

@@ -26,12 +26,12 @@ from spectral_latent.operators import ObservableOperators
 from spectral_latent.trees import FloatArray, Forest, IntArray
 
 __all__ = [
+    "NextWords",
     "PrefixForest",
     "Prefixes",
     "Surprisal",
     "Unit",
     "entropies",
-    "mean_next_words",
     "next_words",
     "prefix_forest",
     "prefixes",
@@ -311,6 +311,30 @@ class _LatentPass(NamedTuple):
         whole = np.flatnonzero((spans.first == 0) & (self.end == n))
         return float(np.sum(operators.root[spans.forest.symbol[whole]] * self.inside[whole]))
 
+    def prefixes(
+        self, operators: ObservableOperators, corners: LeftCorners, leaves: CoarseLeaves, spans: PrefixForest
+    ) -> Prefixes:
+        """Compute the probabilities of all prefixes; the arguments are those of the function `prefixes`."""
+        n = len(leaves.start) - 1
+        reached = len(spans.scale) - 1
+        words = np.zeros(n + 1)
+        tags = np.zeros(n)
+        for j in range(min(reached + 1, n)):
+            own = slice(leaves.start[j], leaves.start[j + 1])
+            words[j + 1] = np.sum(self.forward[j, leaves.symbol[own]] * operators.leaf[leaves.rule[own]])
+            distinct = np.unique(leaves.symbol[own])
+            tags[j] = np.sum(self.forward[j, distinct] * corners.leaf_total[distinct])
+        sentence = self.sentence(operators, spans, n)
+        words[0] = np.sum(operators.root * corners.total)
+        # Back to probabilities, given that the tree is finite.
+        scale = np.full(n + 1, spans.scale[-1])
+        scale[: reached + 1] = spans.scale
+        with np.errstate(divide="ignore"):
+            log_words = np.log(words) + np.log(2.0) * np.append(scale[:1], scale[:-1]) - np.log(words[0])
+            log_tags = np.log(tags) + np.log(2.0) * scale[:-1] - np.log(words[0])
+            log_sentence = np.log(sentence) + np.log(2.0) * scale[-1] - np.log(words[0])
+        return Prefixes(log_words, log_tags, float(log_sentence))
+
 
 def prefixes(
     operators: ObservableOperators, corners: LeftCorners, leaves: CoarseLeaves, spans: PrefixForest
@@ -322,66 +346,60 @@ def prefixes(
     leaves: the leaf rules over each word.
     spans: the items to sum over.
     """
-    n = len(leaves.start) - 1
-    reached = len(spans.scale) - 1
-    found = _LatentPass.of(operators, corners, spans)
-    words = np.zeros(n + 1)
-    tags = np.zeros(n)
-    for j in range(min(reached + 1, n)):
-        own = slice(leaves.start[j], leaves.start[j + 1])
-        words[j + 1] = np.sum(found.forward[j, leaves.symbol[own]] * operators.leaf[leaves.rule[own]])
-        distinct = np.unique(leaves.symbol[own])
-        tags[j] = np.sum(found.forward[j, distinct] * corners.leaf_total[distinct])
-    sentence = found.sentence(operators, spans, n)
-    words[0] = np.sum(operators.root * corners.total)
-    # Back to probabilities, given that the tree is finite.
-    scale = np.full(n + 1, spans.scale[-1])
-    scale[: reached + 1] = spans.scale
-    with np.errstate(divide="ignore"):
-        log_words = np.log(words) + np.log(2.0) * np.append(scale[:1], scale[:-1]) - np.log(words[0])
-        log_tags = np.log(tags) + np.log(2.0) * scale[:-1] - np.log(words[0])
-        log_sentence = np.log(sentence) + np.log(2.0) * scale[-1] - np.log(words[0])
-    return Prefixes(log_words, log_tags, float(log_sentence))
+    return _LatentPass.of(operators, corners, spans).prefixes(operators, corners, leaves, spans)
+
+
+class NextWords(NamedTuple):
+    """The probabilities of what follows each prefix of a sentence of n words.
+
+    prefixes: (n + 1,) natural logarithms of the probabilities of the prefixes.
+    following: (n + 1, X + 1) the probabilities of the X terminals, and of the end, after each prefix.  A row is NaN
+    after a word with which no sentence goes on.
+    """
+
+    prefixes: FloatArray
+    following: FloatArray
+
+    @staticmethod
+    def mean(several: Sequence[NextWords]) -> NextWords:
+        """Average the probabilities under several grammars of the same lexicon.
+
+        several: those of one sentence under each.
+
+        >>> one = NextWords(np.log([1.0, 0.3]), np.array([[1.0, 0.0], [1.0, 0.0]]))
+        >>> other = NextWords(np.log([1.0, 0.1]), np.array([[0.0, 1.0], [0.0, 1.0]]))
+        >>> NextWords.mean([one, other]).following
+        array([[0.5 , 0.5 ],
+               [0.75, 0.25]])
+        """
+        logs, following = (np.stack(column) for column in zip(*several, strict=True))
+        total = np.logaddexp.reduce(logs)
+        with np.errstate(invalid="ignore"):
+            weight = np.exp(logs - total)[:, :, None]
+        share = np.where(weight == 0.0, 0.0, weight * following).sum(axis=0)
+        return NextWords(total - math.log(len(several)), share)
 
 
 def next_words(
-    operators: ObservableOperators, corners: LeftCorners, spans: PrefixForest, n: int, n_terminals: int
-) -> FloatArray:
-    """Compute the probabilities (n + 1, X + 1) of the X terminals, and of the end, after each prefix of n words.
-
-    A row is NaN after a word with which no sentence goes on.
+    operators: ObservableOperators, corners: LeftCorners, leaves: CoarseLeaves, spans: PrefixForest, n_terminals: int
+) -> NextWords:
+    """Compute the probabilities of the X terminals, and of the end, after each prefix of n words.
 
     operators: the latent grammar of the sentence.
     corners: the left corners of the whole latent grammar.
+    leaves: the leaf rules over each word.
     spans: the items to sum over.
-    n: the number of words.
     n_terminals: X.
     """
     found = _LatentPass.of(operators, corners, spans)
     symbol, terminal = corners.operators.rules.leaf.T
-    following = np.full((n + 1, n_terminals + 1), np.nan)
+    following = np.full((len(leaves.start), n_terminals + 1), np.nan)
     for j, forward in enumerate(found.forward):
         of_rules = np.einsum("rm,rm->r", corners.operators.leaf, forward[symbol])
         following[j, :-1] = np.bincount(terminal, of_rules, minlength=n_terminals)
         following[j, -1] = found.sentence(operators, spans, j)
-    return np.asarray(following / following.sum(axis=1, keepdims=True))
-
-
-def mean_next_words(prefixes: Sequence[FloatArray], following: Sequence[FloatArray]) -> FloatArray:
-    """Average the probabilities (n + 1, X + 1) of what follows each prefix under several grammars of the same lexicon.
-
-    prefixes: (n + 1,) for each grammar, the natural logarithms of the probabilities of the prefixes.
-    following: (n + 1, X + 1) for each grammar; see `next_words`.
-
-    >>> prefixes = [np.log([1.0, 0.3]), np.log([1.0, 0.1])]
-    >>> mean_next_words(prefixes, [np.array([[1.0, 0.0], [1.0, 0.0]]), np.array([[0.0, 1.0], [0.0, 1.0]])])
-    array([[0.5 , 0.5 ],
-           [0.75, 0.25]])
-    """
-    log = np.stack(prefixes)
-    with np.errstate(invalid="ignore"):
-        weight = np.exp(log - np.logaddexp.reduce(log))[:, :, None]
-    return np.asarray(np.where(weight == 0.0, 0.0, weight * np.stack(following)).sum(axis=0))
+    log_words = found.prefixes(operators, corners, leaves, spans).words
+    return NextWords(log_words, following / following.sum(axis=1, keepdims=True))
 
 
 def entropies(following: FloatArray, unit: Unit) -> FloatArray:

@@ -37,11 +37,11 @@ from spectral_latent.sequence.conversion import Sequences
 from spectral_latent.sequence.hidden_markov import HiddenMarkov
 from spectral_latent.trees import FloatArray, IntArray
 
-__all__ = ["baum_welch"]
+__all__ = ["ChainCounts", "baum_welch", "expectation"]
 
 
 @dataclass(frozen=True, eq=False)
-class _ExpectedCounts:
+class ChainCounts:
     """Hold the expected counts of states in sequences, and the log-likelihood of the sequences.
 
     begins: (m,) Σ γ of first positions.
@@ -59,9 +59,9 @@ class _ExpectedCounts:
     log_likelihood: float
     n_sequences: int
 
-    def __add__(self, other: _ExpectedCounts) -> _ExpectedCounts:
+    def __add__(self, other: ChainCounts) -> ChainCounts:
         """Add the counts of other sequences under the same model."""
-        return _ExpectedCounts(*(getattr(self, f.name) + getattr(other, f.name) for f in fields(self)))
+        return ChainCounts(*(getattr(self, f.name) + getattr(other, f.name) for f in fields(self)))
 
     @property
     def weight(self) -> float:
@@ -158,7 +158,7 @@ def _backward(
 
     times: how often the sequence counts.
     forward: (n, m) as `_forward` fills it.
-    begins, ends, pairs, emitted: see `_ExpectedCounts`; `pairs` lacks the factor `step`, which all its terms share.
+    begins, ends, pairs, emitted: see `ChainCounts`; `pairs` lacks the factor `step`, which all its terms share.
     """
     m = len(model.initial)
     ahead = np.empty(m)
@@ -233,7 +233,7 @@ def _expectation(
     return log_likelihood, len(start) - 1
 
 
-def _expected_of_shard(sequences: Sequences, model: HiddenMarkov) -> _ExpectedCounts | int:
+def _expected_of_shard(sequences: Sequences, model: HiddenMarkov) -> ChainCounts | int:
     """Compute the expected counts of a shard; or how many of its sequences come before an impossible one."""
     check_range("observations", sequences.terminal, 0, model.emission.shape[1])
     parameters = _Parameters.of(model)
@@ -246,18 +246,30 @@ def _expected_of_shard(sequences: Sequences, model: HiddenMarkov) -> _ExpectedCo
     )
     if n_possible < sequences.n_sequences:
         return n_possible
-    return _ExpectedCounts(begins, ends, pairs * parameters.step, emitted, log_likelihood, n_possible)
+    return ChainCounts(begins, ends, pairs * parameters.step, emitted, log_likelihood, n_possible)
 
 
-def _expected(shards: Iterable[Sequences], model: HiddenMarkov, jobs: int | None) -> _ExpectedCounts:
-    """Compute the expected counts of all shards: the E-step.  Raises EstimationError if a sequence is impossible."""
-    parts: list[_ExpectedCounts] = []
+def expectation(shards: Iterable[Sequences], model: HiddenMarkov, jobs: int | None = 1) -> ChainCounts:
+    """Compute the expected counts of all shards: the E-step.
+
+    shards: sequences without tags, in one part or several.
+    model: the model, whose emissions need not sum to one.
+    jobs: the number of threads; the result does not depend on it.
+
+    Raises EstimationError if a sequence is impossible.
+
+    >>> coin = HiddenMarkov(np.ones(1), np.ones((1, 1)), np.array([0.5]), np.array([[0.5, 0.5]]))
+    >>> expectation([Sequences.of([[0, 0, 1]])], coin).emitted
+    array([[2.],
+           [1.]])
+    """
+    parts: list[ChainCounts] = []
     for counts in parallel_map(_expected_of_shard, shards, jobs, model):
         if isinstance(counts, int):
             number = sum(part.n_sequences for part in parts) + counts + 1
             raise EstimationError(f"sequence {number} has probability zero under the model that Baum-Welch starts from")
         parts.append(counts)
-    return reduce(_ExpectedCounts.__add__, parts)
+    return reduce(ChainCounts.__add__, parts)
 
 
 def baum_welch(
@@ -288,12 +300,12 @@ def baum_welch(
     (array([[0.667, 0.333]]), array([0.333]), -3.819)
     """
     model = start
-    counts = _expected(shards, model, jobs)
+    counts = expectation(shards, model, jobs)
     log_likelihood = [counts.log_likelihood]
     listener(Progress("EM", 0, options.most_iterations, log_likelihood[-1]))
     for iteration in range(1, options.most_iterations + 1):
         model = counts.maximised(model)
-        counts = _expected(shards, model, jobs)
+        counts = expectation(shards, model, jobs)
         log_likelihood.append(counts.log_likelihood)
         listener(Progress("EM", iteration, options.most_iterations, log_likelihood[-1]))
         if has_converged(log_likelihood, options.tolerance * counts.weight):

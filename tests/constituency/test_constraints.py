@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from spectral_latent.constituency import Bracket, ConstituencyModel, ConstituencyOptions, Constraints, Phrase
-from spectral_latent.corpora import parse_brackets
+from spectral_latent.corpora import parse_brackets, parse_partial
 from spectral_latent.estimation import EstimatorOptions
 
 TREES = """
@@ -124,8 +124,9 @@ def test_all_constituents_and_tags_of_a_tree_give_the_tree(model: ConstituencyMo
 
 
 def test_a_sentence_that_nothing_derives_under_constraints_gets_the_fallback(model: ConstituencyModel) -> None:
-    parse = model.parse(WORDS, constraints=Constraints([(2, 4, "X")]))
+    parse = model.parse(WORDS, constraints=Constraints([(2, 4, "X"), (2, 4, "S"), (1, 4), (0, 1, "A")]))
     assert parse.is_fallback
+    assert parse.tree.bracketed() == "(FALLBACK (A a) (FALLBACK (A a) (X (S (B b) (C c)))))"
 
 
 def test_unlikely_trees_survive_pruning() -> None:
@@ -159,3 +160,25 @@ def test_constraints_beyond_the_sentence_or_the_grammar_are_refused(model: Const
             model.parse(WORDS, constraints=constraints)
     with pytest.raises(TypeError, match="not the string"):
         model.parse("a b", constraints=Constraints([(0, 1)]))
+
+
+def test_a_bracket_over_a_word_may_name_its_tag(model: ConstituencyModel) -> None:
+    constraints = Constraints([(1, 2, "C"), (0, 2)])
+    assert model.parse(WORDS, constraints=constraints) == model.parse(
+        WORDS, constraints=Constraints([(0, 2)], (), {1: "C"})
+    )
+    with pytest.raises(ValueError, match="the tags 'C' and 'A' are of the same word 1"):
+        model.parse(WORDS, constraints=Constraints([(1, 2, "C"), (1, 2, "A")]))
+
+
+def test_partial_trees_leave_out_what_cleaning_removes(model: ConstituencyModel) -> None:
+    """Traces, function labels and top brackets; whole trees of the treebank are found again."""
+    annotated = "( (S-1 (NP-SBJ (A a) (A a)) (NP (-NONE- *T*-1)) (S (B b) (C c))) )"
+    (tree,) = parse_partial(annotated)
+    assert tree.words == tuple(WORDS)
+    assert set(tree.constraints.required) == {
+        *[Bracket(0, 4, "S"), Bracket(0, 2, "NP"), Bracket(2, 4, "S")],
+        *[Bracket(0, 1, "A"), Bracket(1, 2, "A"), Bracket(2, 3, "B"), Bracket(3, 4, "C")],
+    }
+    ((parse,),) = model.parse_all([tree])
+    assert obeys(parse.tree, Constraints([(0, 2, "NP"), (2, 4, "S")], (), dict(enumerate("AABC"))))

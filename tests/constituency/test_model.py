@@ -490,7 +490,7 @@ def test_surprisal_of_a_parser_of_several_grammars(trees: list[Phrase]) -> None:
     np.testing.assert_allclose(found.total.sum() + found.end, -both.log_probabilities([words])[0], atol=0.01)
     np.testing.assert_allclose(both.surprisal(words).total, found.total / np.log(2.0))
     joint = sum(
-        np.exp(each.words)[:, None] * member.grammar.next_words(words)
+        np.exp(each.words)[:, None] * member.grammar.next_words(words).following
         for each, member in zip(several, both.members, strict=True)
     )
     share = joint / joint.sum(axis=1, keepdims=True)

@@ -13,7 +13,15 @@ import time
 from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple, get_args
 
-from spectral_latent.corpora import CorpusError, parse_alpino, parse_brackets, parse_tagged, to_conllu
+from spectral_latent.corpora import (
+    CorpusError,
+    parse_alpino,
+    parse_brackets,
+    parse_partial,
+    parse_partial_conllu,
+    parse_tagged,
+    to_conllu,
+)
 from spectral_latent.corpora.conllu import parse_conllu, parse_tab_with_lines
 from spectral_latent.corpora.nbest import NBestFormat, parse_nbest
 from spectral_latent.corpora.nbest_output import write_nbest
@@ -46,6 +54,11 @@ ALPINO = """<alpino><alpino_ds><node cat="top">
 ROWS = """{"sent_id": "a", "words": ["They", "left"], "tags": ["PRP", "VBD"], "other": {"x": [1.5, null]}}
 {"id": 7, "text": "Dogs bark. Why?"}
 """
+PARTIAL = """They ( left (NP the old (NN house) (-NONE- *)) ) .
+(S (NP-SBJ dogs
+ ( -LRB- pets -RRB- )) bark)
+"""
+PARTIAL_CONLLU = CONLLU.replace("\t2\tnsubj", "\t_\tnsubj").replace("\t0\troot", "\t0\t_")
 LISTS = {
     "trees": "-1.5\t(S (NNS dogs) (VBP bark))\n-2.5\t(S (NN dogs) (NN bark))\n\n-1\t(NN run)\n",
     "bllip": "2 wsj.1\n-1.5 -2.5\n(S1 (S (NNS dogs) (VBP bark)))\n-3 -4\n(S1 (NP (NNS dogs) (NN bark)))\n",
@@ -81,6 +94,8 @@ def _json_rows(rows: list[tuple[int, Row]]) -> str:
 FORMATS: dict[str, Format] = {
     "brackets": Format(TREES, parse_brackets, lambda trees: "\n".join(tree.bracketed() for tree in trees)),
     "conllu": Format(CONLLU, parse_conllu, lambda sentences: "".join(map(to_conllu, sentences))),
+    "partial": Format(PARTIAL, parse_partial),
+    "partial conllu": Format(PARTIAL_CONLLU, parse_partial_conllu),
     "tab": Format(TAB, parse_tab_with_lines),
     "tagged": Format(TAGGED, parse_tagged, lambda rows: "".join(" ".join(map("/".join, row)) + "\n" for row in rows)),
     "alpino": Format(ALPINO, parse_alpino),

@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 
 from spectral_latent.grammar import SpanForest
-from spectral_latent.grammar._coarse import CoarseGrammar, CoarseLeaves, LimitError, Permits, inside_chart
+from spectral_latent.grammar._coarse import CoarseGrammar, CoarseLeaves, LimitError, inside_chart
 from spectral_latent.grammar.forests import pruned_forest
+from spectral_latent.grammar.permits import Permits
 from spectral_latent.inference import edge_marginals, inside, marginals, outside, total_weight
 from spectral_latent.operators import ObservableOperators, Tensor
 from spectral_latent.trees import Forest, IntArray, Rules

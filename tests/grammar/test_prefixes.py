@@ -51,7 +51,9 @@ def computed_next_words(model: Lpcfg, words: list[int], coarse: Lpcfg | None = N
     leaves = CoarseLeaves.of(operators[0], np.array(words))
     grammar = CoarseGrammar.of(operators[0], np.ones(len(model.states)) / len(model.states))
     spans = prefix_forest(grammar, corners[0], leaves, 0.0, MOST)
-    return next_words(operators[1], corners[1], spans, len(words), 2)
+    found = next_words(operators[1], corners[1], leaves, spans, 2)
+    np.testing.assert_array_equal(found.prefixes, prefixes(operators[1], corners[1], leaves, spans).words)
+    return found.following
 
 
 def probability(model: Lpcfg, words: tuple[int, ...]) -> float:
@@ -233,7 +235,7 @@ def test_surprisal_of_all_words_and_the_end_is_that_of_the_sentence(grammar: Gra
 def test_next_words_of_a_lexicon(grammar: Grammar) -> None:
     """Known words have the probability that their surprisal says, and all words and the end have one together."""
     words = ["ant", "zebra", "bat"]
-    following = grammar.next_words(words)
+    following = grammar.next_words(words).following
     np.testing.assert_allclose(following.sum(axis=1), 1.0, rtol=1e-12)
     before = grammar.prefixes(words).words
     for j in range(3):
@@ -253,6 +255,6 @@ def test_what_has_no_prefixes(grammar: Grammar) -> None:
     for limits in (Limits(max_words=2), Limits(seconds=1e-9)):
         with pytest.warns(RuntimeWarning, match="has no surprisal"):
             found = grammar.with_limits(limits).prefixes(["ant", "ant", "bat"])
-            following = grammar.with_limits(limits).next_words(["ant", "ant", "bat"])
+            following = grammar.with_limits(limits).next_words(["ant", "ant", "bat"]).following
         assert following.shape[0] == 4 and np.isnan(following).all()
         assert np.isnan(found.words).all() and np.isnan(found.surprisal("bits").end)

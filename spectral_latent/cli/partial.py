@@ -1,0 +1,87 @@
+"""Sentences whose trees are partly known, for `parse --partial`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from spectral_latent.cli.inputs import Input, InputSentence, read_text
+
+if TYPE_CHECKING:
+    from spectral_latent.constituency import ConstituencyModel
+    from spectral_latent.dependency import DependencyModel
+
+__all__ = ["known_tree", "read_partial"]
+
+
+def read_partial(file: str, parser: ConstituencyModel | DependencyModel, *, projective: bool) -> Input:
+    """Read and check all sentences of a file before the first is parsed.
+
+    file: brackets for a parser of phrases, CoNLL-U for one of dependencies; `-` for standard input.
+    parser: the parser.
+    projective: whether arcs must not cross.
+
+    Raises CorpusError, which names file and line, for what breaks the rules of the format, and for constraints that do
+    not fit the sentence and the parser; ClickException for another format.
+    """
+    from spectral_latent.dependency import DependencyModel
+
+    if isinstance(parser, DependencyModel):
+        text, source = read_text(file, "conllu")
+        sentences = list(_of_table(text, source, parser, projective))
+        return Input("conllu", iter([sentences]), len(sentences))
+    text, source = read_text(file, "brackets")
+    sentences = list(_of_brackets(text, source, parser))
+    return Input("brackets", iter([sentences]), len(sentences))
+
+
+def _of_brackets(text: str, source: str, parser: ConstituencyModel) -> Iterator[InputSentence]:
+    """Read sentences with brackets around some of their words."""
+    from spectral_latent.corpora.partial import parse_partial_with_lines
+    from spectral_latent.corpora.text import line_error
+    from spectral_latent.dependency import DependencySentence
+
+    for number, (line, tree) in enumerate(parse_partial_with_lines(text, source), start=1):
+        try:
+            parser.checked(tree.words, tree.constraints)
+        except ValueError as error:
+            raise line_error(source, line, str(error)) from None
+        yield InputSentence(DependencySentence.of(tree.words), number, constraints=tree.constraints)
+
+
+def _of_table(text: str, source: str, parser: DependencyModel, projective: bool) -> Iterator[InputSentence]:
+    """Read sentences in CoNLL-U, with their lines."""
+    from spectral_latent.corpora.conllu import parse_partial_conllu_with_lines
+    from spectral_latent.corpora.text import line_error
+
+    lines = [f"{line}\n" for line in text.split("\n")]
+    begin = 0
+    for number, (tree, of_words) in enumerate(parse_partial_conllu_with_lines(text, source), start=1):
+        try:
+            parser.check(tree.sentence, tree.constraints, projective=projective)
+        except ValueError as error:
+            raise line_error(source, of_words[0], str(error)) from None
+        # The sentence ends with the first empty line after its words.
+        end = of_words[-1]
+        while end < len(lines) and lines[end].strip(" \r\n"):
+            end += 1
+        own = tuple(lines[begin : end + 1])
+        places = tuple(line - 1 - begin for line in of_words)
+        yield InputSentence(tree.sentence, number, own, places, constraints=tree.constraints)
+        begin = end + 1
+
+
+def known_tree(sentence: InputSentence, is_dependency: bool) -> Any:
+    """Return what a parser parses: the sentence alone, or with its constraints.
+
+    sentence: the sentence.
+    is_dependency: whether the parser is one of dependencies.
+    """
+    from spectral_latent import constituency, dependency
+
+    if is_dependency:
+        bare = sentence.sentence.without_tree()
+        return bare if sentence.constraints is None else dependency.PartialTree(bare, sentence.constraints)
+    if sentence.constraints is None:
+        return sentence.words
+    return constituency.PartialTree(sentence.sentence.forms, sentence.constraints)

@@ -1,0 +1,214 @@
+"""Learn hidden Markov models with Gaussian emissions: by moments, without local optima, and by EM from there.
+
+| here | shape | meaning |
+| --- | --- | --- |
+| x_i | (d,) | the observation at position i |
+| c_i | | the cell of x_i: the nearest of k centres, which k-means finds |
+| O | (m, k) | p(c \\| h) |
+| `others` q_i | (N, m) | p(h_i = h \\| all cells but c_i) |
+| μ_h, Σ_h | (d,), (d, d) | E[x \\| h], and the covariance |
+
+The cells are a hidden Markov model of categories, with the states of the Gaussian one.  Three positions in a row are
+three views that are independent given the state of the second: indicators of cells are features of general emissions
+(Anandkumar, Hsu and Kakade 2012).  The states are recovered from moments of the cells if these tell
+the states apart, that is if O and T have rank m; nothing is asked of the form of the emissions.
+
+Given h_i, the observation x_i is independent of all other positions.  Therefore E[x_i | other cells] = Σ_h q_ih μ_h,
+and likewise for x_i x_iᵀ, so that both follow by least squares from estimates of q.  Means and covariances are
+consistent where T and O are.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+import numpy as np
+from scipy.cluster.vq import kmeans2
+
+from spectral_latent._compiled import TINY
+from spectral_latent.estimation import EstimatorOptions
+from spectral_latent.estimation.em import has_converged
+from spectral_latent.sequence.baum_welch import expectation
+from spectral_latent.sequence.conversion import Sequences
+from spectral_latent.sequence.hidden_markov import HiddenMarkov
+from spectral_latent.sequence.model import LatentHMM
+from spectral_latent.sequence.options import HMMOptions
+from spectral_latent.trees import FloatArray, IntArray
+
+__all__ = ["CovarianceType", "GaussianMarkov", "gaussian_baum_welch", "gaussian_moments", "positions"]
+
+CovarianceType: TypeAlias = Literal["diag", "full"]
+
+_CELLS = 8  # for each state
+_POSITIONS = 20  # at least, for each cell, on average
+_STOP = 0.5  # the probability of ending after every state, which tells nothing about states
+_LEAST = 1e-3  # the share of the uniform distribution in start and transitions where EM begins
+
+
+@dataclass(frozen=True, eq=False)
+class GaussianMarkov:
+    """A hidden Markov model of m states over observations of d numbers.
+
+    initial: (m,) the probability that a sequence begins in each state.
+    transition: (m, m) the probability of each next state.
+    means: (m, d) the mean of each state's observations.
+    covars: (m, d, d) their covariances.
+
+    >>> model = GaussianMarkov(np.ones(1), np.ones((1, 1)), np.zeros((1, 1)), np.ones((1, 1, 1)))
+    >>> model.log_densities(np.array([[0.0], [2.0]])).round(3)
+    array([[-0.919],
+           [-2.919]])
+    """
+
+    initial: FloatArray
+    transition: FloatArray
+    means: FloatArray
+    covars: FloatArray
+
+    def log_densities(self, x: FloatArray) -> FloatArray:
+        """Compute the natural logarithms (N, m) of the densities of observations in each state.
+
+        x: (N, d).
+        """
+        d = x.shape[1]
+        columns = []
+        for mean, covar in zip(self.means, self.covars, strict=True):
+            root = np.linalg.cholesky(covar)
+            distance = np.linalg.solve(root, (x - mean).T)
+            log_volume = np.log(np.diag(root)).sum()
+            columns.append(-0.5 * (distance**2).sum(axis=0) - log_volume - 0.5 * d * np.log(2.0 * np.pi))
+        return np.stack(columns, axis=1)
+
+    def over_positions(self, x: FloatArray) -> tuple[HiddenMarkov, FloatArray]:
+        """Make a model of categories with a category for each of N positions, and what its logarithms lack (N,).
+
+        Its emissions are the densities, each position's divided by their largest.  It ends after any state alike.
+
+        x: (N, d) observations.
+        """
+        log = self.log_densities(x)
+        largest = log.max(axis=1)
+        stop = np.full(len(self.initial), _STOP)
+        emission = np.exp(log - largest[:, None]).T
+        return HiddenMarkov(self.initial, self.transition, stop, emission), largest - np.log(_STOP)
+
+
+def positions(lengths: IntArray) -> Sequences:
+    """Number the positions of sequences from 0.
+
+    lengths: (T,) of the sequences.
+
+    >>> positions(np.array([1, 2])).terminal, positions(np.array([1, 2])).start
+    (array([0, 1, 2]), array([0, 1, 3]))
+    """
+    start = np.concatenate([[0], np.cumsum(lengths)])
+    n = int(start[-1])
+    return Sequences(np.arange(n), np.zeros(n, dtype=np.int64), start, np.ones(len(lengths)))
+
+
+def _positive(covars: FloatArray, kind: CovarianceType, least: float) -> FloatArray:
+    """Raise the variances of symmetric matrices (m, d, d) in all directions to a least one; zeros off a diagonal."""
+    if kind == "diag":
+        variance = np.maximum(np.einsum("mdd->md", covars), least)
+        return np.asarray(variance[:, :, None] * np.eye(covars.shape[-1]))
+    values, vectors = np.linalg.eigh(0.5 * (covars + np.swapaxes(covars, 1, 2)))
+    return np.asarray(np.einsum("mde,me,mfe->mdf", vectors, np.maximum(values, least), vectors))
+
+
+def _cells(x: FloatArray, n_states: int, seed: int) -> IntArray:
+    """Find the nearest centre (N,) of each observation (N, d), each column scaled to unit variance."""
+    scaled = (x - x.mean(axis=0)) / np.maximum(x.std(axis=0), TINY)
+    most = len(np.unique(x, axis=0))
+    k = min(max(_CELLS * n_states, 2), max(len(x) // _POSITIONS, n_states), most)
+    _, cell = kmeans2(scaled, k, minit="++", rng=np.random.default_rng(seed), missing="warn")
+    return np.unique(cell, return_inverse=True)[1].astype(np.int64)
+
+
+def gaussian_moments(
+    x: FloatArray, lengths: IntArray, options: EstimatorOptions, kind: CovarianceType, min_covar: float
+) -> GaussianMarkov:
+    """Estimate a model by moments: states from cells of observations, then means and covariances by least squares.
+
+    x: (N, d) the observations of sequences, one sequence after the other.
+    lengths: (T,) of the sequences.
+    options: the estimator of the model of cells, one that has states, the number of states, and the seed.
+    kind: the form of covariances.
+    min_covar: the least variance in any direction.
+
+    >>> rng = np.random.default_rng(0)
+    >>> x = np.tile([[0.0], [9.0]], (200, 1)) + rng.normal(size=(400, 1))
+    >>> found = gaussian_moments(x, np.array([400]), EstimatorOptions("recovered", n_states=2), "diag", 1e-3)
+    >>> np.sort(found.means[:, 0]).round()
+    array([0., 9.])
+    """
+    sequences = positions(lengths)
+    cell = _cells(x, options.n_states, options.seed)
+    rows = np.split(cell, sequences.start[1:-1])
+    of_cells = LatentHMM.train((row.tolist() for row in rows), HMMOptions(options, choose_states=False))
+    hidden = of_cells.hidden
+    known = np.argsort([int(str(name)) for name in of_cells.observations.known])
+    emission = np.maximum(hidden.emission[:, known], _LEAST / len(known))[:, cell]
+    m = hidden.n_states
+    initial = (1.0 - _LEAST) * hidden.initial + _LEAST / m
+    transition = (1.0 - _LEAST) * hidden.transition + _LEAST / m
+    chain = HiddenMarkov(initial, transition, np.full(m, _STOP), emission)
+    # The posterior of a state without its own cell; the cell's probability is a factor of the posterior with it.
+    others = expectation([sequences], chain).emitted / emission.T
+    others /= others.sum(axis=1, keepdims=True)
+    d = x.shape[1]
+    squares = (x[:, :, None] * x[:, None, :]).reshape(len(x), d * d)
+    moments, *_ = np.linalg.lstsq(others, np.concatenate([x, squares], axis=1), rcond=None)
+    means = moments[:, :d]
+    covars = moments[:, d:].reshape(m, d, d) - means[:, :, None] * means[:, None, :]
+    return GaussianMarkov(initial, transition, means, _positive(covars, kind, min_covar))
+
+
+def gaussian_baum_welch(
+    x: FloatArray,
+    lengths: IntArray,
+    start: GaussianMarkov,
+    options: EstimatorOptions,
+    kind: CovarianceType,
+    min_covar: float,
+) -> tuple[GaussianMarkov, tuple[float, ...]]:
+    """Climb from a model by EM; return the last model, and the log-likelihood at the start and after each iteration.
+
+    x: (N, d) the observations of sequences, one sequence after the other.
+    lengths: (T,) of the sequences.
+    start: the model to climb from.
+    options: `most_iterations` and `tolerance` say when to stop.
+    kind: the form of covariances.
+    min_covar: the least variance in any direction.
+
+    >>> x = np.array([[0.0], [2.0]])
+    >>> start = GaussianMarkov(np.ones(1), np.ones((1, 1)), np.zeros((1, 1)), np.ones((1, 1, 1)))
+    >>> found, log_likelihood = gaussian_baum_welch(x, np.array([2]), start, EstimatorOptions("em"), "diag", 1e-3)
+    >>> found.means, round(log_likelihood[-1], 3)
+    (array([[1.]]), -2.838)
+    """
+    sequences = positions(lengths)
+    model = start
+    log_likelihood: list[float] = []
+    for _ in range(options.most_iterations + 1):
+        hidden, lacking = model.over_positions(x)
+        counts = expectation([sequences], hidden)
+        log_likelihood.append(counts.log_likelihood + float(lacking.sum()))
+        best = model
+        if has_converged(log_likelihood, options.tolerance * len(lengths)):
+            break
+        visits = counts.emitted.sum(axis=0)
+        weight = counts.emitted / np.maximum(visits, TINY)  # (N, m)
+        means = weight.T @ x
+        squares = np.stack([(column[:, None] * x).T @ x for column in weight.T])
+        covars = _positive(squares - means[:, :, None] * means[:, None, :], kind, min_covar)
+        # A state that is never visited keeps its numbers.
+        is_visited = visits > TINY
+        chain = counts.maximised(hidden)
+        model = GaussianMarkov(
+            chain.initial,
+            chain.transition,
+            np.where(is_visited[:, None], means, model.means),
+            np.where(is_visited[:, None, None], covars, model.covars),
+        )
+    return best, tuple(log_likelihood)

@@ -1,0 +1,100 @@
+"""`spectral-latent parse --partial`: what is known of each tree comes with the sentences."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from spectral_latent.constituency import ConstituencyModel
+from spectral_latent.corpora import parse_conllu, parse_partial
+from spectral_latent.dependency import Constraints, DependencyModel, DependencySentence
+
+Run = Callable[..., Any]
+
+SENTENCES = "They see dogs ( (PRN -LRB- pets) -RRB- ) .\nThe ( dogs left )\n( (S (NP Cats with\n tails) see it .))\n"
+ROW = "{}\t{}\t_\tX\t_\t_\t{}\t{}\t_\tSpaceAfter=No\n"
+
+
+@pytest.fixture(scope="module")
+def dependencies(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A parser of `a b c`, in which c hangs from a, or from b."""
+    trees = [DependencySentence.of(list("abc")).with_heads((0, 1, head), ("root", "x", "y")) for head in (1, 1, 2)]
+    path = tmp_path_factory.mktemp("partial") / "dependencies"
+    DependencyModel.train(trees).save(path)
+    return path
+
+
+def test_brackets(run: Run, model: Path, tmp_path: Path) -> None:
+    """Parses are those of Python, from a file, from standard input, and from both halves of the file."""
+    parser = ConstituencyModel.load(model)
+    parses = [parser.parse(tree.words, constraints=tree.constraints) for tree in parse_partial(SENTENCES)]
+    expected = [f"{parse.tree.bracketed()}\n" for parse in parses]
+    assert "(PRN (-LRB- -LRB-) (NNS pets))" in expected[0] or parses[0].is_fallback
+    (tmp_path / "text").write_text(SENTENCES)
+    assert run("parse", model, "--partial", stdin=SENTENCES).stdout == "".join(expected)
+    assert run("parse", model, tmp_path / "text", "--partial").stdout == "".join(expected)
+    parts = [run("parse", model, tmp_path / "text", "--partial", "--shard", f"{i}/2").stdout for i in (1, 2)]
+    assert "".join(parts) == "".join(expected)
+    page = tmp_path / "page.html"
+    assert run("parse", model, tmp_path / "text", "--partial", "--html", page).exit_code == 0
+    assert page.read_text().count("<svg") == 3
+
+
+def test_heads_and_relations(run: Run, dependencies: Path, tmp_path: Path) -> None:
+    """Lines stay as they are but for HEAD and DEPREL."""
+    head = "# sent_id = 7\n"
+    known = head + ROW.format(1, "a", "_", "_") + ROW.format(2, "b", "_", "x") + ROW.format(3, "c", 2, "_") + "\n"
+    bare = "".join(ROW.format(word, form, "_", "_") for word, form in enumerate("abc", start=1)) + "\n"
+    (tmp_path / "a.conllu").write_text(known + "# another\n" + bare + "# the end\n")
+    output = run("parse", dependencies, tmp_path / "a.conllu", "--partial").stdout
+    filled = [ROW.format(1, "a", 0, "root"), ROW.format(2, "b", 1, "x"), ROW.format(3, "c", 2, "y")]
+    assert output.startswith(head + "".join(filled) + "\n# another\n1\ta")
+    parser = DependencyModel.load(dependencies)
+    words = DependencySentence.of(list("abc"), ["X"] * 3)
+    assert [sentence.heads for sentence in parse_conllu(output)] == [(0, 1, 2), parser.parse(words).sentence.heads]
+    parses = parser.parse_nbest(words, 5, constraints=Constraints({3: 2}))
+    several = run("parse", dependencies, tmp_path / "a.conllu", "--partial", "--n-best", "5", "--shard", "1/2").stdout
+    assert [sentence.heads for sentence in parse_conllu(several)] == [parse.sentence.heads for parse in parses]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("They left .\n\nThey (VB left .", "standard input, line 3: a bracket that opens in this sentence"),
+        ("They left .\n(XP They) left .", "standard input, line 2: the parser has no label 'XP'; its labels are"),
+        ("(PRP (VBP They)) left", "standard input, line 1: the tags 'PRP' and 'VBP' are of the same word 0"),
+        (ROW.format(1, "They", 0, "_"), "standard input: sentences in CoNLL-U, where trees in brackets are needed"),
+    ],
+)
+def test_wrong_brackets_are_named_before_any_parse(run: Run, model: Path, text: str, message: str) -> None:
+    result = run("parse", model, "--partial", stdin=text)
+    assert result.exit_code == 1
+    assert result.stdout == ""
+    assert message in " ".join(result.stderr.split())
+
+
+@pytest.mark.parametrize(
+    ("heads", "relation", "message"),
+    [
+        (("2", "1", "_"), "_", "line 2: the heads of the words 1, 2 are a cycle"),
+        (("_", "_", "2"), "subject", "line 2: the parser has no relation 'subject'; its relations are root, x, y"),
+        (("_", "_", "4"), "_", "line 4: the HEAD 4 in a sentence of 3 words"),
+        (("3", "0", "_"), "_", "line 2: the arcs 3 → 1 and 0 → 2 cross"),
+    ],
+)
+def test_wrong_heads_are_named(
+    run: Run, dependencies: Path, heads: tuple[str, ...], relation: str, message: str
+) -> None:
+    words = enumerate(zip("abc", heads, strict=True), start=1)
+    rows = [ROW.format(number, word, head, relation) for number, (word, head) in words]
+    result = run("parse", dependencies, "--partial", stdin="# a comment\n" + "".join(rows))
+    assert result.exit_code == 1
+    assert message in " ".join(result.stderr.split())
+
+
+def test_options_that_do_not_go_together(run: Run, model: Path) -> None:
+    for option in (("--text",), ("--format", "brackets"), ("--rerank", "model")):
+        result = run("parse", model, "--partial", *option, stdin="They left .")
+        assert result.exit_code == 2
+        assert "--partial goes without" in result.stderr

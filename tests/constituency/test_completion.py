@@ -1,0 +1,69 @@
+"""Partial trees that are completed are the E-step of EM over the trees that obey."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from spectral_latent.constituency import (
+    Binarisation,
+    ConstituencyModel,
+    ConstituencyOptions,
+    Constraints,
+    PartialTree,
+    PhraseSymbol,
+    completed,
+)
+from spectral_latent.constituency.conversion import skeletal_trees
+from spectral_latent.corpora import parse_brackets, parse_partial
+from spectral_latent.estimation import EstimatorOptions, TreebankCounts
+from spectral_latent.inference import expected_counts
+from spectral_latent.trees import Rules, Vocabulary
+from tests.constituency.test_constraints import TREES, WORDS
+
+KNOWN = [Constraints(), Constraints([(0, 2)]), Constraints(forbidden=[(0, 2)], tags={1: "A"})]
+
+
+@pytest.fixture(scope="module")
+def model() -> ConstituencyModel:
+    """A grammar that prunes nothing, and derives every tree in one way."""
+    options = ConstituencyOptions(
+        estimator=EstimatorOptions("em", n_states=2, iterations=3),
+        binarisation=Binarisation("last"),
+        threshold=0.0,
+        beam=0.0,
+        fragments=0.0,
+    )
+    return ConstituencyModel.train(parse_brackets(TREES * 5), options)
+
+
+@pytest.mark.parametrize("constraints", KNOWN, ids=range(len(KNOWN)))
+def test_the_counts_of_completed_trees_are_those_of_the_restricted_forest(
+    model: ConstituencyModel, constraints: Constraints
+) -> None:
+    """Binary rules, summed over latent states, as the E-step of the core counts them in the forest."""
+    (chart,) = model._charts(WORDS, constraints)
+    assert chart.spans is not None
+    table = expected_counts(chart.grammar.latent, chart.spans.forest).table
+    expected = np.array([table.binary[r].multiplied_out().sum() for r in range(len(table.rules.binary))])
+    pairs = list(completed(model, [PartialTree(tuple(WORDS), constraints)], 10_000))
+    trees, weights = zip(*pairs, strict=True)
+    assert sum(weights) == pytest.approx(1.0)
+    member = model.members[0]
+    symbols = Vocabulary[PhraseSymbol](member.symbols)
+    converted = skeletal_trees(trees, member.options.binarisation, symbols, Vocabulary[str]())
+    counts = TreebankCounts.of_trees(converted.trees, np.array(weights))
+    row = Rules.find(table.rules.binary, counts.rules.binary)
+    assert (row >= 0).all()
+    found = np.zeros_like(expected)
+    found[row] = counts.binary.data
+    np.testing.assert_allclose(found, expected, atol=1e-6)  # rarer constituents are in no tree
+
+
+def test_one_tree_weighs_one_and_sentences_without_a_tree_are_left_out(model: ConstituencyModel) -> None:
+    known = [*parse_partial("(NP a a) b c"), PartialTree(tuple(WORDS), Constraints([(2, 4, "X")]))]
+    ((tree, weight),) = completed(model, known)
+    assert "(NP (" in tree.bracketed()
+    assert weight == 1.0
+    with pytest.raises(ValueError, match="n_best must be at least 1"):
+        next(completed(model, known, 0))
