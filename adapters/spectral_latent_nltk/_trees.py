@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import math
+import sys
+from typing import Any
 
 from nltk.tree import ProbabilisticTree, Tree
 
 from spectral_latent.constituency import Parse
 from spectral_latent.corpora import phrase_to_nltk
+from spectral_latent.drawing import tree_svg
 
 __all__ = ["ParseTree"]
 
@@ -32,6 +35,20 @@ class ParseTree(ProbabilisticTree):
         """
         tree = phrase_to_nltk(parse.tree)
         return cls(tree.label(), list(tree), logprob=parse.log / math.log(2))
+
+    def _repr_svg_(self) -> str:
+        """Draw the tree, for notebooks; NLTK's trees need svgling for that."""
+        names: list[str] = []
+        sizes: list[int] = []
+        waiting: list[Any] = [self]
+        while waiting:
+            node = waiting.pop()
+            is_tree = isinstance(node, Tree)
+            names.append(str(node.label() if is_tree else node))
+            sizes.append(len(node) if is_tree else -1)
+            if is_tree:
+                waiting.extend(reversed(node))
+        return tree_svg(names, sizes, self.pformat(margin=sys.maxsize))
 
     def copy(self, deep: bool = False) -> ParseTree:
         """Copy the tree with its log probability; the copy equals the tree.

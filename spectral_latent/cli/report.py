@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from spectral_latent.cli.page import bars, fold, heat_map, page, picture, section, table
+from spectral_latent.cli.page import bars, fold, page, section, table
 from spectral_latent.cli.sources import dependency_entries, gold_trees, tagged
-from spectral_latent.drawing import escaped
+from spectral_latent.drawing import captioned_html, escaped
 from spectral_latent.inspection import Described, describe_rules, describe_states
 
 if TYPE_CHECKING:
@@ -83,13 +83,8 @@ def _phrase_errors(model: ConstituencyModel, gold: Sequence[GoldTree]) -> _Error
             confused.update(zip(labels, found.get(span, ()), strict=False))
 
         def draw(cleaned: Any = cleaned, parse: Any = parse, words: list[str] = tree.words) -> str:
-            spans = np.zeros((len(words), len(words)))
-            for part, posterior in model.posteriors(words).items():
-                if not part.is_tag:
-                    spans[part.first, part.end - 1] = max(spans[part.first, part.end - 1], min(posterior, 1.0))
-            caption = "Posterior of a phrase from the word of the row to the word of the column"
-            trees = picture("Gold", cleaned._repr_svg_()) + picture("Model", parse._repr_svg_())
-            return trees + heat_map(caption, words, words, spans)
+            trees = [("Gold", cleaned._repr_svg_()), ("Model", parse._repr_svg_())]
+            return captioned_html(trees) + model.draw_posteriors(words)
 
         cases.append(_Case(tree.words, score_brackets([(tree.tree, parse.tree)]).f1, draw))
     return _Errors(cases, confused, "F1 {:.1f}")
@@ -107,10 +102,8 @@ def _arc_errors(model: DependencyModel, gold: Sequence[Any]) -> _Errors:
         confused.update(pair for pair, right in zip(pairs, is_right, strict=True) if right)
 
         def draw(sentence: Any = sentence, parse: Any = parse) -> str:
-            posteriors = model.posteriors(sentence.without_tree())
-            arcs = picture("Gold", sentence._repr_svg_()) + picture("Model", parse._repr_svg_())
-            caption = "Posterior of the word of the row as head of the word of the column"
-            return arcs + heat_map(caption, ["the root", *sentence.forms], sentence.forms, posteriors)
+            arcs = [("Gold", sentence._repr_svg_()), ("Model", parse._repr_svg_())]
+            return captioned_html(arcs) + model.draw_posteriors(sentence.without_tree())
 
         cases.append(_Case(sentence.forms, 100 * float(is_right.mean()), draw))
     return _Errors(cases, confused, "{:.1f} % of the heads are right")
@@ -126,11 +119,8 @@ def _tag_errors(model: LatentTagger, gold: Sequence[list[tuple[str, str]]]) -> _
         confused.update(zip(right, found, strict=True))
 
         def draw(words: list[str] = words, right: list[str] = right, found: list[str] = found) -> str:
-            posteriors = model.posteriors(words)
-            seen = np.flatnonzero(posteriors.max(axis=0) >= 0.005).tolist()
             tags = table("Tags", ["word", "gold", "model"], zip(words, right, found, strict=True))
-            caption = "Posterior of the tag of the column"
-            return tags + heat_map(caption, words, [str(model.tags[k]) for k in seen], posteriors[:, seen])
+            return tags + model.draw_posteriors(words)
 
         cases.append(_Case(words, 100 * float(np.mean(np.equal(right, found))), draw))
     return _Errors(cases, confused, "{:.1f} % of the tags are right")

@@ -20,6 +20,7 @@ from spectral_latent.constituency.decoding import (
     LabelledConstituents,
     bracketings,
     constituents_of,
+    spans_html,
 )
 from spectral_latent.constituency.functions import FunctionLabeller
 from spectral_latent.constituency.grammar import PhraseGrammar
@@ -28,9 +29,11 @@ from spectral_latent.constituency.phrase import Phrase
 from spectral_latent.constituency.presets import preset
 from spectral_latent.constituency.spans import SpanExamples, SpanModel
 from spectral_latent.constituency.training import prepare
+from spectral_latent.drawing import Html
 from spectral_latent.estimation import Listener, Progress, silent
 from spectral_latent.grammar import (
     Limits,
+    Parses,
     Prefixes,
     SentenceChart,
     SentenceGrammar,
@@ -233,6 +236,16 @@ class ConstituencyModel(StoredModel):
         parts = self._labelled(constituents, words)
         return dict(zip(parts.named(self._labels.names), parts.posterior.tolist(), strict=True))
 
+    def draw_posteriors(self, words: Sequence[str]) -> Html:
+        """Draw the posteriors of phrases as a table, from the word of the row to the word of the column.
+
+        Of the labels that a span may have, the likeliest is shown.
+
+        words: the words of the sentence.
+        Raises ValueError if there is no word.
+        """
+        return spans_html(words, self.posteriors(words))
+
     def part_posteriors(self, trees: Iterable[Phrase]) -> list[FloatArray]:
         """Compute the posteriors of the labelled constituents of trees, tags included: one array for each tree.
 
@@ -323,7 +336,7 @@ class ConstituencyModel(StoredModel):
         *,
         constraints: Constraints = _ANY_TREE,
         charts: Sequence[SentenceChart] | None = None,
-    ) -> list[Parse]:
+    ) -> Parses[Parse]:
         """Find up to `n_best` different trees of a sentence, by falling gain; trees of p̂ = 0 come last.
 
         Constituents are combined freely, even if no grammar has all of them in one tree.  If there is a single grammar
@@ -342,7 +355,7 @@ class ConstituencyModel(StoredModel):
             charts = self._charts(words, constraints)
         constituents = self._constituents(charts)
         if constituents is None:
-            return [self._fallback(words, charts[0].grammar)]
+            return Parses([self._fallback(words, charts[0].grammar)])
         gain = self._labelled(constituents, words).gains(self.options.span_penalty)
         gain += _REQUIRED * self._is_required(constituents, constraints)
         trees = self._put_together(constituents, gain, words, n_best)
@@ -353,15 +366,15 @@ class ConstituencyModel(StoredModel):
             parses += [parse for parse in self._scored(best, charts) if parse.sign]
         ranked = sorted(parses, key=lambda parse: parse.sign == 0)[:n_best]
         if not ranked:
-            return [self._fallback(words, charts[0].grammar)]
+            return Parses([self._fallback(words, charts[0].grammar)])
         if self.functions is None:
-            return ranked
+            return Parses(ranked)
         labelled = self.functions.label([parse.tree for parse in ranked], words)
-        return [parse._replace(tree=tree) for parse, tree in zip(ranked, labelled, strict=True)]
+        return Parses(parse._replace(tree=tree) for parse, tree in zip(ranked, labelled, strict=True))
 
     def parse_all(
         self, sentences: Iterable[Sequence[str]], n_best: int = 1, *, jobs: int | None = 1
-    ) -> Iterator[list[Parse]]:
+    ) -> Iterator[Parses[Parse]]:
         """Find up to `n_best` trees of each sentence, in order, as `parse_nbest` does; an empty sentence has none.
 
         sentences: the words of each sentence.
@@ -372,7 +385,7 @@ class ConstituencyModel(StoredModel):
         check_n_best(n_best)
         return map_sentences(_parses_of, self, sentences, jobs, n_best)
 
-    def parse_text(self, text: str, n_best: int = 1, *, jobs: int | None = 1) -> Iterator[list[Parse]]:
+    def parse_text(self, text: str, n_best: int = 1, *, jobs: int | None = 1) -> Iterator[Parses[Parse]]:
         """Find up to `n_best` trees of each sentence of a raw text, in order.
 
         text: the text, which `tokenisation` divides into sentences and words.
@@ -548,9 +561,9 @@ def _tell(listener: Listener, prefix: str, progress: Progress) -> None:
     listener(progress._replace(stage=prefix + progress.stage))
 
 
-def _parses_of(model: ConstituencyModel, words: Sequence[str], n_best: int) -> list[Parse]:
+def _parses_of(model: ConstituencyModel, words: Sequence[str], n_best: int) -> Parses[Parse]:
     """Find the trees of one of many sentences."""
-    return model.parse_nbest(words, n_best) if words else []
+    return model.parse_nbest(words, n_best) if words else Parses()
 
 
 def _check_together(options: Sequence[ConstituencyOptions]) -> None:

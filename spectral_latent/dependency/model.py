@@ -24,10 +24,12 @@ from spectral_latent.dependency.presets import preset
 from spectral_latent.dependency.relations import RelationModel
 from spectral_latent.dependency.sentence import BLANK, DependencySentence, check_sentence
 from spectral_latent.dependency.training import prepare
+from spectral_latent.drawing import Html, heat_map
 from spectral_latent.estimation import Listener, silent
 from spectral_latent.grammar import (
     LatentGrammar,
     Limits,
+    Parses,
     SentenceChart,
     SentenceGrammar,
     Surprisal,
@@ -273,6 +275,15 @@ class DependencyModel(StoredModel):
             return np.zeros((n + 1, n))
         return self.options.with_signs(marginals.arcs, marginals.sign)
 
+    def draw_posteriors(self, sentence: DependencySentence) -> Html:
+        """Draw the posteriors of arcs as a table, from the head of the row to the word of the column.
+
+        sentence: as `posteriors` takes it.
+        Raises ValueError if the sentence is empty.
+        """
+        caption = "Posterior of the word of the row as head of the word of the column"
+        return heat_map(caption, ["the root", *sentence.forms], sentence.forms, self.posteriors(sentence).tolist())
+
     def _tagged(self, sentence: DependencySentence, symbols: FloatArray) -> DependencySentence:
         """Give every word without a tag the likeliest one; symbols: (n, S) posteriors."""
         column = self.options.tags
@@ -316,7 +327,7 @@ class DependencyModel(StoredModel):
         heads = None if marginals is None else maximum_heads(self._weights(marginals))
         return self._parses(sentence, grammar, marginals, [] if heads is None else [heads])[0]
 
-    def parse_nbest(self, sentence: DependencySentence, n_best: int) -> list[DependencyParse]:
+    def parse_nbest(self, sentence: DependencySentence, n_best: int) -> Parses[DependencyParse]:
         """Find up to `n_best` projective trees, by falling sum of their arcs' posteriors.
 
         sentence: words without a tag get the likeliest one.
@@ -335,7 +346,7 @@ class DependencyModel(StoredModel):
         *,
         projective: bool = True,
         jobs: int | None = 1,
-    ) -> Iterator[list[DependencyParse]]:
+    ) -> Iterator[Parses[DependencyParse]]:
         """Find up to `n_best` trees of each sentence, in order, as `parse_nbest` or `parse` does.
 
         sentences: an empty one has no tree.
@@ -350,7 +361,7 @@ class DependencyModel(StoredModel):
             raise ValueError(f"n_best must be 1 for trees that need not be projective, not {n_best}")
         return map_sentences(_parses_of, self, sentences, jobs, n_best, projective)
 
-    def parse_text(self, text: str, n_best: int = 1, *, jobs: int | None = 1) -> Iterator[list[DependencyParse]]:
+    def parse_text(self, text: str, n_best: int = 1, *, jobs: int | None = 1) -> Iterator[Parses[DependencyParse]]:
         """Find up to `n_best` projective trees of each sentence of a raw text, in order.
 
         text: the text, which `tokenisation` divides into sentences and words.
@@ -373,18 +384,18 @@ class DependencyModel(StoredModel):
         grammar: SentenceGrammar,
         marginals: ArcMarginals | None,
         heads: Sequence[tuple[int, ...]],
-    ) -> list[DependencyParse]:
+    ) -> Parses[DependencyParse]:
         """Make the parses with these heads, and fill in relations and missing tags; a fallback if there are none."""
         if marginals is None or not heads:
-            return [self._fallback(sentence)]
+            return Parses([self._fallback(sentence)])
         tagged = self._tagged(sentence, marginals.symbols)
         trees = self._labelled([tagged.with_heads(each) for each in heads])
         # With tags filled in, words are others to the grammar than before.
         weight = self._score(trees, grammar.repeated(len(trees)) if tagged is sentence else None)
-        return [
+        return Parses(
             DependencyParse(tree, int(sign), float(log))
             for tree, sign, log in zip(trees, weight.sign, weight.log, strict=True)
-        ]
+        )
 
     def _fallback(self, sentence: DependencySentence) -> DependencyParse:
         """Make the flat tree whose root is the first word."""
@@ -463,9 +474,9 @@ class DependencyModel(StoredModel):
 
 def _parses_of(
     model: DependencyModel, sentence: DependencySentence, n_best: int, projective: bool
-) -> list[DependencyParse]:
+) -> Parses[DependencyParse]:
     """Find the trees of one of many sentences."""
     check_sentence(sentence)
     if not sentence.forms:
-        return []
-    return model.parse_nbest(sentence, n_best) if projective else [model.parse(sentence, projective=False)]
+        return Parses()
+    return model.parse_nbest(sentence, n_best) if projective else Parses([model.parse(sentence, projective=False)])

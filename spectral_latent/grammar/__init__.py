@@ -4,6 +4,7 @@ from spectral_latent.grammar._coarse import Permits
 from spectral_latent.grammar.forests import SpanForest
 from spectral_latent.grammar.latent_grammar import LatentGrammar
 from spectral_latent.grammar.options import GrammarOptions, Limits, MarginalName
+from spectral_latent.grammar.parses import Parses
 from spectral_latent.grammar.prefixes import Prefixes, Surprisal, Unit, entropies, mean_next_words
 from spectral_latent.grammar.requests import check_n_best, check_trees, check_words
 from spectral_latent.grammar.sentence import SentenceChart, SentenceGrammar
@@ -14,6 +15,7 @@ __all__ = [
     "LatentGrammar",
     "Limits",
     "MarginalName",
+    "Parses",
     "Permits",
     "Prefixes",
     "SentenceChart",

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spectral_latent._options import ShortRepr, counted
+from spectral_latent.drawing import Html, tags_heat_map
 from spectral_latent.estimation import Listener, silent
 from spectral_latent.grammar import Surprisal, Unit, check_n_best, check_words, entropies
 from spectral_latent.inference import Weight, inside, total_weight, tree_weights
@@ -198,6 +199,16 @@ class _Tagger(ABC):
         Raises TypeError if a sentence of words is a string.
         """
         return self._posteriors([sequence]) if len(sequence) else np.zeros((0, len(self.tags)))
+
+    def draw_posteriors(self, sequence: Sequence[Any]) -> Html:
+        """Draw the posteriors of tags as a table: a row for each observation, a column for each tag that is likely.
+
+        sequence: observations.
+
+        Raises TypeError if a sentence of words is a string.
+        """
+        posteriors = self.posteriors(sequence).tolist()
+        return tags_heat_map([str(each) for each in sequence], [str(tag) for tag in self.tags], posteriors)
 
     def paths(self, sequence: Sequence[Any], n_best: int = 1) -> list[tuple[list[Any], float]]:
         """Find the likeliest sequences of tags (Viterbi), each with its log-probability given the observations.
@@ -482,14 +493,15 @@ class LatentHMM(SequenceModel, StoredModel):
 class StateTagger(_Tagger, ShortRepr):
     """A latent hidden Markov model as a tagger: tags are names of its states.
 
-    model: a model with states, from which `LatentHMM.tagger` makes its tagger.
-    tags: a name for each state.
+        model: a model with states, from which `LatentHMM.tagger` makes its tagger.
+        tags: a name for each state.
 
-    >>> from spectral_latent.estimation import EstimatorOptions
-    >>> options = HMMOptions(EstimatorOptions("em", n_states=2, iterations=50), choose_states=False)
-    >>> states = LatentHMM.train(["abab", "ababab"] * 20, options).tagger
-    >>> states.tag(["abab"]) in ([[0, 1, 0, 1]], [[1, 0, 1, 0]])
-    True
+        >>> from spectral_latent.drawing import Html, tags_heat_map
+    from spectral_latent.estimation import EstimatorOptions
+        >>> options = HMMOptions(EstimatorOptions("em", n_states=2, iterations=50), choose_states=False)
+        >>> states = LatentHMM.train(["abab", "ababab"] * 20, options).tagger
+        >>> states.tag(["abab"]) in ([[0, 1, 0, 1]], [[1, 0, 1, 0]])
+        True
     """
 
     model: LatentHMM

@@ -79,7 +79,7 @@ def test_the_page_can_be_used_without_a_mouse_and_without_eyes(pages: dict[str, 
     headings = [int(tag[1]) for tag, _ in page.elements if re.fullmatch("h[1-6]", tag)]
     assert headings == [1] + [2] * (len(headings) - 1)
     assert len(page.all("table")) == len(page.all("caption"))
-    regions = [attributes for attributes in page.all("div") if attributes.get("class") == "wide"]
+    regions = [attributes for attributes in page.all("div") if attributes.get("role") == "region"]
     assert len(regions) >= len(page.all("table"))
     assert all(region["tabindex"] == "0" and region["aria-label"] for region in regions)
     assert len(page.all("label")) == len(page.all("input")) == 2
