@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from spectral_latent.drawing import escaped, scrolled
 
-__all__ = ["bars", "fold", "page", "section", "table"]
+__all__ = ["bars", "fold", "page", "section", "spectrum", "table"]
 
 # The page may neither load anything nor run scripts but its own.
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'"
@@ -88,6 +88,28 @@ def bars(shares: Iterable[float]) -> str:
         for at, share in enumerate(shares)
     )
     return f'<span aria-hidden="true">{drawn}</span>'
+
+
+def spectrum(values: Sequence[float], used: int) -> str:
+    """Draw singular values as upright bars, of which those that are not used are pale.
+
+    values: the singular values, the largest first; none for no drawing.
+    used: the number of values that are used.
+
+    >>> spectrum([2.0, 1.0, 0.5], 2).count("height:1.50rem"), spectrum([2.0, 1.0, 0.5], 2).count("opacity:.3")
+    (1, 1)
+    >>> spectrum([], 2)
+    ''
+    """
+    if not values:
+        return ""
+    drawn = "".join(
+        f'<span class="bar" style="width:.3rem;margin-right:1px;vertical-align:bottom;'
+        f'height:{1.5 * value / values[0]:.2f}rem{"" if at < used else ";opacity:.3"}"></span>'
+        for at, value in enumerate(values)
+    )
+    told = ", ".join(f"{value:.2f}" for value in values)
+    return f'<span role="img" aria-label="singular values {told}" title="singular values {told}">{drawn}</span>'
 
 
 def fold(summary: str, *parts: str) -> str:

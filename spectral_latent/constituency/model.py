@@ -444,7 +444,7 @@ class ConstituencyModel(StoredModel):
         """The operators of the first grammar, with the names of its symbols and words; see `inspection`."""
         grammar = self.members[0].grammar
         names = [symbol.name for symbol in self.members[0].symbols]
-        return NamedOperators(grammar.operators, names, grammar.lexicon.terminal_names)
+        return NamedOperators(grammar.operators, names, grammar.lexicon.terminal_names, grammar.coarse)
 
     @property
     def description(self) -> dict[str, Any]:

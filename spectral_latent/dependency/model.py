@@ -438,7 +438,8 @@ class DependencyModel(StoredModel):
     def named_operators(self) -> NamedOperators:
         """The operators, with names: the tag of a symbol's head and its role, and words; see `inspection`."""
         names = [f"{symbol.tag}/{symbol.role}" for symbol in self.symbols]
-        return NamedOperators(self.grammar.operators, names, self.grammar.lexicon.terminal_names)
+        grammar = self.grammar
+        return NamedOperators(grammar.operators, names, grammar.lexicon.terminal_names, grammar.coarse)
 
     @property
     def description(self) -> dict[str, Any]:

@@ -44,10 +44,7 @@ def scrolled(caption: str, html: str) -> Html:
     >>> scrolled("Words", "<p>dogs</p>").count("tabindex")
     1
     """
-    return Html(
-        f'<div style="overflow-x:auto" role="region" aria-label="{escaped(caption)}" tabindex="0">'
-        f"{html}</div>"
-    )
+    return Html(f'<div style="overflow-x:auto" role="region" aria-label="{escaped(caption)}" tabindex="0">{html}</div>')
 
 
 def captioned_html(drawings: Iterable[tuple[str, str]]) -> Html:

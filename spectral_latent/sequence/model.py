@@ -362,7 +362,7 @@ class LatentTagger(SequenceModel, _Tagger, StoredModel):
         """
         names = [str(tag) for tag in self.tags]
         names += [f"{name} ..." for name in names]
-        return NamedOperators(self.parameters.latent, names, self.observations.terminal_names)
+        return NamedOperators(self.parameters.latent, names, self.observations.terminal_names, self.parameters.coarse)
 
     @property
     def description(self) -> dict[str, Any]:

@@ -118,6 +118,8 @@ def test_a_page_without_gold_and_one_without_states(run: Run, tmp_path: Path) ->
         sections = [element["id"] for element in page.all("section")]
         assert sections == (["model", "symbols", "rules"] if preset == "fast" else ["model", "symbols"])
     assert any("directions of a latent space" in text for text in page.texts["p"])
+    assert any(text.startswith("Direction 0, singular value ") for text in page.texts["summary"])
+    assert "loading" in page.texts["th"]
 
 
 def test_the_page_of_an_anchor_model(run: Run, tmp_path: Path) -> None:
