@@ -493,15 +493,14 @@ class LatentHMM(SequenceModel, StoredModel):
 class StateTagger(_Tagger, ShortRepr):
     """A latent hidden Markov model as a tagger: tags are names of its states.
 
-        model: a model with states, from which `LatentHMM.tagger` makes its tagger.
-        tags: a name for each state.
+    model: a model with states, from which `LatentHMM.tagger` makes its tagger.
+    tags: a name for each state.
 
-        >>> from spectral_latent.drawing import Html, tags_heat_map
-    from spectral_latent.estimation import EstimatorOptions
-        >>> options = HMMOptions(EstimatorOptions("em", n_states=2, iterations=50), choose_states=False)
-        >>> states = LatentHMM.train(["abab", "ababab"] * 20, options).tagger
-        >>> states.tag(["abab"]) in ([[0, 1, 0, 1]], [[1, 0, 1, 0]])
-        True
+    >>> from spectral_latent.estimation import EstimatorOptions
+    >>> options = HMMOptions(EstimatorOptions("em", n_states=2, iterations=50), choose_states=False)
+    >>> states = LatentHMM.train(["abab", "ababab"] * 20, options).tagger
+    >>> states.tag(["abab"]) in ([[0, 1, 0, 1]], [[1, 0, 1, 0]])
+    True
     """
 
     model: LatentHMM
