@@ -28,6 +28,7 @@ from spectral_latent.constituency.options import ConstituencyOptions
 from spectral_latent.constituency.phrase import Phrase
 from spectral_latent.constituency.presets import preset
 from spectral_latent.constituency.spans import SpanExamples, SpanModel
+from spectral_latent.constituency.subtrees import SubtreeGrammar
 from spectral_latent.constituency.training import prepare
 from spectral_latent.drawing import Html
 from spectral_latent.estimation import Listener, Progress, silent
@@ -438,6 +439,26 @@ class ConstituencyModel(StoredModel):
         """
         trees = list(cleaned(phrases))
         return Weight.mean([member.score(trees) for member in self.members])
+
+    @cached_property
+    def _subtree_grammars(self) -> list[SubtreeGrammar]:
+        return [SubtreeGrammar.of(member) for member in self.members]
+
+    def subtree_log_probabilities(self, tree: Phrase) -> FloatArray:
+        """Compute the natural logarithms (n,) of the probabilities of the n subtrees of a tree, each given its label.
+
+        The probability is a mean over all places where a phrase with this label may stand, and over the grammars; see
+        `subtrees`.  The subtrees are those of the phrases of `tree.nodes()`, in the same order.
+
+        tree: a tree such as those of parses, without traces and function labels.
+        Raises ValueError for a model whose estimates are not probabilities.
+
+        >>> trees = [Phrase("S", (Phrase("NN", (noun,)), Phrase("VB", ("bark",)))) for noun in ("dogs", "cats")]
+        >>> model = ConstituencyModel.train(trees * 500)
+        >>> np.exp(model.subtree_log_probabilities(trees[0])).round(1)
+        array([0.5, 0.5, 1. ])
+        """
+        return np.asarray(Weight.mean([grammar.weights(tree) for grammar in self._subtree_grammars]).log)
 
     @property
     def named_operators(self) -> NamedOperators:
