@@ -17,7 +17,7 @@ from spectral_latent.corpora import phrase_to_nltk
 from spectral_latent.corpora.embedded import embedded_treebank
 from spectral_latent.plotting import plot_objectives, plot_spectra
 
-trees = list(embedded_treebank(200))
+trees = list(embedded_treebank(100))
 model = ConstituencyModel.train(trees)
 words = ["the", "dog", "saw", "a", "cat", "in", "the", "garden"]
 parses = model.parse_nbest(words, 2)
@@ -56,6 +56,6 @@ spectra = plot_spectra(model.named_operators, ["NP", "VP", "NN"])
 
 traces = {}
 for estimator in ("clusters-em", "hybrid"):
-    options = ConstituencyOptions(estimator=EstimatorOptions(estimator, n_states=4, iterations=8))
+    options = ConstituencyOptions(estimator=EstimatorOptions(estimator, n_states=4, iterations=5))
     traces[estimator] = ConstituencyModel.train(trees, options).members[0].grammar.objective
 objectives = plot_objectives(traces)

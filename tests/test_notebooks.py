@@ -8,15 +8,17 @@ import numpy as np
 import pytest
 from nltk.tree import Tree
 
-from spectral_latent import AnchorHMM, ConstituencyModel, DependencyModel, LatentTagger
+from spectral_latent import AnchorHMM, ConstituencyModel, DependencyModel, EstimatorOptions, LatentTagger
 from spectral_latent.constituency import Phrase
 from spectral_latent.corpora.embedded import embedded_treebank
 from spectral_latent.dependency import DependencySentence
 from spectral_latent.reranking import Candidate, NBest
+from spectral_latent.sequence import TaggerOptions
 from spectral_latent_nltk import AnchorTagger, LatentHMMTagger, SpectralDependencyParser, SpectralParser
 from tests.cli.pages import Page
 
 WORDS = ["the", "dog", "saw", "a", "cat", "in", "the", "garden"]
+TAGGER = TaggerOptions(estimator=EstimatorOptions("clustering", n_states=2))
 HOSTILE = "</td><script>alert(1)</script>"
 
 
@@ -48,6 +50,16 @@ def tagged(trees: list[Phrase]) -> list[list[tuple[str, str]]]:
         ]
         for tree in trees
     ]
+
+
+@pytest.fixture(scope="module")
+def tagger(tagged: list[list[tuple[str, str]]]) -> LatentTagger:
+    return LatentTagger.train(tagged, TAGGER)
+
+
+@pytest.fixture(scope="module")
+def anchored(tagged: list[list[tuple[str, str]]]) -> AnchorHMM:
+    return AnchorHMM.train([word for word, _ in sentence] for sentence in tagged[:20])
 
 
 def cells(table: str) -> dict[tuple[str, str], str]:
@@ -94,10 +106,7 @@ def test_the_table_of_arcs(dependency_parser: DependencyModel) -> None:
     assert not found
 
 
-def test_the_tables_of_tags(tagged: list[list[tuple[str, str]]]) -> None:
-    sentences = [[word for word, _ in sentence] for sentence in tagged]
-    anchored = AnchorHMM.train(sentences)
-    tagger = LatentTagger.train(tagged)
+def test_the_tables_of_tags(tagger: LatentTagger, anchored: AnchorHMM) -> None:
     for model, names in ((tagger, tagger.tags), (anchored, list(anchored.anchors))):
         found = cells(model.draw_posteriors(WORDS))
         posteriors = model.posteriors(WORDS)
@@ -108,10 +117,10 @@ def test_the_tables_of_tags(tagged: list[list[tuple[str, str]]]) -> None:
         assert not found
 
 
-def test_hostile_words_are_text(parser: ConstituencyModel, tagged: list[list[tuple[str, str]]]) -> None:
+def test_hostile_words_are_text(parser: ConstituencyModel, tagger: LatentTagger) -> None:
     words = ["the", HOSTILE, "saw", "a", "cat"]
     candidates = NBest.of([Candidate(Phrase("X", (Phrase(HOSTILE, (HOSTILE,)),)), -1.0)])
-    tagged_sentence = LatentHMMTagger.train(tagged).tag(words)
+    tagged_sentence = LatentHMMTagger(tagger).tag(words)
     shown = [parser.draw_posteriors(words), parser.parse_nbest(words, 2)._repr_html_(), candidates._repr_html_()]
     for html in [*shown, tagged_sentence._repr_html_()]:
         page = Page(html)
@@ -120,7 +129,7 @@ def test_hostile_words_are_text(parser: ConstituencyModel, tagged: list[list[tup
 
 
 def test_results_in_nltk_draw_themselves(
-    parser: ConstituencyModel, dependency_parser: DependencyModel, tagged: list[list[tuple[str, str]]]
+    parser: ConstituencyModel, dependency_parser: DependencyModel, tagger: LatentTagger, anchored: AnchorHMM
 ) -> None:
     tree = SpectralParser(parser).parse_one(WORDS)
     assert tree._repr_svg_() == parser.parse(WORDS)._repr_svg_()
@@ -129,9 +138,8 @@ def test_results_in_nltk_draw_themselves(
     assert "<title>(any" in tree._repr_svg_()
     graph = SpectralDependencyParser(dependency_parser).parse_one(WORDS)
     assert graph._repr_svg_() == dependency_parser.parse(DependencySentence.of(WORDS))._repr_svg_()
-    sentences = [[word for word, _ in sentence] for sentence in tagged]
-    for tagger in (LatentHMMTagger.train(tagged), AnchorTagger.train(sentences)):
-        (pairs,) = tagger.tag_sents([WORDS])
+    for of_nltk in (LatentHMMTagger(tagger), AnchorTagger(anchored)):
+        (pairs,) = of_nltk.tag_sents([WORDS])
         page = Page(pairs._repr_html_())
-        assert list(zip(page.texts["ruby"], page.texts["rt"], strict=True)) == pairs == tagger.tag(WORDS)
+        assert list(zip(page.texts["ruby"], page.texts["rt"], strict=True)) == pairs == of_nltk.tag(WORDS)
         assert isinstance(pickle.loads(pickle.dumps(pairs)), list)

@@ -17,6 +17,7 @@ _DARKEST = 0.75  # the share of the blue where the number is 1; letters can be r
 _LEAST = 0.005  # numbers below it are left out
 _HEAT_STYLE = (
     ".sl-heat{border-collapse:collapse}.sl-heat caption{text-align:left;font-weight:600}"
+    ".sl-heat tr{border-top:1px solid rgba(128,128,128,.3)}"
     ".sl-heat td{padding:.1rem .3rem;font-size:.75rem;text-align:center;min-width:1.8rem;white-space:nowrap}"
     ".sl-heat th{padding:.1rem .3rem;font-size:.8rem;font-weight:400;text-align:left}"
     ".sl-heat thead th{writing-mode:vertical-rl;text-align:right}"
