@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from spectral_latent.constituency import Phrase
 from spectral_latent.constituency.model import Parse
 from spectral_latent.dependency import DependencyParse, DependencySentence
-from spectral_latent.drawing import _width, arcs_svg, tree_svg
+from spectral_latent.drawing import arcs_svg, tree_svg
+from spectral_latent.drawing.svg import _width
 
 NAMESPACE = "{http://www.w3.org/2000/svg}"
 words = st.text(min_size=1, max_size=8)

@@ -23,6 +23,7 @@ ROOMS = (
     "inference",
     "estimation",
     "inspection",
+    "plotting",
     "model",
     "tokenisation",
     "lexicon",

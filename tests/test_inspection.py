@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import defaultdict
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -17,11 +19,20 @@ from spectral_latent.cli import main
 from spectral_latent.constituency import ConstituencyOptions
 from spectral_latent.corpora.embedded import embedded_treebank
 from spectral_latent.dependency import DependencyOptions, DependencySentence
-from spectral_latent.estimation import EstimatorOptions
-from spectral_latent.inspection import Described, NamedOperators, describe_rules, describe_states
+from spectral_latent.estimation import EstimatorOptions, FeatureColumns, Shard, Treebank, estimate
+from spectral_latent.inference import collapse
+from spectral_latent.inspection import (
+    Described,
+    Direction,
+    NamedOperators,
+    describe_directions,
+    describe_rules,
+    describe_states,
+)
 from spectral_latent.operators import ObservableOperators, Tensor, Tensors
 from spectral_latent.sequence import TaggerOptions
-from spectral_latent.trees import Rules
+from spectral_latent.trees import Rules, SkeletalTrees
+from tests.conformance.model import contents, write
 
 STATES = [2, 3, 1]
 RULES = Rules(
@@ -104,7 +115,7 @@ def test_directions_are_no_states() -> None:
     model = ConstituencyModel.train(
         embedded_treebank(30), ConstituencyOptions(estimator=EstimatorOptions("spectral", n_states=2))
     )
-    with pytest.raises(ValueError, match=r"directions .* and no states; train .* preset fast"):
+    with pytest.raises(ValueError, match=r"directions .* and no states; `describe_directions`"):
         next(describe_states(model.named_operators))
 
 
@@ -132,7 +143,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 def test_the_command_shows_states_of_every_kind_of_model(files: dict[str, Path], kind: str) -> None:
     shown = CliRunner().invoke(main, ["inspect", str(files[kind])])
     assert shown.exit_code == 0, shown.output
-    assert "nodes in a tree\n  state " in shown.output
+    assert re.search(r"nodes in a tree\n  singular values [\d. ]+\n  state ", shown.output)
     lines = CliRunner().invoke(main, ["inspect", str(files[kind]), "--json", "--top", "1"]).output.splitlines()
     states = [json.loads(line) for line in lines]
     for symbol in {state["symbol"] for state in states}:
@@ -177,3 +188,105 @@ def test_rules_are_as_frequent_as_in_the_model(seed: int) -> None:
     found = {rule.name: rule.expected for rule in described}
     assert {name: found[name] for name in expected} == pytest.approx(expected)
     assert [rule.expected for rule in described] == sorted((rule.expected for rule in described), reverse=True)
+
+
+@given(seed=st.integers(0, 2**32 - 1))
+@settings(max_examples=20)
+def test_loadings_are_joint_means_over_roots_of_probabilities(seed: int) -> None:
+    """In the basis of states, v is 1 and w is the number of nodes in each state."""
+    operators = replace(random_model(seed), probabilities=False)
+    coarse = collapse(random_model(seed))
+    nodes = expected_nodes(operators)
+    total = [sum(nodes[a, h] for h in range(size)) for a, size in enumerate(STATES)]
+    named = NamedOperators(operators, ["S", "A", "B"], ["x", "y", "z"], coarse)
+    for directions in describe_directions(named, 100):
+        a = named.symbols.index(directions[0].symbol)
+        share = np.array([nodes[a, h] for h in range(STATES[a])]) / total[a]
+        joint = {("words", named.terminals[x]): operators.leaf[r] for r, (b, x) in enumerate(RULES.leaf) if a == b}
+        for tensor, rule in zip(operators.binary, RULES.binary.tolist(), strict=True):
+            if rule[0] == a:
+                joint["rules", named.rule(rule)] = tensor.multiplied_out().sum(axis=(1, 2))
+        for direction in directions:
+            for (kind, name), vector in joint.items():
+                p = vector[: len(share)] @ share
+                expected = vector[direction.direction] / np.sqrt(p)
+                assert dict(getattr(direction, kind))[name] == pytest.approx(expected, rel=1e-3)
+            of_places = np.array([loading for _, loading in direction.places])
+            assert direction.frequency == pytest.approx(total[a], rel=1e-3)
+            assert (of_places >= 0).all()
+        # Σ over places of E[1(place) y_h] / √p, times √p, is E[y_h]: the share of the state
+    (top,) = (dict(d.places)["at the top"] for d in describe_one(named, "S")[:1])
+    root = operators.root[0]
+    assert top == pytest.approx(root[0] / total[0] / np.sqrt(root.sum() / total[0]), rel=1e-3)
+
+
+def describe_one(named: NamedOperators, symbol: str) -> list[Direction]:
+    (found,) = (directions for directions in describe_directions(named, 100) if directions[0].symbol == symbol)
+    return found
+
+
+def test_loadings_of_words_are_singular_vectors() -> None:
+    """Where words are the only inside features, and neighbours the only outside ones, by numpy's decomposition."""
+    rng = np.random.default_rng(0)
+    joint = rng.dirichlet(np.full(12, 0.5)).reshape(4, 3)
+    pairs = rng.choice(12, 3000, p=joint.ravel())
+    left, right = np.divmod(pairs, 3)
+    # a tree for each pair: a word of symbol 0 and a neighbour of symbol 1 below a node of symbol 2
+    n = len(pairs)
+    symbol = np.tile([0, 1, 2], n)
+    child = np.full((n, 3), -1)
+    child[:, 2] = 3 * np.arange(n)
+    terminal = np.column_stack([left, 4 + right, np.full(n, -1)]).ravel()
+    second = np.where(child >= 0, child + 1, -1)
+    trees = SkeletalTrees.of(
+        symbol, left=child.ravel(), right=second.ravel(), terminal=terminal, root=3 * np.arange(n) + 2
+    )
+    other = np.column_stack([4 + right, left, np.zeros(n, int)]).ravel()
+    features = FeatureColumns(np.where(terminal >= 0, terminal, 9)[:, None], other[:, None])
+    treebank = Treebank.of([Shard.of(trees, features)])
+    operators = estimate(treebank, EstimatorOptions("spectral", n_states=3, scaling=0.0, smoothing=None)).operators
+    named = NamedOperators(operators, ["word", "neighbour", "pair"], [f"{x}" for x in range(7)], None)
+    counts = np.zeros((4, 3))
+    np.add.at(counts, (left, right), 1 / n)
+    u, sigma, _ = np.linalg.svd(counts / np.sqrt(np.outer(counts.sum(axis=1), counts.sum(axis=0))), full_matrices=False)
+    found = describe_one(named, "word")
+    assert [direction.singular_value for direction in found] == pytest.approx(sigma)
+    for direction, column in zip(found, u.T, strict=True):
+        loadings = np.array([dict(direction.words)[f"{x}"] for x in range(4)])
+        np.testing.assert_allclose(loadings * np.sign(loadings @ column), column, atol=1e-6)
+    # the neighbour is all that places show of a word, so that the loading of the only place is that of the mean
+    assert [name for name, _ in found[0].places] == ["pair → [word] neighbour"]
+
+
+@pytest.mark.parametrize("kind", ["constituency", "tagger", "dependency"])
+def test_the_command_shows_directions(kind: str, tmp_path: Path) -> None:
+    spectral = EstimatorOptions("spectral", n_states=2)
+    tagged = [[("dogs", "N"), ("bark", "V")], [("cats", "N"), ("sleep", "V")]] * 60
+    arcs = [DependencySentence.of([w for w, _ in row], [t for _, t in row]).with_heads((2, 0)) for row in tagged]
+    model: ConstituencyModel | LatentTagger | DependencyModel
+    match kind:
+        case "constituency":
+            model = ConstituencyModel.train(embedded_treebank(60), ConstituencyOptions(estimator=spectral))
+        case "tagger":
+            model = LatentTagger.train(tagged, TaggerOptions(estimator=spectral))
+        case _:
+            model = DependencyModel.train(arcs, DependencyOptions(estimator=spectral))
+    model.save(tmp_path / "model")
+    shown = CliRunner().invoke(main, ["inspect", str(tmp_path / "model")])
+    assert shown.exit_code == 0, shown.output
+    assert re.search(r"nodes in a tree\n  singular values [\d. ]+\n  direction 0, singular value ", shown.output)
+    lines = CliRunner().invoke(main, ["inspect", str(tmp_path / "model"), "--json", "--top", "2"]).output.splitlines()
+    values = [json.loads(line)["singular_value"] for line in lines if json.loads(line)["direction"] == 0]
+    assert min(values) > 0.0
+    # files of older versions have no singular values
+    arrays, settings = contents(tmp_path / "model")
+    write(tmp_path / "old", {name: x for name, x in arrays.items() if not name.endswith("singular_values")}, settings)
+    old = CliRunner().invoke(main, ["inspect", str(tmp_path / "old")])
+    assert old.exit_code == 0
+    assert "  direction 0\n" in old.output
+    assert "singular" not in old.output
+
+
+def test_what_has_states_has_no_directions() -> None:
+    with pytest.raises(ValueError, match="has states and no directions"):
+        next(describe_directions(NamedOperators(random_model(0), ["S", "A", "B"], ["x", "y", "z"])))

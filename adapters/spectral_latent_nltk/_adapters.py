@@ -18,6 +18,7 @@ from spectral_latent.operators import ModelFileError
 from spectral_latent.reranking import Reranker
 from spectral_latent.tokenisation import Token
 from spectral_latent_nltk._making import maker
+from spectral_latent_nltk._tagged import TaggedSentence
 from spectral_latent_nltk._tokens import raw_text, raw_texts, tokens_of
 
 __all__ = ["ModelAdapter", "ParserAdapter", "TaggerAdapter"]
@@ -269,4 +270,4 @@ class TaggerAdapter(ModelAdapter, SequentialBackoffTagger):
     def _tagged(self, sentences: Iterator[list[str]]) -> Iterator[list[tuple[str, Any]]]:
         while chunk := list(islice(sentences, _CHUNK)):
             for tokens, tags in zip(chunk, self._tags_of(chunk), strict=True):
-                yield list(zip(tokens, tags, strict=True))
+                yield TaggedSentence(zip(tokens, tags, strict=True))

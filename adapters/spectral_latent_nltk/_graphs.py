@@ -10,7 +10,7 @@ from typing import Any
 
 from nltk.parse import DependencyGraph
 
-from spectral_latent.corpora import sentence_to_nltk
+from spectral_latent.corpora import sentence_from_nltk, sentence_to_nltk
 from spectral_latent.dependency import DependencyParse
 
 __all__ = ["ParseGraph"]
@@ -36,6 +36,10 @@ class ParseGraph(DependencyGraph):
         graph.is_fallback = parse.is_fallback
         graph._logprob = parse.log / math.log(2)
         return graph
+
+    def _repr_svg_(self) -> str | None:
+        """Draw the arcs, for notebooks; NLTK's graphs need Graphviz for that."""
+        return sentence_from_nltk(self)._repr_svg_()
 
     def __getstate__(self) -> dict[str, Any]:
         """Return all attributes, for copies and pickles: nodes as plain dicts, and for the root its address."""

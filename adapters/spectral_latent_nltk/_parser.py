@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
@@ -82,6 +83,29 @@ class SpectralParser(ParserAdapter[Iterable[str], Tree, ParseTree]):
         phrases = each(trees, phrase_from_nltk, "tree")
         with shown(progress) as listener:
             return cls(ConstituencyModel.train(phrases, several, weights=weights, jobs=jobs, listener=listener))
+
+    def with_subtree_probs(self, tree: Tree) -> ParseTree:
+        """Copy a tree, and give each of its subtrees a probability, as parsers of NLTK's do with a plain PCFG.
+
+        `logprob()` of a subtree is log2 of its probability given the label at its top: a mean over all places where a
+        phrase with this label may stand.  That of an only child is given the labels of its parents, too.  Of the whole
+        tree it is that of `score`.
+
+        tree: a parse, or another tree without traces and function labels.
+
+        Raises TypeError or ValueError for what is not a tree, and ValueError for a parser whose estimates are not
+        probabilities, such as one of the preset "spectral".
+
+        >>> trees = [Tree("S", [Tree("NN", [noun]), Tree("VB", ["bark"])]) for noun in ("dogs", "cats")]
+        >>> parser = SpectralParser.train(trees * 500)
+        >>> tree = parser.with_subtree_probs(parser.parse_one(["dogs", "bark"]))
+        >>> [(subtree.label(), round(subtree.prob(), 1)) for subtree in tree.subtrees()]
+        [('S', 0.5), ('NN', 0.5), ('VB', 1.0)]
+        """
+        phrase = phrase_from_nltk(tree)
+        logs = [float(log) / math.log(2) for log in self.model.subtree_log_probabilities(phrase)]
+        logs[0] = self.score(tree)
+        return ParseTree.with_logprobs(phrase, logs)
 
     def grammar(self) -> PCFG:
         """Make the rules with the probabilities that they have without latent states, at the first call.

@@ -12,7 +12,7 @@ import numpy as np
 from spectral_latent._names import ESTIMATORS, PresetName
 from spectral_latent.estimation import EstimatorOptions
 from spectral_latent.estimation.progress import shown
-from spectral_latent.sequence import HMMOptions, LatentHMM, LatentTagger, StateTagger, TaggerOptions
+from spectral_latent.sequence import HMMOptions, LatentHMM, LatentTagger, StateTagger, TaggerOptions, hmm_preset
 from spectral_latent.sequence import preset as options_of_preset
 from spectral_latent.trees import FloatArray
 from spectral_latent_nltk._adapters import TaggerAdapter
@@ -93,16 +93,33 @@ class LatentHMMTagger(TaggerAdapter):
         unlabeled_sequences: Iterable[Iterable[str]],
         n_states: int,
         *,
+        preset: PresetName | None = None,
         jobs: int | None = 1,
         options: HMMOptions | None = None,
     ) -> LatentHMMTagger:
-        """Learn from sentences without tags; the tags will be states: "0", "1" and so on.
+        """Learn from sentences without tags, as `train_unsupervised` of NLTK's `HiddenMarkovModelTrainer`.
+
+        The tags will be states: "0", "1" and so on.
 
         unlabeled_sequences: sentences, each a list of tokens; any iterable, read once.
         n_states: the number of states; EM that starts from clusters may find fewer.
+        preset: the name of settings that go well together, "fast" or "accurate"; see
+        `spectral_latent.sequence.hmm_preset`.
         jobs: processes; the result does not depend on it.
-        options: all other settings; not those of the spectral estimator, whose operators have no states.
+        options: all other settings, in the place of a preset; not those of the spectral estimator, whose operators have
+        no states.  Without preset and options, EM starts from clusters.
+
+        Raises ValueError for a preset that does not exist or is given together with options, and for one whose model
+        has no states.
+
+        >>> sents = [["dogs", "bark"], ["cats", "sleep"], ["dogs", "sleep"], ["cats", "bark"]] * 50
+        >>> tagger = LatentHMMTagger.train_unsupervised(sents, 2, preset="fast")
+        >>> (_, noun), (_, verb) = tagger.tag(["dogs", "bark"])
+        >>> noun != verb, tagger.tag(["cats", "sleep"]) == [("cats", noun), ("sleep", verb)]
+        (True, True)
         """
+        if preset is not None:
+            options = chosen(hmm_preset, preset, options)
         options = options or HMMOptions(EstimatorOptions("clusters-em"))
         if not ESTIMATORS[options.estimator.estimator].probabilities:
             name = options.estimator.estimator

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import math
+import sys
+from collections.abc import Sequence
+from typing import Any
 
 from nltk.tree import ProbabilisticTree, Tree
 
-from spectral_latent.constituency import Parse
+from spectral_latent.constituency import Parse, Phrase
 from spectral_latent.corpora import phrase_to_nltk
+from spectral_latent.drawing import tree_svg
 
 __all__ = ["ParseTree"]
 
@@ -17,7 +21,7 @@ class ParseTree(ProbabilisticTree):
 
     `logprob()` is log2 |p̂| of the estimated probability, and -inf for a fallback; `prob()` is 0 once that
     underflows.  NLTK copies a tree by way of `prob()`, and the copy's `logprob()` would then raise.  Subtrees are
-    plain trees: with latent states, the probability of a subtree depends on what is around it.
+    plain trees; `SpectralParser.with_subtree_probs` makes a tree whose subtrees have probabilities.
 
     >>> tree = ParseTree("S", ["word"], logprob=-4000.0)
     >>> tree.prob(), tree.copy(deep=True).logprob()
@@ -32,6 +36,41 @@ class ParseTree(ProbabilisticTree):
         """
         tree = phrase_to_nltk(parse.tree)
         return cls(tree.label(), list(tree), logprob=parse.log / math.log(2))
+
+    @classmethod
+    def with_logprobs(cls, phrase: Phrase, logprobs: Sequence[float]) -> ParseTree:
+        """Make a tree whose subtrees have log probabilities, too.
+
+        phrase: the tree.
+        logprobs: log2 of the probability of each phrase, parents before children, left to right.
+
+        >>> tree = ParseTree.with_logprobs(Phrase("NP", (Phrase("NN", ("rain",)),)), [-3.0, -2.0])
+        >>> tree.prob(), tree[0].prob()
+        (0.125, 0.25)
+        """
+        done: list[Any] = []
+        remaining = list(logprobs)
+        for node in reversed(list(phrase.nodes())):
+            if isinstance(node, str):
+                done.append(node)
+            else:
+                done.append(cls(node.label, [done.pop() for _ in node.children], logprob=remaining.pop()))
+        tree: ParseTree = done.pop()
+        return tree
+
+    def _repr_svg_(self) -> str:
+        """Draw the tree, for notebooks; NLTK's trees need svgling for that."""
+        names: list[str] = []
+        sizes: list[int] = []
+        waiting: list[Any] = [self]
+        while waiting:
+            node = waiting.pop()
+            is_tree = isinstance(node, Tree)
+            names.append(str(node.label() if is_tree else node))
+            sizes.append(len(node) if is_tree else -1)
+            if is_tree:
+                waiting.extend(reversed(node))
+        return tree_svg(names, sizes, self.pformat(margin=sys.maxsize))
 
     def copy(self, deep: bool = False) -> ParseTree:
         """Copy the tree with its log probability; the copy equals the tree.

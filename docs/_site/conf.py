@@ -39,8 +39,9 @@ _ON_THE_SITE = {  # links that are files in the repository, and pages of the sit
     "../CONTRIBUTING.md": "contributing.md",
     "../CHANGELOG.md": "changelog.md",
     "../benchmarks/RESULTS.md": "results.md",
-    "(in_a_hundred_lines.py)": "(tutorials/in_a_hundred_lines.rst)",
-    "(tutorial_trees.py)": "(tutorials/tutorial_trees.rst)",
+    "in_a_hundred_lines.py)": "tutorials/in_a_hundred_lines.rst)",
+    "tutorial_trees.py)": "tutorials/tutorial_trees.rst)",
+    "tutorial_pictures.py)": "tutorials/tutorial_pictures.rst)",
 }
 
 

@@ -22,6 +22,7 @@ from spectral_latent.anchors.training import (
     maximise_likelihood,
     solve_closed_form,
 )
+from spectral_latent.drawing import Html, tags_heat_map
 from spectral_latent.estimation import EstimationError, Listener, silent
 from spectral_latent.inference import tree_weights
 from spectral_latent.operators import (
@@ -249,6 +250,18 @@ class AnchorHMM(StoredModel):
         """
         (words,) = checked_sentences([sentence])
         return self._marginals([words]) if len(words) else np.zeros((0, self.n_states))
+
+    def draw_posteriors(self, sentence: Sequence[str]) -> Html:
+        """Draw the posteriors of states as a table: a row for each word, a column for each state that is likely.
+
+        A state has the name of its label, or else of its anchor.
+
+        Raises TypeError if the sentence is not a list of strings.
+
+        sentence: its words.
+        """
+        posteriors = self.posteriors(sentence).tolist()
+        return tags_heat_map(sentence, [str(name) for name in self.labels or self.anchors], posteriors)
 
     def label(self, tags: Mapping[str, Hashable]) -> AnchorHMM:
         """Give every anchor, and thereby its state, a tag; the new model is a tagger.

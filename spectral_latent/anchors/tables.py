@@ -18,6 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 from spectral_latent.anchors.model import AnchorHMM
+from spectral_latent.plotting import needs_matplotlib
 from spectral_latent.trees import FloatArray
 
 __all__ = ["AnchorPlane", "AnchorRow", "anchor_names", "anchor_plane", "anchor_rows", "anchor_table", "draw_anchors"]
@@ -141,11 +142,10 @@ def draw_anchors(model: AnchorHMM, path: str | os.PathLike[str], top: int = 30) 
     """
     if Path(path).suffix.lower() not in _ENDINGS:
         raise ValueError(f"{os.fspath(path)}: name a picture that ends in {', '.join(_ENDINGS)}")
-    try:
+    with needs_matplotlib():
         import matplotlib
         from matplotlib.figure import Figure
-    except ImportError:
-        raise ImportError("pictures need matplotlib; run `pip install matplotlib`") from None
+
     plane = anchor_plane(model, top)
     figure = Figure(figsize=(8.0, 8.0), layout="constrained")
     axes = figure.add_subplot()

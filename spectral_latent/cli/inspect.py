@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from difflib import get_close_matches
 from itertools import islice
 from pathlib import Path
@@ -18,7 +18,9 @@ from spectral_latent.cli.outputs import OutputFile, results
 from spectral_latent.cli.sources import DEPENDENCY_SOURCES, SOURCES, TAGGED_SOURCES
 
 if TYPE_CHECKING:
-    from spectral_latent.inspection import Described
+    from spectral_latent.inspection import Described, Direction, NamedOperators
+
+    _Parts = Sequence[Described | Direction]
 
 __all__ = ["inspect"]
 
@@ -58,13 +60,20 @@ _LISTS = ("words", "rules", "places")
 def inspect(
     model: str, gold: tuple[str, ...], symbols: tuple[str, ...], top: int, page: Path | None, as_json: bool
 ) -> None:
-    """Show what the latent states of a model stand for.
+    """Show what the latent states or directions of a model stand for.
 
     The output has a paragraph for each symbol, the most frequent first, and in it the symbol's states, the most
     frequent first.  A state has its share of the symbol's nodes in percent; the words that it emits, the rules that it
     applies, and the places where it stands: the rules in which it is the child in brackets.  Each has its probability
     in the state.  Those come first that tell the state from the other states of the symbol.  With --json, a line is the
-    object of one state.
+    object of one state or direction.
+
+    A model without probabilities, such as one of the preset spectral, has no states.  In their place stand the
+    directions that singular value decompositions have found, the one with the largest singular value first, each with
+    the words, rules and places that load most on it.  Loadings of opposite signs are opposites; the sign itself means
+    nothing.
+
+    The singular values of a symbol tell how many states it needs.  Files of older versions have none.
 
     A symbol @X is a part of a binarised phrase X; X|Y is an X whose only child is a Y.  Of a parser of several grammars
     the first is shown.
@@ -88,23 +97,31 @@ def inspect(
         return
     if gold:
         raise click.UsageError("GOLD is for the page; give --html REPORT")
-    from spectral_latent.inspection import describe_states
-
     named = load_model(model, *_KINDS).named_operators
     unknown = [symbol for symbol in symbols if symbol not in named.symbols]
     if unknown:
         raise click.ClickException(f"{model}: no symbol {unknown[0]!r}; {_hint(unknown[0], named.symbols)}")
     try:
-        described = describe_states(named, top)
-        wanted = (states for states in described if states[0].symbol in symbols)
+        described = _described(named, top)
+        wanted = (parts for parts in described if parts[0].symbol in symbols)
         missing = dict.fromkeys(symbols)
-        for states in wanted if symbols else islice(described, _SHOWN):
-            missing.pop(states[0].symbol, None)
-            click.echo("\n".join(_objects(states) if as_json else _paragraph(states)))
+        for parts in wanted if symbols else islice(described, _SHOWN):
+            symbol = parts[0].symbol
+            missing.pop(symbol, None)
+            click.echo("\n".join(_objects(parts) if as_json else _paragraph(parts, named.spectrum(symbol))))
         if missing:
             raise click.ClickException(f"{model}: no tree has the symbol {next(iter(missing))!r}")
     except ValueError as error:
         raise click.ClickException(f"{model}: {error}") from None
+
+
+def _described(named: NamedOperators, top: int) -> Iterator[_Parts]:
+    """Describe the states of every symbol, or the directions of a model that has no states."""
+    from spectral_latent.inspection import describe_directions, describe_states
+
+    if named.operators.probabilities:
+        return describe_states(named, top)
+    return describe_directions(named, top)
 
 
 def _hint(symbol: str, symbols: Sequence[str]) -> str:
@@ -135,36 +152,56 @@ def _write_page(model: str, gold: tuple[str, ...], top: int, page: Path) -> None
     Console(False).message(f"{page}: written")
 
 
-def _by_share(states: Iterable[Described]) -> list[Described]:
-    return sorted(states, key=lambda state: -state.share)
+def _ordered(parts: _Parts) -> Sequence[Described | Direction]:
+    """Sort states by their shares, the largest first; directions stay as they are."""
+    return sorted(parts, key=lambda part: -getattr(part, "share", 0.0))
 
 
-def _objects(states: list[Described]) -> Iterator[str]:
-    """Write each state as a JSON object."""
-    for state in _by_share(states):
-        lists = {name: dict(getattr(state, name)) for name in _LISTS}
-        yield json.dumps({**state._asdict(), **lists}, ensure_ascii=False)
+def _objects(parts: _Parts) -> Iterator[str]:
+    """Write each state or direction as a JSON object."""
+    for part in _ordered(parts):
+        lists = {name: dict(getattr(part, name)) for name in _LISTS}
+        yield json.dumps({**part._asdict(), **lists}, ensure_ascii=False)
 
 
-def _paragraph(states: list[Described]) -> Iterator[str]:
-    """Write the states of a symbol.
+def _title(part: Described | Direction) -> str:
+    """Write the number of a state with its share, or the number of a direction with its singular value."""
+    from spectral_latent.inspection import Described
+
+    if isinstance(part, Described):
+        return f"state {part.state}, {100 * part.share:.1f} %"
+    known = "" if part.singular_value is None else f", singular value {part.singular_value:.2f}"
+    return f"direction {part.direction}{known}"
+
+
+def _paragraph(parts: _Parts, spectrum: Sequence[float]) -> Iterator[str]:
+    """Write the states or directions of a symbol.
+
+    parts: the states or directions.
+    spectrum: the singular values of the symbol, the largest first; empty if they are not known.
 
     >>> from spectral_latent.inspection import Described
-    >>> for line in _paragraph([Described("NN", 0, 2.5, 1.0, [("dog", 0.5)], [], [("NP → DT [NN]", 1.0)])]):
+    >>> noun = Described("NN", 0, 2.5, 1.0, [("dog", 0.5)], [], [("NP → DT [NN]", 1.0)])
+    >>> for line in _paragraph([noun], [2.0, 0.25]):
     ...     print(line)
     NN: 1 state, 2.50 nodes in a tree
+      singular values 2.00 0.25
       state 0, 100.0 %
         words   dog 0.500
         places  NP → DT [NN] 1.000
     <BLANKLINE>
     """
     from spectral_latent._options import counted
+    from spectral_latent.inspection import Described
 
-    yield f"{states[0].symbol}: {counted(len(states), 'state')}, {states[0].frequency:.2f} nodes in a tree"
-    for state in _by_share(states):
-        yield f"  state {state.state}, {100 * state.share:.1f} %"
+    unit = "state" if isinstance(parts[0], Described) else "direction"
+    yield f"{parts[0].symbol}: {counted(len(parts), unit)}, {parts[0].frequency:.2f} nodes in a tree"
+    if spectrum:
+        yield f"  singular values {' '.join(f'{sigma:.2f}' for sigma in spectrum)}"
+    for part in _ordered(parts):
+        yield f"  {_title(part)}"
         for name in _LISTS:
-            entries = getattr(state, name)
+            entries = getattr(part, name)
             if entries:
-                yield f"    {name:<7} " + ", ".join(f"{entry} {probability:.3f}" for entry, probability in entries)
+                yield f"    {name:<7} " + ", ".join(f"{entry} {number:.3f}" for entry, number in entries)
     yield ""

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from spectral_latent.drawing import escaped
+from spectral_latent.drawing import escaped, scrolled
 
-__all__ = ["bars", "fold", "heat_map", "page", "picture", "section", "table"]
+__all__ = ["bars", "fold", "page", "section", "spectrum", "table"]
 
 # The page may neither load anything nor run scripts but its own.
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'"
 _STYLE = """
-:root{color-scheme:light dark;--ink:#1b1b1b;--paper:#fff;--faint:#f1f3f5;--line:#8a9097;--link:#0b57a4;--heat:0,90,181}
+:root{color-scheme:light dark;--ink:#1b1b1b;--paper:#fff;--faint:#f1f3f5;--line:#8a9097;--link:#0b57a4}
 @media(prefers-color-scheme:dark){
-:root{--ink:#e8e8e8;--paper:#16181a;--faint:#23272b;--line:#7d848b;--link:#8cc4ff;--heat:0,114,178}}
+:root{--ink:#e8e8e8;--paper:#16181a;--faint:#23272b;--line:#7d848b;--link:#8cc4ff}}
 *{box-sizing:border-box}
 body{margin:0 auto;max-width:75rem;padding:1rem;font:1rem/1.5 system-ui,sans-serif}
 body,input{color:var(--ink);background:var(--paper)}
@@ -23,11 +23,8 @@ nav ul{display:flex;flex-wrap:wrap;gap:.3rem 1.2rem;padding:0;list-style:none}
 h2{margin-top:2.5rem;border-bottom:1px solid var(--line)}
 table{border-collapse:collapse;margin:.5rem 0}caption{text-align:left;font-weight:600}
 th,td{padding:.15rem .6rem;text-align:left;vertical-align:top}td.n{text-align:right;font-variant-numeric:tabular-nums}
-table:not(.heat) tbody tr:nth-child(even){background:var(--faint)}
-.wide{overflow-x:auto;max-width:100%}
-.heat td{padding:.1rem .25rem;font-size:.75rem;text-align:center;min-width:1.8rem;border:1px solid var(--paper)}
-.heat th{font-size:.8rem;font-weight:400}.heat thead th{writing-mode:vertical-rl}
-.bar{display:inline-block;height:.7rem;background:rgb(var(--heat));vertical-align:middle}
+table:not(.sl-heat) tbody tr:nth-child(even){background:var(--faint)}
+.bar{display:inline-block;height:.7rem;background:#0072b2;vertical-align:middle}
 details{margin:.3rem 0}summary{cursor:pointer}details>*:not(summary){margin-left:1rem}
 input{font:inherit;padding:.3rem .5rem;width:min(100%,24rem);border:1px solid var(--line)}
 """
@@ -41,11 +38,6 @@ for(const row of rows){const text=row.textContent.toLowerCase();
 const shown=words.every(word=>text.includes(word));row.hidden=!shown;n+=shown}
 told.textContent=n+' of '+rows.length+' shown'})}
 """
-
-
-def _scrolled(caption: str, html: str) -> str:
-    """Put what may be wider than a screen into a region that scrolls by itself, also by keyboard."""
-    return f'<div class="wide" role="region" aria-label="{escaped(caption)}" tabindex="0">{html}</div>'
 
 
 def _cell(value: str | float) -> str:
@@ -77,37 +69,9 @@ def table(caption: str, columns: Sequence[str], rows: Iterable[Sequence[str | fl
         else ""
     )
     named = f' id="{name}"' if name else ""
-    return search + _scrolled(
+    return search + scrolled(
         caption,
         f"<table{named}><caption>{escaped(caption)}</caption><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>",
-    )
-
-
-def heat_map(caption: str, rows: Sequence[str], columns: Sequence[str], values: Iterable[Iterable[float]]) -> str:
-    """Write a table of numbers between 0 and 1 whose cells are the darker the larger their numbers are.
-
-    caption: a title.
-    rows: the names of n rows.
-    columns: the names of k columns.
-    values: n rows of k numbers; what rounds to zero is left empty.
-
-    >>> heat_map("Posteriors", ["dogs"], ["N", "V"], [[0.75, 0.001]]).count(">.75<")
-    1
-    """
-    head = "".join(f'<th scope="col">{escaped(column)}</th>' for column in columns)
-    body = []
-    for name, row in zip(rows, values, strict=True):
-        cells = (
-            f'<td style="background:rgba(var(--heat),{0.75 * value:.2f})">{f"{value:.2f}".removeprefix("0")}</td>'
-            if value >= 0.005
-            else "<td></td>"
-            for value in row
-        )
-        body.append(f'<tr><th scope="row">{escaped(name)}</th>{"".join(cells)}</tr>')
-    return _scrolled(
-        caption,
-        f'<table class="heat"><caption>{escaped(caption)}</caption><thead><tr><td></td>{head}</tr></thead>'
-        f"<tbody>{''.join(body)}</tbody></table>",
     )
 
 
@@ -126,16 +90,26 @@ def bars(shares: Iterable[float]) -> str:
     return f'<span aria-hidden="true">{drawn}</span>'
 
 
-def picture(caption: str, svg: str) -> str:
-    """Put a drawing under a caption, where it can be scrolled by keyboard.
+def spectrum(values: Sequence[float], used: int) -> str:
+    """Draw singular values as upright bars, of which those that are not used are pale.
 
-    caption: a title.
-    svg: the drawing.
+    values: the singular values, the largest first; none for no drawing.
+    used: the number of values that are used.
 
-    >>> picture("Gold", "<svg></svg>").count("tabindex")
-    1
+    >>> spectrum([2.0, 1.0, 0.5], 2).count("height:1.50rem"), spectrum([2.0, 1.0, 0.5], 2).count("opacity:.3")
+    (1, 1)
+    >>> spectrum([], 2)
+    ''
     """
-    return f"<p>{escaped(caption)}</p>{_scrolled(caption, svg)}"
+    if not values:
+        return ""
+    drawn = "".join(
+        f'<span class="bar" style="width:.3rem;margin-right:1px;vertical-align:bottom;'
+        f'height:{1.5 * value / values[0]:.2f}rem{"" if at < used else ";opacity:.3"}"></span>'
+        for at, value in enumerate(values)
+    )
+    told = ", ".join(f"{value:.2f}" for value in values)
+    return f'<span role="img" aria-label="singular values {told}" title="singular values {told}">{drawn}</span>'
 
 
 def fold(summary: str, *parts: str) -> str:

@@ -33,6 +33,7 @@ from spectral_latent.cli.options import (
 )
 from spectral_latent.cli.outputs import OutputFile, results
 from spectral_latent.cli.partial import known_tree, read_partial
+from spectral_latent.cli.pictures import DrawnSentence, PictureFile, page_of_sentences, write_pictures
 
 if TYPE_CHECKING:
     from spectral_latent.constituency import ConstituencyModel, Parse
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
     from spectral_latent.corpora.rows import Column
     from spectral_latent.dependency import DependencyModel, DependencyParse
     from spectral_latent.dependency.sentence import DependencySentence, TagColumn
+    from spectral_latent.grammar import Parses
 
 __all__ = ["parse"]
 
@@ -107,6 +109,14 @@ _DEPENDENCIES: MappingProxyType[str, Column] = MappingProxyType(
     type=OutputFile(),
     help="Draw the trees on a page for a browser, and print nothing.",
 )
+@click.option(
+    "--svg",
+    "picture",
+    metavar="PICTURE",
+    type=PictureFile(),
+    help="Draw the trees as SVG, and print nothing.  A name that ends in .svg is a file with all trees one below the "
+    "other; another is a folder, which gets a file for each tree.",
+)
 @json_option
 @answers_options
 @jobs_option
@@ -125,6 +135,7 @@ def parse(
     seconds: float | None,
     memory: int | None,
     page: Path | None,
+    picture: Path | None,
     as_json: bool,
     output: Path | None,
     shard: tuple[int, int] | None,
@@ -172,7 +183,9 @@ def parse(
     numbers of these sentences.  So does a sentence of more words than --max-words, or one that takes more time or
     memory than --seconds or --memory allow.  With --partial, it is flat but for what is known.
 
-    With --html, the trees are drawn on a page that needs no network: phrases as trees, dependencies as arcs.
+    With --html, the trees are drawn on a page that needs no network: phrases as trees, dependencies as arcs.  With
+    --svg, they are pictures for other pages and for papers.  In a folder, 1.svg is the tree of the first sentence that
+    has words; with --n-best above 1, 1-2.svg is its second tree.
 
     With --rerank, trees are in the order of a reranker, made by `spectral-latent rerank train`.  The latent model that
     it knows by the name latent is MODEL, unless --model names another; give all others that it learned with.
@@ -191,6 +204,7 @@ def parse(
       spectral-latent parse wsj.safetensors long.txt --shard 1/2 --resume -o first.jsonl.gz
       spectral-latent parse deps.safetensors dev.conllu > parsed.conllu
       echo "She saw (NP the man with a telescope) ." | spectral-latent parse wsj.safetensors --partial
+      spectral-latent parse wsj.safetensors sentences.txt --svg trees/
     """
     if rerank is None and (candidates or models):
         raise click.UsageError(f"{'--candidates' if candidates else '--model'} goes with --rerank")
@@ -198,8 +212,11 @@ def parse(
         raise click.UsageError(f"--non-projective finds one tree; leave out {'--n-best' if n_best > 1 else '--rerank'}")
     if partial and (rerank is not None or form is not None):
         raise click.UsageError(f"--partial goes without {'--rerank' if rerank else '--format and --text'}")
-    if page is not None and (as_json or output or resume):
-        raise click.UsageError("--html draws trees; leave out --json, --output and --resume")
+    if page is not None and picture is not None:
+        raise click.UsageError("--html and --svg both draw the trees; leave out one of them")
+    if (page or picture) and (as_json or output or resume):
+        name = "--html" if page else "--svg"
+        raise click.UsageError(f"{name} draws trees; leave out --json, --output and --resume")
     from spectral_latent.dependency import DependencyModel
 
     console = Console(quiet)
@@ -215,10 +232,15 @@ def parse(
     is_dependency = isinstance(parser, DependencyModel)
     if non_projective and not is_dependency:
         raise click.UsageError(f"--non-projective is for dependency parsers, and {model} is not one")
-    if page is not None:
-        with results(page, [model, file]) as write:
-            write(_page(parser, given, search, f"Trees of {'standard input' if file == '-' else Path(file).name}"))
-        console.message(f"{page}: written")
+    if page or picture:
+        drawn = _drawn(given, search, parser)
+        if picture is not None:
+            write_pictures(drawn, picture, [model, file])
+        elif page is not None:
+            title = f"Trees of {'standard input' if file == '-' else Path(file).name}"
+            with results(page, [model, file]) as write:
+                write(page_of_sentences(title, drawn))
+        console.message(f"{page or picture}: written")
         return
     columns = None if form_of_answers != "parquet" else _DEPENDENCIES if is_dependency else _PHRASES
     with answers_to(output, columns, [model, file], console, resume=resume) as answers:
@@ -249,7 +271,7 @@ class _Search(NamedTuple):
     models: tuple[str, ...]
     jobs: int
 
-    def parse(self, parser: Any, given: Iterable[InputSentence]) -> Iterator[Sequence[Any]]:
+    def parse(self, parser: Any, given: Iterable[InputSentence]) -> Iterator[Parses[Any]]:
         """Find the parses of each sentence.
 
         parser: a parser of phrases or of dependencies.
@@ -272,19 +294,12 @@ class _Search(NamedTuple):
             yield from found
 
 
-def _page(parser: ConstituencyModel | DependencyModel, given: Input, search: _Search, title: str) -> str:
-    """Draw the trees of sentences on a page, with a section for each sentence."""
-    from spectral_latent.cli.page import page, picture, section
+def _drawn(given: Input, search: _Search, parser: ConstituencyModel | DependencyModel) -> Iterator[DrawnSentence]:
+    """Find the trees of the sentences that have words, and draw them."""
 
     sentences, read = tee(sentence for sentence in given.sentences if sentence.forms)
-    sections = []
-    for number, (sentence, parses) in enumerate(zip(sentences, search.parse(parser, read), strict=True), start=1):
-        drawn = (
-            picture(f"Tree {rank}{', FALLBACK' * parse.is_fallback}: log p = {parse.log:.2f}", parse._repr_svg_())
-            for rank, parse in enumerate(parses, start=1)
-        )
-        sections.append(section(f"s{number}", f"{sentence.sent_id}: {' '.join(sentence.forms)}", *drawn))
-    return page(title, sections)
+    for sentence, parses in zip(sentences, search.parse(parser, read), strict=True):
+        yield DrawnSentence(f"{sentence.sent_id}: {' '.join(sentence.forms)}", parses.drawings)
 
 
 def _write_phrases(

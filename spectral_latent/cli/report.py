@@ -10,10 +10,17 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from spectral_latent.cli.page import bars, fold, heat_map, page, picture, section, table
+from spectral_latent.cli.page import bars, fold, page, section, spectrum, table
 from spectral_latent.cli.sources import dependency_entries, gold_trees, tagged
-from spectral_latent.drawing import escaped
-from spectral_latent.inspection import Described, describe_rules, describe_states
+from spectral_latent.drawing import captioned_html, escaped
+from spectral_latent.inspection import (
+    Described,
+    Direction,
+    NamedOperators,
+    describe_directions,
+    describe_rules,
+    describe_states,
+)
 
 if TYPE_CHECKING:
     from spectral_latent.anchors import AnchorHMM
@@ -83,13 +90,8 @@ def _phrase_errors(model: ConstituencyModel, gold: Sequence[GoldTree]) -> _Error
             confused.update(zip(labels, found.get(span, ()), strict=False))
 
         def draw(cleaned: Any = cleaned, parse: Any = parse, words: list[str] = tree.words) -> str:
-            spans = np.zeros((len(words), len(words)))
-            for part, posterior in model.posteriors(words).items():
-                if not part.is_tag:
-                    spans[part.first, part.end - 1] = max(spans[part.first, part.end - 1], min(posterior, 1.0))
-            caption = "Posterior of a phrase from the word of the row to the word of the column"
-            trees = picture("Gold", cleaned._repr_svg_()) + picture("Model", parse._repr_svg_())
-            return trees + heat_map(caption, words, words, spans)
+            trees = [("Gold", cleaned._repr_svg_()), ("Model", parse._repr_svg_())]
+            return captioned_html(trees) + model.draw_posteriors(words)
 
         cases.append(_Case(tree.words, score_brackets([(tree.tree, parse.tree)]).f1, draw))
     return _Errors(cases, confused, "F1 {:.1f}")
@@ -107,10 +109,8 @@ def _arc_errors(model: DependencyModel, gold: Sequence[Any]) -> _Errors:
         confused.update(pair for pair, right in zip(pairs, is_right, strict=True) if right)
 
         def draw(sentence: Any = sentence, parse: Any = parse) -> str:
-            posteriors = model.posteriors(sentence.without_tree())
-            arcs = picture("Gold", sentence._repr_svg_()) + picture("Model", parse._repr_svg_())
-            caption = "Posterior of the word of the row as head of the word of the column"
-            return arcs + heat_map(caption, ["the root", *sentence.forms], sentence.forms, posteriors)
+            arcs = [("Gold", sentence._repr_svg_()), ("Model", parse._repr_svg_())]
+            return captioned_html(arcs) + model.draw_posteriors(sentence.without_tree())
 
         cases.append(_Case(sentence.forms, 100 * float(is_right.mean()), draw))
     return _Errors(cases, confused, "{:.1f} % of the heads are right")
@@ -126,11 +126,8 @@ def _tag_errors(model: LatentTagger, gold: Sequence[list[tuple[str, str]]]) -> _
         confused.update(zip(right, found, strict=True))
 
         def draw(words: list[str] = words, right: list[str] = right, found: list[str] = found) -> str:
-            posteriors = model.posteriors(words)
-            seen = np.flatnonzero(posteriors.max(axis=0) >= 0.005).tolist()
             tags = table("Tags", ["word", "gold", "model"], zip(words, right, found, strict=True))
-            caption = "Posterior of the tag of the column"
-            return tags + heat_map(caption, words, [str(model.tags[k]) for k in seen], posteriors[:, seen])
+            return tags + model.draw_posteriors(words)
 
         cases.append(_Case(words, 100 * float(np.mean(np.equal(right, found))), draw))
     return _Errors(cases, confused, "{:.1f} % of the tags are right")
@@ -173,15 +170,39 @@ def _state(state: Described, examples: _Examples) -> str:
     return fold(f"State {state.state}: {100 * state.share:.1f} % {bars([state.share])} {words}", *parts)
 
 
-def _symbols(described: Iterable[list[Described]], examples: _Examples) -> str:
+def _direction(direction: Direction) -> str:
+    """Write a direction."""
+    lists = {"Words": direction.words, "Rules": direction.rules, "Places": direction.places}
+    parts = [table(name, [name.lower(), "loading"], entries) for name, entries in lists.items() if entries]
+    sigma = "" if direction.singular_value is None else f", singular value {direction.singular_value:.2f}"
+    ends = [(direction.words or direction.rules or direction.places)[at] for at in (0, -1)]
+    opposites = " … ".join(escaped(name) for name, _ in dict.fromkeys(ends))
+    return fold(f"Direction {direction.direction}{sigma}: {opposites}", *parts)
+
+
+def _symbols_with_directions(named: NamedOperators, top: int) -> str:
+    """Write all symbols with their directions, the most frequent first."""
+    parts = []
+    for directions in describe_directions(named, top):
+        symbol = directions[0].symbol
+        head = (
+            f"<b>{escaped(symbol)}</b>: m = {len(directions)}; {directions[0].frequency:.2f} nodes in a tree "
+            f"{spectrum(named.spectrum(symbol), len(directions))}"
+        )
+        parts.append(fold(head, *map(_direction, directions)))
+    return "".join(parts)
+
+
+def _symbols_with_states(named: NamedOperators, top: int, examples: _Examples) -> str:
     """Write all symbols with their states, the most frequent first."""
     parts = []
-    for states in described:
+    for states in describe_states(named, top):
         shares = sorted((state.share for state in states), reverse=True)
         effective = float(np.exp(-sum(share * np.log(share) for share in shares if share > 0)))
         head = (
             f"<b>{escaped(states[0].symbol)}</b>: m = {len(states)}, as if {effective:.1f} of equal size; "
-            f"{states[0].frequency:.2f} nodes in a tree {bars(shares)}"
+            f"{states[0].frequency:.2f} nodes in a tree {bars(shares)} "
+            f"{spectrum(named.spectrum(states[0].symbol), len(states))}"
         )
         ordered = sorted(states, key=lambda state: -state.share)
         parts.append(fold(head, *(_state(state, examples) for state in ordered)))
@@ -254,14 +275,17 @@ def _grammar_sections(model: Any, gold: Sequence[str], top: int) -> Iterable[_Se
     errors, examples = _errors(model, gold) if gold else (None, {})
     named = model.named_operators
     if named.operators.probabilities:
-        states = _symbols(describe_states(named, top), examples)
-        yield section("symbols", "Symbols and their states", states)
+        yield section("symbols", "Symbols and their states", _symbols_with_states(named, top, examples))
         rules = [(rule.name, rule.expected, rule.probability) for rule in describe_rules(named)[:_MOST_RULES]]
         columns = ["rule", "in a tree", "probability"]
         yield section("rules", "Rules", table("Rules, the most frequent first", columns, rules, "rule"))
     else:
-        note = "The model has directions of a latent space and no states; the estimator recovered finds the states."
-        yield section("symbols", "Symbols and their states", f"<p>{note}</p>")
+        note = (
+            "The model has no states, but directions of a latent space; the estimator recovered finds the states. "
+            "Words, rules and places with loadings of opposite signs are opposites; the sign itself means nothing."
+        )
+        directions = _symbols_with_directions(named, top)
+        yield section("symbols", "Symbols and their directions", f"<p>{note}</p>{directions}")
     if errors is not None:
         yield from _error_sections(errors)
 

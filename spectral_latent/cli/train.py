@@ -70,7 +70,7 @@ estimator_option = click.option(
     "--estimator",
     type=click.Choice(ESTIMATORS),
     help="The method that finds latent states, in the place of a preset, with the defaults of all other settings; "
-    "docs/guide.md compares them.",
+    "docs/guide/training.md compares them.",
 )
 n_states_option = click.option(
     "--n-states",
@@ -333,7 +333,7 @@ def tagger(
     default="brown",
     show_default=True,
     type=click.Choice(get_args(HullName)),
-    help="The way to make points of words; docs/guide.md compares them.",
+    help="The way to make points of words; docs/guide/anchors.md compares them.",
 )
 @click.option("--no-spelling", is_flag=True, help="Do not use the spelling of words.  [default: spelling is used]")
 @click.option(

@@ -21,7 +21,7 @@ Rows grow to the right only, so that every tree is derived once.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -29,6 +29,7 @@ import numpy as np
 from spectral_latent._compiled import ZERO, check_column, check_range, compiled, compiled_part, with_room
 from spectral_latent.constituency.conversion import build_phrase
 from spectral_latent.constituency.phrase import Phrase
+from spectral_latent.drawing import Html, heat_map
 from spectral_latent.inference import Derivation
 from spectral_latent.trees import BoolArray, FloatArray, Forest, IntArray, Rules, Vocabulary, ranges
 
@@ -40,6 +41,7 @@ __all__ = [
     "PhraseForest",
     "bracketings",
     "constituents_of",
+    "spans_html",
 ]
 
 Chain = tuple[str, ...]
@@ -59,6 +61,26 @@ class Constituent(NamedTuple):
     end: int
     label: str
     is_tag: bool
+
+
+def spans_html(words: Sequence[str], posteriors: Mapping[Constituent, float]) -> Html:
+    """Draw the posteriors of phrases as a table, each span with its likeliest label.
+
+    words: the n words of a sentence.
+    posteriors: the posterior of each constituent; those of tags are left out.
+
+    >>> posteriors = {Constituent(0, 2, "NP", False): 0.75, Constituent(0, 2, "VP", False): 0.25}
+    >>> spans_html(["big", "dogs"], posteriors).count(">NP .75<")
+    1
+    """
+    values = [[0.0] * len(words) for _ in words]
+    labels = [[""] * len(words) for _ in words]
+    for part, posterior in posteriors.items():
+        if not part.is_tag and posterior > values[part.first][part.end - 1]:
+            values[part.first][part.end - 1] = posterior
+            labels[part.first][part.end - 1] = part.label
+    caption = "Posterior of the likeliest phrase from the word of the row to the word of the column"
+    return heat_map(caption, words, words, values, labels)
 
 
 def constituents_of(tree: Phrase) -> list[Constituent]:

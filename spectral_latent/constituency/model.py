@@ -20,6 +20,7 @@ from spectral_latent.constituency.decoding import (
     LabelledConstituents,
     bracketings,
     constituents_of,
+    spans_html,
 )
 from spectral_latent.constituency.functions import FunctionLabeller
 from spectral_latent.constituency.grammar import PhraseGrammar
@@ -27,11 +28,14 @@ from spectral_latent.constituency.options import ConstituencyOptions
 from spectral_latent.constituency.phrase import Phrase
 from spectral_latent.constituency.presets import preset
 from spectral_latent.constituency.spans import SpanExamples, SpanModel
+from spectral_latent.constituency.subtrees import SubtreeGrammar
 from spectral_latent.constituency.training import prepare
+from spectral_latent.drawing import Html
 from spectral_latent.estimation import Listener, Progress, silent
 from spectral_latent.grammar import (
     Limits,
     NextWords,
+    Parses,
     Prefixes,
     SentenceChart,
     SentenceGrammar,
@@ -246,6 +250,16 @@ class ConstituencyModel(StoredModel):
         parts = self._labelled(constituents, words)
         return dict(zip(parts.named(self._labels.names), parts.posterior.tolist(), strict=True))
 
+    def draw_posteriors(self, words: Sequence[str]) -> Html:
+        """Draw the posteriors of phrases as a table, from the word of the row to the word of the column.
+
+        Of the labels that a span may have, the likeliest is shown.
+
+        words: the words of the sentence.
+        Raises ValueError if there is no word.
+        """
+        return spans_html(words, self.posteriors(words))
+
     def part_posteriors(self, trees: Iterable[Phrase]) -> list[FloatArray]:
         """Compute the posteriors of the labelled constituents of trees, tags included: one array for each tree.
 
@@ -333,7 +347,7 @@ class ConstituencyModel(StoredModel):
         *,
         constraints: Constraints = _ANY_TREE,
         charts: Sequence[SentenceChart] | None = None,
-    ) -> list[Parse]:
+    ) -> Parses[Parse]:
         """Find up to `n_best` different trees of a sentence, by falling gain; trees of p̂ = 0 come last.
 
         Constituents are combined freely, even if no grammar has all of them in one tree.  If there is a single grammar
@@ -352,7 +366,7 @@ class ConstituencyModel(StoredModel):
             charts = self._charts(words, constraints)
         constituents = self._constituents(charts)
         if constituents is None:
-            return [self._fallback(words, charts[0].grammar, constraints)]
+            return Parses([self._fallback(words, charts[0].grammar, constraints)])
         gain = self._labelled(constituents, words).gains(self.options.span_penalty)
         gain += _REQUIRED * self._is_required(constituents, constraints)
         trees = self._put_together(constituents, gain, words, n_best)
@@ -363,15 +377,15 @@ class ConstituencyModel(StoredModel):
             parses += [parse for parse in self._scored(best, charts) if parse.sign]
         ranked = sorted(parses, key=lambda parse: parse.sign == 0)[:n_best]
         if not ranked:
-            return [self._fallback(words, charts[0].grammar, constraints)]
+            return Parses([self._fallback(words, charts[0].grammar, constraints)])
         if self.functions is None:
-            return ranked
+            return Parses(ranked)
         labelled = self.functions.label([parse.tree for parse in ranked], words, constituents)
-        return [parse._replace(tree=tree) for parse, tree in zip(ranked, labelled, strict=True)]
+        return Parses(parse._replace(tree=tree) for parse, tree in zip(ranked, labelled, strict=True))
 
     def parse_all(
         self, sentences: Iterable[Sequence[str] | PartialTree], n_best: int = 1, *, jobs: int | None = 1
-    ) -> Iterator[list[Parse]]:
+    ) -> Iterator[Parses[Parse]]:
         """Find up to `n_best` trees of each sentence, in order, as `parse_nbest` does; an empty sentence has none.
 
         sentences: the words of each sentence, or what is known of its tree.
@@ -382,7 +396,7 @@ class ConstituencyModel(StoredModel):
         check_n_best(n_best)
         return map_sentences(_parses_of, self, sentences, jobs, n_best)
 
-    def parse_text(self, text: str, n_best: int = 1, *, jobs: int | None = 1) -> Iterator[list[Parse]]:
+    def parse_text(self, text: str, n_best: int = 1, *, jobs: int | None = 1) -> Iterator[Parses[Parse]]:
         """Find up to `n_best` trees of each sentence of a raw text, in order.
 
         text: the text, which `tokenisation` divides into sentences and words.
@@ -437,12 +451,32 @@ class ConstituencyModel(StoredModel):
         trees = list(cleaned(phrases))
         return Weight.mean([member.score(trees) for member in self.members])
 
+    @cached_property
+    def _subtree_grammars(self) -> list[SubtreeGrammar]:
+        return [SubtreeGrammar.of(member) for member in self.members]
+
+    def subtree_log_probabilities(self, tree: Phrase) -> FloatArray:
+        """Compute the natural logarithms (n,) of the probabilities of the n subtrees of a tree, each given its label.
+
+        The probability is a mean over all places where a phrase with this label may stand, and over the grammars; see
+        `subtrees`.  The subtrees are those of the phrases of `tree.nodes()`, in the same order.
+
+        tree: a tree such as those of parses, without traces and function labels.
+        Raises ValueError for a model whose estimates are not probabilities.
+
+        >>> trees = [Phrase("S", (Phrase("NN", (noun,)), Phrase("VB", ("bark",)))) for noun in ("dogs", "cats")]
+        >>> model = ConstituencyModel.train(trees * 500)
+        >>> np.exp(model.subtree_log_probabilities(trees[0])).round(1)
+        array([0.5, 0.5, 1. ])
+        """
+        return np.asarray(Weight.mean([grammar.weights(tree) for grammar in self._subtree_grammars]).log)
+
     @property
     def named_operators(self) -> NamedOperators:
         """The operators of the first grammar, with the names of its symbols and words; see `inspection`."""
         grammar = self.members[0].grammar
         names = [symbol.name for symbol in self.members[0].symbols]
-        return NamedOperators(grammar.operators, names, grammar.lexicon.terminal_names)
+        return NamedOperators(grammar.operators, names, grammar.lexicon.terminal_names, grammar.coarse)
 
     @property
     def description(self) -> dict[str, Any]:
@@ -559,10 +593,10 @@ def _tell(listener: Listener, prefix: str, progress: Progress) -> None:
     listener(progress._replace(stage=prefix + progress.stage))
 
 
-def _parses_of(model: ConstituencyModel, sentence: Sequence[str] | PartialTree, n_best: int) -> list[Parse]:
+def _parses_of(model: ConstituencyModel, sentence: Sequence[str] | PartialTree, n_best: int) -> Parses[Parse]:
     """Find the trees of one of many sentences."""
     words, constraints = sentence if isinstance(sentence, PartialTree) else (sentence, _ANY_TREE)
-    return model.parse_nbest(words, n_best, constraints=constraints) if words else []
+    return model.parse_nbest(words, n_best, constraints=constraints) if words else Parses()
 
 
 def _check_together(options: Sequence[ConstituencyOptions]) -> None:

@@ -25,10 +25,12 @@ from spectral_latent.dependency.presets import preset
 from spectral_latent.dependency.relations import RelationModel
 from spectral_latent.dependency.sentence import BLANK, DependencySentence, check_sentence
 from spectral_latent.dependency.training import prepare
+from spectral_latent.drawing import Html, heat_map
 from spectral_latent.estimation import Listener, silent
 from spectral_latent.grammar import (
     LatentGrammar,
     Limits,
+    Parses,
     SentenceChart,
     SentenceGrammar,
     Surprisal,
@@ -294,6 +296,15 @@ class DependencyModel(StoredModel):
             return np.zeros((n + 1, n))
         return self.options.with_signs(marginals.arcs, marginals.sign)
 
+    def draw_posteriors(self, sentence: DependencySentence) -> Html:
+        """Draw the posteriors of arcs as a table, from the head of the row to the word of the column.
+
+        sentence: as `posteriors` takes it.
+        Raises ValueError if the sentence is empty.
+        """
+        caption = "Posterior of the word of the row as head of the word of the column"
+        return heat_map(caption, ["the root", *sentence.forms], sentence.forms, self.posteriors(sentence).tolist())
+
     def _tagged(self, sentence: DependencySentence, symbols: FloatArray) -> DependencySentence:
         """Give every word without a tag the likeliest one; symbols: (n, S) posteriors."""
         column = self.options.tags
@@ -376,7 +387,7 @@ class DependencyModel(StoredModel):
 
     def parse_nbest(
         self, sentence: DependencySentence, n_best: int, *, constraints: Constraints = _ANY_TREE
-    ) -> list[DependencyParse]:
+    ) -> Parses[DependencyParse]:
         """Find up to `n_best` projective trees, by falling sum of their arcs' posteriors.
 
         A sentence that the grammar does not derive, under the constraints, gets a tree that is flat but for them.
@@ -400,7 +411,7 @@ class DependencyModel(StoredModel):
         *,
         projective: bool = True,
         jobs: int | None = 1,
-    ) -> Iterator[list[DependencyParse]]:
+    ) -> Iterator[Parses[DependencyParse]]:
         """Find up to `n_best` trees of each sentence, in order, as `parse_nbest` or `parse` does.
 
         sentences: the sentences, or what is known of their trees; an empty one has no tree.
@@ -415,7 +426,7 @@ class DependencyModel(StoredModel):
             raise ValueError(f"n_best must be 1 for trees that need not be projective, not {n_best}")
         return map_sentences(_parses_of, self, sentences, jobs, n_best, projective)
 
-    def parse_text(self, text: str, n_best: int = 1, *, jobs: int | None = 1) -> Iterator[list[DependencyParse]]:
+    def parse_text(self, text: str, n_best: int = 1, *, jobs: int | None = 1) -> Iterator[Parses[DependencyParse]]:
         """Find up to `n_best` projective trees of each sentence of a raw text, in order.
 
         text: the text, which `tokenisation` divides into sentences and words.
@@ -439,19 +450,19 @@ class DependencyModel(StoredModel):
         marginals: ArcMarginals | None,
         heads: Sequence[tuple[int, ...]],
         constraints: Constraints,
-    ) -> list[DependencyParse]:
+    ) -> Parses[DependencyParse]:
         """Make the parses with these heads, and fill in relations and missing tags; a fallback if there are none."""
         if marginals is None or not heads:
-            return [self._fallback(sentence, constraints)]
+            return Parses([self._fallback(sentence, constraints)])
         tagged = self._tagged(sentence, marginals.symbols)
         labelled = self._labelled([tagged.with_heads(each) for each in heads])
         trees = [constraints.with_known_relations(tree) for tree in labelled]
         # With tags filled in, words are others to the grammar than before.
         weight = self._score(trees, grammar.repeated(len(trees)) if tagged is sentence else None)
-        return [
+        return Parses(
             DependencyParse(tree, int(sign), float(log))
             for tree, sign, log in zip(trees, weight.sign, weight.log, strict=True)
-        ]
+        )
 
     def _fallback(self, sentence: DependencySentence, constraints: Constraints) -> DependencyParse:
         """Make the flat tree whose root is the first word, but for the arcs that constraints require or forbid."""
@@ -499,7 +510,8 @@ class DependencyModel(StoredModel):
     def named_operators(self) -> NamedOperators:
         """The operators, with names: the tag of a symbol's head and its role, and words; see `inspection`."""
         names = [f"{symbol.tag}/{symbol.role}" for symbol in self.symbols]
-        return NamedOperators(self.grammar.operators, names, self.grammar.lexicon.terminal_names)
+        grammar = self.grammar
+        return NamedOperators(grammar.operators, names, grammar.lexicon.terminal_names, grammar.coarse)
 
     @property
     def description(self) -> dict[str, Any]:
@@ -535,12 +547,12 @@ class DependencyModel(StoredModel):
 
 def _parses_of(
     model: DependencyModel, given: DependencySentence | PartialTree, n_best: int, projective: bool
-) -> list[DependencyParse]:
+) -> Parses[DependencyParse]:
     """Find the trees of one of many sentences."""
     sentence, constraints = given if isinstance(given, PartialTree) else (given, _ANY_TREE)
     check_sentence(sentence)
     if not sentence.forms:
-        return []
+        return Parses()
     if not projective:
-        return [model.parse(sentence, projective=False, constraints=constraints)]
+        return Parses([model.parse(sentence, projective=False, constraints=constraints)])
     return model.parse_nbest(sentence, n_best, constraints=constraints)

@@ -101,10 +101,9 @@ def spectral_moments(treebank: Treebank, projection: Projection, jobs: int | Non
     return reduce(Moments.__add__, moments_of_shards)
 
 
-def _spectral(task: _Task) -> ObservableOperators:
+def _spectral(task: _Task, projection: Projection) -> ObservableOperators:
     """Solve the moments of singular value decompositions for operators (long paper, Figure 7)."""
-    treebank, options, jobs, listener = task
-    projection = Projection.learn(treebank.shards, options, jobs, listener)
+    treebank, options, jobs, _ = task
     moments = spectral_moments(treebank, projection, jobs)
     operators = operators_from_moments(moments, options.smoothing, treebank.priors)
     packed = operators.packed
@@ -114,29 +113,26 @@ def _spectral(task: _Task) -> ObservableOperators:
     return operators
 
 
-def _counts_of_clusters(task: _Task) -> RuleTable:
+def _counts_of_clusters(task: _Task, projection: Projection) -> RuleTable:
     """Count rules with clusters of nodes as states."""
-    treebank, options, jobs, listener = task
-    projection = Projection.learn(treebank.shards, options, jobs, listener)
+    treebank, options, jobs, _ = task
     clusters = Clusters.learn(treebank, projection, options.seed, jobs)
     return cluster_counts(treebank, clusters, options.rank, jobs)
 
 
-def _counts_of_pivots(task: _Task) -> RuleTable:
+def _counts_of_pivots(task: _Task, projection: Projection) -> RuleTable:
     """Estimate counts of rules with the states that pivots show."""
-    treebank, options, jobs, listener = task
-    projection = Projection.learn(treebank.shards, options, jobs, listener)
+    treebank, options, jobs, _ = task
     return pivot_counts(spectral_moments(treebank, projection, jobs), projection, options)
 
 
-def _counts_of_recovered_states(task: _Task) -> RuleTable:
+def _counts_of_recovered_states(task: _Task, projection: Projection) -> RuleTable:
     """Compute expected counts of rules with the states that tensor decompositions show, in one pass over the trees.
 
     The decompositions give probabilities with errors, some of them clipped at zero; counting in the treebank corrects
     them.
     """
-    treebank, options, jobs, listener = task
-    projection = Projection.learn(treebank.shards, options, jobs, listener)
+    treebank, options, jobs, _ = task
     counts = recovered_counts(spectral_moments(treebank, projection, jobs), projection, options)
     operators = ObservableOperators.probabilities_of(counts)
     vanishing = 1.0 / (1.0 + float(np.sqrt(treebank.counts.symbol.sum())))  # so that no tree has probability zero
@@ -154,10 +150,9 @@ def _counts_of_random_start(task: _Task) -> RuleTable:
 
 _COUNTS = {
     StateSource.CLUSTERS: _counts_of_clusters,
-    StateSource.RANDOM: _counts_of_random_start,
     StateSource.PIVOTS: _counts_of_pivots,
     StateSource.DECOMPOSITIONS: _counts_of_recovered_states,
-}  # of rules with latent states
+}  # of rules with latent states, from projections
 
 
 def _probabilities(counts: RuleTable, task: _Task, *, priors: Priors | None) -> ObservableOperators:
@@ -209,11 +204,21 @@ def estimate(
     options = options or EstimatorOptions()
     task = _Task(treebank, options, jobs, listener)
     estimator = ESTIMATORS[options.estimator]
-    if not estimator.probabilities:
-        return Estimate(_spectral(task))
-    counts = _COUNTS[estimator.states_from](task)
-    if not estimator.climbs:
-        return Estimate(_probabilities(counts, task, priors=treebank.priors))
+    if estimator.states_from is StateSource.RANDOM:
+        return _from_counts(_counts_of_random_start(task), task)
+    projection = Projection.learn(treebank.shards, options, jobs, listener)
+    if estimator.probabilities:
+        found = _from_counts(_COUNTS[estimator.states_from](task, projection), task)
+    else:
+        found = Estimate(_spectral(task, projection))
+    return found._replace(operators=replace(found.operators, singular_values=projection.singular_values))
+
+
+def _from_counts(counts: RuleTable, task: _Task) -> Estimate:
+    """Make probabilities of counts of rules with latent states, by expectation maximisation if the estimator climbs."""
+    priors = task.treebank.priors
+    if not ESTIMATORS[task.options.estimator].climbs:
+        return Estimate(_probabilities(counts, task, priors=priors))
     climb = _climb(counts, task)
-    smoothed = _probabilities(climb.counts.table.mixture(), task, priors=treebank.priors)
+    smoothed = _probabilities(climb.counts.table.mixture(), task, priors=priors)
     return Estimate(smoothed, climb.objective, climb.log_likelihood)

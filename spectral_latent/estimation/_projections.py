@@ -39,6 +39,7 @@ from spectral_latent.trees import FloatArray, IntArray, SkeletalTrees
 __all__ = ["ProjectedTrees", "Projection", "SymbolEvidence", "states_for"]
 
 _log = logging.getLogger(__name__)
+_ROUNDING = 1e-10  # of a singular value, as a share of the first
 
 
 def states_for(count: float, states: int) -> int:
@@ -261,11 +262,16 @@ def _merged(parts: Iterable[dict[int, SymbolEvidence]]) -> dict[int, SymbolEvide
 
 
 class _Maps(NamedTuple):
-    """The maps of a symbol from indicators to y (d, m) and to z (d', m), and σ (m,)."""
+    """The maps of a symbol from indicators to y (d, m) and to z (d', m), and all σ (k,), of which m are used."""
 
     to_y: FloatArray
     to_z: FloatArray
-    sigma: FloatArray
+    all_sigma: FloatArray
+
+    @property
+    def sigma(self) -> FloatArray:
+        """The singular values that are used, (m,)."""
+        return self.all_sigma[: self.to_y.shape[1]]
 
 
 def _maps(symbol: tuple[SymbolEvidence, sparse.csr_array], options: EstimatorOptions) -> _Maps:
@@ -280,7 +286,7 @@ def _maps(symbol: tuple[SymbolEvidence, sparse.csr_array], options: EstimatorOpt
     inverse = np.divide(sign, sigma[:m], out=np.zeros(m), where=sigma[:m] > 0)
     to_y = np.ascontiguousarray(inside[:, None] * u[:, :m] * sign)
     to_z = np.ascontiguousarray(outside[:, None] * v[:, :m] * inverse)
-    return _Maps(to_y, to_z, sigma[:m])
+    return _Maps(to_y, to_z, sigma)
 
 
 class ProjectedTrees(NamedTuple):
@@ -304,6 +310,14 @@ class Projection(NamedTuple):
         """The symbols with fewer states than their nodes would support, because Ω̂ has too low a rank."""
         symbols = np.flatnonzero(self.states < self.supported)
         return tuple(LoweredStates(int(a), int(self.supported[a]), int(self.states[a])) for a in symbols)
+
+    @property
+    def singular_values(self) -> FloatArray:
+        """The singular values of every symbol, (S, K), also those below `cutoff`; 0 where only rounding gives one."""
+        sigma = np.zeros((len(self.maps), max(len(maps.all_sigma) for maps in self.maps)))
+        for row, maps in zip(sigma, self.maps, strict=True):
+            row[: len(maps.all_sigma)] = maps.all_sigma
+        return np.where(sigma > _ROUNDING * sigma[:, :1], sigma, 0.0)
 
     @staticmethod
     def learn(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 from spectral_latent.constituency import ConstituencyModel, Phrase, PhraseGrammar, clean
 from spectral_latent.estimation import (
@@ -80,7 +81,8 @@ def with_chosen_states(
 
     def solved(trial: Moments) -> ObservableOperators:
         """Solve the moments of some choice of states."""
-        return operators_from_moments(trial, options.smoothing, treebank.priors)
+        operators = operators_from_moments(trial, options.smoothing, treebank.priors)
+        return replace(operators, singular_values=projection.singular_values)
 
     held_out = HeldOut(training.coarse.with_operators(solved(moments)), gold)
     states = search_states(

@@ -3,6 +3,7 @@
 from spectral_latent.grammar.forests import SpanForest
 from spectral_latent.grammar.latent_grammar import LatentGrammar
 from spectral_latent.grammar.options import GrammarOptions, Limits, MarginalName
+from spectral_latent.grammar.parses import Parses
 from spectral_latent.grammar.permits import Permits, cells, crossed_cells
 from spectral_latent.grammar.prefixes import NextWords, Prefixes, Surprisal, Unit, entropies
 from spectral_latent.grammar.requests import check_n_best, check_trees, check_words
@@ -15,6 +16,7 @@ __all__ = [
     "Limits",
     "MarginalName",
     "NextWords",
+    "Parses",
     "Permits",
     "Prefixes",
     "SentenceChart",

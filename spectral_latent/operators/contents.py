@@ -67,6 +67,8 @@ def arrays_of(prefix: str, operators: ObservableOperators) -> dict[str, NDArray[
         "data_share": data_share,
         **_leaf_arrays(operators),
     }
+    if operators.singular_values is not None:
+        fields["singular_values"] = operators.singular_values
     return {f"{prefix}.{name}": array for name, array in fields.items()}
 
 
@@ -265,6 +267,7 @@ def operators_from(
             f"{prefix}.leaf": _leaf_from(prefix, arrays, rules.leaf[:, 0], states, root.shape[1]),
             f"{prefix}.data": share * np.repeat(factor, parts),
         }
+        sigma = f"{prefix}.singular_values"
         operators = ObservableOperators(
             rules,
             states,
@@ -273,6 +276,7 @@ def operators_from(
             numbers("unary", len(rules.unary), None, None),
             Tensors(states[rules.binary], terms, array_from(f"{prefix}.data", products, np.float64, (None,), *limits)),
             probabilities,
+            array_from(sigma, arrays, np.float64, (len(states), None), AtLeast(0.0)) if sigma in arrays else None,
         )
         if probabilities and not Shares().accepts(operators.root.ravel()):
             raise ValueError("the roots do not sum to one")

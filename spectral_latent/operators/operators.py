@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from spectral_latent._compiled import check_column, check_range, read_only
-from spectral_latent.operators.rounding import rounded
+from spectral_latent.operators.rounding import rounded, to_digits
 from spectral_latent.operators.rule_table import RuleTable
 from spectral_latent.operators.tensors import Tensor, Tensors
 from spectral_latent.trees import FloatArray, IntArray, Rules
@@ -50,11 +50,14 @@ class ObservableOperators(RuleTable):
     """Operators of S symbols, as a table of rules.
 
     probabilities: whether the basis is that of the states, so that the numbers are probabilities.
+    singular_values: (S, K) those of each symbol's Ω̂, the largest first, and 0 where a symbol has fewer than K; None if
+    no decomposition has found the latent spaces.
     Raises ValueError if rules, states and arrays do not fit together, because compiled code does not check them.  For
     the same reason rules and states cannot be written to afterwards.
     """
 
     probabilities: bool = False
+    singular_values: FloatArray | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -68,6 +71,8 @@ class ObservableOperators(RuleTable):
         check_column("numbers of leaf rules", self.leaf, (len(rules.leaf), m_max), np.float64)
         check_column("numbers of unary rules", self.unary, (len(rules.unary), m_max, m_max), np.float64)
         check_range("numbers of states", self.states, 1, m_max + 1)
+        if self.singular_values is not None and len(self.singular_values) != n_symbols:
+            raise ValueError(f"{len(self.singular_values)} rows of singular values for {n_symbols} symbols")
         check_range("symbols of leaf rules", rules.leaf[:, 0], 0, n_symbols)
         check_range("symbols of unary rules", rules.unary.ravel(), 0, n_symbols)
         check_range("symbols of binary rules", rules.binary.ravel(), 0, n_symbols)
@@ -110,7 +115,9 @@ class ObservableOperators(RuleTable):
         states = self.states[self.rules.leaf[:, 0]]
         is_state = np.arange(leaf.shape[1]) < states[:, None]
         leaf[is_state] = rounded(leaf[is_state], states)
-        return replace(self, leaf=leaf, binary=self.binary.with_data(rounded(self.binary.data, self.binary.parts)))
+        binary = self.binary.with_data(rounded(self.binary.data, self.binary.parts))
+        sigma = self.singular_values
+        return replace(self, leaf=leaf, binary=binary, singular_values=None if sigma is None else to_digits(sigma, 11))
 
     @staticmethod
     def probabilities_of(counts: RuleTable) -> ObservableOperators:

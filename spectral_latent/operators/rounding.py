@@ -16,9 +16,22 @@ import numpy as np
 
 from spectral_latent.trees import FloatArray, IntArray
 
-__all__ = ["divided", "rounded"]
+__all__ = ["divided", "rounded", "to_digits"]
 
-_DIGITS = 2.0**24  # of a factor
+_DIGITS = 24  # of a factor
+
+
+def to_digits(numbers: FloatArray, digits: int) -> FloatArray:
+    """Round each number to a number of binary digits.
+
+    numbers: numbers of any shape.
+    digits: the binary digits to keep.
+
+    >>> to_digits(np.array([0.3, 1000.7]), 11).tolist()
+    [0.300048828125, 1000.5]
+    """
+    mantissa, exponent = np.frexp(numbers)
+    return np.asarray(np.ldexp(np.round(np.ldexp(mantissa, digits)), exponent - digits))
 
 
 def _rounded_parts(numbers: FloatArray, lengths: IntArray) -> tuple[FloatArray, FloatArray]:
@@ -30,8 +43,7 @@ def _rounded_parts(numbers: FloatArray, lengths: IntArray) -> tuple[FloatArray, 
     if not len(lengths):
         return np.zeros(0), np.zeros(0)
     largest = np.maximum.reduceat(np.abs(numbers), np.cumsum(lengths) - lengths)
-    mantissa, exponent = np.frexp(largest)
-    factor = np.ldexp(np.round(mantissa * _DIGITS) / _DIGITS, exponent)
+    factor = to_digits(largest, _DIGITS)
     divisor = np.repeat(np.where(factor > 0.0, factor, np.inf), lengths)
     return factor, (numbers / divisor).astype(np.float16).astype(np.float64)
 

@@ -41,6 +41,7 @@ from spectral_latent.papers.weighted_nodes import (
     estimate_from_nodes,
     project_nodes,
 )
+from spectral_latent.plotting import needs_matplotlib, plot_errors, slope_of
 from spectral_latent.trees import FloatArray, Forest, Rules, SkeletalTrees
 
 __all__ = [
@@ -55,7 +56,6 @@ __all__ = [
     "examples_needed",
     "features_of",
     "finite_model",
-    "fit_line",
     "print_consistency",
     "print_exactness",
     "recursive_model",
@@ -70,7 +70,6 @@ _ROUNDING = 1e-12  # elements below are zero except for rounding
 _DELTA = 0.05  # the probability of a larger one
 _INSIDE = ("rule", "left-opened", "right-opened")
 _OUTSIDE = ("above", "above-2")
-_STYLE = (("#0b5fa5", "o"), ("#c2571a", "s"), ("#777777", "^"))
 
 Nested = tuple[Any, ...]  # an s-tree: (symbol, terminal), or (symbol, left subtree, right subtree)
 
@@ -396,20 +395,6 @@ def draw_errors(sizes: Sequence[int], seeds: int, variants: Iterable[str] = VARI
     return errors
 
 
-def fit_line(sizes: Sequence[int], errors: FloatArray) -> tuple[float, float]:
-    """Fit log error to log size by least squares, and give slope and intercept.
-
-    sizes: numbers of trees.
-    errors: (sizes, seeds).
-
-    >>> slope, _ = fit_line([1, 100], np.array([[1.0], [0.1]]))
-    >>> round(slope, 6)
-    -0.5
-    """
-    slope, intercept = np.polyfit(np.log(sizes), np.log(errors).mean(axis=1), 1)
-    return float(slope), float(intercept)
-
-
 def print_exactness(grammars: int) -> None:
     """Print, for random grammars, the errors of estimates from the moments of all trees.
 
@@ -454,39 +439,23 @@ def print_consistency(sizes: Sequence[int], found: dict[str, FloatArray]) -> Non
     table = MarkdownTable("trees", "paper", *found)
     for i, n_trees in enumerate(sizes):
         table.row(f"{n_trees:,}", "-", *(f"{np.exp(np.log(errors[i]).mean()):.4f}" for errors in found.values()))
-    table.row("slope", "-0.50", *(f"{fit_line(sizes, errors)[0]:.2f}" for errors in found.values()))
+    table.row("slope", "-0.50", *(f"{slope_of(sizes, errors)[0]:.2f}" for errors in found.values()))
 
 
 def draw_picture(sizes: Sequence[int], found: dict[str, FloatArray], path: Path) -> None:
-    """Draw every error of trees as a point on logarithmic axes.
+    """Draw every error of trees as a point on logarithmic axes; see `plotting.plot_errors`.
 
-    Lines are fitted, or join the means of a variant that does not converge.  Raises ImportError without matplotlib.
+    Raises ImportError without matplotlib.
 
     sizes: numbers of trees.
     found: the errors (sizes, seeds) of each variant.
     path: the file to write.
     """
-    try:
+    with needs_matplotlib():
         from matplotlib.figure import Figure
-    except ImportError:
-        raise ImportError("pictures need matplotlib; run `pip install matplotlib`") from None
 
     figure = Figure(figsize=(6.4, 4.0), layout="constrained")
-    axes = figure.subplots()
-    ends = np.array([min(sizes), max(sizes)])
     of_trees = {name: errors for name, errors in found.items() if not VARIANTS[name].of_marginals}
-    for (name, errors), (colour, marker) in zip(of_trees.items(), _STYLE, strict=True):
-        slope, intercept = fit_line(sizes, errors)
-        at = np.repeat(sizes, errors.shape[1])
-        axes.plot(at, errors.ravel(), marker, color=colour, markersize=4.5, alpha=0.5, markeredgewidth=0)
-        if name == _COUNTED_ONCE:
-            axes.plot(sizes, np.exp(np.log(errors).mean(axis=1)), "--", color=colour, label=f"{name}: no convergence")
-        else:
-            label = f"{name}: slope {slope:.2f}".replace("-", "\N{MINUS SIGN}")
-            axes.plot(ends, np.exp(intercept) * ends**slope, color=colour, label=label)
-    axes.set(xscale="log", yscale="log", xlabel="training trees $M$")
-    axes.set_ylabel(r"error  $\Sigma_{\tau}\;|\hat{p}(\tau) - p(\tau)|$")
-    axes.grid(which="major", color="#e4e4e4", linewidth=0.7)
-    axes.spines[["top", "right"]].set_visible(False)
-    axes.legend(frameon=False, loc="lower left")
+    axes = plot_errors(sizes, of_trees, figure.subplots())
+    axes.set(xlabel="training trees $M$", ylabel=r"error  $\Sigma_{\tau}\;|\hat{p}(\tau) - p(\tau)|$")
     figure.savefig(path, dpi=120)

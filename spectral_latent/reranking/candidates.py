@@ -12,6 +12,7 @@ from spectral_latent._options import counted
 from spectral_latent.constituency import Phrase, clean
 from spectral_latent.constituency.cleaning import is_empty
 from spectral_latent.dependency import DependencySentence
+from spectral_latent.drawing import Html, captioned_html
 
 __all__ = ["Candidate", "CandidateError", "NBest", "Tree", "words_of"]
 
@@ -135,6 +136,14 @@ class NBest:
 
     def __len__(self) -> int:
         return len(self.candidates)
+
+    def _repr_html_(self) -> Html:
+        """Draw the candidates with their scores, for notebooks."""
+        return captioned_html(
+            (f"Tree {rank}: {', '.join(f'{score:.2f}' for score in candidate.scores) or 'no score'}", svg)
+            for rank, candidate in enumerate(self.candidates, start=1)
+            if (svg := candidate.tree._repr_svg_()) is not None
+        )
 
     @property
     def n_scores(self) -> int:

@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 from spectral_latent._options import AtLeast, Below, ShortRepr, counted
 from spectral_latent.constituency import ConstituencyModel
 from spectral_latent.dependency import DependencyModel, DependencySentence
-from spectral_latent.grammar import check_n_best
+from spectral_latent.grammar import Parses, check_n_best
 from spectral_latent.operators import Distinct, ModelFileError, StoredModel, array_from, opened_model, setting_from
 from spectral_latent.reranking.candidates import NBest
 from spectral_latent.reranking.features import BaseFeatures
@@ -205,7 +205,7 @@ class Reranker(StoredModel):
         *,
         n_candidates: int = N_CANDIDATES,
         jobs: int | None = 1,
-    ) -> Iterator[list[Any]]:
+    ) -> Iterator[Parses[Any]]:
         """Parse sentences, and find the best parses of each in the reranker's order; an empty sentence has none.
 
         parser: the parser whose trees the reranker chooses among.
@@ -227,7 +227,9 @@ class Reranker(StoredModel):
         """
         check_n_best(n_best)
         parses_of_each = parser.parse_all(sentences, max(n_best, n_candidates), jobs=jobs)
-        return ([parses[place] for place in self.rank(parses_to_nbest(parses))[:n_best]] for parses in parses_of_each)
+        return (
+            Parses(parses[place] for place in self.rank(parses_to_nbest(parses))[:n_best]) for parses in parses_of_each
+        )
 
     @property
     def description(self) -> dict[str, Any]:

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spectral_latent._options import ShortRepr, counted
+from spectral_latent.drawing import Html, tags_heat_map
 from spectral_latent.estimation import Listener, silent
 from spectral_latent.grammar import Surprisal, Unit, check_n_best, check_words, entropies
 from spectral_latent.inference import Weight, inside, total_weight, tree_weights
@@ -199,6 +200,16 @@ class _Tagger(ABC):
         """
         return self._posteriors([sequence]) if len(sequence) else np.zeros((0, len(self.tags)))
 
+    def draw_posteriors(self, sequence: Sequence[Any]) -> Html:
+        """Draw the posteriors of tags as a table: a row for each observation, a column for each tag that is likely.
+
+        sequence: observations.
+
+        Raises TypeError if a sentence of words is a string.
+        """
+        posteriors = self.posteriors(sequence).tolist()
+        return tags_heat_map([str(each) for each in sequence], [str(tag) for tag in self.tags], posteriors)
+
     def paths(self, sequence: Sequence[Any], n_best: int = 1) -> list[tuple[list[Any], float]]:
         """Find the likeliest sequences of tags (Viterbi), each with its log-probability given the observations.
 
@@ -351,7 +362,7 @@ class LatentTagger(SequenceModel, _Tagger, StoredModel):
         """
         names = [str(tag) for tag in self.tags]
         names += [f"{name} ..." for name in names]
-        return NamedOperators(self.parameters.latent, names, self.observations.terminal_names)
+        return NamedOperators(self.parameters.latent, names, self.observations.terminal_names, self.parameters.coarse)
 
     @property
     def description(self) -> dict[str, Any]:

@@ -1,7 +1,9 @@
 """The latent PCFG as NLTK's parser."""
 
+import copy
 import itertools
 import math
+import pickle
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Any
@@ -153,6 +155,17 @@ def test_constraints() -> None:
         parser.parse(sentence, rerank=last_first(), constraints=known)
     with pytest.raises(ValueError, match="not among the 0 of the sentence"):
         parser.parse([], constraints=Constraints(tags={0: "NN"}))
+
+
+def test_subtrees_with_probabilities(parser: SpectralParser) -> None:
+    parse = parser.parse_one(treebank()[0].leaves())
+    tree = parser.with_subtree_probs(parse)
+    assert Tree.convert(tree) == Tree.convert(parse)
+    assert tree.logprob() == pytest.approx(parse.logprob())
+    assert all(type(subtree) is ParseTree and 0.0 < subtree.prob() <= 1.0 for subtree in tree.subtrees())
+    assert pickle.loads(pickle.dumps(tree)) == copy.deepcopy(tree) == tree
+    with pytest.raises(TypeError, match=r"expected an nltk\.Tree"):
+        parser.with_subtree_probs("it rains")  # type: ignore[arg-type]
 
 
 def test_log_probability_is_of_the_tree(parser: SpectralParser) -> None:

@@ -79,7 +79,7 @@ def test_the_page_can_be_used_without_a_mouse_and_without_eyes(pages: dict[str, 
     headings = [int(tag[1]) for tag, _ in page.elements if re.fullmatch("h[1-6]", tag)]
     assert headings == [1] + [2] * (len(headings) - 1)
     assert len(page.all("table")) == len(page.all("caption"))
-    regions = [attributes for attributes in page.all("div") if attributes.get("class") == "wide"]
+    regions = [attributes for attributes in page.all("div") if attributes.get("role") == "region"]
     assert len(regions) >= len(page.all("table"))
     assert all(region["tabindex"] == "0" and region["aria-label"] for region in regions)
     assert len(page.all("label")) == len(page.all("input")) == 2
@@ -118,6 +118,8 @@ def test_a_page_without_gold_and_one_without_states(run: Run, tmp_path: Path) ->
         sections = [element["id"] for element in page.all("section")]
         assert sections == (["model", "symbols", "rules"] if preset == "fast" else ["model", "symbols"])
     assert any("directions of a latent space" in text for text in page.texts["p"])
+    assert any(text.startswith("Direction 0, singular value ") for text in page.texts["summary"])
+    assert "loading" in page.texts["th"]
 
 
 def test_the_page_of_an_anchor_model(run: Run, tmp_path: Path) -> None:

@@ -1,8 +1,9 @@
-"""The page of `parse --html`: a drawing of each tree, words as text, and nothing that a browser would load."""
+"""Pages of `parse --html` and pictures of `parse --svg`: trees drawn, words as text, nothing that browsers load."""
 
 from __future__ import annotations
 
 import re
+import xml.etree.ElementTree as ElementTree
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from tests.cli.pages import Page
 
 Run = Callable[..., Any]
 HOSTILE = "<script>x='y'</script>"
+SVG = "{http://www.w3.org/2000/svg}"
 
 
 def test_every_tree_is_drawn(run: Run, model: Path, tmp_path: Path) -> None:
@@ -44,3 +46,58 @@ def test_a_page_is_the_only_output(run: Run, model: Path, tmp_path: Path, option
     refused = run("parse", model, "--html", tmp_path / "page.html", *option, stdin="They see it .\n")
     assert refused.exit_code == 2
     assert "--html draws trees" in refused.output
+
+
+def test_trees_are_pictures_in_a_folder(run: Run, model: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "trees"
+    lines = f"They see it .\n\nThe {HOSTILE} left it .\n"
+    done = run("parse", model, "--svg", folder, "--n-best", "2", stdin=lines)
+    assert (done.exit_code, done.stdout) == (0, ""), done.output
+    printed = run("parse", model, "--n-best", "2", stdin=lines).stdout
+    found = {path.name: ElementTree.parse(path).getroot() for path in folder.iterdir()}
+    expected = {
+        f"{number}{'' if rank == 1 else f'-{rank}'}.svg": line.split("\t")[1]
+        for number, block in enumerate(re.split(r"\n\n+", printed.strip()), start=1)
+        for rank, line in enumerate(block.splitlines(), start=1)
+    }
+    assert {name: root.findtext(f"{SVG}title") for name, root in found.items()} == expected
+
+
+def test_all_trees_are_one_picture(run: Run, model: Path, tmp_path: Path) -> None:
+    picture = tmp_path / "trees.svg"
+    assert run("parse", model, "--svg", picture, stdin="They see it .\nThey left .\n").exit_code == 0
+    root = ElementTree.parse(picture).getroot()
+    inner = root.findall(f"{SVG}svg")
+    captions = [text.text or "" for text in root.findall(f"{SVG}text")]
+    assert [caption.split("  ")[0] for caption in captions] == ["1: They see it .", "2: They left ."]
+    tops = [float(tree.attrib["y"]) for tree in inner]
+    heights = [float(tree.attrib["height"]) for tree in inner]
+    assert tops[0] + heights[0] <= tops[1]
+    assert tops[1] + heights[1] <= float(root.attrib["height"])
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--svg", "trees", "--json"), "--svg draws trees; leave out --json, --output and --resume"),
+        (("--svg", "trees", "--html", "page.html"), "--html and --svg both draw the trees"),
+        (("--svg", "none/trees"), "none/trees: the folder around it does not exist; create it first"),
+        (("--svg", "none/trees.svg"), "none/trees.svg: the folder does not exist; create it first"),
+        (("--svg", "file.txt"), "file.txt: a file; name a picture that ends in .svg, or a folder"),
+    ],
+)
+def test_pictures_that_cannot_be(
+    run: Run, model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: tuple[str, ...], message: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("file.txt").write_text("They see it .\n")
+    refused = run("parse", model, *options, stdin="They see it .\n")
+    assert refused.exit_code == 2
+    assert message in " ".join(refused.output.split())
+
+
+def test_nothing_to_draw(run: Run, model: Path, tmp_path: Path) -> None:
+    refused = run("parse", model, "--svg", tmp_path / "a.svg", stdin="\n")
+    assert refused.exit_code == 1
+    assert "Error: the input has no words, so that there is nothing to draw\n" in refused.stderr
+    assert not (tmp_path / "a.svg").exists()

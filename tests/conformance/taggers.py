@@ -62,7 +62,8 @@ class TaggerConformance:
     def test_tags_are_given_to_tokens(self, tagger: Any) -> None:
         for sentence in self.sentences():
             tagged = tagger.tag(sentence)
-            assert (type(tagged), {type(pair) for pair in tagged}) == (list, {tuple})
+            assert isinstance(tagged, list)
+            assert {type(pair) for pair in tagged} == {tuple}
             assert untag(tagged) == sentence
             assert all(isinstance(tag, Hashable) for _, tag in tagged)
 

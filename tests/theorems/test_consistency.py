@@ -23,11 +23,11 @@ from spectral_latent.papers.cohen2012 import (
     examples_needed,
     features_of,
     finite_model,
-    fit_line,
     print_consistency,
     recursive_model,
 )
 from spectral_latent.papers.weighted_nodes import draw_one_node_per_tree, estimate_from_nodes, one_hot
+from spectral_latent.plotting import slope_of
 from spectral_latent.trees import Forest, SkeletalTrees
 from tests.oracles import columns, moments_by_loops, random_projections, same_moments, tree_strategy
 
@@ -43,7 +43,7 @@ def found() -> dict[str, np.ndarray]:
 def test_theorem_3_the_error_falls_with_the_square_root_of_the_sample(
     found: dict[str, np.ndarray], variant: str
 ) -> None:
-    slope, _ = fit_line(SIZES, found[variant])
+    slope, _ = slope_of(SIZES, found[variant])
     assert -0.65 < slope < -0.35
 
 

@@ -15,7 +15,6 @@ The expectations n are those of `inference.mean_node_counts`.
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
@@ -23,26 +22,11 @@ import numpy as np
 
 from spectral_latent._compiled import TINY
 from spectral_latent.inference import mean_node_counts
+from spectral_latent.inspection.named import LEAST, TOP, NamedOperators, places_of, rows_by_symbol
 from spectral_latent.operators import ObservableOperators
-from spectral_latent.trees import FloatArray, IntArray
+from spectral_latent.trees import FloatArray
 
-__all__ = ["Described", "DescribedRule", "NamedOperators", "describe_rules", "describe_states"]
-
-_TOP = "at the top"
-_LEAST = 1e-4  # words, rules and places that are less likely in a state are not listed
-
-
-class NamedOperators(NamedTuple):
-    """Operators with names for their symbols and terminals.
-
-    operators: operators of S symbols over T terminals.
-    symbols: (S,) the names of the symbols.
-    terminals: (T,) the names of the terminals.
-    """
-
-    operators: ObservableOperators
-    symbols: Sequence[str]
-    terminals: Sequence[str]
+__all__ = ["Described", "DescribedRule", "describe_rules", "describe_states"]
 
 
 class Described(NamedTuple):
@@ -79,31 +63,6 @@ class DescribedRule(NamedTuple):
     probability: float
 
 
-class _Edges(NamedTuple):
-    """A place of a symbol: how often a state of the parent has a state of the symbol as this child."""
-
-    name: str
-    parent: int
-    expected: FloatArray  # (m_a, m_b)
-
-
-def _children(named: NamedOperators) -> dict[int, list[_Edges]]:
-    """List the places of every symbol."""
-    operators = named.operators
-    symbols = named.symbols
-    states = operators.states
-    places: dict[int, list[_Edges]] = defaultdict(list)
-    for r, (a, b) in enumerate(operators.rules.unary.tolist()):
-        name = f"{symbols[a]} → [{symbols[b]}]"
-        places[b].append(_Edges(name, a, operators.unary[r, : states[a], : states[b]]))
-    for tensor, (a, b, c) in zip(operators.binary, operators.rules.binary.tolist(), strict=True):
-        to_left = tensor.applied_right(np.ones(states[c]))
-        to_right = tensor.applied_left(np.ones(states[b]))
-        places[b].append(_Edges(f"{symbols[a]} → [{symbols[b]}] {symbols[c]}", a, to_left))
-        places[c].append(_Edges(f"{symbols[a]} → {symbols[b]} [{symbols[c]}]", a, to_right))
-    return places
-
-
 def _ranked(names: Sequence[str], p: FloatArray, share: FloatArray, most: int) -> list[list[tuple[str, float]]]:
     """Rank names for each of m states by their part in the divergence of the state from the mean.
 
@@ -114,7 +73,7 @@ def _ranked(names: Sequence[str], p: FloatArray, share: FloatArray, most: int) -
     mean = p @ share
     ranked = []
     for column in p.T:
-        likely = np.flatnonzero(column > _LEAST)
+        likely = np.flatnonzero(column > LEAST)
         gain = column[likely] * (1e-3 + np.log(column[likely] / mean[likely])) if len(share) > 1 else column[likely]
         best = likely[np.argsort(-gain, kind="stable")[:most]]
         ranked.append([(names[at], float(column[at])) for at in best.tolist() if gain[likely == at] > 0])
@@ -125,8 +84,8 @@ def _with_probabilities(named: NamedOperators) -> NamedOperators:
     """Divide probabilities by their sums.  Raises ValueError if the numbers of the operators are not probabilities."""
     if not named.operators.probabilities:
         raise ValueError(
-            "the model has directions of a latent space and no states; train one of probabilities, for example with "
-            "the preset fast, or with the estimator recovered, which finds the states of a spectral model"
+            "the model has directions of a latent space and no states; `describe_directions` describes them, and the "
+            "estimator recovered finds the states of a spectral model"
         )
     return named._replace(operators=ObservableOperators.probabilities_of(named.operators))
 
@@ -153,12 +112,12 @@ def describe_states(named: NamedOperators, n: int = 8) -> Iterator[list[Describe
     """
     named = _with_probabilities(named)
     operators = named.operators
-    places = _children(named)
+    places = places_of(named, np.ones(operators.root.shape))
     expected = mean_node_counts(operators)
     frequency = expected.sum(axis=1)
-    leaves = _rows_by_symbol(operators.rules.leaf)
-    binary = _rows_by_symbol(operators.rules.binary)
-    unary = _rows_by_symbol(operators.rules.unary)
+    leaves = rows_by_symbol(operators.rules.leaf)
+    binary = rows_by_symbol(operators.rules.binary)
+    unary = rows_by_symbol(operators.rules.unary)
     for a in np.argsort(-frequency, kind="stable").tolist():
         m = int(operators.states[a])
         if frequency[a] <= 0.0:
@@ -166,17 +125,17 @@ def describe_states(named: NamedOperators, n: int = 8) -> Iterator[list[Describe
         share = expected[a, :m] / frequency[a]
         of_leaf, of_binary, of_unary = leaves.get(a, []), binary.get(a, []), unary.get(a, [])
         words = [named.terminals[x] for x in operators.rules.leaf[of_leaf, 1].tolist()]
-        rules = [_rule(named, row) for row in operators.rules.binary[of_binary].tolist()]
-        rules += [_rule(named, row) for row in operators.rules.unary[of_unary].tolist()]
+        rules = [named.rule(row) for row in operators.rules.binary[of_binary].tolist()]
+        rules += [named.rule(row) for row in operators.rules.unary[of_unary].tolist()]
         applied = [operators.binary[r].sums() for r in of_binary]
         applied += [operators.unary[r, :m].sum(axis=1) for r in of_unary]
-        found_in = [expected[p.parent, : len(p.expected)] @ p.expected for p in places.get(a, [])]
+        found_in = [expected[p.parent, : len(p.factors)] @ p.factors for p in places.get(a, [])]
         found_in.append(operators.root[a, :m])
         in_place = np.reshape(found_in, (-1, m)) / np.maximum(expected[a, :m], TINY)
         of_state = zip(
             _ranked(words, operators.leaf[of_leaf, :m], share, n),
             _ranked(rules, np.reshape(applied, (-1, m)), share, n),
-            _ranked([*(p.name for p in places.get(a, [])), _TOP], in_place, share, n),
+            _ranked([*(p.name for p in places.get(a, [])), TOP], in_place, share, n),
             strict=True,
         )
         yield [
@@ -212,20 +171,6 @@ def describe_rules(named: NamedOperators) -> list[DescribedRule]:
     frequency = nodes.sum(axis=1)
     described.sort(key=lambda pair: -pair[1])
     return [
-        DescribedRule(_rule(named, rule), count, count / max(float(frequency[rule[0]]), TINY))
+        DescribedRule(named.rule(rule), count, count / max(float(frequency[rule[0]]), TINY))
         for rule, count in described
     ]
-
-
-def _rows_by_symbol(rules: IntArray) -> dict[int, list[int]]:
-    """List the rows of rules (R, k) by their parent."""
-    rows: dict[int, list[int]] = defaultdict(list)
-    for r, a in enumerate(rules[:, 0].tolist()):
-        rows[a].append(r)
-    return rows
-
-
-def _rule(named: NamedOperators, rule: Sequence[int]) -> str:
-    """Write a rule."""
-    parent, *children = (named.symbols[symbol] for symbol in rule)
-    return f"{parent} → {' '.join(children)}"

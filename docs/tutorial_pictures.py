@@ -1,0 +1,61 @@
+"""
+Pictures of parses and models
+=============================
+
+What a notebook shows, and what can be plotted.  The trees come with the library, so that nothing has to be downloaded.
+Run it with ``python docs/tutorial_pictures.py``, or copy its parts into a notebook.  The plots need matplotlib.
+"""
+
+# %%
+# Trees
+# -----
+# The best parses of a sentence, each under the logarithm of its probability.
+
+from spectral_latent import ConstituencyModel, EstimatorOptions, LatentTagger
+from spectral_latent.constituency import ConstituencyOptions
+from spectral_latent.corpora import phrase_to_nltk
+from spectral_latent.corpora.embedded import embedded_treebank
+from spectral_latent.plotting import plot_objectives, plot_spectra
+
+trees = list(embedded_treebank(100))
+model = ConstituencyModel.train(trees)
+words = ["the", "dog", "saw", "a", "cat", "in", "the", "garden"]
+parses = model.parse_nbest(words, 2)
+parses
+
+# %%
+# How sure is the parser?
+# -----------------------
+# A row for the first word of a phrase, a column for its last word: the likeliest label of each span, and its posterior
+# probability.  Two cells that cannot both be in a tree share the probability.
+
+table = model.draw_posteriors(words)
+table
+
+# %%
+# Tags
+# ----
+# Taggers have a column for each tag.
+
+tagger = LatentTagger.train(phrase_to_nltk(tree).pos() for tree in trees)
+tags = tagger.draw_posteriors(words)
+tags
+
+# %%
+# How many states does a symbol need?
+# -----------------------------------
+# Singular values say how many directions of a symbol stand out.  Hollow markers stand beyond the states that the model
+# uses.
+
+spectra = plot_spectra(model.named_operators, ["NP", "VP", "NN"])
+
+# %%
+# How far does EM climb?
+# ----------------------
+# The objective after each iteration, above that of the start.  A few iterations from a good start gain nearly all.
+
+traces = {}
+for estimator in ("clusters-em", "hybrid"):
+    options = ConstituencyOptions(estimator=EstimatorOptions(estimator, n_states=4, iterations=5))
+    traces[estimator] = ConstituencyModel.train(trees, options).members[0].grammar.objective
+objectives = plot_objectives(traces)

@@ -1,0 +1,88 @@
+"""Compute the probabilities of the subtrees of a tree, each given the label at its top.
+
+| here | meaning |
+| --- | --- |
+| n(a, h) | the expected number of nodes of symbol a in state h in a tree; see `mean_node_counts` |
+| X | the label of a phrase; of an only child, the labels of the parents above it as well |
+| n(X) = Σ_a Σ_h n(a, h) | over the symbols a whose chain of labels begins with X: the expected number of phrases X |
+| p(t \\| X) = Σ_a Σ_h n(a, h) α_h(t) / n(X) | the probability that a phrase X is t |
+
+In a grammar without latent states, p(t \\| X) is the product of the probabilities of the rules of t: the inside
+probability that chart parsers without states give to a subtree.  With states, it is a mean over all places where a
+phrase X may stand.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+
+from spectral_latent.constituency.grammar import PhraseGrammar
+from spectral_latent.constituency.phrase import Phrase
+from spectral_latent.inference import Weight, mean_node_counts
+
+__all__ = ["SubtreeGrammar", "chains_of"]
+
+
+def chains_of(tree: Phrase) -> list[tuple[Phrase, tuple[str, ...]]]:
+    """List for each phrase of a tree the uppermost phrase of its chain of only children, and the labels down to it.
+
+    tree: a tree, whose phrases are listed in the order of `nodes`.
+
+    >>> tree = Phrase("S", (Phrase("VP", (Phrase("VB", ("go",)),)),))
+    >>> [(top.label, labels) for top, labels in chains_of(tree)]
+    [('S', ('S',)), ('S', ('S', 'VP')), ('S', ('S', 'VP', 'VB'))]
+    """
+    chains: list[tuple[Phrase, tuple[str, ...]]] = []
+    above: tuple[Phrase, tuple[str, ...]] | None = None  # the chain of the parent whose only child comes next
+    for node in tree.nodes():
+        if isinstance(node, Phrase):
+            top, labels = (node, ()) if above is None else above
+            chains.append((top, (*labels, node.label)))
+            above = chains[-1] if len(node.children) == 1 else None
+        else:
+            above = None
+    return chains
+
+
+class SubtreeGrammar(NamedTuple):
+    """A grammar whose trees are phrases.
+
+    grammar: a grammar with n(a, h) in the place of the root weights.
+    n_phrases: n(X), by the labels X.
+    """
+
+    grammar: PhraseGrammar
+    n_phrases: Mapping[tuple[str, ...], float]
+
+    @staticmethod
+    def of(grammar: PhraseGrammar) -> SubtreeGrammar:
+        """Compute the expected numbers of phrases; a part @X of a phrase is none.
+
+        grammar: a grammar of probabilities.
+        Raises ValueError for a grammar whose numbers are not probabilities, and if trees are infinite on average.
+        """
+        operators = grammar.grammar.operators
+        nodes = mean_node_counts(operators)
+        nodes[[symbol.bar for symbol in grammar.symbols]] = 0.0
+        n_phrases: dict[tuple[str, ...], float] = defaultdict(float)
+        for symbol, count in zip(grammar.symbols, nodes.sum(axis=1).tolist(), strict=True):
+            for end in range(1, len(symbol.chain) + 1):
+                n_phrases[symbol.chain[:end]] += count
+        return SubtreeGrammar(grammar.with_operators(replace(operators, root=nodes)), dict(n_phrases))
+
+    def weights(self, tree: Phrase) -> Weight:
+        """Compute p(t | X) of each of n phrases t of a tree, in the order of `nodes`.
+
+        tree: a cleaned tree.
+        """
+        chains = chains_of(tree)
+        of_tops = self.grammar.score([top for top, _ in chains])
+        n_phrases = np.array([self.n_phrases.get(labels, 0.0) for _, labels in chains])
+        known = n_phrases > 0.0
+        log = np.where(known, of_tops.log - np.log(np.where(known, n_phrases, 1.0)), -np.inf)
+        return Weight(np.where(known, of_tops.sign, 0), log)

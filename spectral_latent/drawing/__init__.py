@@ -1,0 +1,17 @@
+"""Draw trees and arcs as SVG, and scores, tags and posteriors as HTML, for notebooks and browsers."""
+
+from spectral_latent.drawing.html import Html, captioned_html, heat_map, scrolled, tagged_html, tags_heat_map
+from spectral_latent.drawing.svg import arcs_svg, captioned_svg, escaped, tree_svg
+
+__all__ = [
+    "Html",
+    "arcs_svg",
+    "captioned_html",
+    "captioned_svg",
+    "escaped",
+    "heat_map",
+    "scrolled",
+    "tagged_html",
+    "tags_heat_map",
+    "tree_svg",
+]

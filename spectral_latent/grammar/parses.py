@@ -1,0 +1,48 @@
+"""The parses of a sentence, as parsers of both kinds return them."""
+
+from __future__ import annotations
+
+from typing import Protocol, TypeVar
+
+from spectral_latent.drawing import Html, captioned_html
+
+__all__ = ["Parses"]
+
+
+class _Drawn(Protocol):
+    """A parse that can be drawn."""
+
+    @property
+    def log(self) -> float:
+        """log |p̂| of its estimated probability."""
+
+    @property
+    def is_fallback(self) -> bool:
+        """Whether no grammar derives the sentence."""
+
+    def _repr_svg_(self) -> str | None: ...
+
+
+_Parse = TypeVar("_Parse", bound=_Drawn)
+
+
+class Parses(list[_Parse]):
+    """The parses of a sentence, the best first: a list that notebooks draw, each parse under its score.
+
+    >>> from spectral_latent.constituency import Parse, Phrase
+    >>> parses = Parses([Parse(Phrase("UH", ("Yes",)), 1, -1.5)])
+    >>> parses == list(parses), parses.drawings[0][0], "<svg" in parses._repr_html_()
+    (True, 'Tree 1: log p = -1.50', True)
+    """
+
+    @property
+    def drawings(self) -> list[tuple[str, str]]:
+        """The caption of each parse, and its drawing as SVG."""
+        return [
+            (f"Tree {rank}{', FALLBACK' * parse.is_fallback}: log p = {parse.log:.2f}", parse._repr_svg_() or "")
+            for rank, parse in enumerate(self, start=1)
+        ]
+
+    def _repr_html_(self) -> Html:
+        """Draw the parses, for notebooks."""
+        return captioned_html(self.drawings)

@@ -1,0 +1,197 @@
+"""Tell what the singular directions of a model without states stand for: words, rules and places that load on them.
+
+| here | meaning |
+| --- | --- |
+| y, z | the projected inside and outside tree of a node, with E[y zᵀ \\| a] = I; see `estimation` |
+| v(a) = E[z \\| a] | `below`: the sum of the inside vectors of all trees below a |
+| w(a) = n(a) E[y \\| a] | `above`: the sum of the outside vectors of all trees around a |
+| n(a) = v(a) · w(a) | the expected number of nodes of symbol a in a tree |
+| p(x \\| a) | the probability of a word, a rule or a place, given the symbol |
+| E[1(x) z_h \\| a] / √p(x \\| a) | the loading of a word or rule x on direction h |
+| E[1(x) y_h \\| a] / (σ_h √p(x \\| a)) | the loading of a place x on direction h |
+
+E[1(x) z \\| a] is the leaf operator of a word, and the operator of a rule applied to v of its children.  If words were
+the only inside features, scaled by 1 / √p(x \\| a), the loadings of words would be the columns of U in Ω = U σ Vᵀ.
+
+Directions have no sign of their own: words with loadings of opposite signs stand at opposite ends.  The first direction
+is common to nearly all nodes of a symbol.
+
+v and w obey recursions over the rules.  Noise in the operators makes these diverge, so that v and w are scaled in every
+round: n(a) becomes that of the coarse grammar, where there is one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from spectral_latent.inference import mean_node_counts
+from spectral_latent.inspection.named import LEAST, TOP, NamedOperators, places_of, rows_by_symbol
+from spectral_latent.operators import ObservableOperators
+from spectral_latent.trees import FloatArray
+
+__all__ = ["Direction", "describe_directions"]
+
+_ROUNDS = 40
+_PRECISION = 1e-12  # where v and w change by less, the rounds end
+
+
+class Direction(NamedTuple):
+    """A direction of a latent space in words.  Names come with their loadings, the largest first, the least last.
+
+    symbol: the name of the symbol.
+    direction: the number of the direction, from 0, by falling singular value.
+    frequency: the expected number of nodes of the symbol in a tree.
+    singular_value: the singular value of the direction; None if the model has kept none.
+    words: words that load on it.
+    rules: rules that load on it.
+    places: rules in which the symbol is a child, which stands in brackets; and the top of the tree.
+    """
+
+    symbol: str
+    direction: int
+    frequency: float
+    singular_value: float | None
+    words: list[tuple[str, float]]
+    rules: list[tuple[str, float]]
+    places: list[tuple[str, float]]
+
+
+class _Sums(NamedTuple):
+    """The sums of inside vectors below, and of outside vectors above, the nodes of each symbol, (S, M) each."""
+
+    below: FloatArray
+    above: FloatArray
+
+    @property
+    def nodes(self) -> FloatArray:
+        """The expected number of nodes of each symbol, (S,)."""
+        return np.asarray((self.below * self.above).sum(axis=1))
+
+
+def _next(operators: ObservableOperators, leaves: FloatArray, sums: _Sums) -> _Sums:
+    """Apply the recursions once; leaves: (S, M) the sums of the leaf operators of each symbol."""
+    m = operators.states
+    below = leaves.copy()
+    above = operators.root.copy()
+    for tensor, (a, b, c) in zip(operators.binary, operators.rules.binary.tolist(), strict=True):
+        to_left = tensor.applied_right(sums.below[c, : m[c]])
+        to_right = tensor.applied_left(sums.below[b, : m[b]])
+        below[a, : m[a]] += to_left @ sums.below[b, : m[b]]
+        above[b, : m[b]] += sums.above[a, : m[a]] @ to_left
+        above[c, : m[c]] += sums.above[a, : m[a]] @ to_right
+    for matrix, (a, b) in zip(operators.unary, operators.rules.unary.tolist(), strict=True):
+        below[a] += matrix @ sums.below[b]
+        above[b] += sums.above[a] @ matrix
+    return _Sums(below, above)
+
+
+def _sums(named: NamedOperators) -> _Sums:
+    """Solve the recursions.  Raises ValueError if they diverge."""
+    operators = named.operators
+    nodes = None if named.coarse is None else mean_node_counts(named.coarse)[:, 0]
+    leaves = np.zeros_like(operators.root)
+    np.add.at(leaves, operators.rules.leaf[:, 0], operators.leaf)
+    # Symbols without leaves or roots begin with the first direction, which is common to their nodes.
+    first = np.eye(1, operators.root.shape[1])
+    sums = _Sums(*(np.where(rows.any(axis=1, keepdims=True), rows, first) for rows in (leaves, operators.root)))
+    for _ in range(_ROUNDS):
+        found = _next(operators, leaves, sums)
+        if nodes is not None:
+            factor = np.sqrt(np.divide(nodes, found.nodes, out=np.zeros_like(nodes), where=found.nodes > 0))[:, None]
+            found = _Sums(found.below * factor, found.above * factor)
+        change = max(float(np.abs(new - old).max()) for new, old in zip(found, sums, strict=True))
+        sums = found
+        if change < _PRECISION:
+            break
+    if not np.isfinite(sums.nodes).all():
+        raise ValueError("the operators have no expected numbers of nodes; train the model on more trees")
+    return sums
+
+
+def _loading(names: Sequence[str], joint: FloatArray, p: FloatArray, most: int) -> list[list[tuple[str, float]]]:
+    """List the names with the largest loadings of either sign for each of m directions.
+
+    joint: (n, m) the mean of each direction's coordinate where the name occurs, times the name's probability.
+    p: (n,) the probability of each name.
+    most: the most names of a direction.
+    """
+    likely = np.flatnonzero(p > LEAST)
+    loadings = joint[likely] / np.sqrt(p[likely])[:, None]
+    listed = []
+    for column in loadings.T:
+        largest = np.argsort(-np.abs(column), kind="stable")[:most]
+        largest = largest[np.argsort(-column[largest], kind="stable")]
+        listed.append([(names[likely[at]], float(column[at])) for at in largest.tolist()])
+    return listed
+
+
+def describe_directions(named: NamedOperators, n: int = 8) -> Iterator[list[Direction]]:
+    """Describe the directions of every symbol, the most frequent symbol first: one list for each symbol.
+
+    named: operators in the basis of singular directions, with names.
+    n: the most words, rules and places of a direction.
+    Raises ValueError if the numbers are probabilities of states, or if the operators have no expected numbers of nodes.
+
+    >>> from spectral_latent.model import LatentTreeModel
+    >>> import networkx as nx
+    >>> def pair(observation):
+    ...     graph = nx.DiGraph([("top", "left"), ("top", "right")])
+    ...     nx.set_node_attributes(graph, {"top": "pair", "left": "N", "right": "N"}, "label")
+    ...     nx.set_node_attributes(graph, {"left": observation, "right": observation}, "observation")
+    ...     return graph
+    >>> model = LatentTreeModel.train([pair("cat")] * 60 + [pair("dog")] * 40)
+    >>> first = next(describe_directions(model.named_operators))[0]
+    >>> first.symbol, round(first.frequency, 2), [word for word, _ in first.words]
+    ('N', 2.0, ['cat', 'dog'])
+    """
+    operators = named.operators
+    if operators.probabilities:
+        raise ValueError("the model has states and no directions; `describe_states` describes them")
+    sums = _sums(named)
+    places = places_of(named, sums.below)
+    by_leaf = rows_by_symbol(operators.rules.leaf)
+    by_binary = rows_by_symbol(operators.rules.binary)
+    by_unary = rows_by_symbol(operators.rules.unary)
+    sigma = operators.singular_values
+    for a in np.argsort(-sums.nodes, kind="stable").tolist():
+        m = int(operators.states[a])
+        nodes = float(sums.nodes[a])
+        if nodes <= 0.0:
+            continue
+        above = sums.above[a, :m] / nodes  # E[y | a]
+        below = sums.below[a, :m]  # E[z | a]
+
+        leaf = by_leaf.get(a, [])
+        words = [named.terminals[x] for x in operators.rules.leaf[leaf, 1].tolist()]
+        of_words = operators.leaf[leaf, :m]
+
+        rules = []
+        applied = []
+        for r in by_binary.get(a, []):
+            rule = operators.rules.binary[r].tolist()
+            left, right = (sums.below[child, : operators.states[child]] for child in rule[1:])
+            rules.append(named.rule(rule))
+            applied.append(operators.binary[r].applied_right(right) @ left)
+        for r in by_unary.get(a, []):
+            rule = operators.rules.unary[r].tolist()
+            rules.append(named.rule(rule))
+            applied.append(operators.unary[r, :m] @ sums.below[rule[1]])
+        of_rules = np.reshape(applied, (-1, m))
+
+        around = [sums.above[place.parent, : len(place.factors)] @ place.factors for place in places.get(a, [])]
+        of_places = np.array([*around, operators.root[a, :m]]) / nodes
+        scale = np.ones(m) if sigma is None else np.maximum(sigma[a, :m], np.finfo(float).tiny)
+
+        lists = zip(
+            _loading(words, of_words, of_words @ above, n),
+            _loading(rules, of_rules, of_rules @ above, n),
+            _loading([*(place.name for place in places.get(a, [])), TOP], of_places / scale, of_places @ below, n),
+            strict=True,
+        )
+        yield [
+            Direction(named.symbols[a], h, nodes, None if sigma is None else float(sigma[a, h]), *of_direction)
+            for h, of_direction in enumerate(lists)
+        ]

@@ -1,0 +1,145 @@
+"""Results in notebooks: parses with their scores, tagged sentences, and posteriors that are those of the models."""
+
+import copy
+import pickle
+import re
+
+import numpy as np
+import pytest
+from nltk.tree import Tree
+
+from spectral_latent import AnchorHMM, ConstituencyModel, DependencyModel, EstimatorOptions, LatentTagger
+from spectral_latent.constituency import Phrase
+from spectral_latent.corpora.embedded import embedded_treebank
+from spectral_latent.dependency import DependencySentence
+from spectral_latent.reranking import Candidate, NBest
+from spectral_latent.sequence import TaggerOptions
+from spectral_latent_nltk import AnchorTagger, LatentHMMTagger, SpectralDependencyParser, SpectralParser
+from tests.cli.pages import Page
+
+WORDS = ["the", "dog", "saw", "a", "cat", "in", "the", "garden"]
+TAGGER = TaggerOptions(estimator=EstimatorOptions("clustering", n_states=2))
+HOSTILE = "</td><script>alert(1)</script>"
+
+
+@pytest.fixture(scope="module")
+def trees() -> list[Phrase]:
+    return list(embedded_treebank(60))
+
+
+@pytest.fixture(scope="module")
+def parser(trees: list[Phrase]) -> ConstituencyModel:
+    return ConstituencyModel.train(trees)
+
+
+@pytest.fixture(scope="module")
+def dependency_parser(trees: list[Phrase]) -> DependencyModel:
+    """Every word has the one before it for head."""
+    return DependencyModel.train(
+        [DependencySentence.of(words := list(tree.words())).with_heads(tuple(range(len(words)))) for tree in trees]
+    )
+
+
+@pytest.fixture(scope="module")
+def tagged(trees: list[Phrase]) -> list[list[tuple[str, str]]]:
+    return [
+        [
+            (str(node.children[0]), node.label)
+            for node in tree.nodes()
+            if isinstance(node, Phrase) and node.is_preterminal()
+        ]
+        for tree in trees
+    ]
+
+
+@pytest.fixture(scope="module")
+def tagger(tagged: list[list[tuple[str, str]]]) -> LatentTagger:
+    return LatentTagger.train(tagged, TAGGER)
+
+
+@pytest.fixture(scope="module")
+def anchored(tagged: list[list[tuple[str, str]]]) -> AnchorHMM:
+    return AnchorHMM.train([word for word, _ in sentence] for sentence in tagged[:20])
+
+
+def cells(table: str) -> dict[tuple[str, str], str]:
+    """The texts of a table by the names of their row and column; columns of equal names are told apart by number."""
+    names = [f"{at} {name}" for at, name in enumerate(re.findall(r'<th scope="col">(.*?)</th>', table))]
+    rows = re.findall(r'<tr><th scope="row">(.*?)</th>(.*?)</tr>', table)
+    return {
+        (f"{number} {row}", column): text
+        for number, (row, rest) in enumerate(rows)
+        for column, text in zip(names, re.findall(r"<td[^>]*>(.*?)</td>", rest), strict=True)
+        if text
+    }
+
+
+def test_parses_are_drawn_with_their_scores(parser: ConstituencyModel, dependency_parser: DependencyModel) -> None:
+    for parses in (parser.parse_nbest(WORDS, 3), dependency_parser.parse_nbest(DependencySentence.of(WORDS), 3)):
+        page = Page(parses._repr_html_())
+        assert (page.wrong, page.open, len(page.all("svg"))) == ([], [], len(parses))
+        captions = [f"Tree {rank}: log p = {parse.log:.2f}" for rank, parse in enumerate(parses, start=1)]
+        assert page.texts["p"] == captions
+        assert parses == list(parses)
+        assert pickle.loads(pickle.dumps(parses)) == copy.deepcopy(parses) == parses
+
+
+def test_the_table_of_spans_has_the_likeliest_labels(parser: ConstituencyModel) -> None:
+    found = cells(parser.draw_posteriors(WORDS))
+    expected = {}
+    for part, posterior in sorted(parser.posteriors(WORDS).items(), key=lambda pair: -pair[1]):
+        if not part.is_tag and posterior >= 0.005:
+            place = f"{part.first} {WORDS[part.first]}", f"{part.end - 1} {WORDS[part.end - 1]}"
+            expected.setdefault(place, f"{part.label} {posterior:.2f}".replace(" 0.", " ."))
+    assert found == expected
+    assert ("0 the", "7 garden") in found
+
+
+def test_the_table_of_arcs(dependency_parser: DependencyModel) -> None:
+    sentence = DependencySentence.of(WORDS)
+    found = cells(dependency_parser.draw_posteriors(sentence))
+    posteriors = dependency_parser.posteriors(sentence)
+    heads = ["the root", *WORDS]
+    for head, word in zip(*np.nonzero(posteriors >= 0.005), strict=True):
+        shown = f"{posteriors[head, word]:.2f}".removeprefix("0")
+        assert found.pop((f"{head} {heads[head]}", f"{word} {WORDS[word]}")) == shown
+    assert not found
+
+
+def test_the_tables_of_tags(tagger: LatentTagger, anchored: AnchorHMM) -> None:
+    for model, names in ((tagger, tagger.tags), (anchored, list(anchored.anchors))):
+        found = cells(model.draw_posteriors(WORDS))
+        posteriors = model.posteriors(WORDS)
+        likely = [k for k in range(len(names)) if posteriors[:, k].max() >= 0.005]
+        for word, k in zip(*np.nonzero(posteriors >= 0.005), strict=True):
+            shown = f"{posteriors[word, k]:.2f}".removeprefix("0")
+            assert found.pop((f"{word} {WORDS[word]}", f"{likely.index(k)} {names[k]}")) == shown
+        assert not found
+
+
+def test_hostile_words_are_text(parser: ConstituencyModel, tagger: LatentTagger) -> None:
+    words = ["the", HOSTILE, "saw", "a", "cat"]
+    candidates = NBest.of([Candidate(Phrase("X", (Phrase(HOSTILE, (HOSTILE,)),)), -1.0)])
+    tagged_sentence = LatentHMMTagger(tagger).tag(words)
+    shown = [parser.draw_posteriors(words), parser.parse_nbest(words, 2)._repr_html_(), candidates._repr_html_()]
+    for html in [*shown, tagged_sentence._repr_html_()]:
+        page = Page(html)
+        assert (page.wrong, page.open, page.all("script")) == ([], [], [])
+        assert any(HOSTILE in text for texts in page.texts.values() for text in texts)
+
+
+def test_results_in_nltk_draw_themselves(
+    parser: ConstituencyModel, dependency_parser: DependencyModel, tagger: LatentTagger, anchored: AnchorHMM
+) -> None:
+    tree = SpectralParser(parser).parse_one(WORDS)
+    assert tree._repr_svg_() == parser.parse(WORDS)._repr_svg_()
+    tree.set_label("any")
+    tree.append(Tree("X", []))
+    assert "<title>(any" in tree._repr_svg_()
+    graph = SpectralDependencyParser(dependency_parser).parse_one(WORDS)
+    assert graph._repr_svg_() == dependency_parser.parse(DependencySentence.of(WORDS))._repr_svg_()
+    for of_nltk in (LatentHMMTagger(tagger), AnchorTagger(anchored)):
+        (pairs,) = of_nltk.tag_sents([WORDS])
+        page = Page(pairs._repr_html_())
+        assert list(zip(page.texts["ruby"], page.texts["rt"], strict=True)) == pairs == of_nltk.tag(WORDS)
+        assert isinstance(pickle.loads(pickle.dumps(pairs)), list)
