@@ -59,7 +59,7 @@ class Parse(NamedTuple):
     """A tree for a sentence, and its estimated probability p̂.
 
     tree: the tree.
-    sign: the sign of p̂, which may be negative; 0 for a fallback, and for a tree that no grammar derives.
+    sign: the sign of p̂, which may be negative; 0 for a fallback.
     log: log |p̂|; -inf where the sign is 0.
     is_fallback: whether no grammar derives the sentence, so that the tree is flat.
     """
@@ -252,9 +252,9 @@ class ConstituencyModel(StoredModel):
     def log_probabilities(self, sentences: Iterable[Sequence[str]]) -> FloatArray:
         """Compute the natural logarithms (T,) of the estimated probabilities of sentences: the mean over the grammars.
 
-        A grammar sums over all trees in its pruned chart.  The logarithm is -inf if no grammar derives the sentence, or
-        if the estimate is not above zero, which is possible for spectral models.  A word that was never seen is
-        replaced by its signature.
+        A grammar sums over the trees in its pruned chart, which its rules make.  The logarithm is -inf if no grammar
+        derives the sentence, or if the estimate is not above zero, which is possible for spectral models.  A word that
+        was never seen is replaced by its signature.
 
         sentences: the words of each sentence.
         Raises ValueError if a sentence has no word.
@@ -324,10 +324,9 @@ class ConstituencyModel(StoredModel):
         constraints: Constraints = _ANY_TREE,
         charts: Sequence[SentenceChart] | None = None,
     ) -> list[Parse]:
-        """Find up to `n_best` different trees of a sentence, by falling gain; trees of p̂ = 0 come last.
+        """Find up to `n_best` different trees of a sentence, by falling gain.
 
-        Constituents are combined freely, even if no grammar has all of them in one tree.  If there is a single grammar
-        and it derives none of the trees, the best tree that it does derive comes first.  A sentence that no grammar
+        Constituents are combined freely, even if no grammar has all of them in one tree.  A sentence that no grammar
         derives, under the constraints, gets a flat tree, the `FALLBACK`, which need not obey them.
 
         words: the words of the sentence.
@@ -347,17 +346,12 @@ class ConstituencyModel(StoredModel):
         gain += _REQUIRED * self._is_required(constituents, constraints)
         trees = self._put_together(constituents, gain, words, n_best)
         parses = self._scored([tree for tree in trees if _obeys(tree, constraints)], charts)
-        spans = charts[0].spans
-        if len(self.members) == 1 and spans is not None and not any(parse.sign for parse in parses):
-            best = best_analyses(self.members[0].derivations(spans, constituents, gain, words), 1)
-            parses += [parse for parse in self._scored(best, charts) if parse.sign]
-        ranked = sorted(parses, key=lambda parse: parse.sign == 0)[:n_best]
-        if not ranked:
+        if not parses:
             return [self._fallback(words, charts[0].grammar)]
         if self.functions is None:
-            return ranked
-        labelled = self.functions.label([parse.tree for parse in ranked], words)
-        return [parse._replace(tree=tree) for parse, tree in zip(ranked, labelled, strict=True)]
+            return parses
+        labelled = self.functions.label([parse.tree for parse in parses], words)
+        return [parse._replace(tree=tree) for parse, tree in zip(parses, labelled, strict=True)]
 
     def parse_all(
         self, sentences: Iterable[Sequence[str]], n_best: int = 1, *, jobs: int | None = 1
@@ -417,8 +411,9 @@ class ConstituencyModel(StoredModel):
     def score(self, phrases: Iterable[Phrase]) -> Weight:
         """Estimate the probabilities p̂ of trees with their words, as sign and log: the mean over the grammars.
 
-        A tree with a rule that was never seen has p̂ = 0.  A word that was never seen is replaced by its signature, with
-        the probabilities of tags that its spelling gives.
+        A phrase may have any children, though those that rules allow are likelier; see `rows`.  A tree with a label
+        that was never seen, or a chain of labels, has p̂ = 0.  A word that was never seen is replaced by its signature,
+        with the probabilities of tags that its spelling gives.
 
         phrases: the trees, which are cleaned as for training.
         Raises EstimationError if a tree has no word.

@@ -3,6 +3,7 @@
 from spectral_latent.grammar._coarse import Permits
 from spectral_latent.grammar.forests import SpanForest
 from spectral_latent.grammar.latent_grammar import LatentGrammar
+from spectral_latent.grammar.mean_inside import mean_inside_vectors
 from spectral_latent.grammar.options import GrammarOptions, Limits, MarginalName
 from spectral_latent.grammar.prefixes import Prefixes, Surprisal, Unit, entropies, mean_next_words
 from spectral_latent.grammar.requests import check_n_best, check_trees, check_words
@@ -26,6 +27,7 @@ __all__ = [
     "check_trees",
     "check_words",
     "entropies",
+    "mean_inside_vectors",
     "mean_next_words",
     "prepare_grammar",
     "spelling_of",
