@@ -27,7 +27,7 @@ from spectral_latent.constituency.options import ConstituencyOptions
 from spectral_latent.constituency.phrase import Phrase
 from spectral_latent.constituency.presets import preset
 from spectral_latent.constituency.spans import SpanExamples, SpanModel
-from spectral_latent.constituency.training import prepare
+from spectral_latent.constituency.training import learnt_without, prepare
 from spectral_latent.estimation import Listener, Progress, silent
 from spectral_latent.grammar import (
     Limits,
@@ -146,7 +146,7 @@ class ConstituencyModel(StoredModel):
             times = repeat(1.0) if weights is None else weights
             weighted = [(tree, weight) for tree, weight in zip(phrases, times, strict=False) if weight > 0.0]
             folds = min(options_of_spans.folds, len(weighted))
-            examples = _held_out_examples(weighted, several, folds, jobs, listener)
+            examples = _held_out_examples(weighted, grammars[: len(several)], folds, jobs, listener)
             spans = SpanModel.train(examples, options_of_spans)
         return ConstituencyModel(grammars[: len(several)], spans, _labeller(grammars[len(several) :]))
 
@@ -496,7 +496,7 @@ def _grammars(
 
 def _held_out_examples(
     weighted: Sequence[tuple[Phrase, float]],
-    options: Sequence[ConstituencyOptions],
+    grammars: Sequence[PhraseGrammar],
     folds: int,
     jobs: int | None,
     listener: Listener,
@@ -506,18 +506,20 @@ def _held_out_examples(
     Tree i is in fold i modulo the number of folds.  With one fold there are no examples, because nothing is left.
 
     weighted: trees and how many each stands for, more than 0.
+    grammars: the grammars of all trees.
     """
-    alone = [replace(settings, spans=None) for settings in options]
+    alone = [replace(grammar.options, spans=None) for grammar in grammars]
     examples: list[SpanExamples] = []
     for fold in range(folds if folds > 1 else 0):
+        listener(Progress("folds", fold, folds))
         rest = [pair for at, pair in enumerate(weighted) if at % folds != fold]
-        told = partial(_tell, listener, f"fold {fold + 1} of {folds}, ")
         trees, weights = zip(*rest, strict=True)
-        model = ConstituencyModel(_grammars(trees, weights, alone, jobs, told))
+        trainings = prepare(trees, alone, weights=weights, jobs=jobs)
+        pairs = zip(grammars, trainings, strict=True)
+        model = ConstituencyModel(tuple(learnt_without(whole, training, jobs) for whole, training in pairs))
         held_out, weights = zip(*weighted[fold::folds], strict=True)
         found = map_sentences(_examples_of, model, cleaned(held_out), jobs)
-        pairs = zip(found, weights, strict=True)
-        examples += (each.weighted(weight) for each, weight in pairs if each is not None)
+        examples += (each.weighted(weight) for each, weight in zip(found, weights, strict=True) if each is not None)
     return examples
 
 
