@@ -53,7 +53,7 @@ class SpanOptions(Options):
 
     folds: Annotated[int, AtLeast(2)] = 4
     penalty: Annotated[float, Above(0.0), AtMost(1e9)] = 30.0
-    iterations: Annotated[int, AtLeast(1)] = 40
+    iterations: Annotated[int, AtLeast(1)] = 60
     least: Annotated[float, Above(0.0), Below(1.0)] = 1e-3
 
 
