@@ -39,6 +39,24 @@ def test_constituency(treebank: str, monkeypatch: pytest.MonkeyPatch) -> None:
         assert 50 < row["F1"] <= 100
 
 
+def test_learning_curve(treebank: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    curve = load("learning_curve", monkeypatch)
+    source = curve.Treebank(treebank, treebank, 2, 12)
+    points = [curve.measure("CRAFT", source, "fast", size) for size in (20, 40, 100)]
+    assert [point.trees for point in points] == [20, 40, 60]
+    assert all(0 < point.f1 <= 100 and point.seconds > 0 for point in points)
+    halved = [curve.Point("CRAFT", "fast", n, 1.0, 100.0 - 64.0 / n) for n in (1, 2, 4)]
+    assert curve.gain_of_doubling(halved) == pytest.approx(0.5)
+    every = curve.read_points()
+    curve.print_tables(every)
+    table = capsys.readouterr().out
+    documented = (FOLDER.parent / "docs" / "accuracy.md").read_text()
+    assert all(line in documented for line in table.splitlines())
+    picture = curve.picture(every)
+    assert (FOLDER.parent / "docs" / "learning_curve.svg").read_text() == picture
+    assert picture.count("<circle") == 2 * len(every) + len(curve.COLOURS)
+
+
 def test_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     files = load("files", monkeypatch)
     ConstituencyModel.train(TREES).save(tmp_path / "model")

@@ -172,9 +172,7 @@ def parse(
     sent_id too, as in 7-2.
 
     The score is log |p|, the natural logarithm of the tree's estimated probability.  The first tree is the one with
-    the largest expected number of right constituents or arcs, so that scores need not fall from tree to tree.  A score
-    is -inf if no single grammar derives the tree, which happens with trees that are put together from constituents of
-    several derivations.
+    the largest expected number of right constituents or arcs, so that scores need not fall from tree to tree.
 
     With --json, each line is the list of trees of a sentence, as `rerank` reads lists in JSON: sent_id, and candidates
     with a tree in brackets, or heads and relations, and the score.  In Parquet there is a row for each tree.

@@ -7,6 +7,7 @@ where the head is.  Its probability is the sum over them.
 | --- | --- |
 | node | a phrase with the chain of labels above it, or a word with the chain that ends in its tag; in post-order |
 | range | some of a phrase's children in a row; two or more, but not all, make a bar |
+| row | the first child of a phrase, or the first few, drawn one by one; see `rows` |
 """
 
 from __future__ import annotations
@@ -52,6 +53,17 @@ class _Grammar(NamedTuple):
     rule: IntArray  # (R,)
 
 
+class _Rows(NamedTuple):
+    """The symbol of rows and the numbers of their rules; -1 for a rule that the grammar lacks."""
+
+    symbol: int
+    all: IntArray  # (S,) of the unary rule from a phrase to the row of all its children
+    first: IntArray  # (S,) of the unary rule from a row to its first child
+    further: IntArray  # (S,) of the binary rule that puts a child behind a row
+    start: IntArray  # (K + 1,) the symbols with chain k are symbols[start[k] ... start[k + 1]]
+    symbols: IntArray  # (S,)
+
+
 @compiled_part
 def _is_before(rows: IntArray, row: int, other: int) -> bool:
     """Tell whether a row has a smaller parent than another, or the same parent and a smaller rule."""
@@ -81,7 +93,7 @@ def _joined(
     z: int,
     ways: IntArray,
 ) -> tuple[IntArray, int]:
-    """List the ways to make a symbol over the range a ... z-1, in order of symbols.
+    """List the ways to make a symbol over the range a ... z-1.
 
     kind: (S,) a number of each symbol: that of its chain, or of its label.
     wanted: the number that the symbol has; there is none if it is negative.
@@ -107,7 +119,53 @@ def _joined(
                         ways[size, 2] = x
                         ways[size, 3] = y
                         size += 1
-    _sort_rows(ways, size)
+    return ways, size
+
+
+@compiled_part
+def _add_row(
+    rows: _Rows, span: IntArray, items: IntArray, n_items: int, edges: IntArray, n_edges: int
+) -> tuple[int, IntArray, int, IntArray, int]:
+    """Append the rows of the first child of a phrase, of the first two, and so on; return the item of the last one.
+
+    span: (m, m + 1, 2) the items of each range of the m children.
+    The item is -1 if the rows have no rule for one of the children.
+    """
+    row = -1
+    for c in range(len(span)):
+        # The row up to this child: the child alone, or behind the row up to the one before.
+        begin = n_edges
+        for x in range(span[c, c + 1, 0], span[c, c + 1, 1]):
+            rule = rows.first[items[x, 0]] if c == 0 else rows.further[items[x, 0]]
+            if rule >= 0:
+                edges = with_room(edges, n_edges)
+                edges[n_edges, 0] = rule
+                edges[n_edges, 1] = x if c == 0 else row
+                edges[n_edges, 2] = -1 if c == 0 else x
+                n_edges += 1
+        if n_edges == begin:
+            return -1, items, n_items, edges, n_edges
+        items = with_room(items, n_items)
+        items[n_items, 0] = rows.symbol
+        items[n_items, 1] = n_edges
+        row = n_items
+        n_items += 1
+    return row, items, n_items, edges, n_edges
+
+
+@compiled_part
+def _join_row(rows: _Rows, chain: int, row: int, ways: IntArray, size: int) -> tuple[IntArray, int]:
+    """Append to the ways to make a phrase, of which there are `size`, that of a row: for each symbol with its chain."""
+    if chain >= 0 and row >= 0:
+        for k in range(rows.start[chain], rows.start[chain + 1]):
+            phrase = rows.symbols[k]
+            if rows.all[phrase] >= 0:
+                ways = with_room(ways, size)
+                ways[size, 0] = phrase
+                ways[size, 1] = rows.all[phrase]
+                ways[size, 2] = row
+                ways[size, 3] = -1
+                size += 1
     return ways, size
 
 
@@ -151,12 +209,17 @@ def _add_range(
 
 @compiled
 def _all_derivations(
-    columns: tuple[IntArray, IntArray, IntArray, BoolArray], grammar: _Grammar, leaf_start: IntArray, leaves: IntArray
+    columns: tuple[IntArray, IntArray, IntArray, BoolArray],
+    grammar: _Grammar,
+    rows: _Rows,
+    leaf_start: IntArray,
+    leaves: IntArray,
 ) -> tuple[IntArray, IntArray, IntArray]:
     """List all items and edges of trees of N nodes.
 
     columns: (N,) chain, label, number of children, and whether a node is a root; nodes are in post-order.
     grammar: symbols and rules.
+    rows: the rules of rows.
     leaf_start: (n + 1,) where the rules of each of n words begin among the leaves.
     leaves: (L, 2) symbol and rule of each leaf rule over the words.
     Returns items (I, 2): symbol and end of its edges; edges (E, 3): rule, left, right; and the first item of each
@@ -194,6 +257,10 @@ def _all_derivations(
                 for a in range(m - width + 1):
                     z = a + width
                     ways, size = _joined(grammar, kind, wanted, items, span, a, z, ways)
+                    if width == m:
+                        row, items, n_items, edges, n_edges = _add_row(rows, span, items, n_items, edges, n_edges)
+                        ways, size = _join_row(rows, wanted, row, ways, size)
+                    _sort_rows(ways, size)
                     span[a, z, 0] = n_items
                     items, n_items, edges, n_edges = _add_range(ways, size, items, n_items, edges, n_edges)
                     span[a, z, 1] = n_items
@@ -215,13 +282,15 @@ class DerivationBuilder:
     """Build the forests of given trees under one grammar.
 
     symbols: (S,) what each symbol stands for.
-    rules: of the grammar.
+    rules: of the grammar, and of rows, whose symbol is S.
     chains: how chains of labels are numbered.
     Raises ValueError if a rule has a symbol beyond these.
     """
 
     def __init__(self, symbols: Sequence[PhraseSymbol], rules: Rules, chains: Sequence[tuple[str, ...]]) -> None:
-        check_range("symbols of rules", np.append(rules.binary, rules.leaf[:, 0]), 0, len(symbols))
+        n = len(symbols)
+        check_range("symbols of rules", np.concatenate([rules.binary.ravel(), rules.unary.ravel()]), 0, n + 1)
+        check_range("symbols of leaf rules", rules.leaf[:, 0], 0, n)
         self.chains = Vocabulary(chains)
         self.names = Vocabulary(sorted({symbol.last for symbol in symbols}))
         chain = np.array([-1 if symbol.bar else self.chains[symbol.chain] for symbol in symbols], dtype=np.int64)
@@ -229,9 +298,20 @@ class DerivationBuilder:
         # The symbols of chain k are symbols[start[k] ... start[k+1]].
         self._symbols = np.argsort(chain, kind="stable")
         self._start = np.searchsorted(chain[self._symbols], np.arange(len(chains) + 1))
-        order = np.argsort(rules.binary[:, 1], kind="stable")
+        own = np.flatnonzero((rules.binary < n).all(axis=1))
+        order = own[np.argsort(rules.binary[own, 1], kind="stable")]
         parent, left, right = np.ascontiguousarray(rules.binary[order].T)
-        self._grammar = _Grammar(chain, bar, np.searchsorted(left, np.arange(len(symbols) + 1)), parent, right, order)
+        self._grammar = _Grammar(chain, bar, np.searchsorted(left, np.arange(n + 1)), parent, right, order)
+        every = np.arange(n)
+        row = np.full(n, n)
+        self._rows = _Rows(
+            symbol=n,
+            all=Rules.find(rules.unary, np.stack([every, row], axis=1)),
+            first=Rules.find(rules.unary, np.stack([row, every], axis=1)),
+            further=Rules.find(rules.binary, np.stack([row, row, every], axis=1)),
+            start=self._start,
+            symbols=self._symbols,
+        )
 
     def columns(self, phrases: Iterable[Phrase]) -> PhraseColumns:
         """Number the nodes of cleaned phrases.
@@ -305,7 +385,7 @@ class DerivationBuilder:
         is_root = np.zeros(len(columns.chain), dtype=np.bool_)
         is_root[columns.root] = True
         nodes = (columns.chain, columns.label, columns.children, is_root)
-        items, edges, span = _all_derivations(nodes, self._grammar, leaf_start, leaves)
+        items, edges, span = _all_derivations(nodes, self._grammar, self._rows, leaf_start, leaves)
         root, tree = ranges(*span[columns.root].T)
         rules, left, right = np.ascontiguousarray(edges.T)
         item_start = np.concatenate([[0], items[:, 1]])

@@ -12,14 +12,15 @@ from numpy.typing import NDArray
 
 from spectral_latent._options import ShortRepr, counted
 from spectral_latent.constituency.conversion import PhraseSymbol
-from spectral_latent.constituency.decoding import Constituents, PhraseForest
+from spectral_latent.constituency.decoding import Constituents
 from spectral_latent.constituency.forests import DerivationBuilder
 from spectral_latent.constituency.options import ConstituencyOptions
 from spectral_latent.constituency.phrase import Phrase
+from spectral_latent.constituency.rows import with_rows
 from spectral_latent.grammar import LatentGrammar, Limits, SentenceChart, SentenceGrammar, SpanForest
 from spectral_latent.inference import Weight, inside, marginals, outside, total_weight, tree_weights
 from spectral_latent.operators import Distinct, ObservableOperators, setting_from
-from spectral_latent.trees import BoolArray, FloatArray, IntArray, Rules, Vocabulary
+from spectral_latent.trees import BoolArray, IntArray, Vocabulary
 
 __all__ = ["PhraseGrammar"]
 
@@ -103,22 +104,6 @@ class PhraseGrammar(ShortRepr):
         kept = np.flatnonzero(~self._is_part(chart.spans) & (posterior > _LEAST))
         return Constituents(first[kept], end[kept], self._chain_of[forest.symbol[kept]], posterior[kept])
 
-    def derivations(
-        self, spans: SpanForest, constituents: Constituents, gain: FloatArray, words: Sequence[str]
-    ) -> PhraseForest:
-        """Weigh the grammar's own trees of a sentence by the gains of their constituents.
-
-        spans: the forest of the sentence under this grammar.
-        constituents: K different constituents, in order; any other constituent has minus the span penalty for its gain.
-        gain: (K,) the gain of each.
-        words: the words of the sentence.
-        """
-        forest, first, end = spans
-        chain = np.where(self._is_part(spans), -1, self._chain_of[forest.symbol])
-        row = Rules.find(np.stack(constituents[:3], axis=1), np.stack([first, end, chain], axis=1))
-        weight = np.where(chain < 0, 0.0, np.append(gain, -self.options.span_penalty)[row])
-        return PhraseForest(forest, weight[forest.item], chain, self.chains, words)
-
     def tags(self, sentence: SentenceGrammar) -> list[str]:
         """Find the most frequent tag of each word.
 
@@ -127,8 +112,12 @@ class PhraseGrammar(ShortRepr):
         return [self.symbols[symbol].last for symbol in self.grammar.most_frequent_symbols(sentence).tolist()]
 
     @cached_property
+    def _operators_with_rows(self) -> ObservableOperators:
+        return with_rows(self.grammar, self._is_bar, self.options.unseen)
+
+    @cached_property
     def _derivation_builder(self) -> DerivationBuilder:
-        return DerivationBuilder(self.symbols, self.grammar.coarse.rules, self.chains)
+        return DerivationBuilder(self.symbols, self._operators_with_rows.rules, self.chains)
 
     def score(self, phrases: Sequence[Phrase], sentence: SentenceGrammar | None = None) -> Weight:
         """Estimate the probabilities of T cleaned phrases, summed over derivations; see `ConstituencyModel.score`.
@@ -140,9 +129,14 @@ class PhraseGrammar(ShortRepr):
             grammar = self.grammar.for_sentences([list(phrase.words()) for phrase in phrases])
         else:
             grammar = sentence.repeated(len(phrases))
+        operators = grammar.words.restrict(self._operators_with_rows)
         columns = self._derivation_builder.columns(phrases)
-        forest = self._derivation_builder.forest(columns, grammar.words.word, grammar.latent.rules.leaf)
-        return tree_weights(grammar.latent, forest)
+        weight = tree_weights(
+            operators, self._derivation_builder.forest(columns, grammar.words.word, operators.rules.leaf)
+        )
+        is_phrase = np.append(0, columns.children > 0)
+        n_phrases = np.diff(np.cumsum(is_phrase)[columns.root + 1], prepend=0)
+        return Weight(weight.sign, weight.log + n_phrases * np.log1p(-self.options.unseen))
 
     def settings(self) -> dict[str, Any]:
         """Collect the settings of the grammar, for a model file."""

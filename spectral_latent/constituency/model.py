@@ -29,7 +29,7 @@ from spectral_latent.constituency.phrase import Phrase
 from spectral_latent.constituency.presets import preset
 from spectral_latent.constituency.spans import SpanExamples, SpanModel
 from spectral_latent.constituency.subtrees import SubtreeGrammar
-from spectral_latent.constituency.training import prepare
+from spectral_latent.constituency.training import learnt_without, prepare
 from spectral_latent.drawing import Html
 from spectral_latent.estimation import Listener, Progress, silent
 from spectral_latent.grammar import (
@@ -63,7 +63,7 @@ class Parse(NamedTuple):
     """A tree for a sentence, and its estimated probability p̂.
 
     tree: the tree.
-    sign: the sign of p̂, which may be negative; 0 for a fallback, and for a tree that no grammar derives.
+    sign: the sign of p̂, which may be negative; 0 for a fallback.
     log: log |p̂|; -inf where the sign is 0.
     is_fallback: whether no grammar derives the sentence, so that the tree is flat.
     """
@@ -150,7 +150,7 @@ class ConstituencyModel(StoredModel):
             times = repeat(1.0) if weights is None else weights
             weighted = [(tree, weight) for tree, weight in zip(phrases, times, strict=False) if weight > 0.0]
             folds = min(options_of_spans.folds, len(weighted))
-            examples = _held_out_examples(weighted, several, folds, jobs, listener)
+            examples = _held_out_examples(weighted, grammars[: len(several)], folds, jobs, listener)
             spans = SpanModel.train(examples, options_of_spans)
         return ConstituencyModel(grammars[: len(several)], spans, _labeller(grammars[len(several) :]))
 
@@ -279,9 +279,9 @@ class ConstituencyModel(StoredModel):
     def log_probabilities(self, sentences: Iterable[Sequence[str]]) -> FloatArray:
         """Compute the natural logarithms (T,) of the estimated probabilities of sentences: the mean over the grammars.
 
-        A grammar sums over all trees in its pruned chart.  The logarithm is -inf if no grammar derives the sentence, or
-        if the estimate is not above zero, which is possible for spectral models.  A word that was never seen is
-        replaced by its signature.
+        A grammar sums over the trees in its pruned chart, which its rules make.  The logarithm is -inf if no grammar
+        derives the sentence, or if the estimate is not above zero, which is possible for spectral models.  A word that
+        was never seen is replaced by its signature.
 
         sentences: the words of each sentence.
         Raises ValueError if a sentence has no word.
@@ -348,10 +348,9 @@ class ConstituencyModel(StoredModel):
         constraints: Constraints = _ANY_TREE,
         charts: Sequence[SentenceChart] | None = None,
     ) -> Parses[Parse]:
-        """Find up to `n_best` different trees of a sentence, by falling gain; trees of p̂ = 0 come last.
+        """Find up to `n_best` different trees of a sentence, by falling gain.
 
-        Constituents are combined freely, even if no grammar has all of them in one tree.  If there is a single grammar
-        and it derives none of the trees, the best tree that it does derive comes first.  A sentence that no grammar
+        Constituents are combined freely, even if no grammar has all of them in one tree.  A sentence that no grammar
         derives, under the constraints, gets the `FALLBACK`, a tree that is flat but for the brackets that they require.
 
         words: the words of the sentence.
@@ -371,17 +370,12 @@ class ConstituencyModel(StoredModel):
         gain += _REQUIRED * self._is_required(constituents, constraints)
         trees = self._put_together(constituents, gain, words, n_best)
         parses = self._scored([tree for tree in trees if _obeys(tree, constraints)], charts)
-        spans = charts[0].spans
-        if len(self.members) == 1 and spans is not None and not any(parse.sign for parse in parses):
-            best = best_analyses(self.members[0].derivations(spans, constituents, gain, words), 1)
-            parses += [parse for parse in self._scored(best, charts) if parse.sign]
-        ranked = sorted(parses, key=lambda parse: parse.sign == 0)[:n_best]
-        if not ranked:
+        if not parses:
             return Parses([self._fallback(words, charts[0].grammar, constraints)])
         if self.functions is None:
-            return Parses(ranked)
-        labelled = self.functions.label([parse.tree for parse in ranked], words, constituents)
-        return Parses(parse._replace(tree=tree) for parse, tree in zip(ranked, labelled, strict=True))
+            return Parses(parses)
+        labelled = self.functions.label([parse.tree for parse in parses], words, constituents)
+        return Parses(parse._replace(tree=tree) for parse, tree in zip(parses, labelled, strict=True))
 
     def parse_all(
         self, sentences: Iterable[Sequence[str] | PartialTree], n_best: int = 1, *, jobs: int | None = 1
@@ -442,8 +436,9 @@ class ConstituencyModel(StoredModel):
     def score(self, phrases: Iterable[Phrase]) -> Weight:
         """Estimate the probabilities p̂ of trees with their words, as sign and log: the mean over the grammars.
 
-        A tree with a rule that was never seen has p̂ = 0.  A word that was never seen is replaced by its signature, with
-        the probabilities of tags that its spelling gives.
+        A phrase may have any children, though those that rules allow are likelier; see `rows`.  A tree with a label
+        that was never seen, or a chain of labels, has p̂ = 0.  A word that was never seen is replaced by its signature,
+        with the probabilities of tags that its spelling gives.
 
         phrases: the trees, which are cleaned as for training.
         Raises EstimationError if a tree has no word.
@@ -546,7 +541,7 @@ def _grammars(
 
 def _held_out_examples(
     weighted: Sequence[tuple[Phrase, float]],
-    options: Sequence[ConstituencyOptions],
+    grammars: Sequence[PhraseGrammar],
     folds: int,
     jobs: int | None,
     listener: Listener,
@@ -556,18 +551,20 @@ def _held_out_examples(
     Tree i is in fold i modulo the number of folds.  With one fold there are no examples, because nothing is left.
 
     weighted: trees and how many each stands for, more than 0.
+    grammars: the grammars of all trees.
     """
-    alone = [replace(settings, spans=None) for settings in options]
+    alone = [replace(grammar.options, spans=None) for grammar in grammars]
     examples: list[SpanExamples] = []
     for fold in range(folds if folds > 1 else 0):
+        listener(Progress("folds", fold, folds))
         rest = [pair for at, pair in enumerate(weighted) if at % folds != fold]
-        told = partial(_tell, listener, f"fold {fold + 1} of {folds}, ")
         trees, weights = zip(*rest, strict=True)
-        model = ConstituencyModel(_grammars(trees, weights, alone, jobs, told))
+        trainings = prepare(trees, alone, weights=weights, jobs=jobs)
+        pairs = zip(grammars, trainings, strict=True)
+        model = ConstituencyModel(tuple(learnt_without(whole, training, jobs) for whole, training in pairs))
         held_out, weights = zip(*weighted[fold::folds], strict=True)
         found = map_sentences(_examples_of, model, cleaned(held_out), jobs)
-        pairs = zip(found, weights, strict=True)
-        examples += (each.weighted(weight) for each, weight in pairs if each is not None)
+        examples += (each.weighted(weight) for each, weight in zip(found, weights, strict=True) if each is not None)
     return examples
 
 

@@ -1,6 +1,6 @@
 """Options that go well together: `fast` is a single grammar, the others average three.
 
-`best` adds a model of spans to `accurate` (see `spans`), for which it learns all grammars five times.
+`best` adds a model of spans to `accurate` (see `spans`), which is learnt on held-out folds.
 
 `spectral` uses moments and linear algebra alone, so that no part of its training has local optima.  The grammars of the
 others are climbed to by EM from clusters.

@@ -4,7 +4,7 @@
 | --- | --- |
 | c = (i, j, X) | a labelled constituent that the grammars find, or the tag of a word |
 | μ(c) | its posterior under the grammars |
-| φ(c) | its features: X, with words and tags at the ends of the span, its length, and more; see `_TEMPLATES` |
+| φ(c) | its features: X, with words and tags at the ends of the span, its length, and more; see `span_features` |
 | P(c) = σ(s logit μ(c) + w·φ(c)) | the probability that c is in the tree; σ is the logistic function |
 | −Σ_c n(c) log P(whether c is in the tree) + λ ‖w‖² / 2 | what `SpanModel.train` minimises; λ is `penalty` |
 | n(c) | how many trees the tree of c stands for |
@@ -14,90 +14,31 @@ and around it (Finkel, Kleeman and Manning 2008; Hall, Durrett and Klein 2014). 
 
 Each constituent is judged alone: that judgements fit together is left to the decoder, which looks for a tree with large
 Σ P(c).  The sentences to learn from must be new to the grammars, because the posteriors of sentences that grammars were
-trained on are too good.  Features are numbers of buckets, to which they are hashed.
+trained on are too good.
 """
 
 from __future__ import annotations
 
-import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit, logit
 
-from spectral_latent._compiled import check_column, check_range, compiled, compiled_part
+from spectral_latent._compiled import check_column, check_range, compiled
 from spectral_latent._options import Above, AtLeast, AtMost, Below, Options
 from spectral_latent.constituency.decoding import LabelledConstituents
-from spectral_latent.lexicon import signatures
+from spectral_latent.constituency.span_features import N_BUCKETS, BucketArray, span_features
 from spectral_latent.lexicon.log_linear import minimise
 from spectral_latent.operators import array_from
 from spectral_latent.trees import BoolArray, FloatArray, IntArray
 
 __all__ = ["SpanExamples", "SpanModel", "SpanOptions", "span_loss"]
 
-HashArray = NDArray[np.uint64]
-BucketArray = NDArray[np.int32]
-
-_BUCKETS = 1 << 18
 _PREFIX = "spans."
 _LARGEST = 1.0 - 1e-6  # the largest posterior whose odds are looked at
-_PAD = 2  # places before and after a sentence
-_KINDS = ("word", "tag", "form", "ending")  # what is known of a word
-_PLACES = {  # of a word, from the first word of a span or from the word after its last one
-    "before": (0, -1),
-    "first": (0, 0),
-    "last": (1, -1),
-    "after": (1, 0),
-    "second before": (0, -2),
-    "second": (0, 1),
-    "last but one": (1, -2),
-    "second after": (1, 1),
-}
-_ENDS = ("before", "first", "last", "after")
-_PAIRS = (("before", "first"), ("last", "after"), ("before", "after"), ("first", "last"))
-_OF_SPANS = ("length", "odds", "best odds", "edges", "tags", "words")
-_VALUES = ("label", *(f"{kind} {place}" for kind in _KINDS for place in _PLACES), *_OF_SPANS)
-_TEMPLATES: tuple[tuple[str, ...], ...] = (  # what a feature says, besides the label
-    (),
-    ("length",),
-    ("odds",),
-    ("odds", "best odds"),
-    ("edges",),
-    ("tags", "length"),
-    ("words", "length"),
-    *((f"{kind} {place}",) for kind in _KINDS for place in _ENDS),
-    *((f"tag {place}",) for place in _PLACES if place not in _ENDS),
-    *((f"{kind} {place}", "length") for kind in ("word", "tag") for place in _ENDS),
-    *(
-        (f"{kind} {place}", f"{other_kind} {other}")
-        for place, other in _PAIRS
-        for kind in ("word", "tag")
-        for other_kind in ("word", "tag")
-    ),
-    ("tag before", "tag first", "tag after"),
-    ("tag first", "tag last", "tag after"),
-    ("tag before", "tag first", "tag last", "tag after"),
-    ("tag second before", "tag before", "tag first"),
-    ("tag last", "tag after", "tag second after"),
-)
-_LENGTHS = np.array([2, 3, 4, 5, 6, 8, 11, 16, 26])  # where classes of lengths begin, after the first
-_TAGS = 6  # the longest span of which all tags are a feature
-_WORDS = 4  # the longest span of which all words are a feature
-
-
-def _columns() -> IntArray:
-    """List the columns of each template among the values, (T, 4); -1 stands for none."""
-    table = np.full((len(_TEMPLATES), 4), -1, dtype=np.int64)
-    for row, template in enumerate(_TEMPLATES):
-        table[row, : len(template)] = [_VALUES.index(name) for name in template]
-    return table
-
-
-_COLUMNS = _columns()
 
 
 @dataclass(frozen=True)
@@ -112,7 +53,7 @@ class SpanOptions(Options):
 
     folds: Annotated[int, AtLeast(2)] = 4
     penalty: Annotated[float, Above(0.0), AtMost(1e9)] = 30.0
-    iterations: Annotated[int, AtLeast(1)] = 40
+    iterations: Annotated[int, AtLeast(1)] = 60
     least: Annotated[float, Above(0.0), Below(1.0)] = 1e-3
 
 
@@ -145,7 +86,7 @@ class SpanExamples(NamedTuple):
         check_range("first words of constituents", parts.first, 0, len(words))
         check_range("ends of constituents", parts.end, 1, len(words) + 1)
         odds = logit(np.clip(parts.posterior, 1.0 - _LARGEST, _LARGEST))
-        buckets = _hashed(_values(parts, odds, labels, words), _COLUMNS, _BUCKETS)
+        buckets = span_features(parts, odds, labels, words)
         correct = np.zeros(len(odds), dtype=np.bool_) if correct is None else correct
         return SpanExamples(buckets, odds, correct, np.ones(len(odds)))
 
@@ -170,103 +111,6 @@ class SpanExamples(NamedTuple):
         parts: the examples, at least one.
         """
         return SpanExamples(*(np.concatenate(column) for column in zip(*parts, strict=True)))
-
-
-@lru_cache(1 << 16)
-def _hash(name: str) -> int:
-    """Compute a number of a name that is the same in every process."""
-    return zlib.crc32(name.encode()) + 1
-
-
-@lru_cache(1 << 16)
-def _hashes_of_word(word: str) -> tuple[int, int, int]:
-    """Hash a word, its finest signature, and its last two letters."""
-    return _hash(word), _hash(repr(signatures(word)[0])), _hash(word.lower()[-2:])
-
-
-def _best_tags(parts: LabelledConstituents, n: int) -> IntArray:
-    """Find the number of the likeliest tag of each of n words; -1 if none has a posterior."""
-    rows = np.flatnonzero(parts.is_tag)
-    rows = rows[np.argsort(parts.posterior[rows], kind="stable")]
-    tag = np.full(n, -1)
-    tag[parts.first[rows]] = parts.label[rows]  # of several for a word, the last one stays
-    return tag
-
-
-def _values(parts: LabelledConstituents, odds: FloatArray, labels: Sequence[str], words: Sequence[str]) -> HashArray:
-    """Describe L constituents by the values that `_VALUES` names, (L, V)."""
-    n = len(words)
-    hash_of_label = np.array([*map(_hash, labels), 0], dtype=np.uint64)
-    word, form, ending = np.array([_hashes_of_word(word) for word in words], dtype=np.uint64).T
-    tag = hash_of_label[_best_tags(parts, n)]
-    columns = [hash_of_label[parts.label] * np.uint64(2) + parts.is_tag.astype(np.uint64)]
-    bounds = parts.first + _PAD, parts.end + _PAD
-    for atom in (word, tag, form, ending):
-        padded = np.pad(atom, _PAD)
-        columns += [padded[bounds[side] + step] for side, step in _PLACES.values()]
-    # The best odds of any label over the same words.
-    _, span = np.unique((parts.first * (n + 1) + parts.end) * 2 + parts.is_tag, return_inverse=True)
-    best = np.full(len(odds), -np.inf)
-    np.maximum.at(best, span, odds)
-    columns += [
-        np.searchsorted(_LENGTHS, parts.end - parts.first, side="right").astype(np.uint64),
-        _class_of(odds * 1.5, 12),
-        _class_of(best[span], 8),
-        ((parts.first == 0) + 2 * (parts.end == n)).astype(np.uint64),
-        _sequences(tag, parts.first, parts.end, _TAGS),
-        _sequences(np.ascontiguousarray(word), parts.first, parts.end, _WORDS),
-    ]
-    return np.stack(columns, axis=1)
-
-
-def _class_of(numbers: FloatArray, most: int) -> HashArray:
-    """Round numbers down to integers from -most to most, and count them from zero."""
-    return (np.clip(np.floor(numbers), -most, most) + most).astype(np.uint64)
-
-
-@compiled_part
-def _mixed(state: np.uint64, value: np.uint64) -> np.uint64:
-    """Mix a value into a hash."""
-    product = (state ^ value) * np.uint64(0x9E3779B97F4A7C15)
-    return product ^ (product >> np.uint64(29))
-
-
-@compiled
-def _sequences(atom: HashArray, first: IntArray, end: IntArray, longest: int) -> HashArray:
-    """Hash the atoms first ... end - 1 of each span, (L,); 0 for spans that are longer than the longest.
-
-    atom: (n,) a value of each word.
-    """
-    hashes = np.zeros(len(first), dtype=np.uint64)
-    for row in range(len(first)):
-        if end[row] - first[row] <= longest:
-            state = np.uint64(1)
-            for place in range(first[row], end[row]):
-                state = _mixed(state, atom[place])
-            hashes[row] = state
-    return hashes
-
-
-@compiled
-def _hashed(values: HashArray, templates: IntArray, n_buckets: int) -> BucketArray:
-    """Hash the label of each constituent with the values of each template, (L, T).
-
-    values: (L, V); the first is the label.
-    templates: (T, 4) columns of values; -1 for none.
-    n_buckets: the number of buckets, a power of two.
-    """
-    buckets = np.empty((len(values), len(templates)), dtype=np.int32)
-    mask = np.uint64(n_buckets - 1)
-    for row in range(len(values)):
-        for template in range(len(templates)):
-            # The number of the template keeps equal values of different templates apart.
-            state = _mixed(np.uint64(template + 1), values[row, 0])
-            for place in range(templates.shape[1]):
-                if templates[template, place] >= 0:
-                    state = _mixed(state, values[row, templates[template, place]])
-            # The middle of the product depends on all bits.
-            buckets[row, template] = np.int32((state >> np.uint64(20)) & mask)
-    return buckets
 
 
 @compiled
@@ -330,7 +174,7 @@ class SpanModel:
     weights: FloatArray
 
     def __post_init__(self) -> None:
-        check_column("weights of a model of spans", self.weights, (_BUCKETS,), np.float64)
+        check_column("weights of a model of spans", self.weights, (N_BUCKETS,), np.float64)
 
     @staticmethod
     def plain(options: SpanOptions) -> SpanModel:
@@ -338,7 +182,7 @@ class SpanModel:
 
         options: the settings.
         """
-        return SpanModel(options, 1.0, np.zeros(_BUCKETS))
+        return SpanModel(options, 1.0, np.zeros(N_BUCKETS))
 
     @staticmethod
     def train(examples: Sequence[SpanExamples], options: SpanOptions) -> SpanModel:
@@ -391,4 +235,4 @@ class SpanModel:
                 raise ValueError("the model of spans has no options")
             return None
         (slope,) = array_from(_PREFIX + "slope", arrays, np.float64, (1,)).tolist()
-        return SpanModel(options, slope, array_from(_PREFIX + "weights", arrays, np.float64, (_BUCKETS,)))
+        return SpanModel(options, slope, array_from(_PREFIX + "weights", arrays, np.float64, (N_BUCKETS,)))

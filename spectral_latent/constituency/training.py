@@ -17,7 +17,7 @@ from spectral_latent.grammar import Training, check_trees, prepare_grammar, spel
 from spectral_latent.lexicon import Lexicon, WordCounts
 from spectral_latent.trees import FloatArray, Vocabulary
 
-__all__ = ["prepare"]
+__all__ = ["learnt_without", "prepare"]
 
 
 class _PhraseFormalism:
@@ -107,3 +107,20 @@ def prepare(
         training = prepare_grammar(treebanks[kind], lexicons[settings.lexicon], tags.names, tag_of_symbol, settings)
         trainings.append(Training(PhraseGrammar(symbols, training.coarse), training.treebank))
     return trainings
+
+
+def learnt_without(whole: PhraseGrammar, rest: Training[PhraseGrammar], jobs: int | None = 1) -> PhraseGrammar:
+    """Learn the grammar of part of the trees of another: by one iteration of EM from that, if it has probabilities.
+
+    All counts, rules and words are then those of this part; only the states were found on all trees.
+
+    whole: the grammar of all trees.
+    rest: the treebank of the trees that are left, under the same options.
+    jobs: the number of threads; the result does not depend on it.
+    """
+    if not whole.grammar.operators.probabilities:
+        return rest.estimate(jobs=jobs)
+    symbol = Vocabulary(whole.symbols).numbers(rest.coarse.symbols)
+    word = Vocabulary(whole.grammar.lexicon.words).numbers(rest.coarse.grammar.lexicon.words)
+    operators = whole.grammar.operators.restricted(rest.treebank.counts.rules, symbol, word)
+    return rest.reestimate(operators, jobs=jobs)

@@ -7,7 +7,7 @@ estimate of every node i, of symbol a, is therefore compared with that of the co
 | --- | --- |
 | c¹_a · α_i | the estimate of the subtree as a tree of its own; see `GrammarOptions.fragments` |
 | p_i | the same in the coarse grammar |
-| ζ_a = Σ_x c∞_{a→x} + Σ C^{a→b c}(ζ_b, ζ_c) | the sum of a symbol's inside vectors; scaled to c¹_a · ζ_a = p(a) |
+| ζ_a | the sum of a symbol's inside vectors; see `grammar.mean_inside` |
 
 From the leaves up, a node whose estimate is below a share of p_i gets the inside vector ζ_a times the inside weight of
 the coarse grammar, so that the nodes above it use the symbol and the coarse probability.  If the estimate of a whole
@@ -22,47 +22,7 @@ from spectral_latent.inference import ScaledVectors, Weight, inside, total_weigh
 from spectral_latent.operators import ObservableOperators
 from spectral_latent.trees import BoolArray, FloatArray, Forest, IntArray, SkeletalTrees
 
-__all__ = ["floored_weights", "mean_inside_vectors"]
-
-_ROUNDS = 20
-
-
-def mean_inside_vectors(operators: ObservableOperators, coarse: ObservableOperators) -> FloatArray:
-    """Compute ζ (S, M) of grammars over the same rules; zero where c¹ · ζ ≤ 0.
-
-    The equation is iterated, from the sums of the leaves' vectors.
-
-    operators: latent operators of S symbols with up to M states.
-    coarse: operators of one state a symbol, whose root weights are p(a).
-
-    >>> from spectral_latent.operators import Tensor
-    >>> from spectral_latent.trees import Rules
-    >>> rules = Rules(np.array([[0, 0], [0, 1]]), np.empty((0, 2), int), np.empty((0, 3), int))
-    >>> operators = ObservableOperators(
-    ...     rules, np.array([1]), np.array([[0.5]]), np.array([[0.2], [0.3]]), np.empty((0, 1, 1)), [])
-    >>> mean_inside_vectors(operators, operators)
-    array([[1.]])
-    """
-    leaves = np.zeros_like(operators.root)
-    np.add.at(leaves, operators.rules.leaf[:, 0], operators.leaf)
-
-    def scaled(vectors: FloatArray) -> FloatArray:
-        """Scale the vectors (S, M) of symbols a to c¹_a · ζ_a = the coarse root weight of a."""
-        weight = (operators.root * vectors).sum(axis=1)
-        scale = np.divide(coarse.root[:, 0], weight, out=np.zeros(len(weight)), where=weight > 0)
-        rows: FloatArray = vectors * scale[:, None]
-        return rows
-
-    m = operators.states
-    means = scaled(leaves)
-    for _ in range(_ROUNDS):
-        sums = leaves.copy()
-        for tensor, (a, b, c) in zip(operators.binary, operators.rules.binary, strict=True):
-            sums[a, : m[a]] += tensor.applied_left(means[b, : m[b]]) @ means[c, : m[c]]
-        for matrix, (a, b) in zip(operators.unary, operators.rules.unary, strict=True):
-            sums[a] += matrix @ means[b]
-        means = scaled(sums)
-    return means
+__all__ = ["floored_weights"]
 
 
 def _subtree_weights(operators: ObservableOperators, forest: Forest, inside_vectors: ScaledVectors) -> Weight:
@@ -102,7 +62,7 @@ def floored_weights(
     coarse: operators of one state a symbol, over the same rules.
     trees: the T trees.
     forest: the same trees as a forest of these rules.
-    stand_in: (S, M) ζ of `mean_inside_vectors`.
+    stand_in: (S, M) ζ of `grammar.mean_inside_vectors`.
     floor: the share.
     """
     # In post-order a subtree is all from its first leaf to its top.

@@ -18,7 +18,7 @@ from spectral_latent.dependency.conversion import (
     skeletal_trees,
 )
 from spectral_latent.dependency.decoding import ArcMarginals, arc_marginals, maximum_heads, n_best_heads
-from spectral_latent.dependency.floors import floored_weights, mean_inside_vectors
+from spectral_latent.dependency.floors import floored_weights
 from spectral_latent.dependency.forests import headed
 from spectral_latent.dependency.options import DependencyOptions
 from spectral_latent.dependency.presets import preset
@@ -38,6 +38,7 @@ from spectral_latent.grammar import (
     Unit,
     check_n_best,
     entropies,
+    mean_inside_vectors,
 )
 from spectral_latent.grammar.batches import map_sentences
 from spectral_latent.inference import Weight, tree_weights

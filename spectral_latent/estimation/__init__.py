@@ -3,6 +3,7 @@
 from spectral_latent.estimation._estimators import (
     Estimate,
     estimate,
+    reestimate,
     relative_frequencies,
     spectral_moments,
 )
@@ -60,6 +61,7 @@ __all__ = [
     "outside_templates",
     "parallel_map",
     "read_treebanks",
+    "reestimate",
     "relative_frequencies",
     "rule_names",
     "silent",

@@ -28,7 +28,7 @@ from spectral_latent.estimation.em import EMResult, drawn_to, random_counts, run
 from spectral_latent.operators import ObservableOperators, RuleTable
 from spectral_latent.trees import Rules
 
-__all__ = ["Estimate", "estimate", "relative_frequencies", "spectral_moments"]
+__all__ = ["Estimate", "estimate", "reestimate", "relative_frequencies", "spectral_moments"]
 
 _LARGEST = 1e12  # no sound estimate comes near; beyond it a singular value was divided by that should not have been
 _START = 0.01  # the least share of the mean over states where EM starts, so that no tree has probability zero
@@ -222,3 +222,29 @@ def _from_counts(counts: RuleTable, task: _Task) -> Estimate:
     climb = _climb(counts, task)
     smoothed = _probabilities(climb.counts.table.mixture(), task, priors=priors)
     return Estimate(smoothed, climb.objective, climb.log_likelihood)
+
+
+def reestimate(
+    treebank: Treebank, operators: ObservableOperators, options: EstimatorOptions, *, jobs: int | None = 1
+) -> ObservableOperators:
+    """Estimate operators from the counts that are expected under others: one iteration of EM, smoothed.
+
+    treebank: the trees; their features are not used.
+    operators: probabilities over the rules of the treebank.
+    options: the settings of smoothing and of tensors.
+    jobs: the number of workers; see `parallel_map`.
+    Raises EstimationError if a tree has probability zero.
+
+    >>> from spectral_latent.estimation import FeatureColumns, Shard
+    >>> from spectral_latent.trees import SkeletalTrees
+    >>> trees = SkeletalTrees.of([0, 0, 0], left=[-1] * 3, right=[-1] * 3, terminal=[5, 5, 6], root=[0, 1, 2])
+    >>> treebank = Treebank.of([Shard.of(trees, FeatureColumns(*np.zeros((2, 3, 0), dtype=int)))])
+    >>> options = EstimatorOptions("em", smoothing=None)
+    >>> reestimate(treebank, relative_frequencies(treebank.counts), options).leaf.round(3)
+    array([[0.667],
+           [0.333]])
+    """
+    start = drawn_to(operators, state_prior(operators, treebank.counts, _START), treebank.counts)
+    counts = run_em(treebank.shards, start, replace(options, iterations=0), jobs=jobs).counts
+    task = _Task(treebank, options, jobs, silent)
+    return _probabilities(counts.table.mixture(), task, priors=treebank.priors)

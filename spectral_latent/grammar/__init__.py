@@ -2,6 +2,7 @@
 
 from spectral_latent.grammar.forests import SpanForest
 from spectral_latent.grammar.latent_grammar import LatentGrammar
+from spectral_latent.grammar.mean_inside import mean_inside_vectors
 from spectral_latent.grammar.options import GrammarOptions, Limits, MarginalName
 from spectral_latent.grammar.parses import Parses
 from spectral_latent.grammar.permits import Permits, cells, crossed_cells
@@ -31,6 +32,7 @@ __all__ = [
     "check_words",
     "crossed_cells",
     "entropies",
+    "mean_inside_vectors",
     "prepare_grammar",
     "spelling_of",
 ]

@@ -12,6 +12,7 @@ from spectral_latent.estimation import (
     Priors,
     Treebank,
     estimate,
+    reestimate,
     relative_frequencies,
     silent,
 )
@@ -79,6 +80,15 @@ class Training(Generic[Model]):
         """
         found = estimate(self.treebank, self.coarse.options.estimator, jobs=jobs, listener=listener)
         return self.coarse.with_operators(found.operators.rounded(), found.objective)
+
+    def reestimate(self, operators: ObservableOperators, *, jobs: int | None = 1) -> Model:
+        """Estimate the latent model by one iteration of EM from probabilities over the rules of the treebank.
+
+        operators: the probabilities.
+        jobs: the number of threads; the result does not depend on it.
+        """
+        found = reestimate(self.treebank, operators, self.coarse.options.estimator, jobs=jobs)
+        return self.coarse.with_operators(found.rounded())
 
 
 def prepare_grammar(

@@ -16,7 +16,8 @@ better: its minimum is the maximum-likelihood mixture, whose terms are non-negat
 Each leg in turn is updated as expectation maximisation does (Lee and Seung 2001, Theorem 2, for matrices; Chi and Kolda
 2012, Section 5, for tensors):  w_q x_q[i] ← w_q x_q[i] Σ_jk (T / T̂)[i, j, k] y_q[j] z_q[k].  No update raises D.
 After an update of leg k, the sums of T̂ over the other legs equal those of T.  Leg 0 is updated last, so that the rules
-of every state of a parent keep their probabilities.
+of every state of a parent keep their probabilities.  Where T is zero nothing is added; most tensors of counts are zero
+nearly everywhere.
 """
 
 from __future__ import annotations
@@ -25,12 +26,13 @@ import numpy as np
 
 from spectral_latent._compiled import TINY, compiled, compiled_part
 from spectral_latent.operators.tensors import Tensor
-from spectral_latent.trees import FloatArray
+from spectral_latent.trees import FloatArray, IntArray
 
 __all__ = ["low_rank_tensor"]
 
 _ROUNDS = 10  # updates of every leg: ten times as many parse no better
 _SPREAD = 0.3  # share of the sums that every term starts with, since what is zero stays zero
+_SPARSE = 1 / 12  # if a smaller share of a tensor is not zero, the rest is not looked at
 _NEGLIGIBLE = 1e-12  # of the largest entry: no term is begun for less
 
 
@@ -91,8 +93,9 @@ def _crosses(dense: FloatArray, rank: int) -> tuple[FloatArray, FloatArray, Floa
         for h in range(m_a):
             for b in range(m_b):
                 weight = first[q, h] * second[q, b]
-                for c in range(m_c):
-                    rest[h, b, c] -= weight * third[q, c]
+                if weight > 0.0:
+                    for c in range(m_c):
+                        rest[h, b, c] -= weight * third[q, c]
     return first, second, third
 
 
@@ -138,6 +141,37 @@ def _updated(
 
 
 @compiled_part
+def _updated_at(
+    entries: IntArray,
+    numbers: FloatArray,
+    weights: FloatArray,
+    legs: tuple[FloatArray, FloatArray, FloatArray],
+    which: int,
+) -> FloatArray:
+    """Compute the same masses w_q x_q (Q, m) of a leg from the few entries of T that are not zero.
+
+    entries: (n, 3) the indices of these entries.
+    numbers: (n,) T at each of them.
+    weights: (Q,).
+    legs: (Q, m_a), (Q, m_b) and (Q, m_c).
+    which: the number of the leg.
+    """
+    x, y, z = legs
+    mass = np.zeros_like(legs[which])
+    share = np.empty(len(weights))
+    for e in range(len(entries)):
+        # T̂ is the sum of the shares that the terms have in this entry; T is divided among them.
+        near = 0.0
+        for q in range(len(weights)):
+            share[q] = weights[q] * x[q, entries[e, 0]] * y[q, entries[e, 1]] * z[q, entries[e, 2]]
+            near += share[q]
+        ratio = numbers[e] / max(near, TINY)
+        for q in range(len(weights)):
+            mass[q, entries[e, which]] += ratio * share[q]
+    return mass
+
+
+@compiled_part
 def _normalised(mass: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Split masses (Q, m) into weights (Q,) and distributions (Q, m)."""
     weights = mass.sum(axis=1)
@@ -161,8 +195,16 @@ def _climbed(dense: FloatArray, rank: int) -> tuple[FloatArray, FloatArray, Floa
     y = _starting_leg(second, along_1.sum(axis=1))
     z = _starting_leg(third, along_2.sum(axis=1))
     weights = np.full(len(x), dense.sum() / max(len(x), 1))
+    entries = np.argwhere(dense)
+    is_sparse = len(entries) < _SPARSE * dense.size
+    numbers = along_0.ravel()[np.flatnonzero(dense)]
     for _ in range(_ROUNDS):
-        weights, y = _normalised(_updated(along_1, weights, y, x, z))
-        weights, z = _normalised(_updated(along_2, weights, z, x, y))
-        weights, x = _normalised(_updated(along_0, weights, x, y, z))
+        if is_sparse:
+            weights, y = _normalised(_updated_at(entries, numbers, weights, (x, y, z), 1))
+            weights, z = _normalised(_updated_at(entries, numbers, weights, (x, y, z), 2))
+            weights, x = _normalised(_updated_at(entries, numbers, weights, (x, y, z), 0))
+        else:
+            weights, y = _normalised(_updated(along_1, weights, y, x, z))
+            weights, z = _normalised(_updated(along_2, weights, z, x, y))
+            weights, x = _normalised(_updated(along_0, weights, x, y, z))
     return weights.reshape(-1, 1) * x, y, z

@@ -147,6 +147,37 @@ class ObservableOperators(RuleTable):
         """
         return replace(self, rules=replace(self.rules, leaf=rules), leaf=leaf)
 
+    def restricted(self, rules: Rules, symbol: IntArray, terminal: IntArray) -> ObservableOperators:
+        """Select some symbols and rules, which other tables number otherwise.
+
+        rules: rules of this table, with n other numbers of symbols and X of terminals.
+        symbol: (n,) the number that each symbol has here.
+        terminal: (X,) the number that each terminal has here.
+        Raises ValueError if a rule is missing here.
+
+        >>> rules = Rules(np.array([[0, 7], [1, 5]]), np.empty((0, 2), int), np.empty((0, 3), int))
+        >>> operators = ObservableOperators(rules, np.array([1, 1]), np.array([[0.5], [0.25]]),
+        ...     np.array([[1.0], [0.75]]), np.empty((0, 1, 1)), [])
+        >>> one = Rules(np.array([[0, 0]]), rules.unary, rules.binary)
+        >>> operators.restricted(one, np.array([1]), np.array([5])).leaf
+        array([[0.75]])
+        """
+        here = np.stack([symbol[rules.leaf[:, 0]], terminal[rules.leaf[:, 1]]], axis=1)
+        leaf = Rules.find(self.rules.leaf, here)
+        unary = Rules.find(self.rules.unary, symbol[rules.unary])
+        binary = Rules.find(self.rules.binary, symbol[rules.binary])
+        if min(rows.min(initial=0) for rows in (leaf, unary, binary)) < 0:
+            raise ValueError("operators cannot be restricted to rules that they lack")
+        return replace(
+            self,
+            rules=rules,
+            states=self.states[symbol],
+            root=self.root[symbol],
+            leaf=self.leaf[leaf],
+            unary=self.unary[unary],
+            binary=Tensors.of(self.binary[r] for r in binary.tolist()),
+        )
+
     def change_basis(self, bases: Sequence[FloatArray]) -> ObservableOperators:
         """Express the model in the basis G^a, an invertible (m_a, m_a) matrix per symbol (Theorem 1).
 

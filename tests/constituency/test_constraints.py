@@ -43,6 +43,7 @@ def model_of(count: int = 1) -> ConstituencyModel:
             threshold=0.0,
             beam=0.0,
             fragments=0.0,
+            unseen=0.0,
         )
         for seed in range(count)
     ]
@@ -84,14 +85,17 @@ def obeys(tree: Phrase, constraints: Constraints) -> bool:
 
 @pytest.mark.parametrize("constraints", CONSTRAINTS, ids=range(len(CONSTRAINTS)))
 def test_charts_are_sums_over_the_trees_that_obey(model: ConstituencyModel, constraints: Constraints) -> None:
-    """And parses are the trees that obey, with the probabilities that they have without constraints."""
+    """And parses are the trees that obey, with the probabilities that they have without constraints.
+
+    The chart has only children that rules allow.
+    """
     every = [parse for parse in model.parse_nbest(WORDS, 10_000) if parse.sign]
     wanted = {parse.tree: parse.log for parse in every if obeys(parse.tree, constraints)}
     assert 0 < len(wanted) < len(every)
     (chart,) = model._charts(WORDS, constraints)
     assert chart.weight().log[0] == pytest.approx(np.logaddexp.reduce(list(wanted.values())), rel=1e-9)
-    found = [parse for parse in model.parse_nbest(WORDS, 10_000, constraints=constraints) if parse.sign]
-    assert {parse.tree: parse.log for parse in found} == pytest.approx(wanted)
+    found = model.parse_nbest(WORDS, 10_000, constraints=constraints)
+    assert {parse.tree: parse.log for parse in found if parse.sign} == pytest.approx(wanted)
     assert model.parse(WORDS, constraints=constraints) == found[0]
 
 

@@ -126,7 +126,7 @@ def test_posteriors_are_sums_over_trees() -> None:
 def test_probabilities_of_sentences_are_sums_over_trees() -> None:
     """By enumeration, and the mean over grammars; of the second grammar's sentence there is no tree."""
     exact = ConstituencyOptions(
-        estimator=EstimatorOptions("clusters-em", n_states=2), threshold=0.0, beam=0.0, fragments=0.0
+        estimator=EstimatorOptions("clusters-em", n_states=2), threshold=0.0, beam=0.0, fragments=0.0, unseen=0.0
     )
     both = "(S (A a) (S (A a) (A a))) (S (S (A a) (A a)) (A a))"
     one = ConstituencyModel.train(parse_brackets(both), exact)
@@ -175,8 +175,8 @@ def test_posteriors_are_of_the_words_that_a_tree_has(model: ConstituencyModel, t
     assert model.part_posteriors([]) == []
 
 
-def test_a_tree_with_rules_never_seen_has_weight_zero(model: ConstituencyModel) -> None:
-    weight = model.score(parse_brackets("(S (. .) (. .)) (NEW (NN dog) (NN dog)) (NP (NN silence))"))
+def test_a_tree_with_labels_never_seen_or_chains_of_them_has_weight_zero(model: ConstituencyModel) -> None:
+    weight = model.score(parse_brackets("(S (PP (. .)) (. .)) (NEW (NN dog) (NN dog)) (NP (NN silence))"))
     np.testing.assert_array_equal(weight.sign, [0, 0, 1])
     assert np.isneginf(weight.log[:2]).all()
 

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spectral_latent.dependency.floors import floored_weights, mean_inside_vectors
+from spectral_latent.dependency.floors import floored_weights
+from spectral_latent.grammar import mean_inside_vectors
 from spectral_latent.inference import Weight, collapse, tree_weights
 from spectral_latent.operators import ObservableOperators
 from spectral_latent.trees import FloatArray, Forest, SkeletalTrees

@@ -17,7 +17,9 @@ from spectral_latent.estimation import (
     FeatureColumns,
     Progress,
     Shard,
+    Treebank,
     TreebankCounts,
+    reestimate,
     relative_frequencies,
 )
 from spectral_latent.estimation._low_rank import low_rank_operators
@@ -434,3 +436,20 @@ def test_states_that_start_equal_stay_equal() -> None:
     plain = relative_frequencies(observed)
     np.testing.assert_allclose(found.leaf, np.repeat(plain.leaf, 2, axis=1), rtol=1e-9)
     assert log_likelihood(found, trees) == pytest.approx(log_likelihood(plain, trees))
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_operators_that_are_estimated_again_explain_the_trees_better(seed: int) -> None:
+    """As any iteration of EM; the second one, from near the end of a long climb, changes next to nothing."""
+    trees = columns(TREES * 3)
+    treebank = Treebank.of([Shard.of(trees, FeatureColumns(*np.zeros((2, trees.n_nodes, 0), dtype=int)))])
+    options = EstimatorOptions("em", smoothing=None)
+
+    def log_likelihood(operators: ObservableOperators) -> float:
+        return float(tree_weights(operators, Forest.of_trees(trees, operators.rules)).log.sum())
+
+    start = random_start(treebank.counts, np.array(STATES), seed)
+    again = reestimate(treebank, start, options)
+    assert log_likelihood(again) > log_likelihood(start)
+    climbed = run_em(treebank.shards, start, replace(options, iterations=300)).operators
+    assert log_likelihood(reestimate(treebank, climbed, options)) == pytest.approx(log_likelihood(climbed), abs=0.3)

@@ -97,6 +97,17 @@ def test_states_that_are_never_used_stay_unused() -> None:
     assert near[2].max() == near[:, 3].max() == near[:, :, 4].max() == 0.0
 
 
+@pytest.mark.parametrize("rank", [1, 3])
+def test_states_that_are_never_used_change_nothing(rank: int) -> None:
+    """A tensor that is zero nearly everywhere is updated at its other entries alone."""
+    full = mixture(np.random.default_rng(1), (6, 7, 8), 9, peaked=1.0).multiplied_out()
+    larger = np.zeros((18, 21, 24))
+    larger[2::3, ::3, 1::3] = full
+    near = low_rank(larger, rank)
+    np.testing.assert_allclose(near[2::3, ::3, 1::3], low_rank(full, rank), rtol=1e-9)
+    assert near.sum() == pytest.approx(full.sum())
+
+
 def test_of_nothing_nothing_is_kept() -> None:
     assert (low_rank(np.zeros((5, 5, 5)), 2) == 0.0).all()
 

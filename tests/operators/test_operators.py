@@ -1,4 +1,4 @@
-"""Packed operators and changes of basis against dense arrays."""
+"""Packed operators, changes of basis and choices of rules against dense arrays."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from spectral_latent.inference import tree_weights
 from spectral_latent.operators import ObservableOperators, Tensor, arrays_of, operators_from
-from spectral_latent.trees import Rules, SkeletalTrees
+from spectral_latent.trees import Forest, Rules, SkeletalTrees
 from tests.oracles import Lpcfg, columns, numbers_of, random_numbers, rules_of, same_numbers, tree_strategy
 
 seeds = st.integers(0, 2**32 - 1)
@@ -185,3 +186,26 @@ def test_what_compiled_code_trusts_cannot_be_written_to() -> None:
             with pytest.raises(ValueError, match="read-only"):
                 column[...] = 7
     states[0] = 1  # those of the caller stay as they were
+
+
+@given(treebanks, seeds)
+def test_trees_have_the_same_weight_under_their_own_rules(trees: list[tuple], seed: int) -> None:
+    """Symbols and terminals are numbered anew, in the opposite order."""
+    operators = random_model(trees, seed).operators()
+    part = columns(trees[:1])
+    symbols = np.unique(part.symbol)[::-1].astype(np.int64)
+    terminals = np.unique(part.terminal[part.is_leaf])[::-1].astype(np.int64)
+    symbol_of = {number: at for at, number in enumerate(symbols.tolist())}
+    terminal_of = {number: at for at, number in enumerate(terminals.tolist())} | {-1: -1}
+    renumbered = replace(
+        part,
+        symbol=np.array([symbol_of[number] for number in part.symbol.tolist()]),
+        terminal=np.array([terminal_of[number] for number in part.terminal.tolist()]),
+    )
+    few = operators.restricted(renumbered.rules, symbols, terminals)
+    found = tree_weights(few, Forest.of_trees(renumbered, few.rules))
+    expected = tree_weights(operators, Forest.of_trees(part, operators.rules))
+    assert found.log == pytest.approx(expected.log)
+    assert found.sign == expected.sign
+    with pytest.raises(ValueError, match="rules that they lack"):
+        operators.restricted(renumbered.rules, symbols, terminals + 100)

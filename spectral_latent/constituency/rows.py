@@ -1,0 +1,86 @@
+"""Let every phrase have any children, so that no tree of known labels and words is impossible.
+
+The rules of a grammar allow only children that were seen together.  Therefore a phrase may also have a *row* of
+children that are drawn one by one.  A row is one more symbol, of one state:
+
+| rule | weight | |
+| --- | --- | --- |
+| X → row | 2 ε / (1 - ε), in every state of X | ε is `ConstituencyOptions.unseen` |
+| row → c | q(c) / 2 | the first child |
+| row → row c | q(c) / 2 | the next child |
+
+q(c) is the share of c among the constituents of the treebank, and the states of c are those that it has as a tree of
+its own (`GrammarOptions.fragments`).  A phrase of n ≥ 2 children c_1 ... c_n has this row with probability
+ε 2^(1-n) Π q(c_i), and all other rows and rules with 1 - ε in all, because the weight of a tree is multiplied by 1 - ε
+for each of its phrases.  The probabilities of all trees then still sum to one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from spectral_latent.grammar import LatentGrammar, mean_inside_vectors
+from spectral_latent.operators import ObservableOperators, Tensors
+from spectral_latent.trees import BoolArray, FloatArray, Rules
+
+__all__ = ["with_rows"]
+
+
+def _sums_of_rules(operators: ObservableOperators, whole: FloatArray) -> FloatArray:
+    """Sum up the binary rules of every symbol, (S, M), over all trees below their children: 1 for most phrases.
+
+    whole: (S, M) the sum of each symbol's inside vectors.
+    """
+    m = operators.states
+    sums = np.zeros_like(operators.root)
+    for tensor, (a, b, c) in zip(operators.binary, operators.rules.binary.tolist(), strict=True):
+        sums[a, : m[a]] += tensor.applied_left(whole[b, : m[b]]) @ whole[c, : m[c]]
+    return sums
+
+
+def with_rows(grammar: LatentGrammar[Any], is_bar: BoolArray, unseen: float) -> ObservableOperators:
+    """Add the symbol of rows, after all others, and its rules to the latent operators of a grammar.
+
+    grammar: a grammar of phrases without unary rules.
+    is_bar: (S,) whether each symbol is a bar.
+    unseen: ε.
+    """
+    operators = grammar.operators
+    rules = operators.rules
+    n, width = operators.root.shape
+    if operators.probabilities:
+        whole = (np.arange(width) < operators.states[:, None]).astype(float)
+    else:
+        whole = mean_inside_vectors(operators, grammar.coarse)
+    # The vectors of constituents as trees of their own, and of the phrases that rows may replace.
+    weight = (operators.root * whole).sum(axis=1, keepdims=True)
+    alone = np.divide(operators.root, weight, out=np.zeros_like(operators.root), where=weight > 0.0)
+    share = np.where(is_bar, 0.0, grammar.prior)
+    drawn = alone * (share / share.sum() / 2.0)[:, None]
+    replaced = _sums_of_rules(operators, whole) * (2.0 * unseen / (1.0 - unseen))
+    children = np.flatnonzero(drawn.any(axis=1))
+    phrases = np.flatnonzero(~is_bar & replaced.any(axis=1))
+    # Rules in lexicographic order: the symbol of rows has the largest number.
+    row = np.full(n, n)
+    unary = np.concatenate([np.stack([phrases, row[phrases]], axis=1), np.stack([row[children], children], axis=1)])
+    matrices = np.zeros((len(unary), width, width))
+    matrices[: len(phrases), :, 0] = replaced[phrases]
+    matrices[len(phrases) :, 0, :] = drawn[children]
+    binary = np.stack([row[children], row[children], children], axis=1)
+    states = np.append(operators.states, 1)
+    shapes = np.concatenate([operators.binary.shapes, states[binary]])
+    terms = np.append(operators.binary.terms, np.zeros_like(children))
+    is_state = np.arange(width) < states[children, None]
+    data = np.append(operators.binary.data, drawn[children][is_state])
+    return replace(
+        operators,
+        rules=Rules(rules.leaf, unary, np.concatenate([rules.binary, binary])),
+        states=states,
+        root=np.append(operators.root, np.zeros((1, width)), axis=0),
+        unary=matrices,
+        binary=Tensors(shapes, terms, data),
+        singular_values=None,
+    )

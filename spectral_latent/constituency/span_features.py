@@ -1,0 +1,297 @@
+"""Describe labelled constituents by what stands at the ends of their spans, around them and in them.
+
+A feature is the label of a constituent with one to four values of `_VALUES`, as `_TEMPLATES` lists them.  Features are
+hashed to buckets, so that a model needs no list of them.
+
+| values | meaning |
+| --- | --- |
+| `word before` ... | the word, tag, signature or last letters at a place at an end of the span |
+| `length` ... | classes of the length and of the odds, and all tags or words of short spans |
+| `parent`, `left`, ... | labels of the likely constituents around the span and in it |
+| `word at last part` ... | the words where the last part of the span begins, and where the first part ends |
+
+Constituents are likely if their posterior is above a half: no two of them cross.  Parts are the longest ones in the
+span that begin or end with it.  They show, for example, the verb and the preposition of a verb phrase whose last part
+is a prepositional phrase.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Sequence
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from spectral_latent._compiled import compiled, compiled_part
+from spectral_latent.constituency.decoding import LabelledConstituents
+from spectral_latent.lexicon import signatures
+from spectral_latent.trees import FloatArray, IntArray
+
+__all__ = ["N_BUCKETS", "BucketArray", "span_features"]
+
+HashArray = NDArray[np.uint64]
+BucketArray = NDArray[np.int32]
+
+N_BUCKETS = 1 << 18
+_PAD = 2  # places before and after a sentence
+_KINDS = ("word", "tag", "form", "ending")  # what is known of a word
+_PLACES = {  # of a word, from the first word of a span or from the word after its last one
+    "before": (0, -1),
+    "first": (0, 0),
+    "last": (1, -1),
+    "after": (1, 0),
+    "second before": (0, -2),
+    "second": (0, 1),
+    "last but one": (1, -2),
+    "second after": (1, 1),
+}
+_ENDS = ("before", "first", "last", "after")
+_PAIRS = (("before", "first"), ("last", "after"), ("before", "after"), ("first", "last"))
+_OF_SPANS = ("length", "odds", "best odds", "edges", "tags", "words")
+_LIKELY = ("parent", "left", "right", "first part", "last part", "same span")  # likely constituents by their place
+_SPLITS = ("before last part", "at last part", "after first part")  # places inside a span
+_VALUES = (
+    "label",
+    *(f"{kind} {place}" for kind in _KINDS for place in _PLACES),
+    *_OF_SPANS,
+    *_LIKELY,
+    "ends of parent",
+    *(f"{kind} {place}" for kind in ("word", "tag") for place in _SPLITS),
+)
+_TEMPLATES: tuple[tuple[str, ...], ...] = (  # what a feature says, besides the label
+    (),
+    ("length",),
+    ("odds",),
+    ("odds", "best odds"),
+    ("edges",),
+    ("tags", "length"),
+    ("words", "length"),
+    *((f"{kind} {place}",) for kind in _KINDS for place in _ENDS),
+    *((f"tag {place}",) for place in _PLACES if place not in _ENDS),
+    *((f"{kind} {place}", "length") for kind in ("word", "tag") for place in _ENDS),
+    *(
+        (f"{kind} {place}", f"{other_kind} {other}")
+        for place, other in _PAIRS
+        for kind in ("word", "tag")
+        for other_kind in ("word", "tag")
+    ),
+    ("tag before", "tag first", "tag after"),
+    ("tag first", "tag last", "tag after"),
+    ("tag before", "tag first", "tag last", "tag after"),
+    ("tag second before", "tag before", "tag first"),
+    ("tag last", "tag after", "tag second after"),
+    ("parent", "ends of parent"),
+    ("parent", "ends of parent", "left", "right"),
+    ("left", "right"),
+    ("first part", "last part"),
+    *((place,) for place in ("left", "right", "first part", "last part", "same span")),
+    *(("parent", place) for place in ("first part", "last part", "same span")),
+    *(
+        template
+        for kind in ("word", "tag")
+        for template in (
+            (f"{kind} before last part", f"{kind} at last part"),
+            (f"{kind} first", f"{kind} at last part"),
+            (f"{kind} first", f"{kind} before last part", f"{kind} at last part"),
+            (f"{kind} after first part",),
+            (f"{kind} first", f"{kind} after first part"),
+        )
+    ),
+    ("word first", "tag at last part"),
+    ("tag first", "word at last part"),
+    ("word before last part", "tag at last part"),
+    ("tag before last part", "word at last part"),
+    ("word at last part",),
+    ("word at last part", "word last"),
+    ("word first", "word at last part", "word last"),
+)
+_LENGTHS = np.array([2, 3, 4, 5, 6, 8, 11, 16, 26])  # where classes of lengths begin, after the first
+_TAGS = 6  # the longest span of which all tags are a feature
+_WORDS = 4  # the longest span of which all words are a feature
+_LEAST = 0.5  # constituents of larger posteriors are likely
+
+
+def _columns() -> IntArray:
+    """List the columns of each template among the values, (T, 4); -1 stands for none."""
+    table = np.full((len(_TEMPLATES), 4), -1, dtype=np.int64)
+    for row, template in enumerate(_TEMPLATES):
+        table[row, : len(template)] = [_VALUES.index(name) for name in template]
+    return table
+
+
+_COLUMNS = _columns()
+
+
+@lru_cache(1 << 16)
+def _hash(name: str) -> int:
+    """Compute a number of a name that is the same in every process."""
+    return zlib.crc32(name.encode()) + 1
+
+
+@lru_cache(1 << 16)
+def _hashes_of_word(word: str) -> tuple[int, int, int]:
+    """Hash a word, its finest signature, and its last two letters."""
+    return _hash(word), _hash(repr(signatures(word)[0])), _hash(word.lower()[-2:])
+
+
+def _best_tags(parts: LabelledConstituents, n: int) -> IntArray:
+    """Find the number of the likeliest tag of each of n words; -1 if none has a posterior."""
+    rows = np.flatnonzero(parts.is_tag)
+    rows = rows[np.argsort(parts.posterior[rows], kind="stable")]
+    tag = np.full(n, -1)
+    tag[parts.first[rows]] = parts.label[rows]  # of several for a word, the last one stays
+    return tag
+
+
+@compiled
+def _likely_places(first: IntArray, end: IntArray, likely: IntArray) -> IntArray:
+    """Find the likely constituents around each of L spans and in it, (L, 6), as `_LIKELY` names them; -1 for none.
+
+    first: (L,) the first word of each.
+    end: (L,) the word after its last one.
+    likely: (K,) the likely constituents, short ones first.
+    """
+    found = np.full((len(first), 6), -1)
+    for row in range(len(first)):
+        i = first[row]
+        j = end[row]
+        for k in range(len(likely)):
+            f = first[likely[k]]
+            e = end[likely[k]]
+            # The parent is the shortest that holds the span; neighbours and parts are the longest.
+            if f <= i and j <= e and j - i < e - f and found[row, 0] < 0:
+                found[row, 0] = likely[k]
+            if e == i:
+                found[row, 1] = likely[k]
+            if f == j:
+                found[row, 2] = likely[k]
+            if f == i and e < j:
+                found[row, 3] = likely[k]
+            if f > i and e == j:
+                found[row, 4] = likely[k]
+            if f == i and e == j and likely[k] != row:
+                found[row, 5] = likely[k]
+    return found
+
+
+def _context(parts: LabelledConstituents, label: HashArray, atoms: Sequence[HashArray]) -> list[HashArray]:
+    """Describe L constituents by the likely ones around and in them: the columns of `_VALUES` from `parent` on.
+
+    label: (L,) the hash of each label.
+    atoms: a value (n,) of each word for each kind.
+    """
+    likely = np.flatnonzero(parts.posterior > _LEAST)
+    likely = likely[np.argsort((parts.end - parts.first)[likely], kind="stable")]
+    found = _likely_places(parts.first, parts.end, likely)
+    columns = [np.where(at < 0, 0, label[at]) for at in found.T]
+    parent, _, _, first_part, last_part, _ = found.T
+    begins = parts.first[parent] == parts.first
+    ends = parts.end[parent] == parts.end
+    columns.append(np.where(parent < 0, 0, 1 + begins + 2 * ends))
+    split = parts.first[last_part]
+    for atom in atoms:
+        after = np.append(atom, 0)[parts.end[first_part]]
+        columns += [
+            np.where(last_part < 0, 0, atom[split - 1]),
+            np.where(last_part < 0, 0, atom[split]),
+            np.where(first_part < 0, 0, after),
+        ]
+    return [column.astype(np.uint64) for column in columns]
+
+
+def _values(parts: LabelledConstituents, odds: FloatArray, labels: Sequence[str], words: Sequence[str]) -> HashArray:
+    """Describe L constituents by the values that `_VALUES` names, (L, V)."""
+    n = len(words)
+    hash_of_label = np.array([*map(_hash, labels), 0], dtype=np.uint64)
+    word, form, ending = np.array([_hashes_of_word(word) for word in words], dtype=np.uint64).T
+    tag = hash_of_label[_best_tags(parts, n)]
+    label = hash_of_label[parts.label] * np.uint64(2) + parts.is_tag.astype(np.uint64)
+    columns = [label]
+    bounds = parts.first + _PAD, parts.end + _PAD
+    for atom in (word, tag, form, ending):
+        padded = np.pad(atom, _PAD)
+        columns += [padded[bounds[side] + step] for side, step in _PLACES.values()]
+    # The best odds of any label over the same words.
+    _, span = np.unique((parts.first * (n + 1) + parts.end) * 2 + parts.is_tag, return_inverse=True)
+    best = np.full(len(odds), -np.inf)
+    np.maximum.at(best, span, odds)
+    columns += [
+        np.searchsorted(_LENGTHS, parts.end - parts.first, side="right").astype(np.uint64),
+        _class_of(odds * 1.5, 12),
+        _class_of(best[span], 8),
+        ((parts.first == 0) + 2 * (parts.end == n)).astype(np.uint64),
+        _sequences(tag, parts.first, parts.end, _TAGS),
+        _sequences(np.ascontiguousarray(word), parts.first, parts.end, _WORDS),
+        *_context(parts, label, (word, tag)),
+    ]
+    return np.stack(columns, axis=1)
+
+
+def _class_of(numbers: FloatArray, most: int) -> HashArray:
+    """Round numbers down to integers from -most to most, and count them from zero."""
+    return (np.clip(np.floor(numbers), -most, most) + most).astype(np.uint64)
+
+
+@compiled_part
+def _mixed(state: np.uint64, value: np.uint64) -> np.uint64:
+    """Mix a value into a hash."""
+    product = (state ^ value) * np.uint64(0x9E3779B97F4A7C15)
+    return product ^ (product >> np.uint64(29))
+
+
+@compiled
+def _sequences(atom: HashArray, first: IntArray, end: IntArray, longest: int) -> HashArray:
+    """Hash the atoms first ... end - 1 of each span, (L,); 0 for spans that are longer than the longest.
+
+    atom: (n,) a value of each word.
+    """
+    hashes = np.zeros(len(first), dtype=np.uint64)
+    for row in range(len(first)):
+        if end[row] - first[row] <= longest:
+            state = np.uint64(1)
+            for place in range(first[row], end[row]):
+                state = _mixed(state, atom[place])
+            hashes[row] = state
+    return hashes
+
+
+@compiled
+def _hashed(values: HashArray, templates: IntArray, n_buckets: int) -> BucketArray:
+    """Hash the label of each constituent with the values of each template, (L, T).
+
+    values: (L, V); the first is the label.
+    templates: (T, 4) columns of values; -1 for none.
+    n_buckets: the number of buckets, a power of two.
+    """
+    buckets = np.empty((len(values), len(templates)), dtype=np.int32)
+    mask = np.uint64(n_buckets - 1)
+    for row in range(len(values)):
+        for template in range(len(templates)):
+            # The number of the template keeps equal values of different templates apart.
+            state = _mixed(np.uint64(template + 1), values[row, 0])
+            for place in range(templates.shape[1]):
+                if templates[template, place] >= 0:
+                    state = _mixed(state, values[row, templates[template, place]])
+            # The middle of the product depends on all bits.
+            buckets[row, template] = np.int32((state >> np.uint64(20)) & mask)
+    return buckets
+
+
+def span_features(
+    parts: LabelledConstituents, odds: FloatArray, labels: Sequence[str], words: Sequence[str]
+) -> BucketArray:
+    """Compute the bucket of each feature of labelled constituents, (L, T).
+
+    parts: L labelled constituents of a sentence.
+    odds: (L,) the logarithm of the odds of their posteriors.
+    labels: the labels, as the constituents number them.
+    words: the words of the sentence.
+
+    >>> n = np.array([0, 1, 0]), np.array([1, 2, 2]), np.array([0, 0, 1])
+    >>> parts = LabelledConstituents(*n, np.array([True, True, False]), np.full(3, 0.75), *n[:2])
+    >>> span_features(parts, np.ones(3), ["NN", "NP"], ["guard", "dogs"]).shape[0]
+    3
+    """
+    return _hashed(_values(parts, odds, labels, words), _COLUMNS, N_BUCKETS)
