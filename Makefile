@@ -52,7 +52,7 @@ mutants: $(INSTALLED)
 	PYTHONPATH=.:adapters $(BIN)/python -m tests.mutants $(MUTANTS)
 
 # Thousands of changed texts, damaged models and killed processes, with every index checked: minutes.
-# make fuzz FUZZ="--cases 100000 --seed 2" for more.
+# make fuzz FUZZ="--texts 100000 --seed 2" for more.
 fuzz: $(INSTALLED)
 	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$(abspath $(VENV))/numba-boundscheck PYTHONPATH=.:adapters \
 	  $(BIN)/python -m tests.fuzz $(FUZZ)
@@ -69,7 +69,7 @@ $(GUIDED)/installed: pyproject.toml $(LOCK)
 
 # Hundreds of processes killed while they save, train and parse: minutes.
 kill: $(INSTALLED)
-	$(BIN)/python -m tests.fuzz --cases 0
+	$(BIN)/python -m tests.fuzz --texts 0 --models 0
 
 # The memory of a process that parses 100,000 sentences and tags 1,000,000 words: minutes.
 soak: $(INSTALLED)
