@@ -78,7 +78,7 @@ class Training(Generic[Model]):
         listener: told how far the work is.
         """
         found = estimate(self.treebank, self.coarse.options.estimator, jobs=jobs, listener=listener)
-        return self.coarse.with_operators(found.operators.rounded(), found.objective)
+        return self.coarse.with_operators(found.operators.rounded(), found.rounded_objective)
 
 
 def prepare_grammar(

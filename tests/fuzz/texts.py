@@ -50,7 +50,8 @@ LISTS = {
     "trees": "-1.5\t(S (NNS dogs) (VBP bark))\n-2.5\t(S (NN dogs) (NN bark))\n\n-1\t(NN run)\n",
     "bllip": "2 wsj.1\n-1.5 -2.5\n(S1 (S (NNS dogs) (VBP bark)))\n-3 -4\n(S1 (NP (NNS dogs) (NN bark)))\n",
     "conllu": "# sent_id = 1\n# score = -1.5\n" + CONLLU.split("\n\n")[1].split("\n", 1)[1] + "\n\n",
-    "json": '{"sent_id": "1", "candidates": [{"tree": "(S (NN run))", "score": -1.5}, {"tree": "(VB run)", "score": -2}]}\n'
+    "json": '{"sent_id": "1", "candidates": [{"tree": "(S (NN run))", "score": -1.5}, '
+    '{"tree": "(VB run)", "score": -2}]}\n'
     '{"candidates": [{"tree": "(UH yes)"}]}\n',
 }
 ODD = [*'\ufeff\u202e\x00\r\t\n \u00a0\u2028()/_#-0\ud800{}[]<é"', "\x1b[31m", "\r\n", "\n\n", "-1", "99999", "1" * 400]
