@@ -83,3 +83,13 @@ def test_tagging(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     row = tagging.measure(tagging.Corpus(str(file), str(file), None), "latent, m = 4")
     assert set(row) == set(tagging.COLUMNS)
     assert (row["accuracy"], row["unknown"]) == (100.0, 0.0)
+
+
+def test_checks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The checks are a part of the work, and put back."""
+    checks = load("checks", monkeypatch)
+    for label, row in checks.rows(TREES[:20], TREES[:3]):
+        assert 0.0 < row["checks ms"] < row["CPU ms"], label
+    with checks.timed_checks() as clock:
+        pass
+    assert clock.seconds == 0.0
