@@ -17,8 +17,8 @@ COMPILED_TESTS := tests/test_boundary.py tests/inference/test_boundary.py tests/
   tests/reranking/test_perceptron.py
 OUTSIDE := $(VENV)/outside
 
-.PHONY: demo compile test test-bounds test-lowest test-wheel coverage mutants fuzz guided kill soak lint types docs lock \
-  dist licences bench clean
+.PHONY: demo compile test test-bounds test-lowest test-wheel coverage mutants fuzz guided kill soak processors lint types \
+  docs lock dist licences bench clean
 
 demo: $(LIBRARY)
 	@$(BIN)/spectral-latent demo
@@ -39,10 +39,11 @@ test-bounds: $(INSTALLED)
 	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$(abspath $(VENV))/numba-boundscheck $(BIN)/python -m pytest -m 'not corpus' \
 	  $(COMPILED_TESTS)
 
-# Lines and branches that the tests reach: all tests, then those of compiled functions once more without compilation.
+# Lines and branches that the tests reach: all tests without corpora, which take 20 CPU minutes, then those of compiled
+# functions once more without compilation, because coverage does not see compiled code.
 coverage: $(INSTALLED)
 	$(BIN)/coverage erase
-	$(BIN)/python -m pytest --cov --cov-report= --numprocesses=auto --maxprocesses=4 --dist=loadfile \
+	$(BIN)/python -m pytest --cov --cov-report= -m 'not corpus' --numprocesses=auto --maxprocesses=4 --dist=loadfile \
 	  --no-loadscope-reorder
 	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest --cov --cov-append --cov-report=term -m 'not corpus' $(COMPILED_TESTS)
 
@@ -52,7 +53,7 @@ mutants: $(INSTALLED)
 	PYTHONPATH=.:adapters $(BIN)/python -m tests.mutants $(MUTANTS)
 
 # Thousands of changed texts, damaged models and killed processes, with every index checked: minutes.
-# make fuzz FUZZ="--cases 100000 --seed 2" for more.
+# make fuzz FUZZ="--texts 100000 --seed 2" for more.
 fuzz: $(INSTALLED)
 	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$(abspath $(VENV))/numba-boundscheck PYTHONPATH=.:adapters \
 	  $(BIN)/python -m tests.fuzz $(FUZZ)
@@ -69,11 +70,15 @@ $(GUIDED)/installed: pyproject.toml $(LOCK)
 
 # Hundreds of processes killed while they save, train and parse: minutes.
 kill: $(INSTALLED)
-	$(BIN)/python -m tests.fuzz --cases 0
+	$(BIN)/python -m tests.fuzz --texts 0 --models 0
 
 # The memory of a process that parses 100,000 sentences and tags 1,000,000 words: minutes.
 soak: $(INSTALLED)
 	$(BIN)/python -m tests.soak
+
+# Models as NumPy, its BLAS and numba would make them on other processors, compared with those of this one: minutes.
+processors: $(INSTALLED)
+	PYTHONPATH=.:adapters $(BIN)/python -m tests.processors
 
 # The demonstration and a smoke test with the lowest versions that pyproject.toml allows, in an environment of their own.
 test-lowest: $(LOWEST)/installed

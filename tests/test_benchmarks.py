@@ -130,3 +130,13 @@ def test_reading_times(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert found.coefficients[1:4] == pytest.approx([4, 2, 5], abs=0.3)
     assert (found.errors[1:4] < 0.3).all()
     assert found.gain > 0.5
+
+
+def test_checks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The checks are a part of the work, and put back."""
+    checks = load("checks", monkeypatch)
+    for label, row in checks.rows(TREES[:20], TREES[:3]):
+        assert 0.0 < row["checks ms"] < row["CPU ms"], label
+    with checks.timed_checks() as clock:
+        pass
+    assert clock.seconds == 0.0

@@ -20,7 +20,7 @@ from spectral_latent.reranking import Candidate, FeatureTable, NBest
 
 __all__ = ["best_trees", "feature_map", "svmlight", "write_nbest"]
 
-_NAME = re.compile(r"[^\s()]+")
+_NAME = re.compile(r"(?!\ufeff)[^\s()]+")  # a byte order mark at the beginning of a text is no part of a name
 
 
 def write_nbest(lists: Iterable[NBest], form: NBestFormat) -> Iterator[str]:

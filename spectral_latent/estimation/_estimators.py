@@ -26,11 +26,13 @@ from spectral_latent.estimation._treebank import Priors, Treebank, TreebankCount
 from spectral_latent.estimation.clustering import Clusters, cluster_counts
 from spectral_latent.estimation.em import EMResult, drawn_to, random_counts, run_em, state_prior
 from spectral_latent.operators import ObservableOperators, RuleTable
+from spectral_latent.operators.rounding import with_digits
 from spectral_latent.trees import Rules
 
 __all__ = ["Estimate", "estimate", "reestimate", "relative_frequencies", "spectral_moments"]
 
 _LARGEST = 1e12  # no sound estimate comes near; beyond it a singular value was divided by that should not have been
+_OBJECTIVE_DIGITS = 32  # binary ones
 _START = 0.01  # the least share of the mean over states where EM starts, so that no tree has probability zero
 
 
@@ -54,6 +56,11 @@ class Estimate(NamedTuple):
     operators: ObservableOperators
     objective: tuple[float, ...] = ()
     log_likelihood: tuple[float, ...] = ()
+
+    @property
+    def rounded_objective(self) -> tuple[float, ...]:
+        """The objective with as many digits as all kinds of processors agree about."""
+        return tuple(with_digits(np.array(self.objective), _OBJECTIVE_DIGITS).tolist())
 
 
 def relative_frequencies(counts: TreebankCounts, priors: Priors | None = None) -> ObservableOperators:

@@ -79,7 +79,7 @@ class Training(Generic[Model]):
         listener: told how far the work is.
         """
         found = estimate(self.treebank, self.coarse.options.estimator, jobs=jobs, listener=listener)
-        return self.coarse.with_operators(found.operators.rounded(), found.objective)
+        return self.coarse.with_operators(found.operators.rounded(), found.rounded_objective)
 
     def reestimate(self, operators: ObservableOperators, *, jobs: int | None = 1) -> Model:
         """Estimate the latent model by one iteration of EM from probabilities over the rules of the treebank.

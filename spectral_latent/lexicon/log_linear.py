@@ -46,12 +46,13 @@ def penalised_loss(
     >>> round(loss, 4), gradient.tolist()
     (0.6931, [[-0.5, 0.5]])
     """
-    log_p = log_softmax(features @ weights, axis=1)
-    loss = penalty / 2 * np.vdot(weights, weights) - np.vdot(target, log_p)
+    # Processors of all kinds shall agree: exponentials in single precision differ, and so do the sums of BLAS.
+    log_p = log_softmax((features @ weights).astype(np.float64), axis=1)
+    loss = penalty / 2 * np.square(weights).sum(dtype=np.float64) - (target * log_p).sum()
     excess = np.exp(log_p, out=log_p)
     excess *= target.sum(axis=1, keepdims=True)
     excess -= target
-    return float(loss), features.T @ excess + penalty * weights
+    return float(loss), features.T @ excess.astype(weights.dtype) + penalty * weights
 
 
 def minimise(loss: Callable[[FloatArray], tuple[float, FloatArray]], start: FloatArray, iterations: int) -> FloatArray:

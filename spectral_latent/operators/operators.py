@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from spectral_latent._compiled import check_column, check_range, read_only
-from spectral_latent.operators.rounding import rounded, to_digits
+from spectral_latent.operators.rounding import rounded, with_digits
 from spectral_latent.operators.rule_table import RuleTable
 from spectral_latent.operators.tensors import Tensor, Tensors
 from spectral_latent.trees import FloatArray, IntArray, Rules
@@ -100,9 +100,10 @@ class ObservableOperators(RuleTable):
         return PackedOperators(self.states, self.root, self.leaf, self.unary, *tables, *tensors)
 
     def rounded(self) -> ObservableOperators:
-        """Round the numbers of leaf rules and of binary rules, so that a file holds most of them in two bytes.
+        """Round all numbers, so that a file holds most of them in two bytes.
 
-        See `rounding`: the vector of a leaf rule is a group of numbers, and so is each part of a tensor.
+        See `rounding`: the vector of a leaf rule is a group of numbers, and so is each part of a tensor.  The numbers
+        of roots and of unary rules have 24 binary digits.
 
         >>> rules = Rules(np.array([[0, 0]]), np.empty((0, 2), int), np.empty((0, 3), int))
         >>> leaf = np.array([[0.75, 0.1]])
@@ -117,7 +118,14 @@ class ObservableOperators(RuleTable):
         leaf[is_state] = rounded(leaf[is_state], states)
         binary = self.binary.with_data(rounded(self.binary.data, self.binary.parts))
         sigma = self.singular_values
-        return replace(self, leaf=leaf, binary=binary, singular_values=None if sigma is None else to_digits(sigma, 11))
+        return replace(
+            self,
+            root=with_digits(self.root),
+            leaf=leaf,
+            unary=with_digits(self.unary),
+            binary=binary,
+            singular_values=None if sigma is None else with_digits(sigma, 11),
+        )
 
     @staticmethod
     def probabilities_of(counts: RuleTable) -> ObservableOperators:

@@ -1,4 +1,4 @@
-"""Round numbers so that a file holds each of them in two bytes.
+"""Round numbers so that a file holds each of them in two bytes, and so that all kinds of processors give the same.
 
 | here | type in a file | meaning |
 | --- | --- | --- |
@@ -8,6 +8,10 @@
 
 A share has 11 binary digits: a number keeps three decimal digits, or 3e-8 of the largest number of its group.  The
 product of factor and share has 35 binary digits, so that double precision holds it exactly.
+
+Code for another kind of processor adds up numbers in another order, which changes the last of the 53 binary digits of a
+sum, and more of them after many sums.  The digits that rounding keeps are the same, but for a number that lies in the
+middle between two.
 """
 
 from __future__ import annotations
@@ -16,22 +20,22 @@ import numpy as np
 
 from spectral_latent.trees import FloatArray, IntArray
 
-__all__ = ["divided", "rounded", "to_digits"]
+__all__ = ["divided", "rounded", "with_digits"]
 
 _DIGITS = 24  # of a factor
 
 
-def to_digits(numbers: FloatArray, digits: int) -> FloatArray:
-    """Round each number to a number of binary digits.
+def with_digits(numbers: FloatArray, digits: int = _DIGITS) -> FloatArray:
+    """Round each of the numbers to a number of binary digits.
 
-    numbers: numbers of any shape.
-    digits: the binary digits to keep.
+    numbers: (n,), or of any other shape.
+    digits: the number of digits; 24 are those of a float32.
 
-    >>> to_digits(np.array([0.3, 1000.7]), 11).tolist()
-    [0.300048828125, 1000.5]
+    >>> with_digits(np.array([0.1, 0.25, 0.0]), digits=2).tolist()
+    [0.09375, 0.25, 0.0]
     """
     mantissa, exponent = np.frexp(numbers)
-    return np.asarray(np.ldexp(np.round(np.ldexp(mantissa, digits)), exponent - digits))
+    return np.asarray(np.ldexp(np.round(np.ldexp(mantissa, digits)), exponent - digits), dtype=np.float64)
 
 
 def _rounded_parts(numbers: FloatArray, lengths: IntArray) -> tuple[FloatArray, FloatArray]:
@@ -43,7 +47,7 @@ def _rounded_parts(numbers: FloatArray, lengths: IntArray) -> tuple[FloatArray, 
     if not len(lengths):
         return np.zeros(0), np.zeros(0)
     largest = np.maximum.reduceat(np.abs(numbers), np.cumsum(lengths) - lengths)
-    factor = to_digits(largest, _DIGITS)
+    factor = with_digits(largest)
     divisor = np.repeat(np.where(factor > 0.0, factor, np.inf), lengths)
     return factor, (numbers / divisor).astype(np.float16).astype(np.float64)
 

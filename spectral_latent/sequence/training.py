@@ -141,7 +141,8 @@ def _parameters(treebank: Treebank, n_tags: int, found: Estimate, floor: float) 
     """Join latent operators with the coarse ones; probabilities need no floor."""
     coarse = relative_frequencies(treebank.counts, treebank.priors)
     floor = 0.0 if found.operators.probabilities else floor
-    return SequenceParameters(_shares(treebank.counts, n_tags), coarse, found.operators, floor, found.objective)
+    prior = _shares(treebank.counts, n_tags)
+    return SequenceParameters(prior, coarse, found.operators, floor, found.rounded_objective)
 
 
 def _transitions(prior: FloatArray, ends: float, tokens: float) -> RuleTable:

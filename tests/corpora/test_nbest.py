@@ -304,6 +304,7 @@ def test_what_is_no_list_in_python(items: list[Any], error: type[Exception], pro
         (to_nbest([(1.0, PHRASE)], "a b"), "trees", "would not be read as one"),
         (to_nbest([(1.0, PHRASE)], "-1.5"), "trees", "would not be read as one"),
         (to_nbest([(None, PHRASE)], "7"), "trees", "would not be read as one"),
+        (to_nbest([(1.0, PHRASE)], "\ufeff-1"), "trees", "would not be read as one"),
         (to_nbest([(1.0, DependencyGraph("Dogs NNS 0"))]), "bllip", "dependencies have no brackets; write conllu"),
         (to_nbest([(1.0, DependencyGraph("Dogs NNS 0"))]), "trees", "dependencies have no brackets"),
     ],

@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 import sys
 import tempfile
+import time
 import traceback
 from collections import Counter
 from collections.abc import Callable
@@ -20,7 +21,8 @@ from tests.fuzz import kills, models, texts
 def main() -> int:
     """Run the cases, print a line for each kind and a traceback for each failure; 1 if there was any, else 0."""
     parser = argparse.ArgumentParser(prog="python -m tests.fuzz", description=__doc__)
-    parser.add_argument("--cases", type=int, default=2000, help="of each format and of each kind of model")
+    parser.add_argument("--texts", type=int, default=2000, help="changed texts of each format")
+    parser.add_argument("--models", type=int, default=2000, help="damaged files of each kind of model")
     parser.add_argument("--kills", type=int, default=70, help="during saving, training and parsing each")
     parser.add_argument("--seed", type=int, default=1)
     given = parser.parse_args()
@@ -38,10 +40,11 @@ def main() -> int:
             killed.mkdir()
             checks[f"kill, {kind}"] = partial(kill, seed=given.seed, folder=killed)
         for label, check in checks.items():
-            n_cases = given.kills if label.startswith("kill") else given.cases
+            n_cases = {"text": given.texts, "model": given.models, "kill": given.kills}[label.partition(",")[0]]
             if not n_cases:
                 continue
             found: Counter[str] = Counter()
+            begun = time.process_time()
             for case in range(n_cases):
                 try:
                     found[check(case)] += 1
@@ -49,7 +52,8 @@ def main() -> int:
                     found["FAILED"] += 1
                     print(f"{label}, seed {given.seed}, case {case}:\n{traceback.format_exc()}", file=sys.stderr)
             counts = ", ".join(f"{number} {outcome}" for outcome, number in sorted(found.items()))
-            print(f"{label:<24}{n_cases:>8} cases: {counts}", flush=True)
+            seconds = time.process_time() - begun  # of this process, not of those that are killed
+            print(f"{label:<24}{n_cases:>10,} cases in {seconds:,.0f} CPU seconds: {counts}", flush=True)
             n_failures += found["FAILED"]
     return int(n_failures > 0)
 

@@ -1,13 +1,14 @@
 """Make faults in a copy of the project, one at a time, and print the share that the tests catch.
 
-The tests of the room run on each fault, those of its module first, until one fails.  Modules with compiled functions
-are not compiled then, which would take longer than their tests, and only their own tests run if they have any.  Tests
-with several processes are left out, and those that take too long without a fault.
+The tests of the room that call the function with the fault run, those of its module first, until one fails.  Modules
+with compiled functions are not compiled then, which would take longer than their tests, and only their own tests run if
+they have any.  Tests with several processes are left out, and those that take too long without a fault.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import re
 import resource
@@ -21,16 +22,18 @@ from collections import Counter
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
+from typing import TypeAlias
 
 import pytest
 
-from tests.mutants import limit
+from tests.mutants import limit, reach
 from tests.mutants.faults import PACKAGE, ROOMS, ROOT, Fault, draw
 
 _COPIED = (PACKAGE, "adapters", "tests", "benchmarks", "docs", "README.md", "pyproject.toml")
 _SECONDS = 900  # CPU seconds of a process
 _BYTES = 8 << 30  # of a process
 _NEEDED = 95  # percent
+Place: TypeAlias = tuple[str, int]  # the module and the first line of a function
 
 
 def main() -> int:
@@ -80,12 +83,15 @@ class _Tests:
         """
         file = self.folder / fault.module
         compiles = "@compile" not in file.read_text(encoding="utf-8")
-        tests = self.tests_of(fault.module, room, compiles)
-        left_out = self.failing(tests, compiles)
+        left_out, reached = self.run_without_fault(self.tests_of(fault.module, room, compiles), compiles)
+        tests = reached.get((fault.module, fault.function))
+        if tests is None:
+            return None
+        own = f"test_{Path(fault.module).stem.lstrip('_')}.py"
+        first = sorted(tests, key=lambda test: (own not in test, test.startswith(PACKAGE)))
         file.write_text(fault.text, encoding="utf-8")
         try:
-            arguments = ["-x", *tests, fault.module, *(f"--deselect={test}" for test in left_out)]
-            status, failing = self._run(arguments, compiles)
+            status, failing = self._run(["-B"], ["-x", *first, *(f"--deselect={test}" for test in left_out)], compiles)
         finally:
             shutil.copy2(ROOT / fault.module, file)  # with its time, by which compiled functions are known
         if status == pytest.ExitCode.OK:
@@ -100,36 +106,52 @@ class _Tests:
         compiles: whether functions are compiled; otherwise only the module's own tests run, if it has any.
         """
         own = f"tests/{room}/test_{Path(module).stem.lstrip('_')}.py"
-        of_module = (own,) if (self.folder / own).exists() else ()
-        of_room = (f"tests/{room}", *ROOMS[room])
-        return of_module if of_module and not compiles else (*of_module, *of_room)
+        if not compiles and (self.folder / own).exists():
+            return own, module
+        return f"tests/{room}", *ROOMS[room], f"{PACKAGE}/{room}"
 
     @cache  # noqa: B019
-    def failing(self, tests: tuple[str, ...], compiles: bool) -> list[str]:
-        """List the tests that fail without a fault: they take too long.
+    def run_without_fault(self, tests: tuple[str, ...], compiles: bool) -> tuple[list[str], dict[Place, list[str]]]:
+        """Find the tests that fail, because they take too long, and those that call each function.
 
         tests: files and folders.
         compiles: whether functions are compiled.
+
+        Where a fixture calls a function, all its file does.
         """
-        status, failing = self._run([*tests], compiles)
+        file = self.folder / "reached.jsonl"
+        status, failing = self._run([], ["-p", reach.__name__, *tests], compiles, {reach.REACHED: str(file)})
         if status not in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED):
             raise RuntimeError(f"{' '.join(tests)}: the tests do not end without a fault: exit status {status}")
         for test in failing:
             print(f"left out  {test}", flush=True)
-        return failing
+        reached: dict[Place, set[str]] = {}
+        for line in file.read_text(encoding="utf-8").splitlines():
+            test, places = json.loads(line)
+            for module, begin in places:
+                reached.setdefault((module, begin), set()).add(test)
+        return failing, {
+            place: sorted(test for test in found if "::" not in test or test.partition("::")[0] not in found)
+            for place, found in reached.items()
+        }
 
-    def _run(self, arguments: list[str], compiles: bool) -> tuple[int, list[str]]:
+    def _run(
+        self, options: list[str], arguments: list[str], compiles: bool, variables: dict[str, str] | None = None
+    ) -> tuple[int, list[str]]:
         """Run pytest; return its exit status, and the names of the tests that fail.
 
-        arguments: of the command line.
+        options: of Python.
+        arguments: of pytest.
         compiles: whether functions are compiled.
+        variables: of the environment.
         """
         choice = ["-m", "not corpus", "-k", "not process and not worker"]
         plugin = ["-p", limit.__name__, f"--hypothesis-profile={limit.PROFILE}"]
+        without = {} if compiles else {"NUMBA_DISABLE_JIT": "1"}
         process = subprocess.Popen(
-            [sys.executable, "-B", "-m", "pytest", "-q", "--tb=no", *plugin, *choice, *arguments],
+            [sys.executable, *options, "-m", "pytest", "-q", "--tb=no", *plugin, *choice, *arguments],
             cwd=self.folder,
-            env={**os.environ, "PYTHONPATH": ":adapters"} | ({} if compiles else {"NUMBA_DISABLE_JIT": "1"}),
+            env={**os.environ, "PYTHONPATH": ".:adapters", **without, **(variables or {})},
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,

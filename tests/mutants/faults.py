@@ -81,6 +81,7 @@ class Fault(NamedTuple):
 
     module: the file, from the project's folder.
     line: the number of the first line that changes.
+    function: the number of the first line of its function, that of a decorator if there is one.
     before: the lines that change, without indentation.
     after: the same lines with the fault.
     text: the whole module with the fault.
@@ -88,6 +89,7 @@ class Fault(NamedTuple):
 
     module: str
     line: int
+    function: int
     before: str
     after: str
     text: str
@@ -140,13 +142,14 @@ def faults_of(module: str) -> list[list[Fault]]:
     """
     source = (ROOT / module).read_text(encoding="utf-8")
     functions = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.FunctionDef)]
-    changes = [
-        [(node, changed) for node in _parts(function) for changed in _changes(node, function)] for function in functions
-    ]
-    # Two equal arguments that change places are no fault.
     faults = [
-        [_fault(module, source, *change) for change in of_function if ast.dump(change[0]) != ast.dump(change[1])]
-        for of_function in changes
+        [
+            _fault(module, source, function, node, changed)
+            for node in _parts(function)
+            for changed in _changes(node, function)
+            if ast.dump(node) != ast.dump(changed)  # two equal arguments that change places are no fault
+        ]
+        for function in functions
     ]
     return [each for each in faults if each]
 
@@ -225,8 +228,8 @@ def _names(function: ast.FunctionDef) -> set[str]:
     return own | {argument.arg for argument in function.args.args} | _BUILT_IN
 
 
-def _fault(module: str, source: str, node: ast.AST, changed: ast.AST) -> Fault:
-    """Put a changed part into the text of a module."""
+def _fault(module: str, source: str, function: ast.FunctionDef, node: ast.AST, changed: ast.AST) -> Fault:
+    """Put a changed part of a function into the text of a module."""
     assert isinstance(node, ast.expr | ast.stmt) and node.end_lineno is not None
     lines = source.splitlines(keepends=True)
     first, end = node.lineno - 1, node.end_lineno
@@ -238,7 +241,8 @@ def _fault(module: str, source: str, node: ast.AST, changed: ast.AST) -> Fault:
         text = f"({text})"
     after = f"{part[:start]}{text}{part[len(part) - rest :]}"
     whole = "".join([*lines[:first], after, *lines[end:]])
-    return Fault(module, node.lineno, _flat(part), _flat(after), whole)
+    begin = min(part.lineno for part in (function, *function.decorator_list))
+    return Fault(module, node.lineno, begin, _flat(part), _flat(after), whole)
 
 
 def _flat(lines: str) -> str:

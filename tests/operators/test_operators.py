@@ -54,6 +54,10 @@ def test_rounding_keeps_three_digits_and_is_done_once(trees: list[tuple], seed: 
     again = rounded.rounded()
     assert again.leaf.tobytes() == rounded.leaf.tobytes()
     assert again.binary.data.tobytes() == rounded.binary.data.tobytes()
+    for name in ("root", "unary"):
+        single = getattr(operators, name).astype(np.float32)
+        np.testing.assert_array_equal(getattr(rounded, name), single)
+        np.testing.assert_array_equal(getattr(again, name), single)
     for array, kind in (
         (arrays_of("x", rounded)["x.leaf_share"], np.float16),
         (arrays_of("x", rounded)["x.data_factor"], np.float32),

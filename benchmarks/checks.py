@@ -1,0 +1,124 @@
+"""The time that checks take: of forests before compiled code reads them, and of model files.
+
+    python benchmarks/checks.py nltk:treebank:train nltk:treebank:dev
+
+Prints CPU milliseconds of parsing the first 100 sentences of a treebank and of loading the model, the preset `fast`
+learnt from the other treebank; and which share of them the functions `check_...` and those of `CHECKS` take.
+"""
+
+from __future__ import annotations
+
+import argparse
+import functools
+import itertools
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from _measure import print_head, print_row
+
+from spectral_latent.constituency import ConstituencyModel, Phrase, clean
+from spectral_latent.corpora import constituency_trees
+
+COLUMNS = ["CPU ms", "checks ms", "% checks"]
+CHECKS = {"_sealed", "_fault"}  # the digest of a file, and the comparison of an array with its declaration
+_REPEATS = 5
+
+
+class _Clock:
+    """The CPU seconds that functions take, without those of one inside another."""
+
+    def __init__(self) -> None:
+        self.seconds = 0.0
+        self._is_running = False
+
+    def timed(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """Add the time of each call of a function."""
+
+        @functools.wraps(function)
+        def call(*args: Any, **kwargs: Any) -> Any:
+            if self._is_running:
+                return function(*args, **kwargs)
+            self._is_running = True
+            start = time.process_time()
+            try:
+                return function(*args, **kwargs)
+            finally:
+                self.seconds += time.process_time() - start
+                self._is_running = False
+
+        return call
+
+
+@contextmanager
+def timed_checks() -> Iterator[_Clock]:
+    """Time the checks of the library, in all modules that call them."""
+    clock = _Clock()
+    modules = [module for name, module in sys.modules.items() if name.startswith("spectral_latent")]
+    checks = [
+        (module, name, value)
+        for module in modules
+        for name, value in vars(module).items()
+        if name in CHECKS or name.startswith(("check_", "_check_"))
+    ]
+    for module, name, value in checks:
+        setattr(module, name, clock.timed(value))
+    try:
+        yield clock
+    finally:
+        for module, name, value in checks:
+            setattr(module, name, value)
+
+
+def measure(work: Callable[[], object]) -> dict[str, float]:
+    """Do a work several times, without and with a clock for the checks; the least time of each.
+
+    work: the work.
+    """
+    work()
+    whole = []
+    checked = []
+    for _ in range(_REPEATS):
+        start = time.process_time()
+        work()
+        whole.append(time.process_time() - start)
+        with timed_checks() as clock:
+            work()
+        checked.append(clock.seconds)
+    share = 100 * min(checked) / min(whole)
+    return dict(zip(COLUMNS, (1000 * min(whole), 1000 * min(checked), share), strict=True))
+
+
+def rows(train: Iterable[Phrase], dev: Iterable[Phrase]) -> Iterator[tuple[str, dict[str, float]]]:
+    """Measure parsing and loading.
+
+    train: the trees to learn from.
+    dev: the trees whose words are parsed.
+    """
+    model = ConstituencyModel.train(train)
+    cleaned = (tree for tree in map(clean, dev) if tree)
+    sentences = [list(tree.words()) for tree in itertools.islice(cleaned, 100)]
+    yield f"parse {len(sentences)} sentences", measure(lambda: [model.parse(words) for words in sentences])
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder, "model")
+        model.save(file)
+        yield "load the model", measure(lambda: ConstituencyModel.load(file))
+
+
+def main() -> None:
+    """Print a row for parsing, and one for loading."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("train")
+    parser.add_argument("dev")
+    given = parser.parse_args()
+    print_head(["work"], COLUMNS)
+    for label, row in rows(constituency_trees(given.train), constituency_trees(given.dev)):
+        print_row([label], row, COLUMNS, [])
+
+
+if __name__ == "__main__":
+    main()
