@@ -50,8 +50,8 @@ class ObservableOperators(RuleTable):
     """Operators of S symbols, as a table of rules.
 
     probabilities: whether the basis is that of the states, so that the numbers are probabilities.
-    singular_values: (S, K) those of each symbol's Ω̂, the largest first, and 0 where a symbol has fewer than K; None if
-    no decomposition has found the latent spaces.
+    singular_values: (S, K) those of each symbol's Ω̂, the largest first, and 0 where a symbol has fewer than K; K is at
+    least the largest number of states.  None if no decomposition has found the latent spaces.
     Raises ValueError if rules, states and arrays do not fit together, because compiled code does not check them.  For
     the same reason rules and states cannot be written to afterwards.
     """
@@ -71,8 +71,11 @@ class ObservableOperators(RuleTable):
         check_column("numbers of leaf rules", self.leaf, (len(rules.leaf), m_max), np.float64)
         check_column("numbers of unary rules", self.unary, (len(rules.unary), m_max, m_max), np.float64)
         check_range("numbers of states", self.states, 1, m_max + 1)
-        if self.singular_values is not None and len(self.singular_values) != n_symbols:
-            raise ValueError(f"{len(self.singular_values)} rows of singular values for {n_symbols} symbols")
+        if self.singular_values is not None:
+            shape = np.shape(self.singular_values)
+            least = int(self.states.max(initial=0))
+            if len(shape) != 2 or shape[0] != n_symbols or shape[1] < least:
+                raise ValueError(f"singular values have shape {shape}, and must have ({n_symbols}, {least} or more)")
         check_range("symbols of leaf rules", rules.leaf[:, 0], 0, n_symbols)
         check_range("symbols of unary rules", rules.unary.ravel(), 0, n_symbols)
         check_range("symbols of binary rules", rules.binary.ravel(), 0, n_symbols)

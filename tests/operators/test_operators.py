@@ -206,7 +206,7 @@ def test_trees_have_the_same_weight_under_their_own_rules(trees: list[tuple], se
         symbol=np.array([symbol_of[number] for number in part.symbol.tolist()]),
         terminal=np.array([terminal_of[number] for number in part.terminal.tolist()]),
     )
-    sigma = np.arange(2.0 * len(operators.states)).reshape(-1, 2)
+    sigma = np.arange(5.0 * len(operators.states)).reshape(-1, 5)
     few = replace(operators, singular_values=sigma).restricted(renumbered.rules, symbols, terminals)
     np.testing.assert_array_equal(few.singular_values, sigma[symbols])
     found = tree_weights(few, Forest.of_trees(renumbered, few.rules))
@@ -215,3 +215,14 @@ def test_trees_have_the_same_weight_under_their_own_rules(trees: list[tuple], se
     assert found.sign == expected.sign
     with pytest.raises(ValueError, match="rules that they lack"):
         operators.restricted(renumbered.rules, symbols, terminals + 100)
+
+
+@given(treebanks, seeds, st.sampled_from([(2, 5), (3, 4), (3,), ()]))
+def test_singular_values_of_another_shape_are_refused(trees: list[tuple], seed: int, shape: tuple[int, ...]) -> None:
+    operators = random_model(trees, seed).operators()
+    assert replace(operators, singular_values=np.ones((3, 5))).singular_values is not None
+    with pytest.raises(ValueError, match=r"singular values have shape .*, and must have \(3, 5 or more\)"):
+        replace(operators, singular_values=np.ones(shape))
+    damaged = arrays_of("x", operators) | {"x.singular_values": np.ones(shape)}
+    with pytest.raises(ValueError, match="singular"):
+        operators_from("x", damaged, 100, probabilities=False)
