@@ -35,7 +35,7 @@ def score(model: str, file: str, jobs: int, as_json: bool, output: Path | None, 
 
     The output has a line `log|p| TAB sign` for each tree: the natural logarithm of the absolute value of its estimated
     probability, and the sign of that estimate, 1, -1 or 0.  An estimate may be negative.  It is zero, with logarithm
-    -inf, if the tree has a label that was never seen.
+    -inf, if the model does not derive the tree, for example because of a label that was never seen.
 
     With --json, each line is a tree: its number, log and sign; the log of zero is null.
 
