@@ -161,7 +161,7 @@ class InputSentence(NamedTuple):
     places: the index of each word's line among `lines`.
     tokens: its words as they stand in raw text; none in other formats.
     name: the name that its row gives it; empty if there is none.
-    constraints: the trees that it may have, in the words of the parser's formalism; None for any.
+    constraints: the parts of its tree that are known, as the parser takes them; None for none.
     """
 
     sentence: DependencySentence

@@ -26,7 +26,7 @@ _TAGS_STYLE = ".sl-tags{line-height:2.6;ruby-position:under;word-spacing:.3em}.s
 
 
 class Html(str):
-    """A piece of HTML: a string that notebooks show as what it means.
+    """A piece of HTML, which notebooks render.
 
     >>> Html("<b>dogs</b>")._repr_html_()
     '<b>dogs</b>'

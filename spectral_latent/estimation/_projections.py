@@ -313,7 +313,7 @@ class Projection(NamedTuple):
 
     @property
     def singular_values(self) -> FloatArray:
-        """The singular values of every symbol, (S, K), also those below `cutoff`; 0 where only rounding gives one."""
+        """The singular values of every symbol, (S, K), also those below `cutoff`; 0 for mere rounding errors."""
         sigma = np.zeros((len(self.maps), max(len(maps.all_sigma) for maps in self.maps)))
         for row, maps in zip(sigma, self.maps, strict=True):
             row[: len(maps.all_sigma)] = maps.all_sigma

@@ -13,6 +13,8 @@
 E[1(x) z \\| a] is the leaf operator of a word, and the operator of a rule applied to v of its children.  If words were
 the only inside features, scaled by 1 / √p(x \\| a), the loadings of words would be the columns of U in Ω = U σ Vᵀ.
 
+Where σ_h is zero, no place loads on direction h.  Where σ is not known, loadings of places are not divided by it.
+
 Directions have no sign of their own: words with loadings of opposite signs stand at opposite ends.  The first direction
 is common to nearly all nodes of a symbol.
 
@@ -183,12 +185,13 @@ def describe_directions(named: NamedOperators, n: int = 8) -> Iterator[list[Dire
 
         around = [sums.above[place.parent, : len(place.factors)] @ place.factors for place in places.get(a, [])]
         of_places = np.array([*around, operators.root[a, :m]]) / nodes
-        scale = np.ones(m) if sigma is None else np.maximum(sigma[a, :m], np.finfo(float).tiny)
+        scale = np.ones(m) if sigma is None else sigma[a, :m]
+        scaled = np.divide(of_places, scale, out=np.zeros_like(of_places), where=scale > 0.0)
 
         lists = zip(
             _loading(words, of_words, of_words @ above, n),
             _loading(rules, of_rules, of_rules @ above, n),
-            _loading([*(place.name for place in places.get(a, [])), TOP], of_places / scale, of_places @ below, n),
+            _loading([*(place.name for place in places.get(a, [])), TOP], scaled, of_places @ below, n),
             strict=True,
         )
         yield [

@@ -159,7 +159,7 @@ class ObservableOperators(RuleTable):
         return replace(self, rules=replace(self.rules, leaf=rules), leaf=leaf)
 
     def restricted(self, rules: Rules, symbol: IntArray, terminal: IntArray) -> ObservableOperators:
-        """Select some symbols and rules, which other tables number otherwise.
+        """Select some symbols and rules, and number them as another table does.
 
         rules: rules of this table, with n other numbers of symbols and X of terminals.
         symbol: (n,) the number that each symbol has here.
