@@ -80,17 +80,19 @@ def heat_map(
     values: Iterable[Sequence[float]],
     labels: Iterable[Sequence[str]] | None = None,
 ) -> Html:
-    """Write a table of numbers between 0 and 1 whose cells are the darker the larger their numbers are.
+    """Write a table of probabilities whose cells are the darker the larger their numbers are.
 
     caption: a title.
     rows: the names of n rows.
     columns: the names of k columns.
-    values: n rows of k numbers; a number that rounds to zero is left out.
+    values: n rows of k numbers; a number that rounds to zero is left out, and estimates above 1 are as dark as 1.
     labels: n rows of k texts, which stand before the numbers; None for numbers alone.
 
     >>> heat_map("Posteriors", ["dogs"], ["N", "V"], [[0.75, 0.001]]).count(">.75<")
     1
     >>> heat_map("Posteriors", ["dogs"], ["bark"], [[1.0]], [["NP"]]).count(">NP 1.00<")
+    1
+    >>> heat_map("Posteriors", ["dogs"], ["bark"], [[1.5]]).count('0.75)">1.50<')
     1
     """
     if labels is None:
