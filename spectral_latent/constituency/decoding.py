@@ -243,22 +243,29 @@ def _extended(row: IntArray, phrase: IntArray, i: int, j: int, edges: IntArray, 
 
 
 @compiled
-def _build(n: int, first: IntArray, end: IntArray, last: IntArray) -> tuple[IntArray, IntArray, IntArray, int]:
+def _build(
+    first: IntArray,
+    end: IntArray,
+    last: IntArray,
+    phrase: IntArray,
+    row: IntArray,
+    items: IntArray,
+    starts: IntArray,
+    edges: IntArray,
+) -> tuple[IntArray, IntArray, IntArray, int]:
     """Build the items and edges of all trees over n words.
 
     first: (K,) the first word of each constituent, which come in order of length, then of the first word.
     end: (K,) the word after its last one.
     last: (n,) the last end of the constituents of two words or more that begin at each word; -1 if none does.
-    Returns items (I,): numbers of constituents, _ANY or _ROW; where the edges of each begin (I,); the edges (E, 2):
-    left and right child; and how many of the last items are over the whole sentence.
+    phrase: (n + 1, n + 1) of -1, for the item of any phrase over the words i ... j-1.
+    row: (n + 1, n + 1) of -1, for the item of any row of phrases over these words.
+    items: (I,) room for the numbers of constituents, _ANY or _ROW.
+    starts: (I,) room for where the edges of each item begin.
+    edges: (1024, 2) of -1, room for the left and right child of edges; it grows.
+    Returns the used parts of items, starts and edges, and how many of the last items are over the whole sentence.
     """
-    # The item of any phrase, and of any row of phrases, over the words i ... j-1; -1 where there is none.
-    phrase = np.full((n + 1, n + 1), -1, dtype=np.int64)
-    row = np.full((n + 1, n + 1), -1, dtype=np.int64)
-    most = len(first) + n * (n + 1)
-    items = np.empty(most, dtype=np.int64)
-    starts = np.empty(most, dtype=np.int64)
-    edges = np.full((1024, 2), -1, dtype=np.int64)
+    n = len(last)
     n_items = ZERO
     n_edges = ZERO
     n_tops = 0
@@ -369,7 +376,11 @@ def bracketings(
     is_long = constituents.end - constituents.first > 1
     last = np.full(n, -1, dtype=np.int64)
     np.maximum.at(last, constituents.first[is_long], constituents.end[is_long])
-    items, starts, edges, n_tops = _build(n, constituents.first[order], constituents.end[order], last)
+    phrase, row = np.full((2, n + 1, n + 1), -1, dtype=np.int64)
+    items, starts = np.empty((2, len(order) + n * (n + 1)), dtype=np.int64)
+    edges = np.full((1024, 2), -1, dtype=np.int64)
+    begins, ends = constituents.first[order], constituents.end[order]
+    items, starts, edges, n_tops = _build(begins, ends, last, phrase, row, items, starts, edges)
     starts = np.append(starts, len(edges))
     which = order[np.maximum(items, 0)]
     is_part = items < 0

@@ -98,7 +98,7 @@ def _joined(
     kind: (S,) a number of each symbol: that of its chain, or of its label.
     wanted: the number that the symbol has; there is none if it is negative.
     items: (n, k) symbols of items in the first column.
-    span: (m, m + 1, 2) the items of each range.
+    span: (M, M + 1, 2) the items of each range.
     ways: (n, 4) parent, rule, left item, right item, which are filled.
     Returns `ways`, and how many of its rows are filled.
     """
@@ -124,15 +124,16 @@ def _joined(
 
 @compiled_part
 def _add_row(
-    rows: _Rows, span: IntArray, items: IntArray, n_items: int, edges: IntArray, n_edges: int
+    rows: _Rows, span: IntArray, m: int, items: IntArray, n_items: int, edges: IntArray, n_edges: int
 ) -> tuple[int, IntArray, int, IntArray, int]:
     """Append the rows of the first child of a phrase, of the first two, and so on; return the item of the last one.
 
-    span: (m, m + 1, 2) the items of each range of the m children.
+    span: (M, M + 1, 2) the items of each range of the children.
+    m: the number of children.
     The item is -1 if the rows have no rule for one of the children.
     """
     row = -1
-    for c in range(len(span)):
+    for c in range(m):
         # The row up to this child: the child alone, or behind the row up to the one before.
         begin = n_edges
         for x in range(span[c, c + 1, 0], span[c, c + 1, 1]):
@@ -207,6 +208,37 @@ def _add_range(
     return items, n_items, edges, n_edges
 
 
+class _Room(NamedTuple):
+    """Room for what `_all_derivations` builds of N nodes of up to M children.
+
+    items: (n, 2), edges: (n, 3) of -1, ways: (n, 4); all three grow.
+    span_of: (N, 2) the first item of each node and the one after its last.
+    span: (M, M + 1, 2) the items of each range of the children of a node.
+    stack: (N,) nodes whose parent is yet to come.
+    """
+
+    items: IntArray
+    edges: IntArray
+    ways: IntArray
+    span_of: IntArray
+    span: IntArray
+    stack: IntArray
+
+    @staticmethod
+    def of(children: IntArray) -> _Room:
+        """Make room for nodes; children: (N,) how many each has."""
+        n = len(children)
+        most = int(children.max(initial=1))
+        return _Room(
+            items=np.empty((4 * n + 16, 2), dtype=np.int64),
+            edges=np.full((4 * n + 16, 3), -1, dtype=np.int64),
+            ways=np.empty((64, 4), dtype=np.int64),
+            span_of=np.zeros((n, 2), dtype=np.int64),
+            span=np.zeros((most, most + 1, 2), dtype=np.int64),
+            stack=np.empty(n, dtype=np.int64),
+        )
+
+
 @compiled
 def _all_derivations(
     columns: tuple[IntArray, IntArray, IntArray, BoolArray],
@@ -214,7 +246,8 @@ def _all_derivations(
     rows: _Rows,
     leaf_start: IntArray,
     leaves: IntArray,
-) -> tuple[IntArray, IntArray, IntArray]:
+    room: _Room,
+) -> tuple[IntArray, IntArray]:
     """List all items and edges of trees of N nodes.
 
     columns: (N,) chain, label, number of children, and whether a node is a root; nodes are in post-order.
@@ -222,21 +255,16 @@ def _all_derivations(
     rows: the rules of rows.
     leaf_start: (n + 1,) where the rules of each of n words begin among the leaves.
     leaves: (L, 2) symbol and rule of each leaf rule over the words.
-    Returns items (I, 2): symbol and end of its edges; edges (E, 3): rule, left, right; and the first item of each
-    node and the one after its last (N, 2).
+    room: room for all that is built; the items of each node are written into it.
+    Returns items (I, 2): symbol and end of its edges; and edges (E, 3): rule, left, right.
     """
     chain, label, children, is_root = columns
-    n = len(chain)
-    items = np.empty((4 * n + 16, 2), dtype=np.int64)
-    edges = np.full((4 * n + 16, 3), -1, dtype=np.int64)
-    ways = np.empty((64, 4), dtype=np.int64)
-    span_of = np.zeros((n, 2), dtype=np.int64)  # the items of each node
-    stack = np.empty(n, dtype=np.int64)  # nodes whose parent is yet to come
+    items, edges, ways, span_of, span, stack = room
     n_items = ZERO
     n_edges = ZERO
     depth = 0  # of the stack
     word = 0  # the next word
-    for node in range(n):
+    for node in range(len(chain)):
         m = children[node]
         first = n_items
         if m == 0:
@@ -247,7 +275,6 @@ def _all_derivations(
         else:
             # A phrase: take its children from the stack, and fill the chart of their ranges, the short ones first.
             depth -= m
-            span = np.zeros((m, m + 1, 2), dtype=np.int64)
             for c in range(m):
                 span[c, c + 1, 0] = span_of[stack[depth + c], 0]
                 span[c, c + 1, 1] = span_of[stack[depth + c], 1]
@@ -258,7 +285,7 @@ def _all_derivations(
                     z = a + width
                     ways, size = _joined(grammar, kind, wanted, items, span, a, z, ways)
                     if width == m:
-                        row, items, n_items, edges, n_edges = _add_row(rows, span, items, n_items, edges, n_edges)
+                        row, items, n_items, edges, n_edges = _add_row(rows, span, m, items, n_items, edges, n_edges)
                         ways, size = _join_row(rows, wanted, row, ways, size)
                     _sort_rows(ways, size)
                     span[a, z, 0] = n_items
@@ -275,7 +302,7 @@ def _all_derivations(
         span_of[node, 1] = n_items
         stack[depth] = node
         depth += 1
-    return items[:n_items], edges[:n_edges], span_of
+    return items[:n_items], edges[:n_edges]
 
 
 class DerivationBuilder:
@@ -385,8 +412,9 @@ class DerivationBuilder:
         is_root = np.zeros(len(columns.chain), dtype=np.bool_)
         is_root[columns.root] = True
         nodes = (columns.chain, columns.label, columns.children, is_root)
-        items, edges, span = _all_derivations(nodes, self._grammar, self._rows, leaf_start, leaves)
-        root, tree = ranges(*span[columns.root].T)
+        room = _Room.of(columns.children)
+        items, edges = _all_derivations(nodes, self._grammar, self._rows, leaf_start, leaves, room)
+        root, tree = ranges(*room.span_of[columns.root].T)
         rules, left, right = np.ascontiguousarray(edges.T)
         item_start = np.concatenate([[0], items[:, 1]])
         return Forest(np.ascontiguousarray(items[:, 0]), item_start, rules, left, right, root, tree)

@@ -27,7 +27,7 @@ from spectral_latent._compiled import EMPTY, ZERO, compiler, part_compiler
 from spectral_latent.operators import PackedOperators
 from spectral_latent.trees import FloatArray, Forest, IntArray
 
-__all__ = ["block", "compiled_pass", "dot", "edge_pass", "inside_pass", "outside_pass", "pass_part"]
+__all__ = ["block", "compiled_pass", "dot", "edge_pass", "inside_pass", "outside_pass", "pass_part", "room"]
 
 _SMALL = 1e-100  # vectors with entries between these two are added without normalising them
 _LARGE = 1e100
@@ -148,14 +148,13 @@ def dot(row: FloatArray, vector: FloatArray) -> float:
     return total
 
 
-@pass_part
-def _sizes(operators: PackedOperators) -> tuple[int, int]:
-    """Count the most numbers that a state vector and a pair need."""
+def room(operators: PackedOperators) -> tuple[FloatArray, FloatArray]:
+    """Make room for a vector in the pair space of any rule (Q,), and for the state vectors of two items (2, M).
+
+    operators: the operators as flat arrays.
+    """
     m_max = operators.leaf.shape[1]
-    size = m_max * m_max
-    for terms in operators.terms:
-        size = max(size, terms)
-    return m_max, size
+    return np.empty(max(m_max * m_max, operators.terms.max(initial=0))), np.empty((2, m_max))
 
 
 @pass_part
@@ -268,23 +267,28 @@ def _apply(
 
 
 @compiled_pass
-def inside_pass(operators: PackedOperators, forest: Forest) -> tuple[FloatArray, IntArray]:
-    """Compute inside vectors (I, M) and their exponents (I,).
+def inside_pass(
+    operators: PackedOperators,
+    forest: Forest,
+    inside: FloatArray,
+    exponents: IntArray,
+    pair: FloatArray,
+    out: FloatArray,
+) -> None:
+    """Compute inside vectors.
 
     operators: the operators as flat arrays.
     forest: a forest of I items, whose rules are those of the operators.
+    inside: (I, M) zeros, which the inside vectors are added to.
+    exponents: (I,) the exponents of zero, which their exponents are written to.
+    pair: (Q,) as `room` makes it.
+    out: (2, M) as `room` makes it.
     """
     states, leaf, unary, data = operators.states, operators.leaf, operators.unary, operators.data
     offset, terms = operators.offset, operators.terms
     symbol, start, rule, left, right = forest.symbol, forest.start, forest.rule, forest.left, forest.right
-    n_items = len(symbol)
-    m_max, size = _sizes(operators)
-    inside = np.zeros((n_items, m_max))
-    exponents = np.full(n_items, EMPTY, dtype=np.int64)
-    pair = np.empty(size)
-    out = np.empty((1, m_max))
     # Children come before parents, so that their vectors are finished when they are needed.
-    for item in range(n_items):
+    for item in range(len(symbol)):
         # An unknown symbol has no states.
         if symbol[item] < 0:
             continue
@@ -300,7 +304,6 @@ def inside_pass(operators: PackedOperators, forest: Forest) -> tuple[FloatArray,
             _add(inside, exponents, item, out, 0, m, exponent)
             edge = end
         exponents[item] = _normalise(inside, item, m, exponents[item])
-    return inside, exponents
 
 
 @pass_part
@@ -346,24 +349,30 @@ def _from_pair(
 
 @compiled_pass
 def outside_pass(
-    operators: PackedOperators, forest: Forest, inside: FloatArray, inside_exponents: IntArray
-) -> tuple[FloatArray, IntArray]:
-    """Compute outside vectors (I, M) and their exponents (I,) from the result of `inside_pass` on the same forest.
+    operators: PackedOperators,
+    forest: Forest,
+    inside: FloatArray,
+    inside_exponents: IntArray,
+    outside: FloatArray,
+    exponents: IntArray,
+    weights: FloatArray,
+    to_children: FloatArray,
+) -> None:
+    """Compute outside vectors from the result of `inside_pass` on the same forest.
 
     operators: the operators as flat arrays.
     forest: a forest of I items, whose rules are those of the operators.
     inside: (I, M) inside vectors.
     inside_exponents: (I,) their exponents.
+    outside: (I, M) zeros, which the outside vectors are added to.
+    exponents: (I,) the exponents of zero, which their exponents are written to.
+    weights: (Q,) as `room` makes it.
+    to_children: (2, M) as `room` makes it.
     """
     states, unary, data = operators.states, operators.unary, operators.data
     offset, terms = operators.offset, operators.terms
     symbol, start, rule, left, right = forest.symbol, forest.start, forest.rule, forest.left, forest.right
     n_items = len(symbol)
-    m_max, size = _sizes(operators)
-    outside = np.zeros((n_items, m_max))
-    exponents = np.full(n_items, EMPTY, dtype=np.int64)
-    weights = np.empty(size)
-    to_children = np.empty((2, m_max))
     for item in forest.root:
         if symbol[item] >= 0:
             m = states[symbol[item]]
@@ -410,7 +419,6 @@ def outside_pass(
                     _add(outside, exponents, b, to_children, 0, m_b, above + inside_exponents[c])
                     _add(outside, exponents, c, to_children, 1, m_c, above + inside_exponents[b])
             edge = end
-    return outside, exponents
 
 
 @compiled_pass
@@ -421,7 +429,11 @@ def edge_pass(
     inside_exponents: IntArray,
     outside: FloatArray,
     outside_exponents: IntArray,
-) -> tuple[FloatArray, IntArray]:
+    products: FloatArray,
+    exponents: IntArray,
+    pair: FloatArray,
+    out: FloatArray,
+) -> None:
     """Multiply the outside vector of each edge's item with what the edge adds to the item's inside vector.
 
     operators: the operators as flat arrays.
@@ -430,17 +442,14 @@ def edge_pass(
     inside_exponents: (I,) their exponents.
     outside: (I, M) outside vectors.
     outside_exponents: (I,) their exponents.
-
-    Returns products (E,) and exponents (E,), for products[e] · 2^exponents[e].
+    products: (E,) zeros, which the products are written to.
+    exponents: (E,) the exponents of zero, which theirs are written to: a product is products[e] · 2^exponents[e].
+    pair: (Q,) as `room` makes it.
+    out: (2, M) as `room` makes it.
     """
     states, leaf, unary, data = operators.states, operators.leaf, operators.unary, operators.data
     offset, terms = operators.offset, operators.terms
     symbol, start, rule, left, right = forest.symbol, forest.start, forest.rule, forest.left, forest.right
-    m_max, size = _sizes(operators)
-    products = np.zeros(len(rule))
-    exponents = np.full(len(rule), EMPTY, dtype=np.int64)
-    pair = np.empty(size)
-    out = np.empty((1, m_max))
     for item in range(len(symbol)):
         if outside_exponents[item] <= EMPTY // 2:
             continue
@@ -458,4 +467,3 @@ def edge_pass(
                     total += outside[item, i] * out[0, i]
                 products[e] = total
                 exponents[e] = outside_exponents[item] + exponent
-    return products, exponents

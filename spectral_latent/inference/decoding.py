@@ -81,12 +81,9 @@ class Derivation(NamedTuple):
 
 
 @compiled
-def _best_edges(forest: Forest, weights: FloatArray) -> tuple[FloatArray, IntArray]:
-    """Find the score (I,) of the best derivation below each item, and its edge (I,), -1 where there is none."""
-    n_items = len(forest.symbol)
-    score = np.full(n_items, -np.inf)
-    best = np.full(n_items, -1, dtype=np.int64)
-    for item in range(n_items):
+def _find_best_edges(forest: Forest, weights: FloatArray, score: FloatArray, best: IntArray) -> None:
+    """Find the score (I,) of the best derivation below each item, -inf before, and its edge (I,), -1 before."""
+    for item in range(len(forest.symbol)):
         for edge in range(forest.start[item], forest.start[item + 1]):
             # The edge's own weight, and the best scores of its children, which come before.
             total = weights[edge]
@@ -97,7 +94,6 @@ def _best_edges(forest: Forest, weights: FloatArray) -> tuple[FloatArray, IntArr
             if forest.rule[edge] >= 0 and total > score[item]:
                 score[item] = total
                 best[item] = edge
-    return score, best
 
 
 def best_derivation(forest: Forest, weights: FloatArray) -> Derivation | None:
@@ -114,7 +110,9 @@ def best_derivation(forest: Forest, weights: FloatArray) -> Derivation | None:
     Derivation(edges=array([1]), score=0.5)
     """
     check_weights(forest, weights)
-    score, best = _best_edges(forest, weights)
+    score = np.full(forest.n_items, -np.inf)
+    best = np.full(forest.n_items, -1)
+    _find_best_edges(forest, weights, score, best)
     if not len(forest.root) or not np.isfinite(score[forest.root]).any():
         return None
     root = int(forest.root[np.argmax(score[forest.root])])

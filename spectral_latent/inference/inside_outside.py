@@ -20,7 +20,7 @@ import numpy as np
 
 from spectral_latent._compiled import EMPTY, check_column
 from spectral_latent.inference._checks import check_rules
-from spectral_latent.inference._kernels import edge_pass, inside_pass, outside_pass
+from spectral_latent.inference._kernels import edge_pass, inside_pass, outside_pass, room
 from spectral_latent.operators import ObservableOperators
 from spectral_latent.trees import FloatArray, Forest, IntArray
 
@@ -48,6 +48,16 @@ class ScaledVectors(NamedTuple):
 
     vectors: FloatArray
     exponents: IntArray
+
+    @staticmethod
+    def zeros(operators: ObservableOperators, forest: Forest) -> ScaledVectors:
+        """Make a vector of zeros for each item.
+
+        operators: the operators that weigh the rules, of symbols of up to M states.
+        forest: a forest of I items.
+        """
+        shape = forest.n_items, operators.root.shape[1]
+        return ScaledVectors(np.zeros(shape), np.full(forest.n_items, EMPTY))
 
 
 class Weight(NamedTuple):
@@ -116,7 +126,9 @@ def inside(operators: ObservableOperators, forest: Forest) -> ScaledVectors:
     forest: a forest of I items.
     """
     check_rules(operators, forest)
-    return ScaledVectors(*inside_pass(operators.packed, forest))
+    vectors = ScaledVectors.zeros(operators, forest)
+    inside_pass(operators.packed, forest, *vectors, *room(operators.packed))
+    return vectors
 
 
 def outside(operators: ObservableOperators, forest: Forest, inside_vectors: ScaledVectors) -> ScaledVectors:
@@ -128,7 +140,9 @@ def outside(operators: ObservableOperators, forest: Forest, inside_vectors: Scal
     """
     check_rules(operators, forest)
     _check_vectors(operators, forest, inside_vectors)
-    return ScaledVectors(*outside_pass(operators.packed, forest, *inside_vectors))
+    vectors = ScaledVectors.zeros(operators, forest)
+    outside_pass(operators.packed, forest, *inside_vectors, *vectors, *room(operators.packed))
+    return vectors
 
 
 def _scaled(mantissa: FloatArray, exponent: IntArray) -> FloatArray:
@@ -257,5 +271,8 @@ def edge_marginals(
     """
     check_rules(operators, forest)
     _check_vectors(operators, forest, inside_vectors, outside_vectors)
-    product, exponent = edge_pass(operators.packed, forest, *inside_vectors, *outside_vectors)
+    product = np.zeros(forest.n_edges)
+    exponent = np.full(forest.n_edges, EMPTY)
+    parts = (*inside_vectors, *outside_vectors, product, exponent)
+    edge_pass(operators.packed, forest, *parts, *room(operators.packed))
     return _posteriors(operators, forest, inside_vectors, item_component(forest)[forest.item], product, exponent)
