@@ -234,7 +234,7 @@ def test_derivations_of_trees(columns: dict[str, Any]) -> None:
 def test_derivations_need_all_symbols() -> None:
     symbols = derivation_case().symbols
     rules = Rules(np.array([[3, 0]]), np.empty((0, 2), dtype=np.int64), np.array([[1, 0, 9]]))
-    with pytest.raises(ValueError, match=r"symbols of rules must lie in 0 ... 2, and number 2 is 9"):
+    with pytest.raises(ValueError, match=r"symbols of rules must lie in 0 ... 3, and number 2 is 9"):
         DerivationBuilder(symbols, rules, [("A",), ("S",)])
 
 

@@ -9,7 +9,7 @@
 
 In a grammar without latent states, p(t \\| X) is the product of the probabilities of the rules of t: the inside
 probability that chart parsers without states give to a subtree.  With states, it is a mean over all places where a
-phrase X may stand.
+phrase X may stand.  These are the probabilities of the rules alone: a subtree whose children no rules allow has 0.
 """
 
 from __future__ import annotations
@@ -73,7 +73,9 @@ class SubtreeGrammar(NamedTuple):
         for symbol, count in zip(grammar.symbols, nodes.sum(axis=1).tolist(), strict=True):
             for end in range(1, len(symbol.chain) + 1):
                 n_phrases[symbol.chain[:end]] += count
-        return SubtreeGrammar(grammar.with_operators(replace(operators, root=nodes)), dict(n_phrases))
+        of_rules = replace(grammar.grammar, options=replace(grammar.options, unseen=0.0))
+        of_nodes = of_rules.with_operators(replace(operators, root=nodes))
+        return SubtreeGrammar(replace(grammar, grammar=of_nodes), dict(n_phrases))
 
     def weights(self, tree: Phrase) -> Weight:
         """Compute p(t | X) of each of n phrases t of a tree, in the order of `nodes`.
