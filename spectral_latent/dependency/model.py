@@ -471,7 +471,9 @@ class DependencyModel(StoredModel):
         weights[1] *= 2.0
         weights[0, 0] *= 2.0
         found = n_best_heads(weights, 1)
-        heads = found[0] if found else maximum_heads(weights) or (0, *[1] * (len(sentence.forms) - 1))
+        heads = found[0] if found else maximum_heads(weights)
+        if heads is None:
+            raise ValueError("no tree is without all forbidden arcs; allow some of them")
         (tree,) = self._labelled([sentence.with_heads(heads)])
         return DependencyParse(constraints.with_known_relations(tree), 0, -np.inf, is_fallback=True)
 
