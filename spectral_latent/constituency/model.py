@@ -11,7 +11,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from spectral_latent.constituency.cleaning import cleaned
+from spectral_latent.constituency.cleaning import cleaned, without_functions
 from spectral_latent.constituency.constraints import Constraints, PartialTree
 from spectral_latent.constituency.decoding import (
     ChainLabels,
@@ -456,7 +456,7 @@ class ConstituencyModel(StoredModel):
         The probability is a mean over all places where a phrase with this label may stand, and over the grammars; see
         `subtrees`.  The subtrees are those of the phrases of `tree.nodes()`, in the same order.
 
-        tree: a tree such as those of parses, without traces and function labels.
+        tree: a tree such as those of parses, without traces; function labels are left out.
         Raises ValueError for a model whose estimates are not probabilities.
 
         >>> trees = [Phrase("S", (Phrase("NN", (noun,)), Phrase("VB", ("bark",)))) for noun in ("dogs", "cats")]
@@ -464,7 +464,8 @@ class ConstituencyModel(StoredModel):
         >>> np.exp(model.subtree_log_probabilities(trees[0])).round(1)
         array([0.5, 0.5, 1. ])
         """
-        return np.asarray(Weight.mean([grammar.weights(tree) for grammar in self._subtree_grammars]).log)
+        plain = without_functions(tree)
+        return np.asarray(Weight.mean([grammar.weights(plain) for grammar in self._subtree_grammars]).log)
 
     @property
     def named_operators(self) -> NamedOperators:
