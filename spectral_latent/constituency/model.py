@@ -436,9 +436,9 @@ class ConstituencyModel(StoredModel):
     def score(self, phrases: Iterable[Phrase]) -> Weight:
         """Estimate the probabilities p̂ of trees with their words, as sign and log: the mean over the grammars.
 
-        A phrase may have any children, though those that rules allow are likelier; see `rows`.  A tree with a label
-        that was never seen, or a chain of labels, has p̂ = 0.  A word that was never seen is replaced by its signature,
-        with the probabilities of tags that its spelling gives.
+        A phrase may have any children, though those that rules allow are likelier; see `rows`.  A tree with a label or
+        a chain of labels that was never seen has p̂ = 0, and so has one with a frequent word that never had its tag.  A
+        word that was never seen is replaced by its signature, with the probabilities of tags that its spelling gives.
 
         phrases: the trees, which are cleaned as for training.
         Raises EstimationError if a tree has no word.
