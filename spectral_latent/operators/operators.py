@@ -176,6 +176,7 @@ class ObservableOperators(RuleTable):
         binary = Rules.find(self.rules.binary, symbol[rules.binary])
         if min(rows.min(initial=0) for rows in (leaf, unary, binary)) < 0:
             raise ValueError("operators cannot be restricted to rules that they lack")
+        sigma = self.singular_values
         return replace(
             self,
             rules=rules,
@@ -184,6 +185,7 @@ class ObservableOperators(RuleTable):
             leaf=self.leaf[leaf],
             unary=self.unary[unary],
             binary=Tensors.of(self.binary[r] for r in binary.tolist()),
+            singular_values=None if sigma is None else sigma[symbol],
         )
 
     def change_basis(self, bases: Sequence[FloatArray]) -> ObservableOperators:
