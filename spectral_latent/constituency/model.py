@@ -41,6 +41,7 @@ from spectral_latent.grammar import (
     SentenceGrammar,
     Surprisal,
     Unit,
+    check_kind,
     check_n_best,
     check_words,
     entropies,
@@ -211,8 +212,10 @@ class ConstituencyModel(StoredModel):
         words: the words of the sentence.
         constraints: the trees that the sentence may have.
 
-        Raises ValueError if the constraints do not fit the sentence and the grammars.
+        Raises TypeError for constraints on dependency trees, and ValueError for those that do not fit the sentence and
+        the grammars.
         """
+        check_kind(constraints, Constraints)
         tags = frozenset(tag for member in self.members for tag in member.grammar.tags)
         labels = frozenset(label for chain in self._chains[0] for label in chain)
         constraints = constraints.with_tags_apart(tags)

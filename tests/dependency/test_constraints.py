@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from spectral_latent import constituency
 from spectral_latent.dependency import Constraints, DependencyModel, DependencyOptions, DependencySentence, PartialTree
 from spectral_latent.estimation import EstimatorOptions
 from tests.dependency.trees import Heads, projective_trees, random_tree
@@ -129,6 +130,8 @@ def test_constraints_beyond_the_sentence_or_the_parser_are_refused(model: Depend
     for message, constraints in wrong.items():
         with pytest.raises(ValueError, match=message):
             model.parse(DependencySentence.of(WORDS), constraints=constraints)
+    with pytest.raises(TypeError, match=r"expected spectral_latent.dependency.*, got spectral_latent.constituency"):
+        model.parse(DependencySentence.of(WORDS), constraints=constituency.Constraints())  # type: ignore[arg-type]
 
 
 def test_fallbacks_are_flat_but_for_the_constraints() -> None:
