@@ -177,7 +177,7 @@ class ParserAdapter(ModelAdapter, ParserI, Generic[_Sentence, _Tree, _Parse]):
     def score(self, tree: _Tree) -> float:
         """Compute log2 |p̂| of the estimated probability of a tree with its words, as `logprob` of a parse.
 
-        A tree with a label or a chain of labels never seen has probability 0: -inf.
+        A tree with a tag, a label or a chain of labels never seen has probability 0: -inf.
 
         tree: a treebank tree.
 

@@ -91,7 +91,7 @@ class SpectralParser(ParserAdapter[Iterable[str], Tree, ParseTree]):
         phrase with this label may stand.  That of an only child is given the labels of its parents, too.  Of the whole
         tree it is that of `score`.
 
-        tree: a parse, or another tree without traces and function labels.
+        tree: a parse, or another tree without traces.  Function labels stay, and probabilities are those without them.
 
         Raises TypeError or ValueError for what is not a tree, and ValueError for a parser whose estimates are not
         probabilities, such as one of the preset "spectral".

@@ -183,7 +183,7 @@ def parse(
 
     With --html, the trees are drawn on a page that needs no network: phrases as trees, dependencies as arcs.  With
     --svg, they are pictures for other pages and for papers.  In a folder, 1.svg is the tree of the first sentence that
-    has words; with --n-best above 1, 1-2.svg is its second tree.
+    has words; with --n-best above 1, 1-2.svg is its second tree.  With --shard, give each part a folder of its own.
 
     With --rerank, trees are in the order of a reranker, made by `spectral-latent rerank train`.  The latent model that
     it knows by the name latent is MODEL, unless --model names another; give all others that it learned with.

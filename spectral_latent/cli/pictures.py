@@ -12,6 +12,8 @@ from spectral_latent.cli.outputs import OutputFile, results
 
 __all__ = ["DrawnSentence", "PictureFile", "page_of_sentences", "write_pictures"]
 
+_NOTHING = "the input has no words, so that there is nothing to draw"
+
 
 class DrawnSentence(NamedTuple):
     """A sentence with the drawings of its trees.
@@ -73,15 +75,18 @@ def write_pictures(sentences: Iterable[DrawnSentence], path: Path, inputs: Itera
             (f"{sentence.title}  ({caption})", svg) for sentence in sentences for caption, svg in sentence.drawings
         ]
         if not drawings:
-            raise click.ClickException("the input has no words, so that there is nothing to draw")
+            raise click.ClickException(_NOTHING)
         with results(path, inputs) as write:
             write(captioned_svg(drawings))
         return
     path.mkdir(exist_ok=True)
+    number = 0
     for number, sentence in enumerate(sentences, start=1):
         for rank, (_, svg) in enumerate(sentence.drawings, start=1):
             with results(path / (f"{number}.svg" if rank == 1 else f"{number}-{rank}.svg"), inputs) as write:
                 write(svg)
+    if not number:
+        raise click.ClickException(_NOTHING)
 
 
 def page_of_sentences(title: str, sentences: Iterable[DrawnSentence]) -> str:

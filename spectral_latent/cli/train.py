@@ -64,7 +64,7 @@ phrase_preset_option = click.option(
     "--preset",
     "preset_name",
     type=click.Choice(get_args(AnyPresetName)),
-    help=_PRESET.format(most="accurate has better results, best takes six times as long to train and has"),
+    help=_PRESET.format(most="accurate has better results, best takes five times as long to train and has"),
 )
 estimator_option = click.option(
     "--estimator",

@@ -8,12 +8,41 @@ from collections.abc import Iterable, Iterator
 from spectral_latent.constituency.phrase import Phrase
 from spectral_latent.estimation import EstimationError
 
-__all__ = ["EMPTY_TAG", "TOPS", "base_label", "clean", "cleaned", "function_label", "has_words", "is_empty"]
+__all__ = [
+    "EMPTY_TAG",
+    "TOPS",
+    "base_label",
+    "clean",
+    "cleaned",
+    "function_label",
+    "has_words",
+    "is_empty",
+    "without_functions",
+]
 
 EMPTY_TAG = "-NONE-"
 _INDEX = re.compile(r"[-=]\d*(?=[-=]|$)")
 _STARRED = re.compile(r"\*([A-Z0-9?]+|pro)\*(-\d+)?")
 TOPS = frozenset({"", "TOP", "ROOT", "S1", "VROOT"})  # labels of a bracket around a tree
+
+
+def without_functions(tree: Phrase) -> Phrase:
+    """Cut every label of a tree to its category, and change nothing else.
+
+    tree: a tree, such as a parse with function labels.
+
+    >>> without_functions(Phrase("S", (Phrase("NP-SBJ", (Phrase("NN", ("rain",)),)),))).bracketed()
+    '(S (NP (NN rain)))'
+    """
+    done: list[Phrase | str] = []
+    for node in reversed(list(tree.nodes())):
+        if isinstance(node, str):
+            done.append(node)
+        else:
+            done.append(Phrase(base_label(node.label), tuple(done.pop() for _ in node.children)))
+    (made,) = done
+    assert isinstance(made, Phrase)
+    return made
 
 
 def is_empty(tag: str, word: str) -> bool:

@@ -46,7 +46,7 @@ def completed(
         if not found:
             continue
         log = np.array([parse.log if parse.sign > 0 else -np.inf for parse in found])
-        # Where no single grammar derives any of the trees, the best of them counts alone.
+        # Estimates of spectral models may all be negative; the best tree counts alone then.
         share = np.eye(len(found))[0] if np.isneginf(log).all() else np.exp(log - np.logaddexp.reduce(log))
         for parse, weight in zip(found, share.tolist(), strict=True):
             if weight > 0.0:

@@ -78,8 +78,8 @@ class Constraints:
 
     @property
     def required(self) -> list[Bracket]:
-        """The spans that must be constituents."""
-        return [Bracket(*bracket) for bracket in self.brackets]
+        """The spans that must be constituents, each once."""
+        return list(dict.fromkeys(Bracket(*bracket) for bracket in self.brackets))
 
     @property
     def excluded(self) -> list[Bracket]:
@@ -141,6 +141,8 @@ class Constraints:
         # Short brackets first; of several over the same words, the last one is the innermost.
         for bracket in sorted(reversed(self.required), key=lambda bracket: bracket.end - bracket.first):
             inside = [at for at, (first, _) in enumerate(row) if bracket.first <= first < bracket.end]
+            if bracket.label is None and len(inside) in (1, len(row)):  # a word or phrase, or the whole tree, is there
+                continue
             children = tuple(phrase for _, phrase in row[inside[0] : inside[-1] + 1])
             row[inside[0] : inside[-1] + 1] = [(bracket.first, Phrase(bracket.label or label, children))]
         return Phrase(label, tuple(phrase for _, phrase in row))

@@ -20,7 +20,7 @@ from spectral_latent.constituency.rows import with_rows
 from spectral_latent.grammar import LatentGrammar, Limits, SentenceChart, SentenceGrammar, SpanForest
 from spectral_latent.inference import Weight, inside, marginals, outside, total_weight, tree_weights
 from spectral_latent.operators import Distinct, ObservableOperators, setting_from
-from spectral_latent.trees import BoolArray, IntArray, Vocabulary
+from spectral_latent.trees import BoolArray, FloatArray, IntArray, Vocabulary
 
 __all__ = ["PhraseGrammar"]
 
@@ -119,17 +119,22 @@ class PhraseGrammar(ShortRepr):
     def _derivation_builder(self) -> DerivationBuilder:
         return DerivationBuilder(self.symbols, self._operators_with_rows.rules, self.chains)
 
-    def score(self, phrases: Sequence[Phrase], sentence: SentenceGrammar | None = None) -> Weight:
+    def score(
+        self, phrases: Sequence[Phrase], sentence: SentenceGrammar | None = None, *, root: FloatArray | None = None
+    ) -> Weight:
         """Estimate the probabilities of T cleaned phrases, summed over derivations; see `ConstituencyModel.score`.
 
         phrases: the trees.
         sentence: the grammar of a sentence whose words all phrases have; None to look up the words of each phrase.
+        root: (S, M) other weights of the states at the top of a phrase; None for the grammar's root weights.
         """
         if sentence is None:
             grammar = self.grammar.for_sentences([list(phrase.words()) for phrase in phrases])
         else:
             grammar = sentence.repeated(len(phrases))
         operators = grammar.words.restrict(self._operators_with_rows)
+        if root is not None:
+            operators = replace(operators, root=np.append(root, np.zeros((1, root.shape[1])), axis=0))
         columns = self._derivation_builder.columns(phrases)
         weight = tree_weights(
             operators, self._derivation_builder.forest(columns, grammar.words.word, operators.rules.leaf)

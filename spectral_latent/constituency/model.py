@@ -11,7 +11,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from spectral_latent.constituency.cleaning import cleaned
+from spectral_latent.constituency.cleaning import cleaned, without_functions
 from spectral_latent.constituency.constraints import Constraints, PartialTree
 from spectral_latent.constituency.decoding import (
     ChainLabels,
@@ -41,6 +41,7 @@ from spectral_latent.grammar import (
     SentenceGrammar,
     Surprisal,
     Unit,
+    check_kind,
     check_n_best,
     check_words,
     entropies,
@@ -211,8 +212,10 @@ class ConstituencyModel(StoredModel):
         words: the words of the sentence.
         constraints: the trees that the sentence may have.
 
-        Raises ValueError if the constraints do not fit the sentence and the grammars.
+        Raises TypeError for constraints on dependency trees, and ValueError for those that do not fit the sentence and
+        the grammars.
         """
+        check_kind(constraints, Constraints)
         tags = frozenset(tag for member in self.members for tag in member.grammar.tags)
         labels = frozenset(label for chain in self._chains[0] for label in chain)
         constraints = constraints.with_tags_apart(tags)
@@ -436,9 +439,9 @@ class ConstituencyModel(StoredModel):
     def score(self, phrases: Iterable[Phrase]) -> Weight:
         """Estimate the probabilities p̂ of trees with their words, as sign and log: the mean over the grammars.
 
-        A phrase may have any children, though those that rules allow are likelier; see `rows`.  A tree with a label
-        that was never seen, or a chain of labels, has p̂ = 0.  A word that was never seen is replaced by its signature,
-        with the probabilities of tags that its spelling gives.
+        A phrase may have any children, though those that rules allow are likelier; see `rows`.  A tree with a label or
+        a chain of labels that was never seen has p̂ = 0, and so has one with a frequent word that never had its tag.  A
+        word that was never seen is replaced by its signature, with the probabilities of tags that its spelling gives.
 
         phrases: the trees, which are cleaned as for training.
         Raises EstimationError if a tree has no word.
@@ -456,7 +459,7 @@ class ConstituencyModel(StoredModel):
         The probability is a mean over all places where a phrase with this label may stand, and over the grammars; see
         `subtrees`.  The subtrees are those of the phrases of `tree.nodes()`, in the same order.
 
-        tree: a tree such as those of parses, without traces and function labels.
+        tree: a tree such as those of parses, without traces; function labels are left out.
         Raises ValueError for a model whose estimates are not probabilities.
 
         >>> trees = [Phrase("S", (Phrase("NN", (noun,)), Phrase("VB", ("bark",)))) for noun in ("dogs", "cats")]
@@ -464,7 +467,8 @@ class ConstituencyModel(StoredModel):
         >>> np.exp(model.subtree_log_probabilities(trees[0])).round(1)
         array([0.5, 0.5, 1. ])
         """
-        return np.asarray(Weight.mean([grammar.weights(tree) for grammar in self._subtree_grammars]).log)
+        plain = without_functions(tree)
+        return np.asarray(Weight.mean([grammar.weights(plain) for grammar in self._subtree_grammars]).log)
 
     @property
     def named_operators(self) -> NamedOperators:

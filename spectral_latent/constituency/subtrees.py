@@ -9,14 +9,14 @@
 
 In a grammar without latent states, p(t \\| X) is the product of the probabilities of the rules of t: the inside
 probability that chart parsers without states give to a subtree.  With states, it is a mean over all places where a
-phrase X may stand.  These are the probabilities of the rules alone: a subtree whose children no rules allow has 0.
+phrase X may stand.  A phrase of t may have a row of children (see `rows`), so that each phrase multiplies the product
+by 1 - ε; n(a, h) is the number in trees without rows.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -24,6 +24,7 @@ import numpy as np
 from spectral_latent.constituency.grammar import PhraseGrammar
 from spectral_latent.constituency.phrase import Phrase
 from spectral_latent.inference import Weight, mean_node_counts
+from spectral_latent.trees import FloatArray
 
 __all__ = ["SubtreeGrammar", "chains_of"]
 
@@ -52,11 +53,13 @@ def chains_of(tree: Phrase) -> list[tuple[Phrase, tuple[str, ...]]]:
 class SubtreeGrammar(NamedTuple):
     """A grammar whose trees are phrases.
 
-    grammar: a grammar with n(a, h) in the place of the root weights.
+    grammar: a grammar of probabilities.
+    nodes: (S, M) n(a, h), in the place of the root weights; zero for a part @X of a phrase.
     n_phrases: n(X), by the labels X.
     """
 
     grammar: PhraseGrammar
+    nodes: FloatArray
     n_phrases: Mapping[tuple[str, ...], float]
 
     @staticmethod
@@ -66,24 +69,21 @@ class SubtreeGrammar(NamedTuple):
         grammar: a grammar of probabilities.
         Raises ValueError for a grammar whose numbers are not probabilities, and if trees are infinite on average.
         """
-        operators = grammar.grammar.operators
-        nodes = mean_node_counts(operators)
+        nodes = mean_node_counts(grammar.grammar.operators)
         nodes[[symbol.bar for symbol in grammar.symbols]] = 0.0
         n_phrases: dict[tuple[str, ...], float] = defaultdict(float)
         for symbol, count in zip(grammar.symbols, nodes.sum(axis=1).tolist(), strict=True):
             for end in range(1, len(symbol.chain) + 1):
                 n_phrases[symbol.chain[:end]] += count
-        of_rules = replace(grammar.grammar, options=replace(grammar.options, unseen=0.0))
-        of_nodes = of_rules.with_operators(replace(operators, root=nodes))
-        return SubtreeGrammar(replace(grammar, grammar=of_nodes), dict(n_phrases))
+        return SubtreeGrammar(grammar, nodes, dict(n_phrases))
 
     def weights(self, tree: Phrase) -> Weight:
         """Compute p(t | X) of each of n phrases t of a tree, in the order of `nodes`.
 
-        tree: a cleaned tree.
+        tree: a tree without traces and function labels.
         """
         chains = chains_of(tree)
-        of_tops = self.grammar.score([top for top, _ in chains])
+        of_tops = self.grammar.score([top for top, _ in chains], root=self.nodes)
         n_phrases = np.array([self.n_phrases.get(labels, 0.0) for _, labels in chains])
         known = n_phrases > 0.0
         log = np.where(known, of_tops.log - np.log(np.where(known, n_phrases, 1.0)), -np.inf)

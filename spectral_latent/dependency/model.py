@@ -36,6 +36,7 @@ from spectral_latent.grammar import (
     Surprisal,
     Training,
     Unit,
+    check_kind,
     check_n_best,
     entropies,
     mean_inside_vectors,
@@ -337,7 +338,7 @@ class DependencyModel(StoredModel):
         return rows
 
     def check(self, sentence: DependencySentence, constraints: Constraints, *, projective: bool = True) -> None:
-        """Raise ValueError if constraints do not fit a sentence and the parser.
+        """Raise TypeError for constraints on phrases, and ValueError if they do not fit a sentence and the parser.
 
         sentence: the words.
         constraints: the trees that the sentence may have.
@@ -346,6 +347,7 @@ class DependencyModel(StoredModel):
         check_sentence(sentence)
         if constraints == _ANY_TREE:
             return
+        check_kind(constraints, Constraints)
         constraints.check(len(sentence.forms), [] if self.relations is None else self.relations.names)
         if projective and (arcs := constraints.crossing()):
             (head, word), (other_head, other_word) = arcs
@@ -471,7 +473,9 @@ class DependencyModel(StoredModel):
         weights[1] *= 2.0
         weights[0, 0] *= 2.0
         found = n_best_heads(weights, 1)
-        heads = found[0] if found else maximum_heads(weights) or (0, *[1] * (len(sentence.forms) - 1))
+        heads = found[0] if found else maximum_heads(weights)
+        if heads is None:
+            raise ValueError("no tree is without all forbidden arcs; allow some of them")
         (tree,) = self._labelled([sentence.with_heads(heads)])
         return DependencyParse(constraints.with_known_relations(tree), 0, -np.inf, is_fallback=True)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TypeVar
 
-__all__ = ["check_n_best", "check_trees", "check_words"]
+__all__ = ["check_kind", "check_n_best", "check_trees", "check_words"]
 
 Tree = TypeVar("Tree")
 
@@ -54,3 +54,18 @@ def check_n_best(n_best: int) -> None:
     """
     if n_best < 1:
         raise ValueError(f"n_best must be at least 1, not {n_best}")
+
+
+def check_kind(given: object, expected: type) -> None:
+    """Raise TypeError unless an object is of a class; packages have classes of the same name.
+
+    given: the object.
+    expected: the class.
+
+    >>> check_kind(1.0, int)
+    Traceback (most recent call last):
+    TypeError: expected builtins.int, got builtins.float
+    """
+    if not isinstance(given, expected):
+        found = type(given)
+        raise TypeError(f"expected {expected.__module__}.{expected.__name__}, got {found.__module__}.{found.__name__}")

@@ -96,8 +96,9 @@ def test_pictures_that_cannot_be(
     assert message in " ".join(refused.output.split())
 
 
-def test_nothing_to_draw(run: Run, model: Path, tmp_path: Path) -> None:
-    refused = run("parse", model, "--svg", tmp_path / "a.svg", stdin="\n")
+@pytest.mark.parametrize("name", ["a.svg", "folder"])
+def test_nothing_to_draw(run: Run, model: Path, tmp_path: Path, name: str) -> None:
+    refused = run("parse", model, "--svg", tmp_path / name, stdin="\n")
     assert refused.exit_code == 1
     assert "Error: the input has no words, so that there is nothing to draw\n" in refused.stderr
     assert not (tmp_path / "a.svg").exists()

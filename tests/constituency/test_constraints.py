@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from spectral_latent import dependency
 from spectral_latent.constituency import Bracket, ConstituencyModel, ConstituencyOptions, Constraints, Phrase
 from spectral_latent.corpora import parse_brackets, parse_partial
 from spectral_latent.estimation import EstimatorOptions
@@ -133,6 +134,13 @@ def test_a_sentence_that_nothing_derives_under_constraints_gets_the_fallback(mod
     assert parse.tree.bracketed() == "(FALLBACK (A a) (FALLBACK (A a) (X (S (B b) (C c)))))"
 
 
+def test_a_fallback_has_every_bracket_once(model: ConstituencyModel) -> None:
+    brackets = [(0, 4), (2, 4), (2, 4, "X"), (2, 4, "X"), (2, 4, "S"), (3, 4)]
+    parse = model.parse(WORDS, constraints=Constraints(brackets))
+    assert parse.is_fallback
+    assert parse.tree.bracketed() == "(FALLBACK (A a) (A a) (X (S (B b) (C c))))"
+
+
 def test_unlikely_trees_survive_pruning() -> None:
     """The chart is pruned by posteriors given the constraints."""
     common, rare = "(S (A a) (S (B b) (C c)))", "(S (S (A a) (B b)) (C c))"
@@ -164,6 +172,8 @@ def test_constraints_beyond_the_sentence_or_the_grammar_are_refused(model: Const
             model.parse(WORDS, constraints=constraints)
     with pytest.raises(TypeError, match="not the string"):
         model.parse("a b", constraints=Constraints([(0, 1)]))
+    with pytest.raises(TypeError, match=r"expected spectral_latent.constituency.*, got spectral_latent.dependency"):
+        model.parse(WORDS, constraints=dependency.Constraints({1: 2}))  # type: ignore[arg-type]
 
 
 def test_a_bracket_over_a_word_may_name_its_tag(model: ConstituencyModel) -> None:

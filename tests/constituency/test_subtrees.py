@@ -11,6 +11,7 @@ import pytest
 
 from spectral_latent.constituency import ConstituencyModel, ConstituencyOptions, Phrase
 from spectral_latent.corpora import parse_brackets
+from spectral_latent.corpora.embedded import embedded_treebank
 from spectral_latent.estimation import EstimatorOptions
 
 TREES = """
@@ -24,7 +25,8 @@ TREES = """
 def train(n_states: int, **options: Any) -> tuple[ConstituencyModel, list[Phrase]]:
     trees = list(parse_brackets(TREES))
     estimator = EstimatorOptions("clusters-em", n_states=n_states, **options)
-    return ConstituencyModel.train(trees * 40, ConstituencyOptions(estimator=estimator)), trees
+    # Without rows all trees can be listed.
+    return ConstituencyModel.train(trees * 40, ConstituencyOptions(estimator=estimator, unseen=0.0)), trees
 
 
 def test_a_subtree_is_as_likely_as_among_the_phrases_of_all_trees() -> None:
@@ -118,3 +120,31 @@ def test_operators_have_no_probabilities_of_subtrees() -> None:
     model = ConstituencyModel.train(list(parse_brackets(TREES)) * 5, spectral)
     with pytest.raises(ValueError, match="only operators that are probabilities"):
         model.subtree_log_probabilities(next(parse_brackets(TREES)))
+
+
+def test_function_labels_are_left_out() -> None:
+    model, trees = train(2)
+    subject, predicate = trees[0].children
+    assert isinstance(subject, Phrase)
+    labelled_tree = Phrase("S", (Phrase("NP-SBJ", subject.children), predicate))
+    given = model.subtree_log_probabilities(labelled_tree)
+    np.testing.assert_array_equal(given, model.subtree_log_probabilities(trees[0]))
+
+
+def test_a_row_is_as_likely_in_a_subtree_as_in_a_tree() -> None:
+    """The children of a row are trees of their own, wherever the phrase stands that has the row."""
+    options = ConstituencyOptions(estimator=EstimatorOptions("clusters-em", n_states=3))
+    model = ConstituencyModel.train(embedded_treebank(60), options)
+    (member,) = model.members
+    (odd,) = parse_brackets("(S (NP (DT the) (NN dog)) (NP (DT a) (NN cat)) (VP (VB saw) (NP (DT the) (NN dog))))")
+    top = [at for at, symbol in enumerate(member.symbols) if symbol.chain == ("S",) and not symbol.bar]
+    operators = member.grammar.operators
+    # All children of S come from binary rules, so that every state has the row with the same probability.
+    binary = [
+        tensor.multiplied_out()
+        for tensor, rule in zip(operators.binary, operators.rules.binary, strict=True)
+        if rule[0] in top
+    ]
+    np.testing.assert_allclose(sum(tensor.sum(axis=(1, 2)) for tensor in binary), 1.0, rtol=1e-4)
+    given_s = model.score([odd]).log[0] - np.log(operators.root[top].sum())
+    assert model.subtree_log_probabilities(odd)[0] == pytest.approx(given_s, abs=1e-4)

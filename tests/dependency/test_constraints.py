@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from spectral_latent import constituency
 from spectral_latent.dependency import Constraints, DependencyModel, DependencyOptions, DependencySentence, PartialTree
 from spectral_latent.estimation import EstimatorOptions
 from tests.dependency.trees import Heads, projective_trees, random_tree
@@ -121,11 +122,16 @@ def test_constraints_beyond_the_sentence_or_the_parser_are_refused(model: Depend
         "no relation 'nsubj'; its relations are left, right": Constraints(relations={1: "nsubj"}),
         "the relation 'left' is of word 5": Constraints(relations={5: "left"}),
         "every head of the word 1 is forbidden": Constraints(forbidden=[(head, 1) for head in (0, 2, 3, 4)]),
+        "no tree is without all forbidden arcs": Constraints(
+            forbidden=[(0, 1), (0, 2), (3, 1), (3, 2), (4, 1), (4, 2)]
+        ),
         "no word may be the root": Constraints(forbidden=[(0, word) for word in (1, 2, 3, 4)]),
     }
     for message, constraints in wrong.items():
         with pytest.raises(ValueError, match=message):
             model.parse(DependencySentence.of(WORDS), constraints=constraints)
+    with pytest.raises(TypeError, match=r"expected spectral_latent.dependency.*, got spectral_latent.constituency"):
+        model.parse(DependencySentence.of(WORDS), constraints=constituency.Constraints())  # type: ignore[arg-type]
 
 
 def test_fallbacks_are_flat_but_for_the_constraints() -> None:
