@@ -113,7 +113,7 @@ class PhraseGrammar(ShortRepr):
 
     @cached_property
     def _operators_with_rows(self) -> ObservableOperators:
-        return with_rows(self.grammar, self._is_bar, self.options.unseen)
+        return with_rows(self.grammar, self._is_bar, self.options.rows)
 
     @cached_property
     def _derivation_builder(self) -> DerivationBuilder:
@@ -141,7 +141,7 @@ class PhraseGrammar(ShortRepr):
         )
         is_phrase = np.append(0, columns.children > 0)
         n_phrases = np.diff(np.cumsum(is_phrase)[columns.root + 1], prepend=0)
-        return Weight(weight.sign, weight.log + n_phrases * np.log1p(-self.options.unseen))
+        return Weight(weight.sign, weight.log + n_phrases * np.log1p(-self.options.rows))
 
     def settings(self) -> dict[str, Any]:
         """Collect the settings of the grammar, for a model file."""

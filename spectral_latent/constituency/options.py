@@ -22,8 +22,8 @@ class ConstituencyOptions(GrammarOptions):
     features: which templates the features of inside and outside trees have.
     span_penalty: a constituent is worth its posterior less this.  The larger, the fewer constituents a tree has, and
     the more of them are right.
-    unseen: the probability that the children of a phrase are drawn one by one, so that any of them may stand together;
-    see `rows`.
+    rows: the probability that the children of a phrase are drawn one by one, so that any of them may stand together;
+    see the module `rows`.
     function_labels: whether symbols keep function labels, such as SBJ; a model learns them with one grammar more.
     spans: the settings of a model that weighs constituents by the words around them; None for no such model.
     """
@@ -31,6 +31,6 @@ class ConstituencyOptions(GrammarOptions):
     binarisation: Binarisation = field(default_factory=Binarisation)
     features: FeatureSet = "all"
     span_penalty: Annotated[float, AtLeast(0.0), Below(1.0)] = 0.4
-    unseen: Annotated[float, AtLeast(0.0), Below(1.0)] = 0.01
+    rows: Annotated[float, AtLeast(0.0), Below(1.0)] = 0.01
     function_labels: bool = False
     spans: SpanOptions | None = None

@@ -5,7 +5,7 @@ children that are drawn one by one.  A row is one more symbol, of one state:
 
 | rule | weight | |
 | --- | --- | --- |
-| X → row | 2 ε / (1 - ε), in every state of X | ε is `ConstituencyOptions.unseen` |
+| X → row | 2 ε / (1 - ε), in every state of X | ε is `ConstituencyOptions.rows` |
 | row → c | q(c) / 2 | the first child |
 | row → row c | q(c) / 2 | the next child |
 
@@ -41,12 +41,12 @@ def _sums_of_rules(operators: ObservableOperators, whole: FloatArray) -> FloatAr
     return sums
 
 
-def with_rows(grammar: LatentGrammar[Any], is_bar: BoolArray, unseen: float) -> ObservableOperators:
+def with_rows(grammar: LatentGrammar[Any], is_bar: BoolArray, rows: float) -> ObservableOperators:
     """Add the symbol of rows, after all others, and its rules to the latent operators of a grammar.
 
     grammar: a grammar of phrases without unary rules.
     is_bar: (S,) whether each symbol is a bar.
-    unseen: ε.
+    rows: ε, the option.
     """
     operators = grammar.operators
     rules = operators.rules
@@ -60,7 +60,7 @@ def with_rows(grammar: LatentGrammar[Any], is_bar: BoolArray, unseen: float) -> 
     alone = np.divide(operators.root, weight, out=np.zeros_like(operators.root), where=weight > 0.0)
     share = np.where(is_bar, 0.0, grammar.prior)
     drawn = alone * (share / share.sum() / 2.0)[:, None]
-    replaced = _sums_of_rules(operators, whole) * (2.0 * unseen / (1.0 - unseen))
+    replaced = _sums_of_rules(operators, whole) * (2.0 * rows / (1.0 - rows))
     children = np.flatnonzero(drawn.any(axis=1))
     phrases = np.flatnonzero(~is_bar & replaced.any(axis=1))
     # Rules in lexicographic order: the symbol of rows has the largest number.

@@ -185,7 +185,7 @@ def embedded_truth() -> PhraseGrammar:
     return PhraseGrammar(
         grammar.labels,
         LatentGrammar(
-            ConstituencyOptions(unseen=0.0),
+            ConstituencyOptions(rows=0.0),
             tags=[],
             tag_of_symbol=np.full(len(grammar.labels), -1),
             lexicon=Lexicon(grammar.words),

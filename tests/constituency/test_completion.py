@@ -33,7 +33,7 @@ def model() -> ConstituencyModel:
         threshold=0.0,
         beam=0.0,
         fragments=0.0,
-        unseen=0.0,
+        rows=0.0,
     )
     return ConstituencyModel.train(parse_brackets(TREES * 5), options)
 

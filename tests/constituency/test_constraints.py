@@ -44,7 +44,7 @@ def model_of(count: int = 1) -> ConstituencyModel:
             threshold=0.0,
             beam=0.0,
             fragments=0.0,
-            unseen=0.0,
+            rows=0.0,
         )
         for seed in range(count)
     ]

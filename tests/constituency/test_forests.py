@@ -35,7 +35,7 @@ def trees() -> list[Phrase]:
 
 def options(binarisation: Binarisation, estimator: str = "clusters-em") -> ConstituencyOptions:
     own = EstimatorOptions(estimator, n_states=3, smoothing=5.0)  # type: ignore[arg-type]
-    return ConstituencyOptions(estimator=own, binarisation=binarisation, beam=0.0, threshold=0.0, unseen=0.0)
+    return ConstituencyOptions(estimator=own, binarisation=binarisation, beam=0.0, threshold=0.0, rows=0.0)
 
 
 def derived(member: PhraseGrammar, words: list[str]) -> dict[Phrase, float]:

@@ -126,7 +126,7 @@ def test_posteriors_are_sums_over_trees() -> None:
 def test_probabilities_of_sentences_are_sums_over_trees() -> None:
     """By enumeration, and the mean over grammars; of the second grammar's sentence there is no tree."""
     exact = ConstituencyOptions(
-        estimator=EstimatorOptions("clusters-em", n_states=2), threshold=0.0, beam=0.0, fragments=0.0, unseen=0.0
+        estimator=EstimatorOptions("clusters-em", n_states=2), threshold=0.0, beam=0.0, fragments=0.0, rows=0.0
     )
     both = "(S (A a) (S (A a) (A a))) (S (S (A a) (A a)) (A a))"
     one = ConstituencyModel.train(parse_brackets(both), exact)

@@ -27,7 +27,7 @@ EPSILON = 0.125
 
 def trained(binarisation: Binarisation, estimator: str) -> ConstituencyModel:
     own = EstimatorOptions(estimator, n_states=3, smoothing=5.0)  # type: ignore[arg-type]
-    options = ConstituencyOptions(estimator=own, binarisation=binarisation, unseen=EPSILON)
+    options = ConstituencyOptions(estimator=own, binarisation=binarisation, rows=EPSILON)
     return ConstituencyModel.train(list(parse_brackets(SEEN)) * 4, options)
 
 
@@ -112,7 +112,7 @@ def test_probabilities_are_those_of_the_definition(binarisation: Binarisation) -
     weight = model.score(trees)
     np.testing.assert_allclose(weight.sign * np.exp(weight.log), expected, rtol=1e-9)
     assert min(expected) > 0.0
-    without = replace(model.members[0].grammar, options=replace(model.options, unseen=0.0))
+    without = replace(model.members[0].grammar, options=replace(model.options, rows=0.0))
     by_rules = ConstituencyModel((replace(model.members[0], grammar=without),)).score(trees)
     assert 0 < (by_rules.sign == 0).sum() < len(trees)
 
@@ -138,7 +138,7 @@ def rests(tags: list[str], label: str) -> Iterator[list[Phrase]]:
 
 def test_the_probabilities_of_all_trees_sum_to_one() -> None:
     """A tree of more than five words has a probability of less than a quarter of ε = 0.02."""
-    options = ConstituencyOptions(EstimatorOptions("clusters-em", n_states=1), unseen=0.02)
+    options = ConstituencyOptions(EstimatorOptions("clusters-em", n_states=1), rows=0.02)
     model = ConstituencyModel.train(list(parse_brackets("(S (A a) (B b))")) * 50, options)
     leaves = model.members[0].grammar.for_sentences([["a", "b"]]).latent
     of_word = dict(zip(map(tuple, leaves.rules.leaf.tolist()), leaves.leaf[:, 0].tolist(), strict=True))
@@ -161,7 +161,7 @@ def test_trees_that_no_rules_make_have_a_probability() -> None:
     parses = model.parse_nbest(words, 500)
     assert all(parse.sign == 1 and np.isfinite(parse.log) for parse in parses)
     members = tuple(
-        replace(member, grammar=replace(member.grammar, options=replace(member.options, unseen=0.0)))
+        replace(member, grammar=replace(member.grammar, options=replace(member.options, rows=0.0)))
         for member in model.members
     )
     assert 0 < (ConstituencyModel(members).score([parse.tree for parse in parses]).sign == 0).sum() < len(parses)

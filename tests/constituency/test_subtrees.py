@@ -26,7 +26,7 @@ def train(n_states: int, **options: Any) -> tuple[ConstituencyModel, list[Phrase
     trees = list(parse_brackets(TREES))
     estimator = EstimatorOptions("clusters-em", n_states=n_states, **options)
     # Without rows all trees can be listed.
-    return ConstituencyModel.train(trees * 40, ConstituencyOptions(estimator=estimator, unseen=0.0)), trees
+    return ConstituencyModel.train(trees * 40, ConstituencyOptions(estimator=estimator, rows=0.0)), trees
 
 
 def test_a_subtree_is_as_likely_as_among_the_phrases_of_all_trees() -> None:
