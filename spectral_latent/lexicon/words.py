@@ -71,6 +71,12 @@ class _Rows(NamedTuple):
     likely: BoolArray
 
 
+def _divided(numbers: FloatArray, others: FloatArray) -> FloatArray:
+    """Divide numbers (n,) by others (n,); 0 where the other is 0, as for a terminal that no tag emits."""
+    quotients: FloatArray = np.divide(numbers, others, out=np.zeros_like(numbers), where=others > 0.0)
+    return quotients
+
+
 class WordEncoder:
     """Find the leaf rules of the words of sentences, under one grammar.
 
@@ -114,7 +120,7 @@ class WordEncoder:
         self._posteriors: dict[tuple[str, bool], FloatArray] = {}
         if self.spelling is not None:
             joint = coarse.leaf[:, 0] * prior[self._symbol]
-            self._share = np.bincount(key, joint)[key] / np.bincount(terminal, joint)[terminal]
+            self._share = _divided(np.bincount(key, joint)[key], np.bincount(terminal, joint)[terminal])
             order = np.lexsort((-joint, tag))
             self._commonest = terminal[order[np.searchsorted(tag[order], np.arange(self._n_tags))]]
 
@@ -188,7 +194,7 @@ class WordEncoder:
         word, tag = np.nonzero(p > 0.0)
         row, pair = ranges(first[word, tag], end[word, tag])
         source = self._order[row]
-        factor = p[word, tag][pair] / self._share[source]
+        factor = _divided(p[word, tag][pair], self._share[source])
         return _Rows(number + word[pair], source, factor, is_likely[word, tag][pair])
 
     def _posterior(self, places: Sequence[tuple[str, bool]]) -> FloatArray:

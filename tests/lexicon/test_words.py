@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -135,6 +137,18 @@ def test_a_tag_without_any_rule_emits_nothing_and_a_word_always_has_one() -> Non
             found, mine = inside_of(encoder, word)
             assert 3 not in found.rules[mine, 0]
             assert found.likely[mine].any()
+
+
+def test_a_signature_that_no_tag_emits_gives_its_words_no_probability() -> None:
+    """A damaged file may hold such a grammar; the answers were NaN."""
+    words = lexicon()
+    pairs = all_pairs(words)
+    model = operators(pairs)
+    model = replace(model, leaf=np.where(pairs[:, 1:] == words.signature("barking"), 0.0, model.leaf))
+    encoder = WordEncoder(words, model, np.full(5, 0.2), TAG_OF_SYMBOL, 0.0)
+    with np.errstate(all="raise"):
+        found, mine = inside_of(encoder, "barking")
+        assert len(mine) and not found.restrict(model).leaf[mine].any()
 
 
 def test_unlikely_tags_are_marked() -> None:
