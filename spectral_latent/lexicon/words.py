@@ -120,7 +120,9 @@ class WordEncoder:
         self._posteriors: dict[tuple[str, bool], FloatArray] = {}
         if self.spelling is not None:
             joint = coarse.leaf[:, 0] * prior[self._symbol]
-            self._share = _divided(np.bincount(key, joint)[key], np.bincount(terminal, joint)[terminal])
+            of_tag = np.asarray(np.bincount(key, joint), dtype=np.float64)
+            of_all = np.asarray(np.bincount(terminal, joint), dtype=np.float64)
+            self._share = _divided(of_tag[key], of_all[terminal])
             order = np.lexsort((-joint, tag))
             self._commonest = terminal[order[np.searchsorted(tag[order], np.arange(self._n_tags))]]
 
