@@ -29,6 +29,7 @@ MODELS = {
     "fast, from first": (replace(preset("fast")[0], binarisation=Binarisation("first")),),
     "fast, from last": (replace(preset("fast")[0], binarisation=Binarisation("last")),),
     "spectral": preset("spectral"),
+    "three grammars": tuple(replace(options, spans=None) for options in preset("accurate")),
     "accurate": preset("accurate"),
     "best": preset("best"),
 }

@@ -64,7 +64,7 @@ phrase_preset_option = click.option(
     "--preset",
     "preset_name",
     type=click.Choice(get_args(AnyPresetName)),
-    help=_PRESET.format(most="accurate has better results, best takes five times as long to train and has"),
+    help=_PRESET.format(most="accurate has better results, best takes three times as long as that to train and has"),
 )
 estimator_option = click.option(
     "--estimator",
@@ -412,12 +412,12 @@ def _preset_name(preset_name: _Name | None, estimator: EstimatorName | None) -> 
 def _estimator(
     default: EstimatorOptions, estimator: EstimatorName | None, n_states: int | None, seed: int
 ) -> EstimatorOptions:
-    """Change the options of an estimator to those of the command line."""
+    """Change the options of an estimator to those of the command line; seeds are counted on from that of the preset."""
     return replace(
         default,
         estimator=estimator or default.estimator,
         n_states=n_states or default.n_states,
-        seed=seed,
+        seed=default.seed + seed,
     )
 
 

@@ -27,7 +27,7 @@ from spectral_latent.constituency.grammar import PhraseGrammar
 from spectral_latent.constituency.options import ConstituencyOptions
 from spectral_latent.constituency.phrase import Phrase
 from spectral_latent.constituency.presets import preset
-from spectral_latent.constituency.spans import SpanExamples, SpanModel
+from spectral_latent.constituency.spans import SpanExamples, SpanModel, SpanOptions
 from spectral_latent.constituency.subtrees import SubtreeGrammar
 from spectral_latent.constituency.training import learnt_without, prepare
 from spectral_latent.drawing import Html
@@ -150,8 +150,7 @@ class ConstituencyModel(StoredModel):
         if options_of_spans is not None:
             times = repeat(1.0) if weights is None else weights
             weighted = [(tree, weight) for tree, weight in zip(phrases, times, strict=False) if weight > 0.0]
-            folds = min(options_of_spans.folds, len(weighted))
-            examples = _held_out_examples(weighted, grammars[: len(several)], folds, jobs, listener)
+            examples = _held_out_examples(weighted, grammars[: len(several)], options_of_spans, jobs, listener)
             spans = SpanModel.train(examples, options_of_spans)
         return ConstituencyModel(grammars[: len(several)], spans, _labeller(grammars[len(several) :]))
 
@@ -546,7 +545,7 @@ def _grammars(
 def _held_out_examples(
     weighted: Sequence[tuple[Phrase, float]],
     grammars: Sequence[PhraseGrammar],
-    folds: int,
+    options: SpanOptions,
     jobs: int | None,
     listener: Listener,
 ) -> list[SpanExamples]:
@@ -556,7 +555,9 @@ def _held_out_examples(
 
     weighted: trees and how many each stands for, more than 0.
     grammars: the grammars of all trees.
+    options: the settings of the model of spans.
     """
+    folds = min(options.folds, len(weighted))
     alone = [replace(grammar.options, spans=None) for grammar in grammars]
     examples: list[SpanExamples] = []
     for fold in range(folds if folds > 1 else 0):
@@ -564,8 +565,12 @@ def _held_out_examples(
         rest = [pair for at, pair in enumerate(weighted) if at % folds != fold]
         trees, weights = zip(*rest, strict=True)
         trainings = prepare(trees, alone, weights=weights, jobs=jobs)
-        pairs = zip(grammars, trainings, strict=True)
-        model = ConstituencyModel(tuple(learnt_without(whole, training, jobs) for whole, training in pairs))
+        if options.anew:
+            members = [training.estimate(jobs=jobs) for training in trainings]
+        else:
+            pairs = zip(grammars, trainings, strict=True)
+            members = [learnt_without(whole, training, jobs) for whole, training in pairs]
+        model = ConstituencyModel(tuple(members))
         held_out, weights = zip(*weighted[fold::folds], strict=True)
         found = map_sentences(_examples_of, model, cleaned(held_out), jobs)
         examples += (each.weighted(weight) for each, weight in zip(found, weights, strict=True) if each is not None)

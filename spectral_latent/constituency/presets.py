@@ -1,6 +1,7 @@
-"""Options that go well together: `fast` is a single grammar, the others average three.
+"""Options that go well together: `fast` is a single grammar, `best` averages six, and the others three.
 
-`best` adds a model of spans to `accurate` (see `spans`), which is learnt on held-out folds.
+`accurate` and `best` have a model of spans (see `spans`), which is learnt on held-out folds.  The six grammars of
+`best` are those of `accurate` from two seeds, and those of each fold are learnt from nothing.
 
 `spectral` uses moments and linear algebra alone, so that no part of its training has local optima.  The grammars of the
 others are climbed to by EM from clusters.
@@ -30,11 +31,19 @@ def _grammar(estimator: EstimatorOptions, binarisation: Binarisation) -> Constit
 
 
 _WAYS = (Binarisation(), Binarisation("last", siblings=1), Binarisation(siblings=1))
-_ACCURATE = tuple(_grammar(clusters_then_em(28, 3, 16), binarisation) for binarisation in _WAYS)
+
+
+def _with_spans(spans: SpanOptions, n_seeds: int) -> tuple[ConstituencyOptions, ...]:
+    """Choose a model of spans, and a grammar for each seed and each binarisation."""
+    estimators = [replace(clusters_then_em(28, 3, 16), seed=seed) for seed in range(n_seeds)]
+    grammars = [_grammar(estimator, binarisation) for estimator in estimators for binarisation in _WAYS]
+    return tuple(replace(grammar, spans=spans) for grammar in grammars)
+
+
 _PRESETS: dict[AnyPresetName, tuple[ConstituencyOptions, ...]] = {
     "fast": (_grammar(clusters_then_em(24, 2, 8), Binarisation()),),
-    "accurate": _ACCURATE,
-    "best": tuple(replace(options, spans=SpanOptions()) for options in _ACCURATE),
+    "accurate": _with_spans(SpanOptions(), n_seeds=1),
+    "best": _with_spans(SpanOptions(anew=True), n_seeds=2),
     "spectral": tuple(_grammar(EstimatorOptions("spectral", n_states=16), binarisation) for binarisation in _WAYS),
 }
 

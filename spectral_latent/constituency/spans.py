@@ -46,12 +46,15 @@ class SpanOptions(Options):
     """Settings of a model of spans.
 
     folds: the parts of the training trees, each of which is parsed by grammars of the other parts.
+    anew: whether these grammars are learnt from nothing, which takes as long as the grammars of all trees for each
+    fold; or else by one iteration of EM from the grammars of all trees, if these have probabilities.
     penalty: λ.
     iterations: the most iterations of L-BFGS.
     least: a constituent with a smaller posterior keeps it.
     """
 
     folds: Annotated[int, AtLeast(2)] = 4
+    anew: bool = False
     penalty: Annotated[float, Above(0.0), AtMost(1e9)] = 30.0
     iterations: Annotated[int, AtLeast(1)] = 60
     least: Annotated[float, Above(0.0), Below(1.0)] = 1e-3

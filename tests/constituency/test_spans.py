@@ -209,6 +209,20 @@ def test_grammars_that_lack_a_fold_know_nothing_of_its_rules_and_words(
     assert larger.grammar.lexicon.words != whole.grammar.lexicon.words
 
 
+@pytest.mark.parametrize(("estimator", "is_same"), [("spectral", True), ("clusters-em", False)])
+def test_grammars_of_folds_are_learnt_anew_where_there_are_no_probabilities(
+    trees: list[Phrase], estimator: EstimatorName, is_same: bool
+) -> None:
+    """Estimates that are no probabilities cannot be improved by EM, so that `anew` changes nothing."""
+    found = []
+    for anew in (False, True):
+        options = ConstituencyOptions(EstimatorOptions(estimator, n_states=2), spans=replace(SPANS, anew=anew))
+        spans = ConstituencyModel.train(trees[:30], options).spans
+        assert spans is not None
+        found.append([spans.slope, *spans.weights.tolist()])
+    assert (found[0] == found[1]) == is_same
+
+
 def test_trees_of_weight_zero_take_no_part(trees: list[Phrase], tmp_path: Path) -> None:
     weights = [at % 3 for at in range(len(trees))]
     ConstituencyModel.train(trees, OPTIONS, weights=weights).save(tmp_path / "weighted")
