@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from itertools import tee
 from pathlib import Path
 from types import MappingProxyType
@@ -270,7 +272,7 @@ class _Search(NamedTuple):
     jobs: int
 
     def parse(self, parser: Any, given: Iterable[InputSentence]) -> Iterator[Parses[Any]]:
-        """Find the parses of each sentence.
+        """Find the parses of each sentence; on a terminal, before the next sentence is read.
 
         parser: a parser of phrases or of dependencies.
         given: the sentences.
@@ -279,17 +281,23 @@ class _Search(NamedTuple):
 
         is_dependency = isinstance(parser, DependencyModel)
         sentences = (known_tree(sentence, is_dependency) for sentence in given)
+        parse_all: Callable[[Iterable[Any]], Iterator[Parses[Any]]]
         if not self.projective:
-            found = parser.parse_all(sentences, projective=False, jobs=self.jobs)
+            parse_all = partial(parser.parse_all, projective=False, jobs=self.jobs)
         elif self.reranker is None:
-            found = parser.parse_all(sentences, self.n_best, jobs=self.jobs)
+            parse_all = partial(parser.parse_all, n_best=self.n_best, jobs=self.jobs)
         else:
             from spectral_latent.reranking import Reranker
 
             reranker = Reranker.load(self.reranker, load_models(self.models), parser=parser)
-            found = reranker.parse_all(parser, sentences, self.n_best, n_candidates=self.candidates, jobs=self.jobs)
+            parse_all = partial(
+                reranker.parse_all, parser, n_best=self.n_best, n_candidates=self.candidates, jobs=self.jobs
+            )
+        is_watched = self.jobs == 1 and (sys.stdin.isatty() or sys.stdout.isatty())
+        parts: Iterable[Iterable[Any]] = ([sentence] for sentence in sentences) if is_watched else [sentences]
         with users_errors():
-            yield from found
+            for part in parts:
+                yield from parse_all(part)
 
 
 def _drawn(given: Input, search: _Search, parser: ConstituencyModel | DependencyModel) -> Iterator[DrawnSentence]:

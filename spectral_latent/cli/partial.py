@@ -35,7 +35,7 @@ def read_partial(file: str, parser: ConstituencyModel | DependencyModel, *, proj
     return Input("brackets", iter([sentences]), len(sentences))
 
 
-def _of_brackets(text: str, source: str, parser: ConstituencyModel) -> Iterator[InputSentence]:
+def _of_brackets(text: str, source: str, model: ConstituencyModel) -> Iterator[InputSentence]:
     """Read sentences with brackets around some of their words."""
     from spectral_latent.corpora.partial import parse_partial_with_lines
     from spectral_latent.corpora.text import line_error
@@ -43,7 +43,7 @@ def _of_brackets(text: str, source: str, parser: ConstituencyModel) -> Iterator[
 
     for number, (line, tree) in enumerate(parse_partial_with_lines(text, source), start=1):
         try:
-            parser.checked(tree.words, tree.constraints)
+            model.parser.checked(tree.words, tree.constraints)
         except ValueError as error:
             raise line_error(source, line, str(error)) from None
         yield InputSentence(DependencySentence.of(tree.words), number, constraints=tree.constraints)

@@ -28,10 +28,10 @@ from spectral_latent.dependency.training import prepare
 from spectral_latent.drawing import Html, heat_map
 from spectral_latent.estimation import Listener, silent
 from spectral_latent.grammar import (
+    Charts,
     LatentGrammar,
     Limits,
     Parses,
-    SentenceChart,
     SentenceGrammar,
     Surprisal,
     Training,
@@ -202,10 +202,10 @@ class DependencyModel(StoredModel):
             return []
         return [tag for tag in self.options.tags_of(sentence) if tag != BLANK and tag not in self._tags]
 
-    def _chart(self, sentence: DependencySentence) -> SentenceChart:
+    def _chart(self, sentence: DependencySentence) -> Charts:
         """Build the pruned chart of a sentence."""
         check_sentence(sentence)
-        return self.grammar.chart(self.options.words_of(sentence), self._tags_of_words(sentence))
+        return self.grammar.charts([self.options.words_of(sentence)], self._tags_of_words(sentence))
 
     @cached_property
     def _unpruned(self) -> LatentGrammar[DependencyOptions]:
@@ -226,8 +226,8 @@ class DependencyModel(StoredModel):
         allowed = None if is_free else constraints.allowed(n)
         # Charts are pruned before heads are known, and may have lost all trees that obey the constraints.
         for latent in [self.grammar] if is_free else [self.grammar, self._unpruned]:
-            grammar, spans = latent.chart(words, tags, permits)
-            if spans is not None:
+            grammar, spans = latent.charts([words], tags, [permits])
+            if len(spans.first):
                 arcs = headed(spans.forest, self._head_is_right, spans.first, n, allowed)
                 found = arc_marginals(grammar.latent, arcs, n)
                 if found.sign:
@@ -461,7 +461,7 @@ class DependencyModel(StoredModel):
         labelled = self._labelled([tagged.with_heads(each) for each in heads])
         trees = [constraints.with_known_relations(tree) for tree in labelled]
         # With tags filled in, words are others to the grammar than before.
-        weight = self._score(trees, grammar.repeated(len(trees)) if tagged is sentence else None)
+        weight = self._score(trees, grammar.repeated(np.array([len(trees)])) if tagged is sentence else None)
         return Parses(
             DependencyParse(tree, int(sign), float(log))
             for tree, sign, log in zip(trees, weight.sign, weight.log, strict=True)

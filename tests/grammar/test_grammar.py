@@ -78,8 +78,8 @@ def grammar() -> Grammar:
 
 def used(grammar: Grammar, words: str, tags: list[int] | None = None) -> set[tuple[int, ...]] | None:
     """The binary rules of a sentence's forest; None if it has none."""
-    _, spans = grammar.chart(words.split(), None if tags is None else np.array(tags))
-    if spans is None:
+    _, spans = grammar.charts([words.split()], None if tags is None else np.array(tags))
+    if not spans.forest.n_items:
         return None
     forest = spans.forest
     return {tuple(rule) for rule in grammar.coarse.rules.binary[forest.rule[forest.left >= 0]].tolist()}
@@ -117,8 +117,8 @@ def test_a_forest_is_weighed_by_the_operators_of_its_sentence() -> None:
     grammar = training(replace(OPTIONS, threshold=0.0, beam=0.0)).estimate()
     grammar = replace(grammar, seen=np.ones_like(grammar.seen))
     names = ["both", "ant", "both", "both"]
-    sentence, spans = grammar.chart(names)
-    assert spans is not None
+    sentence, spans = grammar.charts([names])
+    assert spans.forest.n_items
     total = total_weight(sentence.latent, spans.forest, inside(sentence.latent, spans.forest))
     rules = sentence.latent.rules
     found = n_best_derivations(spans.forest, np.zeros(spans.forest.n_edges), 1000)
@@ -136,7 +136,7 @@ def test_a_forest_is_weighed_by_the_operators_of_its_sentence() -> None:
 
 def test_an_empty_sentence_is_refused(grammar: Grammar) -> None:
     with pytest.raises(ValueError, match="an empty sentence has no parse"):
-        grammar.chart([])
+        grammar.charts([[]])
     assert grammar.for_sentences([]).words.word.tolist() == grammar.for_sentences([[]]).words.word.tolist() == []
 
 
@@ -148,7 +148,7 @@ def test_a_grammar_with_unary_rules_has_no_charts(grammar: Grammar) -> None:
 
     chained = replace(grammar, coarse=with_a_chain(grammar.coarse), operators=with_a_chain(grammar.operators))
     with pytest.raises(ValueError, match=r"charts know no unary rules, and the grammar has 1, .* symbol 0 → symbol 1"):
-        chained.chart(["ant", "bat"])
+        chained.charts([["ant", "bat"]])
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -201,8 +201,8 @@ def without_binary_rules(grammar: Grammar) -> dict[str, Any]:
 
 def test_leaves_of_a_forest_are_over_the_words_with_their_tags(grammar: Grammar) -> None:
     words, tags = ["ant", "unheard", "both", "bat"], np.array([0, 0, -1, 1])
-    sentence, spans = grammar.chart(words, tags)
-    assert spans is not None
+    sentence, spans = grammar.charts([words], tags)
+    assert spans.forest.n_items
     forest = spans.forest
     at = np.flatnonzero(forest.left < 0)
     symbol, terminal = sentence.latent.rules.leaf[forest.rule[at]].T
@@ -227,7 +227,7 @@ def test_where_a_narrow_beam_loses_a_long_sentence_the_usual_beam_is_next(
     assert usual > 0.0
     for n, expected in ((100, [usual, 0.0]), (150, [usual * 1.5**5, usual, 0.0])):
         beams.clear()
-        assert grammar.chart(["ant"] * n).spans is None
+        assert grammar.charts([["ant"] * n]).spans.forest.n_items == 0
         assert list(dict.fromkeys(beams)) == expected
 
 
@@ -295,7 +295,7 @@ def test_the_weight_of_an_unseen_word_is_that_of_its_leaf_rule(grammar: Grammar)
 def test_one_grammar_weighs_several_trees_over_its_sentence(grammar: Grammar) -> None:
     trees: list[Tree] = [(S, (A, 0), (B, 0)), (S, (B, 0), (A, 0)), (S, (A, 0), (B, 0))]
     words = ["unheard", "both"]
-    once = grammar.for_sentences([words]).repeated(3)
+    once = grammar.for_sentences([words]).repeated(np.array([3]))
     same(weights_of(once, placed(trees)), weights_of(grammar.for_sentences([words] * 3), placed(trees)))
 
 
@@ -304,8 +304,8 @@ def test_weights_of_all_trees_of_a_forest_add_up_to_its_own() -> None:
     grammar = training(replace(OPTIONS, threshold=0.0, beam=0.0)).estimate()
     grammar = replace(grammar, seen=np.ones_like(grammar.seen))
     words = ["both"] * 4
-    sentence, spans = grammar.chart(words)
-    assert spans is not None
+    sentence, spans = grammar.charts([words])
+    assert spans.forest.n_items
     total = total_weight(sentence.latent, spans.forest, inside(sentence.latent, spans.forest))
     derivations = n_best_derivations(spans.forest, np.zeros(spans.forest.n_edges), 1000)
     trees = [nested(derivation.tree(spans.forest, sentence.latent.rules))[0] for derivation in derivations]
@@ -394,7 +394,7 @@ def test_parts_that_number_rules_otherwise_are_refused(grammar: Grammar) -> None
 )
 def test_tags_that_do_not_exist_are_refused(grammar: Grammar, tags: np.ndarray, message: str) -> None:
     with pytest.raises(ValueError, match=f"tags of words {message}"):
-        grammar.chart(["unheard", "of"], tags)
+        grammar.charts([["unheard", "of"]], tags)
 
 
 def test_a_long_string_in_place_of_a_sentence_is_shortened() -> None:
