@@ -235,9 +235,9 @@ def weighing(model: ConstituencyModel, several: Sequence[list[str]]) -> dict[str
     model.parse(several[0])
     spent = np.zeros(2)
     for words in several:
-        sentence, spans = member.grammar.charts([words])
-        operators, forest = sentence.latent, spans.forest
-        if forest.n_items:
+        sentence, (spans,) = member.grammar.charts([words])
+        if spans is not None:
+            operators, forest = sentence.latent, spans.forest
             start = time.process_time()
             inside_vectors = inside(operators, forest)
             marginals(operators, forest, inside_vectors, outside(operators, forest, inside_vectors))

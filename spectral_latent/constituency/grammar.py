@@ -89,7 +89,7 @@ class PhraseGrammar(ShortRepr):
         charts: the charts of the sentences under this grammar.
         """
         operators = charts.grammar.latent
-        forest, first, end = charts.spans
+        forest, first, end = charts.joined()
         inside_vectors = inside(operators, forest)
         mu = marginals(operators, forest, inside_vectors, outside(operators, forest, inside_vectors))
         sentence = charts.grammar.sentence_of(first)

@@ -20,7 +20,7 @@ _MOST_ITEMS = Limits().items  # of a chart, if no other number is given
 
 
 class SpanForest(NamedTuple):
-    """A forest of sentences, with the words of its I items.
+    """A forest of one sentence or more, with the words of its I items.
 
     forest: the forest, with one component for each sentence; those of sentences that are not derived are left out.
     first: (I,) the first word of each item; words are numbered through all sentences.

@@ -147,8 +147,8 @@ class LatentGrammar(Generic[OptionsKind], ShortRepr):
     ) -> Charts:
         """Build the pruned charts of sentences.
 
-        A chart is empty if the grammar does not derive the sentence with any tags.  The chart of a sentence beyond the
-        `Limits` of the options is empty, too, and a warning says so.
+        A sentence has no forest if the grammar does not derive it with any tags.  A sentence beyond the `Limits` of the
+        options has no forest either, and a warning says so.
 
         sentences: T sentences of n words in all.
         tags: (n,) the number of the only tag that each word may have, or -1 for any tag.
@@ -170,7 +170,7 @@ class LatentGrammar(Generic[OptionsKind], ShortRepr):
             except LimitError as error:
                 warnings.warn(f"{error}, and has no parse; divide the sentence, or raise the limit", RuntimeWarning, 2)
                 forests.append(None)
-        return Charts(grammar, SpanForest.joined(forests, grammar.start))
+        return Charts(grammar, forests)
 
     def _forest(self, grammar: SentenceGrammar, leaves: CoarseLeaves, permits: Permits | None) -> SpanForest | None:
         """Build the pruned forest of one sentence, given its leaf rules; None if the grammar does not derive it.

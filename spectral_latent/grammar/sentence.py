@@ -75,23 +75,25 @@ class Charts(NamedTuple):
     """The pruned charts of sentences.
 
     grammar: the grammar of the words of T sentences.
-    spans: one forest of all sentences, with a component for each sentence that the grammar derives.
+    spans: the forest of each sentence; None if the grammar does not derive it.
     """
 
     grammar: SentenceGrammar
-    spans: SpanForest
+    spans: list[SpanForest | None]
 
     @property
     def is_derived(self) -> BoolArray:
         """Whether the grammar derives each sentence, (T,)."""
-        is_derived = np.zeros(len(self.grammar.start) - 1, dtype=np.bool_)
-        is_derived[self.spans.forest.component] = True
-        return is_derived
+        return np.array([spans is not None for spans in self.spans], dtype=np.bool_)
+
+    def joined(self) -> SpanForest:
+        """Join the forests of the sentences, which become its components; words are numbered through all sentences."""
+        return SpanForest.joined(self.spans, self.grammar.start)
 
     def weight(self) -> Weight:
         """Estimate the probability of each sentence, (T,): the sum over the trees of its chart; 0 without a tree."""
-        found = tree_weights(self.grammar.latent, self.spans.forest)
-        missing = len(self.grammar.start) - 1 - len(found.sign)  # the last sentences may have no component
+        found = tree_weights(self.grammar.latent, self.joined().forest)
+        missing = len(self.spans) - len(found.sign)  # the last sentences may have no component
         return Weight(
             np.append(found.sign, np.zeros(missing, dtype=np.int64)), np.append(found.log, np.full(missing, -np.inf))
         )

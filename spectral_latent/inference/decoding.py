@@ -143,7 +143,7 @@ def _with_row(rows: FloatArray, size: int) -> FloatArray:
 
 @compiled_part
 def _is_better(rows: FloatArray, row: int, other: int) -> bool:
-    """Tell whether a choice comes before another: by cost, then by edge, then by ranks."""
+    """Tell whether a choice of rows (n, 4) comes before another: by cost, then by edge, then by ranks."""
     for column in range(4):
         if rows[row, column] != rows[other, column]:
             return bool(rows[row, column] < rows[other, column])
@@ -152,14 +152,14 @@ def _is_better(rows: FloatArray, row: int, other: int) -> bool:
 
 @compiled_part
 def _swap(rows: FloatArray, row: int, other: int) -> None:
-    """Swap two rows."""
+    """Swap two of rows (n, 4)."""
     for column in range(4):
         rows[row, column], rows[other, column] = rows[other, column], rows[row, column]
 
 
 @compiled_part
 def _pop(heap: FloatArray, size: int) -> None:
-    """Move the best choice of a heap to its end, behind a heap of the others."""
+    """Move the best choice of a heap (n, 4), of which `size` rows are in use, behind a heap of the others."""
     last = size - 1
     _swap(heap, 0, last)
     at = 0
@@ -186,7 +186,13 @@ def _push(
     heap: FloatArray,
     size: int,
 ) -> tuple[FloatArray, int]:
-    """Put the choice of an edge with children's derivations of these ranks on the heap, if the children have them."""
+    """Put the choice of an edge with children's derivations of these ranks on the heap, if the children have them.
+
+    weights: (E,) the weight of each edge.
+    choices: (n, 4) those of the children; see `_Choices`.
+    start: (I + 1,) where the choices of each item begin.
+    heap: (n, 4) of which the first `size` rows are in use; it grows.
+    """
     left = forest.left[edge]
     right = forest.right[edge]
     cost = -weights[edge]
@@ -217,6 +223,7 @@ def _rank(
 ) -> FloatArray:
     """List the n best choices of every item, the best first; see `_Choices`.
 
+    weights: (E,) the weight of each edge.
     start: (I + 1,) zeros, which the first choice of each item is written to.
     choices: (n, 4) room for choices; it grows.
     heap: (n, 4) room for the choices of an item that may be its next best; it grows.
@@ -252,6 +259,8 @@ def _rank(
 def _edges_below(forest: Forest, choices: FloatArray, start: IntArray, choice: int, room: IntArray) -> IntArray:
     """List the edges of the derivation that begins with a choice, in post-order.
 
+    choices: (n, 4) as `_rank` makes them.
+    start: (I + 1,) where the choices of each item begin.
     room: (n, 2) room for edges and for choices that are yet to be looked at; it grows.
     """
     n_edges = ZERO

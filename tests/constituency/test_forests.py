@@ -40,8 +40,8 @@ def options(binarisation: Binarisation, estimator: str = "clusters-em") -> Const
 
 def derived(member: PhraseGrammar, words: list[str]) -> dict[Phrase, float]:
     """Every tree of a sentence, with the summed weight of its derivations."""
-    sentence, spans = member.grammar.charts([words])
-    assert spans.forest.n_items
+    sentence, (spans,) = member.grammar.charts([words])
+    assert spans is not None
     operators, forest = sentence.latent, spans.forest
     total: dict[Phrase, float] = defaultdict(float)
     for derivation in n_best_derivations(forest, np.zeros(forest.n_edges), 100_000):

@@ -408,7 +408,7 @@ def test_charts_are_those_of_operators_for_the_sentence(model: ConstituencyModel
     (member,) = model.members
     for words in (AMBIGUOUS, UNSEEN):
         chart = member.grammar.charts([words])
-        operators, (forest, _, _) = chart.grammar.latent, chart.spans
+        operators, (forest, _, _) = chart.grammar.latent, chart.joined()
         leaf = operators.rules.leaf[forest.rule[forest.left < 0]]
         np.testing.assert_array_equal(leaf[:, 0], forest.symbol[forest.item[forest.left < 0]])
         assert set(leaf[:, 1]) == set(chart.grammar.words.word)

@@ -78,8 +78,8 @@ def grammar() -> Grammar:
 
 def used(grammar: Grammar, words: str, tags: list[int] | None = None) -> set[tuple[int, ...]] | None:
     """The binary rules of a sentence's forest; None if it has none."""
-    _, spans = grammar.charts([words.split()], None if tags is None else np.array(tags))
-    if not spans.forest.n_items:
+    _, (spans,) = grammar.charts([words.split()], None if tags is None else np.array(tags))
+    if spans is None:
         return None
     forest = spans.forest
     return {tuple(rule) for rule in grammar.coarse.rules.binary[forest.rule[forest.left >= 0]].tolist()}
@@ -117,8 +117,8 @@ def test_a_forest_is_weighed_by_the_operators_of_its_sentence() -> None:
     grammar = training(replace(OPTIONS, threshold=0.0, beam=0.0)).estimate()
     grammar = replace(grammar, seen=np.ones_like(grammar.seen))
     names = ["both", "ant", "both", "both"]
-    sentence, spans = grammar.charts([names])
-    assert spans.forest.n_items
+    sentence, (spans,) = grammar.charts([names])
+    assert spans is not None
     total = total_weight(sentence.latent, spans.forest, inside(sentence.latent, spans.forest))
     rules = sentence.latent.rules
     found = n_best_derivations(spans.forest, np.zeros(spans.forest.n_edges), 1000)
@@ -201,8 +201,8 @@ def without_binary_rules(grammar: Grammar) -> dict[str, Any]:
 
 def test_leaves_of_a_forest_are_over_the_words_with_their_tags(grammar: Grammar) -> None:
     words, tags = ["ant", "unheard", "both", "bat"], np.array([0, 0, -1, 1])
-    sentence, spans = grammar.charts([words], tags)
-    assert spans.forest.n_items
+    sentence, (spans,) = grammar.charts([words], tags)
+    assert spans is not None
     forest = spans.forest
     at = np.flatnonzero(forest.left < 0)
     symbol, terminal = sentence.latent.rules.leaf[forest.rule[at]].T
@@ -227,7 +227,7 @@ def test_where_a_narrow_beam_loses_a_long_sentence_the_usual_beam_is_next(
     assert usual > 0.0
     for n, expected in ((100, [usual, 0.0]), (150, [usual * 1.5**5, usual, 0.0])):
         beams.clear()
-        assert grammar.charts([["ant"] * n]).spans.forest.n_items == 0
+        assert grammar.charts([["ant"] * n]).spans == [None]
         assert list(dict.fromkeys(beams)) == expected
 
 
@@ -304,8 +304,8 @@ def test_weights_of_all_trees_of_a_forest_add_up_to_its_own() -> None:
     grammar = training(replace(OPTIONS, threshold=0.0, beam=0.0)).estimate()
     grammar = replace(grammar, seen=np.ones_like(grammar.seen))
     words = ["both"] * 4
-    sentence, spans = grammar.charts([words])
-    assert spans.forest.n_items
+    sentence, (spans,) = grammar.charts([words])
+    assert spans is not None
     total = total_weight(sentence.latent, spans.forest, inside(sentence.latent, spans.forest))
     derivations = n_best_derivations(spans.forest, np.zeros(spans.forest.n_edges), 1000)
     trees = [nested(derivation.tree(spans.forest, sentence.latent.rules))[0] for derivation in derivations]
