@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -22,13 +23,14 @@ from spectral_latent.estimation import (
 from spectral_latent.grammar import (
     GrammarOptions,
     LatentGrammar,
+    Limits,
     SentenceGrammar,
     Training,
     check_words,
     prepare_grammar,
     spelling_of,
 )
-from spectral_latent.inference import Weight, inside, n_best_derivations, total_weight, tree_weights
+from spectral_latent.inference import Weight, check_forest, inside, n_best_derivations, total_weight, tree_weights
 from spectral_latent.lexicon import Lexicon, LexiconOptions, WordCounts
 from spectral_latent.operators import ObservableOperators, RuleTable
 from spectral_latent.trees import Forest, Rules, SkeletalTrees
@@ -229,6 +231,50 @@ def test_where_a_narrow_beam_loses_a_long_sentence_the_usual_beam_is_next(
         beams.clear()
         assert grammar.charts([["ant"] * n]).spans == [None]
         assert list(dict.fromkeys(beams)) == expected
+
+
+def test_charts_of_a_batch_are_those_of_each_sentence(grammar: Grammar) -> None:
+    """The second sentence is too long, and no tree of the third has these tags."""
+    limited = grammar.with_limits(Limits(max_words=4))
+    sentences = [["both", "ant", "bat"], ["ant"] * 5, ["ant", "bat"], ["unheard", "ant", "both", "bat"], ["ape"]]
+    tags = np.array([-1, 0, 1, *[-1] * 5, 1, 1, *[-1] * 4, 0])
+    with pytest.warns(RuntimeWarning, match="5 words is longer than the 4 of its limit"):
+        batch = limited.charts(sentences, tags)
+    with pytest.warns(RuntimeWarning):
+        starts = np.cumsum([0, *map(len, sentences)])
+        alone = [
+            limited.charts([words], tags[first:end])
+            for words, (first, end) in zip(sentences, pairwise(starts), strict=True)
+        ]
+    derived = [bool(charts.is_derived) for charts in alone]
+    assert batch.is_derived.tolist() == derived and not derived[1] and sum(derived) >= 3
+    weight = batch.weight()
+    np.testing.assert_array_equal(weight.log, [charts.weight().log[0] for charts in alone])
+    np.testing.assert_array_equal(weight.sign, [charts.weight().sign[0] for charts in alone])
+    # The joined forest has the items of all, over the words of all.
+    forest, first, end = batch.joined()
+    check_forest(forest)
+    assert forest.n_items == sum(charts.joined().forest.n_items for charts in alone)
+    np.testing.assert_array_equal(np.unique(forest.component), np.flatnonzero(derived))
+    of_items = batch.grammar.sentence_of(first)
+    np.testing.assert_array_equal(of_items, batch.grammar.sentence_of(end - 1))
+    for number, charts in enumerate(alone):
+        mine = of_items == number
+        np.testing.assert_array_equal(forest.symbol[mine], charts.joined().forest.symbol)
+        np.testing.assert_array_equal(first[mine] - starts[number], charts.joined().first)
+    assert limited.charts([]).weight().log.shape == (0,)
+
+
+def test_sentences_are_repeated_in_their_order(grammar: Grammar) -> None:
+    sentences = [["ant", "bat"], ["both"], ["ape", "ant", "unheard"]]
+    repeated = grammar.for_sentences(sentences).repeated(np.array([2, 0, 1]))
+    assert repeated.start.tolist() == [0, 2, 4, 7]
+    of_each = grammar.for_sentences([sentences[0], sentences[0], sentences[2]])
+    vectors = [
+        of.coarse.leaf[of.coarse.rules.leaf[:, 1] == word] for of in (repeated, of_each) for word in of.words.word
+    ]
+    for one, other in zip(vectors[:7], vectors[7:], strict=True):
+        np.testing.assert_array_equal(one, other)
 
 
 def test_a_word_without_rules_has_the_most_frequent_symbol_of_all(grammar: Grammar) -> None:
