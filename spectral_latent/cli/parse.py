@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
@@ -228,7 +227,8 @@ def parse(
     else:
         given = read_sentences(file, form, parser.tokenisation, console)
     given = given.part(*shard) if shard else given
-    search = _Search(n_best, not non_projective, candidates or CANDIDATES, rerank, models, jobs)
+    one_by_one = jobs == 1 and given.length is None  # the answer to a line may be awaited before the next is written
+    search = _Search(n_best, not non_projective, candidates or CANDIDATES, rerank, models, jobs, one_by_one)
     is_dependency = isinstance(parser, DependencyModel)
     if non_projective and not is_dependency:
         raise click.UsageError(f"--non-projective is for dependency parsers, and {model} is not one")
@@ -262,6 +262,7 @@ class _Search(NamedTuple):
     reranker: the file of a reranker, if there is one.
     models: the latent models of the reranker, as given on the command line.
     jobs: the number of processes.
+    one_by_one: whether a sentence is parsed before the next is read.
     """
 
     n_best: int
@@ -270,9 +271,10 @@ class _Search(NamedTuple):
     reranker: str | None
     models: tuple[str, ...]
     jobs: int
+    one_by_one: bool
 
     def parse(self, parser: Any, given: Iterable[InputSentence]) -> Iterator[Parses[Any]]:
-        """Find the parses of each sentence; on a terminal, before the next sentence is read.
+        """Find the parses of each sentence.
 
         parser: a parser of phrases or of dependencies.
         given: the sentences.
@@ -293,8 +295,7 @@ class _Search(NamedTuple):
             parse_all = partial(
                 reranker.parse_all, parser, n_best=self.n_best, n_candidates=self.candidates, jobs=self.jobs
             )
-        is_watched = self.jobs == 1 and (sys.stdin.isatty() or sys.stdout.isatty())
-        parts: Iterable[Iterable[Any]] = ([sentence] for sentence in sentences) if is_watched else [sentences]
+        parts: Iterable[Iterable[Any]] = ([sentence] for sentence in sentences) if self.one_by_one else [sentences]
         with users_errors():
             for part in parts:
                 yield from parse_all(part)
