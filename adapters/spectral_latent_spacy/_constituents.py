@@ -9,8 +9,8 @@
 | `._.parent` | the constituent just above it; None for a sentence |
 
 Every word is a constituent.  White space belongs to no constituent: a span that begins or ends with it is asked
-about as if it did not.  Of white space alone all attributes are empty, so that `sent._.parse_string` may be asked of any
-sentence.
+about as if it did not.  Of white space alone all attributes are empty, so that `sent._.parse_string` may be asked of
+any sentence.
 """
 
 from __future__ import annotations
