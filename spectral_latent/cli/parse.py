@@ -223,7 +223,7 @@ def parse(
     form_of_answers = output_form(output, as_json)
     parser = with_limits(load_parser(model), max_words=max_words, seconds=seconds, megabytes=memory)
     if partial:
-        given = read_partial(file, parser, projective=not non_projective)
+        given = read_partial(file, parser, console, projective=not non_projective)
     else:
         given = read_sentences(file, form, parser.tokenisation, console)
     given = given.part(*shard) if shard else given
