@@ -99,17 +99,19 @@ for number, (tree, _, _) in enumerate(every_node):
 # Step 2: Ω and the projections
 # -----------------------------
 # Ω of a symbol is the mean of φ ψᵀ over its nodes (LP, Figure 8).  It says how often each inside feature meets each
-# outside feature.  Given the state h, φ and ψ are independent, so that Ω is a sum with one term for each state::
+# outside feature.  Given the state h, φ and ψ are independent, so that Ω is a sum with one term for each state:
 #
-#     Ω = Σ_h p(h | a) E[φ | h] E[ψ | h]ᵀ
+#     | Ω = Σ_h p(h | a) E[φ | h] E[ψ | h]ᵀ
 #
-# Its rank is therefore at most the number of states, however long the vectors are.  Its singular value decomposition
-# U Σ Vᵀ shows this: one large singular value for each state, and small ones that are noise of the sample.  The columns
-# of U that belong to large ones span all E[φ | h], and those of V all E[ψ | h].  Nothing that tells states apart is
-# lost if a node keeps only its coordinates there, as many numbers as there are states.  These are its *projections*
-# (LP, Figure 7, step 1)::
+# p(h | a) is the share of the nodes that are in state h, and E[φ | h] the mean of φ over these.  The rank of Ω is
+# therefore at most the number of states, however long the vectors are.  Its singular value decomposition U Σ Vᵀ, where
+# Σ without an index is the diagonal matrix of singular values, shows the rank: there is one large singular value for
+# each state, and the small ones are noise of the sample.  The columns of U that belong to large ones span all E[φ | h],
+# and those of V all E[ψ | h].  Nothing that tells states apart is lost if a node keeps only its coordinates there, as
+# many numbers as there are states.  These are its *projections* (LP, Figure 7, step 1):
 #
-#     Y = Uᵀ φ        Z = Σ⁻¹ Vᵀ ψ
+#     | Y = Uᵀ φ
+#     | Z = Σ⁻¹ Vᵀ ψ
 #
 # Σ⁻¹ makes the two fit together: the mean of Y Zᵀ over the nodes of a symbol is Uᵀ Ω V Σ⁻¹ = I, the identity matrix.
 # (The paper has this inverse in equations 14 and 15 instead.)
@@ -133,21 +135,22 @@ for a, numbers in of_symbol.items():
 # Step 3: the operators
 # ---------------------
 # The *operator* of a rule stands in the place of its probabilities.  It is a tensor C: the mean, over the nodes of
-# symbol a, of the product of Z of the node and Y of each child where the rule is used, and of zero where it is not.
-# One pass over the treebank computes them all (LP, equations 14, 15 and 16; Figure 7, steps 2 and 3).
+# symbol a, of the outer product ⊗ of the node's Z and each child's Y where the rule is used, and of zero where it is
+# not.  c1 stands in the place of the probabilities of roots: it is the mean of Y over the roots.  One pass over the
+# treebank computes them all (LP, equations 14, 15 and 16; Figure 7, steps 2 and 3).
 #
 # What has C to do with t(h2, h3 | h1)?  Let G be the matrix whose column h is E[Y | h], one G for each symbol.  Nobody
 # knows G, since nobody sees states.  But Y and Z are independent given the state, as φ and ψ are, so that with enough
-# trees::
+# trees:
 #
-#     I = Σ_h p(h | a) E[Y | h] E[Z | h]ᵀ
+#     | I = Σ_h p(h | a) E[Y | h] E[Z | h]ᵀ
 #
 # The vectors p(h | a) E[Z | h] are therefore the rows of G⁻¹.  (G has an inverse if no column is a weighted sum of the
-# others: if the features tell the states apart.)  The operators are sums over states, too::
+# others: if the features tell the states apart.)  The operators are sums over states, too:
 #
-#     C(a → b c) = Σ_h1,h2,h3  t(h2, h3 | h1) · row h1 of G⁻¹ of a ⊗ column h2 of G of b ⊗ column h3 of G of c
-#     C(a → x)   = Σ_h  t(x | h) · row h of G⁻¹ of a
-#     c1(a)      = Σ_h  p(a and h are at the root) · column h of G of a
+#     | C(a → b c) = Σ_h1,h2,h3  t(h2, h3 | h1) · row h1 of G⁻¹ of a ⊗ column h2 of G of b ⊗ column h3 of G of c
+#     | C(a → x) = Σ_h  t(x | h) · row h of G⁻¹ of a
+#     | c1(a) = Σ_h  p(a and h are at the root) · column h of G of a
 #
 # So C holds the probabilities t of its rule, in another basis of the space of states (LP, Theorem 2).
 
@@ -180,9 +183,9 @@ plain = estimate(ones, ones)
 # Step 4: the probability of a tree
 # ---------------------------------
 # The inside algorithm, with an operator in the place of each rule's probability (LP, Figure 4).  If states were known,
-# it would compute b(h), the probability of what is below a node in state h.  With operators it computes::
+# it would compute b(h), the probability of what is below a node in state h.  With operators it computes:
 #
-#     α = Σ_h b(h) · row h of G⁻¹
+#     | α = Σ_h b(h) · row h of G⁻¹
 #
 # That is so above a word, by C(a → x).  Higher up, the columns of G in C meet the rows of G⁻¹ in the α of the children.
 # G⁻¹ G = I leaves the sum over h2 and h3 by which b(h1) is computed.  At the root, c1 meets α, and the probability of
