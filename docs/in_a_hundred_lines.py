@@ -8,9 +8,10 @@ version, called LP here).  The library does the same with sparse matrices, facto
 compares both, tree by tree.
 
 You know PCFGs: a rule a → b c has one probability, wherever the symbol a stands.  In a latent-variable PCFG every node
-has a hidden state besides its symbol, and a rule has a probability for each state (LP, section 4).  No treebank has the
-states.  EM guesses them again and again.  The spectral method never asks for them.  It uses one fact: given a node's
-symbol and state, its *inside* (the tree below it) says nothing more about its *outside* (the rest of the tree).
+has a hidden state besides its symbol.  A rule has a probability t(h2, h3 | h1) for each state h1 of the parent and each
+two states h2 and h3 of its children (LP, section 4).  No treebank has the states.  EM guesses them again and again.
+The spectral method never asks for them.  It uses one fact: given a node's symbol and state, its *inside* (the tree
+below it) says nothing more about its *outside* (the rest of the tree).
 
 Run it with ``python docs/in_a_hundred_lines.py``.
 """
@@ -97,11 +98,23 @@ for number, (tree, _, _) in enumerate(every_node):
 # %%
 # Step 2: Ω and the projections
 # -----------------------------
-# Ω^a is the mean of φ ψᵀ over the nodes of symbol a (LP, Figure 8).  Given the state, φ and ψ are independent, so that
-# Ω^a = Σ_h p(h | a) E[φ | h] E[ψ | h]ᵀ: its rank is the number of states, however long the vectors are.  A singular
-# value decomposition finds the space in which states differ, and drops all else.  Y = Uᵀφ and Z = (Σ^a)⁻¹ Vᵀψ are a
-# node's inside and outside, projected to as many numbers as there are states (LP, Figure 7, step 1).  The matrix Σ^a of
-# the paper holds the singular values; its inverse, which equations 14 and 15 need, is in Z already.
+# Ω of a symbol is the mean of φ ψᵀ over its nodes (LP, Figure 8).  It says how often each inside feature meets each
+# outside feature.  Given the state h, φ and ψ are independent, so that Ω is a sum with one term for each state:
+#
+#     | Ω = Σ_h p(h | a) E[φ | h] E[ψ | h]ᵀ
+#
+# p(h | a) is the share of the nodes that are in state h, and E[φ | h] the mean of φ over these.  The rank of Ω is
+# therefore at most the number of states, however long the vectors are.  Its singular value decomposition U Σ Vᵀ, where
+# Σ without an index is the diagonal matrix of singular values, shows the rank: there is one large singular value for
+# each state, and the small ones are noise of the sample.  The columns of U that belong to large ones span all E[φ | h],
+# and those of V all E[ψ | h].  Nothing that tells states apart is lost if a node keeps only its coordinates there, as
+# many numbers as there are states.  These are its *projections* (LP, Figure 7, step 1):
+#
+#     | Y = Uᵀ φ
+#     | Z = Σ⁻¹ Vᵀ ψ
+#
+# Σ⁻¹ makes the two fit together: the mean of Y Zᵀ over the nodes of a symbol is Uᵀ Ω V Σ⁻¹ = I, the identity matrix.
+# (The paper has this inverse in equations 14 and 15 instead.)
 
 STATES = 4
 Y, Z, sigma = {}, {}, {}
@@ -112,16 +125,34 @@ for a, numbers in of_symbol.items():
     U, s, Vt = np.linalg.svd(omega)
     m = min(STATES, int((s > 0.01 * s[0]).sum()))
     sigma[a] = s[:m]
-    Y |= dict(zip(numbers, phi @ U[:, :m], strict=True))
-    Z |= dict(zip(numbers, psi @ Vt[:m].T / s[:m], strict=True))
+    y = phi @ U[:, :m]
+    z = psi @ Vt[:m].T / s[:m]
+    assert np.allclose(y.T @ z / len(numbers), np.eye(m))
+    Y |= dict(zip(numbers, y, strict=True))
+    Z |= dict(zip(numbers, z, strict=True))
 
 # %%
 # Step 3: the operators
 # ---------------------
-# They are plain means of products of projections, one pass over the treebank (LP, equations 14, 15 and 16; Figure 7,
-# steps 2 and 3).  In the place of a probability for each triple of states stands a tensor C.  It holds the same
-# probabilities, but in another basis of the space of states, G^a = Uᵀ E[φ | h] (LP, Theorem 2).  Nobody knows this
-# basis, and nobody needs to: in every sum over states G and its inverse meet and cancel (LP, Theorem 1).
+# The *operator* of a rule stands in the place of its probabilities.  It is a tensor C: the mean, over the nodes of
+# symbol a, of the outer product ⊗ of the node's Z and each child's Y where the rule is used, and of zero where it is
+# not.  c1 stands in the place of the probabilities of roots: it is the mean of Y over the roots.  One pass over the
+# treebank computes them all (LP, equations 14, 15 and 16; Figure 7, steps 2 and 3).
+#
+# What has C to do with t(h2, h3 | h1)?  Let G be the matrix whose column h is E[Y | h], one G for each symbol.  Nobody
+# knows G, since nobody sees states.  But Y and Z are independent given the state, as φ and ψ are, so that with enough
+# trees:
+#
+#     | I = Σ_h p(h | a) E[Y | h] E[Z | h]ᵀ
+#
+# The vectors p(h | a) E[Z | h] are therefore the rows of G⁻¹.  (G has an inverse if no column is a weighted sum of the
+# others: if the features tell the states apart.)  The operators are sums over states, too:
+#
+#     | C(a → b c) = Σ_h1,h2,h3  t(h2, h3 | h1) · row h1 of G⁻¹ of a ⊗ column h2 of G of b ⊗ column h3 of G of c
+#     | C(a → x) = Σ_h  t(x | h) · row h of G⁻¹ of a
+#     | c1(a) = Σ_h  p(a and h are at the root) · column h of G of a
+#
+# So C holds the probabilities t of its rule, in another basis of the space of states (LP, Theorem 2).
 
 number_of = {id(tree): number for number, (tree, _, _) in enumerate(every_node)}
 
@@ -151,7 +182,14 @@ plain = estimate(ones, ones)
 # %%
 # Step 4: the probability of a tree
 # ---------------------------------
-# The inside algorithm, with a tensor in the place of each rule's probability (LP, Figure 4).
+# The inside algorithm, with an operator in the place of each rule's probability (LP, Figure 4).  If states were known,
+# it would compute b(h), the probability of what is below a node in state h.  With operators it computes:
+#
+#     | α = Σ_h b(h) · row h of G⁻¹
+#
+# That is so above a word, by C(a → x).  Higher up, the columns of G in C meet the rows of G⁻¹ in the α of the children.
+# G⁻¹ G = I leaves the sum over h2 and h3 by which b(h1) is computed.  At the root, c1 meets α, and the probability of
+# the tree is left.  G has cancelled: nobody knows it, and nobody needs to (LP, Theorem 1).
 
 
 def inside(C, tree):
@@ -238,3 +276,11 @@ for name, model in (("plain", plain), ("spectral", spectral)):
     print(f"{name:8}  {accuracy[name]:.1%} of {len(unseen)} new sentences have the right tree")
 for a in sorted(sigma):
     print(f"{a:8}  singular values {sigma[a].round(2)}")
+
+# %%
+# In three sentences
+# ------------------
+# Ω counts which insides stand in which outsides; only the state connects the two, so that its rank is the number of
+# states.  The projections Y and Z are coordinates of a node's inside and outside in the space that the singular vectors
+# of Ω span.  The operators are means of products of projections: the probabilities of rules with states, in a basis
+# that is unknown, and that cancels whenever rules make up a tree.

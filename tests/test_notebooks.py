@@ -131,6 +131,7 @@ def test_hostile_words_are_text(parser: ConstituencyModel, tagger: LatentTagger)
 def test_results_in_nltk_draw_themselves(
     parser: ConstituencyModel, dependency_parser: DependencyModel, tagger: LatentTagger, anchored: AnchorHMM
 ) -> None:
+    assert SpectralParser(parser)._repr_html_() == parser._repr_html_()
     tree = SpectralParser(parser).parse_one(WORDS)
     assert tree._repr_svg_() == parser.parse(WORDS)._repr_svg_()
     tree.set_label("any")

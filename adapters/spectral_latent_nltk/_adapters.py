@@ -74,6 +74,10 @@ class ModelAdapter:
     def __repr__(self) -> str:
         return f"<{type(self).__name__}: {self.model.sizes}>"
 
+    def _repr_html_(self) -> str:
+        """Write the summary of the model as a table, which notebooks show."""
+        return str(self.model._repr_html_())
+
 
 class ParserAdapter(ModelAdapter, ParserI, Generic[_Sentence, _Tree, _Parse]):
     """NLTK's `ParserI` over a parser of this library; may be shared between threads.

@@ -9,13 +9,15 @@
 | `._.parent` | the constituent just above it; None for a sentence |
 
 Every word is a constituent.  White space belongs to no constituent: a span that begins or ends with it is asked
-about as if it did not.
+about as if it did not.  Of white space alone all attributes are empty, so that `sent._.parse_string` may be asked of
+any sentence.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator
+from itertools import islice
 from operator import itemgetter
 from typing import Any, NamedTuple
 
@@ -81,28 +83,31 @@ def _entries(words: list[Token], tree: Phrase) -> Iterator[_Entry]:
 def _located(span: Span) -> tuple[list[Any], int]:
     """Find the constituents of a document, as they are kept, and the place of a span among them.
 
+    For a span without words there are no constituents.
+
     Raises NotAConstituentError if the span is none of them, and ValueError if the document has none.
     """
     kept: list[Any] | None = span.doc._.get(_KEPT)
     if kept is None:
         raise ValueError("the document has no constituents; add the component 'spectral_constituency' to the pipeline")
-    if words := words_of(span):
-        ends = (words[0].i, words[-1].i + 1)
-        for place in range(bisect_left(kept, ends[0], key=itemgetter(0)), len(kept)):
-            entry = _Entry(*kept[place])
-            if entry.start > ends[0]:
-                break
-            if entry.end == ends[1]:
-                return kept, place
+    words = words_of(span)
+    if not words:
+        return [], 0
+    ends = (words[0].i, words[-1].i + 1)
+    for place in range(bisect_left(kept, ends[0], key=itemgetter(0)), len(kept)):
+        entry = _Entry(*kept[place])
+        if entry.start > ends[0]:
+            break
+        if entry.end == ends[1]:
+            return kept, place
     raise NotAConstituentError(f"the span {span.text!r:.60} is not a constituent")
 
 
 def _below(kept: list[Any], place: int) -> Iterator[_Entry]:
     """List a constituent and all constituents below it, parents first."""
-    top = _Entry(*kept[place])
     for at in range(place, len(kept)):
         entry = _Entry(*kept[at])
-        if entry.start >= top.end:
+        if entry.start >= _Entry(*kept[place]).end:
             return
         yield entry
 
@@ -114,8 +119,9 @@ def _spans(doc: Doc, entries: Iterable[_Entry]) -> Iterator[Span]:
 
 def _labels(span: Span) -> tuple[str, ...]:
     """List the labels of a constituent, the outermost first."""
-    kept, place = _located(span)
-    return tuple(_Entry(*kept[place]).labels)
+    for entry in _below(*_located(span)):
+        return tuple(entry.labels)
+    return ()
 
 
 def _constituents(span: Span) -> Iterator[Span]:
@@ -125,9 +131,8 @@ def _constituents(span: Span) -> Iterator[Span]:
 
 def _children(span: Span) -> Iterator[Span]:
     """List the constituents just below a constituent."""
-    _, *below = _below(*_located(span))
     children: list[_Entry] = []
-    for entry in below:
+    for entry in islice(_below(*_located(span)), 1, None):
         if not children or entry.start >= children[-1].end:
             children.append(entry)
     return _spans(span.doc, children)
@@ -136,10 +141,9 @@ def _children(span: Span) -> Iterator[Span]:
 def _parent(span: Span) -> Span | None:
     """Find the constituent just above a constituent; None for a sentence."""
     kept, place = _located(span)
-    end = _Entry(*kept[place]).end
     for at in range(place - 1, -1, -1):
         above = _Entry(*kept[at])
-        if above.end >= end:
+        if above.end >= _Entry(*kept[place]).end:
             return span.doc[above.start : above.end]
     return None
 
@@ -156,7 +160,7 @@ def _parse_string(span: Span) -> str:
         for label in [*([] if entry.tag is None else [entry.tag]), *reversed(entry.labels)]:
             parts = (Phrase(label, parts or (span.doc[entry.start].text,)),)
         made.append((entry, parts[0]))  # type: ignore[arg-type]
-    return made[0][1].bracketed()
+    return made[0][1].bracketed() if made else ""
 
 
 def register_attributes() -> None:

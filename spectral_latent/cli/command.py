@@ -61,6 +61,8 @@ def _users_error(error: Exception) -> str | None:
     """Write the message for an error; None for a bug of the library, and for an error that click handles."""
     if isinstance(error, OSError):
         where = "" if error.filename is None else f"{error.filename}: "
+        if isinstance(error, IsADirectoryError):
+            return f"{where}a folder, where a file is needed"
         return None if error.errno == errno.EPIPE else f"{where}{error.strerror or error}"
     if not isinstance(error, ValueError):
         return None

@@ -127,10 +127,11 @@ def refuse_format(source: str, found: Format, *needed: Format) -> None:
         )
 
 
-def read_text(file: str, *needed: Format) -> tuple[str, str]:
+def read_text(file: str, console: Console, *needed: Format) -> tuple[str, str]:
     """Read a file as a whole, and return its text and its name for messages.
 
     file: the name of a file, or `-` for standard input.
+    console: prints what is awaited on a terminal.
     needed: the formats that it may have; any format if none is given.
 
     Raises CorpusError for bytes that are not text, and ClickException for another format.
@@ -139,17 +140,24 @@ def read_text(file: str, *needed: Format) -> tuple[str, str]:
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = Path(folder, "one.txt")
     ...     _ = path.write_text("(NNS dogs)")
-    ...     read_text(str(path), "brackets")[0]
+    ...     read_text(str(path), Console(quiet=True), "brackets")[0]
     '(NNS dogs)'
     """
     from spectral_latent.corpora import sniff_format
     from spectral_latent.corpora.text import decode, utf8_chunks
 
+    _say_what_is_awaited(file, _AWAITED[needed[0]] if needed else "Reading from the terminal; Ctrl-D ends", console)
     source = _source(file)
     text = decode(b"".join(utf8_chunks(_chunks(file), source)), source)
     if needed:
         refuse_format(source, sniff_format(file, text), *needed)
     return text, source
+
+
+def _say_what_is_awaited(file: str, awaited: str, console: Console) -> None:
+    """Print a message if an input is a terminal."""
+    if file == "-" and sys.stdin.isatty():
+        console.message(awaited)
 
 
 class InputSentence(NamedTuple):
@@ -258,8 +266,7 @@ def read_sentences(file: str, form: Format | None, tokenisation: Tokenisation, c
     [(['Dogs', 'bark'], ('NNS', 'VBP'), 1), ([], (), 2), (['Yes'], ('UH',), 3)]
     """
     if file == "-" or not Path(file).is_file():
-        if file == "-" and sys.stdin.isatty():
-            console.message(_AWAITED.get(form, _AWAITED[None]))
+        _say_what_is_awaited(file, _AWAITED.get(form, _AWAITED[None]), console)
         return _opened(file, form, tokenisation, console)
     checked = _opened(file, form, tokenisation, Console(quiet=True))
     length = sum(1 for _ in checked.sentences)

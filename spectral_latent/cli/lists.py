@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import click
 
+from spectral_latent.cli.console import Console
 from spectral_latent.cli.inputs import read_text
 from spectral_latent.cli.models import load_parser
 from spectral_latent.cli.sources import dependency_entries, gold_trees
@@ -84,10 +85,11 @@ class Lists(NamedTuple):
         return any(isinstance(tree, DependencySentence) for nbest in self.lists for tree, *_ in nbest.candidates)
 
 
-def read_lists(file: str) -> Lists:
+def read_lists(file: str, console: Console) -> Lists:
     """Read the lists of a file, or of standard input for `-`.
 
     file: the name of a file, or `-` for standard input.
+    console: prints that lists are awaited on a terminal.
 
     Raises CorpusError for a file in none of the formats, and ClickException for an empty one.
 
@@ -95,13 +97,13 @@ def read_lists(file: str) -> Lists:
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     file = Path(folder, "one.trees")
     ...     _ = file.write_text("-1.5\\t(NN run)\\n-2.0\\t(VB run)\\n")
-    ...     found = read_lists(str(file))
+    ...     found = read_lists(str(file), Console(quiet=True))
     >>> [len(each) for each in found.lists], found.form, found.has_heads
     ([2], 'trees', False)
     """
     from spectral_latent.corpora.nbest import nbest_format, parse_nbest
 
-    text, source = read_text(file)
+    text, source = read_text(file, console)
     if not text.strip():
         raise click.ClickException(f"{source}: no n-best lists")
     form = nbest_format(text, source)

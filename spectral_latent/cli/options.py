@@ -16,7 +16,6 @@ __all__ = [
     "non_projective_option",
     "quiet_option",
     "results_option",
-    "silence_option",
 ]
 
 column_option = click.option(
@@ -57,9 +56,6 @@ def _with_quiet_library(context: click.Context, _option: click.Parameter, quiet:
 
 quiet_option = click.option(
     "--quiet", "-q", is_flag=True, callback=_with_quiet_library, help="Print no messages and progress bars."
-)
-silence_option = click.option(
-    "--quiet", "-q", is_flag=True, expose_value=False, callback=_with_quiet_library, help="Print no warnings."
 )
 results_option = click.option(
     "-o",

@@ -24,7 +24,7 @@ h2{margin-top:2.5rem;border-bottom:1px solid var(--line)}
 table{border-collapse:collapse;margin:.5rem 0}caption{text-align:left;font-weight:600}
 th,td{padding:.15rem .6rem;text-align:left;vertical-align:top}td.n{text-align:right;font-variant-numeric:tabular-nums}
 table:not(.sl-heat) tbody tr:nth-child(even){background:var(--faint)}
-.bar{display:inline-block;height:.7rem;background:#0072b2;vertical-align:middle}
+.bars{white-space:nowrap}.bar{display:inline-block;height:.7rem;background:#0072b2;vertical-align:middle}
 details{margin:.3rem 0}summary{cursor:pointer}details>*:not(summary){margin-left:1rem}
 input{font:inherit;padding:.3rem .5rem;width:min(100%,24rem);border:1px solid var(--line)}
 """
@@ -87,7 +87,7 @@ def bars(shares: Iterable[float]) -> str:
         f'<span class="bar" style="width:{12 * share:.2f}rem;opacity:{1 if at % 2 else 0.6}"></span>'
         for at, share in enumerate(shares)
     )
-    return f'<span aria-hidden="true">{drawn}</span>'
+    return f'<span class="bars" aria-hidden="true">{drawn}</span>'
 
 
 def spectrum(values: Sequence[float], used: int) -> str:
@@ -108,8 +108,8 @@ def spectrum(values: Sequence[float], used: int) -> str:
         f'height:{1.5 * value / values[0]:.2f}rem{"" if at < used else ";opacity:.3"}"></span>'
         for at, value in enumerate(values)
     )
-    told = ", ".join(f"{value:.2f}" for value in values)
-    return f'<span role="img" aria-label="singular values {told}" title="singular values {told}">{drawn}</span>'
+    told = f"singular values {', '.join(f'{value:.2f}' for value in values)}"
+    return f'<span class="bars" role="img" aria-label="{told}" title="{told}">{drawn}</span>'
 
 
 def fold(summary: str, *parts: str) -> str:

@@ -155,8 +155,9 @@ def parse(
 
     With --partial, FILE has what is known of each tree, and the parser finds the rest.  For a constituency parser it
     has a sentence a line, with brackets around some words: She saw (NP the (NN man)) ( with a telescope ) .  A label
-    follows its bracket at once; over one word it may be a tag.  A tree over several lines is one sentence, and may be
-    flat where nothing is known.  For a dependency parser, FILE is CoNLL-U or CoNLL-X with _ in the columns HEAD and
+    follows its bracket at once; over one word it may be a tag.  A bracket with ! is forbidden: (!PP with a telescope)
+    is no PP, and (! with a telescope) no constituent.  A tree over several lines is one sentence, and may be flat where
+    nothing is known.  For a dependency parser, FILE is CoNLL-U or CoNLL-X with _ in the columns HEAD and
     DEPREL where they are not known; relations that are known change no head.  All sentences are checked before the
     first is parsed.
 
@@ -223,7 +224,7 @@ def parse(
     form_of_answers = output_form(output, as_json)
     parser = with_limits(load_parser(model), max_words=max_words, seconds=seconds, megabytes=memory)
     if partial:
-        given = read_partial(file, parser, projective=not non_projective)
+        given = read_partial(file, parser, console, projective=not non_projective)
     else:
         given = read_sentences(file, form, parser.tokenisation, console)
     given = given.part(*shard) if shard else given

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from spectral_latent.cli.console import Console
 from spectral_latent.cli.inputs import Input, InputSentence, read_text
 
 if TYPE_CHECKING:
@@ -14,11 +15,14 @@ if TYPE_CHECKING:
 __all__ = ["known_tree", "read_partial"]
 
 
-def read_partial(file: str, parser: ConstituencyModel | DependencyModel, *, projective: bool) -> Input:
+def read_partial(
+    file: str, parser: ConstituencyModel | DependencyModel, console: Console, *, projective: bool
+) -> Input:
     """Read and check all sentences of a file before the first is parsed.
 
     file: brackets for a parser of phrases, CoNLL-U for one of dependencies; `-` for standard input.
     parser: the parser.
+    console: prints what is awaited on a terminal.
     projective: whether arcs must not cross.
 
     Raises CorpusError, which names file and line, for what breaks the rules of the format, and for constraints that do
@@ -27,10 +31,10 @@ def read_partial(file: str, parser: ConstituencyModel | DependencyModel, *, proj
     from spectral_latent.dependency import DependencyModel
 
     if isinstance(parser, DependencyModel):
-        text, source = read_text(file, "conllu")
+        text, source = read_text(file, console, "conllu")
         sentences = list(_of_table(text, source, parser, projective))
         return Input("conllu", iter([sentences]), len(sentences))
-    text, source = read_text(file, "brackets")
+    text, source = read_text(file, console, "brackets")
     sentences = list(_of_brackets(text, source, parser))
     return Input("brackets", iter([sentences]), len(sentences))
 

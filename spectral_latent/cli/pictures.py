@@ -12,6 +12,7 @@ from spectral_latent.cli.outputs import OutputFile, results
 
 __all__ = ["DrawnSentence", "PictureFile", "page_of_sentences", "write_pictures"]
 
+_OTHER_FORMATS = (".gif", ".html", ".jpeg", ".jpg", ".pdf", ".png", ".ps", ".tiff", ".webp")
 _NOTHING = "the input has no words, so that there is nothing to draw"
 
 
@@ -39,6 +40,8 @@ class PictureFile(OutputFile):
         folder = Path(value)
         if _is_picture(folder):
             return super().convert(value, param, ctx)
+        if folder.suffix.lower() in _OTHER_FORMATS:
+            self.fail(f"{value}: pictures are SVG; name one that ends in .svg, or a folder", param, ctx)
         if folder.exists() and not folder.is_dir():
             self.fail(f"{value}: a file; name a picture that ends in .svg, or a folder", param, ctx)
         if not folder.parent.is_dir():

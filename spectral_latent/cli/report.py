@@ -273,14 +273,21 @@ def _grammar_sections(model: Any, gold: Sequence[str], top: int) -> Iterable[_Se
     errors, examples = _errors(model, gold) if gold else (None, {})
     named = model.named_operators
     if named.operators.probabilities:
-        yield section("symbols", "Symbols and their states", _symbols_with_states(named, top, examples))
+        note = (
+            "Of each symbol: m, the number of its states; how many states of equal size would be as varied; and how "
+            "many nodes of a tree have the symbol. The bar shows the share of each state. The upright bars are the "
+            "singular values of the symbol, pale where they are not used."
+        )
+        states = _symbols_with_states(named, top, examples)
+        yield section("symbols", "Symbols and their states", f"<p>{note}</p>{states}")
         rules = [(rule.name, rule.expected, rule.probability) for rule in describe_rules(named)[:_MOST_RULES]]
         columns = ["rule", "in a tree", "probability"]
         yield section("rules", "Rules", table("Rules, the most frequent first", columns, rules, "rule"))
     else:
         note = (
             "The model has no states, but directions of a latent space; the estimator recovered finds the states. "
-            "Words, rules and places with loadings of opposite signs are opposites; the sign itself means nothing."
+            "Words, rules and places with loadings of opposite signs are opposites; the sign itself means nothing. "
+            "The upright bars are the singular values of a symbol, pale where they are not used."
         )
         directions = _symbols_with_directions(named, top)
         yield section("symbols", "Symbols and their directions", f"<p>{note}</p>{directions}")

@@ -21,7 +21,7 @@ from spectral_latent.cli.lists import (
     users_errors,
 )
 from spectral_latent.cli.models import load_parser
-from spectral_latent.cli.options import jobs_option, json_option, quiet_option, results_option, silence_option
+from spectral_latent.cli.options import jobs_option, json_option, quiet_option, results_option
 from spectral_latent.cli.outputs import OutputFile, figures_table, refuse_inputs, results
 from spectral_latent.cli.sources import DEPENDENCY_SOURCES, SOURCES, dependency_entries, treebank
 
@@ -108,7 +108,7 @@ def train(
     begun = time.perf_counter()
     refuse_inputs(output, [lists, *gold, *models])
     latent = load_models(models)
-    nbest = read_lists(lists)
+    nbest = read_lists(lists, console)
     scores = score_lists(nbest, gold)
     console.message(f"Training on {len(nbest.lists)} lists of {len(scores.gains)} candidates")
     options = PerceptronOptions(seed=seed)
@@ -127,8 +127,10 @@ def train(
 @models_option
 @click.option("--lists", "with_lists", is_flag=True, help="Write all trees, with the reranker's score before others.")
 @results_option
-@silence_option
-def apply(reranker: str, lists: str, models: tuple[str, ...], with_lists: bool, output: Path | None) -> None:
+@quiet_option
+def apply(
+    reranker: str, lists: str, models: tuple[str, ...], with_lists: bool, output: Path | None, quiet: bool
+) -> None:
     """Choose the best tree of each list.
 
     The output is a line of brackets for each sentence, or a sentence of CoNLL-U.  For a list without trees it is (()),
@@ -141,7 +143,7 @@ def apply(reranker: str, lists: str, models: tuple[str, ...], with_lists: bool, 
     from spectral_latent.corpora.nbest_output import best_trees, write_nbest
 
     loaded = _loaded(reranker, models)
-    nbest = read_lists(lists)
+    nbest = read_lists(lists, Console(quiet))
     with users_errors(), results(output, [reranker, lists, *models]) as write:
         if with_lists:
             texts = write_nbest(loaded.rescore(nbest.lists), nbest.form)
@@ -157,13 +159,14 @@ def apply(reranker: str, lists: str, models: tuple[str, ...], with_lists: bool, 
 @_gold_option
 @models_option
 @json_option
-@silence_option
+@quiet_option
 def evaluate(
     reranker: str,
     lists: str,
     gold: tuple[str, ...],
     models: tuple[str, ...],
     as_json: bool,
+    quiet: bool,
 ) -> None:
     """Compare the first, the chosen and the best tree of each list with the right one.
 
@@ -178,7 +181,7 @@ def evaluate(
       spectral-latent rerank evaluate reranker.safetensors test.nbest --gold test.mrg --model wsj.safetensors
     """
     loaded = _loaded(reranker, models)
-    nbest = read_lists(lists)
+    nbest = read_lists(lists, Console(quiet))
     scores = score_lists(nbest, gold)
     with users_errors():
         difference, oracle = scores.evaluate(loaded.rerank(nbest.lists))
@@ -209,7 +212,7 @@ def evaluate(
 @click.option("--like", metavar="RERANKER", help="Write the features of a reranker, under its numbers.")
 @_output_option("FILE", "Write the names of features: number TAB name.", "--map", "names")
 @results_option
-@silence_option
+@quiet_option
 def features(
     lists: str,
     models: tuple[str, ...],
@@ -218,6 +221,7 @@ def features(
     like: str | None,
     names: Path | None,
     output: Path | None,
+    quiet: bool,
 ) -> None:
     """Write the features of all candidates in the format of SVMlight and LETOR, for other learners.
 
@@ -237,7 +241,7 @@ def features(
     inputs = [lists, *gold, *models, *filter(None, [like])]
     if names is not None:
         refuse_inputs(names, inputs)
-    nbest = read_lists(lists)
+    nbest = read_lists(lists, Console(quiet))
     with users_errors():
         if like is not None:
             chosen = _loaded(like, models).features

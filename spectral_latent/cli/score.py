@@ -48,14 +48,15 @@ def score(model: str, file: str, jobs: int, as_json: bool, output: Path | None, 
     from spectral_latent.dependency import DependencyModel
     from spectral_latent.grammar.batches import map_sentences
 
+    console = Console(quiet)
     parser: Any = load_parser(model)
     trees: list[Any]
     if isinstance(parser, DependencyModel):
-        trees = [entry.rooted().sentence for entry in entries_of_text(*read_text(file, "conllu", "malt-tab"))]
+        trees = [entry.rooted().sentence for entry in entries_of_text(*read_text(file, console, "conllu", "malt-tab"))]
     else:
-        trees = list(parse_brackets(*read_text(file, "brackets")))
+        trees = list(parse_brackets(*read_text(file, console, "brackets")))
     with results(output, [model, file]) as write:
-        starts = Console(quiet).beside_output.bar(range(0, len(trees), _BATCH), "Scoring")
+        starts = console.beside_output.bar(range(0, len(trees), _BATCH), "Scoring")
         batches = (trees[first : first + _BATCH] for first in starts)
         weights = map_sentences(type(parser).score, parser, batches, jobs)
         scores = (pair for weight in weights for pair in zip(weight.log.tolist(), weight.sign.tolist(), strict=True))

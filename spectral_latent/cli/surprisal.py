@@ -68,9 +68,9 @@ def surprisal(
     """Compute the surprisal of the words of FILE or of standard input.
 
     The surprisal of a word is -log p(word | words before it), summed over all trees and all ways to go on.  The model
-    is a parser or a tagger with probabilities: of the preset fast or accurate, or of any estimator but spectral; or a
-    model of sequences without tags, by any estimator.  FILE has the formats that `parse` reads.  A dependency parser
-    uses the tags that words have.
+    is a parser or a tagger with probabilities, of any preset or estimator but spectral; or a model of sequences without
+    tags, by any estimator.  FILE has the formats that `parse` reads.  A dependency parser uses the tags that words
+    have.
 
     The output has a line for each word: sent_id, number of the word, word, surprisal, lexical part, syntactic part,
     with tabs between them.  sent_id is the name of the sentence in rows, else its number, or that of its line.  The

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_args
 import click
 
 from spectral_latent._names import ESTIMATORS, AnyPresetName, EstimatorName, HullName, PresetName
+from spectral_latent._options import counted
 from spectral_latent.cli.console import Console
 from spectral_latent.cli.evaluate import evaluate
 from spectral_latent.cli.groups import Commands
@@ -518,7 +519,7 @@ class _Training:
         model.save(self._output, self.record.contents())
         seconds = time.perf_counter() - self._start
         megabytes = self._output.stat().st_size / 1e6
-        learnt_from = f"{self.record.examples} {self.record.kind}"
+        learnt_from = counted(self.record.examples, self.record.kind.removesuffix("s"))
         self.console.message(f"{self._output}: {model.sizes}, from {learnt_from}, {seconds:.1f} s, {megabytes:.1f} MB")
         if self._dev:
             of_quiet = ["--quiet"] if self.console.quiet else []

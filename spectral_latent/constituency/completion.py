@@ -9,8 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-import numpy as np
-
 from spectral_latent.constituency.constraints import PartialTree
 from spectral_latent.constituency.model import ConstituencyModel
 from spectral_latent.constituency.phrase import Phrase
@@ -42,12 +40,6 @@ def completed(
     """
     check_n_best(n_best)
     for parses in model.parse_all(trees, n_best, jobs=jobs):
-        found = [parse for parse in parses if not parse.is_fallback]
-        if not found:
-            continue
-        log = np.array([parse.log if parse.sign > 0 else -np.inf for parse in found])
-        # Estimates of spectral models may all be negative; the best tree counts alone then.
-        share = np.eye(len(found))[0] if np.isneginf(log).all() else np.exp(log - np.logaddexp.reduce(log))
-        for parse, weight in zip(found, share.tolist(), strict=True):
-            if weight > 0.0:
-                yield parse.tree, weight
+        for parse, share in zip(parses, parses.shares, strict=True):
+            if share > 0.0:
+                yield parse.tree, share

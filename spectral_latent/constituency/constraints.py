@@ -22,6 +22,8 @@ from spectral_latent.trees import BoolArray
 
 __all__ = ["ANY_TREE", "Bracket", "Constraints", "PartialTree"]
 
+_FORBIDS = "!"  # before the label of a bracket that must not be in the tree
+
 
 class Bracket(NamedTuple):
     """A span of words, with a label or without.
@@ -196,12 +198,16 @@ class PartialTree(NamedTuple):
 
         Traces, function labels and the top bracket of treebanks are left out.
 
-        phrase: words may stand beside phrases; an empty label stands for any.
+        phrase: words may stand beside phrases; an empty label stands for any.  The label !NP forbids a constituent NP
+        over these words, and the label ! any constituent.
+        Raises ValueError if a bracket is required and forbidden.
 
         >>> subject = Phrase("NP-SBJ", (Phrase("DT", ("the",)), "dog"))
-        >>> found = PartialTree.of(Phrase("S", (subject, Phrase("", ("barks", "loudly")), ".")))
+        >>> found = PartialTree.of(Phrase("S", (subject, Phrase("", ("barks", Phrase("!ADVP", ("loudly",)))), ".")))
         >>> list(map(str, found.constraints.brackets))
         ["(0, 5, 'S')", "(0, 2, 'NP')", "(0, 1, 'DT')", '(2, 4)']
+        >>> list(map(str, found.constraints.forbidden))
+        ["(3, 4, 'ADVP')"]
         """
         words: list[str] = []
         begun: list[tuple[str, int]] = []  # the label and the first word of each bracket that is open
@@ -218,12 +224,18 @@ class PartialTree(NamedTuple):
                 closed.append(Bracket(first, len(words), base_label(label) or None))
             elif not is_empty(begun[-1][0], node):
                 words.append(node)
-        kept: list[Bracket] = []
+        required: list[Bracket] = []
+        forbidden: list[Bracket] = []
         for bracket in sorted(reversed(closed), key=lambda bracket: (bracket.first, -bracket.end)):
-            is_top = bracket.end - bracket.first == len(words) and (bracket.label or "") in TOPS
-            if bracket.first < bracket.end and not is_top:
-                kept.append(bracket)
-        return PartialTree(tuple(words), Constraints(kept))
+            label = bracket.label or ""
+            is_top = bracket.end - bracket.first == len(words) and label in TOPS
+            if bracket.first == bracket.end or is_top:
+                continue
+            if label.startswith(_FORBIDS):
+                forbidden.append(bracket._replace(label=label.removeprefix(_FORBIDS) or None))
+            else:
+                required.append(bracket)
+        return PartialTree(tuple(words), Constraints(required, forbidden))
 
 
 def _listed(names: frozenset[str]) -> str:

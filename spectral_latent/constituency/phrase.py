@@ -26,6 +26,8 @@ class Phrase(NamedTuple):
     (S (NP (NNS dogs)) (VP (VBP bark)))
     >>> list(tree.words())
     ['dogs', 'bark']
+    >>> tree.children[0]
+    <Phrase: (NP (NNS dogs))>
     """
 
     label: str
@@ -50,6 +52,9 @@ class Phrase(NamedTuple):
 
     def __hash__(self) -> int:
         return hash(self._flat())
+
+    def __repr__(self) -> str:
+        return f"<Phrase: {self.bracketed()}>"
 
     def is_preterminal(self) -> bool:
         """Tell whether the only child is a word."""

@@ -101,7 +101,7 @@ def without_outer_bracket(phrase: Phrase) -> Phrase:
     phrase: a tree as the brackets have it.
 
     >>> without_outer_bracket(Phrase("", (Phrase("UH", ("Yes",)),)))
-    Phrase(label='UH', children=('Yes',))
+    <Phrase: (UH Yes)>
     """
     match phrase:
         case Phrase("", (Phrase() as only,)):

@@ -129,7 +129,7 @@ def to_nbest(items: Iterable[Any], id: str = "1", words: Iterable[str] | None = 
 
     >>> nbest = to_nbest([(-1.5, "(S1 (NN run))"), (-2.5, Phrase("VB", ("run",)))])
     >>> nbest.candidates[0].tree, nbest.candidates[1].score
-    (Phrase(label='S1', children=(Phrase(label='NN', children=('run',)),)), -2.5)
+    (<Phrase: (S1 (NN run))>, -2.5)
     """
     return NBest.of(map(_candidate, items), id, words)
 

@@ -23,7 +23,7 @@ def phrase_from_nltk(tree: Any) -> Phrase:
 
     >>> from nltk.tree import Tree
     >>> phrase_from_nltk(Tree("NP", [Tree("NNS", ["dogs"])]))
-    Phrase(label='NP', children=(Phrase(label='NNS', children=('dogs',)),))
+    <Phrase: (NP (NNS dogs))>
     """
     parents_first: list[Any] = []  # siblings right to left
     waiting = [tree]

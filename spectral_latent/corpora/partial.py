@@ -2,9 +2,11 @@
 
     She saw (NP the man (PP with the telescope)) .
     (S (NP (PRP She)) (VP (VBD saw) ( the man ) with the telescope) .)
+    She saw the man (!NP with the telescope) (! in the park) .
 
-A label follows its bracket at once.  A bracket without a label is a constituent with any.  A sentence ends with its
-line, or with the line where its last bracket closes, so that trees may stand on several lines.
+A label follows its bracket at once.  A bracket without a label is a constituent with any.  With ! before its label, it
+is no constituent with this label; with ! alone, no constituent.  A sentence ends with its line, or with the line where
+its last bracket closes, so that trees may stand on several lines.
 """
 
 from __future__ import annotations
@@ -31,7 +33,7 @@ def parse_partial(text: str, source: str = "<string>") -> Iterator[PartialTree]:
     source: the name of the text in errors.
 
     Raises `CorpusError`, which names `source` and the line, for brackets that do not match, brackets without words,
-    sentences that have nothing but traces, and a text without sentences.
+    brackets that are required and forbidden, sentences that have nothing but traces, and a text without sentences.
 
     >>> (sentence,) = parse_partial("She saw (NP the man) .")
     >>> sentence.words, sentence.constraints.brackets
@@ -68,7 +70,10 @@ def parse_partial_with_lines(text: str, source: str = "<string>") -> Iterator[tu
                     raise line_error(source, number, f"the bracket ({label}) has no words; remove it")
                 begun[-1][1].append(Phrase(label, tuple(children)))
         if len(begun) == 1 and begun[0][1]:
-            sentence = PartialTree.of(Phrase("", tuple(begun[0][1])))
+            try:
+                sentence = PartialTree.of(Phrase("", tuple(begun[0][1])))
+            except ValueError as error:
+                raise line_error(source, begin, str(error)) from None
             if not sentence.words:
                 raise line_error(source, begin, "the sentence that begins here has no words; remove it")
             yield begin, sentence

@@ -107,9 +107,14 @@ def utf8_chunks(chunks: Iterable[bytes], source: str) -> Iterator[bytes]:
     elif begun.startswith(_UTF_16):
         yield from _from_utf_16(whole, source)
     elif _is_binary(begun):
-        raise CorpusError(f"{source}: binary data, where text is needed; give a text file in UTF-8")
+        raise _binary_error(source)
     elif begun:
         yield from whole
+
+
+def _binary_error(source: str) -> CorpusError:
+    """Return the error for data that are no text."""
+    return CorpusError(f"{source}: binary data, where text is needed; give a text file in UTF-8")
 
 
 def _is_binary(beginning: bytes) -> bool:
@@ -156,7 +161,8 @@ def decode(content: bytes, source: str, line: int = 1) -> str:
     source: the name of their file in errors.
     line: the number of their first line.
 
-    Raises `CorpusError` for bytes that are not UTF-8, and for lines that end in carriage returns alone.
+    Raises `CorpusError` for binary data, for other bytes that are not UTF-8, and for lines that end in carriage returns
+    alone.
 
     >>> decode("¡hola!".encode(), "greeting")
     '¡hola!'
@@ -166,6 +172,8 @@ def decode(content: bytes, source: str, line: int = 1) -> str:
     try:
         return content.decode("utf-8-sig" if line == 1 else "utf-8")
     except UnicodeDecodeError as error:
+        if b"\0" in content:
+            raise _binary_error(source) from None
         line += error.object.count(b"\n", 0, error.start)
         column = error.start - error.object.rfind(b"\n", 0, error.start)
         raise CorpusError(

@@ -1,6 +1,7 @@
 """Dependency trees: the latent dependency grammar, and the estimators of Dhillon et al. (2012)."""
 
 from spectral_latent.dependency.arc_features import TaggedTree
+from spectral_latent.dependency.completion import completed
 from spectral_latent.dependency.constraints import Constraints, PartialTree
 from spectral_latent.dependency.conversion import Attachment, HeadSymbol
 from spectral_latent.dependency.model import DependencyModel
@@ -22,5 +23,6 @@ __all__ = [
     "RelationModel",
     "RelationOptions",
     "TaggedTree",
+    "completed",
     "preset",
 ]

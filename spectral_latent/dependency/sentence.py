@@ -26,6 +26,8 @@ class DependencySentence(NamedTuple):
     ... )
     >>> words.is_tree(), words.with_heads((2, 1)).is_tree()
     (True, False)
+    >>> DependencySentence.of(["Dogs", "bark"]).with_heads((2, 0))
+    DependencySentence(forms=('Dogs', 'bark'), heads=(2, 0))
     """
 
     forms: tuple[str, ...]
@@ -43,6 +45,10 @@ class DependencySentence(NamedTuple):
     """The label of the arc from each word's head."""
     comments: tuple[str, ...] = ()
     """The sentence's comments, such as `sent_id = 7`, without # and the white space around them."""
+
+    def __repr__(self) -> str:
+        annotated = {name: column for name, column in self._asdict().items() if column and set(column) != {BLANK}}
+        return f"DependencySentence({', '.join(f'{name}={column!r}' for name, column in annotated.items())})"
 
     def _repr_svg_(self) -> str | None:
         """Draw the words with arcs from heads to dependents, for notebooks; None without heads."""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Protocol, TypeVar
 
+import numpy as np
+
 from spectral_latent.drawing import Html, captioned_html
 
 __all__ = ["Parses"]
@@ -11,6 +13,10 @@ __all__ = ["Parses"]
 
 class _Drawn(Protocol):
     """A parse that can be drawn."""
+
+    @property
+    def sign(self) -> int:
+        """The sign of its estimated probability."""
 
     @property
     def log(self) -> float:
@@ -42,6 +48,23 @@ class Parses(list[_Parse]):
             (f"Tree {rank}{', FALLBACK' * parse.is_fallback}: log p = {parse.log:.2f}", parse._repr_svg_() or "")
             for rank, parse in enumerate(self, start=1)
         ]
+
+    @property
+    def shares(self) -> list[float]:
+        """The share of each parse in the estimated probability of them all.
+
+        A fallback has none.  Estimates of spectral models may all be negative; the first parse has the whole then.
+
+        >>> from spectral_latent.constituency import Parse, Phrase
+        >>> tree = Phrase("UH", ("Yes",))
+        >>> [round(share, 2) for share in Parses([Parse(tree, 1, -1.0), Parse(tree, 1, -2.0)]).shares]
+        [0.73, 0.27]
+        """
+        log = np.array([parse.log if parse.sign > 0 else -np.inf for parse in self])
+        if np.isneginf(log).all():
+            return [float(rank == 0 and not parse.is_fallback) for rank, parse in enumerate(self)]
+        shares: list[float] = np.exp(log - np.logaddexp.reduce(log)).tolist()
+        return shares
 
     def _repr_html_(self) -> Html:
         """Draw the parses, for notebooks."""

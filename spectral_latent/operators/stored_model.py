@@ -26,9 +26,13 @@ def _shortened(value: Any) -> str:
 
     >>> _shortened(["NN", "VB"]), _shortened(list(range(100))), _shortened(None)
     ('2: NN, VB', '100: 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, ...', '-')
+    >>> _shortened([["NN", "VB"], ["X"]])
+    '2: NN, VB; 1: X'
     """
     if value is None:
         return "-"
+    if isinstance(value, list) and any(isinstance(entry, list) for entry in value):
+        return "; ".join(map(_shortened, value))
     if isinstance(value, list):
         shown = [str(entry) for entry in value[:_SHOWN]]
         return f"{len(value)}: {', '.join([*shown, *(['...'] if len(value) > _SHOWN else [])])}"
@@ -102,7 +106,10 @@ class StoredModel(ShortRepr):
 
     def _repr_html_(self) -> str:
         """Write the summary as a table, which notebooks show."""
-        rows = (f"<tr><th>{escape(name)}</th><td>{escape(text)}</td></tr>" for name, text in self.summary.items())
+        rows = (
+            f'<tr><th>{escape(name)}</th><td style="text-align:left">{escape(text)}</td></tr>'
+            for name, text in self.summary.items()
+        )
         return f"<table>{''.join(rows)}</table>"
 
     def save(self, path: str | os.PathLike[str], record: Mapping[str, Any] | None = None) -> None:

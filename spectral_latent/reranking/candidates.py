@@ -38,7 +38,7 @@ class Candidate(NamedTuple):
     other_scores: earlier scores, such as the parser's if `score` is a reranker's; none if there is no score.
 
     >>> Candidate(Phrase("UH", ("Yes",)), -1.5).rescored(0.25)
-    Candidate(tree=Phrase(label='UH', children=('Yes',)), score=0.25, other_scores=(-1.5,))
+    Candidate(tree=<Phrase: (UH Yes)>, score=0.25, other_scores=(-1.5,))
     """
 
     tree: Tree

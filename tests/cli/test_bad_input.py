@@ -82,6 +82,8 @@ ANSWERS = [
     Answer("parse raw.txt wsj", 1, r"raw.txt: text, where the file of a model is needed$"),
     Answer("info trees.mrg", 1, r"trees.mrg: text, where the file of a model is needed$"),
     Answer("parse . sentences.txt", 1, r"\.: a folder; give the file of a model"),
+    Answer("parse wsj .", 1, r"\.: a folder, where a file is needed"),
+    Answer("score wsj .", 1, r"\.: a folder, where a file is needed"),
     Answer("parse empty.txt sentences.txt", 1, r"empty.txt: not a model, or cut short; train it again$"),
     Answer("parse binary.txt sentences.txt", 1, r"binary.txt: not a model, or cut short; train it again$"),
     Answer("parse cut sentences.txt", 1, r"cut: not a model, or cut short"),

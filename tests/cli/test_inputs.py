@@ -131,17 +131,18 @@ def test_folders_of_compressed_files(run: Run, treebank: Path, model: Path, tmp_
         assert load(tmp_path / "new").fingerprint == load(model).fingerprint
 
 
-BAD = {
-    "compressed text that is damaged": gzip.compress(b"They see it .")[:12] + b"x" * 20,
-    "compressed text that is cut short": gzip.compress(b"They see it .")[:-9],
-    "not UTF-16, as its first bytes say": codecs.BOM_UTF16_LE + b"a",
-    "binary data, where text is needed": b"\x89PNG\0\0\0",
-}
+BAD = [
+    ("compressed text that is damaged", gzip.compress(b"They see it .")[:12] + b"x" * 20),
+    ("compressed text that is cut short", gzip.compress(b"They see it .")[:-9]),
+    ("not UTF-16, as its first bytes say", codecs.BOM_UTF16_LE + b"a"),
+    ("binary data, where text is needed", b"\x89PNG\0\0\0"),
+    ("binary data, where text is needed", b"\0 and much text" * 10_000 + b"\xff"),  # a model of the library begins so
+]
 
 
-@pytest.mark.parametrize("message", BAD)
-def test_what_is_not_text(run: Run, model: Path, tagger: Path, tmp_path: Path, message: str) -> None:
-    (tmp_path / "a").write_bytes(BAD[message])
+@pytest.mark.parametrize(("message", "content"), BAD, ids=range(len(BAD)))
+def test_what_is_not_text(run: Run, model: Path, tagger: Path, tmp_path: Path, message: str, content: bytes) -> None:
+    (tmp_path / "a").write_bytes(content)
     for arguments in (("parse", model), ("tag", tagger), ("score", model), ("evaluate", tagger)):
         result = run(*arguments, tmp_path / "a")
         assert (result.exit_code, result.stdout) == (1, "")

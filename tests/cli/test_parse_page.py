@@ -83,6 +83,7 @@ def test_all_trees_are_one_picture(run: Run, model: Path, tmp_path: Path) -> Non
         (("--svg", "trees", "--html", "page.html"), "--html and --svg both draw the trees"),
         (("--svg", "none/trees"), "none/trees: the folder around it does not exist; create it first"),
         (("--svg", "none/trees.svg"), "none/trees.svg: the folder does not exist; create it first"),
+        (("--svg", "trees.pdf"), "trees.pdf: pictures are SVG; name one that ends in .svg, or a folder"),
         (("--svg", "file.txt"), "file.txt: a file; name a picture that ends in .svg, or a folder"),
     ],
 )

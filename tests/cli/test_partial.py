@@ -41,6 +41,15 @@ def test_brackets(run: Run, model: Path, tmp_path: Path) -> None:
     assert page.read_text().count("<svg") == 3
 
 
+def test_a_forbidden_bracket_is_in_no_tree(run: Run, model: Path) -> None:
+    subject = "(NP (DT The) (NNS dogs))"
+    assert subject in run("parse", model, stdin="The dogs see it .\n").stdout
+    for label in ("NP", ""):
+        found = run("parse", model, "--partial", stdin=f"(!{label} The dogs) see it .\n")
+        assert found.exit_code == 0
+        assert subject not in found.stdout
+
+
 def test_heads_and_relations(run: Run, dependencies: Path, tmp_path: Path) -> None:
     """Lines stay as they are but for HEAD and DEPREL."""
     head = "# sent_id = 7\n"
@@ -63,6 +72,11 @@ def test_heads_and_relations(run: Run, dependencies: Path, tmp_path: Path) -> No
     [
         ("They left .\n\nThey (VB left .", "standard input, line 3: a bracket that opens in this sentence"),
         ("They left .\n(XP They) left .", "standard input, line 2: the parser has no label 'XP'; its labels are"),
+        ("They\n(NP (!NP They)) left", "standard input, line 2: the bracket (0, 1, 'NP') is required and forbidden"),
+        (
+            "(! They left .)",
+            "standard input, line 1: the whole sentence is always a constituent, and cannot be forbidden",
+        ),
         ("(PRP (VBP They)) left", "standard input, line 1: the tags 'PRP' and 'VBP' are of the same word 0"),
         (ROW.format(1, "They", 0, "_"), "standard input: sentences in CoNLL-U, where trees in brackets are needed"),
     ],

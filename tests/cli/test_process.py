@@ -169,13 +169,23 @@ def test_a_named_pipe(tagger: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(not hasattr(os, "openpty"), reason="no terminals")
-@pytest.mark.parametrize(("options", "awaited"), [((), "one a line"), (("--text",), "an empty line ends a paragraph")])
-def test_a_terminal_is_told_what_is_awaited(model: Path, options: tuple[str, ...], awaited: str) -> None:
+@pytest.mark.parametrize(
+    ("command", "options", "awaited", "status"),
+    [
+        ("parse", (), "one a line", 0),
+        ("parse", ("--text",), "an empty line ends a paragraph", 0),
+        ("parse", ("--partial",), "Reading trees from the terminal", 1),
+        ("score", (), "Reading trees from the terminal", 1),
+    ],
+)
+def test_a_terminal_is_told_what_is_awaited(
+    model: Path, command: str, options: tuple[str, ...], awaited: str, status: int
+) -> None:
     keyboard, terminal = os.openpty()
-    with start("parse", model, *options, stdin=terminal) as process:
+    with start(command, model, *options, stdin=terminal) as process:
         assert process.stderr
         assert awaited.encode() in process.stderr.readline()
         os.write(keyboard, b"\x04")  # Ctrl-D
-        assert process.wait(60) == 0
+        assert process.wait(60) == status
     os.close(keyboard)
     os.close(terminal)

@@ -46,6 +46,16 @@ def test_brackets_may_stand_anywhere_in_a_line() -> None:
     assert not third.constraints.required
 
 
+def test_brackets_may_be_forbidden() -> None:
+    (partial,) = parse_partial("(S She saw (NP the man) (!PP-CLR with (!\n it)) (!NP (NN man) (-NONE- *T*)) .)")
+    assert partial.words == ("She", "saw", "the", "man", "with", "it", "man", ".")
+    assert partial.constraints.required == [Bracket(0, 8, "S"), Bracket(2, 4, "NP"), Bracket(6, 7, "NN")]
+    assert partial.constraints.excluded == [Bracket(4, 6, "PP"), Bracket(5, 6), Bracket(6, 7, "NP")]
+    assert partial == partial_from_nltk(
+        Tree.fromstring("(S She saw (NP the man) (!PP-CLR with (! it)) (!NP (NN man)) .)")
+    )
+
+
 def test_whole_trees_and_nltks_trees_are_read_alike() -> None:
     (phrase,) = parse_brackets(TREE)
     (partial,) = parse_partial(TREE)
@@ -60,6 +70,7 @@ def test_whole_trees_and_nltks_trees_are_read_alike() -> None:
         ("a\n(NP b\nc", "x, line 2: a bracket that opens in this sentence is never closed"),
         ("(NP a ())", r"x, line 1: the bracket \(\) has no words"),
         ("a\n(NP (-NONE- *))", "x, line 2: the sentence that begins here has no words"),
+        ("a\n(NP (! b c))", r"x, line 2: the bracket \(0, 2, 'NP'\) is required and forbidden"),
         (" \n", "x: no sentences"),
     ],
 )

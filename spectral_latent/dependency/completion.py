@@ -1,0 +1,50 @@
+"""Complete dependency trees that are partly known, so that a parser can learn from them, too.
+
+The completed trees are the E-step of EM over whole trees, and training on them is its M-step, as in
+`spectral_latent.constituency.completion`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from spectral_latent.dependency.constraints import PartialTree
+from spectral_latent.dependency.model import DependencyModel
+from spectral_latent.dependency.sentence import DependencySentence
+
+__all__ = ["completed"]
+
+
+def completed(
+    model: DependencyModel,
+    trees: Iterable[PartialTree],
+    n_best: int = 1,
+    *,
+    projective: bool = True,
+    jobs: int | None = 1,
+) -> Iterator[tuple[DependencySentence, float]]:
+    """Find the best trees of each sentence that obey what is known, and how much each of them weighs.
+
+    The weights of the trees of a sentence sum to 1.  A sentence that the grammar does not derive, given what is known,
+    has none.
+
+    model: the parser.
+    trees: the sentences, and what is known of their trees.
+    n_best: the most trees of a sentence; 1 where they need not be projective.
+    projective: whether only projective trees are looked at.
+    jobs: the number of processes; see `spectral_latent.grammar.batches.map_sentences`.
+
+    Raises ValueError as `DependencyModel.parse_all`, and for constraints that do not fit the sentence and the parser.
+
+    >>> from spectral_latent.corpora import parse_partial_conllu
+    >>> model = DependencyModel.train(
+    ...     [DependencySentence.of("see old dogs".split()).with_heads(heads) for heads in ((0, 3, 1), (0, 1, 1))])
+    >>> row = "{}\\t{}\\t_\\t_\\t_\\t_\\t{}\\t_\\t_\\t_\\n"
+    >>> known = parse_partial_conllu(row.format(1, "see", "_") + row.format(2, "old", 1) + row.format(3, "dogs", "_"))
+    >>> [(tree.heads, round(weight, 1)) for tree, weight in completed(model, known)]
+    [((0, 1, 1), 1.0)]
+    """
+    for parses in model.parse_all(trees, n_best, projective=projective, jobs=jobs):
+        for parse, share in zip(parses, parses.shares, strict=True):
+            if share > 0.0:
+                yield parse.sentence, share
