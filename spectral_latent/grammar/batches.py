@@ -13,8 +13,6 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import Any, TypeVar, TypeVarTuple, Unpack
 
-from joblib import effective_n_jobs
-
 from spectral_latent.estimation import parallel_map
 from spectral_latent.operators import StoredModel
 
@@ -59,7 +57,7 @@ def map_sentences(
     >>> list(map_sentences(Scale.weigh, Scale(), [1, 2, 3], 1, 10))
     [10, 20, 30]
     """
-    n_jobs = effective_n_jobs(jobs)
+    n_jobs = _n_processes(jobs)
     if n_jobs == 1:
         for item in items:
             yield function(model, item, *args)
@@ -72,6 +70,15 @@ def map_sentences(
             task = (function, type(model), file, args)
             answers = list(parallel_map(_map_batch, batches, jobs, *task, prefer="processes"))
             yield from chain.from_iterable(answers)
+
+
+def _n_processes(jobs: int | None) -> int:
+    """Ask the engine of joblib how many processes it has for a number of jobs; one job is one process on any engine."""
+    if jobs == 1:
+        return 1
+    from joblib import effective_n_jobs  # here, because one process does without it, and it takes long to import
+
+    return int(effective_n_jobs(jobs))
 
 
 def _batches(items: Iterator[Item], most: int) -> Iterator[list[Item]]:
