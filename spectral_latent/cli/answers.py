@@ -32,8 +32,8 @@ import click
 
 from spectral_latent import __version__
 from spectral_latent.cli.console import Console
-from spectral_latent.cli.inputs import InputSentence
 from spectral_latent.cli.outputs import OutputFile, refuse_inputs
+from spectral_latent.cli.sentences import InputSentence
 
 if TYPE_CHECKING:
     from spectral_latent.corpora.rows import Column

@@ -22,7 +22,7 @@ from spectral_latent.cli.answers import (
 )
 from spectral_latent.cli.conllu import filled_conllu, in_conllu
 from spectral_latent.cli.console import Console
-from spectral_latent.cli.inputs import Input, InputSentence, format_options, read_sentences
+from spectral_latent.cli.inputs import Input, format_options, read_sentences
 from spectral_latent.cli.lists import CANDIDATES, load_models, models_option, users_errors
 from spectral_latent.cli.models import load_parser, warn_of_unknown_tags, with_limits
 from spectral_latent.cli.options import (
@@ -34,6 +34,7 @@ from spectral_latent.cli.options import (
 from spectral_latent.cli.outputs import OutputFile, results
 from spectral_latent.cli.partial import known_tree, read_partial
 from spectral_latent.cli.pictures import DrawnSentence, PictureFile, page_of_sentences, write_pictures
+from spectral_latent.cli.sentences import InputSentence
 
 if TYPE_CHECKING:
     from spectral_latent.constituency import ConstituencyModel, Parse

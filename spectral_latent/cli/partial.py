@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from spectral_latent.cli.inputs import Input, InputSentence, read_text
+from spectral_latent.cli.inputs import Input, read_text
+from spectral_latent.cli.sentences import InputSentence
 
 if TYPE_CHECKING:
     from spectral_latent.constituency import ConstituencyModel
