@@ -95,6 +95,13 @@ def test_imports_only_from_rooms_before() -> None:
         )
 
 
+def test_rooms_name_the_parts_of_scipy_in_full() -> None:
+    """SciPy then imports each part when it is first used; the commands of papers use them at once."""
+    for module in IN_ROOMS:
+        if _room(module) != "papers":
+            assert [name for name in _imports(module) if name.startswith("scipy.")] == [], module
+
+
 def test_core_does_not_import_nltk() -> None:
     core = [module for module in IN_ROOMS if _room(module) in CORE]
     script = f"import sys, {', '.join(['spectral_latent', *core])}; sys.exit('nltk' in sys.modules)"
