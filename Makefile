@@ -11,6 +11,9 @@ LOCK := requirements-dev.lock
 GUIDED := $(VENV)/guided
 RUNS ?= 1000000
 
+# Modules are compiled to byte code once, and not again by each of the hundreds of processes that tests start.
+unexport PYTHONDONTWRITEBYTECODE
+
 # Tests that go through every compiled function on small data.
 COMPILED_TESTS := tests/test_boundary.py tests/inference/test_boundary.py tests/estimation/test_simplex.py \
   tests/constituency/test_forests.py tests/sequence/test_forests.py tests/dependency/test_forests.py \

@@ -8,7 +8,7 @@ from typing import Any, NoReturn
 import hypothesis
 import pytest
 
-hypothesis.settings.register_profile("default", deadline=None, derandomize=True)
+hypothesis.settings.register_profile("default", deadline=None, derandomize=True, max_examples=50)
 hypothesis.settings.load_profile("default")
 
 

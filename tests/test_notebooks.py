@@ -78,7 +78,7 @@ def test_parses_are_drawn_with_their_scores(parser: ConstituencyModel, dependenc
     for parses in (parser.parse_nbest(WORDS, 3), dependency_parser.parse_nbest(DependencySentence.of(WORDS), 3)):
         page = Page(parses._repr_html_())
         assert (page.wrong, page.open, len(page.all("svg"))) == ([], [], len(parses))
-        captions = [f"Tree {rank}: log p = {parse.log:.2f}" for rank, parse in enumerate(parses, start=1)]
+        captions = [f"Tree {rank}: log |p̂| = {parse.log:.2f}" for rank, parse in enumerate(parses, start=1)]
         assert page.texts["p"] == captions
         assert parses == list(parses)
         assert pickle.loads(pickle.dumps(parses)) == copy.deepcopy(parses) == parses

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 import numpy as np
-from scipy import sparse
+import scipy
 
 from spectral_latent.trees import FloatArray, Vocabulary
 
@@ -45,7 +45,7 @@ class SpellingFeatures:
         """The name of each feature."""
         return self._index.names
 
-    def matrix(self, words: Sequence[str], capital: FloatArray) -> sparse.csr_array:
+    def matrix(self, words: Sequence[str], capital: FloatArray) -> scipy.sparse.csr_array:
         """Compute the features (n, s) of n words; those that are not among the names are left out.
 
         words: in lower case.
@@ -59,7 +59,7 @@ class SpellingFeatures:
         first = np.zeros_like(every)  # the columns of "capital" and "no capital" are 0 and 1
         values = np.concatenate([capital, 1.0 - capital, np.ones(np.count_nonzero(is_known))])
         places = (np.concatenate([every, every, row[is_known]]), np.concatenate([first, first + 1, column[is_known]]))
-        return sparse.csr_array((values, places), shape=(len(words), len(self._index)))
+        return scipy.sparse.csr_array((values, places), shape=(len(words), len(self._index)))
 
 
 def _feature_names(word: str) -> list[str]:

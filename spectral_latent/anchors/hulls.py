@@ -22,8 +22,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from scipy import sparse
-from scipy.sparse.linalg import cg
+import scipy
 
 from spectral_latent._compiled import TINY
 from spectral_latent.anchors.conversion import WordTypes
@@ -103,7 +102,7 @@ def to_unit_length(rows: FloatArray) -> FloatArray:
     return np.asarray(rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), TINY))
 
 
-def context_counts(sequences: Sequences, n_types: int, window: int) -> sparse.csr_array:
+def context_counts(sequences: Sequences, n_types: int, window: int) -> scipy.sparse.csr_array:
     """Count the contexts of every type: C (n, 2 window (n + 1)).
 
     Columns are those of the place before, the place after, two before, and so on.  In each place context n stands for
@@ -123,12 +122,12 @@ def context_counts(sequences: Sequences, n_types: int, window: int) -> sparse.cs
         for offset in (-distance, distance):
             y = sequences.shifted(x, offset)
             y[y < 0] = n_types
-            tables.append(sparse.coo_array((np.ones(len(x)), (x, y)), shape=(n_types, n_types + 1)))
-    return sparse.csr_array(sparse.hstack(tables, format="csr"))
+            tables.append(scipy.sparse.coo_array((np.ones(len(x)), (x, y)), shape=(n_types, n_types + 1)))
+    return scipy.sparse.csr_array(scipy.sparse.hstack(tables, format="csr"))
 
 
 def canonical_svd(
-    counts: sparse.csr_array,
+    counts: scipy.sparse.csr_array,
     totals: tuple[FloatArray, FloatArray],
     rank: int,
     *,
@@ -146,14 +145,14 @@ def canonical_svd(
     smoothing: κ.
     power: p.
 
-    >>> counts = sparse.csr_array([[2.0, 0.0], [0.0, 8.0]])
+    >>> counts = scipy.sparse.csr_array([[2.0, 0.0], [0.0, 8.0]])
     >>> canonical_svd(counts, (np.array([2.0, 8.0]), np.array([2.0, 8.0])), 2, smoothing=0.0)[1]
     array([1., 1.])
     """
     by_row, by_column = (np.maximum(total + smoothing, TINY) ** (-power / 2) for total in totals)  # some may be 0
     powers = counts.copy()
     powers.data = counts.data**power
-    scaled = sparse.csr_array(sparse.diags_array(by_row) @ powers @ sparse.diags_array(by_column))
+    scaled = scipy.sparse.csr_array(scipy.sparse.diags_array(by_row) @ powers @ scipy.sparse.diags_array(by_column))
     return truncated_svd(scaled, rank)
 
 
@@ -166,7 +165,7 @@ def _context_points(types: WordTypes, dimensions: int, options: HullOptions) -> 
     if options.spelling == "appended":
         counts = _with_features(counts, types)
     if options.construction in ("random", "best-fit"):
-        conditional = sparse.csr_array(sparse.diags_array(1.0 / (n_places * types.tokens)) @ counts)
+        conditional = scipy.sparse.csr_array(scipy.sparse.diags_array(1.0 / (n_places * types.tokens)) @ counts)
         if options.construction == "random":
             directions = np.random.default_rng(options.seed).standard_normal((counts.shape[1], dimensions))
             return np.asarray(conditional @ directions / np.sqrt(dimensions))
@@ -181,19 +180,19 @@ def _context_points(types: WordTypes, dimensions: int, options: HullOptions) -> 
     return np.asarray(u * sigma / np.sqrt(types.tokens + options.smoothing)[:, None])
 
 
-def _without_places(counts: sparse.csr_array, n_places: int) -> sparse.csr_array:
+def _without_places(counts: scipy.sparse.csr_array, n_places: int) -> scipy.sparse.csr_array:
     """Add up the counts (n, n_places (n + 1)) of each word over the places, (n, n + 1)."""
     width = counts.shape[1] // n_places
-    one_place = sparse.vstack([sparse.eye_array(width)] * n_places, format="csr")
-    return sparse.csr_array(counts @ one_place)
+    one_place = scipy.sparse.vstack([scipy.sparse.eye_array(width)] * n_places, format="csr")
+    return scipy.sparse.csr_array(counts @ one_place)
 
 
-def _with_features(counts: sparse.csr_array, types: WordTypes) -> sparse.csr_array:
+def _with_features(counts: scipy.sparse.csr_array, types: WordTypes) -> scipy.sparse.csr_array:
     """Append the features of spelling (n, s) to counts (n, c), in every row of a tenth of its length."""
     phi = SpellingFeatures.of(types.names).matrix(types.names, types.capital)
     lengths, of_features = (np.sqrt(table.multiply(table).sum(axis=1)) for table in (counts, phi))
-    appended = sparse.diags_array(_APPENDED * lengths / np.maximum(of_features, TINY)) @ phi
-    return sparse.csr_array(sparse.hstack([counts, appended], format="csr"))
+    appended = scipy.sparse.diags_array(_APPENDED * lengths / np.maximum(of_features, TINY)) @ phi
+    return scipy.sparse.csr_array(scipy.sparse.hstack([counts, appended], format="csr"))
 
 
 def _regression(points: FloatArray, types: WordTypes, options: HullOptions) -> SpellingRegression:
@@ -204,8 +203,12 @@ def _regression(points: FloatArray, types: WordTypes, options: HullOptions) -> S
         return SpellingRegression(None, mean, np.zeros((0, points.shape[1])))
     features = SpellingFeatures.of(types.names)
     phi = features.matrix(types.names, types.capital)
-    gram = sparse.csr_array(phi.T @ sparse.diags_array(weight) @ phi) + options.penalty * sparse.eye_array(phi.shape[1])
-    inverse_diagonal = sparse.diags_array(1.0 / gram.diagonal())
+    gram = scipy.sparse.csr_array(
+        phi.T @ scipy.sparse.diags_array(weight) @ phi
+    ) + options.penalty * scipy.sparse.eye_array(phi.shape[1])
+    inverse_diagonal = scipy.sparse.diags_array(1.0 / gram.diagonal())
     targets = phi.T @ (weight[:, None] * (points - mean))
-    solved = [cg(gram, target, rtol=1e-6, maxiter=500, M=inverse_diagonal)[0] for target in targets.T]
+    solved = [
+        scipy.sparse.linalg.cg(gram, target, rtol=1e-6, maxiter=500, M=inverse_diagonal)[0] for target in targets.T
+    ]
     return SpellingRegression(features, mean, np.stack(solved, axis=1))

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from itertools import count as counting
 
 import numpy as np
-from scipy import sparse
+import scipy
 
 from spectral_latent._compiled import TINY
 from spectral_latent.estimation import Listener, Progress, silent
@@ -192,7 +192,7 @@ def solve_closed_form(mixtures: FloatArray, bigrams: Bigrams) -> HiddenMarkov:
     with_end[:m, :n] = inverse
     with_end[m, n] = 1.0
     probability = bigrams.count / bigrams.count.sum()
-    pairs = sparse.csr_array((probability, (bigrams.before, bigrams.after)), shape=(n, n + 1))
+    pairs = scipy.sparse.csr_array((probability, (bigrams.before, bigrams.after)), shape=(n, n + 1))
     following = _distributions(inverse @ (pairs @ with_end.T) / np.maximum(state_prior, TINY)[:, None])
     initial = _distributions((inverse @ bigrams.first_probabilities())[None, :])[0]
     return hidden_markov_with_end(initial, following, emission)

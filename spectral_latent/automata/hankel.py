@@ -28,7 +28,7 @@ from itertools import product
 from typing import Literal, NamedTuple, TypeVar
 
 import numpy as np
-from scipy import sparse
+import scipy
 
 from spectral_latent.estimation.svd import truncated_svd
 from spectral_latent.trees import FloatArray
@@ -139,8 +139,8 @@ class Hankel(NamedTuple):
     steps: for each symbol x a matrix (P, S), H_x.
     """
 
-    matrix: sparse.csr_array
-    steps: Sequence[sparse.csr_array]
+    matrix: scipy.sparse.csr_array
+    steps: Sequence[scipy.sparse.csr_array]
 
     @staticmethod
     def of(values: Mapping[_String, float], basis: Basis, n_symbols: int) -> Hankel:
@@ -186,7 +186,9 @@ class Hankel(NamedTuple):
         """
         r, c = weights or map(np.ones, self.matrix.shape)
         most = min(self.matrix.shape) if n_states is None else n_states
-        u, d, v = truncated_svd(sparse.csr_array(sparse.diags_array(r) @ self.matrix @ sparse.diags_array(c)), most)
+        u, d, v = truncated_svd(
+            scipy.sparse.csr_array(scipy.sparse.diags_array(r) @ self.matrix @ scipy.sparse.diags_array(c)), most
+        )
         rank = max(int((d > _ZERO * d[0]).sum()), 1)
         inverse = np.divide(1.0, d[:rank], out=np.zeros(rank), where=d[:rank] > 0)
         left = inverse[:, None] * u[:, :rank].T * r
@@ -198,7 +200,7 @@ class Hankel(NamedTuple):
         )
 
 
-def _sparse(entries: Sequence[tuple[float, int, int]], shape: tuple[int, int]) -> sparse.csr_array:
+def _sparse(entries: Sequence[tuple[float, int, int]], shape: tuple[int, int]) -> scipy.sparse.csr_array:
     """Make a matrix of its entries."""
     value, row, column = np.array(entries).reshape(-1, 3).T
-    return sparse.csr_array((value, (row.astype(np.int64), column.astype(np.int64))), shape=shape)
+    return scipy.sparse.csr_array((value, (row.astype(np.int64), column.astype(np.int64))), shape=shape)

@@ -8,8 +8,8 @@ from functools import cached_property
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.linalg import block_diag
 
 from spectral_latent._compiled import check_column
 from spectral_latent._options import AtLeast, AtMost, counted
@@ -278,7 +278,9 @@ class WeightedAutomaton(SequenceModel, StoredModel):
             raise ValueError("the automata have other symbols")
         both = Factorisation(
             initial=np.concatenate([self.initial, -other.initial]),
-            step=np.stack([block_diag(mine, theirs) for mine, theirs in zip(self.step, other.step[at], strict=True)]),
+            step=np.stack(
+                [scipy.linalg.block_diag(mine, theirs) for mine, theirs in zip(self.step, other.step[at], strict=True)]
+            ),
             final=np.concatenate([self.final, other.final]),
         )
         return float(np.linalg.norm(forward_factor(both) @ both.final))

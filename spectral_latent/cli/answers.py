@@ -22,96 +22,28 @@ import os
 import shutil
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from hashlib import blake2b, file_digest
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, Literal, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import click
 
 from spectral_latent import __version__
 from spectral_latent.cli.console import Console
-from spectral_latent.cli.inputs import InputSentence
-from spectral_latent.cli.outputs import OutputFile, refuse_inputs
+from spectral_latent.cli.outputs import refuse_inputs
+from spectral_latent.cli.sentences import InputSentence
 
 if TYPE_CHECKING:
     from spectral_latent.corpora.rows import Column
 
-__all__ = ["Answers", "OutputForm", "answers_options", "answers_to", "end_if_complete", "output_form"]
-
-OutputForm: TypeAlias = Literal["text", "json", "parquet"]
+__all__ = ["Answers", "answers_to", "end_if_complete"]
 
 _SECONDS = 2.0  # between two notes of how far the answers go
 _FIRST = 20  # fallbacks whose numbers are kept
 _NO_SETTINGS = ("file", "output", "jobs", "quiet", "resume")  # parameters that do not change the answers
 _MODELS = ("model", "rerank", "models")  # parameters that name files of models
-
-_Command = TypeVar("_Command", bound=Callable[..., Any])
-
-
-def _shard(_context: click.Context, _option: click.Parameter, value: str | None) -> tuple[int, int] | None:
-    """Read the number of a part, and that of all parts."""
-    if value is None:
-        return None
-    number, _, n_parts = value.partition("/")
-    if not (number.isdecimal() and n_parts.isdecimal() and 1 <= int(number) <= int(n_parts)):
-        raise click.BadParameter(f"{value!r} is not such as 1/4, the first of four parts")
-    return int(number), int(n_parts)
-
-
-def answers_options(command: _Command) -> _Command:
-    """Add the options for the answers of a command: `output`, `shard` and `resume`.
-
-    command: the function of the command.
-    """
-    for option in (
-        click.option(
-            "--resume",
-            is_flag=True,
-            help="Go on with the unfinished --output of the same command, if there is one.",
-        ),
-        click.option(
-            "--shard",
-            metavar="I/N",
-            callback=_shard,
-            help="Read the sentences of FILE in N parts of the same size, and answer those of the I-th.",
-        ),
-        click.option(
-            "-o",
-            "--output",
-            metavar="FILE",
-            type=OutputFile(),
-            help="The file to write, whole or not at all: JSON if its name ends in .jsonl, Parquet if in .parquet, and "
-            "compressed if in .gz.  [default: standard output, as results come]",
-        ),
-    ):
-        command = option(command)
-    return command
-
-
-def output_form(output: Path | None, as_json: bool) -> OutputForm:
-    """Tell the form of the answers.
-
-    output: the file to write; None for standard output.
-    as_json: whether JSON is asked for.
-
-    Raises UsageError where the name of the file asks for another form, and for compressed Parquet.
-
-    >>> output_form(Path("a.JSONL.gz"), as_json=False), output_form(Path("a.parquet"), as_json=False)
-    ('json', 'parquet')
-    """
-    from spectral_latent.corpora.formats import ENDINGS
-    from spectral_latent.corpora.text import ending_of
-
-    ending = "" if output is None else ending_of(output)
-    if ending in ENDINGS["parquet"]:
-        if as_json:
-            raise click.UsageError(f"{output}: the name is that of Parquet; leave out --json, or give another name")
-        if output is not None and output.suffix.lower() == ".gz":
-            raise click.UsageError(f"{output}: Parquet is compressed within; leave out .gz")
-        return "parquet"
-    return "json" if as_json or ending in ENDINGS["json"] else "text"
 
 
 def end_if_complete(output: Path | None, resume: bool, console: Console) -> None:

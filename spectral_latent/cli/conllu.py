@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from spectral_latent.cli.inputs import InputSentence
+from spectral_latent.cli.sentences import InputSentence
 
 if TYPE_CHECKING:
     from spectral_latent.dependency import DependencyParse

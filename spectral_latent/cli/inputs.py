@@ -4,28 +4,35 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from io import BytesIO
-from itertools import chain, count, pairwise
+from itertools import chain, count
 from pathlib import Path
-from string import whitespace
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import click
 
 from spectral_latent.cli.console import Console
+from spectral_latent.cli.sentences import (
+    InputSentence,
+    Line,
+    RawTextCheck,
+    sentences_of_lines,
+    sentences_of_rows,
+    sentences_of_table,
+    sentences_of_tagged_lines,
+    sentences_of_text,
+    sentences_of_trees,
+)
 
 if TYPE_CHECKING:
-    from spectral_latent.constituency import Phrase
     from spectral_latent.corpora import Format
     from spectral_latent.corpora.rows import Row
-    from spectral_latent.dependency import DependencySentence
-    from spectral_latent.tokenisation import Token, Tokenisation
+    from spectral_latent.tokenisation import Tokenisation
 
 __all__ = [
     "FORMATS",
     "Input",
-    "InputSentence",
     "format_options",
     "read_sentences",
     "read_text",
@@ -106,8 +113,6 @@ _AWAITED: dict[Format | None, str] = {
     "json": "Reading JSON from the terminal, an object on each line; Ctrl-D ends",
 }
 
-_Line: TypeAlias = tuple[int, str]  # the number of a line, and its text with its end
-
 
 def refuse_format(source: str, found: Format, *needed: Format) -> None:
     """Raise ClickException for a format that is not among those needed, unless it is lines of tokens.
@@ -158,49 +163,6 @@ def _say_what_is_awaited(file: str, awaited: str, console: Console) -> None:
     """Print a message if an input is a terminal."""
     if file == "-" and sys.stdin.isatty():
         console.message(awaited)
-
-
-class InputSentence(NamedTuple):
-    """A sentence, and where it stands in its input.
-
-    sentence: its words, with tags and heads where the input has them; no words for an empty line of tokens.
-    number: the number of its line where each line is a sentence, else its own number.
-    lines: its lines in a table, each with its line end; none in other formats.
-    places: the index of each word's line among `lines`.
-    tokens: its words as they stand in raw text; none in other formats.
-    name: the name that its row gives it; empty if there is none.
-    constraints: the parts of its tree that are known, as the parser takes them; None for none.
-    """
-
-    sentence: DependencySentence
-    number: int
-    lines: tuple[str, ...] = ()
-    places: tuple[int, ...] = ()
-    tokens: tuple[Token, ...] = ()
-    name: str = ""
-    constraints: Any = None
-
-    @property
-    def sent_id(self) -> str:
-        """Return the name, or the number in its place."""
-        return self.name or str(self.number)
-
-    @property
-    def words(self) -> list[str]:
-        """Return the words."""
-        return list(self.sentence.forms)
-
-    @property
-    def forms(self) -> list[str]:
-        """Return the words as they stand in the input, where brackets of raw text are not escaped."""
-        return [token.form for token in self.tokens] or self.words
-
-    @property
-    def spaces(self) -> list[bool]:
-        """Tell for each word whether white space follows it, as it does after the last one."""
-        if not self.tokens:
-            return [True] * len(self.words)
-        return [*(token.end < following.first for token, following in pairwise(self.tokens)), True]
 
 
 class Input(NamedTuple):
@@ -283,7 +245,7 @@ def _opened(file: str, form: Format | None, tokenisation: Tokenisation, console:
 
     source = _source(file)
     if form == "parquet" or (form is None and Path(file).is_file() and is_parquet(file)):
-        return Input("parquet", iter([_sentences_of_rows(_parquet_rows(file), tokenisation)]))
+        return Input("parquet", iter([sentences_of_rows(_parquet_rows(file), tokenisation)]))
     chunks = utf8_chunks(_chunks(file), source)
     begun = bytearray()
     if form is None:
@@ -295,19 +257,19 @@ def _opened(file: str, form: Format | None, tokenisation: Tokenisation, console:
             console.message(f"{source}: no sentences")
     chunks = chain([bytes(begun)], chunks)
     if form == "brackets":
-        return Input(form, iter([_sentences_of_trees(chunks, source)]))
+        return Input(form, iter([sentences_of_trees(chunks, source)]))
     pieces = (_numbered_lines(piece, source, first) for first, piece in _pieces(chunks, _SENTENCE_ENDS[form]))
     if form == "tokens":
-        check = _RawTextCheck(tokenisation, console)
-        return Input(form, (_sentences_of_lines(lines, check) for lines in pieces))
+        check = RawTextCheck(tokenisation, console)
+        return Input(form, (sentences_of_lines(lines, check) for lines in pieces))
     if form == "tagged":
-        return Input(form, (_sentences_of_tagged_lines(lines, source) for lines in pieces))
+        return Input(form, (sentences_of_tagged_lines(lines, source) for lines in pieces))
     if form == "json":
-        return Input(form, (_sentences_of_rows(parse_json_rows(lines, source), tokenisation) for lines in pieces))
+        return Input(form, (sentences_of_rows(parse_json_rows(lines, source), tokenisation) for lines in pieces))
     numbers = count(1)
     if form == "text":
-        return Input(form, (_sentences_of_text(lines, tokenisation, numbers) for lines in pieces))
-    return Input(form, (_sentences_of_table(lines, source, form == "malt-tab", numbers) for lines in pieces))
+        return Input(form, (sentences_of_text(lines, tokenisation, numbers) for lines in pieces))
+    return Input(form, (sentences_of_table(lines, source, form == "malt-tab", numbers) for lines in pieces))
 
 
 def _chunks(file: str) -> Iterator[bytes]:
@@ -354,66 +316,11 @@ def _pieces(chunks: Iterable[bytes], end: re.Pattern[bytes]) -> Iterator[tuple[i
         yield first, bytes(rest)
 
 
-def _numbered_lines(piece: bytes, source: str, first: int) -> Iterator[_Line]:
+def _numbered_lines(piece: bytes, source: str, first: int) -> Iterator[Line]:
     """Decode the lines of a piece one by one, so that an error comes after the lines before it."""
     from spectral_latent.corpora.text import decode
 
     return ((number, decode(line, source, number)) for number, line in enumerate(BytesIO(piece), start=first))
-
-
-class _RawTextCheck:
-    """Warning of the first line that plainly is not tokenised."""
-
-    def __init__(self, tokenisation: Tokenisation, console: Console) -> None:
-        self._tokenisation = tokenisation
-        self._console = console
-        self._has_warned = False
-
-    def look_at(self, words: Sequence[str], number: int) -> None:
-        """Warn of a line unless there was a warning before.
-
-        words: the parts of the line between spaces.
-        number: the number of the line.
-        """
-        if not self._has_warned and self._tokenisation.is_raw(words):
-            self._has_warned = True
-            self._console.message(
-                f"Warning: line {number} has no spaces between words and marks, as tokenised text has; for raw text, "
-                f"give --text"
-            )
-
-
-def _sentences_of_lines(lines: Iterable[_Line], check: _RawTextCheck) -> Iterator[InputSentence]:
-    """Read a sentence from each line."""
-    from spectral_latent.corpora import plain_sentences
-    from spectral_latent.dependency import DependencySentence
-
-    for number, line in lines:
-        (words,) = plain_sentences([line])
-        check.look_at(words, number)
-        yield InputSentence(DependencySentence.of(words), number)
-
-
-def _sentences_of_tagged_lines(lines: Iterable[_Line], source: str) -> Iterator[InputSentence]:
-    """Read a sentence of words with tags from each line."""
-    from spectral_latent.corpora import parse_tagged
-    from spectral_latent.dependency import DependencySentence
-
-    for number, line in lines:
-        pairs = next(parse_tagged(line, source, number)) if line.strip(whitespace) else []
-        yield InputSentence(DependencySentence.of([word for word, _ in pairs], [tag for _, tag in pairs]), number)
-
-
-def _sentences_of_text(
-    lines: Iterable[_Line], tokenisation: Tokenisation, numbers: Iterator[int]
-) -> Iterator[InputSentence]:
-    """Divide raw text into sentences and words."""
-    from spectral_latent.dependency import DependencySentence
-
-    text = "".join(line for _, line in lines)
-    for tokens in tokenisation.sentences(text):
-        words = [token.word for token in tokens]
-        yield InputSentence(DependencySentence.of(words), next(numbers), tokens=tuple(tokens))
 
 
 def _parquet_rows(file: str) -> Iterator[tuple[int, Row]]:
@@ -423,77 +330,6 @@ def _parquet_rows(file: str) -> Iterator[tuple[int, Row]]:
     if file == "-" or (Path(file).exists() and not Path(file).is_file()):
         raise click.ClickException(f"{_source(file)}: Parquet is read from files, and not from pipes; name a file")
     return read_parquet(file)
-
-
-def _sentences_of_rows(rows: Iterable[tuple[int, Row]], tokenisation: Tokenisation) -> Iterator[InputSentence]:
-    """Read a sentence from each row of words, and all sentences of each row of raw text."""
-    from spectral_latent.dependency import DependencySentence
-
-    for number, row in rows:
-        name = row.name or str(number)
-        if row.words is not None:
-            yield InputSentence(DependencySentence.of(row.words, row.tags), number, name=name)
-            continue
-        for place, tokens in enumerate(tokenisation.sentences(row.text or ""), start=1):
-            words = [token.word for token in tokens]
-            yield InputSentence(DependencySentence.of(words), number, tokens=tuple(tokens), name=f"{name}.{place}")
-
-
-def _sentences_of_trees(chunks: Iterable[bytes], source: str) -> Iterator[InputSentence]:
-    """Read the words and tags of bracketed trees, traces left out."""
-    from spectral_latent.constituency import clean
-    from spectral_latent.corpora import parse_brackets
-    from spectral_latent.corpora.text import decode
-    from spectral_latent.dependency import DependencySentence
-
-    text = decode(b"".join(chunks), source)
-    trees = parse_brackets(text, source) if text.strip() else iter(())
-    for number, tree in enumerate(filter(None, map(clean, trees)), start=1):
-        tags = [leaf.label for leaf in _preterminals(tree)]
-        yield InputSentence(DependencySentence.of(list(tree.words()), tags), number)
-
-
-def _preterminals(tree: Phrase) -> Iterator[Phrase]:
-    """List the nodes of a tree that are tags over a word."""
-    return (node for node in tree.nodes() if not isinstance(node, str) and node.is_preterminal())
-
-
-def _sentences_of_table(
-    lines: Iterable[_Line], source: str, is_malt_tab: bool, numbers: Iterator[int]
-) -> Iterator[InputSentence]:
-    """Read a sentence from each block of lines; lines after the last one make a sentence without words."""
-    from spectral_latent.corpora.conllu import parse_tab_with_lines, parse_with_lines
-    from spectral_latent.dependency import DependencySentence
-
-    parse = parse_tab_with_lines if is_malt_tab else parse_with_lines
-    for block in _blocks(lines):
-        first = block[0][0]
-        texts = tuple(line for _, line in block)
-        if any(map(_has_word, texts)):
-            ((sentence, word_lines),) = parse("".join(texts), source, first)
-            yield InputSentence(sentence, next(numbers), texts, tuple(line - first for line in word_lines))
-        else:
-            yield InputSentence(DependencySentence.of([]), 0, texts)
-
-
-def _blocks(lines: Iterable[_Line]) -> Iterator[list[_Line]]:
-    """Divide lines after each empty line that comes after words."""
-    block: list[_Line] = []
-    has_words = False
-    for number, line in lines:
-        block.append((number, line))
-        has_words = has_words or _has_word(line)
-        if has_words and not line.strip(" \r\n"):
-            yield block
-            block = []
-            has_words = False
-    if block:
-        yield block
-
-
-def _has_word(line: str) -> bool:
-    """Tell whether a line of a table is neither empty nor a comment."""
-    return bool(line.strip(" \r\n")) and not line.startswith("#")
 
 
 def _source(file: str) -> str:

@@ -1,4 +1,4 @@
-"""The files that commands write, and tables of figures."""
+"""The files that commands write and the forms of these, and tables of figures."""
 
 from __future__ import annotations
 
@@ -8,14 +8,27 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, TypeAlias, TypeVar
 
 import click
 
-__all__ = ["Figures", "OutputFile", "Write", "figures_table", "refuse_inputs", "results"]
+__all__ = [
+    "Figures",
+    "OutputFile",
+    "OutputForm",
+    "Write",
+    "answers_options",
+    "figures_table",
+    "output_form",
+    "refuse_inputs",
+    "results",
+]
 
 Figures = Mapping[str, float | int | None]
+OutputForm: TypeAlias = Literal["text", "json", "parquet"]
 Write = Callable[[str], object]
+
+_Command = TypeVar("_Command", bound=Callable[..., Any])
 
 
 class OutputFile(click.Path):
@@ -39,6 +52,70 @@ class OutputFile(click.Path):
         if not os.access(path.parent, os.W_OK):
             self.fail(f"{path}: the folder may not be written to; give another", param, ctx)
         return path
+
+
+def _shard(_context: click.Context, _option: click.Parameter, value: str | None) -> tuple[int, int] | None:
+    """Read the number of a part, and that of all parts."""
+    if value is None:
+        return None
+    number, _, n_parts = value.partition("/")
+    if not (number.isdecimal() and n_parts.isdecimal() and 1 <= int(number) <= int(n_parts)):
+        raise click.BadParameter(f"{value!r} is not such as 1/4, the first of four parts")
+    return int(number), int(n_parts)
+
+
+def answers_options(command: _Command) -> _Command:
+    """Add the options for the answers of a command: `output`, `shard` and `resume`.
+
+    command: the function of the command.
+    """
+    for option in (
+        click.option(
+            "--resume",
+            is_flag=True,
+            help="Go on with the unfinished --output of the same command, if there is one.",
+        ),
+        click.option(
+            "--shard",
+            metavar="I/N",
+            callback=_shard,
+            help="Read the sentences of FILE in N parts of the same size, and answer those of the I-th.",
+        ),
+        click.option(
+            "-o",
+            "--output",
+            metavar="FILE",
+            type=OutputFile(),
+            help="The file to write, whole or not at all: JSON if its name ends in .jsonl, Parquet if in .parquet, and "
+            "compressed if in .gz.  [default: standard output, as results come]",
+        ),
+    ):
+        command = option(command)
+    return command
+
+
+def output_form(output: Path | None, as_json: bool) -> OutputForm:
+    """Tell the form of the answers.
+
+    output: the file to write; None for standard output.
+    as_json: whether JSON is asked for.
+
+    Raises UsageError where the name of the file asks for another form, and for compressed Parquet.
+
+    >>> output_form(Path("a.JSONL.gz"), as_json=False), output_form(Path("a.parquet"), as_json=False)
+    ('json', 'parquet')
+    """
+    from spectral_latent.corpora.formats import ENDINGS
+    from spectral_latent.corpora.text import ending_of
+
+    ending = "" if output is None else ending_of(output)
+    if ending in ENDINGS["parquet"]:
+        if as_json:
+            raise click.UsageError(f"{output}: the name is that of Parquet; leave out --json, or give another name")
+        if output is not None and output.suffix.lower() == ".gz":
+            raise click.UsageError(f"{output}: Parquet is compressed within; leave out .gz")
+        return "parquet"
+    return "json" if as_json or ending in ENDINGS["json"] else "text"
 
 
 @contextmanager

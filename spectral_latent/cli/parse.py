@@ -13,17 +13,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from spectral_latent.cli.answers import (
-    Answers,
-    OutputForm,
-    answers_options,
-    answers_to,
-    end_if_complete,
-    output_form,
-)
+from spectral_latent.cli.answers import Answers, answers_to, end_if_complete
 from spectral_latent.cli.conllu import filled_conllu, in_conllu
 from spectral_latent.cli.console import Console
-from spectral_latent.cli.inputs import Input, InputSentence, format_options, read_sentences
+from spectral_latent.cli.inputs import Input, format_options, read_sentences
 from spectral_latent.cli.lists import CANDIDATES, load_models, models_option, users_errors
 from spectral_latent.cli.models import load_parser, warn_of_unknown_tags, with_limits
 from spectral_latent.cli.options import (
@@ -32,9 +25,10 @@ from spectral_latent.cli.options import (
     non_projective_option,
     quiet_option,
 )
-from spectral_latent.cli.outputs import OutputFile, results
+from spectral_latent.cli.outputs import OutputFile, OutputForm, answers_options, output_form, results
 from spectral_latent.cli.partial import known_tree, read_partial
 from spectral_latent.cli.pictures import DrawnSentence, PictureFile, page_of_sentences, write_pictures
+from spectral_latent.cli.sentences import InputSentence
 
 if TYPE_CHECKING:
     from spectral_latent.constituency import ConstituencyModel, Parse

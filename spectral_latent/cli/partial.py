@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from spectral_latent.cli.console import Console
-from spectral_latent.cli.inputs import Input, InputSentence, read_text
+from spectral_latent.cli.inputs import Input, read_text
+from spectral_latent.cli.sentences import InputSentence
 
 if TYPE_CHECKING:
     from spectral_latent.constituency import ConstituencyModel

@@ -12,11 +12,13 @@ from typing import TYPE_CHECKING, Literal
 
 import click
 
-from spectral_latent.cli.answers import Answers, answers_options, answers_to, end_if_complete, output_form
+from spectral_latent.cli.answers import Answers, answers_to, end_if_complete
 from spectral_latent.cli.console import Console
-from spectral_latent.cli.inputs import Input, InputSentence, format_options, read_sentences
+from spectral_latent.cli.inputs import Input, format_options, read_sentences
 from spectral_latent.cli.models import Tagger, load_tagger
 from spectral_latent.cli.options import jobs_option, json_option, quiet_option
+from spectral_latent.cli.outputs import answers_options, output_form
+from spectral_latent.cli.sentences import InputSentence
 
 if TYPE_CHECKING:
     from spectral_latent.corpora import Format

@@ -3,24 +3,18 @@
 from __future__ import annotations
 
 import math
-import time
-from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_args
+from typing import TYPE_CHECKING, Literal, TypeVar, get_args
 
 import click
 
 from spectral_latent._names import ESTIMATORS, AnyPresetName, EstimatorName, HullName, PresetName
-from spectral_latent._options import counted
-from spectral_latent.cli.console import Console
-from spectral_latent.cli.evaluate import evaluate
 from spectral_latent.cli.groups import Commands
 from spectral_latent.cli.options import column_option, jobs_option, quiet_option
-from spectral_latent.cli.outputs import OutputFile, refuse_inputs
-from spectral_latent.cli.records import Record
+from spectral_latent.cli.outputs import OutputFile
 from spectral_latent.cli.sources import (
     DEPENDENCY_SOURCES,
     SOURCES,
@@ -31,23 +25,15 @@ from spectral_latent.cli.sources import (
     treebank,
     untagged,
 )
+from spectral_latent.cli.training import Training
 
 if TYPE_CHECKING:
     from spectral_latent.anchors.options import SpellingName
     from spectral_latent.dependency import DependencySentence
-    from spectral_latent.estimation import EstimatorOptions, Progress
-    from spectral_latent.estimation.progress import ProgressLine
+    from spectral_latent.estimation import EstimatorOptions
 
 __all__ = ["train"]
 
-_NEXT = {  # the command to try first with a model
-    "parse": 'echo "The cat sat on the mat ." | spectral-latent parse {model}',
-    "tag": 'echo "The cat sat on the mat ." | spectral-latent tag {model}',
-    "anchors": "spectral-latent anchors {model}",
-}
-
-_FEW = 10  # examples that teach next to nothing
-_T = TypeVar("_T")
 _Name = TypeVar("_Name", bound=str)
 
 sources_argument = click.argument("sources", metavar="SOURCE...", nargs=-1, required=True)
@@ -185,7 +171,7 @@ def constituency(
     name: AnyPresetName = _preset_name(preset_name, estimator)
     grammars = (ConstituencyOptions(),) if estimator or held_out else preset(name)
 
-    training = _Training(output, [*sources, *held_out], "trees", quiet, dev)
+    training = Training(output, [*sources, *held_out], "trees", quiet, dev)
     on_progress = training.on_progress
     trees = training.stream(treebank, sources, weights)
     settings = tuple(
@@ -257,7 +243,7 @@ def dependency(
     """
     from spectral_latent.dependency import Attachment, DependencyModel, preset
 
-    training = _Training(output, sources, "trees", quiet, dev)
+    training = Training(output, sources, "trees", quiet, dev)
     trees = training.stream(_rooted_sentences, sources, weights)
     options = preset(_preset_name(preset_name, estimator))
     options = replace(
@@ -309,7 +295,7 @@ def tagger(
     from spectral_latent.corpora.tagged import column_of
     from spectral_latent.sequence import LatentTagger, preset
 
-    training = _Training(output, sources, "sentences", quiet, dev)
+    training = Training(output, sources, "sentences", quiet, dev)
     sentences = training.stream(partial(tagged, column=column), sources, weights)
     options = preset(_preset_name(preset_name, estimator))
     options = replace(options, estimator=_estimator(options.estimator, estimator, n_states, seed))
@@ -375,7 +361,7 @@ def anchor(
     """
     from spectral_latent.anchors import AnchorHMM, AnchorOptions, HullOptions
 
-    training = _Training(output, sources, "sentences", quiet)
+    training = Training(output, sources, "sentences", quiet)
     sentences = training.stream(untagged, sources)
     spelling: SpellingName = "none" if no_spelling else "regression"
     options = AnchorOptions(n_states, hull=HullOptions(hull, window, spelling=spelling, seed=seed))
@@ -383,12 +369,6 @@ def anchor(
     if model.n_states < n_states:
         training.console.message(f"The corpus supports only {model.n_states} states")
     training.save(model, "anchors")
-
-
-def _taken(waiting: deque[float]) -> Iterator[float]:
-    """Take numbers out of a queue until it is empty."""
-    while waiting:
-        yield waiting.popleft()
 
 
 def _rooted_sentences(sources: Sequence[str]) -> Iterator[DependencySentence]:
@@ -420,110 +400,3 @@ def _estimator(
         n_states=n_states or default.n_states,
         seed=default.seed + seed,
     )
-
-
-class _Training:
-    """Messages on the way from the sources to the model file.
-
-    console: prints the messages.
-    record: the account of the training, which the file keeps.
-    weights: the weight of each example that `stream` gives on, in their order; None if all examples count once.
-    """
-
-    def __init__(self, output: Path, sources: Sequence[str], kind: str, quiet: bool, dev: Sequence[str] = ()) -> None:
-        """Begin to measure the time, and the record of this command.
-
-        output: the model file to write.
-        sources: the sources to learn from.
-        kind: the name of the examples in the sources.
-        quiet: whether to print no messages.
-        dev: the sources to evaluate the model on.
-
-        Raises ClickException if the model file would take the place of a source.
-        """
-        refuse_inputs(output, [*sources, *dev])
-        self._dev = dev
-        self.console = Console(quiet)
-        self._output = output
-        self.record = Record(click.get_current_context(), kind)
-        self.weights: Iterator[float] | None = None
-        self._waiting: deque[float] = deque()
-        self._start = time.perf_counter()
-        self._line: ProgressLine | None = None
-
-    def stream(
-        self, read: Callable[[Sequence[str]], Iterable[_T]], sources: Sequence[str], weights: Sequence[float] = ()
-    ) -> Iterator[_T]:
-        """Give examples on as they are read, for which the record is kept, and print their number after the last one.
-
-        read: the function that reads sources.
-        sources: the sources to learn from.
-        weights: a weight for each source; none if all examples have weight 1.
-
-        Raises UsageError for another number of weights than sources, and if all weights are 0.
-        """
-        if weights and len(weights) != len(sources):
-            raise click.UsageError(
-                f"--weight is given {len(weights)} times for {len(sources)} sources; give one for each source"
-            )
-        if weights and not any(weights):
-            raise click.UsageError("every --weight is 0, so that there is nothing to learn from; raise at least one")
-        if weights:
-            self.weights = _taken(self._waiting)
-        return self._examples(read, zip(sources, weights or (1.0,) * len(sources), strict=True))
-
-    def _examples(
-        self, read: Callable[[Sequence[str]], Iterable[_T]], sources: Iterable[tuple[str, float]]
-    ) -> Iterator[_T]:
-        """Give the examples of sources on; where there are weights, that of each waits before the example goes."""
-        record = self.record
-        weighted = ((example, weight) for source, weight in sources for example in record.read(read, [source]))
-        for example, weight in self.console.bar(weighted, f"Reading {record.kind}"):
-            record.count(example)
-            if self.weights is not None:
-                self._waiting.append(weight)
-            yield example
-        self.console.message(f"Training on {record.examples} {record.kind}")
-        if 0 < record.examples < _FEW:
-            self.console.message(f"Warning: a useful model needs hundreds of {record.kind} or more")
-
-    def on_progress(self, progress: Progress) -> None:
-        """Print how far training is: a line with the time left on a terminal, and the scores of its steps elsewhere.
-
-        progress: the step that an estimator reports.
-        """
-        from spectral_latent.estimation.progress import ProgressLine
-
-        if self._line is None and self.console.shows_progress:
-            self._line = ProgressLine()
-        if progress.lowered:
-            if self._line:
-                self._line.clear()
-            n_lowered = len(progress.lowered)
-            self.console.message(f"{n_lowered} symbols get fewer states: their further singular values are too small")
-        if self._line:
-            self._line(progress)
-        elif progress.score is not None:
-            self.console.message(f"{progress.stage} {progress.done}/{progress.total}: {progress.score:.2f}")
-
-    def save(self, model: Any, use: str) -> None:
-        """Write the model with the record of training, whole or not at all.
-
-        Print its sizes, evaluate it, keep the figures in the record, and print the next command.
-
-        model: the model.
-        use: the name of the command that uses the model.
-        """
-        if self._line:
-            self._line.clear()
-        model.save(self._output, self.record.contents())
-        seconds = time.perf_counter() - self._start
-        megabytes = self._output.stat().st_size / 1e6
-        learnt_from = counted(self.record.examples, self.record.kind.removesuffix("s"))
-        self.console.message(f"{self._output}: {model.sizes}, from {learnt_from}, {seconds:.1f} s, {megabytes:.1f} MB")
-        if self._dev:
-            of_quiet = ["--quiet"] if self.console.quiet else []
-            command = [str(self._output), *self._dev, *of_quiet]
-            self.record.evaluated(self._dev, evaluate.main(command, "evaluate", standalone_mode=False))
-            model.save(self._output, self.record.contents())
-        self.console.message(f"Next: {_NEXT[use].format(model=self._output)}")

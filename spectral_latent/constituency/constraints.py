@@ -71,6 +71,9 @@ class Constraints:
     tags: Mapping[int, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        # Lists and tuples of the same brackets are equal.
+        for name in ("brackets", "forbidden"):
+            object.__setattr__(self, name, tuple(Bracket(*bracket) for bracket in getattr(self, name)))
         for one, other in combinations(self.required, 2):
             if one.crosses(other):
                 raise ValueError(f"the brackets {one} and {other} cross, so that no tree has both")
@@ -96,7 +99,7 @@ class Constraints:
         Raises ValueError if a word has two different tags.
 
         >>> Constraints([(0, 1, "DT"), (0, 2, "NP")]).with_tags_apart({"DT", "NN"})
-        Constraints(brackets=[Bracket(first=0, end=2, label='NP')], forbidden=(), tags={0: 'DT'})
+        Constraints(brackets=(Bracket(first=0, end=2, label='NP'),), forbidden=(), tags={0: 'DT'})
         """
         tag_of = dict(self.tags)
         brackets: list[Bracket] = []

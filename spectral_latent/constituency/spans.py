@@ -24,8 +24,8 @@ from dataclasses import dataclass
 from typing import Annotated, Any, NamedTuple
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.special import expit, logit
 
 from spectral_latent._compiled import check_column, check_range, compiled
 from spectral_latent._options import Above, AtLeast, AtMost, Below, Options
@@ -88,7 +88,7 @@ class SpanExamples(NamedTuple):
         """
         check_range("first words of constituents", parts.first, 0, len(words))
         check_range("ends of constituents", parts.end, 1, len(words) + 1)
-        odds = logit(np.clip(parts.posterior, 1.0 - _LARGEST, _LARGEST))
+        odds = scipy.special.logit(np.clip(parts.posterior, 1.0 - _LARGEST, _LARGEST))
         buckets = span_features(parts, odds, labels, words)
         correct = np.zeros(len(odds), dtype=np.bool_) if correct is None else correct
         return SpanExamples(buckets, odds, correct, np.ones(len(odds)))
@@ -150,7 +150,7 @@ def span_loss(examples: SpanExamples, parameters: FloatArray, penalty: float) ->
     """
     weights = parameters[:-1]
     score = _sums(examples.buckets, weights) + parameters[-1] * examples.odds
-    excess = examples.times * (expit(score) - examples.correct)
+    excess = examples.times * (scipy.special.expit(score) - examples.correct)
     surprise = np.logaddexp(0.0, score) - score * examples.correct
     loss = examples.times @ surprise + penalty / 2 * weights @ weights
     gradient = _spread(examples.buckets, excess, len(weights)) + penalty * weights
@@ -200,7 +200,7 @@ class SpanModel:
         if not examples:
             return plain
         joined = SpanExamples.joined(examples)
-        joined = joined.selected(joined.odds > logit(options.least))
+        joined = joined.selected(joined.odds > scipy.special.logit(options.least))
 
         def loss(parameters: FloatArray) -> tuple[float, FloatArray]:
             """Compute the loss and its gradient."""
@@ -218,7 +218,7 @@ class SpanModel:
         """
         examples = SpanExamples.of(parts, labels, words)
         score = _sums(examples.buckets, self.weights) + self.slope * examples.odds
-        return np.where(parts.posterior > self.options.least, expit(score), parts.posterior)
+        return np.where(parts.posterior > self.options.least, scipy.special.expit(score), parts.posterior)
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Collect the arrays of the model, named `spans.field`, for a model file."""

@@ -56,7 +56,7 @@ def partial_from_nltk(tree: Any) -> PartialTree:
     >>> from nltk.tree import Tree
     >>> chunked = Tree("S", [("She", "PRP"), ("saw", "VBD"), Tree("NP", [("the", "DT"), ("man", "NN")])])
     >>> partial_from_nltk(chunked).constraints.brackets[-3:]
-    [Bracket(first=2, end=4, label='NP'), Bracket(first=2, end=3, label='DT'), Bracket(first=3, end=4, label='NN')]
+    (Bracket(first=2, end=4, label='NP'), Bracket(first=2, end=3, label='DT'), Bracket(first=3, end=4, label='NN'))
     """
     done: list[Phrase | str] = []
     parents_first: list[Any] = []  # siblings right to left

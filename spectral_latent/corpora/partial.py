@@ -37,7 +37,7 @@ def parse_partial(text: str, source: str = "<string>") -> Iterator[PartialTree]:
 
     >>> (sentence,) = parse_partial("She saw (NP the man) .")
     >>> sentence.words, sentence.constraints.brackets
-    (('She', 'saw', 'the', 'man', '.'), [Bracket(first=2, end=4, label='NP')])
+    (('She', 'saw', 'the', 'man', '.'), (Bracket(first=2, end=4, label='NP'),))
     """
     return (sentence for _, sentence in parse_partial_with_lines(text, source))
 

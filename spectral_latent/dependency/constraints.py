@@ -39,6 +39,8 @@ class Constraints:
     forbidden: Sequence[tuple[int, int]] = ()
 
     def __post_init__(self) -> None:
+        # Lists and tuples of the same arcs are equal.
+        object.__setattr__(self, "forbidden", tuple((head, word) for head, word in self.forbidden))
         roots = [word for word, head in self.heads.items() if head == 0]
         if len(roots) > 1:
             raise ValueError(f"the words {roots[0]} and {roots[1]} both have the head 0, and a tree has one root")

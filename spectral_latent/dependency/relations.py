@@ -22,9 +22,8 @@ from itertools import chain, islice
 from typing import Annotated, Any, NamedTuple
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy import sparse
-from scipy.special import softmax
 
 from spectral_latent._options import Above, AtLeast, AtMost, Below, Options
 from spectral_latent.dependency.arc_features import ArcFeatures, TaggedTree
@@ -129,7 +128,7 @@ class RelationModel:
         trees: the words, tags and heads of sentences, of n words in all.
         Raises ValueError if a sentence has not one tag and one head for each word, or a head is neither 0 nor a word.
         """
-        return np.asarray(softmax(self._scores(trees), axis=1))
+        return np.asarray(scipy.special.softmax(self._scores(trees), axis=1))
 
     def relations(self, trees: Sequence[TaggedTree]) -> list[tuple[str, ...]]:
         """Find the likeliest relation of the arc to each word.  Raises ValueError as `posterior` does.
@@ -199,7 +198,7 @@ def _fit(features: IntArray, target: FloatArray, times: FloatArray, options: Rel
     entry = np.flatnonzero(frequent[column])
     column = number[column[entry]]
     shape = (len(features), len(kept))
-    phi = sparse.csr_array((value[column], (entry // features.shape[1], column)), shape=shape)
+    phi = scipy.sparse.csr_array((value[column], (entry // features.shape[1], column)), shape=shape)
     counted = target * times[:, None]
     weights = log_linear_weights(phi, counted, options.penalty, options.iterations, frequent=np.inf)
     # As precise as a file holds them in two bytes.

@@ -15,8 +15,6 @@ from functools import cache
 from itertools import islice
 from typing import Literal, TypeVar, TypeVarTuple, Unpack
 
-from joblib import Parallel, delayed
-from joblib.parallel import get_active_backend
 from threadpoolctl import ThreadpoolController, threadpool_limits
 
 from spectral_latent.estimation._options import EstimationError
@@ -55,6 +53,8 @@ def _call(function: Callable[[Unpack[Rest]], Result], parent: int, *args: *Rest)
 
 def _n_workers(jobs: int | None, prefer: Workers) -> int:
     """Ask the engine how many workers it has for a number of jobs; a cluster has all of its own for one job, too."""
+    from joblib.parallel import get_active_backend  # here, because parsing does without it, and it takes long to import
+
     engine, configured = get_active_backend(prefer=prefer)
     return int(engine.effective_n_jobs(configured if jobs is None else jobs))
 
@@ -91,6 +91,8 @@ def parallel_map(
         if _n_workers(jobs, prefer) == 1:
             yield from (function(item, *args) for item in items)
             return
+        from joblib import Parallel, delayed
+
         while failures < _ATTEMPTS:
             tasks = (delayed(_call)(function, os.getpid(), item, *args) for item in islice(items, done, None))
             try:

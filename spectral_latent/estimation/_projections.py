@@ -26,7 +26,7 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 import numpy as np
-from scipy import sparse
+import scipy
 
 from spectral_latent._compiled import check_column, compiled
 from spectral_latent.estimation._features import FeatureColumns
@@ -167,7 +167,7 @@ def _places(columns: IntArray, tables: list[_Values]) -> IntArray:
     return np.asarray(_look_up(columns, values, start), dtype=np.int64)
 
 
-def _indicators(columns: IntArray, tables: list[_Values], weight: FloatArray) -> sparse.csr_array:
+def _indicators(columns: IntArray, tables: list[_Values], weight: FloatArray) -> scipy.sparse.csr_array:
     """Make the indicator vectors (n, d) of n nodes, from columns (n, k): the weight (n,) for each template's value.
 
     A value that a table lacks has no indicator.
@@ -177,7 +177,7 @@ def _indicators(columns: IntArray, tables: list[_Values], weight: FloatArray) ->
     ends = np.concatenate([[0], np.cumsum(known.sum(axis=1))])
     size = sum(len(table.values) for table in tables)
     value = np.repeat(weight, np.diff(ends))
-    return sparse.csr_array((value, places[known], ends), shape=(len(columns), size))
+    return scipy.sparse.csr_array((value, places[known], ends), shape=(len(columns), size))
 
 
 class SymbolEvidence(NamedTuple):
@@ -239,7 +239,7 @@ def _evidence_of(shard: TreebankShard) -> dict[int, SymbolEvidence]:
     return {a: SymbolEvidence.of(features, nodes, weight[nodes]) for a, nodes in by_symbol(trees)}
 
 
-def _cross_counts(shard: TreebankShard, evidence: list[SymbolEvidence]) -> dict[int, sparse.csr_array]:
+def _cross_counts(shard: TreebankShard, evidence: list[SymbolEvidence]) -> dict[int, scipy.sparse.csr_array]:
     """Count the pairs of an inside and an outside feature, (d, d'), for each symbol of a shard."""
     features = shard.features
     trees = shard.trees
@@ -274,11 +274,11 @@ class _Maps(NamedTuple):
         return self.all_sigma[: self.to_y.shape[1]]
 
 
-def _maps(symbol: tuple[SymbolEvidence, sparse.csr_array], options: EstimatorOptions) -> _Maps:
+def _maps(symbol: tuple[SymbolEvidence, scipy.sparse.csr_array], options: EstimatorOptions) -> _Maps:
     """Decompose Ω̂ of a symbol, given its evidence and the counts (d, d') of pairs of features."""
     evidence, pairs = symbol
     inside, outside = evidence.scales(options.scaling)
-    omega = (sparse.diags_array(inside) @ pairs @ sparse.diags_array(outside) / evidence.n).tocsr()
+    omega = (scipy.sparse.diags_array(inside) @ pairs @ scipy.sparse.diags_array(outside) / evidence.n).tocsr()
     u, sigma, v = truncated_svd(omega, states_for(evidence.n, options.n_states), options.seed)
     # directions worth using, each turned so that its numbers sum to a positive one whatever the algorithm gave
     m = max(1, int(np.count_nonzero(sigma > options.cutoff * sigma[0])))
@@ -335,7 +335,7 @@ class Projection(NamedTuple):
         evidence_of_symbol = _merged(parallel_map(_evidence_of, shards, jobs))
         evidence = [evidence_of_symbol[a] for a in range(len(evidence_of_symbol))]
         listener(Progress("features", 1, 3))
-        pairs: dict[int, sparse.csr_array] = {}
+        pairs: dict[int, scipy.sparse.csr_array] = {}
         for part in parallel_map(_cross_counts, shards, jobs, evidence):
             for a, counts in part.items():
                 pairs[a] = pairs[a] + counts if a in pairs else counts

@@ -17,7 +17,7 @@ from itertools import chain, pairwise
 from typing import NamedTuple
 
 import numpy as np
-from scipy import sparse
+import scipy
 
 from spectral_latent._compiled import TINY
 from spectral_latent.estimation._low_rank import RULES_OF_TASK
@@ -158,12 +158,11 @@ def _distant_points(points: FloatArray, weight: FloatArray, k: int, rng: np.rand
     The probability of a point is proportional to its weight times its squared distance from the nearest point drawn
     before.  `kmeans2` of scipy draws in the same way, but computes every distance k times, and knows no weights.
     """
-    from scipy.spatial.distance import cdist  # here, because parsing does without it, and it takes long to import
 
     drawn = [int(rng.integers(len(points)))]
     distance = np.full(len(points), np.inf)
     while len(drawn) < k:
-        np.minimum(distance, cdist(points[drawn[-1:]], points, "sqeuclidean")[0], out=distance)
+        np.minimum(distance, scipy.spatial.distance.cdist(points[drawn[-1:]], points, "sqeuclidean")[0], out=distance)
         if not distance.any():
             break
         share = weight * distance
@@ -179,7 +178,7 @@ def _k_means(points: FloatArray, weight: FloatArray, k: int, rng: np.random.Gene
         size = np.bincount(nearest, weight, minlength=len(centres))[:, None]
         # a column for each point, with its weight in the row of its centre
         entries = (weight, nearest, np.arange(len(points) + 1))
-        members = sparse.csc_array(entries, shape=(len(centres), len(points)))
+        members = scipy.sparse.csc_array(entries, shape=(len(centres), len(points)))
         centres = np.where(size > 0, members @ points / np.where(size > 0, size, 1.0), centres)
     return centres
 

@@ -5,9 +5,7 @@ from __future__ import annotations
 import logging
 
 import numpy as np
-from scipy import sparse
-from scipy.linalg import qr, svd
-from scipy.sparse.linalg import ArpackError, svds
+import scipy
 
 from spectral_latent.trees import FloatArray
 
@@ -19,7 +17,9 @@ _BLOCK = 4096  # rows of a large matrix that are made dense together
 _log = logging.getLogger(__name__)
 
 
-def truncated_svd(matrix: sparse.csr_array, rank: int, seed: int = 0) -> tuple[FloatArray, FloatArray, FloatArray]:
+def truncated_svd(
+    matrix: scipy.sparse.csr_array, rank: int, seed: int = 0
+) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Compute the leading singular triplets U (d, k), σ (k,), V (d', k) of a matrix (d, d'); k = min(rank, d, d').
 
     The same matrix and seed give the same bits.  A matrix with a short side is decomposed without iteration; if its
@@ -29,7 +29,7 @@ def truncated_svd(matrix: sparse.csr_array, rank: int, seed: int = 0) -> tuple[F
     rank: the most triplets.
     seed: of the vector that the iteration starts from.
 
-    >>> truncated_svd(sparse.csr_array(np.diag([3.0, 2.0, 1.0])), 2)[1]
+    >>> truncated_svd(scipy.sparse.csr_array(np.diag([3.0, 2.0, 1.0])), 2)[1]
     array([3., 2.])
     """
     rank = min(rank, *matrix.shape)
@@ -45,15 +45,15 @@ def truncated_svd(matrix: sparse.csr_array, rank: int, seed: int = 0) -> tuple[F
     return u[:, :rank], sigma[:rank].astype(np.float64), v[:, :rank]
 
 
-def _iterated(matrix: sparse.csr_array, rank: int, seed: int) -> tuple[FloatArray, FloatArray, FloatArray]:
+def _iterated(matrix: scipy.sparse.csr_array, rank: int, seed: int) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Compute triplets by ARPACK, or by PROPACK if ARPACK does not converge."""
     start = np.random.default_rng(seed).uniform(0.5, 1.5, min(matrix.shape))
     try:
-        u, sigma, vt = svds(matrix, k=rank, v0=start, solver="arpack")
-    except ArpackError as error:
+        u, sigma, vt = scipy.sparse.linalg.svds(matrix, k=rank, v0=start, solver="arpack")
+    except scipy.sparse.linalg.ArpackError as error:
         _log.warning("ARPACK gives up on a matrix of %d by %d features (%s); PROPACK goes on", *matrix.shape, error)
         start = np.random.default_rng(seed).uniform(0.5, 1.5, matrix.shape[0])
-        u, sigma, vt = svds(matrix, k=rank, v0=start, solver="propack")
+        u, sigma, vt = scipy.sparse.linalg.svds(matrix, k=rank, v0=start, solver="propack")
     order = np.argsort(-sigma, kind="stable")
     return u[:, order], sigma[order].astype(np.float64), vt[order].T
 
@@ -63,18 +63,20 @@ def _dense_svd(matrix: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
     try:
         u, sigma, vt = np.linalg.svd(matrix, full_matrices=False)
     except np.linalg.LinAlgError:  # divide and conquer may fail to converge where the plain algorithm does not
-        u, sigma, vt = svd(matrix, full_matrices=False, lapack_driver="gesvd")
+        u, sigma, vt = scipy.linalg.svd(matrix, full_matrices=False, lapack_driver="gesvd")
     return u, sigma, vt.T
 
 
-def _tall_svd(matrix: sparse.csr_array, rank: int) -> tuple[FloatArray, FloatArray, FloatArray]:
+def _tall_svd(matrix: scipy.sparse.csr_array, rank: int) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Compute the leading triplets of a matrix (d, d') with d much larger than d'.
 
     With matrix = Q R, whose factor R (d', d') is found block by block, V and σ are those of R, and U = matrix V / σ.
     """
     triangle = np.zeros((0, matrix.shape[1]))
     for at in range(0, matrix.shape[0], _BLOCK):
-        (triangle,) = qr(np.concatenate([triangle, matrix[at : at + _BLOCK].toarray()]), mode="r", check_finite=False)
+        (triangle,) = scipy.linalg.qr(
+            np.concatenate([triangle, matrix[at : at + _BLOCK].toarray()]), mode="r", check_finite=False
+        )
         triangle = triangle[: matrix.shape[1]]
     _, sigma, v = _dense_svd(triangle)
     sigma = sigma[:rank]

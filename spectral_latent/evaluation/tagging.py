@@ -18,8 +18,7 @@ from collections.abc import Callable, Container, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.optimize import linear_sum_assignment
-from scipy.sparse import coo_array, csr_array
+import scipy
 
 from spectral_latent.evaluation._scores import Counts, percentage
 from spectral_latent.trees import IntArray, Vocabulary
@@ -126,7 +125,7 @@ def one_to_one(gold: Iterable[Hashable], predicted: Iterable[Hashable]) -> float
     60.0
     """
     table = _contingency(gold, predicted).toarray()
-    matched = int(table[linear_sum_assignment(table, maximize=True)].sum())
+    matched = int(table[scipy.optimize.linear_sum_assignment(table, maximize=True)].sum())
     return percentage(matched, int(table.sum()))
 
 
@@ -158,13 +157,15 @@ def v_measure(gold: Iterable[Hashable], predicted: Iterable[Hashable], beta: flo
     return 100 * (1 + beta) * homogeneity * completeness / (beta * homogeneity + completeness)
 
 
-def _contingency(gold: Iterable[Hashable], predicted: Iterable[Hashable]) -> csr_array[np.int64]:
+def _contingency(gold: Iterable[Hashable], predicted: Iterable[Hashable]) -> scipy.sparse.csr_array[np.int64]:
     """Count the tokens n_ck with gold label c and predicted label k; labels are numbered as they first occur."""
     rows: Vocabulary[Hashable] = Vocabulary()
     columns: Vocabulary[Hashable] = Vocabulary()
     cells = [(rows.add(label), columns.add(other)) for label, other in zip(gold, predicted, strict=True)]
     row, column = np.array(cells, dtype=np.int64).reshape(-1, 2).T  # [n], [n]
-    return coo_array((np.ones(len(cells), np.int64), (row, column)), shape=(len(rows), len(columns))).tocsr()
+    return scipy.sparse.coo_array(
+        (np.ones(len(cells), np.int64), (row, column)), shape=(len(rows), len(columns))
+    ).tocsr()
 
 
 def _explained(cells: IntArray, margins: IntArray, totals: IntArray) -> float:

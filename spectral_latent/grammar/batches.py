@@ -13,8 +13,6 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import Any, TypeVar, TypeVarTuple, Unpack
 
-from joblib import effective_n_jobs
-
 from spectral_latent.estimation import parallel_map
 from spectral_latent.operators import StoredModel
 
@@ -58,7 +56,7 @@ def map_sentences(
     >>> list(map_sentences(Scale.weigh, Scale(), [1, 2, 3], 1, 10))
     [10, 20, 30]
     """
-    size = 1 if effective_n_jobs(jobs) == 1 else BATCH_SIZE
+    size = 1 if _n_processes(jobs) == 1 else BATCH_SIZE
     return map_batches(_each, model, items, jobs, function, args, size=size)
 
 
@@ -91,7 +89,7 @@ def map_batches(
     >>> list(map_batches(shares, None, [1, 3, 2], 1, size=2))
     [0.25, 0.75, 1.0]
     """
-    n_jobs = effective_n_jobs(jobs)
+    n_jobs = _n_processes(jobs)
     batches = _batches(items, size)
     if n_jobs == 1:
         for batch in batches:
@@ -104,6 +102,15 @@ def map_batches(
         while some := list(islice(batches, max(_AHEAD // size, 1) * n_jobs)):
             answers = list(parallel_map(_map_batch, some, jobs, *task, prefer="processes"))
             yield from chain.from_iterable(answers)
+
+
+def _n_processes(jobs: int | None) -> int:
+    """Ask the engine of joblib how many processes it has for a number of jobs; one job is one process on any engine."""
+    if jobs == 1:
+        return 1
+    from joblib import effective_n_jobs  # here, because one process does without it, and it takes long to import
+
+    return int(effective_n_jobs(jobs))
 
 
 def _batches(items: Iterable[Item], size: int) -> Iterator[list[Item]]:

@@ -38,14 +38,14 @@ class Parses(list[_Parse]):
     >>> from spectral_latent.constituency import Parse, Phrase
     >>> parses = Parses([Parse(Phrase("UH", ("Yes",)), 1, -1.5)])
     >>> parses == list(parses), parses.drawings[0][0], "<svg" in parses._repr_html_()
-    (True, 'Tree 1: log p = -1.50', True)
+    (True, 'Tree 1: log |p̂| = -1.50', True)
     """
 
     @property
     def drawings(self) -> list[tuple[str, str]]:
         """The caption of each parse, and its drawing as SVG."""
         return [
-            (f"Tree {rank}{', FALLBACK' * parse.is_fallback}: log p = {parse.log:.2f}", parse._repr_svg_() or "")
+            (f"Tree {rank}{', FALLBACK' * parse.is_fallback}: log |p̂| = {parse.log:.2f}", parse._repr_svg_() or "")
             for rank, parse in enumerate(self, start=1)
         ]
 

@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from typing import Literal, NamedTuple, TypeAlias, get_args
 
 import numpy as np
-from scipy.special import entr
+import scipy
 
 from spectral_latent._compiled import ZERO, compiled, with_room
 from spectral_latent.grammar._coarse import CoarseGrammar, CoarseLeaves, LimitError
@@ -413,7 +413,7 @@ def entropies(following: FloatArray, unit: Unit) -> FloatArray:
     >>> entropies(np.array([[0.5, 0.5, 0.0], [0.0, 1.0, 0.0]]), "bits")
     array([1., 0.])
     """
-    return np.asarray(entr(following).sum(axis=1) / _base(unit))
+    return np.asarray(scipy.special.entr(following).sum(axis=1) / _base(unit))
 
 
 def _base(unit: Unit) -> float:

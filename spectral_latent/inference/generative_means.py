@@ -9,8 +9,7 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.sparse import coo_array, csc_array, eye_array, vstack
-from scipy.sparse.linalg import splu
+import scipy
 
 from spectral_latent.operators import ObservableOperators, Tensors
 from spectral_latent.trees import FloatArray
@@ -20,7 +19,9 @@ __all__ = ["collapse", "mean_children", "mean_node_counts"]
 _ROUNDING = 1e-12  # of a count of zero, as a share of the largest count
 
 
-def mean_children(operators: ObservableOperators, total: FloatArray) -> tuple[csc_array, csc_array]:
+def mean_children(
+    operators: ObservableOperators, total: FloatArray
+) -> tuple[scipy.sparse.csc_array, scipy.sparse.csc_array]:
     """Compute the mean numbers of left and of right children by binary rules, (S·M, S·M) each.
 
     Only children whose sibling has a finite tree are counted.
@@ -39,18 +40,18 @@ def mean_children(operators: ObservableOperators, total: FloatArray) -> tuple[cs
             tensor = operators.binary[r]
             children[0, : states[a], b, : states[b]] += tensor.applied_right(total[c, : states[c]])
             children[1, : states[a], c, : states[c]] += tensor.applied_left(total[b, : states[b]])
-        blocks.append([csc_array(rows.reshape(m, -1)) for rows in children])
-    to_left, to_right = (csc_array(vstack(rows)) for rows in zip(*blocks, strict=True))
+        blocks.append([scipy.sparse.csc_array(rows.reshape(m, -1)) for rows in children])
+    to_left, to_right = (scipy.sparse.csc_array(scipy.sparse.vstack(rows)) for rows in zip(*blocks, strict=True))
     return to_left, to_right
 
 
-def _only_children(operators: ObservableOperators) -> coo_array:
+def _only_children(operators: ObservableOperators) -> scipy.sparse.coo_array:
     """Compute the mean numbers of children by unary rules, (S·M, S·M)."""
     n = operators.root.size
     m = operators.root.shape[1]
     first = operators.rules.unary[:, :, None, None] * m
     row, column = np.broadcast_arrays(first[:, 0] + np.arange(m)[:, None], first[:, 1] + np.arange(m))
-    return coo_array((operators.unary.ravel(), (row.ravel(), column.ravel())), shape=(n, n))
+    return scipy.sparse.coo_array((operators.unary.ravel(), (row.ravel(), column.ravel())), shape=(n, n))
 
 
 def mean_node_counts(operators: ObservableOperators) -> FloatArray:
@@ -80,7 +81,8 @@ def mean_node_counts(operators: ObservableOperators) -> FloatArray:
     # counts = π + counts · B, solved for the counts.  No solution is non-negative where trees are infinite on average.
     counts = np.zeros(len(root))
     try:
-        counts[seen] = splu(csc_array(eye_array(seen.sum()) - to_child[seen][:, seen])).solve(root[seen])
+        equations = scipy.sparse.csc_array(scipy.sparse.eye_array(seen.sum()) - to_child[seen][:, seen])
+        counts[seen] = scipy.sparse.linalg.splu(equations).solve(root[seen])
     except RuntimeError:  # the equations are singular
         counts[seen] = -np.inf
     if not counts.min() >= -_ROUNDING * counts.max():

@@ -23,8 +23,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.sparse import csc_array, eye_array
-from scipy.sparse.linalg import SuperLU, splu
+import scipy
 
 from spectral_latent._compiled import ZERO, check_column, check_range
 from spectral_latent.inference._kernels import block, compiled_pass, dot
@@ -55,7 +54,7 @@ class LeftCorners:
     leaf_total: FloatArray
     total: FloatArray
     first: FloatArray
-    factors: SuperLU
+    factors: scipy.sparse.linalg.SuperLU
     by_left: IntArray
     of_left: IntArray
 
@@ -86,7 +85,7 @@ class LeftCorners:
         leaf_total = row_sums(operators.rules.leaf[:, 0], operators.leaf, operators.n_symbols)
         total = _finite(operators, leaf_total)
         to_left, _ = mean_children(operators, total)
-        factors = splu(csc_array((eye_array(total.size) - to_left).T))
+        factors = scipy.sparse.linalg.splu(scipy.sparse.csc_array((scipy.sparse.eye_array(total.size) - to_left).T))
         first = factors.solve(operators.root.ravel()).reshape(total.shape)
         left = operators.rules.binary[:, 1]
         by_left = np.argsort(left, kind="stable")
@@ -118,12 +117,12 @@ class LeftCorners:
 def _finite(operators: ObservableOperators, leaf_total: FloatArray) -> FloatArray:
     """Find Z, the least solution of Z(a, h) = leaf_total(a, h) + Σ t(a → b c) Z(b) Z(c), by Newton's method."""
     total = np.zeros(leaf_total.size)
-    unit = eye_array(total.size, format="csc")
+    unit = scipy.sparse.eye_array(total.size, format="csc")
     # From zero, every step goes up and none beyond the solution (Etessami and Yannakakis 2009).
     for _ in range(_STEPS):
         to_left, to_right = mean_children(operators, total.reshape(leaf_total.shape))
         missing = leaf_total.ravel() + to_left @ total - total
-        step = splu(unit - to_left - to_right).solve(missing)
+        step = scipy.sparse.linalg.splu(unit - to_left - to_right).solve(missing)
         total += step
         if np.abs(step).max() < _PRECISE:
             break

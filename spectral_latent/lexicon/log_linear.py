@@ -18,9 +18,8 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy import sparse
-from scipy.special import log_softmax
 from threadpoolctl import threadpool_limits
 
 from spectral_latent.trees import FloatArray
@@ -33,7 +32,7 @@ _MEMORY = 6  # pairs of steps that L-BFGS remembers
 
 
 def penalised_loss(
-    weights: NDArray[Any], features: sparse.csr_array, target: NDArray[Any], penalty: float
+    weights: NDArray[Any], features: scipy.sparse.csr_array, target: NDArray[Any], penalty: float
 ) -> tuple[float, NDArray[Any]]:
     """Compute −Σ q(x, a) log P(a | x) + λ ‖W‖² / 2 and its gradient (F, K).
 
@@ -42,12 +41,12 @@ def penalised_loss(
     target: (n, K) q.
     penalty: λ.
 
-    >>> loss, gradient = penalised_loss(np.zeros((1, 2)), sparse.csr_array([[1.0]]), np.array([[1.0, 0.0]]), 2.0)
+    >>> loss, gradient = penalised_loss(np.zeros((1, 2)), scipy.sparse.csr_array([[1.0]]), np.array([[1.0, 0.0]]), 2.0)
     >>> round(loss, 4), gradient.tolist()
     (0.6931, [[-0.5, 0.5]])
     """
     # Processors of all kinds shall agree: exponentials in single precision differ, and so do the sums of BLAS.
-    log_p = log_softmax((features @ weights).astype(np.float64), axis=1)
+    log_p = scipy.special.log_softmax((features @ weights).astype(np.float64), axis=1)
     loss = penalty / 2 * np.square(weights).sum(dtype=np.float64) - (target * log_p).sum()
     excess = np.exp(log_p, out=log_p)
     excess *= target.sum(axis=1, keepdims=True)
@@ -65,16 +64,15 @@ def minimise(loss: Callable[[FloatArray], tuple[float, FloatArray]], start: Floa
     >>> minimise(lambda x: (float((x - 3.0) @ (x - 3.0)), 2.0 * (x - 3.0)), np.zeros(2), iterations=10)
     array([3., 3.])
     """
-    from scipy.optimize import minimize  # here, because parsing does without it, and it takes long to import
 
     limits: Any = {"maxiter": iterations, "maxcor": _MEMORY, "ftol": 1e-7, "gtol": 1e-3}
     with threadpool_limits(1):
-        found: FloatArray = minimize(loss, start, (), "L-BFGS-B", jac=True, options=limits).x
+        found: FloatArray = scipy.optimize.minimize(loss, start, (), "L-BFGS-B", jac=True, options=limits).x
     return found
 
 
 def log_linear_weights(
-    features: sparse.csr_array, target: FloatArray, penalty: float, iterations: int, frequent: float = 0.0
+    features: scipy.sparse.csr_array, target: FloatArray, penalty: float, iterations: int, frequent: float = 0.0
 ) -> Float32Array:
     """Find W (F, K) by L-BFGS from 0.
 
@@ -87,7 +85,8 @@ def log_linear_weights(
     frequent: a feature whose sum over the examples is smaller has weights only for the classes that it was seen in;
     the weights of a rare feature for other classes would tell little.
 
-    >>> log_linear_weights(sparse.csr_array([[1.0]]), np.array([[3.0, 1.0]]), penalty=1e-4, iterations=50).round(3)
+    >>> features = scipy.sparse.csr_array([[1.0]])
+    >>> log_linear_weights(features, np.array([[3.0, 1.0]]), penalty=1e-4, iterations=50).round(3)
     array([[ 0.549, -0.549]], dtype=float32)
     """
     single = features.astype(np.float32)

@@ -20,7 +20,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from scipy import sparse
+import scipy
 
 from spectral_latent.estimation import LeafMoments
 from spectral_latent.lexicon.lexicon import Lexicon, LexiconOptions
@@ -59,7 +59,7 @@ class _Emissions(NamedTuple):
         # a row for each distinct pair, with a one for each of the vectors that are its own
         order = np.argsort(which, kind="stable")
         starts = np.searchsorted(which[order], np.arange(len(distinct) + 1))
-        members = sparse.csr_array((np.ones(len(order)), order, starts), shape=(len(distinct), len(pairs)))
+        members = scipy.sparse.csr_array((np.ones(len(order)), order, starts), shape=(len(distinct), len(pairs)))
         return _Emissions(distinct[:, 0], distinct[:, 1], members @ vectors)
 
     def copied(self, source: IntArray, target: IntArray) -> _Emissions:

@@ -20,17 +20,16 @@ start and for unknown words.
 
 from __future__ import annotations
 
-import functools
 import itertools
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property, lru_cache
 from typing import Annotated, Any, NamedTuple
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy import sparse
-from scipy.special import softmax
 
 from spectral_latent._options import Above, AtLeast, AtMost, Below, Options
 from spectral_latent.lexicon.log_linear import Float32Array, log_linear_weights
@@ -78,7 +77,7 @@ class _Classes(dict[int, str]):
 _CLASSES = _Classes()
 
 
-@functools.lru_cache(maxsize=10_000)
+@lru_cache(maxsize=10_000)
 def _outline(classes: str, opens: bool) -> list[str]:
     """Name the features of a word's character classes, which are the same for many words."""
     shape = _RUN.sub(r"\1", classes)
@@ -95,23 +94,64 @@ def _pieces(word: str, lower: str, opens: bool) -> list[str]:
     return _outline(word.translate(_CLASSES), opens) + last + first
 
 
-class _KnownWords:
-    """Known words with their shares P(a | x), and the stems by which relatives of other words are found."""
+class _Shares(NamedTuple):
+    """The shares P(a | x) of words that were seen, in the order of words."""
 
-    def __init__(self, words: Sequence[str], share: sparse.csr_array) -> None:
-        """Index words by their stems; share: (W, K), with an empty row for a word never seen."""
-        self.words = list(words)
-        self.share = share
-        self.nobody = len(self.words)
-        seen = np.flatnonzero(np.diff(share.indptr)).tolist()
-        self.index = {self.words[number]: number for number in seen}
-        self.stems: dict[str, int] = {}
-        pairs = [(self.stems.setdefault(stem, len(self.stems)), i) for w, i in self.index.items() for stem in _stems(w)]
+    word: IntArray  # (n,)
+    symbol: IntArray  # (n,)
+    share: FloatArray  # (n,)
+
+
+class _Stems(NamedTuple):
+    """The stems of words."""
+
+    number: dict[str, int]  # of each of S stems
+    members: list[int]  # (S,) how many words have each stem
+    stem: IntArray  # (n,) of each pair of a stem and a word that has it
+    word: IntArray  # (n,)
+
+
+@dataclass(frozen=True)
+class _KnownWords:
+    """Known words with their shares P(a | x), and the stems by which relatives of other words are found.
+
+    Stems are looked for when the first word asks for its relatives, which most sentences do without.
+    """
+
+    words: Sequence[str]  # (W,)
+    shares: _Shares
+    n_symbols: int  # K
+
+    @property
+    def nobody(self) -> int:
+        """The row without shares, below those of the words."""
+        return len(self.words)
+
+    @cached_property
+    def index(self) -> dict[str, int]:
+        """The row of each word that was seen."""
+        return {self.words[number]: number for number in np.unique(self.shares.word).tolist()}
+
+    @cached_property
+    def stems(self) -> _Stems:
+        """The stems of the words that were seen."""
+        number: dict[str, int] = {}
+        pairs = [(number.setdefault(stem, len(number)), i) for word, i in self.index.items() for stem in _stems(word)]
         stem, member = np.array(pairs, dtype=np.int64).reshape(-1, 2).T
-        self.members = np.bincount(stem, minlength=len(self.stems)).tolist()
-        belongs = sparse.csr_array((np.ones(len(stem)), (stem, member)), shape=(len(self.stems), len(self.words)))
-        none = sparse.csr_array((1, share.shape[1]))
-        self._sources = sparse.csr_array(sparse.vstack([share, none, belongs @ share]))  # (W + 1 + S, K)
+        return _Stems(number, np.bincount(stem, minlength=len(number)).tolist(), stem, member)
+
+    @cached_property
+    def _sources(self) -> scipy.sparse.csr_array:
+        """The shares of each word, of nobody, and of each stem: the sum over its words, (W + 1 + S, K)."""
+        word, symbol, share = self.shares
+        shape = (len(self.words), self.n_symbols)
+        of_words = scipy.sparse.csr_array((share, (word, symbol)), shape=shape)
+        of_nobody = scipy.sparse.csr_array((1, self.n_symbols))
+        stems = self.stems
+        belongs = scipy.sparse.csr_array(
+            (np.ones(len(stems.stem)), (stems.stem, stems.word)), shape=(len(stems.number), len(self.words))
+        )
+        return scipy.sparse.csr_array(scipy.sparse.vstack([of_words, of_nobody, belongs @ of_words]))
 
     def relations(self, word: str, lower: str) -> list[tuple[str, int, int]]:
         """List a word's known relatives: the relation's name, the row of their shares, and the row to subtract."""
@@ -121,13 +161,13 @@ class _KnownWords:
         other = self.index.get(lower if is_capital else word[:1].upper() + word[1:], own)
         relatives = [(mark, other, self.nobody)] if other != own else []
         for stem in _stems(lower):
-            group = self.stems.get(stem, -1)
-            if group >= 0 and self.members[group] > (own != self.nobody):
+            group = self.stems.number.get(stem, -1)
+            if group >= 0 and self.stems.members[group] > (own != self.nobody):
                 relatives += [(mark, self.nobody + 1 + group, own) for mark in ("~", "=" + lower[len(stem) :])]
                 break
         return relatives
 
-    def shares(self, source: IntArray, own: IntArray) -> tuple[IntArray, IntArray, FloatArray]:
+    def mean_shares(self, source: IntArray, own: IntArray) -> tuple[IntArray, IntArray, FloatArray]:
         """Compute the mean shares of each source (n,) without those of `own` (n,), as row, symbol and share.
 
         The shares of a row sum to 1.
@@ -171,7 +211,7 @@ def _entries(words: Sequence[str], opens: Sequence[bool], known: _KnownWords, nu
         relations += [(row, number(name), source, own) for name, source, own in known.relations(word, lower)]
     rows = np.repeat(np.arange(len(words)), np.array(length, dtype=np.int64))
     of, name, source, own = np.array(relations, dtype=np.int64).reshape(-1, 4).T
-    relative, symbol, share = known.shares(source, own)
+    relative, symbol, share = known.mean_shares(source, own)
     return _Entries(
         np.concatenate([rows, of[relative]]),
         np.concatenate([np.array(piece, dtype=np.int64), name[relative]]),
@@ -180,12 +220,12 @@ def _entries(words: Sequence[str], opens: Sequence[bool], known: _KnownWords, nu
     )
 
 
-def _shares(words: int, symbols: int, word: IntArray, symbol: IntArray, count: FloatArray) -> sparse.csr_array:
-    """Compute n(x, a) / n(x), sorted, (W, K)."""
+def _shares(words: int, symbols: int, word: IntArray, symbol: IntArray, count: FloatArray) -> _Shares:
+    """Compute n(x, a) / n(x), in the order of words and symbols."""
     total = np.bincount(word, count, minlength=words)
-    share = sparse.csr_array((count / total[word], (word, symbol)), shape=(words, symbols))
+    share = scipy.sparse.csr_array((count / total[word], (word, symbol)), shape=(words, symbols))
     share.sum_duplicates()
-    return share
+    return _Shares(np.repeat(np.arange(words), np.diff(share.indptr)), share.indices.astype(np.int64), share.data)
 
 
 class SpellingModel:
@@ -239,7 +279,7 @@ class SpellingModel:
         word = word[seen]
         symbol = symbol[seen]
         count = count[seen]
-        known = _KnownWords(words, _shares(len(words), size, word, symbol, count))
+        known = _KnownWords(words, _shares(len(words), size, word, symbol, count), size)
         places, row = np.unique(2 * word + first, return_inverse=True)
         total = np.bincount(word, count, minlength=len(words))
         target = np.zeros((len(places), size))
@@ -249,10 +289,10 @@ class SpellingModel:
         keys, column, having = np.unique(
             entries.name * (size + 1) + entries.symbol + 1, return_inverse=True, return_counts=True
         )
-        features = sparse.csr_array((entries.value, (entries.row, column)), shape=(len(places), len(keys)))
+        features = scipy.sparse.csr_array((entries.value, (entries.row, column)), shape=(len(places), len(keys)))
         keep = np.flatnonzero(having >= options.min_count)
         weights = log_linear_weights(
-            sparse.csr_array(features[:, keep]), target, options.penalty, options.iterations, options.frequent
+            scipy.sparse.csr_array(features[:, keep]), target, options.penalty, options.iterations, options.frequent
         )
         used, number = np.unique(keys[keep] // (size + 1), return_inverse=True)
         # As precise as a file holds them in two bytes.
@@ -266,7 +306,7 @@ class SpellingModel:
         """The number of symbols, K."""
         return int(self.weights.shape[1])
 
-    def features(self, words: Sequence[str], opens: Sequence[bool] | BoolArray | None = None) -> sparse.csr_array:
+    def features(self, words: Sequence[str], opens: Sequence[bool] | BoolArray | None = None) -> scipy.sparse.csr_array:
         """Compute the features φ (n, F) of n words.
 
         words: known or not.
@@ -279,7 +319,7 @@ class SpellingModel:
         keep = np.flatnonzero((entries.name >= 0) & (column < len(self._keys)))
         keep = keep[self._keys[column[keep]] == wanted[keep]]
         shape = (len(words), len(self._keys))
-        return sparse.csr_array((entries.value[keep], (entries.row[keep], column[keep])), shape=shape)
+        return scipy.sparse.csr_array((entries.value[keep], (entries.row[keep], column[keep])), shape=shape)
 
     def posterior(self, words: Sequence[str], opens: Sequence[bool] | BoolArray | None = None) -> FloatArray:
         """Compute P(a | x) (n, K) of n words.
@@ -288,20 +328,20 @@ class SpellingModel:
         opens: (n,) whether each word opens a sentence; none does if not given.
         """
         scores = self.features(words, opens).astype(np.float32) @ self.weights
-        return np.asarray(softmax(scores.astype(np.float64), axis=1))
+        return np.asarray(scipy.special.softmax(scores.astype(np.float64), axis=1))
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Collect the arrays from which `from_arrays` makes the model again, given its words."""
         encoded = [name.encode("utf-8", "surrogatepass") for name in self._names.names]
-        share = self._known.share
+        word, symbol, share = self._known.shares
         return {
             "names": np.frombuffer(b"".join(encoded), dtype=np.uint8),
             "ends": np.cumsum([len(name) for name in encoded], dtype=np.int64),
             "keys": self._keys,
             "weights": self.weights,
-            "share": share.data,
-            "share_word": np.repeat(np.arange(share.shape[0]), np.diff(share.indptr)),
-            "share_symbol": share.indices.astype(np.int64),
+            "share": share,
+            "share_word": word,
+            "share_symbol": symbol,
         }
 
     @staticmethod
@@ -324,5 +364,4 @@ class SpellingModel:
             raise ValueError("the names of spellings have no end")
         pieces = (text[start:end].tobytes() for start, end in itertools.pairwise([0, *ends.tolist()]))
         names = [piece.decode("utf-8", "surrogatepass") for piece in pieces]
-        matrix = sparse.csr_array((share, (word, symbol)), shape=(len(words), size))
-        return SpellingModel(_KnownWords(words, matrix), names, keys, weights)
+        return SpellingModel(_KnownWords(words, _Shares(word, symbol, share), size), names, keys, weights)

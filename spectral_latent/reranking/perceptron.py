@@ -24,8 +24,8 @@ from itertools import pairwise
 from typing import Annotated
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike
-from scipy import sparse
 
 from spectral_latent._options import Above, AtLeast, AtMost, Options
 from spectral_latent.estimation import EstimationError
@@ -191,7 +191,7 @@ def _scale(table: FeatureTable, damping: float) -> FloatArray:
 
 def _scaled(table: FeatureTable, scale: FloatArray) -> FeatureTable:
     """Multiply each feature by its factor (d,)."""
-    return replace(table, values=sparse.csr_array(table.values @ sparse.diags_array(scale)))
+    return replace(table, values=scipy.sparse.csr_array(table.values @ scipy.sparse.diags_array(scale)))
 
 
 def _averages(table: FeatureTable, gain: FloatArray, weights: FloatArray, options: PerceptronOptions) -> FloatArray:

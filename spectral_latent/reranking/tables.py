@@ -15,8 +15,8 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike
-from scipy import sparse
 
 from spectral_latent.trees import BoolArray, IntArray
 
@@ -52,7 +52,7 @@ class FeatureTable:
     """
 
     names: tuple[str, ...]
-    values: sparse.csr_array
+    values: scipy.sparse.csr_array
     start: IntArray
     ids: tuple[str, ...]
     measured: BoolArray
@@ -80,7 +80,7 @@ class FeatureTable:
         """
         start = np.concatenate([[0], np.cumsum(list(sizes), dtype=np.int64)])
         dense = np.array([np.asarray(column, dtype=float) for column in columns.values()])
-        values = sparse.csr_array(dense.reshape(len(columns), start[-1]).T)
+        values = scipy.sparse.csr_array(dense.reshape(len(columns), start[-1]).T)
         return FeatureTable(tuple(columns), values, start, tuple(ids), np.ones(len(columns), dtype=bool))
 
     @property
@@ -106,7 +106,7 @@ class FeatureTable:
         return replace(
             self,
             names=tuple(name for table in tables for name in table.names),
-            values=sparse.csr_array(sparse.hstack([table.values for table in tables], format="csr")),
+            values=scipy.sparse.csr_array(scipy.sparse.hstack([table.values for table in tables], format="csr")),
             measured=np.concatenate([table.measured for table in tables]),
         )
 
@@ -129,10 +129,10 @@ class FeatureTable:
             raise ValueError(f"no features of the groups {', '.join(missing)}; compute them as for training")
         kept = [(place[name], column) for column, name in enumerate(names) if name in place]
         rows, columns = np.array(kept, dtype=np.int64).reshape(-1, 2).T
-        chosen = sparse.csr_array((np.ones(len(kept)), (rows, columns)), shape=(len(self.names), len(names)))
+        chosen = scipy.sparse.csr_array((np.ones(len(kept)), (rows, columns)), shape=(len(self.names), len(names)))
         measured = np.zeros(len(names), dtype=bool)
         measured[columns] = self.measured[rows]
-        return replace(self, names=tuple(names), values=sparse.csr_array(self.values @ chosen), measured=measured)
+        return replace(self, names=tuple(names), values=scipy.sparse.csr_array(self.values @ chosen), measured=measured)
 
     def of_lists(self, lists: ArrayLike) -> FeatureTable:
         """Return the table of some lists.

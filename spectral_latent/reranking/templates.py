@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from scipy import sparse
+import scipy
 
 from spectral_latent.constituency import Phrase
 from spectral_latent.constituency.heads import head_child
@@ -101,7 +101,7 @@ def _counts(lists: Sequence[NBest], names: Sequence[str] | None) -> FeatureTable
         cells.append(np.stack([start[first] + events.candidate, column], axis=1)[column >= 0])
     row, column = np.concatenate(cells).T
     shape = (int(start[-1]), len(columns))
-    values = sparse.csr_array(sparse.coo_array((np.ones(len(row)), (row, column)), shape=shape))
+    values = scipy.sparse.csr_array(scipy.sparse.coo_array((np.ones(len(row)), (row, column)), shape=shape))
     ids = tuple(nbest.id for nbest in lists)
     return FeatureTable(tuple(columns), values, start, ids, np.zeros(len(columns), dtype=bool))
 

@@ -24,7 +24,7 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 import numpy as np
-from scipy.cluster.vq import kmeans2
+import scipy
 
 from spectral_latent._compiled import TINY
 from spectral_latent.estimation import EstimatorOptions
@@ -121,7 +121,7 @@ def _cells(x: FloatArray, n_states: int, seed: int) -> IntArray:
     scaled = (x - x.mean(axis=0)) / np.maximum(x.std(axis=0), TINY)
     most = len(np.unique(x, axis=0))
     k = min(max(_CELLS * n_states, 2), max(len(x) // _POSITIONS, n_states), most)
-    _, cell = kmeans2(scaled, k, minit="++", rng=np.random.default_rng(seed), missing="warn")
+    _, cell = scipy.cluster.vq.kmeans2(scaled, k, minit="++", rng=np.random.default_rng(seed), missing="warn")
     return np.unique(cell, return_inverse=True)[1].astype(np.int64)
 
 

@@ -318,13 +318,6 @@ def test_treebank_probabilities(treebank_tagger: LatentHMMTagger) -> None:
     assert treebank_tagger.log_probability(sample) > -math.inf
 
 
-@pytest.mark.parametrize(("treebank", "floor"), [("de_gsd", 0.85), ("es_gsd", 0.88), ("id_gsd", 0.85)])
-def test_universal_dependencies(shared_file: Callable[[str], Path], treebank: str, floor: float) -> None:
-    small, large = (shared_file(f"ud/{treebank}/{treebank}-ud-{part}.conllu") for part in ("test", "dev"))
-    tagger = LatentHMMTagger.train(tagged_sentences(large), n_states=4)
-    assert tagger.accuracy(list(itertools.islice(tagged_sentences(small), 200))) > floor
-
-
 def test_states_resemble_tags(require_corpus: Callable[[str], Any]) -> None:
     require_corpus("treebank")
     sentences = list(tagged_sentences("nltk:treebank:dev"))

@@ -64,7 +64,7 @@ def test_what_is_told(run: Run, source: Path, tmp_path: Path) -> None:
     assert (result.exit_code, result.stdout) == (0, "")
     first, *steps, last, _ = result.stderr.splitlines()
     assert first == f"Training on {len(gold())} sentences"
-    assert [line.split(":")[0] for line in steps] == [f"EM {step}/10" for step in range(1, 11)]
+    assert [line.split(":")[0] for line in steps] == [f"EM {step}/10" for step in (3, 6, 9, 10)]
     assert last.startswith(f"{tmp_path / 'model'}: 4 states, 11 words, ")
     result = run("train", "anchor", source, "-o", tmp_path / "model")
     assert "The corpus supports only " in result.stderr

@@ -489,10 +489,10 @@ def test_evaluate_longer_sentences_and_several_roots(run: Run, parser: Path, tre
 def test_a_treebank_of_nltk(run: Run, require_corpus: Callable[[str], Any], tmp_path: Path) -> None:
     require_corpus("dependency_treebank")
     model = tmp_path / "model"
-    result = run("train", "dependency", "nltk:dependency_treebank:train", "-o", model, "--n-states", "4", "-q")
+    result = run("train", "dependency", "nltk:dependency_treebank:dev", "-o", model, "--n-states", "4", "-q")
     assert result.exit_code == 0, result.stderr
     options = ["--max-length", "10", "--json"]
-    found = json.loads(run("evaluate", model, "nltk:dependency_treebank:dev", *options).stdout)
+    found = json.loads(run("evaluate", model, "nltk:dependency_treebank:test", *options).stdout)
     assert (found["las"], found["fallbacks"]) == (None, 0)
     assert found["uas"] > 80 and found["uas_no_punctuation"] > 80
     assert found["nonpositive_share"] < 5
@@ -519,8 +519,8 @@ def test_a_tagger_and_a_parser_of_a_treebank_fit_together(
     """Without any option, whatever columns the treebank has: the parser knows all tags that the tagger gives."""
     text = shared_file(f"ud/{name}/{name}-ud-test.conllu").read_text(encoding="utf-8")
     sentences = text.split("\n\n")
-    (tmp_path / "train.conllu").write_text("\n\n".join(sentences[:200]) + "\n\n", encoding="utf-8")
-    (tmp_path / "new.conllu").write_text("\n\n".join(sentences[200:230]) + "\n\n", encoding="utf-8")
+    (tmp_path / "train.conllu").write_text("\n\n".join(sentences[:100]) + "\n\n", encoding="utf-8")
+    (tmp_path / "new.conllu").write_text("\n\n".join(sentences[100:130]) + "\n\n", encoding="utf-8")
     for kind in ("tagger", "dependency"):
         result = run("train", kind, tmp_path / "train.conllu", "-o", tmp_path / kind, "--n-states", "2")
         assert (result.exit_code, "Warning" in result.stderr) == (0, False)

@@ -194,16 +194,6 @@ def test_taggings_that_are_not(run: Run, tagger: Path, tmp_path: Path, name: str
     assert message in result.stderr
 
 
-def test_a_tagger_of_universal_dependencies(run: Run, shared_file: Callable[[str], Path], tmp_path: Path) -> None:
-    model = tmp_path / "model"
-    train, test = (shared_file(f"ud/es_gsd/es_gsd-ud-{part}.conllu") for part in ("dev", "test"))
-    assert run("train", "tagger", train, "-o", model, "-q").exit_code == 0
-    found = figures(run("evaluate", model, test, "--json"))
-    assert (found["sentences"], found["tokens"]) == (427, 12002)
-    assert 92 < found["accuracy"] < found["known_accuracy"]
-    assert 70 < found["unknown_accuracy"] < found["accuracy"]
-
-
 def test_function_labels(run: Run, treebank: Path, tmp_path: Path) -> None:
     """A parser that is trained with them has a second figure, and writes them."""
     file = tmp_path / "model"

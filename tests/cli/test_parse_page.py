@@ -26,7 +26,7 @@ def test_every_tree_is_drawn(run: Run, model: Path, tmp_path: Path) -> None:
     page = Page(text)
     assert (page.wrong, page.open, len(page.all("script"))) == ([], [], 1)
     assert page.texts["h2"] == ["1: They see it .", f"3: The {HOSTILE} left it ."]
-    trees = [shown for shown in page.texts["p"] if re.fullmatch(r"Tree \d: log p = -(inf|[\d.]+)", shown)]
+    trees = [shown for shown in page.texts["p"] if re.fullmatch(r"Tree \d: log \|p̂\| = -(inf|[\d.]+)", shown)]
     assert len(page.all("svg")) == len(trees) >= 2
     assert re.findall(r"(?:src|href)=\"(?!#)", text) == []
     assert all(region["tabindex"] == "0" for region in page.all("div"))

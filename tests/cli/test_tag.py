@@ -1,5 +1,6 @@
 """`spectral-latent tag`."""
 
+import json
 import re
 from collections.abc import Callable
 from dataclasses import replace
@@ -216,5 +217,10 @@ def test_universal_dependencies(run: Run, shared_file: Callable[[str], Path], tm
     tags = [tag for sentence in after for tag in sentence.upos]
     assert tagged.stdout == filled(text, 3, tags)
     gold = [tag for sentence in before for tag in sentence.upos]
-    assert sum(map(str.__eq__, tags, gold)) / len(gold) > 0.88
+    accuracy = 100 * sum(map(str.__eq__, tags, gold)) / len(gold)
+    assert accuracy > 88
+    found = json.loads(run("evaluate", tmp_path / "model", dev, "--json").stdout)
+    assert (found["sentences"], found["tokens"]) == (len(before), len(gold))
+    assert found["accuracy"] == pytest.approx(accuracy)
+    assert 70 < found["unknown_accuracy"] < accuracy < found["known_accuracy"]
     assert run("tag", tmp_path / "model", "--format", "conllu", stdin=text).stdout == tagged.stdout

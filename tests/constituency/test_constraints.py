@@ -203,3 +203,9 @@ def test_partial_trees_leave_out_what_cleaning_removes(model: ConstituencyModel)
     }
     ((parse,),) = model.parse_all([tree])
     assert obeys(parse.tree, Constraints([(0, 2, "NP"), (2, 4, "S")], (), dict(enumerate("AABC"))))
+
+
+def test_constraints_of_lists_and_of_tuples_are_equal() -> None:
+    assert Constraints([]) == Constraints(())
+    assert Constraints([(0, 2), (1, 2, "A")], [(2, 4)]) == Constraints(((0, 2), Bracket(1, 2, "A")), ((2, 4, None),))
+    assert Constraints([(0, 2)]) != Constraints([(0, 2, "NP")])

@@ -1,5 +1,6 @@
 """Discontinuous constituents of Alpino against their definition: a phrase for each unbroken stretch of words."""
 
+import itertools
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from itertools import groupby
@@ -87,6 +88,8 @@ def test_a_phrase_for_every_stretch(sentence: ElementTree.Element) -> None:
 
 
 def test_the_treebank(require_corpus: Callable[[str], Any]) -> None:
+    """Every fourth sentence."""
     elements = ElementTree.fromstring(require_corpus("alpino").raw()).iter("alpino_ds")
-    for sentence, tree in zip(elements, constituency_trees("nltk:alpino"), strict=True):
+    pairs = zip(elements, constituency_trees("nltk:alpino"), strict=True)
+    for sentence, tree in itertools.islice(pairs, 0, None, 4):
         assert read(tree) == annotated(sentence)

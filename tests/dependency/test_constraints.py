@@ -142,3 +142,8 @@ def test_fallbacks_are_flat_but_for_the_constraints() -> None:
     assert parse.is_fallback
     assert (parse.sentence.heads, parse.sentence.relations[1]) == ((3, 3, 0), "y")
     assert model.parse(tree, constraints=Constraints({1: 2})).sentence.heads == (2, 0, 2)
+
+
+def test_constraints_of_lists_and_of_tuples_are_equal() -> None:
+    assert Constraints(forbidden=[(0, 1), [0, 2]]) == Constraints(forbidden=((0, 1), (0, 2)))  # type: ignore[list-item]
+    assert Constraints(forbidden=[(0, 1)]) != Constraints()

@@ -10,12 +10,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
-from typing import Any, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
 import joblib
 import numpy as np
 import pytest
-from dask.distributed import Client
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from threadpoolctl import threadpool_limits
@@ -43,6 +42,9 @@ from spectral_latent.inference import tree_weights
 from spectral_latent.operators import ObservableOperators, RuleTable
 from spectral_latent.trees import FloatArray, Forest, Rules, SkeletalTrees
 from tests.oracles import columns, moments_by_loops, numbers_of, same_moments, same_numbers
+
+if TYPE_CHECKING:
+    from dask.distributed import Client  # which processes that import this module do without
 
 OPTIONS = EstimatorOptions(n_states=3, iterations=3, smoothing=5.0)
 every_estimator = pytest.mark.parametrize("name", ESTIMATORS)

@@ -8,15 +8,17 @@ import threading
 import weakref
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import joblib
 import numpy as np
 import pytest
-from dask.distributed import Client
 from threadpoolctl import threadpool_info
 
 from spectral_latent.estimation import EstimationError, parallel_map
+
+if TYPE_CHECKING:
+    from dask.distributed import Client  # which processes that import this module do without
 
 
 def process(_number: int) -> int:

@@ -6,13 +6,15 @@ import itertools
 import os
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import joblib
 import pytest
-from dask.distributed import Client
 
 from spectral_latent.grammar.batches import map_batches, map_sentences
+
+if TYPE_CHECKING:
+    from dask.distributed import Client  # which processes that import this module do without
 
 MOST_AHEAD = 600  # items that two processes may have read without having given an answer
 

@@ -22,10 +22,11 @@ def score(train: Tagged, test: Tagged) -> TaggingScore:
 
 
 def test_the_english_web_treebank(shared_file: Callable[[str], Path]) -> None:
+    """From a third of the sentences, which takes half of the time."""
     train, dev = (
         list(tagged_sentences(shared_file(f"ud/en_ewt/en_ewt-ud-{part}.conllu"))) for part in ("train", "dev")
     )
-    assert score(train, dev).accuracy >= 94.1  # measured 94.5
+    assert score(train[:4000], dev).accuracy >= 92.4  # measured 92.9; 94.5 from all sentences
 
 
 @pytest.mark.parametrize(("language", "floor"), [("es", 95.0), ("de", 92.9), ("id", 91.5)])

@@ -1,0 +1,231 @@
+"""The sentences of an input, read from the lines or parts of each format."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise
+from string import whitespace
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+
+from spectral_latent.cli.console import Console
+
+if TYPE_CHECKING:
+    from spectral_latent.constituency import Phrase
+    from spectral_latent.corpora.rows import Row
+    from spectral_latent.dependency import DependencySentence
+    from spectral_latent.tokenisation import Token, Tokenisation
+
+__all__ = [
+    "InputSentence",
+    "Line",
+    "RawTextCheck",
+    "sentences_of_lines",
+    "sentences_of_rows",
+    "sentences_of_table",
+    "sentences_of_tagged_lines",
+    "sentences_of_text",
+    "sentences_of_trees",
+]
+
+Line: TypeAlias = tuple[int, str]  # the number of a line, and its text with its end
+
+
+class InputSentence(NamedTuple):
+    """A sentence, and where it stands in its input.
+
+    sentence: its words, with tags and heads where the input has them; no words for an empty line of tokens.
+    number: the number of its line where each line is a sentence, else its own number.
+    lines: its lines in a table, each with its line end; none in other formats.
+    places: the index of each word's line among `lines`.
+    tokens: its words as they stand in raw text; none in other formats.
+    name: the name that its row gives it; empty if there is none.
+    constraints: the parts of its tree that are known, as the parser takes them; None for none.
+    """
+
+    sentence: DependencySentence
+    number: int
+    lines: tuple[str, ...] = ()
+    places: tuple[int, ...] = ()
+    tokens: tuple[Token, ...] = ()
+    name: str = ""
+    constraints: Any = None
+
+    @property
+    def sent_id(self) -> str:
+        """Return the name, or the number in its place."""
+        return self.name or str(self.number)
+
+    @property
+    def words(self) -> list[str]:
+        """Return the words."""
+        return list(self.sentence.forms)
+
+    @property
+    def forms(self) -> list[str]:
+        """Return the words as they stand in the input, where brackets of raw text are not escaped."""
+        return [token.form for token in self.tokens] or self.words
+
+    @property
+    def spaces(self) -> list[bool]:
+        """Tell for each word whether white space follows it, as it does after the last one."""
+        if not self.tokens:
+            return [True] * len(self.words)
+        return [*(token.end < following.first for token, following in pairwise(self.tokens)), True]
+
+
+class RawTextCheck:
+    """Warning of the first line that plainly is not tokenised."""
+
+    def __init__(self, tokenisation: Tokenisation, console: Console) -> None:
+        """Begin with the first line.
+
+        tokenisation: tells what is raw text.
+        console: prints the warning.
+        """
+        self._tokenisation = tokenisation
+        self._console = console
+        self._has_warned = False
+
+    def look_at(self, words: Sequence[str], number: int) -> None:
+        """Warn of a line unless there was a warning before.
+
+        words: the parts of the line between spaces.
+        number: the number of the line.
+        """
+        if not self._has_warned and self._tokenisation.is_raw(words):
+            self._has_warned = True
+            self._console.message(
+                f"Warning: line {number} has no spaces between words and marks, as tokenised text has; for raw text, "
+                f"give --text"
+            )
+
+
+def sentences_of_lines(lines: Iterable[Line], check: RawTextCheck) -> Iterator[InputSentence]:
+    """Read a sentence from each line.
+
+    lines: lines of words with spaces between them.
+    check: warns of lines that are not tokenised.
+    """
+    from spectral_latent.corpora import plain_sentences
+    from spectral_latent.dependency import DependencySentence
+
+    for number, line in lines:
+        (words,) = plain_sentences([line])
+        check.look_at(words, number)
+        yield InputSentence(DependencySentence.of(words), number)
+
+
+def sentences_of_tagged_lines(lines: Iterable[Line], source: str) -> Iterator[InputSentence]:
+    """Read a sentence of words with tags from each line.
+
+    lines: lines of tokens word/TAG.
+    source: the name of the input in errors.
+    """
+    from spectral_latent.corpora import parse_tagged
+    from spectral_latent.dependency import DependencySentence
+
+    for number, line in lines:
+        pairs = next(parse_tagged(line, source, number)) if line.strip(whitespace) else []
+        yield InputSentence(DependencySentence.of([word for word, _ in pairs], [tag for _, tag in pairs]), number)
+
+
+def sentences_of_text(
+    lines: Iterable[Line], tokenisation: Tokenisation, numbers: Iterator[int]
+) -> Iterator[InputSentence]:
+    """Divide raw text into sentences and words.
+
+    lines: whole paragraphs.
+    tokenisation: the way to divide them.
+    numbers: gives each sentence its number.
+    """
+    from spectral_latent.dependency import DependencySentence
+
+    text = "".join(line for _, line in lines)
+    for tokens in tokenisation.sentences(text):
+        words = [token.word for token in tokens]
+        yield InputSentence(DependencySentence.of(words), next(numbers), tokens=tuple(tokens))
+
+
+def sentences_of_rows(rows: Iterable[tuple[int, Row]], tokenisation: Tokenisation) -> Iterator[InputSentence]:
+    """Read a sentence from each row of words, and all sentences of each row of raw text.
+
+    rows: rows with their numbers.
+    tokenisation: the way to divide raw text.
+    """
+    from spectral_latent.dependency import DependencySentence
+
+    for number, row in rows:
+        name = row.name or str(number)
+        if row.words is not None:
+            yield InputSentence(DependencySentence.of(row.words, row.tags), number, name=name)
+            continue
+        for place, tokens in enumerate(tokenisation.sentences(row.text or ""), start=1):
+            words = [token.word for token in tokens]
+            yield InputSentence(DependencySentence.of(words), number, tokens=tuple(tokens), name=f"{name}.{place}")
+
+
+def sentences_of_trees(chunks: Iterable[bytes], source: str) -> Iterator[InputSentence]:
+    """Read the words and tags of bracketed trees, traces left out.
+
+    chunks: parts of the text.
+    source: the name of the input in errors.
+    """
+    from spectral_latent.constituency import clean
+    from spectral_latent.corpora import parse_brackets
+    from spectral_latent.corpora.text import decode
+    from spectral_latent.dependency import DependencySentence
+
+    text = decode(b"".join(chunks), source)
+    trees = parse_brackets(text, source) if text.strip() else iter(())
+    for number, tree in enumerate(filter(None, map(clean, trees)), start=1):
+        tags = [leaf.label for leaf in _preterminals(tree)]
+        yield InputSentence(DependencySentence.of(list(tree.words()), tags), number)
+
+
+def _preterminals(tree: Phrase) -> Iterator[Phrase]:
+    """List the nodes of a tree that are tags over a word."""
+    return (node for node in tree.nodes() if not isinstance(node, str) and node.is_preterminal())
+
+
+def sentences_of_table(
+    lines: Iterable[Line], source: str, is_malt_tab: bool, numbers: Iterator[int]
+) -> Iterator[InputSentence]:
+    """Read a sentence from each block of lines; lines after the last one make a sentence without words.
+
+    lines: lines of CoNLL-U or of Malt-TAB.
+    source: the name of the input in errors.
+    is_malt_tab: whether they are of Malt-TAB.
+    numbers: gives each sentence its number.
+    """
+    from spectral_latent.corpora.conllu import parse_tab_with_lines, parse_with_lines
+    from spectral_latent.dependency import DependencySentence
+
+    parse = parse_tab_with_lines if is_malt_tab else parse_with_lines
+    for block in _blocks(lines):
+        first = block[0][0]
+        texts = tuple(line for _, line in block)
+        if any(map(_has_word, texts)):
+            ((sentence, word_lines),) = parse("".join(texts), source, first)
+            yield InputSentence(sentence, next(numbers), texts, tuple(line - first for line in word_lines))
+        else:
+            yield InputSentence(DependencySentence.of([]), 0, texts)
+
+
+def _blocks(lines: Iterable[Line]) -> Iterator[list[Line]]:
+    """Divide lines after each empty line that comes after words."""
+    block: list[Line] = []
+    has_words = False
+    for number, line in lines:
+        block.append((number, line))
+        has_words = has_words or _has_word(line)
+        if has_words and not line.strip(" \r\n"):
+            yield block
+            block = []
+            has_words = False
+    if block:
+        yield block
+
+
+def _has_word(line: str) -> bool:
+    """Tell whether a line of a table is neither empty nor a comment."""
+    return bool(line.strip(" \r\n")) and not line.startswith("#")

@@ -1,0 +1,155 @@
+"""Follow a training from its sources to the model file: what is printed, and the record that the file keeps."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from spectral_latent._options import counted
+from spectral_latent.cli.console import Console
+from spectral_latent.cli.evaluate import evaluate
+from spectral_latent.cli.outputs import refuse_inputs
+from spectral_latent.cli.records import Record
+
+if TYPE_CHECKING:
+    from spectral_latent.estimation import Progress
+    from spectral_latent.estimation.progress import ProgressLine
+
+__all__ = ["Training"]
+
+_NEXT = {  # the command to try first with a model
+    "parse": 'echo "The cat sat on the mat ." | spectral-latent parse {model}',
+    "tag": 'echo "The cat sat on the mat ." | spectral-latent tag {model}',
+    "anchors": "spectral-latent anchors {model}",
+}
+_FEW = 10  # examples that teach next to nothing
+_PARTS = 4  # parts of a stage, at the ends of which its scores are printed
+_T = TypeVar("_T")
+
+
+class Training:
+    """Messages on the way from the sources to the model file.
+
+    console: prints the messages.
+    record: the account of the training, which the file keeps.
+    weights: the weight of each example that `stream` gives on, in their order; None if all examples count once.
+    """
+
+    def __init__(self, output: Path, sources: Sequence[str], kind: str, quiet: bool, dev: Sequence[str] = ()) -> None:
+        """Begin to measure the time, and the record of this command.
+
+        output: the model file to write.
+        sources: the sources to learn from.
+        kind: the name of the examples in the sources.
+        quiet: whether to print no messages.
+        dev: the sources to evaluate the model on.
+
+        Raises ClickException if the model file would take the place of a source.
+        """
+        refuse_inputs(output, [*sources, *dev])
+        self._dev = dev
+        self.console = Console(quiet)
+        self._output = output
+        self.record = Record(click.get_current_context(), kind)
+        self.weights: Iterator[float] | None = None
+        self._waiting: deque[float] = deque()
+        self._start = time.perf_counter()
+        self._line: ProgressLine | None = None
+
+    def stream(
+        self, read: Callable[[Sequence[str]], Iterable[_T]], sources: Sequence[str], weights: Sequence[float] = ()
+    ) -> Iterator[_T]:
+        """Give examples on as they are read, for which the record is kept, and print their number after the last one.
+
+        read: the function that reads sources.
+        sources: the sources to learn from.
+        weights: a weight for each source; none if all examples have weight 1.
+
+        Raises UsageError for another number of weights than sources, and if all weights are 0.
+        """
+        if weights and len(weights) != len(sources):
+            raise click.UsageError(
+                f"--weight is given {len(weights)} times for {len(sources)} sources; give one for each source"
+            )
+        if weights and not any(weights):
+            raise click.UsageError("every --weight is 0, so that there is nothing to learn from; raise at least one")
+        if weights:
+            self.weights = _taken(self._waiting)
+        return self._examples(read, zip(sources, weights or (1.0,) * len(sources), strict=True))
+
+    def _examples(
+        self, read: Callable[[Sequence[str]], Iterable[_T]], sources: Iterable[tuple[str, float]]
+    ) -> Iterator[_T]:
+        """Give the examples of sources on; where there are weights, that of each waits before the example goes."""
+        record = self.record
+        weighted = ((example, weight) for source, weight in sources for example in record.read(read, [source]))
+        for example, weight in self.console.bar(weighted, f"Reading {record.kind}"):
+            record.count(example)
+            if self.weights is not None:
+                self._waiting.append(weight)
+            yield example
+        self.console.message(f"Training on {record.examples} {record.kind}")
+        if 0 < record.examples < _FEW:
+            self.console.message(f"Warning: a useful model needs hundreds of {record.kind} or more")
+
+    def on_progress(self, progress: Progress) -> None:
+        """Print how far training is: a line with the time left on a terminal, elsewhere the scores of a few steps.
+
+        progress: the step that an estimator reports.
+        """
+        from spectral_latent.estimation.progress import ProgressLine
+
+        if self._line is None and self.console.shows_progress:
+            self._line = ProgressLine()
+        if progress.lowered:
+            if self._line:
+                self._line.clear()
+            n_lowered = len(progress.lowered)
+            self.console.message(f"{n_lowered} symbols get fewer states: their further singular values are too small")
+        if self._line:
+            self._line(progress)
+        elif progress.score is not None and _is_told(progress):
+            self.console.message(f"{progress.stage} {progress.done}/{progress.total}: {progress.score:.2f}")
+
+    def save(self, model: Any, use: str) -> None:
+        """Write the model with the record of training, whole or not at all.
+
+        Print its sizes, evaluate it, keep the figures in the record, and print the next command.
+
+        model: the model.
+        use: the name of the command that uses the model.
+        """
+        if self._line:
+            self._line.clear()
+        model.save(self._output, self.record.contents())
+        seconds = time.perf_counter() - self._start
+        megabytes = self._output.stat().st_size / 1e6
+        learnt_from = counted(self.record.examples, self.record.kind.removesuffix("s"))
+        self.console.message(f"{self._output}: {model.sizes}, from {learnt_from}, {seconds:.1f} s, {megabytes:.1f} MB")
+        if self._dev:
+            of_quiet = ["--quiet"] if self.console.quiet else []
+            command = [str(self._output), *self._dev, *of_quiet]
+            self.record.evaluated(self._dev, evaluate.main(command, "evaluate", standalone_mode=False))
+            model.save(self._output, self.record.contents())
+        self.console.message(f"Next: {_NEXT[use].format(model=self._output)}")
+
+
+def _is_told(progress: Progress) -> bool:
+    """Tell whether the score of a step is printed: at the ends of the parts of its stage.
+
+    progress: the step.
+    """
+    part = max(math.ceil(progress.total / _PARTS), 1)
+    return progress.done % part == 0 or progress.done == progress.total
+
+
+def _taken(waiting: deque[float]) -> Iterator[float]:
+    """Take numbers out of a queue until it is empty."""
+    while waiting:
+        yield waiting.popleft()
