@@ -2,7 +2,7 @@
 
 A forest is checked whenever it enters a pass: its columns by type and length, then every index, in one call of compiled
 loops over the edges.  These loops check an index before they use it, so that they are safe for any contents of the
-columns.
+columns.  Functions that read its items and roots only, with NumPy, check only these.
 """
 
 from __future__ import annotations
@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from spectral_latent._compiled import check_column, compiled, compiled_part
+from spectral_latent._compiled import check_column, check_range, compiled, compiled_part
 from spectral_latent.operators import ObservableOperators
 from spectral_latent.trees import FloatArray, Forest, IntArray
 
-__all__ = ["check_forest", "check_rules", "check_weights"]
+__all__ = ["check_forest", "check_roots", "check_rules", "check_weights"]
 
 _COLUMNS = tuple(f"a forest's values of `{name}`" for name in Forest._fields)
 _FAULTS = (
@@ -182,6 +182,25 @@ def check_rules(operators: ObservableOperators, forest: Forest) -> None:
     _check_columns(forest)
     rules = operators.rules
     _raise(_rule_fault(forest, operators.n_symbols, rules.leaf, rules.unary, rules.binary), forest)
+
+
+def check_roots(operators: ObservableOperators, forest: Forest) -> None:
+    """Check that the roots of a forest are items with symbols of the operators, and that their components are in order.
+
+    operators: the operators that the roots are to be weighed by.
+    forest: the forest whose roots are checked.
+
+    Raises ValueError that names the column.
+    """
+    symbol, root, component = forest.symbol, forest.root, forest.component
+    check_column("a forest's values of `symbol`", symbol, (_length(symbol),), np.int64)
+    check_column("a forest's values of `root`", root, (_length(root),), np.int64)
+    check_column("a forest's values of `component`", component, (len(root),), np.int64)
+    check_range("roots of a forest", root, 0, len(symbol))
+    check_range("symbols of a forest's roots", symbol[root], -1, operators.n_symbols)
+    check_range("components of a forest's roots", component, 0, len(symbol) + 1)
+    if (component[1:] < component[:-1]).any():
+        raise ValueError("components of a forest's roots must never fall")
 
 
 def check_weights(forest: Forest, weights: FloatArray) -> None:
