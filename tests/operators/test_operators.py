@@ -196,6 +196,12 @@ def test_other_leaf_rules_that_do_not_fit_are_refused(rules: list[list[int]], le
         operators.with_leaf_rules(np.array(rules), leaf)
 
 
+def test_sizes_count_rules_of_all_kinds() -> None:
+    rules = Rules(np.array([[1, 0], [1, 1]]), np.array([[0, 1]]), np.array([[0, 0, 1], [0, 1, 0], [0, 1, 1]]))
+    arrays = (np.ones((2, 1)), np.ones((2, 1)), np.ones((1, 1, 1)), [Tensor.of_dense(np.ones((1, 1, 1)))] * 3)
+    assert ObservableOperators(rules, np.array([1, 1]), *arrays).sizes == "2 symbols of up to 1 state, 6 rules"
+
+
 def test_what_compiled_code_trusts_cannot_be_written_to() -> None:
     tree = SkeletalTrees.of([0, 0, 0], left=[-1, -1, 0], right=[-1, -1, 1], terminal=[0, 1, -1], root=[2])
     states = np.array([1])
