@@ -45,8 +45,8 @@ def main() -> None:
     (grammar,) = ConstituencyModel.train(constituency_trees("nltk:treebank:train")).members
     gold = itertools.islice((tree for tree in map(clean, constituency_trees("nltk:treebank:dev")) if tree), 100)
     sentences = [list(tree.words()) for tree in gold]
-    charts = (grammar.grammar.chart(words) for words in sentences)
-    forests = [(sentence.latent, spans.forest) for sentence, spans in charts if spans is not None]
+    charts = (grammar.grammar.charts([words]) for words in sentences)
+    forests = [(sentence.latent, spans.forest) for sentence, (spans,) in charts if spans is not None]
     dense = [tensor.multiplied_out() for tensor in grammar.grammar.operators.binary]
     total_weight(*forests[0], inside(*forests[0]))
     start = time.process_time()

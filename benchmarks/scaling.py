@@ -235,7 +235,7 @@ def weighing(model: ConstituencyModel, several: Sequence[list[str]]) -> dict[str
     model.parse(several[0])
     spent = np.zeros(2)
     for words in several:
-        sentence, spans = member.grammar.chart(words)
+        sentence, (spans,) = member.grammar.charts([words])
         if spans is not None:
             operators, forest = sentence.latent, spans.forest
             start = time.process_time()

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from spectral_latent.constituency import Phrase
-from spectral_latent.constituency.model import Parse
+from spectral_latent.constituency.parsing import Parse
 from spectral_latent.dependency import DependencyParse, DependencySentence
 from spectral_latent.drawing import arcs_svg, tree_svg
 from spectral_latent.drawing.svg import _width

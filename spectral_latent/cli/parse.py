@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from itertools import tee
 from pathlib import Path
 from types import MappingProxyType
@@ -226,7 +227,8 @@ def parse(
     else:
         given = read_sentences(file, form, parser.tokenisation, console)
     given = given.part(*shard) if shard else given
-    search = _Search(n_best, not non_projective, candidates or CANDIDATES, rerank, models, jobs)
+    one_by_one = jobs == 1 and given.length is None  # the answer to a line may be awaited before the next is written
+    search = _Search(n_best, not non_projective, candidates or CANDIDATES, rerank, models, jobs, one_by_one)
     is_dependency = isinstance(parser, DependencyModel)
     if non_projective and not is_dependency:
         raise click.UsageError(f"--non-projective is for dependency parsers, and {model} is not one")
@@ -260,6 +262,7 @@ class _Search(NamedTuple):
     reranker: the file of a reranker, if there is one.
     models: the latent models of the reranker, as given on the command line.
     jobs: the number of processes.
+    one_by_one: whether a sentence is parsed before the next is read.
     """
 
     n_best: int
@@ -268,6 +271,7 @@ class _Search(NamedTuple):
     reranker: str | None
     models: tuple[str, ...]
     jobs: int
+    one_by_one: bool
 
     def parse(self, parser: Any, given: Iterable[InputSentence]) -> Iterator[Parses[Any]]:
         """Find the parses of each sentence.
@@ -279,17 +283,22 @@ class _Search(NamedTuple):
 
         is_dependency = isinstance(parser, DependencyModel)
         sentences = (known_tree(sentence, is_dependency) for sentence in given)
+        parse_all: Callable[[Iterable[Any]], Iterator[Parses[Any]]]
         if not self.projective:
-            found = parser.parse_all(sentences, projective=False, jobs=self.jobs)
+            parse_all = partial(parser.parse_all, projective=False, jobs=self.jobs)
         elif self.reranker is None:
-            found = parser.parse_all(sentences, self.n_best, jobs=self.jobs)
+            parse_all = partial(parser.parse_all, n_best=self.n_best, jobs=self.jobs)
         else:
             from spectral_latent.reranking import Reranker
 
             reranker = Reranker.load(self.reranker, load_models(self.models), parser=parser)
-            found = reranker.parse_all(parser, sentences, self.n_best, n_candidates=self.candidates, jobs=self.jobs)
+            parse_all = partial(
+                reranker.parse_all, parser, n_best=self.n_best, n_candidates=self.candidates, jobs=self.jobs
+            )
+        parts: Iterable[Iterable[Any]] = ([sentence] for sentence in sentences) if self.one_by_one else [sentences]
         with users_errors():
-            yield from found
+            for part in parts:
+                yield from parse_all(part)
 
 
 def _drawn(given: Input, search: _Search, parser: ConstituencyModel | DependencyModel) -> Iterator[DrawnSentence]:

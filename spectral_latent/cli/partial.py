@@ -35,7 +35,7 @@ def read_partial(file: str, parser: ConstituencyModel | DependencyModel, *, proj
     return Input("brackets", iter([sentences]), len(sentences))
 
 
-def _of_brackets(text: str, source: str, parser: ConstituencyModel) -> Iterator[InputSentence]:
+def _of_brackets(text: str, source: str, model: ConstituencyModel) -> Iterator[InputSentence]:
     """Read sentences with brackets around some of their words."""
     from spectral_latent.corpora.partial import parse_partial_with_lines
     from spectral_latent.corpora.text import line_error
@@ -43,13 +43,13 @@ def _of_brackets(text: str, source: str, parser: ConstituencyModel) -> Iterator[
 
     for number, (line, tree) in enumerate(parse_partial_with_lines(text, source), start=1):
         try:
-            parser.checked(tree.words, tree.constraints)
+            model.parser.checked(tree.words, tree.constraints)
         except ValueError as error:
             raise line_error(source, line, str(error)) from None
         yield InputSentence(DependencySentence.of(tree.words), number, constraints=tree.constraints)
 
 
-def _of_table(text: str, source: str, parser: DependencyModel, projective: bool) -> Iterator[InputSentence]:
+def _of_table(text: str, source: str, model: DependencyModel, projective: bool) -> Iterator[InputSentence]:
     """Read sentences in CoNLL-U, with their lines."""
     from spectral_latent.corpora.conllu import parse_partial_conllu_with_lines
     from spectral_latent.corpora.text import line_error
@@ -58,7 +58,7 @@ def _of_table(text: str, source: str, parser: DependencyModel, projective: bool)
     begin = 0
     for number, (tree, of_words) in enumerate(parse_partial_conllu_with_lines(text, source), start=1):
         try:
-            parser.check(tree.sentence, tree.constraints, projective=projective)
+            model.parser.check(tree, projective=projective)
         except ValueError as error:
             raise line_error(source, of_words[0], str(error)) from None
         # The sentence ends with the first empty line after its words.

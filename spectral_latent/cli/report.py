@@ -140,11 +140,9 @@ def _examples(model: ConstituencyModel, sentences: Iterable[Sequence[str]]) -> _
     member = model.members[0]
     found: dict[tuple[str, int], dict[str, float]] = defaultdict(dict)
     for words in sentences:
-        chart = member.grammar.chart(words)
-        if chart.spans is None:
-            continue
-        operators = chart.grammar.latent
-        forest, first, end = chart.spans
+        charts = member.grammar.charts([words])
+        operators = charts.grammar.latent
+        forest, first, end = charts.joined()
         alpha = inside(operators, forest)
         beta = outside(operators, forest, alpha)
         # p(state | item) times the posterior of the item, for every item of the chart

@@ -6,8 +6,9 @@ from spectral_latent.constituency.constraints import Bracket, Constraints, Parti
 from spectral_latent.constituency.conversion import Binarisation, PhraseSymbol
 from spectral_latent.constituency.decoding import Constituent
 from spectral_latent.constituency.grammar import PhraseGrammar
-from spectral_latent.constituency.model import FALLBACK, ConstituencyModel, Parse
+from spectral_latent.constituency.model import ConstituencyModel
 from spectral_latent.constituency.options import ConstituencyOptions
+from spectral_latent.constituency.parsing import FALLBACK, Parse
 from spectral_latent.constituency.phrase import Phrase
 from spectral_latent.constituency.presets import preset
 from spectral_latent.constituency.spans import SpanOptions

@@ -17,10 +17,10 @@ import numpy as np
 from spectral_latent.constituency.cleaning import TOPS, base_label, is_empty
 from spectral_latent.constituency.conversion import PhraseSymbol
 from spectral_latent.constituency.phrase import Phrase
-from spectral_latent.grammar import Permits, crossed_cells
+from spectral_latent.grammar import Permits, check_words, crossed_cells
 from spectral_latent.trees import BoolArray
 
-__all__ = ["Bracket", "Constraints", "PartialTree"]
+__all__ = ["ANY_TREE", "Bracket", "Constraints", "PartialTree"]
 
 
 class Bracket(NamedTuple):
@@ -163,6 +163,10 @@ class Constraints:
         return permits.table()
 
 
+ANY_TREE = Constraints()
+"""The constraints that all trees obey."""
+
+
 class PartialTree(NamedTuple):
     """A sentence, and what is known of its tree.
 
@@ -172,6 +176,19 @@ class PartialTree(NamedTuple):
 
     words: tuple[str, ...]
     constraints: Constraints
+
+    @staticmethod
+    def unknown(words: Sequence[str]) -> PartialTree:
+        """Leave the tree of a sentence open.
+
+        words: the words of the sentence.
+        Raises TypeError for a string in place of a sentence.
+
+        >>> PartialTree.unknown(["it", "rains"])
+        PartialTree(words=('it', 'rains'), constraints=Constraints(brackets=(), forbidden=(), tags={}))
+        """
+        check_words(words)
+        return PartialTree(tuple(words), ANY_TREE)
 
     @staticmethod
     def of(phrase: Phrase) -> PartialTree:

@@ -203,18 +203,23 @@ def build_phrase(chains: Iterable[tuple[str, ...]], n_children: Iterable[int], w
     (S (NP (N guard) (N dogs)) (V bark))
     """
     rest = iter(words)
-    finished: list[tuple[Phrase | str, ...]] = []
+    parts: list[Phrase | str] = []  # phrases and words that have no parent yet
+    sizes: list[int] = []  # how many of them each node without a parent stands for
     for chain, n in zip(chains, n_children, strict=True):
-        parts: tuple[Phrase | str, ...]
         if n == 0:
-            parts = (next(rest),)
+            parts.append(next(rest))
+            size = 1
         else:
-            parts = tuple(part for below in finished[-n:] for part in below)
-            del finished[-n:]
-        for label in reversed(chain):
-            parts = (Phrase(label, parts),)
-        finished.append(parts)
-    ((top,),) = finished
+            size = sum(sizes[-n:])
+            del sizes[-n:]
+        if chain:
+            below = tuple(parts[-size:])
+            for label in reversed(chain):
+                below = (Phrase(label, below),)
+            parts[-size:] = below
+            size = 1
+        sizes.append(size)
+    (top,) = parts
     assert isinstance(top, Phrase)
     return top
 

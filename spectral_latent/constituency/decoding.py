@@ -111,7 +111,7 @@ def constituents_of(tree: Phrase) -> list[Constituent]:
 
 
 class Constituents(NamedTuple):
-    """K chains of labels over parts of a sentence.
+    """K chains of labels over parts of sentences.
 
     first, end: (K,) a chain is over the words first ... end - 1.
     chain: (K,) its number.
@@ -129,7 +129,7 @@ class Constituents(NamedTuple):
         return self.end * (self.end + 1) // 2 + self.first
 
     def merged(self) -> Constituents:
-        """Put each chain over the same words once, with the sum of its posteriors.
+        """Put each chain over the same words once, with the sum of its posteriors, in the order of first words.
 
         >>> Constituents(*np.array([[0, 0], [1, 1], [2, 2]]), np.array([0.25, 0.5])).merged().posterior
         array([0.75])
@@ -139,17 +139,31 @@ class Constituents(NamedTuple):
         return Constituents(first, end, chain, np.bincount(which, self.posterior, minlength=len(rows)).astype(float))
 
     @staticmethod
-    def mean(parts: Sequence[Constituents]) -> Constituents:
+    def mean(parts: Sequence[Constituents], n_grammars: IntArray) -> Constituents:
         """Average the posteriors of several grammars; a constituent that one of them lacks has posterior zero there.
 
-        parts: what each grammar found; all number the chains alike.
+        The constituents come in the order of their first words.
+
+        parts: what each grammar found in sentences; all number the chains alike.
+        n_grammars: (n,) for each of the n words, how many grammars derive its sentence.
 
         >>> one, two = (Constituents(*np.array([[0, 0], [1, 2], [0, chain]]), np.ones(2)) for chain in (1, 2))
-        >>> Constituents.mean([one, two]).posterior
+        >>> Constituents.mean([one, two], np.array([2, 2])).posterior
         array([1. , 0.5, 0.5])
         """
         every = Constituents(*(np.concatenate(column) for column in zip(*parts, strict=True)))
-        return every._replace(posterior=every.posterior / len(parts)).merged()
+        return every._replace(posterior=every.posterior / n_grammars[every.first]).merged()
+
+    def of_words(self, first: int, end: int) -> Constituents:
+        """Take the constituents of one of several sentences, and number its words from 0.
+
+        The constituents must come in the order of their first words.
+
+        first: the first word of the sentence.
+        end: the word after its last one.
+        """
+        rows = slice(*np.searchsorted(self.first, (first, end)))
+        return Constituents(self.first[rows] - first, self.end[rows] - first, self.chain[rows], self.posterior[rows])
 
 
 class LabelledConstituents(NamedTuple):

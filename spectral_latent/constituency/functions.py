@@ -82,10 +82,8 @@ class FunctionLabeller:
     def _best(self, words: Sequence[str], found: Constituents) -> dict[Constituent, str]:
         """Find the likeliest label with each constituent's category, for every constituent that the grammar finds."""
         permits = self._permits(found, len(words))
-        constituents = self.grammar.constituents(self.grammar.grammar.chart(words, permits=permits))
-        if constituents is None:
-            return {}
-        parts = self._labels.split(constituents)
+        charts = self.grammar.grammar.charts([words], permits=[permits])
+        parts = self._labels.split(self.grammar.constituents(charts))
         pairs = zip(parts.posterior.tolist(), parts.named(self._labels.names), strict=True)
         rising = sorted(pairs, key=lambda pair: pair[0])
         # Of several labels of one category, the last one stays.

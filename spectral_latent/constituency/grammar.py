@@ -17,7 +17,7 @@ from spectral_latent.constituency.forests import DerivationBuilder
 from spectral_latent.constituency.options import ConstituencyOptions
 from spectral_latent.constituency.phrase import Phrase
 from spectral_latent.constituency.rows import with_rows
-from spectral_latent.grammar import LatentGrammar, Limits, SentenceChart, SentenceGrammar, SpanForest
+from spectral_latent.grammar import Charts, LatentGrammar, Limits, SentenceGrammar
 from spectral_latent.inference import Weight, inside, marginals, outside, total_weight, tree_weights
 from spectral_latent.operators import Distinct, ObservableOperators, setting_from
 from spectral_latent.trees import BoolArray, FloatArray, IntArray, Vocabulary
@@ -80,34 +80,29 @@ class PhraseGrammar(ShortRepr):
         """Whether each symbol is a bar, (S,)."""
         return np.array([symbol.bar for symbol in self.symbols])
 
-    def _is_part(self, spans: SpanForest) -> BoolArray:
-        """Tell whether each item (I,) is a bar that is not over the whole sentence."""
-        is_part: BoolArray = self._is_bar[spans.forest.symbol] & (spans.end - spans.first < spans.end.max())
-        return is_part
+    def constituents(self, charts: Charts) -> Constituents:
+        """Compute the posteriors of the constituents of sentences; a sentence that is not derived has none.
 
-    def constituents(self, chart: SentenceChart) -> Constituents | None:
-        """Compute the posteriors of a sentence's constituents; None if the grammar does not derive the sentence.
+        Their signs are those that the options ask for.  A bar @X over all words of a sentence stands for its phrase X.
+        A chain may occur twice over the same words; `Constituents.mean` adds the posteriors up.
 
-        Their signs are those that the options ask for.  A bar @X over all words stands for its phrase X.  A chain may
-        occur twice over the same words; `Constituents.mean` adds the posteriors up.
-
-        chart: the chart of the sentence under this grammar.
+        charts: the charts of the sentences under this grammar.
         """
-        if chart.spans is None:
-            return None
-        operators = chart.grammar.latent
-        forest, first, end = chart.spans
+        operators = charts.grammar.latent
+        forest, first, end = charts.joined()
         inside_vectors = inside(operators, forest)
         mu = marginals(operators, forest, inside_vectors, outside(operators, forest, inside_vectors))
-        sign = int(total_weight(operators, forest, inside_vectors).sign[0])
+        sentence = charts.grammar.sentence_of(first)
+        sign = total_weight(operators, forest, inside_vectors).sign[sentence]
         posterior = self.options.with_signs(mu, sign)
-        kept = np.flatnonzero(~self._is_part(chart.spans) & (posterior > _LEAST))
+        is_part = self._is_bar[forest.symbol] & (end - first < np.diff(charts.grammar.start)[sentence])
+        kept = np.flatnonzero(~is_part & (posterior > _LEAST))
         return Constituents(first[kept], end[kept], self._chain_of[forest.symbol[kept]], posterior[kept])
 
     def tags(self, sentence: SentenceGrammar) -> list[str]:
         """Find the most frequent tag of each word.
 
-        sentence: the grammar of a sentence.
+        sentence: the grammar of the words of sentences.
         """
         return [self.symbols[symbol].last for symbol in self.grammar.most_frequent_symbols(sentence).tolist()]
 
@@ -120,18 +115,16 @@ class PhraseGrammar(ShortRepr):
         return DerivationBuilder(self.symbols, self._operators_with_rows.rules, self.chains)
 
     def score(
-        self, phrases: Sequence[Phrase], sentence: SentenceGrammar | None = None, *, root: FloatArray | None = None
+        self, phrases: Sequence[Phrase], grammar: SentenceGrammar | None = None, *, root: FloatArray | None = None
     ) -> Weight:
         """Estimate the probabilities of T cleaned phrases, summed over derivations; see `ConstituencyModel.score`.
 
         phrases: the trees.
-        sentence: the grammar of a sentence whose words all phrases have; None to look up the words of each phrase.
+        grammar: the grammar of their words, a sentence for each phrase; None to look up the words.
         root: (S, M) other weights of the states at the top of a phrase; None for the grammar's root weights.
         """
-        if sentence is None:
+        if grammar is None:
             grammar = self.grammar.for_sentences([list(phrase.words()) for phrase in phrases])
-        else:
-            grammar = sentence.repeated(len(phrases))
         operators = grammar.words.restrict(self._operators_with_rows)
         if root is not None:
             operators = replace(operators, root=np.append(root, np.zeros((1, root.shape[1])), axis=0))

@@ -6,25 +6,18 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property, partial
 from itertools import repeat
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from spectral_latent.constituency.cleaning import cleaned, without_functions
-from spectral_latent.constituency.constraints import Constraints, PartialTree
-from spectral_latent.constituency.decoding import (
-    ChainLabels,
-    Constituent,
-    Constituents,
-    LabelledConstituents,
-    bracketings,
-    constituents_of,
-    spans_html,
-)
+from spectral_latent.constituency.constraints import ANY_TREE, Constraints, PartialTree
+from spectral_latent.constituency.decoding import Constituent, constituents_of, spans_html
 from spectral_latent.constituency.functions import FunctionLabeller
 from spectral_latent.constituency.grammar import PhraseGrammar
 from spectral_latent.constituency.options import ConstituencyOptions
+from spectral_latent.constituency.parsing import Parse, PhraseParser
 from spectral_latent.constituency.phrase import Phrase
 from spectral_latent.constituency.presets import preset
 from spectral_latent.constituency.spans import SpanExamples, SpanModel
@@ -33,50 +26,25 @@ from spectral_latent.constituency.training import learnt_without, prepare
 from spectral_latent.drawing import Html
 from spectral_latent.estimation import Listener, Progress, silent
 from spectral_latent.grammar import (
+    Charts,
     Limits,
     NextWords,
     Parses,
     Prefixes,
-    SentenceChart,
-    SentenceGrammar,
     Surprisal,
     Unit,
-    check_kind,
     check_n_best,
     check_words,
     entropies,
 )
-from spectral_latent.grammar.batches import map_sentences
-from spectral_latent.inference import Weight, best_analyses
+from spectral_latent.grammar.batches import BATCH_SIZE, map_batches
+from spectral_latent.inference import Weight
 from spectral_latent.inspection import NamedOperators
 from spectral_latent.operators import StoredModel
 from spectral_latent.tokenisation import Tokenisation
-from spectral_latent.trees import BoolArray, FloatArray, IntArray, Vocabulary
+from spectral_latent.trees import FloatArray
 
-__all__ = ["FALLBACK", "ConstituencyModel", "Parse"]
-
-_ANY_TREE = Constraints()
-_REQUIRED = 1e3  # the gain of a constituent that constraints require, far above what all others may gain
-FALLBACK = "FALLBACK"  # the label over a flat tree for a sentence that the grammar cannot derive
-
-
-class Parse(NamedTuple):
-    """A tree for a sentence, and its estimated probability p̂.
-
-    tree: the tree.
-    sign: the sign of p̂, which may be negative; 0 for a fallback.
-    log: log |p̂|; -inf where the sign is 0.
-    is_fallback: whether no grammar derives the sentence, so that the tree is flat.
-    """
-
-    tree: Phrase
-    sign: int
-    log: float
-    is_fallback: bool = False
-
-    def _repr_svg_(self) -> str:
-        """Draw the tree, for notebooks."""
-        return self.tree._repr_svg_()
+__all__ = ["ConstituencyModel"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -170,6 +138,11 @@ class ConstituencyModel(StoredModel):
         functions = self.functions and FunctionLabeller(self.functions.grammar.with_limits(limits))
         return replace(self, members=members, functions=functions)
 
+    @cached_property
+    def parser(self) -> PhraseParser:
+        """The parser of batches of sentences."""
+        return PhraseParser(self.members, self.spans, self.functions)
+
     @property
     def options(self) -> ConstituencyOptions:
         """The options of the first grammar."""
@@ -180,64 +153,6 @@ class ConstituencyModel(StoredModel):
         """The way to divide raw text into sentences and words."""
         return Tokenisation(frozenset(self.members[0].grammar.lexicon.words))
 
-    @cached_property
-    def _chains(self) -> tuple[list[tuple[str, ...]], list[IntArray]]:
-        """List the chains of all members; and, for each member, the numbers of its own chains among them."""
-        chains = Vocabulary(chain for member in self.members for chain in member.chains)
-        return chains.names, [chains.numbers(member.chains) for member in self.members]
-
-    @cached_property
-    def _labels(self) -> ChainLabels:
-        return ChainLabels(self._chains[0])
-
-    def _charts(self, words: Sequence[str], constraints: Constraints = _ANY_TREE) -> list[SentenceChart]:
-        """Build each grammar's pruned chart of a sentence.
-
-        Raises ValueError if the sentence is empty, or if the constraints do not fit the sentence and the grammars.
-        """
-        if constraints == _ANY_TREE:
-            return [member.grammar.chart(words) for member in self.members]
-        check_words(words)
-        constraints = self.checked(words, constraints)
-        charts = []
-        for member in self.members:
-            names = [constraints.tags.get(word, "") for word in range(len(words))]
-            permits = constraints.permits(len(words), member.symbols)
-            charts.append(member.grammar.chart(words, Vocabulary(member.grammar.tags).numbers(names), permits))
-        return charts
-
-    def checked(self, words: Sequence[str], constraints: Constraints) -> Constraints:
-        """Check constraints, and take the tags out of their brackets.
-
-        words: the words of the sentence.
-        constraints: the trees that the sentence may have.
-
-        Raises TypeError for constraints on dependency trees, and ValueError for those that do not fit the sentence and
-        the grammars.
-        """
-        check_kind(constraints, Constraints)
-        tags = frozenset(tag for member in self.members for tag in member.grammar.tags)
-        labels = frozenset(label for chain in self._chains[0] for label in chain)
-        constraints = constraints.with_tags_apart(tags)
-        constraints.check(len(words), labels - tags, tags)
-        return constraints
-
-    def _constituents(self, charts: Sequence[SentenceChart]) -> Constituents | None:
-        """Average the posteriors of those grammars that derive the sentence; None if none does."""
-        parts = []
-        for member, chart, number in zip(self.members, charts, self._chains[1], strict=True):
-            constituents = member.constituents(chart)
-            if constituents is not None:
-                parts.append(constituents._replace(chain=number[constituents.chain]))
-        return Constituents.mean(parts) if parts else None
-
-    def _labelled(self, constituents: Constituents, words: Sequence[str]) -> LabelledConstituents:
-        """Find the posteriors of labelled constituents: those that the model of spans gives, if there is one."""
-        parts = self._labels.split(constituents)
-        if self.spans is None:
-            return parts
-        return parts._replace(posterior=self.spans.probabilities(parts, self._labels.names, words))
-
     def posteriors(self, words: Sequence[str]) -> dict[Constituent, float]:
         """Compute the posterior of each labelled constituent that a sentence may have, tags included.
 
@@ -247,11 +162,9 @@ class ConstituencyModel(StoredModel):
         words: the words of the sentence.
         Raises ValueError if there is no word.
         """
-        constituents = self._constituents(self._charts(words))
-        if constituents is None:
-            return {}
-        parts = self._labelled(constituents, words)
-        return dict(zip(parts.named(self._labels.names), parts.posterior.tolist(), strict=True))
+        (constituents,) = self.parser.constituents(self.parser.charts([PartialTree.unknown(words)]))
+        parts = self.parser.labelled(constituents, words)
+        return dict(zip(parts.named(self.parser.labels.names), parts.posterior.tolist(), strict=True))
 
     def draw_posteriors(self, words: Sequence[str]) -> Html:
         """Draw the posteriors of phrases as a table, from the word of the row to the word of the column.
@@ -289,9 +202,10 @@ class ConstituencyModel(StoredModel):
         sentences: the words of each sentence.
         Raises ValueError if a sentence has no word.
         """
-        charts = (self._charts(words) for words in sentences)
-        logs = [Weight.mean([chart.weight() for chart in several]).log_if_positive for several in charts]
-        return np.concatenate([np.zeros(0), *logs])
+        trees = list(map(PartialTree.unknown, sentences))
+        batches = (trees[first : first + BATCH_SIZE] for first in range(0, len(trees), BATCH_SIZE))
+        weights = ([charts.weight() for charts in self.parser.charts(batch)] for batch in batches)
+        return np.concatenate([np.zeros(0), *(Weight.mean(several).log_if_positive for several in weights)])
 
     def surprisal(self, words: Sequence[str], unit: Unit = "bits") -> Surprisal:
         """Compute the surprisal of each word after the words before it, and its lexical and syntactic parts.
@@ -328,7 +242,7 @@ class ConstituencyModel(StoredModel):
         following = [member.grammar.next_words(words) for member in self.members]
         return entropies(NextWords.mean(following).following, unit)
 
-    def parse(self, words: Sequence[str], *, constraints: Constraints = _ANY_TREE) -> Parse:
+    def parse(self, words: Sequence[str], *, constraints: Constraints = ANY_TREE) -> Parse:
         """Find the tree with the largest gain; see `decoding`.
 
         words: the words of the sentence.
@@ -348,8 +262,8 @@ class ConstituencyModel(StoredModel):
         words: Sequence[str],
         n_best: int,
         *,
-        constraints: Constraints = _ANY_TREE,
-        charts: Sequence[SentenceChart] | None = None,
+        constraints: Constraints = ANY_TREE,
+        charts: Sequence[Charts] | None = None,
     ) -> Parses[Parse]:
         """Find up to `n_best` different trees of a sentence, by falling gain.
 
@@ -359,82 +273,40 @@ class ConstituencyModel(StoredModel):
         words: the words of the sentence.
         n_best: the most trees to find.
         constraints: the trees that the sentence may have; p̂ of a tree does not depend on them.
-        charts: the charts of the sentence under each grammar and the constraints; None to build them.
+        charts: the chart of the sentence under each grammar and the constraints; None to build them.
         Raises ValueError if there is no word, if n_best < 1, or if the constraints do not fit the sentence and the
         grammars.
         """
         check_n_best(n_best)
-        if charts is None:
-            charts = self._charts(words, constraints)
-        constituents = self._constituents(charts)
-        if constituents is None:
-            return Parses([self._fallback(words, charts[0].grammar, constraints)])
-        gain = self._labelled(constituents, words).gains(self.options.span_penalty)
-        gain += _REQUIRED * self._is_required(constituents, constraints)
-        trees = self._put_together(constituents, gain, words, n_best)
-        parses = self._scored([tree for tree in trees if _obeys(tree, constraints)], charts)
-        if not parses:
-            return Parses([self._fallback(words, charts[0].grammar, constraints)])
-        if self.functions is None:
-            return Parses(parses)
-        labelled = self.functions.label([parse.tree for parse in parses], words, constituents)
-        return Parses(parse._replace(tree=tree) for parse, tree in zip(parses, labelled, strict=True))
+        check_words(words)
+        (parses,) = self.parser.parses([PartialTree(tuple(words), constraints)], n_best, charts)
+        return parses
 
     def parse_all(
         self, sentences: Iterable[Sequence[str] | PartialTree], n_best: int = 1, *, jobs: int | None = 1
     ) -> Iterator[Parses[Parse]]:
         """Find up to `n_best` trees of each sentence, in order, as `parse_nbest` does; an empty sentence has none.
 
+        Sentences are read and parsed in batches, which takes less time than one by one.
+
         sentences: the words of each sentence, or what is known of its tree.
         n_best: the most trees of a sentence.
-        jobs: the number of processes; see `spectral_latent.grammar.batches.map_sentences`.
+        jobs: the number of processes; see `spectral_latent.grammar.batches.map_batches`.
         Raises ValueError, before a sentence is read, if n_best < 1.
         """
         check_n_best(n_best)
-        return map_sentences(_parses_of, self, sentences, jobs, n_best)
+        return map_batches(_parses_of, self, sentences, jobs, n_best)
 
     def parse_text(self, text: str, n_best: int = 1, *, jobs: int | None = 1) -> Iterator[Parses[Parse]]:
         """Find up to `n_best` trees of each sentence of a raw text, in order.
 
         text: the text, which `tokenisation` divides into sentences and words.
         n_best: the most trees of a sentence.
-        jobs: the number of processes; see `spectral_latent.grammar.batches.map_sentences`.
+        jobs: the number of processes; see `spectral_latent.grammar.batches.map_batches`.
         Raises ValueError, before a sentence is parsed, if n_best < 1.
         """
         sentences = self.tokenisation.sentences(text)
         return self.parse_all(([token.word for token in tokens] for tokens in sentences), n_best, jobs=jobs)
-
-    def _scored(self, trees: Sequence[Phrase], charts: Sequence[SentenceChart]) -> list[Parse]:
-        """Add their estimated probabilities to trees."""
-        pairs = zip(self.members, charts, strict=True)
-        weight = Weight.mean([member.score(trees, chart.grammar) for member, chart in pairs])
-        return [Parse(*parse) for parse in zip(trees, weight.sign.tolist(), weight.log.tolist(), strict=True)]
-
-    def _is_required(self, constituents: Constituents, constraints: Constraints) -> BoolArray:
-        """Tell which constituents (K,) constraints require; several chains over a span may have the same label."""
-        required = np.zeros(len(constituents.chain), dtype=np.bool_)
-        for bracket in constraints.required:
-            fits = [bracket.label is None or bracket.label in chain for chain in self._chains[0]]
-            is_over = (constituents.first == bracket.first) & (constituents.end == bracket.end)
-            required |= is_over & np.array(fits)[constituents.chain]
-        return required
-
-    def _put_together(
-        self, constituents: Constituents, gain: FloatArray, words: Sequence[str], n_best: int
-    ) -> list[Phrase]:
-        """Find the trees with the largest gains that K constituents of any grammars make up; gain: (K,)."""
-        if n_best == 1:  # the best tree has no other constituents but those that it needs
-            width = constituents.end - constituents.first
-            keep = (gain > 0.0) | (width == len(words)) | (width == 1)
-            constituents = Constituents(*(column[keep] for column in constituents))
-            gain = gain[keep]
-        return best_analyses(bracketings(constituents, gain, self._chains[0], words), n_best)
-
-    def _fallback(self, words: Sequence[str], grammar: SentenceGrammar, constraints: Constraints) -> Parse:
-        """Make a tree with the label FALLBACK over what constraints require and each word's most frequent tag."""
-        leaves = [Phrase(tag, (word,)) for tag, word in zip(self.members[0].tags(grammar), words, strict=True)]
-        tree = self.checked(words, constraints).alone(leaves, FALLBACK)
-        return Parse(tree, 0, -np.inf, is_fallback=True)
 
     def score(self, phrases: Iterable[Phrase]) -> Weight:
         """Estimate the probabilities p̂ of trees with their words, as sign and log: the mean over the grammars.
@@ -567,21 +439,23 @@ def _held_out_examples(
         pairs = zip(grammars, trainings, strict=True)
         model = ConstituencyModel(tuple(learnt_without(whole, training, jobs) for whole, training in pairs))
         held_out, weights = zip(*weighted[fold::folds], strict=True)
-        found = map_sentences(_examples_of, model, cleaned(held_out), jobs)
-        examples += (each.weighted(weight) for each, weight in zip(found, weights, strict=True) if each is not None)
+        found = map_batches(_examples_of, model, cleaned(held_out), jobs)
+        examples += (each.weighted(weight) for each, weight in zip(found, weights, strict=True))
     return examples
 
 
-def _examples_of(model: ConstituencyModel, tree: Phrase) -> SpanExamples | None:
-    """List the constituents that grammars find in the sentence of a cleaned tree; None if they do not derive it."""
-    words = list(tree.words())
-    constituents = model._constituents(model._charts(words))
-    if constituents is None:
-        return None
-    parts = model._labels.split(constituents)
-    in_tree = set(constituents_of(tree))
-    correct = np.array([part in in_tree for part in parts.named(model._labels.names)])
-    return SpanExamples.of(parts, model._labels.names, words, correct)
+def _examples_of(model: ConstituencyModel, trees: Sequence[Phrase]) -> list[SpanExamples]:
+    """List the constituents that grammars find in the sentence of each cleaned tree; none if they do not derive it."""
+    labels = model.parser.labels
+    sentences = [PartialTree.unknown(tuple(tree.words())) for tree in trees]
+    constituents = model.parser.constituents(model.parser.charts(sentences))
+    examples = []
+    for tree, sentence, found in zip(trees, sentences, constituents, strict=True):
+        parts = labels.split(found)
+        in_tree = set(constituents_of(tree))
+        correct = np.array([part in in_tree for part in parts.named(labels.names)], dtype=np.bool_)
+        examples.append(SpanExamples.of(parts, labels.names, sentence.words, correct))
+    return examples
 
 
 def _tell(listener: Listener, prefix: str, progress: Progress) -> None:
@@ -594,10 +468,13 @@ def _tell(listener: Listener, prefix: str, progress: Progress) -> None:
     listener(progress._replace(stage=prefix + progress.stage))
 
 
-def _parses_of(model: ConstituencyModel, sentence: Sequence[str] | PartialTree, n_best: int) -> Parses[Parse]:
-    """Find the trees of one of many sentences."""
-    words, constraints = sentence if isinstance(sentence, PartialTree) else (sentence, _ANY_TREE)
-    return model.parse_nbest(words, n_best, constraints=constraints) if words else Parses()
+def _parses_of(
+    model: ConstituencyModel, sentences: Sequence[Sequence[str] | PartialTree], n_best: int
+) -> list[Parses[Parse]]:
+    """Find the trees of each of several sentences; those without words have none."""
+    trees = [each if isinstance(each, PartialTree) else PartialTree.unknown(each) for each in sentences]
+    found = iter(model.parser.parses([tree for tree in trees if tree.words], n_best))
+    return [next(found) if tree.words else Parses() for tree in trees]
 
 
 def _check_together(options: Sequence[ConstituencyOptions]) -> None:
@@ -613,11 +490,3 @@ def _check_together(options: Sequence[ConstituencyOptions]) -> None:
         raise ValueError(f"the grammars of one parser must have the same spans, not {first} and {others[0]}")
     if len({settings.function_labels for settings in options}) > 1:
         raise ValueError("the grammars of one parser must have the same function_labels, not True and False")
-
-
-def _obeys(tree: Phrase, constraints: Constraints) -> bool:
-    """Tell whether a tree has all constituents that constraints require."""
-    if not constraints.brackets:
-        return True
-    found = {(part.first, part.end, label) for part in constituents_of(tree) for label in (part.label, None)}
-    return all(tuple(bracket) in found for bracket in constraints.required)

@@ -3,8 +3,9 @@
 from spectral_latent.dependency.arc_features import TaggedTree
 from spectral_latent.dependency.constraints import Constraints, PartialTree
 from spectral_latent.dependency.conversion import Attachment, HeadSymbol
-from spectral_latent.dependency.model import DependencyModel, DependencyParse
+from spectral_latent.dependency.model import DependencyModel
 from spectral_latent.dependency.options import DependencyOptions
+from spectral_latent.dependency.parsing import DependencyParse
 from spectral_latent.dependency.presets import preset
 from spectral_latent.dependency.relations import RelationModel, RelationOptions
 from spectral_latent.dependency.sentence import DependencySentence

@@ -18,7 +18,7 @@ from spectral_latent.dependency.sentence import DependencySentence
 from spectral_latent.grammar import Permits, cells
 from spectral_latent.trees import BoolArray, IntArray
 
-__all__ = ["Constraints", "PartialTree"]
+__all__ = ["ANY_TREE", "Constraints", "PartialTree"]
 
 
 @dataclass(frozen=True)
@@ -152,6 +152,10 @@ class Constraints:
         everything = np.ones((1, len(tag_of_symbol)), dtype=np.bool_)
         of_word = (tag[:, None] < 0) | (tag[:, None] == tag_of_symbol)
         return Permits(row, np.concatenate([everything, of_word, ~everything]))
+
+
+ANY_TREE = Constraints()
+"""The constraints that all trees obey."""
 
 
 class PartialTree(NamedTuple):

@@ -5,22 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Annotated, Any, ClassVar, NamedTuple
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from spectral_latent.dependency.constraints import Constraints, PartialTree
+from spectral_latent.dependency.constraints import ANY_TREE, Constraints, PartialTree
 from spectral_latent.dependency.conversion import (
     HeadSymbol,
-    heads_are_right,
     require_heads,
-    skeletal_trees,
 )
-from spectral_latent.dependency.decoding import ArcMarginals, arc_marginals, maximum_heads, n_best_heads
-from spectral_latent.dependency.floors import floored_weights
-from spectral_latent.dependency.forests import headed
 from spectral_latent.dependency.options import DependencyOptions
+from spectral_latent.dependency.parsing import DependencyParse, DependencyParser
 from spectral_latent.dependency.presets import preset
 from spectral_latent.dependency.relations import RelationModel
 from spectral_latent.dependency.sentence import BLANK, DependencySentence, check_sentence
@@ -31,46 +27,20 @@ from spectral_latent.grammar import (
     LatentGrammar,
     Limits,
     Parses,
-    SentenceChart,
-    SentenceGrammar,
     Surprisal,
     Training,
     Unit,
-    check_kind,
     check_n_best,
     entropies,
-    mean_inside_vectors,
 )
-from spectral_latent.grammar.batches import map_sentences
-from spectral_latent.inference import Weight, tree_weights
+from spectral_latent.grammar.batches import BATCH_SIZE, map_batches
+from spectral_latent.inference import Weight
 from spectral_latent.inspection import NamedOperators
 from spectral_latent.operators import Distinct, ObservableOperators, StoredModel, setting_from
 from spectral_latent.tokenisation import Tokenisation
-from spectral_latent.trees import BoolArray, FloatArray, IntArray, Vocabulary
+from spectral_latent.trees import FloatArray, Vocabulary
 
-__all__ = ["DependencyModel", "DependencyParse"]
-
-_ANY_TREE = Constraints()
-_LEAST = 1e-8  # arcs of smaller marginals are in no tree
-
-
-class DependencyParse(NamedTuple):
-    """A tree for a sentence, and its estimated probability p̂.
-
-    sentence: the words with their annotation, and the heads found.
-    sign: the sign of p̂, which may be negative; 0 for a fallback.
-    log: log |p̂|; -inf where the sign is 0.
-    is_fallback: whether the grammar does not derive the sentence, so that the tree is flat.
-    """
-
-    sentence: DependencySentence
-    sign: int
-    log: float
-    is_fallback: bool = False
-
-    def _repr_svg_(self) -> str | None:
-        """Draw the arcs, for notebooks."""
-        return self.sentence._repr_svg_()
+__all__ = ["DependencyModel"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -172,22 +142,9 @@ class DependencyModel(StoredModel):
         return Training(DependencyModel(symbols, training.coarse, relations), training.treebank)
 
     @cached_property
-    def _head_is_right(self) -> BoolArray:
-        return heads_are_right(self.symbols, self.grammar.coarse.rules.binary)
-
-    @cached_property
-    def _stand_in(self) -> FloatArray:
-        return mean_inside_vectors(self.grammar.operators, self.grammar.coarse)
-
-    @cached_property
-    def _tags(self) -> Vocabulary[str]:
-        return Vocabulary(self.grammar.tags)
-
-    def _tags_of_words(self, sentence: DependencySentence) -> IntArray:
-        """Number the tag of each word (n,); -1 for a tag that is missing or was never seen."""
-        if not self.options.attachment.symbols_have_tags:
-            return np.zeros(len(sentence.forms), dtype=np.int64)
-        return self._tags.numbers(self.options.tags_of(sentence))
+    def parser(self) -> DependencyParser:
+        """The parser of batches of sentences."""
+        return DependencyParser(self.symbols, self.grammar, self.relations)
 
     def unknown_tags(self, sentence: DependencySentence) -> list[str]:
         """List the tags of a sentence that the model does not know, so that the words may have any tag.
@@ -200,39 +157,7 @@ class DependencyModel(StoredModel):
         """
         if not self.options.attachment.symbols_have_tags:
             return []
-        return [tag for tag in self.options.tags_of(sentence) if tag != BLANK and tag not in self._tags]
-
-    def _chart(self, sentence: DependencySentence) -> SentenceChart:
-        """Build the pruned chart of a sentence."""
-        check_sentence(sentence)
-        return self.grammar.chart(self.options.words_of(sentence), self._tags_of_words(sentence))
-
-    @cached_property
-    def _unpruned(self) -> LatentGrammar[DependencyOptions]:
-        """The grammar, with charts that hold all that it derives, by rules that no tree had, too."""
-        unpruned = replace(self.options, threshold=0.0, beam=0.0)
-        return replace(self.grammar, options=unpruned, seen=np.ones_like(self.grammar.seen))
-
-    def _arcs(
-        self, sentence: DependencySentence, constraints: Constraints = _ANY_TREE
-    ) -> tuple[SentenceGrammar, ArcMarginals | None]:
-        """Compute the posteriors of a sentence's arcs, and the grammar over its words; None if it has no derivation."""
-        check_sentence(sentence)
-        n = len(sentence.forms)
-        words = self.options.words_of(sentence)
-        tags = self._tags_of_words(sentence)
-        is_free = constraints == _ANY_TREE
-        permits = None if is_free else constraints.permits(tags, self.grammar.tag_of_symbol)
-        allowed = None if is_free else constraints.allowed(n)
-        # Charts are pruned before heads are known, and may have lost all trees that obey the constraints.
-        for latent in [self.grammar] if is_free else [self.grammar, self._unpruned]:
-            grammar, spans = latent.chart(words, tags, permits)
-            if spans is not None:
-                arcs = headed(spans.forest, self._head_is_right, spans.first, n, allowed)
-                found = arc_marginals(grammar.latent, arcs, n)
-                if found.sign:
-                    return grammar, found
-        return grammar, None
+        return [tag for tag in self.options.tags_of(sentence) if tag != BLANK and tag not in self.parser.tags]
 
     def log_probabilities(self, sentences: Iterable[DependencySentence]) -> FloatArray:
         """Compute the natural logarithms (T,) of the estimated probabilities of sentences with the tags they have.
@@ -244,7 +169,9 @@ class DependencyModel(StoredModel):
         sentences: words without a tag, or with a tag never seen, may have any tag.  Heads are not looked at.
         Raises ValueError if a sentence is empty.
         """
-        logs = [self._chart(sentence).weight().log_if_positive for sentence in sentences]
+        every = list(sentences)
+        batches = (every[first : first + BATCH_SIZE] for first in range(0, len(every), BATCH_SIZE))
+        logs = (self.parser.charts(batch).weight().log_if_positive for batch in batches)
         return np.concatenate([np.zeros(0), *logs])
 
     def surprisal(self, sentence: DependencySentence, unit: Unit = "bits") -> Surprisal:
@@ -263,7 +190,7 @@ class DependencyModel(StoredModel):
         array([1., 0.])
         """
         check_sentence(sentence)
-        found = self.grammar.prefixes(self.options.words_of(sentence), self._tags_of_words(sentence))
+        found = self.grammar.prefixes(self.options.words_of(sentence), self.parser.tags_of_words([sentence]))
         return found.surprisal(unit)
 
     def entropy(self, sentence: DependencySentence, unit: Unit = "bits") -> FloatArray:
@@ -280,7 +207,7 @@ class DependencyModel(StoredModel):
         array([1.8, 0.9, 0. ])
         """
         check_sentence(sentence)
-        found = self.grammar.next_words(self.options.words_of(sentence), self._tags_of_words(sentence))
+        found = self.grammar.next_words(self.options.words_of(sentence), self.parser.tags_of_words([sentence]))
         return entropies(found.following, unit)
 
     def posteriors(self, sentence: DependencySentence) -> FloatArray:
@@ -292,7 +219,7 @@ class DependencyModel(StoredModel):
         sentence: words without a tag, or with a tag never seen, may have any tag.  Heads are not looked at.
         Raises ValueError if the sentence is empty.
         """
-        _, marginals = self._arcs(sentence)
+        _, (marginals,) = self.parser.arcs([PartialTree(sentence, ANY_TREE)])
         n = len(sentence.forms)
         if marginals is None:
             return np.zeros((n + 1, n))
@@ -306,18 +233,6 @@ class DependencyModel(StoredModel):
         """
         caption = "Posterior of the word of the row as head of the word of the column"
         return heat_map(caption, ["the root", *sentence.forms], sentence.forms, self.posteriors(sentence).tolist())
-
-    def _tagged(self, sentence: DependencySentence, symbols: FloatArray) -> DependencySentence:
-        """Give every word without a tag the likeliest one; symbols: (n, S) posteriors."""
-        column = self.options.tags
-        tags: tuple[str, ...] = getattr(sentence, column)
-        if BLANK not in tags or not self.options.attachment.symbols_have_tags:
-            return sentence
-        by_tag = np.zeros((len(tags), len(self.grammar.tags)))
-        np.add.at(by_tag.T, self.grammar.tag_of_symbol, np.abs(symbols).T)
-        likeliest = [self.grammar.tags[tag] for tag in by_tag.argmax(axis=1).tolist()]
-        filled = tuple(new if tag == BLANK else tag for tag, new in zip(tags, likeliest, strict=True))
-        return sentence.with_tags(column, filled)
 
     def part_posteriors(self, trees: Iterable[DependencySentence]) -> list[FloatArray]:
         """Compute the posterior of the arc to each word, (n,) for each tree; see `posteriors`.
@@ -337,27 +252,8 @@ class DependencyModel(StoredModel):
             rows.append(posteriors_of[words, tags][list(tree.heads or ()), np.arange(len(words))])
         return rows
 
-    def check(self, sentence: DependencySentence, constraints: Constraints, *, projective: bool = True) -> None:
-        """Raise TypeError for constraints on phrases, and ValueError if they do not fit a sentence and the parser.
-
-        sentence: the words.
-        constraints: the trees that the sentence may have.
-        projective: whether known arcs must not cross.
-        """
-        check_sentence(sentence)
-        if constraints == _ANY_TREE:
-            return
-        check_kind(constraints, Constraints)
-        constraints.check(len(sentence.forms), [] if self.relations is None else self.relations.names)
-        if projective and (arcs := constraints.crossing()):
-            (head, word), (other_head, other_word) = arcs
-            raise ValueError(
-                f"the arcs {head} → {word} and {other_head} → {other_word} cross; ask for trees that need not be "
-                f"projective"
-            )
-
     def parse(
-        self, sentence: DependencySentence, *, projective: bool = True, constraints: Constraints = _ANY_TREE
+        self, sentence: DependencySentence, *, projective: bool = True, constraints: Constraints = ANY_TREE
     ) -> DependencyParse:
         """Find the tree whose arcs have the largest sum of posteriors: the one of minimum Bayes risk.
 
@@ -373,23 +269,11 @@ class DependencyModel(StoredModel):
         >>> model.parse(DependencySentence.of(["sleep", "or", "eat"]), constraints=Constraints({2: 3})).sentence.heads
         (0, 3, 1)
         """
-        if projective:
-            return self.parse_nbest(sentence, 1, constraints=constraints)[0]
-        self.check(sentence, constraints, projective=False)
-        crosses = constraints.crossing() is not None
-        grammar, marginals = self._arcs(sentence, _ANY_TREE if crosses else constraints)
-        heads = None
-        if marginals is not None:
-            weights = self._weights(marginals)
-            if crosses:  # no chart has these arcs
-                weights = np.where(constraints.allowed(len(sentence.forms)), weights, 0.0)
-                for word, head in constraints.heads.items():
-                    weights[head, word - 1] = 1.0
-            heads = maximum_heads(weights)
-        return self._parses(sentence, grammar, marginals, [] if heads is None else [heads], constraints)[0]
+        ((parse,),) = self.parser.parses([PartialTree(sentence, constraints)], 1, projective=projective)
+        return parse
 
     def parse_nbest(
-        self, sentence: DependencySentence, n_best: int, *, constraints: Constraints = _ANY_TREE
+        self, sentence: DependencySentence, n_best: int, *, constraints: Constraints = ANY_TREE
     ) -> Parses[DependencyParse]:
         """Find up to `n_best` projective trees, by falling sum of their arcs' posteriors.
 
@@ -402,10 +286,8 @@ class DependencyModel(StoredModel):
         parser, and if the arcs of known heads cross.
         """
         check_n_best(n_best)
-        self.check(sentence, constraints)
-        grammar, marginals = self._arcs(sentence, constraints)
-        heads = [] if marginals is None else n_best_heads(self._weights(marginals), n_best)
-        return self._parses(sentence, grammar, marginals, heads, constraints)
+        (parses,) = self.parser.parses([PartialTree(sentence, constraints)], n_best)
+        return parses
 
     def parse_all(
         self,
@@ -417,74 +299,31 @@ class DependencyModel(StoredModel):
     ) -> Iterator[Parses[DependencyParse]]:
         """Find up to `n_best` trees of each sentence, in order, as `parse_nbest` or `parse` does.
 
+        Sentences are read and parsed in batches, which takes less time than one by one.
+
         sentences: the sentences, or what is known of their trees; an empty one has no tree.
         n_best: how many trees; 1 where they need not be projective.
         projective: whether only projective trees are looked at.
-        jobs: processes; see `spectral_latent.grammar.batches.map_sentences`.
+        jobs: processes; see `spectral_latent.grammar.batches.map_batches`.
         Raises ValueError, before a sentence is read, if n_best < 1, or if n_best > 1 where trees need not be
         projective.
         """
         check_n_best(n_best)
         if n_best > 1 and not projective:
             raise ValueError(f"n_best must be 1 for trees that need not be projective, not {n_best}")
-        return map_sentences(_parses_of, self, sentences, jobs, n_best, projective)
+        return map_batches(_parses_of, self, sentences, jobs, n_best, projective)
 
     def parse_text(self, text: str, n_best: int = 1, *, jobs: int | None = 1) -> Iterator[Parses[DependencyParse]]:
         """Find up to `n_best` projective trees of each sentence of a raw text, in order.
 
         text: the text, which `tokenisation` divides into sentences and words.
         n_best: how many trees of each sentence at most.
-        jobs: processes; see `spectral_latent.grammar.batches.map_sentences`.
+        jobs: processes; see `spectral_latent.grammar.batches.map_batches`.
         Raises ValueError, before a sentence is parsed, if n_best < 1.
         """
         sentences = self.tokenisation.sentences(text)
         words = (DependencySentence.of([token.word for token in tokens]) for tokens in sentences)
         return self.parse_all(words, n_best, jobs=jobs)
-
-    def _weights(self, marginals: ArcMarginals) -> FloatArray:
-        """Compute what arcs (n + 1, n) are worth in a tree; those with marginals near zero are worth nothing."""
-        weights = self.options.with_signs(marginals.arcs, marginals.sign)
-        return np.where(weights > _LEAST, weights, 0.0)
-
-    def _parses(
-        self,
-        sentence: DependencySentence,
-        grammar: SentenceGrammar,
-        marginals: ArcMarginals | None,
-        heads: Sequence[tuple[int, ...]],
-        constraints: Constraints,
-    ) -> Parses[DependencyParse]:
-        """Make the parses with these heads, and fill in relations and missing tags; a fallback if there are none."""
-        if marginals is None or not heads:
-            return Parses([self._fallback(sentence, constraints)])
-        tagged = self._tagged(sentence, marginals.symbols)
-        labelled = self._labelled([tagged.with_heads(each) for each in heads])
-        trees = [constraints.with_known_relations(tree) for tree in labelled]
-        # With tags filled in, words are others to the grammar than before.
-        weight = self._score(trees, grammar.repeated(len(trees)) if tagged is sentence else None)
-        return Parses(
-            DependencyParse(tree, int(sign), float(log))
-            for tree, sign, log in zip(trees, weight.sign, weight.log, strict=True)
-        )
-
-    def _fallback(self, sentence: DependencySentence, constraints: Constraints) -> DependencyParse:
-        """Make the flat tree whose root is the first word, but for the arcs that constraints require or forbid."""
-        weights = constraints.allowed(len(sentence.forms)).astype(float)
-        weights[1] *= 2.0
-        weights[0, 0] *= 2.0
-        found = n_best_heads(weights, 1)
-        heads = found[0] if found else maximum_heads(weights)
-        if heads is None:
-            raise ValueError("no tree is without all forbidden arcs; allow some of them")
-        (tree,) = self._labelled([sentence.with_heads(heads)])
-        return DependencyParse(constraints.with_known_relations(tree), 0, -np.inf, is_fallback=True)
-
-    def _labelled(self, trees: Sequence[DependencySentence]) -> list[DependencySentence]:
-        """Give trees the likeliest relations; or none, if the model has no relations."""
-        if self.relations is None:
-            return [tree.with_heads(tree.heads, (BLANK,) * len(tree.forms)) for tree in trees]
-        relations_of_each = self.relations.relations([self.options.tagged_tree(tree) for tree in trees])
-        return [tree.with_heads(tree.heads, names) for tree, names in zip(trees, relations_of_each, strict=True)]
 
     def score(self, sentences: Iterable[DependencySentence]) -> Weight:
         """Estimate the probabilities p̂ of trees with their words, as sign and log.
@@ -494,22 +333,7 @@ class DependencyModel(StoredModel):
         sentences: the trees, projective or not.
         Raises EstimationError if a sentence is not a tree with one root.
         """
-        return self._score(list(sentences), None)
-
-    def _score(self, sentences: Sequence[DependencySentence], grammar: SentenceGrammar | None) -> Weight:
-        """Compute the weights of trees, by the grammar over all their words if that is known."""
-        tags = [self.options.tags_of(sentence) for sentence in sentences]
-        converted = skeletal_trees(sentences, tags, self.options.attachment, Vocabulary(self.symbols))
-        if grammar is None:
-            words = [self.options.words_of(sentence) for sentence in sentences]
-            tag = np.concatenate([np.zeros(0, dtype=np.int64), *map(self._tags_of_words, sentences)])
-            grammar = self.grammar.for_sentences(words, tag)
-        forest = grammar.forest_of(converted.trees)
-        if self.options.floor is None or grammar.latent.probabilities:
-            return tree_weights(grammar.latent, forest)
-        return floored_weights(
-            grammar.latent, grammar.coarse, converted.trees, forest, self._stand_in, self.options.floor
-        )
+        return self.parser.score(list(sentences))
 
     @property
     def named_operators(self) -> NamedOperators:
@@ -551,13 +375,12 @@ class DependencyModel(StoredModel):
 
 
 def _parses_of(
-    model: DependencyModel, given: DependencySentence | PartialTree, n_best: int, projective: bool
-) -> Parses[DependencyParse]:
-    """Find the trees of one of many sentences."""
-    sentence, constraints = given if isinstance(given, PartialTree) else (given, _ANY_TREE)
-    check_sentence(sentence)
-    if not sentence.forms:
-        return Parses()
-    if not projective:
-        return Parses([model.parse(sentence, projective=False, constraints=constraints)])
-    return model.parse_nbest(sentence, n_best, constraints=constraints)
+    model: DependencyModel, given: Sequence[DependencySentence | PartialTree], n_best: int, projective: bool
+) -> list[Parses[DependencyParse]]:
+    """Find the trees of each of several sentences; those without words have none."""
+    trees = [each if isinstance(each, PartialTree) else PartialTree(each, ANY_TREE) for each in given]
+    for tree in trees:
+        check_sentence(tree.sentence)
+    with_words = [tree for tree in trees if tree.sentence.forms]
+    found = iter(model.parser.parses(with_words, n_best, projective=projective))
+    return [next(found) if tree.sentence.forms else Parses() for tree in trees]

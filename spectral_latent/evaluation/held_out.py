@@ -38,7 +38,7 @@ class HeldOut:
         self.grammar = grammar
         cleaned = [tree for tree in map(clean, gold) if tree is not None]
         sentences = [(tree, list(tree.words())) for tree in cleaned]
-        self.items = [(tree, words, grammar.grammar.chart(words)) for tree, words in sentences]
+        self.items = [(tree, words, grammar.grammar.charts([words])) for tree, words in sentences]
 
     def f1(self, operators: ObservableOperators) -> float:
         """Parse the sentences under operators over the grammar's rules, and compute F1.
@@ -48,8 +48,8 @@ class HeldOut:
         model = ConstituencyModel((self.grammar.with_operators(operators),))
         pairs = []
         for gold, words, built in self.items:
-            chart = built._replace(grammar=built.grammar.with_latent(operators))
-            (parse,) = model.parse_nbest(words, 1, charts=[chart])
+            charts = built._replace(grammar=built.grammar.with_latent(operators))
+            (parse,) = model.parse_nbest(words, 1, charts=[charts])
             pairs.append((gold, parse.tree))
         return score_brackets(pairs).f1
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
@@ -17,7 +16,7 @@ from spectral_latent.evaluation._scores import percentage
 from spectral_latent.evaluation.attachment import AttachmentScore, score_attachments
 from spectral_latent.evaluation.brackets import BracketScores, score_brackets
 from spectral_latent.evaluation.tagging import TaggingScore, score_tags
-from spectral_latent.grammar.batches import map_sentences
+from spectral_latent.grammar.batches import map_batches
 
 __all__ = [
     "DependencyEvaluation",
@@ -191,15 +190,17 @@ def _parse_all(
     """Parse sentences, with options for `parse`, and add up the seconds of CPU time."""
     for sentence in sentences[:1]:
         model.parse(sentence, **options)
-    answered = map_sentences(partial(_timed_parse, **options), model, sentences, jobs)
+    answered = map_batches(_timed_parses, model, sentences, jobs, options)
     timed = [answer for _, answer in zip(progress(sentences), answered, strict=True)]
     return [parse for parse, _ in timed], sum(seconds for _, seconds in timed)
 
 
-def _timed_parse(model: Any, sentence: Any, **options: bool) -> tuple[Any, float]:
-    """Parse a sentence, and measure the seconds of CPU time."""
+def _timed_parses(model: Any, sentences: Sequence[Any], options: dict[str, bool]) -> list[tuple[Any, float]]:
+    """Parse sentences, and measure the seconds of CPU time, of which each sentence has an equal share."""
     start = time.process_time()
-    return model.parse(sentence, **options), time.process_time() - start
+    parses = [best for best, *_ in model.parse_all(sentences, **options)]
+    share = (time.process_time() - start) / len(sentences)
+    return [(parse, share) for parse in parses]
 
 
 class Perplexity(NamedTuple):

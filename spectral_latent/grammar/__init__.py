@@ -8,10 +8,11 @@ from spectral_latent.grammar.parses import Parses
 from spectral_latent.grammar.permits import Permits, cells, crossed_cells
 from spectral_latent.grammar.prefixes import NextWords, Prefixes, Surprisal, Unit, entropies
 from spectral_latent.grammar.requests import check_kind, check_n_best, check_trees, check_words
-from spectral_latent.grammar.sentence import SentenceChart, SentenceGrammar
+from spectral_latent.grammar.sentence import Charts, SentenceGrammar
 from spectral_latent.grammar.training import Training, prepare_grammar, spelling_of
 
 __all__ = [
+    "Charts",
     "GrammarOptions",
     "LatentGrammar",
     "Limits",
@@ -20,7 +21,6 @@ __all__ = [
     "Parses",
     "Permits",
     "Prefixes",
-    "SentenceChart",
     "SentenceGrammar",
     "SpanForest",
     "Surprisal",

@@ -122,6 +122,16 @@ class CoarseLeaves(NamedTuple):
         start = np.searchsorted(word, np.arange(len(terminal) + 1))
         return CoarseLeaves(start, rule, rules[rule, 0], operators.leaf[rule, 0])
 
+    def of_words(self, first: int, end: int) -> CoarseLeaves:
+        """Take the leaf rules of some of the words.
+
+        first: the first word.
+        end: the word after the last one.
+        """
+        start = self.start[first : end + 1]
+        rules = slice(start[0], start[-1])
+        return CoarseLeaves(start - start[0], self.rule[rules], self.symbol[rules], self.weight[rules])
+
 
 class LimitError(Exception):
     """A sentence costs more than its limits allow."""

@@ -1,4 +1,4 @@
-"""Apply a function of a model and a sentence to many sentences, in this process or in several.
+"""Apply a function of a model to many sentences, one by one or in batches, in this process or in several.
 
 Models are large, and their first call is slow.  They are therefore not sent with the sentences: a model is saved once,
 and every process reads that file once and keeps the model.
@@ -18,10 +18,12 @@ from joblib import effective_n_jobs
 from spectral_latent.estimation import parallel_map
 from spectral_latent.operators import StoredModel
 
-__all__ = ["map_sentences"]
+__all__ = ["BATCH_SIZE", "map_batches", "map_sentences"]
 
-_BATCH = 8  # sentences of one task: parsed in tenths of a second, so that processes end together
-_AHEAD = 32  # batches for each process that are read before their answers are asked for
+BATCH_SIZE = 16
+"""The usual number of sentences of a batch: parsed in tenths of a second, so that processes end together."""
+
+_AHEAD = 256  # items for each process that are read before their answers are asked for
 
 
 Model = TypeVar("Model", bound=StoredModel)
@@ -39,15 +41,12 @@ def map_sentences(
 ) -> Iterator[Answer]:
     """Apply a function to each item, in order: function(model, item, ...).
 
-    With one process, an item is read when its answer is asked for.  With several, some hundreds of items are read and
-    answered before the first answer is given; an error of the function or of the items is raised before these answers.
-    No work goes on between two answers, so that the processes may be used for other work.
+    With one process, an item is read when its answer is asked for; with several, see `map_batches`.
 
     function: a function that other processes can import.
-    model: the model; other processes read it from a temporary file, which all of them must be able to open.
+    model: the model; see `map_batches`.
     items: the sentences.
-    jobs: the number of processes, which does not change the answers; None for all workers of the engine that
-    `joblib.parallel_config` names, such as a Dask cluster.
+    jobs: the number of processes; see `map_batches`.
     args: further arguments of the function.
     Raises EstimationError if processes are killed again and again; see `parallel_map`.
 
@@ -59,35 +58,81 @@ def map_sentences(
     >>> list(map_sentences(Scale.weigh, Scale(), [1, 2, 3], 1, 10))
     [10, 20, 30]
     """
+    size = 1 if effective_n_jobs(jobs) == 1 else BATCH_SIZE
+    return map_batches(_each, model, items, jobs, function, args, size=size)
+
+
+def map_batches(
+    function: Callable[[Model, list[Item], Unpack[Rest]], list[Answer]],
+    model: Model,
+    items: Iterable[Item],
+    jobs: int | None,
+    *args: *Rest,
+    size: int = BATCH_SIZE,
+) -> Iterator[Answer]:
+    """Apply a function to batches of items, in order: function(model, batch, ...) lists the answer to each item.
+
+    With one process, a batch is read when its first answer is asked for.  With several, some hundreds of items are read
+    and answered before the first answer is given.  An error of the function is raised before the answers that are found
+    together with its own.  An error of the items is raised after the answers to the items before it with one process,
+    and before the last hundreds of them with several.  No work goes on between two answers, so that the processes may
+    be used for other work.
+
+    function: a function that other processes can import.
+    model: the model; other processes read it from a temporary file, which all of them must be able to open.
+    items: the sentences.
+    jobs: the number of processes, which does not change the answers; None for all workers of the engine that
+    `joblib.parallel_config` names, such as a Dask cluster.
+    args: further arguments of the function.
+    size: how many items a batch has; the last one may have fewer.
+    Raises EstimationError if processes are killed again and again; see `parallel_map`.
+
+    >>> def shares(model, batch): return [item / sum(batch) for item in batch]
+    >>> list(map_batches(shares, None, [1, 3, 2], 1, size=2))
+    [0.25, 0.75, 1.0]
+    """
     n_jobs = effective_n_jobs(jobs)
+    batches = _batches(items, size)
     if n_jobs == 1:
-        for item in items:
-            yield function(model, item, *args)
+        for batch in batches:
+            yield from function(model, batch, *args)
         return
     with tempfile.TemporaryDirectory(prefix="spectral-latent-", ignore_cleanup_errors=True) as folder:
         file = str(Path(folder, "model"))
         model.save(file)
-        items = iter(items)
-        while batches := list(_batches(items, _AHEAD * n_jobs)):
-            task = (function, type(model), file, args)
-            answers = list(parallel_map(_map_batch, batches, jobs, *task, prefer="processes"))
+        task = (function, type(model), file, args)
+        while some := list(islice(batches, max(_AHEAD // size, 1) * n_jobs)):
+            answers = list(parallel_map(_map_batch, some, jobs, *task, prefer="processes"))
             yield from chain.from_iterable(answers)
 
 
-def _batches(items: Iterator[Item], most: int) -> Iterator[list[Item]]:
-    """Take the next items, in `most` batches at most."""
-    for _ in range(most):
-        if not (batch := list(islice(items, _BATCH))):
-            return
+def _batches(items: Iterable[Item], size: int) -> Iterator[list[Item]]:
+    """Divide items into batches; those before an error make the last batch, and the error comes after it."""
+    batch: list[Item] = []
+    try:
+        for item in items:
+            batch.append(item)
+            if len(batch) == size:
+                yield batch
+                batch = []
+    except Exception:
+        if batch:
+            yield batch
+        raise
+    if batch:
         yield batch
 
 
-def _map_batch(
-    batch: list[Item], function: Callable[..., Answer], kind: type[StoredModel], file: str, args: tuple[Any, ...]
-) -> list[Answer]:
-    """Apply a function to the items of a batch, in a process of its own."""
-    model = _loaded(kind, file)
+def _each(model: Model, batch: list[Item], function: Callable[..., Answer], args: tuple[Any, ...]) -> list[Answer]:
+    """Apply a function to each item of a batch."""
     return [function(model, item, *args) for item in batch]
+
+
+def _map_batch(
+    batch: list[Item], function: Callable[..., list[Answer]], kind: type[StoredModel], file: str, args: tuple[Any, ...]
+) -> list[Answer]:
+    """Apply a function to a batch, in a process of its own."""
+    return function(_loaded(kind, file), batch, *args)
 
 
 @lru_cache(maxsize=1)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -19,16 +20,50 @@ _MOST_ITEMS = Limits().items  # of a chart, if no other number is given
 
 
 class SpanForest(NamedTuple):
-    """A forest of one sentence, with the words of its I items.
+    """A forest of one sentence or more, with the words of its I items.
 
-    forest: the forest.
-    first: (I,) the first word of each item.
+    forest: the forest, with one component for each sentence; those of sentences that are not derived are left out.
+    first: (I,) the first word of each item; words are numbered through all sentences.
     end: (I,) the word after the last word of each item.
     """
 
     forest: Forest
     first: IntArray
     end: IntArray
+
+    @staticmethod
+    def joined(parts: Sequence[SpanForest | None], start: IntArray) -> SpanForest:
+        """Join the forests of T sentences.
+
+        parts: the forest of each sentence; None if the sentence is not derived.
+        start: (T + 1,) the first word of each sentence, and the number of all words.
+        """
+        empty = np.zeros(0, dtype=np.int64)
+        columns = [[empty] for _ in (*Forest._fields, "first", "end")]
+        n_items = 0
+        n_edges = 0
+        for sentence, spans in enumerate(parts):
+            if spans is None:
+                continue
+            symbol, starts, rule, left, right, root, component = spans.forest
+            moved = (
+                symbol,
+                n_edges + starts[:-1],
+                rule,
+                np.where(left < 0, -1, n_items + left),
+                np.where(right < 0, -1, n_items + right),
+                n_items + root,
+                sentence + component,
+                start[sentence] + spans.first,
+                start[sentence] + spans.end,
+            )
+            for column, part in zip(columns, moved, strict=True):
+                column.append(part)
+            n_items += len(symbol)
+            n_edges += len(rule)
+        columns[1].append(np.array([n_edges]))
+        *of_forest, first, end = map(np.concatenate, columns)
+        return SpanForest(Forest(*of_forest), first, end)
 
 
 def pruned_forest(
@@ -40,7 +75,7 @@ def pruned_forest(
     deadline: float = math.inf,
     permits: Permits | None = None,
 ) -> SpanForest | None:
-    """Build the forest of a sentence's likely edges under a coarse grammar; None if the sentence is not derived.
+    """Build the forest of one sentence's likely edges under a coarse grammar; None if the sentence is not derived.
 
     grammar: the binary rules.
     leaves: the leaf rules over each word.

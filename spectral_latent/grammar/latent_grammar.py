@@ -9,6 +9,7 @@ import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
+from itertools import pairwise, repeat
 from typing import Annotated, Any, Generic, TypeVar
 
 import numpy as np
@@ -22,7 +23,7 @@ from spectral_latent.grammar.options import GrammarOptions, Limits
 from spectral_latent.grammar.permits import Permits
 from spectral_latent.grammar.prefixes import NextWords, Prefixes, PrefixForest, next_words, prefix_forest, prefixes
 from spectral_latent.grammar.requests import check_words
-from spectral_latent.grammar.sentence import SentenceChart, SentenceGrammar
+from spectral_latent.grammar.sentence import Charts, SentenceGrammar
 from spectral_latent.inference import LeftCorners
 from spectral_latent.lexicon import EncodedWords, Lexicon, WordEncoder
 from spectral_latent.operators import (
@@ -128,7 +129,8 @@ class LatentGrammar(Generic[OptionsKind], ShortRepr):
         Raises ValueError if there is not one tag for each word, or if a tag does not exist.
         """
         words = self._encoded(sentences, tags)
-        return SentenceGrammar(words, words.restrict(self.coarse), words.restrict(self.operators))
+        start = np.append(0, np.cumsum([len(sentence) for sentence in sentences], dtype=np.int64))
+        return SentenceGrammar(words, start, words.restrict(self.coarse), words.restrict(self.operators))
 
     def _encoded(self, sentences: Sequence[Sequence[str]], tags: IntArray | None) -> EncodedWords:
         """Find the leaf rules of n words with tags (n,); arguments and errors are those of `for_sentences`."""
@@ -137,39 +139,49 @@ class LatentGrammar(Generic[OptionsKind], ShortRepr):
             check_range("tags of words", tags, -1, len(self.tags))
         return self._encoder.encode(sentences, tags)
 
-    def chart(
-        self, words: Sequence[str], tags: IntArray | None = None, permits: Permits | None = None
-    ) -> SentenceChart:
-        """Build the pruned chart of a sentence.
+    def charts(
+        self,
+        sentences: Sequence[Sequence[str]],
+        tags: IntArray | None = None,
+        permits: Sequence[Permits | None] | None = None,
+    ) -> Charts:
+        """Build the pruned charts of sentences.
 
-        The chart has no forest if the grammar does not derive the sentence with any tags.  A sentence beyond the
-        `Limits` of the options has no forest either, and a warning says so.
+        A sentence has no forest if the grammar does not derive it with any tags.  A sentence beyond the `Limits` of the
+        options has no forest either, and a warning says so.
 
-        words: n words.
+        sentences: T sentences of n words in all.
         tags: (n,) the number of the only tag that each word may have, or -1 for any tag.
-        permits: the symbols that may stand over each span of words; None for all.
-        Raises ValueError if there is no word, and TypeError for a string in place of a sentence.
+        permits: for each sentence, the symbols that may stand over each span of its words, or None for all; None if
+        that is so for all sentences.
+        Raises ValueError if a sentence has no word, and TypeError for a string in place of a sentence.
         """
-        check_words(words)
-        if not len(words):
-            raise ValueError("an empty sentence has no parse")
-        grammar = self.for_sentences([words], tags)
-        try:
-            return SentenceChart(grammar, self._forest(grammar, permits))
-        except LimitError as error:
-            warnings.warn(f"{error}, and has no parse; divide the sentence, or raise the limit", RuntimeWarning, 2)
-            return SentenceChart(grammar, None)
+        for words in sentences:
+            check_words(words)
+            if not len(words):
+                raise ValueError("an empty sentence has no parse")
+        grammar = self.for_sentences(sentences, tags)
+        leaves = CoarseLeaves.of(grammar.coarse, grammar.words.word, grammar.words.likely)
+        forests: list[SpanForest | None] = []
+        places = pairwise(grammar.start.tolist())
+        for (first, end), allowed in zip(places, permits or repeat(None, len(sentences)), strict=True):
+            try:
+                forests.append(self._forest(grammar, leaves.of_words(first, end), allowed))
+            except LimitError as error:
+                warnings.warn(f"{error}, and has no parse; divide the sentence, or raise the limit", RuntimeWarning, 2)
+                forests.append(None)
+        return Charts(grammar, forests)
 
-    def _forest(self, grammar: SentenceGrammar, permits: Permits | None) -> SpanForest | None:
-        """Build the pruned forest of a sentence; None if the grammar does not derive it.
+    def _forest(self, grammar: SentenceGrammar, leaves: CoarseLeaves, permits: Permits | None) -> SpanForest | None:
+        """Build the pruned forest of one sentence, given its leaf rules; None if the grammar does not derive it.
 
         Raises LimitError if the sentence is beyond the limits.
         """
         limits = self.options.limits
-        self._check_length(len(grammar.words.word))
+        self._check_length(len(leaves.start) - 1)
         deadline = limits.deadline
-        for rules, leaves, beam in self._tries(grammar):
-            forest = pruned_forest(rules, leaves, beam, self.options.threshold, limits.items, deadline, permits)
+        for rules, leaves_of_try, beam in self._tries(grammar, leaves):
+            forest = pruned_forest(rules, leaves_of_try, beam, self.options.threshold, limits.items, deadline, permits)
             if forest is not None:
                 return forest
         return None
@@ -179,22 +191,25 @@ class LatentGrammar(Generic[OptionsKind], ShortRepr):
         if n > self.options.limits.max_words:
             raise LimitError(f"a sentence of {n} words is longer than the {self.options.limits.max_words} of its limit")
 
-    def _tries(self, grammar: SentenceGrammar) -> Iterator[tuple[CoarseGrammar, CoarseLeaves, float]]:
-        """List the rules, leaf rules and beams to try until the sentence is derived, each allowing more.
+    def _tries(
+        self, grammar: SentenceGrammar, leaves: CoarseLeaves
+    ) -> Iterator[tuple[CoarseGrammar, CoarseLeaves, float]]:
+        """List the rules, leaf rules and beams to try until a sentence is derived, each allowing more.
 
         First come unseen rules, then the beam of short sentences, items however unlikely, and last any word in the
         place of each.
+
+        leaves: the leaf rules of the sentence.
         """
-        words = grammar.words
-        leaves = CoarseLeaves.of(grammar.coarse, words.word, words.likely)
-        beam = _beam_of_length(self.options.beam, len(words.word))
+        n = len(leaves.start) - 1
+        beam = _beam_of_length(self.options.beam, n)
         yield self._seen_rules, leaves, beam
         if self._all_rules is not self._seen_rules:
             yield self._all_rules, leaves, beam
         if beam > self.options.beam:
             yield self._all_rules, leaves, self.options.beam
         yield self._all_rules, leaves, 0.0
-        yield self._all_rules, CoarseLeaves.of(grammar.coarse, np.full_like(words.word, words.any_word)), 0.0
+        yield self._all_rules, CoarseLeaves.of(grammar.coarse, np.full(n, grammar.words.any_word)), 0.0
 
     @cached_property
     def _left_corners(self) -> tuple[CoarseGrammar, LeftCorners, LeftCorners]:

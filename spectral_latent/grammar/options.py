@@ -12,7 +12,7 @@ import numpy as np
 from spectral_latent._options import Above, AtLeast, AtMost, Below, Options
 from spectral_latent.estimation import EstimatorOptions
 from spectral_latent.lexicon import LexiconOptions
-from spectral_latent.trees import FloatArray
+from spectral_latent.trees import FloatArray, IntArray
 
 __all__ = ["GrammarOptions", "Limits", "MarginalName"]
 
@@ -66,14 +66,14 @@ class GrammarOptions(Options):
     threshold: Annotated[float, AtLeast(0.0), Below(1.0)] = 1e-4
     limits: Limits = field(default_factory=Limits)
 
-    def with_signs(self, marginals: FloatArray, sign: int) -> FloatArray:
-        """Give the marginals of a sentence the signs that the options ask for.
+    def with_signs(self, marginals: FloatArray, sign: IntArray | int) -> FloatArray:
+        """Give the marginals of sentences the signs that the options ask for.
 
         "absolute" takes absolute values (slide 22).  "divided" keeps the signs of μ / p̂, where p̂ is the estimate of the
         sentence.  "undivided" gives the signs of μ itself (slide 20), so that a negative p̂ turns the arg max round.
 
         marginals: (n,) μ / p̂.
-        sign: of p̂.
+        sign: the sign of p̂, or the sign for each marginal (n,).
 
         >>> marginals = np.array([1.0, -0.5])
         >>> [GrammarOptions(marginals=name).with_signs(marginals, -1) for name in ("absolute", "divided", "undivided")]

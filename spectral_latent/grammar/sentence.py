@@ -1,4 +1,4 @@
-"""Hold a latent grammar whose leaf rules are those of the words of a sentence, in one small table."""
+"""Hold a latent grammar whose leaf rules are those of the words of sentences, in one small table."""
 
 from __future__ import annotations
 
@@ -11,24 +11,26 @@ from spectral_latent.grammar.forests import SpanForest
 from spectral_latent.inference import Weight, tree_weights
 from spectral_latent.lexicon import EncodedWords
 from spectral_latent.operators import ObservableOperators
-from spectral_latent.trees import Forest, SkeletalTrees
+from spectral_latent.trees import BoolArray, Forest, IntArray, SkeletalTrees, ranges
 
-__all__ = ["SentenceChart", "SentenceGrammar"]
+__all__ = ["Charts", "SentenceGrammar"]
 
 
 @dataclass(frozen=True, eq=False)
 class SentenceGrammar:
-    """A coarse and a latent grammar whose leaf rules are those of the words of one or more sentences.
+    """A coarse and a latent grammar whose leaf rules are those of the words of sentences.
 
     The charts and trees of these words are forests that number the rules of this grammar, so that they are weighed by
     its operators.
 
     words: the numbers of the words, which are the terminals of the leaf rules.
+    start: (T + 1,) the first word of each of T sentences, and the number of all words.
     coarse: operators with one state for each symbol.
     latent: latent operators over the same rules.
     """
 
     words: EncodedWords
+    start: IntArray
     coarse: ObservableOperators
     latent: ObservableOperators
 
@@ -39,12 +41,23 @@ class SentenceGrammar:
         """
         return replace(self, latent=self.words.restrict(operators))
 
-    def repeated(self, k: int) -> SentenceGrammar:
-        """Make the grammar of the same sentences repeated k times, to score k trees over them.
+    def repeated(self, times: IntArray) -> SentenceGrammar:
+        """Repeat the sentences, to score several trees over each.
 
-        k: how many times.
+        times: (T,) how many times each sentence is repeated.
         """
-        return replace(self, words=self.words._replace(word=np.tile(self.words.word, k)))
+        which = np.repeat(np.arange(len(times)), times)
+        first, end = self.start[which], self.start[which + 1]
+        places, _ = ranges(first, end)
+        start = np.append(0, np.cumsum(end - first))
+        return replace(self, words=self.words._replace(word=self.words.word[places]), start=start)
+
+    def sentence_of(self, word: IntArray) -> IntArray:
+        """Find the sentences (n,) of words.
+
+        word: (n,) the places of words among those of all sentences.
+        """
+        return np.searchsorted(self.start, word, side="right") - 1
 
     def forest_of(self, trees: SkeletalTrees) -> Forest:
         """Make a forest of s-trees, one component each.
@@ -58,14 +71,29 @@ class SentenceGrammar:
         return forest._replace(symbol=np.where(trees.symbol < self.latent.n_symbols, trees.symbol, 0))
 
 
-class SentenceChart(NamedTuple):
-    """A sentence's grammar, and the pruned forest over its words; None if the grammar does not derive them."""
+class Charts(NamedTuple):
+    """The pruned charts of sentences.
+
+    grammar: the grammar of the words of T sentences.
+    spans: the forest of each sentence; None if the grammar does not derive it.
+    """
 
     grammar: SentenceGrammar
-    spans: SpanForest | None
+    spans: list[SpanForest | None]
+
+    @property
+    def is_derived(self) -> BoolArray:
+        """Whether the grammar derives each sentence, (T,)."""
+        return np.array([spans is not None for spans in self.spans], dtype=np.bool_)
+
+    def joined(self) -> SpanForest:
+        """Join the forests of the sentences, which become its components; words are numbered through all sentences."""
+        return SpanForest.joined(self.spans, self.grammar.start)
 
     def weight(self) -> Weight:
-        """Estimate the probability of the sentence, (1,): the sum over the trees of the forest; 0 without one."""
-        if self.spans is None:
-            return Weight(np.zeros(1, dtype=np.int64), np.full(1, -np.inf))
-        return tree_weights(self.grammar.latent, self.spans.forest)
+        """Estimate the probability of each sentence, (T,): the sum over the trees of its chart; 0 without a tree."""
+        found = tree_weights(self.grammar.latent, self.joined().forest)
+        missing = len(self.spans) - len(found.sign)  # the last sentences may have no component
+        return Weight(
+            np.append(found.sign, np.zeros(missing, dtype=np.int64)), np.append(found.log, np.full(missing, -np.inf))
+        )

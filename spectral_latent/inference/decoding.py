@@ -6,14 +6,13 @@ recall, the minimum-Bayes-risk tree of the long paper's section 6.
 
 from __future__ import annotations
 
-import heapq
 from typing import NamedTuple
 
 import numpy as np
 
-from spectral_latent._compiled import check_column, compiled
+from spectral_latent._compiled import ZERO, check_column, compiled, compiled_part, with_room
 from spectral_latent.inference._checks import check_forest, check_weights
-from spectral_latent.trees import FloatArray, Forest, IntArray, Rules, SkeletalTrees
+from spectral_latent.trees import FloatArray, Forest, IntArray, Rules, SkeletalTrees, ranges
 
 __all__ = ["Derivation", "best_derivation", "n_best_derivations"]
 
@@ -116,105 +115,204 @@ def best_derivation(forest: Forest, weights: FloatArray) -> Derivation | None:
     if not len(forest.root) or not np.isfinite(score[forest.root]).any():
         return None
     root = int(forest.root[np.argmax(score[forest.root])])
+    # The loop runs over Python's own numbers, which are faster one by one than those of arrays.
+    edge_of, left, right = best.tolist(), forest.left.tolist(), forest.right.tolist()
     edges: list[int] = []
     stack = [root]
     while stack:  # root, right subtree, left subtree: post-order backwards
-        edge = int(best[stack.pop()])
+        edge = edge_of[stack.pop()]
         edges.append(edge)
-        stack.extend(int(child) for child in (forest.left[edge], forest.right[edge]) if child >= 0)
+        if left[edge] >= 0:
+            stack.append(left[edge])
+        if right[edge] >= 0:
+            stack.append(right[edge])
     return Derivation(np.array(edges[::-1]), float(score[root]))
 
 
-class _Choice(NamedTuple):
-    """A way to derive an item.
-
-    cost: minus the sum of its edges' weights.
-    edge: the edge that derives the item.
-    left_rank: the rank of the left child's derivation that it contains, 0 for the best.
-    right_rank: the rank of the right child's derivation.
-    """
-
-    cost: float
-    edge: int
-    left_rank: int
-    right_rank: int
+@compiled_part
+def _with_row(rows: FloatArray, size: int) -> FloatArray:
+    """Return rows (n, 4) with room for row `size`: full ones are copied to an array of twice the length."""
+    if size < len(rows):
+        return rows
+    larger = np.empty((2 * len(rows), 4))
+    for row in range(size):
+        for column in range(4):
+            larger[row, column] = rows[row, column]
+    return larger
 
 
-class _NBest:
-    """The n best derivations of every item; those of an item are found by a frontier over ranks of its children.
+@compiled_part
+def _is_better(rows: FloatArray, row: int, other: int) -> bool:
+    """Tell whether a choice of rows (n, 4) comes before another: by cost, then by edge, then by ranks."""
+    for column in range(4):
+        if rows[row, column] != rows[other, column]:
+            return bool(rows[row, column] < rows[other, column])
+    return False
 
-    Huang and Chiang (2005), Algorithm 2.
+
+@compiled_part
+def _swap(rows: FloatArray, row: int, other: int) -> None:
+    """Swap two of rows (n, 4)."""
+    for column in range(4):
+        rows[row, column], rows[other, column] = rows[other, column], rows[row, column]
+
+
+@compiled_part
+def _pop(heap: FloatArray, size: int) -> None:
+    """Move the best choice of a heap (n, 4), of which `size` rows are in use, behind a heap of the others."""
+    last = size - 1
+    _swap(heap, 0, last)
+    at = 0
+    # Let the choice on top sink below its better child, until it has none.
+    while 2 * at + 1 < last:
+        child = 2 * at + 1
+        if child + 1 < last and _is_better(heap, child + 1, child):
+            child += 1
+        if not _is_better(heap, child, at):
+            break
+        _swap(heap, at, child)
+        at = child
+
+
+@compiled_part
+def _push(
+    forest: Forest,
+    weights: FloatArray,
+    choices: FloatArray,
+    start: IntArray,
+    edge: int,
+    left_rank: int,
+    right_rank: int,
+    heap: FloatArray,
+    size: int,
+) -> tuple[FloatArray, int]:
+    """Put the choice of an edge with children's derivations of these ranks on the heap, if the children have them.
 
     weights: (E,) the weight of each edge.
-    ranked: for each item its best choices, the best first.
+    choices: (n, 4) those of the children; see `_Choices`.
+    start: (I + 1,) where the choices of each item begin.
+    heap: (n, 4) of which the first `size` rows are in use; it grows.
+    """
+    left = forest.left[edge]
+    right = forest.right[edge]
+    cost = -weights[edge]
+    if left >= 0:
+        if left_rank >= start[left + 1] - start[left]:
+            return heap, size
+        cost += choices[start[left] + left_rank, 0]
+    if right >= 0:
+        if right_rank >= start[right + 1] - start[right]:
+            return heap, size
+        cost += choices[start[right] + right_rank, 0]
+    heap = _with_row(heap, size)
+    heap[size, 0] = cost
+    heap[size, 1] = edge
+    heap[size, 2] = left_rank
+    heap[size, 3] = right_rank
+    # Let the choice rise above its worse parents.
+    at = size
+    while at > 0 and _is_better(heap, at, (at - 1) // 2):
+        _swap(heap, at, (at - 1) // 2)
+        at = (at - 1) // 2
+    return heap, size + 1
+
+
+@compiled
+def _rank(
+    forest: Forest, weights: FloatArray, n_best: int, start: IntArray, choices: FloatArray, heap: FloatArray
+) -> FloatArray:
+    """List the n best choices of every item, the best first; see `_Choices`.
+
+    weights: (E,) the weight of each edge.
+    start: (I + 1,) zeros, which the first choice of each item is written to.
+    choices: (n, 4) room for choices; it grows.
+    heap: (n, 4) room for the choices of an item that may be its next best; it grows.
+    """
+    n_choices = 0
+    for item in range(len(forest.symbol)):
+        start[item] = n_choices
+        # Begin with the best of each edge.
+        size = 0
+        for edge in range(forest.start[item], forest.start[item + 1]):
+            if forest.rule[edge] >= 0:
+                heap, size = _push(forest, weights, choices, start, edge, 0, 0, heap, size)
+        while size > 0 and n_choices - start[item] < n_best:
+            _pop(heap, size)
+            size -= 1
+            choices = _with_row(choices, n_choices)
+            for column in range(4):
+                choices[n_choices, column] = heap[size, column]
+            n_choices += 1
+            # The next candidates take the next derivation of one child: of the left one only before any of the right.
+            edge = int(heap[size, 1])
+            left_rank = int(heap[size, 2])
+            right_rank = int(heap[size, 3])
+            if forest.right[edge] >= 0:
+                heap, size = _push(forest, weights, choices, start, edge, left_rank, right_rank + 1, heap, size)
+            if forest.left[edge] >= 0 and right_rank == 0:
+                heap, size = _push(forest, weights, choices, start, edge, left_rank + 1, 0, heap, size)
+        start[item + 1] = n_choices
+    return choices[:n_choices]
+
+
+@compiled
+def _edges_below(forest: Forest, choices: FloatArray, start: IntArray, choice: int, room: IntArray) -> IntArray:
+    """List the edges of the derivation that begins with a choice, in post-order.
+
+    choices: (n, 4) as `_rank` makes them.
+    start: (I + 1,) where the choices of each item begin.
+    room: (n, 2) room for edges and for choices that are yet to be looked at; it grows.
+    """
+    n_edges = ZERO
+    size = ZERO
+    room[size, 1] = choice
+    size += 1
+    while size > 0:
+        size -= 1
+        at = room[size, 1]
+        edge = int(choices[at, 1])
+        room = with_room(room, max(n_edges, size + 1))
+        room[n_edges, 0] = edge
+        n_edges += 1
+        # The left child is put down first, so that the right subtree comes before it: post-order backwards.
+        if forest.left[edge] >= 0:
+            room[size, 1] = start[forest.left[edge]] + int(choices[at, 2])
+            size += 1
+        if forest.right[edge] >= 0:
+            room[size, 1] = start[forest.right[edge]] + int(choices[at, 3])
+            size += 1
+    edges = np.empty(n_edges, dtype=np.int64)
+    for k in range(n_edges):
+        edges[k] = room[n_edges - 1 - k, 0]
+    return edges
+
+
+class _Choices:
+    """The n best derivations of every item, as choices of an edge and of derivations of its children.
+
+    Huang and Chiang (2005), Algorithm 2: those of an item are found by a frontier over the ranks of its children's.
+
+    choices: (n, 4) cost (minus the sum of the edges' weights), edge, and the ranks of the left and the right child's
+    derivation, 0 for the best.
+    start: (I + 1,) item i has the choices start[i] ... start[i+1] - 1, the best first.
     """
 
     def __init__(self, forest: Forest, weights: FloatArray, n_best: int) -> None:
         self.forest = forest
-        self.n_best = n_best
-        self.weights = weights.tolist()
-        self.rule = forest.rule.tolist()
-        self.left = forest.left.tolist()
-        self.right = forest.right.tolist()
-        self.ranked: list[list[_Choice]] = []
-        for item in range(forest.n_items):
-            self.ranked.append(self._rank(item))
+        self.start = np.zeros(forest.n_items + 1, dtype=np.int64)
+        self.choices = _rank(forest, weights, n_best, self.start, np.empty((1024, 4)), np.empty((64, 4)))
 
-    def _choice(self, edge: int, left_rank: int, right_rank: int) -> _Choice | None:
-        """Make the choice of an edge with children's derivations of these ranks; None if a child has too few."""
-        cost = -self.weights[edge]
-        for child, rank in ((self.left[edge], left_rank), (self.right[edge], right_rank)):
-            if child >= 0:
-                if rank >= len(self.ranked[child]):
-                    return None
-                cost += self.ranked[child][rank].cost
-        return _Choice(cost, edge, left_rank, right_rank)
-
-    def _rank(self, item: int) -> list[_Choice]:
-        """List the n best choices of an item whose children are ranked."""
-        # Begin with the best of each edge.
-        edges = range(self.forest.start[item], self.forest.start[item + 1])
-        starts = (self._choice(edge, 0, 0) for edge in edges if self.rule[edge] >= 0)
-        frontier = [choice for choice in starts if choice is not None]
-        heapq.heapify(frontier)
-        seen: set[tuple[int, int, int]] = set()
-        ranked: list[_Choice] = []
-        while frontier and len(ranked) < self.n_best:
-            best = heapq.heappop(frontier)
-            ranked.append(best)
-            # The next candidates take the next derivation of one child.
-            neighbours = []
-            if self.left[best.edge] >= 0:
-                neighbours.append((best.edge, best.left_rank + 1, best.right_rank))
-            if self.right[best.edge] >= 0:
-                neighbours.append((best.edge, best.left_rank, best.right_rank + 1))
-            for neighbour in neighbours:
-                choice = None if neighbour in seen else self._choice(*neighbour)
-                seen.add(neighbour)
-                if choice is not None:
-                    heapq.heappush(frontier, choice)
-        return ranked
-
-    def best_of_roots(self) -> list[Derivation]:
+    def best_of_roots(self, n_best: int) -> list[Derivation]:
         """List the n best derivations of all roots."""
-        heads = [
-            (choice.cost, root, rank) for root in self.forest.root for rank, choice in enumerate(self.ranked[root])
+        roots = self.forest.root
+        choice, which = ranges(self.start[roots], self.start[roots + 1])
+        cost = self.choices[choice, 0]
+        best = np.lexsort((choice, roots[which], cost))[:n_best]
+        room = np.full((256, 2), -1, dtype=np.int64)
+        return [
+            Derivation(_edges_below(self.forest, self.choices, self.start, at, room), -lowest)
+            for at, lowest in zip(choice[best].tolist(), cost[best].tolist(), strict=True)
         ]
-        return [self.derivation(root, rank) for _, root, rank in heapq.nsmallest(self.n_best, heads)]
-
-    def derivation(self, root: int, rank: int) -> Derivation:
-        """List the edges of the derivation of that rank of a root item."""
-        edges: list[int] = []
-        stack = [(root, rank)]
-        while stack:
-            item, rank_below = stack.pop()
-            choice = self.ranked[item][rank_below]
-            edges.append(choice.edge)
-            if self.left[choice.edge] >= 0:
-                stack.append((self.left[choice.edge], choice.left_rank))
-            if self.right[choice.edge] >= 0:
-                stack.append((self.right[choice.edge], choice.right_rank))
-        return Derivation(np.array(edges[::-1]), -self.ranked[root][rank].cost)
 
 
 def n_best_derivations(forest: Forest, weights: FloatArray, n_best: int) -> list[Derivation]:
@@ -237,4 +335,4 @@ def n_best_derivations(forest: Forest, weights: FloatArray, n_best: int) -> list
     if n_best < 1:
         raise ValueError(f"the number of derivations must be at least 1, not {n_best}")
     check_weights(forest, weights)
-    return _NBest(forest, weights, n_best).best_of_roots()
+    return _Choices(forest, weights, n_best).best_of_roots(n_best)

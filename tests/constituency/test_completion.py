@@ -43,9 +43,9 @@ def test_the_counts_of_completed_trees_are_those_of_the_restricted_forest(
     model: ConstituencyModel, constraints: Constraints
 ) -> None:
     """Binary rules, summed over latent states, as the E-step of the core counts them in the forest."""
-    (chart,) = model._charts(WORDS, constraints)
-    assert chart.spans is not None
-    table = expected_counts(chart.grammar.latent, chart.spans.forest).table
+    (chart,) = model.parser.charts([PartialTree(tuple(WORDS), constraints)])
+    assert chart.is_derived.all()
+    table = expected_counts(chart.grammar.latent, chart.joined().forest).table
     expected = np.array([table.binary[r].multiplied_out().sum() for r in range(len(table.rules.binary))])
     pairs = list(completed(model, [PartialTree(tuple(WORDS), constraints)], 10_000))
     trees, weights = zip(*pairs, strict=True)

@@ -40,7 +40,7 @@ def options(binarisation: Binarisation, estimator: str = "clusters-em") -> Const
 
 def derived(member: PhraseGrammar, words: list[str]) -> dict[Phrase, float]:
     """Every tree of a sentence, with the summed weight of its derivations."""
-    sentence, spans = member.grammar.chart(words)
+    sentence, (spans,) = member.grammar.charts([words])
     assert spans is not None
     operators, forest = sentence.latent, spans.forest
     total: dict[Phrase, float] = defaultdict(float)
@@ -105,8 +105,8 @@ def test_marginals_have_the_signs_that_options_ask_for(name: MarginalName) -> No
     member = trained.with_operators(replace(operators, leaf=signs[:, None] * operators.leaf))
     n_negative = 0
     for words in product("ab", repeat=4):
-        chart = member.grammar.chart(words)
-        if chart.spans is None:
+        chart = member.grammar.charts([words])
+        if not chart.is_derived.all():
             continue
         weights = derived(member, list(words))
         total = sum(weights.values())

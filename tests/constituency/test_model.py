@@ -86,7 +86,7 @@ def test_a_sentence_beyond_the_grammar_is_a_marked_flat_tree(monkeypatch: pytest
     parse = alone.parse(["b", "a", "b"])
     assert parse.is_fallback and parse.sign == 0
     assert parse.tree.bracketed() == "(FALLBACK (B b) (A a) (B b))"
-    assert encoded == [["b", "a", "b"]] * len(alone.members)  # each word is looked up once in a grammar
+    assert encoded == [("b", "a", "b")] * len(alone.members)  # each word is looked up once in a grammar
 
 
 def test_k_best_trees_differ_and_begin_with_the_best(model: ConstituencyModel) -> None:
@@ -407,8 +407,8 @@ def test_floors_are_for_dependencies_alone() -> None:
 def test_charts_are_those_of_operators_for_the_sentence(model: ConstituencyModel) -> None:
     (member,) = model.members
     for words in (AMBIGUOUS, UNSEEN):
-        chart = member.grammar.chart(words)
-        operators, (forest, _, _) = chart.grammar.latent, chart.spans or pytest.fail("no derivation")
+        chart = member.grammar.charts([words])
+        operators, (forest, _, _) = chart.grammar.latent, chart.joined()
         leaf = operators.rules.leaf[forest.rule[forest.left < 0]]
         np.testing.assert_array_equal(leaf[:, 0], forest.symbol[forest.item[forest.left < 0]])
         assert set(leaf[:, 1]) == set(chart.grammar.words.word)

@@ -66,7 +66,7 @@ def test_arcs_have_the_posteriors_of_the_trees_that_obey(
         expected = np.zeros((5, 4))
         for heads, share in zip(trees, p / p.sum(), strict=True):
             expected[list(heads), np.arange(4)] += share
-        _, found = model._arcs(sentence, constraints)
+        _, (found,) = model.parser.arcs([PartialTree(sentence, constraints)])
         assert found is not None
         np.testing.assert_allclose(found.arcs, expected, atol=1e-9)
     parses = model.parse_nbest(sentence, 100, constraints=constraints)

@@ -12,7 +12,7 @@ import joblib
 import pytest
 from dask.distributed import Client
 
-from spectral_latent.grammar.batches import map_sentences
+from spectral_latent.grammar.batches import map_batches, map_sentences
 
 MOST_AHEAD = 600  # items that two processes may have read without having given an answer
 
@@ -76,6 +76,29 @@ def test_items_are_not_read_ahead_without_bound(jobs: int, most: int, threads: N
         assert next(found) == 2 * at
         assert len(read) <= at + most
     found.close()
+
+
+def totals(model: Scale, batch: list[int]) -> list[tuple[int, int]]:
+    return [(model.factor * item, len(batch)) for item in batch]
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_batches_have_their_size_but_the_last(jobs: int, threads: None) -> None:
+    found = list(map_batches(totals, Scale(3), range(100), jobs, size=7))
+    assert found == [(3 * item, 7 if item < 98 else 2) for item in range(100)]
+
+
+def test_items_before_an_error_are_answered(threads: None) -> None:
+    """With one process, where nothing is read ahead but a batch."""
+
+    def broken() -> Iterator[int]:
+        yield from range(10)
+        raise OSError("the line is dead")
+
+    found = map_batches(totals, Scale(1), broken(), 1, size=4)
+    assert [next(found) for _ in range(10)] == [*((item, 4) for item in range(8)), (8, 2), (9, 2)]
+    with pytest.raises(OSError, match="the line is dead"):
+        next(found)
 
 
 def test_nothing_is_under_way_between_answers(threads: None) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -22,13 +23,14 @@ from spectral_latent.estimation import (
 from spectral_latent.grammar import (
     GrammarOptions,
     LatentGrammar,
+    Limits,
     SentenceGrammar,
     Training,
     check_words,
     prepare_grammar,
     spelling_of,
 )
-from spectral_latent.inference import Weight, inside, n_best_derivations, total_weight, tree_weights
+from spectral_latent.inference import Weight, check_forest, inside, n_best_derivations, total_weight, tree_weights
 from spectral_latent.lexicon import Lexicon, LexiconOptions, WordCounts
 from spectral_latent.operators import ObservableOperators, RuleTable
 from spectral_latent.trees import Forest, Rules, SkeletalTrees
@@ -78,7 +80,7 @@ def grammar() -> Grammar:
 
 def used(grammar: Grammar, words: str, tags: list[int] | None = None) -> set[tuple[int, ...]] | None:
     """The binary rules of a sentence's forest; None if it has none."""
-    _, spans = grammar.chart(words.split(), None if tags is None else np.array(tags))
+    _, (spans,) = grammar.charts([words.split()], None if tags is None else np.array(tags))
     if spans is None:
         return None
     forest = spans.forest
@@ -117,7 +119,7 @@ def test_a_forest_is_weighed_by_the_operators_of_its_sentence() -> None:
     grammar = training(replace(OPTIONS, threshold=0.0, beam=0.0)).estimate()
     grammar = replace(grammar, seen=np.ones_like(grammar.seen))
     names = ["both", "ant", "both", "both"]
-    sentence, spans = grammar.chart(names)
+    sentence, (spans,) = grammar.charts([names])
     assert spans is not None
     total = total_weight(sentence.latent, spans.forest, inside(sentence.latent, spans.forest))
     rules = sentence.latent.rules
@@ -136,7 +138,7 @@ def test_a_forest_is_weighed_by_the_operators_of_its_sentence() -> None:
 
 def test_an_empty_sentence_is_refused(grammar: Grammar) -> None:
     with pytest.raises(ValueError, match="an empty sentence has no parse"):
-        grammar.chart([])
+        grammar.charts([[]])
     assert grammar.for_sentences([]).words.word.tolist() == grammar.for_sentences([[]]).words.word.tolist() == []
 
 
@@ -148,7 +150,7 @@ def test_a_grammar_with_unary_rules_has_no_charts(grammar: Grammar) -> None:
 
     chained = replace(grammar, coarse=with_a_chain(grammar.coarse), operators=with_a_chain(grammar.operators))
     with pytest.raises(ValueError, match=r"charts know no unary rules, and the grammar has 1, .* symbol 0 → symbol 1"):
-        chained.chart(["ant", "bat"])
+        chained.charts([["ant", "bat"]])
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -201,7 +203,7 @@ def without_binary_rules(grammar: Grammar) -> dict[str, Any]:
 
 def test_leaves_of_a_forest_are_over_the_words_with_their_tags(grammar: Grammar) -> None:
     words, tags = ["ant", "unheard", "both", "bat"], np.array([0, 0, -1, 1])
-    sentence, spans = grammar.chart(words, tags)
+    sentence, (spans,) = grammar.charts([words], tags)
     assert spans is not None
     forest = spans.forest
     at = np.flatnonzero(forest.left < 0)
@@ -227,8 +229,52 @@ def test_where_a_narrow_beam_loses_a_long_sentence_the_usual_beam_is_next(
     assert usual > 0.0
     for n, expected in ((100, [usual, 0.0]), (150, [usual * 1.5**5, usual, 0.0])):
         beams.clear()
-        assert grammar.chart(["ant"] * n).spans is None
+        assert grammar.charts([["ant"] * n]).spans == [None]
         assert list(dict.fromkeys(beams)) == expected
+
+
+def test_charts_of_a_batch_are_those_of_each_sentence(grammar: Grammar) -> None:
+    """The second sentence is too long, and no tree of the third has these tags."""
+    limited = grammar.with_limits(Limits(max_words=4))
+    sentences = [["both", "ant", "bat"], ["ant"] * 5, ["ant", "bat"], ["unheard", "ant", "both", "bat"], ["ape"]]
+    tags = np.array([-1, 0, 1, *[-1] * 5, 1, 1, *[-1] * 4, 0])
+    with pytest.warns(RuntimeWarning, match="5 words is longer than the 4 of its limit"):
+        batch = limited.charts(sentences, tags)
+    with pytest.warns(RuntimeWarning):
+        starts = np.cumsum([0, *map(len, sentences)])
+        alone = [
+            limited.charts([words], tags[first:end])
+            for words, (first, end) in zip(sentences, pairwise(starts), strict=True)
+        ]
+    derived = [bool(charts.is_derived) for charts in alone]
+    assert batch.is_derived.tolist() == derived and not derived[1] and sum(derived) >= 3
+    weight = batch.weight()
+    np.testing.assert_array_equal(weight.log, [charts.weight().log[0] for charts in alone])
+    np.testing.assert_array_equal(weight.sign, [charts.weight().sign[0] for charts in alone])
+    # The joined forest has the items of all, over the words of all.
+    forest, first, end = batch.joined()
+    check_forest(forest)
+    assert forest.n_items == sum(charts.joined().forest.n_items for charts in alone)
+    np.testing.assert_array_equal(np.unique(forest.component), np.flatnonzero(derived))
+    of_items = batch.grammar.sentence_of(first)
+    np.testing.assert_array_equal(of_items, batch.grammar.sentence_of(end - 1))
+    for number, charts in enumerate(alone):
+        mine = of_items == number
+        np.testing.assert_array_equal(forest.symbol[mine], charts.joined().forest.symbol)
+        np.testing.assert_array_equal(first[mine] - starts[number], charts.joined().first)
+    assert limited.charts([]).weight().log.shape == (0,)
+
+
+def test_sentences_are_repeated_in_their_order(grammar: Grammar) -> None:
+    sentences = [["ant", "bat"], ["both"], ["ape", "ant", "unheard"]]
+    repeated = grammar.for_sentences(sentences).repeated(np.array([2, 0, 1]))
+    assert repeated.start.tolist() == [0, 2, 4, 7]
+    of_each = grammar.for_sentences([sentences[0], sentences[0], sentences[2]])
+    vectors = [
+        of.coarse.leaf[of.coarse.rules.leaf[:, 1] == word] for of in (repeated, of_each) for word in of.words.word
+    ]
+    for one, other in zip(vectors[:7], vectors[7:], strict=True):
+        np.testing.assert_array_equal(one, other)
 
 
 def test_a_word_without_rules_has_the_most_frequent_symbol_of_all(grammar: Grammar) -> None:
@@ -295,7 +341,7 @@ def test_the_weight_of_an_unseen_word_is_that_of_its_leaf_rule(grammar: Grammar)
 def test_one_grammar_weighs_several_trees_over_its_sentence(grammar: Grammar) -> None:
     trees: list[Tree] = [(S, (A, 0), (B, 0)), (S, (B, 0), (A, 0)), (S, (A, 0), (B, 0))]
     words = ["unheard", "both"]
-    once = grammar.for_sentences([words]).repeated(3)
+    once = grammar.for_sentences([words]).repeated(np.array([3]))
     same(weights_of(once, placed(trees)), weights_of(grammar.for_sentences([words] * 3), placed(trees)))
 
 
@@ -304,7 +350,7 @@ def test_weights_of_all_trees_of_a_forest_add_up_to_its_own() -> None:
     grammar = training(replace(OPTIONS, threshold=0.0, beam=0.0)).estimate()
     grammar = replace(grammar, seen=np.ones_like(grammar.seen))
     words = ["both"] * 4
-    sentence, spans = grammar.chart(words)
+    sentence, (spans,) = grammar.charts([words])
     assert spans is not None
     total = total_weight(sentence.latent, spans.forest, inside(sentence.latent, spans.forest))
     derivations = n_best_derivations(spans.forest, np.zeros(spans.forest.n_edges), 1000)
@@ -394,7 +440,7 @@ def test_parts_that_number_rules_otherwise_are_refused(grammar: Grammar) -> None
 )
 def test_tags_that_do_not_exist_are_refused(grammar: Grammar, tags: np.ndarray, message: str) -> None:
     with pytest.raises(ValueError, match=f"tags of words {message}"):
-        grammar.chart(["unheard", "of"], tags)
+        grammar.charts([["unheard", "of"]], tags)
 
 
 def test_a_long_string_in_place_of_a_sentence_is_shortened() -> None:

@@ -216,7 +216,7 @@ def test_prefixes_of_words(grammar: Grammar) -> None:
     exact = replace(grammar, options=replace(grammar.options, beam=0.0), seen=np.ones_like(grammar.seen))
     for words in (["ant", "bat"], ["ape", "both", "bee"], ["newt", "ant", "zebra"]):
         found = grammar.prefixes(words)
-        (wanted,) = exact.chart(words).weight().log
+        (wanted,) = exact.charts([words]).weight().log
         np.testing.assert_allclose(found.sentence, wanted, atol=0.01)
         assert (np.diff(found.words) <= 1e-12).all() and found.sentence <= found.words[-1]
 

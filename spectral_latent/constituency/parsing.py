@@ -1,0 +1,218 @@
+"""Find the trees of sentences, under one grammar or several.
+
+Sentences are parsed in batches.  Each step is done for all sentences of a batch at once, where that saves time: looking
+up words, the passes over charts, the average of several grammars, and the probabilities of trees.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import chain, pairwise
+from typing import NamedTuple
+
+import numpy as np
+
+from spectral_latent.constituency.constraints import ANY_TREE, Constraints, PartialTree
+from spectral_latent.constituency.decoding import (
+    ChainLabels,
+    Constituents,
+    LabelledConstituents,
+    bracketings,
+    constituents_of,
+)
+from spectral_latent.constituency.functions import FunctionLabeller
+from spectral_latent.constituency.grammar import PhraseGrammar
+from spectral_latent.constituency.phrase import Phrase
+from spectral_latent.constituency.spans import SpanModel
+from spectral_latent.grammar import Charts, Parses, SentenceGrammar, check_kind
+from spectral_latent.inference import Weight, best_analyses
+from spectral_latent.trees import BoolArray, IntArray, Vocabulary
+
+__all__ = ["FALLBACK", "Parse", "PhraseParser"]
+
+FALLBACK = "FALLBACK"
+"""The label over a flat tree for a sentence that the grammar cannot derive."""
+
+_REQUIRED = 1e3  # the gain of a constituent that constraints require, far above what all others may gain
+
+
+class Parse(NamedTuple):
+    """A tree for a sentence, and its estimated probability p̂.
+
+    tree: the tree.
+    sign: the sign of p̂, which may be negative; 0 for a fallback.
+    log: log |p̂|; -inf where the sign is 0.
+    is_fallback: whether no grammar derives the sentence, so that the tree is flat.
+    """
+
+    tree: Phrase
+    sign: int
+    log: float
+    is_fallback: bool = False
+
+    def _repr_svg_(self) -> str:
+        """Draw the tree, for notebooks."""
+        return self.tree._repr_svg_()
+
+
+@dataclass(frozen=True, eq=False)
+class PhraseParser:
+    """A parser of one or more grammars, whose posteriors of constituents are averaged.
+
+    members: the grammars; all have the same options of decoding.
+    spans: the model that weighs the constituents that the grammars find; None for their posteriors as they are.
+    functions: the labeller that adds function labels to trees; None for trees without.
+    """
+
+    members: tuple[PhraseGrammar, ...]
+    spans: SpanModel | None
+    functions: FunctionLabeller | None
+
+    @cached_property
+    def _chains(self) -> tuple[list[tuple[str, ...]], list[IntArray]]:
+        """List the chains of all members; and, for each member, the numbers of its own chains among them."""
+        chains = Vocabulary(chain for member in self.members for chain in member.chains)
+        return chains.names, [chains.numbers(member.chains) for member in self.members]
+
+    @cached_property
+    def labels(self) -> ChainLabels:
+        """The labels in the chains of all members."""
+        return ChainLabels(self._chains[0])
+
+    def checked(self, words: Sequence[str], constraints: Constraints) -> Constraints:
+        """Check constraints, and take the tags out of their brackets.
+
+        words: the words of the sentence.
+        constraints: the trees that the sentence may have.
+
+        Raises TypeError for constraints on dependency trees, and ValueError for those that do not fit the sentence and
+        the grammars.
+        """
+        check_kind(constraints, Constraints)
+        tags = frozenset(tag for member in self.members for tag in member.grammar.tags)
+        labels = frozenset(label for chain in self._chains[0] for label in chain)
+        constraints = constraints.with_tags_apart(tags)
+        constraints.check(len(words), labels - tags, tags)
+        return constraints
+
+    def charts(self, sentences: Sequence[PartialTree]) -> list[Charts]:
+        """Build each grammar's pruned charts of sentences.
+
+        sentences: the sentences, and what is known of their trees.
+        Raises ValueError if a sentence is empty, or if its constraints do not fit it and the grammars.
+        """
+        words = [sentence.words for sentence in sentences]
+        if all(sentence.constraints == ANY_TREE for sentence in sentences):
+            return [member.grammar.charts(words) for member in self.members]
+        known = [self.checked(*sentence) for sentence in sentences]
+        tag_of_word = [each.tags.get(at, "") for each, of in zip(known, words, strict=True) for at in range(len(of))]
+        charts = []
+        for member in self.members:
+            permits = [each.permits(len(of), member.symbols) for each, of in zip(known, words, strict=True)]
+            charts.append(member.grammar.charts(words, Vocabulary(member.grammar.tags).numbers(tag_of_word), permits))
+        return charts
+
+    def constituents(self, charts: Sequence[Charts]) -> list[Constituents]:
+        """Average the posteriors of those grammars that derive a sentence; none has constituents if none derives it.
+
+        charts: the charts of T sentences under each grammar; the result is that of each sentence.
+        """
+        start = charts[0].grammar.start
+        parts = []
+        for member, charts_of, number in zip(self.members, charts, self._chains[1], strict=True):
+            found = member.constituents(charts_of)
+            parts.append(found._replace(chain=number[found.chain]))
+        n_grammars = np.sum([charts_of.is_derived for charts_of in charts], axis=0)
+        every = Constituents.mean(parts, np.repeat(n_grammars, np.diff(start)))
+        return [every.of_words(first, end) for first, end in pairwise(start.tolist())]
+
+    def labelled(self, constituents: Constituents, words: Sequence[str]) -> LabelledConstituents:
+        """Find the posteriors of labelled constituents: those that the model of spans gives, if there is one.
+
+        constituents: the constituents of one sentence.
+        words: its words.
+        """
+        parts = self.labels.split(constituents)
+        if self.spans is None:
+            return parts
+        return parts._replace(posterior=self.spans.probabilities(parts, self.labels.names, words))
+
+    def parses(
+        self, sentences: Sequence[PartialTree], n_best: int, charts: Sequence[Charts] | None = None
+    ) -> list[Parses[Parse]]:
+        """Find up to `n_best` different trees of each sentence, by falling gain; see `ConstituencyModel.parse_nbest`.
+
+        sentences: the sentences, which have words, and what is known of their trees.
+        n_best: the most trees of a sentence.
+        charts: the charts of the sentences under each grammar and the constraints; None to build them.
+        Raises ValueError as `charts` does.
+        """
+        if not sentences:
+            return []
+        if charts is None:
+            charts = self.charts(sentences)
+        grammar = charts[0].grammar
+        constituents = self.constituents(charts)
+        trees = [self._trees(*each, n_best) for each in zip(sentences, constituents, strict=True)]
+        scored = iter(self._scored(trees, charts))
+        parses: list[Parses[Parse]] = []
+        for at, (sentence, found, of_sentence) in enumerate(zip(sentences, trees, constituents, strict=True)):
+            scored_trees = [next(scored) for _ in found]
+            if not found:
+                scored_trees = [self._fallback(sentence, grammar, at)]
+            elif self.functions is not None:
+                labelled = self.functions.label(found, sentence.words, of_sentence)
+                scored_trees = [parse._replace(tree=tree) for parse, tree in zip(scored_trees, labelled, strict=True)]
+            parses.append(Parses(scored_trees))
+        return parses
+
+    def _trees(self, sentence: PartialTree, constituents: Constituents, n_best: int) -> list[Phrase]:
+        """Find the trees with the largest gains that the constituents of any grammars make up."""
+        words, constraints = sentence
+        if not len(constituents.chain):
+            return []
+        gain = self.labelled(constituents, words).gains(self.members[0].options.span_penalty)
+        gain += _REQUIRED * self._is_required(constituents, constraints)
+        if n_best == 1:  # the best tree has no other constituents but those that it needs
+            width = constituents.end - constituents.first
+            keep = (gain > 0.0) | (width == len(words)) | (width == 1)
+            constituents = Constituents(*(column[keep] for column in constituents))
+            gain = gain[keep]
+        trees = best_analyses(bracketings(constituents, gain, self._chains[0], words), n_best)
+        return [tree for tree in trees if _obeys(tree, constraints)]
+
+    def _is_required(self, constituents: Constituents, constraints: Constraints) -> BoolArray:
+        """Tell which constituents (K,) constraints require; several chains over a span may have the same label."""
+        required = np.zeros(len(constituents.chain), dtype=np.bool_)
+        for bracket in constraints.required:
+            fits = [bracket.label is None or bracket.label in chain for chain in self._chains[0]]
+            is_over = (constituents.first == bracket.first) & (constituents.end == bracket.end)
+            required |= is_over & np.array(fits)[constituents.chain]
+        return required
+
+    def _scored(self, trees: Sequence[Sequence[Phrase]], charts: Sequence[Charts]) -> list[Parse]:
+        """Add their estimated probabilities to the trees of each sentence; the result is one list of all."""
+        every = list(chain.from_iterable(trees))
+        times = np.array([len(of_sentence) for of_sentence in trees])
+        pairs = zip(self.members, charts, strict=True)
+        weight = Weight.mean([member.score(every, charts_of.grammar.repeated(times)) for member, charts_of in pairs])
+        return [Parse(*parse) for parse in zip(every, weight.sign.tolist(), weight.log.tolist(), strict=True)]
+
+    def _fallback(self, sentence: PartialTree, grammar: SentenceGrammar, at: int) -> Parse:
+        """Make a tree with the label FALLBACK over what constraints require and each word's most frequent tag.
+
+        grammar: the first member's grammar of all sentences, of which this one is number `at`.
+        """
+        tags = self.members[0].tags(grammar)[grammar.start[at] : grammar.start[at + 1]]
+        leaves = [Phrase(tag, (word,)) for tag, word in zip(tags, sentence.words, strict=True)]
+        return Parse(self.checked(*sentence).alone(leaves, FALLBACK), 0, -np.inf, is_fallback=True)
+
+
+def _obeys(tree: Phrase, constraints: Constraints) -> bool:
+    """Tell whether a tree has all constituents that constraints require."""
+    if not constraints.brackets:
+        return True
+    found = {(part.first, part.end, label) for part in constituents_of(tree) for label in (part.label, None)}
+    return all(tuple(bracket) in found for bracket in constraints.required)

@@ -1,0 +1,273 @@
+"""Find the dependency trees of sentences.
+
+Sentences are parsed in batches.  Each step is done for all sentences of a batch at once, where that saves time: looking
+up words, naming relations, and the probabilities of trees.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import chain
+from typing import NamedTuple
+
+import numpy as np
+
+from spectral_latent.dependency.constraints import ANY_TREE, Constraints, PartialTree
+from spectral_latent.dependency.conversion import HeadSymbol, heads_are_right, skeletal_trees
+from spectral_latent.dependency.decoding import ArcMarginals, arc_marginals, maximum_heads, n_best_heads
+from spectral_latent.dependency.floors import floored_weights
+from spectral_latent.dependency.forests import headed
+from spectral_latent.dependency.options import DependencyOptions
+from spectral_latent.dependency.relations import RelationModel
+from spectral_latent.dependency.sentence import BLANK, DependencySentence, check_sentence
+from spectral_latent.grammar import Charts, LatentGrammar, Parses, SentenceGrammar, check_kind, mean_inside_vectors
+from spectral_latent.inference import Weight, tree_weights
+from spectral_latent.trees import BoolArray, FloatArray, IntArray, Vocabulary
+
+__all__ = ["DependencyParse", "DependencyParser"]
+
+_LEAST = 1e-8  # arcs of smaller marginals are in no tree
+
+
+class DependencyParse(NamedTuple):
+    """A tree for a sentence, and its estimated probability p̂.
+
+    sentence: the words with their annotation, and the heads found.
+    sign: the sign of p̂, which may be negative; 0 for a fallback.
+    log: log |p̂|; -inf where the sign is 0.
+    is_fallback: whether the grammar does not derive the sentence, so that the tree is flat.
+    """
+
+    sentence: DependencySentence
+    sign: int
+    log: float
+    is_fallback: bool = False
+
+    def _repr_svg_(self) -> str | None:
+        """Draw the arcs, for notebooks."""
+        return self.sentence._repr_svg_()
+
+
+@dataclass(frozen=True, eq=False)
+class DependencyParser:
+    """A parser of dependency trees.
+
+    symbols: what each symbol of the grammar stands for.
+    grammar: the operators over words, and the options.
+    relations: the model of the relations of arcs; None if arcs have no relations.
+    """
+
+    symbols: list[HeadSymbol]
+    grammar: LatentGrammar[DependencyOptions]
+    relations: RelationModel | None
+
+    @property
+    def options(self) -> DependencyOptions:
+        """The settings of training and parsing."""
+        return self.grammar.options
+
+    @cached_property
+    def _head_is_right(self) -> BoolArray:
+        return heads_are_right(self.symbols, self.grammar.coarse.rules.binary)
+
+    @cached_property
+    def _stand_in(self) -> FloatArray:
+        return mean_inside_vectors(self.grammar.operators, self.grammar.coarse)
+
+    @cached_property
+    def tags(self) -> Vocabulary[str]:
+        """The tags of words, as the grammar numbers them."""
+        return Vocabulary(self.grammar.tags)
+
+    def tags_of_words(self, sentences: Sequence[DependencySentence]) -> IntArray:
+        """Number the tag of each word (n,) of all sentences; -1 for a tag that is missing or was never seen.
+
+        sentences: the sentences.
+        """
+        if not self.options.attachment.symbols_have_tags:
+            return np.zeros(sum(len(sentence.forms) for sentence in sentences), dtype=np.int64)
+        return self.tags.numbers(chain.from_iterable(map(self.options.tags_of, sentences)))
+
+    def charts(self, sentences: Sequence[DependencySentence]) -> Charts:
+        """Build the pruned charts of sentences.
+
+        sentences: words without a tag, or with a tag never seen, may have any tag.
+        Raises ValueError if a sentence is empty.
+        """
+        for sentence in sentences:
+            check_sentence(sentence)
+        return self.grammar.charts(list(map(self.options.words_of, sentences)), self.tags_of_words(sentences))
+
+    @cached_property
+    def _unpruned(self) -> LatentGrammar[DependencyOptions]:
+        """The grammar, with charts that hold all that it derives, by rules that no tree had, too."""
+        unpruned = replace(self.options, threshold=0.0, beam=0.0)
+        return replace(self.grammar, options=unpruned, seen=np.ones_like(self.grammar.seen))
+
+    def arcs(self, trees: Sequence[PartialTree]) -> tuple[SentenceGrammar, list[ArcMarginals | None]]:
+        """Compute the posteriors of the arcs of sentences, and the grammar over all their words.
+
+        A sentence has no posteriors if the grammar does not derive it.
+
+        trees: the sentences, and what is known of their trees.
+        Raises ValueError if a sentence is empty.
+        """
+        free = [tree.sentence for tree in trees if tree.constraints == ANY_TREE]
+        if len(free) == len(trees):
+            charts = self.charts(free)
+            return charts.grammar, self._marginals(charts, trees)
+        # Charts are pruned before heads are known, and may have lost all trees that obey the constraints.
+        sentences = [tree.sentence for tree in trees]
+        words = list(map(self.options.words_of, sentences))
+        tags = self.tags_of_words(sentences)
+        ends = np.cumsum([len(of) for of in words])
+        permits = [
+            None if tree.constraints == ANY_TREE else tree.constraints.permits(of, self.grammar.tag_of_symbol)
+            for tree, of in zip(trees, np.split(tags, ends[:-1]), strict=True)
+        ]
+        charts = self.grammar.charts(words, tags, permits)
+        found = self._marginals(charts, trees)
+        for at, tree in enumerate(trees):
+            if found[at] is None and tree.constraints != ANY_TREE:
+                alone = self._unpruned.charts([words[at]], tags[ends[at] - len(words[at]) : ends[at]], [permits[at]])
+                (found[at],) = self._marginals(alone, [tree])
+        return charts.grammar, found
+
+    def _marginals(self, charts: Charts, trees: Sequence[PartialTree]) -> list[ArcMarginals | None]:
+        """Compute the posteriors of arcs in the charts of sentences; None for one that no tree of its chart has."""
+        found: list[ArcMarginals | None] = []
+        for spans, (sentence, constraints) in zip(charts.spans, trees, strict=True):
+            n = len(sentence.forms)
+            marginals = None
+            if spans is not None:
+                allowed = None if constraints == ANY_TREE else constraints.allowed(n)
+                arcs = headed(spans.forest, self._head_is_right, spans.first, n, allowed)
+                marginals = arc_marginals(charts.grammar.latent, arcs, n)
+            found.append(marginals if marginals is not None and marginals.sign else None)
+        return found
+
+    def check(self, tree: PartialTree, *, projective: bool = True) -> None:
+        """Raise TypeError for constraints on phrases, and ValueError if they do not fit a sentence and the parser.
+
+        tree: the words, and what is known of their tree.
+        projective: whether known arcs must not cross.
+        """
+        sentence, constraints = tree
+        check_sentence(sentence)
+        if constraints == ANY_TREE:
+            return
+        check_kind(constraints, Constraints)
+        constraints.check(len(sentence.forms), [] if self.relations is None else self.relations.names)
+        if projective and (arcs := constraints.crossing()):
+            (head, word), (other_head, other_word) = arcs
+            raise ValueError(
+                f"the arcs {head} → {word} and {other_head} → {other_word} cross; ask for trees that need not be "
+                f"projective"
+            )
+
+    def parses(
+        self, trees: Sequence[PartialTree], n_best: int, *, projective: bool = True
+    ) -> list[Parses[DependencyParse]]:
+        """Find up to `n_best` trees of each sentence; see `DependencyModel.parse_nbest` and `DependencyModel.parse`.
+
+        trees: the sentences, which have words, and what is known of their trees.
+        n_best: the most trees of a sentence; 1 where they need not be projective.
+        projective: whether only projective trees are looked at.
+        Raises TypeError and ValueError as `check` does.
+        """
+        if not trees:
+            return []
+        for tree in trees:
+            self.check(tree, projective=projective)
+        # No chart has arcs that cross.
+        charted = [PartialTree(tree.sentence, ANY_TREE) if tree.constraints.crossing() else tree for tree in trees]
+        grammar, marginals = self.arcs(charted)
+        tagged = [self._tagged(tree.sentence, found) for tree, found in zip(trees, marginals, strict=True)]
+        found_trees: list[list[DependencySentence]] = []
+        for sentence, tree, found in zip(tagged, trees, marginals, strict=True):
+            heads = [] if found is None else self._heads(found, tree.constraints, n_best, projective)
+            found_trees.append([sentence.with_heads(each) for each in heads])
+        labelled = iter(self.labelled(list(chain.from_iterable(found_trees))))
+        known = [
+            [tree.constraints.with_known_relations(next(labelled)) for _ in of_sentence]
+            for tree, of_sentence in zip(trees, found_trees, strict=True)
+        ]
+        # With tags filled in, words are others to the grammar than before.
+        is_same = all(sentence is tree.sentence for sentence, tree in zip(tagged, trees, strict=True))
+        times = np.array([len(of_sentence) for of_sentence in known])
+        weight = self.score(list(chain.from_iterable(known)), grammar.repeated(times) if is_same else None)
+        scored = zip(weight.sign.tolist(), weight.log.tolist(), strict=True)
+        return [
+            Parses([DependencyParse(each, *next(scored)) for each in of_sentence] or [self._fallback(tree)])
+            for tree, of_sentence in zip(trees, known, strict=True)
+        ]
+
+    def _heads(
+        self, marginals: ArcMarginals, constraints: Constraints, n_best: int, projective: bool
+    ) -> list[tuple[int, ...]]:
+        """Find the heads of the trees with the largest sums of posteriors; arcs near zero are worth nothing."""
+        weights = self.options.with_signs(marginals.arcs, marginals.sign)
+        weights = np.where(weights > _LEAST, weights, 0.0)
+        if projective:
+            return n_best_heads(weights, n_best)
+        if constraints.crossing():  # the posteriors are those of trees that need not obey the constraints
+            weights = np.where(constraints.allowed(weights.shape[1]), weights, 0.0)
+            for word, head in constraints.heads.items():
+                weights[head, word - 1] = 1.0
+        heads = maximum_heads(weights)
+        return [] if heads is None else [heads]
+
+    def _tagged(self, sentence: DependencySentence, marginals: ArcMarginals | None) -> DependencySentence:
+        """Give every word without a tag the likeliest one, if the sentence has posteriors."""
+        column = self.options.tags
+        tags: tuple[str, ...] = getattr(sentence, column)
+        if marginals is None or BLANK not in tags or not self.options.attachment.symbols_have_tags:
+            return sentence
+        by_tag = np.zeros((len(tags), len(self.grammar.tags)))
+        np.add.at(by_tag.T, self.grammar.tag_of_symbol, np.abs(marginals.symbols).T)
+        likeliest = [self.grammar.tags[tag] for tag in by_tag.argmax(axis=1).tolist()]
+        filled = tuple(new if tag == BLANK else tag for tag, new in zip(tags, likeliest, strict=True))
+        return sentence.with_tags(column, filled)
+
+    def _fallback(self, tree: PartialTree) -> DependencyParse:
+        """Make the flat tree whose root is the first word, but for the arcs that constraints require or forbid."""
+        sentence, constraints = tree
+        weights = constraints.allowed(len(sentence.forms)).astype(float)
+        weights[1] *= 2.0
+        weights[0, 0] *= 2.0
+        found = n_best_heads(weights, 1)
+        heads = found[0] if found else maximum_heads(weights)
+        if heads is None:
+            raise ValueError("no tree is without all forbidden arcs; allow some of them")
+        (flat,) = self.labelled([sentence.with_heads(heads)])
+        return DependencyParse(constraints.with_known_relations(flat), 0, -np.inf, is_fallback=True)
+
+    def labelled(self, trees: Sequence[DependencySentence]) -> list[DependencySentence]:
+        """Give trees the likeliest relations; or none, if the model has no relations.
+
+        trees: the trees.
+        """
+        if self.relations is None:
+            return [tree.with_heads(tree.heads, (BLANK,) * len(tree.forms)) for tree in trees]
+        relations_of_each = self.relations.relations([self.options.tagged_tree(tree) for tree in trees])
+        return [tree.with_heads(tree.heads, names) for tree, names in zip(trees, relations_of_each, strict=True)]
+
+    def score(self, trees: Sequence[DependencySentence], grammar: SentenceGrammar | None = None) -> Weight:
+        """Estimate the probabilities of trees; see `DependencyModel.score`.
+
+        trees: the trees.
+        grammar: the grammar of their words, a sentence for each tree; None to look up the words.
+        """
+        tags = [self.options.tags_of(tree) for tree in trees]
+        converted = skeletal_trees(trees, tags, self.options.attachment, Vocabulary(self.symbols))
+        if grammar is None:
+            words = [self.options.words_of(tree) for tree in trees]
+            grammar = self.grammar.for_sentences(words, self.tags_of_words(trees))
+        forest = grammar.forest_of(converted.trees)
+        if self.options.floor is None or grammar.latent.probabilities:
+            return tree_weights(grammar.latent, forest)
+        return floored_weights(
+            grammar.latent, grammar.coarse, converted.trees, forest, self._stand_in, self.options.floor
+        )
