@@ -240,5 +240,5 @@ def check_starts(name: str, start: NDArray[np.int64], size: int) -> None:
     ValueError: starts of edges must begin with 0, never fall, and end with 1
     """
     check_column(name, start, (max(np.size(start), 1),), np.int64)
-    if start[0] != 0 or start[-1] != size or (np.diff(start) < 0).any():
+    if start[0] != 0 or start[-1] != size or (start[1:] < start[:-1]).any():
         raise ValueError(f"{name} must begin with 0, never fall, and end with {size}")

@@ -12,6 +12,7 @@ hypothesis.settings.register_profile("default", deadline=None, derandomize=True,
 hypothesis.settings.load_profile("default")
 
 
+@pytest.hookimpl(optionalhook=True)  # the tests of the wheel run without xdist
 def pytest_xdist_auto_num_workers() -> int:
     """Take one process more than there are processors, because some tests wait for processes of their own."""
     return (os.cpu_count() or 1) + 1

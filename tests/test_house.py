@@ -9,6 +9,10 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
+from _pytest import hookspec
+
+from tests import conftest
+
 ROOT = Path(__file__).resolve().parents[1]
 ADAPTERS = ("spectral_latent_nltk", "spectral_latent_sklearn", "spectral_latent_spacy")
 PACKAGES = {"spectral_latent": ROOT / "spectral_latent"} | {name: ROOT / "adapters" / name for name in ADAPTERS}
@@ -252,3 +256,10 @@ def test_docstrings_have_a_line_for_each_parameter() -> None:
             names = {node.arg for node in ast.walk(function.args) if isinstance(node, ast.arg)} - {"self", "cls"}
             missing += [f"{function.name}: {name}" for name in sorted(names - described) if not name.startswith("_")]
         assert missing == [], f"{module}: give each parameter a line `name: its meaning, with shape or unit`"
+
+
+def test_hooks_of_plugins_are_optional() -> None:
+    """The tests of the wheel run with few plugins of pytest."""
+    for name, hook in vars(conftest).items():
+        if name.startswith("pytest_"):
+            assert hasattr(hookspec, name) or getattr(hook, "pytest_impl", {}).get("optionalhook"), name

@@ -2,7 +2,7 @@
 
 A forest is checked whenever it enters a pass: its columns by type and length, then every index, in one call of compiled
 loops over the edges.  These loops check an index before they use it, so that they are safe for any contents of the
-columns.
+columns.  Functions that read its items and roots only, with NumPy, check only these.
 """
 
 from __future__ import annotations
@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from spectral_latent._compiled import check_column, compiled, compiled_part
+from spectral_latent._compiled import check_column, check_range, compiled, compiled_part, read_only
 from spectral_latent.operators import ObservableOperators
 from spectral_latent.trees import FloatArray, Forest, IntArray
 
-__all__ = ["check_forest", "check_rules", "check_weights"]
+__all__ = ["check_forest", "check_roots", "check_rules", "check_weights"]
 
 _COLUMNS = tuple(f"a forest's values of `{name}`" for name in Forest._fields)
 _FAULTS = (
@@ -32,6 +32,9 @@ _FAULTS = (
 _BAD_EDGES, _ROOTLESS, _BAD_ROOT, _BAD_COMPONENT, _BAD_CHILD, _ONLY_RIGHT = range(6)
 _BAD_SYMBOL, _BAD_RULE, _OTHER_SYMBOLS = range(6, len(_FAULTS))
 _FINE = -1
+# Read-only as those of operators, so that nothing is compiled once more.
+_NO_PAIRS = read_only(np.empty((0, 2), dtype=np.int64))
+_NO_TRIPLES = read_only(np.empty((0, 3), dtype=np.int64))
 _Fault = tuple[int, int, int]  # number of the message or `_FINE`; item; edge, or -1 for the item itself
 
 
@@ -57,14 +60,20 @@ def _last_roots(root: IntArray, component: IntArray, n_items: int) -> tuple[_Fau
 
 
 @compiled
-def _structure_fault(forest: Forest) -> _Fault:
-    """Find a fault of the roots, the items or the edges."""
-    n_items = len(forest.symbol)
-    n_edges = len(forest.rule)
+def _fault(
+    forest: Forest, n_symbols: int, leaf_rules: IntArray, unary_rules: IntArray, binary_rules: IntArray, has_rules: bool
+) -> _Fault:
+    """Find a fault of the roots, the items or the edges; of symbols and rules only if there are rules.
+
+    leaf_rules: (R0, 2), unary_rules: (R1, 2), binary_rules: (R2, 3).
+    """
+    symbol, start, rule, left, right = forest.symbol, forest.start, forest.rule, forest.left, forest.right
+    n_items = len(symbol)
+    n_edges = len(rule)
     fault, last = _last_roots(forest.root, forest.component, n_items)
     if fault[0] != _FINE:
         return fault
-    if forest.start[0] != 0 or forest.start[n_items] != n_edges:
+    if start[0] != 0 or start[n_items] != n_edges:
         return _BAD_EDGES, max(n_items - 1, 0), -1
     component = 0
     first = 0
@@ -75,55 +84,33 @@ def _structure_fault(forest: Forest) -> _Fault:
             component += 1
             if component == len(last):
                 return _ROOTLESS, item, -1
-        begin, end = forest.start[item], forest.start[item + 1]
+        begin, end = start[item], start[item + 1]
         if end < begin or end > n_edges:
             return _BAD_EDGES, item, -1
+        a = symbol[item]
+        if has_rules and (a < -1 or a >= n_symbols):
+            return _BAD_SYMBOL, item, -1
         for edge in range(begin, end):
-            left, right = forest.left[edge], forest.right[edge]
-            if left == -1 and right >= 0:
+            r, b, c = rule[edge], left[edge], right[edge]
+            if b == -1 and c >= 0:
                 return _ONLY_RIGHT, item, edge
             # A child is absent, or an item of this component before this item.
-            left_fits = left == -1 or first <= left < item
-            right_fits = right == -1 or first <= right < item
+            left_fits = b == -1 or first <= b < item
+            right_fits = c == -1 or first <= c < item
             if not (left_fits and right_fits):
                 return _BAD_CHILD, item, edge
-    return _FINE, -1, -1
-
-
-@compiled
-def _rule_fault(
-    forest: Forest, n_symbols: int, leaf_rules: IntArray, unary_rules: IntArray, binary_rules: IntArray
-) -> _Fault:
-    """Find a fault of the structure of a forest, or else of its symbols and rules.
-
-    leaf_rules: (R0, 2), unary_rules: (R1, 2), binary_rules: (R2, 3).
-    """
-    fault = _structure_fault(forest)
-    if fault[0] != _FINE:
-        return fault
-    symbol = forest.symbol
-    for item in range(len(symbol)):
-        if symbol[item] < -1 or symbol[item] >= n_symbols:
-            return _BAD_SYMBOL, item, -1
-        for edge in range(forest.start[item], forest.start[item + 1]):
-            rule = forest.rule[edge]
-            left, right = forest.left[edge], forest.right[edge]
-            if rule == -1:
+            if r == -1 or not has_rules:
                 continue
             # As many rules as there are of the edge's arity; then the symbols that the rule is over.
-            n_rules = len(leaf_rules) if left < 0 else len(unary_rules) if right < 0 else len(binary_rules)
-            if rule < 0 or rule >= n_rules:
+            n_rules = len(leaf_rules) if b < 0 else len(unary_rules) if c < 0 else len(binary_rules)
+            if r < 0 or r >= n_rules:
                 return _BAD_RULE, item, edge
-            if left < 0:
-                fits = leaf_rules[rule, 0] == symbol[item]
-            elif right < 0:
-                fits = unary_rules[rule, 0] == symbol[item] and unary_rules[rule, 1] == symbol[left]
+            if b < 0:
+                fits = leaf_rules[r, 0] == a
+            elif c < 0:
+                fits = unary_rules[r, 0] == a and unary_rules[r, 1] == symbol[b]
             else:
-                fits = (
-                    binary_rules[rule, 0] == symbol[item]
-                    and binary_rules[rule, 1] == symbol[left]
-                    and binary_rules[rule, 2] == symbol[right]
-                )
+                fits = binary_rules[r, 0] == a and binary_rules[r, 1] == symbol[b] and binary_rules[r, 2] == symbol[c]
             if not fits:
                 return _OTHER_SYMBOLS, item, edge
     return _FINE, -1, -1
@@ -168,7 +155,7 @@ def check_forest(forest: Forest) -> None:
     ValueError: edge 1 of item 1 (rule 0, children 1 and -1): a child must be -1 or an earlier item of its component
     """
     _check_columns(forest)
-    _raise(_structure_fault(forest), forest)
+    _raise(_fault(forest, 0, _NO_PAIRS, _NO_PAIRS, _NO_TRIPLES, False), forest)
 
 
 def check_rules(operators: ObservableOperators, forest: Forest) -> None:
@@ -181,7 +168,26 @@ def check_rules(operators: ObservableOperators, forest: Forest) -> None:
     """
     _check_columns(forest)
     rules = operators.rules
-    _raise(_rule_fault(forest, operators.n_symbols, rules.leaf, rules.unary, rules.binary), forest)
+    _raise(_fault(forest, operators.n_symbols, rules.leaf, rules.unary, rules.binary, True), forest)
+
+
+def check_roots(operators: ObservableOperators, forest: Forest) -> None:
+    """Check that the roots of a forest are items with symbols of the operators, and that their components are in order.
+
+    operators: the operators that the roots are to be weighed by.
+    forest: the forest whose roots are checked.
+
+    Raises ValueError that names the column.
+    """
+    symbol, root, component = forest.symbol, forest.root, forest.component
+    check_column("a forest's values of `symbol`", symbol, (_length(symbol),), np.int64)
+    check_column("a forest's values of `root`", root, (_length(root),), np.int64)
+    check_column("a forest's values of `component`", component, (len(root),), np.int64)
+    check_range("roots of a forest", root, 0, len(symbol))
+    check_range("symbols of a forest's roots", symbol[root], -1, operators.n_symbols)
+    check_range("components of a forest's roots", component, 0, len(symbol) + 1)
+    if (component[1:] < component[:-1]).any():
+        raise ValueError("components of a forest's roots must never fall")
 
 
 def check_weights(forest: Forest, weights: FloatArray) -> None:

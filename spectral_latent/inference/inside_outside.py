@@ -8,7 +8,8 @@
 | `edge_marginals` | - | β^{item} · C(α^left, α^right): μ by edge |
 | `Weight` | p(r_1 ... r_N) | a number as sign and log |·|: estimates may be negative (slides 21-22) |
 
-Every function checks the forest that it is given against the operators, and raises ValueError naming item and edge.
+Every function checks what it reads of the forest that it is given against the operators.  Whoever reads edges raises
+ValueError naming item and edge.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from typing import NamedTuple
 import numpy as np
 
 from spectral_latent._compiled import EMPTY, check_column
-from spectral_latent.inference._checks import check_rules
+from spectral_latent.inference._checks import check_roots, check_rules
 from spectral_latent.inference._kernels import edge_pass, inside_pass, outside_pass, room
 from spectral_latent.operators import ObservableOperators
 from spectral_latent.trees import FloatArray, Forest, IntArray
@@ -180,7 +181,7 @@ def total_weight(operators: ObservableOperators, forest: Forest, inside_vectors:
     forest: a forest of C components.
     inside_vectors: (I, M), those of the same forest.
     """
-    check_rules(operators, forest)
+    check_roots(operators, forest)
     _check_vectors(operators, forest, inside_vectors)
     return Weight.from_scaled(*root_sums(operators, forest, inside_vectors))
 
@@ -242,7 +243,7 @@ def marginals(
     inside_vectors: (I, M), those of the same forest.
     outside_vectors: (I, M), those of the same forest.
     """
-    check_rules(operators, forest)
+    check_roots(operators, forest)
     _check_vectors(operators, forest, inside_vectors, outside_vectors)
     product = np.einsum("im,im->i", inside_vectors.vectors, outside_vectors.vectors)
     exponent = inside_vectors.exponents + outside_vectors.exponents

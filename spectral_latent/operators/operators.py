@@ -15,7 +15,7 @@ basis G^a the numbers differ and every tree probability and marginal is the same
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -45,6 +45,16 @@ class PackedOperators(NamedTuple):
     data: FloatArray  # flat
 
 
+def _check_leaves(rules: IntArray, leaf: FloatArray, n_symbols: int, m_max: int) -> None:
+    """Raise ValueError unless leaf rules and their numbers fit together, and the rules have symbols that exist.
+
+    rules: (R0, 2), leaf: (R0, M).
+    """
+    check_column("leaf rules", rules, (len(rules), 2), np.int64)
+    check_column("numbers of leaf rules", leaf, (len(rules), m_max), np.float64)
+    check_range("symbols of leaf rules", rules[:, 0], 0, n_symbols)
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class ObservableOperators(RuleTable):
     """Operators of S symbols, as a table of rules.
@@ -65,10 +75,9 @@ class ObservableOperators(RuleTable):
         n_symbols, m_max = np.shape(self.root) if np.ndim(self.root) == 2 else (0, 0)
         check_column("numbers of roots", self.root, (n_symbols, m_max), np.float64)
         check_column("numbers of states", self.states, (n_symbols,), np.int64)
-        check_column("leaf rules", rules.leaf, (len(rules.leaf), 2), np.int64)
+        _check_leaves(rules.leaf, self.leaf, n_symbols, m_max)
         check_column("unary rules", rules.unary, (len(rules.unary), 2), np.int64)
         check_column("binary rules", rules.binary, (len(rules.binary), 3), np.int64)
-        check_column("numbers of leaf rules", self.leaf, (len(rules.leaf), m_max), np.float64)
         check_column("numbers of unary rules", self.unary, (len(rules.unary), m_max, m_max), np.float64)
         check_range("numbers of states", self.states, 1, m_max + 1)
         if self.singular_values is not None:
@@ -76,7 +85,6 @@ class ObservableOperators(RuleTable):
             least = int(self.states.max(initial=0))
             if len(shape) != 2 or shape[0] != n_symbols or shape[1] < least:
                 raise ValueError(f"singular values have shape {shape}, and must have ({n_symbols}, {least} or more)")
-        check_range("symbols of leaf rules", rules.leaf[:, 0], 0, n_symbols)
         check_range("symbols of unary rules", rules.unary.ravel(), 0, n_symbols)
         check_range("symbols of binary rules", rules.binary.ravel(), 0, n_symbols)
         shapes = self.states.take(rules.binary)
@@ -147,8 +155,11 @@ class ObservableOperators(RuleTable):
     def with_leaf_rules(self, rules: IntArray, leaf: FloatArray) -> ObservableOperators:
         """Replace all leaf rules, for example by those of the terminals of one forest; the other rules are shared.
 
+        The other rules are not checked again: they cannot have been written to since.
+
         rules: (R, 2) symbol and terminal.
         leaf: (R, M) the rules' vectors.
+        Raises ValueError as the class does.
 
         >>> rules = Rules(np.array([[0, 7]]), np.empty((0, 2), int), np.empty((0, 3), int))
         >>> operators = ObservableOperators(
@@ -156,7 +167,11 @@ class ObservableOperators(RuleTable):
         >>> operators.with_leaf_rules(np.array([[0, 0], [0, 1]]), np.array([[0.5], [0.75]])).leaf.ravel()
         array([0.5 , 0.75])
         """
-        return replace(self, rules=replace(self.rules, leaf=rules), leaf=leaf)
+        _check_leaves(rules, leaf, *self.root.shape)
+        parts = {field.name: getattr(self, field.name) for field in fields(self)}
+        operators = object.__new__(ObservableOperators)
+        operators.__dict__.update(parts | {"rules": replace(self.rules, leaf=read_only(rules)), "leaf": leaf})
+        return operators
 
     def restricted(self, rules: Rules, symbol: IntArray, terminal: IntArray) -> ObservableOperators:
         """Select some symbols and rules, and number them as another table does.

@@ -324,6 +324,10 @@ def test_labels_of_anchors_make_a_tagger(model: AnchorHMM) -> None:
     assert model.labels is None
     assert model.tag(rows) == model.states(rows) == labelled.states(rows)
     assert labelled.label(dict.fromkeys(tags, 7)).tag([["the"]]) == [[7]]
+    names = list(model.anchors)
+    for each, labels in ((model, None), (labelled, [tags[name] for name in names])):
+        assert each.description["anchors"] == names and each.description["labels"] == labels
+        assert each.description["kind"] == AnchorHMM.kind
 
 
 def test_labels_that_do_not_fit(model: AnchorHMM) -> None:

@@ -21,7 +21,7 @@ from spectral_latent.estimation import (
 )
 from spectral_latent.estimation._moments import moments_from_counts
 from spectral_latent.estimation._projections import Projection
-from spectral_latent.estimation._recovery import common_factor, recovered_counts, recovered_maps
+from spectral_latent.estimation._recovery import _Fit, _fitted, common_factor, recovered_counts, recovered_maps
 from spectral_latent.estimation.em import maximised
 from spectral_latent.inference import collapse, mean_node_counts
 from spectral_latent.operators import ObservableOperators, RuleTable
@@ -131,6 +131,39 @@ def test_the_common_factor_of_tensors_is_found_where_children_have_fewer_states(
     cosine = common_factor(tensors) @ (first / np.linalg.norm(first, axis=1, keepdims=True)).T
     assert sorted(np.abs(cosine).argmax(axis=1)) == [0, 1, 2, 3]
     assert np.abs(cosine).max(axis=1) == pytest.approx(np.ones(4), abs=1e-6)
+
+
+def least_squares(matrix: np.ndarray, *others: np.ndarray) -> np.ndarray:
+    """The factor (k, i) with the least ‖matrix - factorᵀ (others' Khatri-Rao product)‖², for a matrix (i, j · l)."""
+    product = np.einsum("hj,hl->hjl", *others).reshape(len(others[0]), -1)
+    return np.linalg.lstsq(product.T, matrix.T, rcond=None)[0]
+
+
+def test_steps_of_least_squares_are_prolonged_unless_the_error_rises() -> None:
+    """The errors after each number of rounds, against factors that are solved for one by one."""
+    rng = np.random.default_rng(7)
+    tensor = np.einsum("hi,hj,hk->ijk", *(rng.normal(size=(3, 1, 4)) + 0.3 * rng.normal(size=(3, 3, 4))))
+    tensor += 0.1 * rng.normal(size=tensor.shape)
+    factors = list(rng.normal(size=(3, 3, 4)))
+    unfolded = [np.moveaxis(tensor, leg, 0).reshape(4, -1) for leg in range(3)]
+
+    def updated(second: np.ndarray, third: np.ndarray) -> tuple[float, list[np.ndarray]]:
+        first = least_squares(unfolded[0], second, third)
+        first /= np.linalg.norm(first, axis=1, keepdims=True)
+        second = least_squares(unfolded[1], first, third)
+        third = least_squares(unfolded[2], first, second)
+        residual = tensor - np.einsum("hi,hj,hk->ijk", first, second, third)
+        return (residual**2).sum() / (tensor**2).sum(), [first, second, third]
+
+    start = _Fit(factors[0], factors[1][None], factors[2][None], np.inf)
+    before = factors
+    error = np.inf
+    for number in range(1, 13):
+        prolonged = [now + number ** (1 / 3) * (now - then) for now, then in zip(factors, before, strict=True)]
+        before = factors
+        trial, found = updated(*prolonged[1:])
+        error, factors = (trial, found) if trial < error else updated(*factors[1:])
+        assert _fitted(tensor[None], start, number).error == pytest.approx(error, rel=1e-6)
 
 
 def test_a_symbol_whose_shares_would_be_negative_gets_its_pivots() -> None:

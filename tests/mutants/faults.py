@@ -26,7 +26,7 @@ ROOMS = {
     "grammar": ("tests/constituency",),
     "sequence": (),
     "dependency": (),
-    "anchors": (),
+    "anchors": ("tests/cli/test_anchors.py",),
 }
 # Modules without mathematics: damage to files has tests of another kind, and options are declarations.
 _LEFT_OUT = {

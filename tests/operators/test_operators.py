@@ -178,12 +178,37 @@ def test_other_leaf_rules_leave_all_else_as_it_is(trees: list[tuple], seed: int)
     assert operators.rules.leaf is not changed.rules.leaf and len(operators.leaf) == len(operators.rules.leaf)
 
 
+@pytest.mark.parametrize(
+    ("rules", "leaf", "message"),
+    [
+        ([[1, 0]], np.ones((1, 1)), "symbols of leaf rules must lie in 0 ... 0, and number 0 is 1"),
+        ([[0, 0, 0]], np.ones((1, 1)), "leaf rules have shape"),
+        ([[0.0, 0.0]], np.ones((1, 1)), "leaf rules are numbers of float64"),
+        ([[0, 0]], np.ones((2, 1)), "numbers of leaf rules have shape"),
+        ([[0, 0]], np.ones((1, 2)), "numbers of leaf rules have shape"),
+        ([[0, 0]], np.ones((1, 1), dtype=np.float32), "numbers of leaf rules are numbers of float32"),
+    ],
+)
+def test_other_leaf_rules_that_do_not_fit_are_refused(rules: list[list[int]], leaf: np.ndarray, message: str) -> None:
+    own = Rules(np.array([[0, 0]]), np.empty((0, 2), int), np.empty((0, 3), int))
+    operators = ObservableOperators(own, np.array([1]), np.ones((1, 1)), np.ones((1, 1)), np.empty((0, 1, 1)), [])
+    with pytest.raises(ValueError, match=message):
+        operators.with_leaf_rules(np.array(rules), leaf)
+
+
+def test_sizes_count_rules_of_all_kinds() -> None:
+    rules = Rules(np.array([[1, 0], [1, 1]]), np.array([[0, 1]]), np.array([[0, 0, 1], [0, 1, 0], [0, 1, 1]]))
+    arrays = (np.ones((2, 1)), np.ones((2, 1)), np.ones((1, 1, 1)), [Tensor.of_dense(np.ones((1, 1, 1)))] * 3)
+    assert ObservableOperators(rules, np.array([1, 1]), *arrays).sizes == "2 symbols of up to 1 state, 6 rules"
+
+
 def test_what_compiled_code_trusts_cannot_be_written_to() -> None:
     tree = SkeletalTrees.of([0, 0, 0], left=[-1, -1, 0], right=[-1, -1, 1], terminal=[0, 1, -1], root=[2])
     states = np.array([1])
     dense = Tensor.of_dense(np.ones((1, 1, 1)))
     given = ObservableOperators(tree.rules, states, np.ones((1, 1)), np.ones((2, 1)), np.empty((0, 1, 1)), [dense])
-    for operators in (given, given.multiplied_out(), given.change_basis([np.eye(1)]), replace(given, leaf=given.leaf)):
+    changed = (given.multiplied_out(), given.change_basis([np.eye(1)]), replace(given, leaf=given.leaf))
+    for operators in (given, *changed, given.with_leaf_rules(tree.rules.leaf, given.leaf)):
         rules, binary = operators.rules, operators.binary
         columns = (operators.states, rules.leaf, rules.unary, rules.binary, binary.shapes, binary.terms, binary.offset)
         for column in (*columns, *(array for array in operators.packed if array.dtype == np.int64)):

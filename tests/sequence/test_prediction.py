@@ -94,6 +94,14 @@ def averages(model: TaggedModel) -> tuple[np.ndarray, np.ndarray]:
     )
 
 
+def test_what_cannot_follow_has_no_probability_and_neither_has_what_comes_after() -> None:
+    """The only string of this model is an observation of its own."""
+    model = HiddenMarkov(np.ones(1), np.ones((1, 1)), np.ones(1), np.array([[1.0, 0.0]]))
+    predictor = exact(model)
+    assert predictor.log_probabilities(arrays([[0], [1], [0, 0], [1, 1, 0]])).tolist() == [0.0, *[-np.inf] * 3]
+    assert events(predictor, [(), (1,), (1, 1)]).tolist() == [[[0.0, 0.0], [1.0, 0.0]], *[[[0.0, 0.0]] * 2] * 2]
+
+
 @settings(max_examples=15)
 @given(seeds, st.integers(1, 3), st.integers(1, 3))
 def test_tags_with_states_are_summed_over(seed: int, k: int, m: int) -> None:
