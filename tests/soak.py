@@ -11,7 +11,8 @@ from __future__ import annotations
 import argparse
 import random
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from itertools import islice
 
 import psutil
 
@@ -20,6 +21,7 @@ from spectral_latent.corpora.embedded import embedded_treebank
 from spectral_latent.sequence import LatentTagger
 
 MOST_GROWTH = 20.0  # megabytes, in the second half
+_TAGGED = 100  # sentences that are tagged at once
 TREES = embedded_treebank(1000)
 
 
@@ -36,12 +38,12 @@ def resident() -> float:
     return float(psutil.Process().memory_info().rss) / 2**20
 
 
-def growth(label: str, answer: Callable[[list[str]], int], amount: int) -> float:
-    """Answer sentences until answers add up to an amount; print the memory at each tenth; return the last growth."""
+def growth(label: str, sizes: Iterator[int], amount: int) -> float:
+    """Ask for answers until their sizes add up to an amount; print the memory at each tenth; return the last growth."""
     done = 0
     at: list[float] = []
-    for sentence in sentences(1):
-        done += answer(sentence)
+    for size in sizes:
+        done += size
         if done * 10 >= amount * (len(at) + 1):
             at.append(resident())
             print(f"{label:<10}{done:>10,}{at[-1]:>8.0f} MB", flush=True)
@@ -61,13 +63,13 @@ def main() -> int:
     phrases = ConstituencyModel.train(TREES)
     tagger = LatentTagger.train([[(word, word[-1]) for word in tree.words()] for tree in TREES])
 
-    def parse(sentence: list[str]) -> int:
-        phrases.parse(sentence)
-        return 1
-
+    parsed = (1 for _ in phrases.parse_all(sentences(1)))
+    drawn = sentences(1)
+    batches = iter(lambda: list(islice(drawn, _TAGGED)), [])
+    tagged = (len(tags) for batch in batches for tags in tagger.tag(batch))
     grown = {
-        "sentences": growth("sentences", parse, given.sentences),
-        "words": growth("words", lambda sentence: len(tagger.tag([sentence])[0]), given.words),
+        "sentences": growth("sentences", parsed, given.sentences),
+        "words": growth("words", tagged, given.words),
     }
     for label, megabytes in grown.items():
         print(f"{label:<10} grew by {megabytes:.1f} MB in the second half; {MOST_GROWTH:.0f} MB is the most")
