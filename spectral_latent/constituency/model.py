@@ -444,12 +444,12 @@ def _held_out_examples(
             members = [learnt_without(whole, training, jobs) for whole, training in pairs]
         model = ConstituencyModel(tuple(members))
         held_out, weights = zip(*weighted[fold::folds], strict=True)
-        found = map_batches(_examples_of, model, cleaned(held_out), jobs)
+        found = map_batches(_examples_of, model, cleaned(held_out), jobs, options)
         examples += (each.weighted(weight) for each, weight in zip(found, weights, strict=True))
     return examples
 
 
-def _examples_of(model: ConstituencyModel, trees: Sequence[Phrase]) -> list[SpanExamples]:
+def _examples_of(model: ConstituencyModel, trees: Sequence[Phrase], options: SpanOptions) -> list[SpanExamples]:
     """List the constituents that grammars find in the sentence of each cleaned tree; none if they do not derive it."""
     labels = model.parser.labels
     sentences = [PartialTree.unknown(tuple(tree.words())) for tree in trees]
@@ -459,7 +459,7 @@ def _examples_of(model: ConstituencyModel, trees: Sequence[Phrase]) -> list[Span
         parts = labels.split(found)
         in_tree = set(constituents_of(tree))
         correct = np.array([part in in_tree for part in parts.named(labels.names)], dtype=np.bool_)
-        examples.append(SpanExamples.of(parts, labels.names, sentence.words, correct))
+        examples.append(SpanExamples.of(parts, labels.names, sentence.words, options.judged(parts), correct))
     return examples
 
 

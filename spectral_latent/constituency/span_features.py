@@ -280,18 +280,19 @@ def _hashed(values: HashArray, templates: IntArray, n_buckets: int) -> BucketArr
 
 
 def span_features(
-    parts: LabelledConstituents, odds: FloatArray, labels: Sequence[str], words: Sequence[str]
+    parts: LabelledConstituents, odds: FloatArray, labels: Sequence[str], words: Sequence[str], judged: IntArray
 ) -> BucketArray:
-    """Compute the bucket of each feature of labelled constituents, (L, T).
+    """Compute the bucket of each feature of some of the labelled constituents of a sentence, (n, T).
 
     parts: L labelled constituents of a sentence.
     odds: (L,) the logarithm of the odds of their posteriors.
     labels: the labels, as the constituents number them.
     words: the words of the sentence.
+    judged: (n,) the numbers of the constituents to describe.
 
     >>> n = np.array([0, 1, 0]), np.array([1, 2, 2]), np.array([0, 0, 1])
     >>> parts = LabelledConstituents(*n, np.array([True, True, False]), np.full(3, 0.75), *n[:2])
-    >>> span_features(parts, np.ones(3), ["NN", "NP"], ["guard", "dogs"]).shape[0]
-    3
+    >>> span_features(parts, np.ones(3), ["NN", "NP"], ["guard", "dogs"], np.array([2])).shape[0]
+    1
     """
-    return _hashed(_values(parts, odds, labels, words), _COLUMNS, N_BUCKETS)
+    return _hashed(_values(parts, odds, labels, words)[judged], _COLUMNS, N_BUCKETS)

@@ -59,6 +59,13 @@ class SpanOptions(Options):
     iterations: Annotated[int, AtLeast(1)] = 60
     least: Annotated[float, Above(0.0), Below(1.0)] = 1e-3
 
+    def judged(self, parts: LabelledConstituents) -> IntArray:
+        """List the numbers (n,) of the constituents that the model judges; all others keep their posteriors.
+
+        parts: the labelled constituents of a sentence.
+        """
+        return np.flatnonzero(parts.posterior > self.least)
+
 
 class SpanExamples(NamedTuple):
     """L labelled constituents with their features.
@@ -76,22 +83,27 @@ class SpanExamples(NamedTuple):
 
     @staticmethod
     def of(
-        parts: LabelledConstituents, labels: Sequence[str], words: Sequence[str], correct: BoolArray | None = None
+        parts: LabelledConstituents,
+        labels: Sequence[str],
+        words: Sequence[str],
+        judged: IntArray,
+        correct: BoolArray | None = None,
     ) -> SpanExamples:
-        """Compute the features of labelled constituents.
+        """Compute the features of n of the labelled constituents of a sentence.
 
         parts: L labelled constituents of a sentence.
         labels: the labels, as the constituents number them.
         words: the words of the sentence.
-        correct: (L,) whether each is in the tree; None if that is not known.
+        judged: (n,) the numbers of the constituents to judge, which all others are evidence for.
+        correct: (L,) whether each constituent is in the tree; None if that is not known.
         Raises ValueError if a constituent is not within the words.
         """
         check_range("first words of constituents", parts.first, 0, len(words))
         check_range("ends of constituents", parts.end, 1, len(words) + 1)
         odds = scipy.special.logit(np.clip(parts.posterior, 1.0 - _LARGEST, _LARGEST))
-        buckets = span_features(parts, odds, labels, words)
+        buckets = span_features(parts, odds, labels, words, judged)
         correct = np.zeros(len(odds), dtype=np.bool_) if correct is None else correct
-        return SpanExamples(buckets, odds, correct, np.ones(len(odds)))
+        return SpanExamples(buckets, odds[judged], correct[judged], np.ones(len(judged)))
 
     def weighted(self, weight: float) -> SpanExamples:
         """Let the tree stand for several.
@@ -99,13 +111,6 @@ class SpanExamples(NamedTuple):
         weight: how many times as many as before.
         """
         return self._replace(times=weight * self.times)
-
-    def selected(self, rows: IntArray | BoolArray) -> SpanExamples:
-        """Select some of the examples.
-
-        rows: their numbers, or (L,) whether each is selected.
-        """
-        return SpanExamples(self.buckets[rows], self.odds[rows], self.correct[rows], self.times[rows])
 
     @staticmethod
     def joined(parts: Sequence[SpanExamples]) -> SpanExamples:
@@ -200,7 +205,6 @@ class SpanModel:
         if not examples:
             return plain
         joined = SpanExamples.joined(examples)
-        joined = joined.selected(joined.odds > scipy.special.logit(options.least))
 
         def loss(parameters: FloatArray) -> tuple[float, FloatArray]:
             """Compute the loss and its gradient."""
@@ -216,9 +220,11 @@ class SpanModel:
         labels: the labels, as the constituents number them.
         words: the words of the sentence.
         """
-        examples = SpanExamples.of(parts, labels, words)
-        score = _sums(examples.buckets, self.weights) + self.slope * examples.odds
-        return np.where(parts.posterior > self.options.least, scipy.special.expit(score), parts.posterior)
+        judged = self.options.judged(parts)
+        examples = SpanExamples.of(parts, labels, words, judged)
+        found = parts.posterior.copy()
+        found[judged] = scipy.special.expit(_sums(examples.buckets, self.weights) + self.slope * examples.odds)
+        return found
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Collect the arrays of the model, named `spans.field`, for a model file."""

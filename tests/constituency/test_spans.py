@@ -20,6 +20,7 @@ from spectral_latent.constituency.spans import SpanExamples, SpanModel, span_los
 from spectral_latent.constituency.training import learnt_without, prepare
 from spectral_latent.corpora.embedded import embedded_treebank
 from spectral_latent.estimation import EstimatorOptions
+from spectral_latent.trees import IntArray
 
 SPANS = SpanOptions(folds=2, penalty=1.0, iterations=5)
 OPTIONS = ConstituencyOptions(EstimatorOptions("clusters-em", n_states=2, iterations=1), spans=SPANS)
@@ -65,11 +66,27 @@ def named_features(parts: LabelledConstituents, words: list[str], row: int) -> l
     ]
 
 
+def every(parts: LabelledConstituents) -> IntArray:
+    return np.arange(len(parts.first))
+
+
+def test_constituents_are_described_alike_alone_and_among_others() -> None:
+    rng = np.random.default_rng(6)
+    words = ["a", "b", "a", "c", "b"]
+    parts = random_parts(rng, len(words))
+    correct = rng.random(len(parts.first)) < 0.5
+    judged = SpanOptions(least=0.4).judged(parts)
+    assert 0 < len(judged) < len(parts.first) and (parts.posterior[judged] > 0.4).all()
+    whole = SpanExamples.of(parts, LABELS.names, words, every(parts), correct)
+    for some, column in zip(SpanExamples.of(parts, LABELS.names, words, judged, correct), whole, strict=True):
+        np.testing.assert_array_equal(some, column[judged])
+
+
 def test_two_constituents_share_a_feature_if_and_only_if_its_name_is_the_same() -> None:
     rng = np.random.default_rng(0)
     words = ["a", "b", "a", "c", "b", "a", "a", "b", "c"]
     parts = random_parts(rng, len(words))
-    buckets = SpanExamples.of(parts, LABELS.names, words).buckets
+    buckets = SpanExamples.of(parts, LABELS.names, words, every(parts)).buckets
     rows = [named_features(parts, words, row) for row in range(len(buckets))]
     for template in range(len(rows[0])):
         names = [row[template] for row in rows]
@@ -101,7 +118,7 @@ def test_training_finds_the_least_loss() -> None:
     rng = np.random.default_rng(2)
     words = ["a", "b", "c", "d"]
     parts = random_parts(rng, len(words))
-    examples = SpanExamples.of(parts, LABELS.names, words, rng.random(len(parts.first)) < 0.5)
+    examples = SpanExamples.of(parts, LABELS.names, words, every(parts), rng.random(len(parts.first)) < 0.5)
     model = SpanModel.train([examples], SpanOptions(penalty=0.5, iterations=500))
     _, gradient = span_loss(examples, np.append(model.weights, model.slope), 0.5)
     assert abs(gradient).max() < 0.01  # weights are rounded to 11 binary digits
@@ -235,7 +252,7 @@ def test_a_tree_that_stands_for_two_counts_as_two() -> None:
     rng = np.random.default_rng(5)
     words = ["a", "b", "c"]
     parts = random_parts(rng, len(words))
-    examples = SpanExamples.of(parts, LABELS.names, words, rng.random(len(parts.first)) < 0.5)
+    examples = SpanExamples.of(parts, LABELS.names, words, every(parts), rng.random(len(parts.first)) < 0.5)
     point = rng.normal(size=(1 << 18) + 1)
     once, gradient = span_loss(SpanExamples.joined([examples, examples]), point, 1.0)
     twice, other = span_loss(examples.weighted(2.0), point, 1.0)
@@ -262,4 +279,4 @@ def test_wrong_settings_and_files_are_refused(parser: ConstituencyModel) -> None
     with pytest.raises(ValueError, match=r"weights of a model of spans have shape \(3,\)"):
         SpanModel(SPANS, 1.0, np.zeros(3))
     with pytest.raises(ValueError, match="of constituents must lie in"):
-        SpanExamples.of(random_parts(np.random.default_rng(4), 3), LABELS.names, ["a", "b"])
+        SpanExamples.of(random_parts(np.random.default_rng(4), 3), LABELS.names, ["a", "b"], np.array([0]))
