@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import logging
 import warnings
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 import click
 
 from spectral_latent.cli.outputs import OutputFile
 
 __all__ = [
+    "answers_options",
     "column_option",
     "jobs_option",
     "json_option",
@@ -17,6 +20,8 @@ __all__ = [
     "quiet_option",
     "results_option",
 ]
+
+_Command = TypeVar("_Command", bound=Callable[..., Any])
 
 column_option = click.option(
     "--column",
@@ -65,3 +70,44 @@ results_option = click.option(
     help="The file to write, whole or not at all, and compressed if its name ends in .gz.  [default: standard output, "
     "as results come]",
 )
+
+
+def _shard(_context: click.Context, _option: click.Parameter, value: str | None) -> tuple[int, int] | None:
+    """Read the number of a part, and that of all parts."""
+    if value is None:
+        return None
+    number, _, n_parts = value.partition("/")
+    if not (number.isdecimal() and n_parts.isdecimal() and 1 <= int(number) <= int(n_parts)):
+        raise click.BadParameter(f"{value!r} is not such as 1/4, the first of four parts")
+    return int(number), int(n_parts)
+
+
+_RESUME = click.option(
+    "--resume", is_flag=True, help="Go on with the unfinished --output of the same command, if there is one."
+)
+_SHARD = click.option(
+    "--shard",
+    metavar="I/N",
+    callback=_shard,
+    help="Read the sentences of FILE in N parts of the same size, and answer those of the I-th.",
+)
+_ANSWERS = click.option(
+    "-o",
+    "--output",
+    metavar="FILE",
+    type=OutputFile(),
+    help="The file to write, whole or not at all: JSON if its name ends in .jsonl, Parquet if in .parquet, and "
+    "compressed if in .gz.  [default: standard output, as results come]",
+)
+
+
+def answers_options(command: _Command) -> _Command:
+    """Add the options of a command that answers sentence by sentence.
+
+    They are `as_json`, `output`, `shard`, `resume`, `jobs` and `quiet`.
+
+    command: the function of the command.
+    """
+    for option in reversed((json_option, _ANSWERS, _SHARD, _RESUME, jobs_option, quiet_option)):
+        command = option(command)
+    return command

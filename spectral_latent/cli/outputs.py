@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal, TypeAlias, TypeVar
+from typing import Any, Literal, TypeAlias
 
 import click
 
@@ -17,7 +17,6 @@ __all__ = [
     "OutputFile",
     "OutputForm",
     "Write",
-    "answers_options",
     "figures_table",
     "output_form",
     "refuse_inputs",
@@ -27,8 +26,6 @@ __all__ = [
 Figures = Mapping[str, float | int | None]
 OutputForm: TypeAlias = Literal["text", "json", "parquet"]
 Write = Callable[[str], object]
-
-_Command = TypeVar("_Command", bound=Callable[..., Any])
 
 
 class OutputFile(click.Path):
@@ -52,46 +49,6 @@ class OutputFile(click.Path):
         if not os.access(path.parent, os.W_OK):
             self.fail(f"{path}: the folder may not be written to; give another", param, ctx)
         return path
-
-
-def _shard(_context: click.Context, _option: click.Parameter, value: str | None) -> tuple[int, int] | None:
-    """Read the number of a part, and that of all parts."""
-    if value is None:
-        return None
-    number, _, n_parts = value.partition("/")
-    if not (number.isdecimal() and n_parts.isdecimal() and 1 <= int(number) <= int(n_parts)):
-        raise click.BadParameter(f"{value!r} is not such as 1/4, the first of four parts")
-    return int(number), int(n_parts)
-
-
-def answers_options(command: _Command) -> _Command:
-    """Add the options for the answers of a command: `output`, `shard` and `resume`.
-
-    command: the function of the command.
-    """
-    for option in (
-        click.option(
-            "--resume",
-            is_flag=True,
-            help="Go on with the unfinished --output of the same command, if there is one.",
-        ),
-        click.option(
-            "--shard",
-            metavar="I/N",
-            callback=_shard,
-            help="Read the sentences of FILE in N parts of the same size, and answer those of the I-th.",
-        ),
-        click.option(
-            "-o",
-            "--output",
-            metavar="FILE",
-            type=OutputFile(),
-            help="The file to write, whole or not at all: JSON if its name ends in .jsonl, Parquet if in .parquet, and "
-            "compressed if in .gz.  [default: standard output, as results come]",
-        ),
-    ):
-        command = option(command)
-    return command
 
 
 def output_form(output: Path | None, as_json: bool) -> OutputForm:

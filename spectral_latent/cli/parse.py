@@ -19,13 +19,8 @@ from spectral_latent.cli.console import Console
 from spectral_latent.cli.inputs import Input, format_options, read_sentences
 from spectral_latent.cli.lists import CANDIDATES, load_models, models_option, users_errors
 from spectral_latent.cli.models import load_parser, warn_of_unknown_tags, with_limits
-from spectral_latent.cli.options import (
-    jobs_option,
-    json_option,
-    non_projective_option,
-    quiet_option,
-)
-from spectral_latent.cli.outputs import OutputFile, OutputForm, answers_options, output_form, results
+from spectral_latent.cli.options import answers_options, non_projective_option
+from spectral_latent.cli.outputs import OutputFile, OutputForm, output_form, results
 from spectral_latent.cli.partial import known_tree, read_partial
 from spectral_latent.cli.pictures import DrawnSentence, PictureFile, page_of_sentences, write_pictures
 from spectral_latent.cli.sentences import InputSentence
@@ -112,10 +107,7 @@ _DEPENDENCIES: MappingProxyType[str, Column] = MappingProxyType(
     help="Draw the trees as SVG, and print nothing.  A name that ends in .svg is a file with all trees one below the "
     "other; another is a folder, which gets a file for each tree.",
 )
-@json_option
 @answers_options
-@jobs_option
-@quiet_option
 def parse(
     model: str,
     file: str,
@@ -298,7 +290,6 @@ class _Search(NamedTuple):
 
 def _drawn(given: Input, search: _Search, parser: ConstituencyModel | DependencyModel) -> Iterator[DrawnSentence]:
     """Find the trees of the sentences that have words, and draw them."""
-
     sentences, read = tee(sentence for sentence in given.sentences if sentence.forms)
     for sentence, parses in zip(sentences, search.parse(parser, read), strict=True):
         yield DrawnSentence(f"{sentence.sent_id}: {' '.join(sentence.forms)}", parses.drawings)

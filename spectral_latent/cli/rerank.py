@@ -40,10 +40,6 @@ _templates_option = click.option(
 )
 
 
-def _output_option(metavar: str, help: str, *names: str, required: bool = False) -> Any:
-    return click.option(*names, metavar=metavar, type=OutputFile(), required=required, help=help)
-
-
 @click.group(cls=Commands)
 def rerank() -> None:
     """Choose among the trees that a parser gives for each sentence.
@@ -70,7 +66,7 @@ def rerank() -> None:
 @_gold_option
 @models_option
 @_templates_option
-@_output_option("RERANKER", "The file to write.", "-o", "--output", required=True)
+@click.option("-o", "--output", metavar="RERANKER", required=True, type=OutputFile(), help="The file to write.")
 @click.option(
     "--seed",
     metavar="N",
@@ -210,7 +206,7 @@ def evaluate(
     help="The right trees, by which gains are computed; without them, gains are 0.",
 )
 @click.option("--like", metavar="RERANKER", help="Write the features of a reranker, under its numbers.")
-@_output_option("FILE", "Write the names of features: number TAB name.", "--map", "names")
+@click.option("--map", "names", metavar="FILE", type=OutputFile(), help="Write the names of features: number TAB name.")
 @results_option
 @quiet_option
 def features(
@@ -319,6 +315,7 @@ def _trees(sources: tuple[str, ...], is_dependency: bool, are_learnt: bool) -> l
 
 
 def _loaded(reranker: str, models: tuple[str, ...]) -> Reranker:
+    """Load a reranker and its latent models."""
     from spectral_latent.reranking import Reranker
 
     return Reranker.load(reranker, load_models(models))

@@ -17,8 +17,8 @@ from spectral_latent.cli.console import Console
 from spectral_latent.cli.inputs import Input, format_options, read_sentences
 from spectral_latent.cli.lists import users_errors
 from spectral_latent.cli.models import load_of_prefixes
-from spectral_latent.cli.options import jobs_option, json_option, quiet_option
-from spectral_latent.cli.outputs import answers_options, output_form
+from spectral_latent.cli.options import answers_options
+from spectral_latent.cli.outputs import output_form
 from spectral_latent.cli.sentences import InputSentence
 
 if TYPE_CHECKING:
@@ -51,10 +51,7 @@ _COLUMNS: MappingProxyType[str, Column] = MappingProxyType(
     help="The unit of surprisal: logarithms to the base 2, or natural ones.",
 )
 @format_options
-@json_option
 @answers_options
-@jobs_option
-@quiet_option
 def surprisal(
     model: str,
     file: str,

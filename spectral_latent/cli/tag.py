@@ -16,8 +16,8 @@ from spectral_latent.cli.answers import Answers, answers_to, end_if_complete
 from spectral_latent.cli.console import Console
 from spectral_latent.cli.inputs import Input, format_options, read_sentences
 from spectral_latent.cli.models import Tagger, load_tagger
-from spectral_latent.cli.options import jobs_option, json_option, quiet_option
-from spectral_latent.cli.outputs import answers_options, output_form
+from spectral_latent.cli.options import answers_options
+from spectral_latent.cli.outputs import output_form
 from spectral_latent.cli.sentences import InputSentence
 
 if TYPE_CHECKING:
@@ -44,10 +44,7 @@ _MOST = 256  # sentences that are tagged at once in this process
     type=click.Choice(["upos", "xpos"]),
     help="The column of CoNLL-U to fill.  [default: the column that the model was trained on, or else upos]",
 )
-@json_option
 @answers_options
-@jobs_option
-@quiet_option
 def tag(
     model: str,
     file: str,

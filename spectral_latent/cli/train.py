@@ -51,7 +51,9 @@ phrase_preset_option = click.option(
     "--preset",
     "preset_name",
     type=click.Choice(get_args(AnyPresetName)),
-    help=_PRESET.format(most="accurate has better results, best takes three times as long as that to train and has"),
+    help=_PRESET.format(
+        most="accurate has better results, best takes three times as long to train as accurate and has"
+    ),
 )
 estimator_option = click.option(
     "--estimator",
@@ -73,8 +75,6 @@ seed_option = click.option(
     type=click.IntRange(min=0),
     help="The seed of random starts; another seed gives another model, which may be a little better or worse.",
 )
-
-
 dev_option = click.option(
     "--dev",
     metavar="SOURCE",
@@ -393,7 +393,10 @@ def _preset_name(preset_name: _Name | None, estimator: EstimatorName | None) -> 
 def _estimator(
     default: EstimatorOptions, estimator: EstimatorName | None, n_states: int | None, seed: int
 ) -> EstimatorOptions:
-    """Change the options of an estimator to those of the command line; seeds are counted on from that of the preset."""
+    """Change the options of an estimator to those of the command line.
+
+    The seed is added to the seed of the preset, so that the grammars of one preset keep different seeds.
+    """
     return replace(
         default,
         estimator=estimator or default.estimator,

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from spectral_latent._options import counted
 from spectral_latent.cli.console import Console
 from spectral_latent.cli.evaluate import evaluate
 from spectral_latent.cli.outputs import refuse_inputs
@@ -125,6 +124,8 @@ class Training:
         model: the model.
         use: the name of the command that uses the model.
         """
+        from spectral_latent._options import counted
+
         if self._line:
             self._line.clear()
         model.save(self._output, self.record.contents())

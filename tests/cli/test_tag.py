@@ -148,7 +148,7 @@ def test_files_that_do_not_exist(run: Run, tagger: Path, tmp_path: Path) -> None
     result = run("tag", tagger, tmp_path / "none")
     assert (result.exit_code, result.stderr) == (1, f"Error: {tmp_path / 'none'}: No such file or directory\n")
     result = run("tag", tagger, tmp_path)
-    assert (result.exit_code, result.stderr) == (1, f"Error: {tmp_path}: Is a directory\n")
+    assert (result.exit_code, result.stderr) == (1, f"Error: {tmp_path}: a folder, where a file is needed\n")
 
 
 def test_wrong_command_lines(run: Run, tagger: Path) -> None:

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import scipy
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
@@ -149,14 +150,14 @@ def test_where_arpack_gives_up_propack_goes_on(
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    svds = svd.svds
+    svds = scipy.sparse.linalg.svds
 
     def failing(*arguments: Any, solver: str, **options: Any) -> Any:
         if solver == "arpack":
             raise error
         return svds(*arguments, solver=solver, **options)
 
-    monkeypatch.setattr(svd, "svds", failing)
+    monkeypatch.setattr(scipy.sparse.linalg, "svds", failing)
     matrix = large().T.tocsr() if transposed else large()
     first, second = (truncated_svd(matrix, 6) for _ in range(2))
     check_triplets(matrix.toarray(), first, 1e-8)
