@@ -93,9 +93,13 @@ class Training:
             if self.weights is not None:
                 self._waiting.append(weight)
             yield example
-        self.console.message(f"Training on {record.examples} {record.kind}")
+        self.console.message(f"Training on {self._examples_read()}")
         if 0 < record.examples < _FEW:
             self.console.message(f"Warning: a useful model needs hundreds of {record.kind} or more")
+
+    def _examples_read(self) -> str:
+        """Write the number of examples that were read, with their name."""
+        return counted(self.record.examples, self.record.kind.removesuffix("s"))
 
     def on_progress(self, progress: Progress) -> None:
         """Print how far training is: a line with the time left on a terminal, elsewhere the scores of a few steps.
@@ -131,8 +135,9 @@ class Training:
         model.save(self._output, self.record.contents())
         seconds = time.perf_counter() - self._start
         megabytes = self._output.stat().st_size / 1e6
-        learnt_from = counted(self.record.examples, self.record.kind.removesuffix("s"))
-        self.console.message(f"{self._output}: {model.sizes}, from {learnt_from}, {seconds:.1f} s, {megabytes:.1f} MB")
+        self.console.message(
+            f"{self._output}: {model.sizes}, from {self._examples_read()}, {seconds:.1f} s, {megabytes:.1f} MB"
+        )
         if self._dev:
             of_quiet = ["--quiet"] if self.console.quiet else []
             command = [str(self._output), *self._dev, *of_quiet]
