@@ -135,10 +135,10 @@ class ParserAdapter(ModelAdapter, ParserI, Generic[_Sentence, _Tree, _Parse]):
     ) -> Iterator[Iterator[_Parse]]:
         """Find the parses of each sentence, in order, as `parse` does.
 
-        sents: sentences; any iterable, read as results are asked for.
+        sents: sentences; any iterable, read in batches as results are asked for.
         n_best: the most parses of a sentence.
         rerank: a reranker; see `parse`.
-        jobs: the number of processes; see `spectral_latent.grammar.batches.map_sentences`.
+        jobs: the number of processes; see `spectral_latent.grammar.batches.map_batches`.
         """
         sentences = self._sentences(sents)
         if rerank is None:
@@ -164,7 +164,7 @@ class ParserAdapter(ModelAdapter, ParserI, Generic[_Sentence, _Tree, _Parse]):
         sentences: the text of each sentence.
         n_best: the most parses of a sentence.
         rerank: a reranker; see `parse`.
-        jobs: the number of processes; see `spectral_latent.grammar.batches.map_sentences`.
+        jobs: the number of processes; see `spectral_latent.grammar.batches.map_batches`.
         """
         tokens = (self.model.tokenisation.words(raw_text(sentence)) for sentence in raw_texts(sentences))
         return self.parse_sents(map(_words, tokens), n_best, rerank, jobs=jobs)
@@ -173,7 +173,7 @@ class ParserAdapter(ModelAdapter, ParserI, Generic[_Sentence, _Tree, _Parse]):
         """Find the best parse of each sentence of a raw text, in order, as NLTK's CoreNLPParser does.
 
         text: the text, which the model's `tokenisation` divides into sentences and words.
-        jobs: the number of processes; see `spectral_latent.grammar.batches.map_sentences`.
+        jobs: the number of processes; see `spectral_latent.grammar.batches.map_batches`.
         """
         tokens = self.model.tokenisation.sentences(raw_text(text))
         return (next(parses) for parses in self.parse_sents(map(_words, tokens), jobs=jobs))

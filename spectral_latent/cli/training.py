@@ -99,6 +99,8 @@ class Training:
 
     def _examples_read(self) -> str:
         """Write the number of examples that were read, with their name."""
+        from spectral_latent._options import counted
+
         return counted(self.record.examples, self.record.kind.removesuffix("s"))
 
     def on_progress(self, progress: Progress) -> None:
@@ -128,8 +130,6 @@ class Training:
         model: the model.
         use: the name of the command that uses the model.
         """
-        from spectral_latent._options import counted
-
         if self._line:
             self._line.clear()
         model.save(self._output, self.record.contents())

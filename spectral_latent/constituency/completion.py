@@ -27,7 +27,7 @@ def completed(
     model: the parser.
     trees: the sentences, and what is known of their trees.
     n_best: the most trees of a sentence.
-    jobs: the number of processes; see `spectral_latent.grammar.batches.map_sentences`.
+    jobs: the number of processes; see `spectral_latent.grammar.batches.map_batches`.
 
     Raises ValueError if n_best < 1, or for constraints that do not fit the sentence and the parser.
 

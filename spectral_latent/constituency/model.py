@@ -37,7 +37,7 @@ from spectral_latent.grammar import (
     check_words,
     entropies,
 )
-from spectral_latent.grammar.batches import BATCH_SIZE, map_batches
+from spectral_latent.grammar.batches import batches_of, map_batches
 from spectral_latent.inference import Weight
 from spectral_latent.inspection import NamedOperators
 from spectral_latent.operators import StoredModel
@@ -201,8 +201,7 @@ class ConstituencyModel(StoredModel):
         sentences: the words of each sentence.
         Raises ValueError if a sentence has no word.
         """
-        trees = list(map(PartialTree.unknown, sentences))
-        batches = (trees[first : first + BATCH_SIZE] for first in range(0, len(trees), BATCH_SIZE))
+        batches = batches_of(map(PartialTree.unknown, sentences))
         weights = ([charts.weight() for charts in self.parser.charts(batch)] for batch in batches)
         return np.concatenate([np.zeros(0), *(Weight.mean(several).log_if_positive for several in weights)])
 

@@ -110,7 +110,10 @@ class PhraseParser:
         tag_of_word = [each.tags.get(at, "") for each, of in zip(known, words, strict=True) for at in range(len(of))]
         charts = []
         for member in self.members:
-            permits = [each.permits(len(of), member.symbols) for each, of in zip(known, words, strict=True)]
+            permits = [
+                None if each == ANY_TREE else each.permits(len(of), member.symbols)
+                for each, of in zip(known, words, strict=True)
+            ]
             charts.append(member.grammar.charts(words, Vocabulary(member.grammar.tags).numbers(tag_of_word), permits))
         return charts
 

@@ -11,10 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spectral_latent.dependency.constraints import ANY_TREE, Constraints, PartialTree
-from spectral_latent.dependency.conversion import (
-    HeadSymbol,
-    require_heads,
-)
+from spectral_latent.dependency.conversion import HeadSymbol, require_heads
 from spectral_latent.dependency.options import DependencyOptions
 from spectral_latent.dependency.parsing import DependencyParse, DependencyParser
 from spectral_latent.dependency.presets import preset
@@ -33,7 +30,7 @@ from spectral_latent.grammar import (
     check_n_best,
     entropies,
 )
-from spectral_latent.grammar.batches import BATCH_SIZE, map_batches
+from spectral_latent.grammar.batches import batches_of, map_batches
 from spectral_latent.inference import Weight
 from spectral_latent.inspection import NamedOperators
 from spectral_latent.operators import Distinct, ObservableOperators, StoredModel, setting_from
@@ -169,9 +166,7 @@ class DependencyModel(StoredModel):
         sentences: words without a tag, or with a tag never seen, may have any tag.  Heads are not looked at.
         Raises ValueError if a sentence is empty.
         """
-        every = list(sentences)
-        batches = (every[first : first + BATCH_SIZE] for first in range(0, len(every), BATCH_SIZE))
-        logs = (self.parser.charts(batch).weight().log_if_positive for batch in batches)
+        logs = (self.parser.charts(batch).weight().log_if_positive for batch in batches_of(sentences))
         return np.concatenate([np.zeros(0), *logs])
 
     def surprisal(self, sentence: DependencySentence, unit: Unit = "bits") -> Surprisal:

@@ -47,8 +47,10 @@ class DependencySentence(NamedTuple):
     """The sentence's comments, such as `sent_id = 7`, without # and the white space around them."""
 
     def __repr__(self) -> str:
-        annotated = {name: column for name, column in self._asdict().items() if column and set(column) != {BLANK}}
-        return f"DependencySentence({', '.join(f'{name}={column!r}' for name, column in annotated.items())})"
+        columns = self._asdict()
+        annotated = [name for name, column in columns.items() if column and set(column) != {BLANK}]
+        shown = dict.fromkeys(["forms", *annotated])  # words are shown even where they look like blanks
+        return f"DependencySentence({', '.join(f'{name}={columns[name]!r}' for name in shown)})"
 
     def _repr_svg_(self) -> str | None:
         """Draw the words with arcs from heads to dependents, for notebooks; None without heads."""

@@ -198,9 +198,11 @@ def _parse_all(
 def _timed_parses(model: Any, sentences: Sequence[Any], options: dict[str, bool]) -> list[tuple[Any, float]]:
     """Parse sentences, and measure the seconds of CPU time, of which each sentence has an equal share."""
     start = time.process_time()
-    parses = [best for best, *_ in model.parse_all(sentences, **options)]
+    parses_of_each = list(model.parse_all(sentences, **options))
     share = (time.process_time() - start) / len(sentences)
-    return [(parse, share) for parse in parses]
+    if not all(parses_of_each):
+        raise ValueError("an empty sentence has no parse")
+    return [(best, share) for best, *_ in parses_of_each]
 
 
 class Perplexity(NamedTuple):

@@ -16,11 +16,9 @@ from typing import Any, TypeVar, TypeVarTuple, Unpack
 from spectral_latent.estimation import parallel_map
 from spectral_latent.operators import StoredModel
 
-__all__ = ["BATCH_SIZE", "map_batches", "map_sentences"]
+__all__ = ["batches_of", "map_batches", "map_sentences"]
 
-BATCH_SIZE = 16
-"""The usual number of sentences of a batch: parsed in tenths of a second, so that processes end together."""
-
+_BATCH_SIZE = 16  # items, parsed in tenths of a second, so that processes end together
 _AHEAD = 256  # items for each process that are read before their answers are asked for
 
 
@@ -56,7 +54,7 @@ def map_sentences(
     >>> list(map_sentences(Scale.weigh, Scale(), [1, 2, 3], 1, 10))
     [10, 20, 30]
     """
-    size = 1 if _n_processes(jobs) == 1 else BATCH_SIZE
+    size = 1 if _n_processes(jobs) == 1 else _BATCH_SIZE
     return map_batches(_each, model, items, jobs, function, args, size=size)
 
 
@@ -66,7 +64,7 @@ def map_batches(
     items: Iterable[Item],
     jobs: int | None,
     *args: *Rest,
-    size: int = BATCH_SIZE,
+    size: int = _BATCH_SIZE,
 ) -> Iterator[Answer]:
     """Apply a function to batches of items, in order: function(model, batch, ...) lists the answer to each item.
 
@@ -90,7 +88,7 @@ def map_batches(
     [0.25, 0.75, 1.0]
     """
     n_jobs = _n_processes(jobs)
-    batches = _batches(items, size)
+    batches = batches_of(items, size)
     if n_jobs == 1:
         for batch in batches:
             yield from function(model, batch, *args)
@@ -113,8 +111,15 @@ def _n_processes(jobs: int | None) -> int:
     return int(effective_n_jobs(jobs))
 
 
-def _batches(items: Iterable[Item], size: int) -> Iterator[list[Item]]:
-    """Divide items into batches; those before an error make the last batch, and the error comes after it."""
+def batches_of(items: Iterable[Item], size: int = _BATCH_SIZE) -> Iterator[list[Item]]:
+    """Divide items into batches; those before an error make the last batch, and the error comes after it.
+
+    items: the items, which are read batch by batch.
+    size: how many items a batch has; the last one may have fewer.
+
+    >>> list(batches_of("abcde", 2))
+    [['a', 'b'], ['c', 'd'], ['e']]
+    """
     batch: list[Item] = []
     try:
         for item in items:

@@ -22,7 +22,7 @@ _MOST_ITEMS = Limits().items  # of a chart, if no other number is given
 class SpanForest(NamedTuple):
     """A forest of one sentence or more, with the words of its I items.
 
-    forest: the forest, with one component for each sentence; those of sentences that are not derived are left out.
+    forest: the forest, with one component for each sentence; one that is not derived is an item without edges.
     first: (I,) the first word of each item; words are numbered through all sentences.
     end: (I,) the word after the last word of each item.
     """
@@ -42,9 +42,8 @@ class SpanForest(NamedTuple):
         columns = [[empty] for _ in (*Forest._fields, "first", "end")]
         n_items = 0
         n_edges = 0
-        for sentence, spans in enumerate(parts):
-            if spans is None:
-                continue
+        for sentence, part in enumerate(parts):
+            spans = _NO_TREE if part is None else part
             symbol, starts, rule, left, right, root, component = spans.forest
             moved = (
                 symbol,
@@ -57,13 +56,29 @@ class SpanForest(NamedTuple):
                 start[sentence] + spans.first,
                 start[sentence] + spans.end,
             )
-            for column, part in zip(columns, moved, strict=True):
-                column.append(part)
+            for column, added in zip(columns, moved, strict=True):
+                column.append(added)
             n_items += len(symbol)
             n_edges += len(rule)
         columns[1].append(np.array([n_edges]))
         *of_forest, first, end = map(np.concatenate, columns)
         return SpanForest(Forest(*of_forest), first, end)
+
+
+_NO_EDGES = np.zeros(0, dtype=np.int64)
+_NO_TREE = SpanForest(  # of a sentence that is not derived: an item over its first word
+    Forest(
+        symbol=np.array([0]),
+        start=np.array([0, 0]),
+        rule=_NO_EDGES,
+        left=_NO_EDGES,
+        right=_NO_EDGES,
+        root=np.array([0]),
+        component=np.array([0]),
+    ),
+    first=np.array([0]),
+    end=np.array([1]),
+)
 
 
 def pruned_forest(

@@ -9,7 +9,7 @@ import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
-from itertools import pairwise, repeat
+from itertools import pairwise
 from typing import Annotated, Any, Generic, TypeVar
 
 import numpy as np
@@ -154,17 +154,22 @@ class LatentGrammar(Generic[OptionsKind], ShortRepr):
         tags: (n,) the number of the only tag that each word may have, or -1 for any tag.
         permits: for each sentence, the symbols that may stand over each span of its words, or None for all; None if
         that is so for all sentences.
-        Raises ValueError if a sentence has no word, and TypeError for a string in place of a sentence.
+        Raises ValueError if a sentence has no word, or for permits of another number of sentences; TypeError for a
+        string in place of a sentence.
         """
         for words in sentences:
             check_words(words)
             if not len(words):
                 raise ValueError("an empty sentence has no parse")
+        if permits is None:
+            permits = [None] * len(sentences)
+        elif len(permits) != len(sentences):
+            raise ValueError(f"permits are those of {len(permits)} sentences, and there are {len(sentences)}")
         grammar = self.for_sentences(sentences, tags)
         leaves = CoarseLeaves.of(grammar.coarse, grammar.words.word, grammar.words.likely)
         forests: list[SpanForest | None] = []
         places = pairwise(grammar.start.tolist())
-        for (first, end), allowed in zip(places, permits or repeat(None, len(sentences)), strict=True):
+        for (first, end), allowed in zip(places, permits, strict=True):
             try:
                 forests.append(self._forest(grammar, leaves.of_words(first, end), allowed))
             except LimitError as error:

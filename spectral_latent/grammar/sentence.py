@@ -92,8 +92,4 @@ class Charts(NamedTuple):
 
     def weight(self) -> Weight:
         """Estimate the probability of each sentence, (T,): the sum over the trees of its chart; 0 without a tree."""
-        found = tree_weights(self.grammar.latent, self.joined().forest)
-        missing = len(self.spans) - len(found.sign)  # the last sentences may have no component
-        return Weight(
-            np.append(found.sign, np.zeros(missing, dtype=np.int64)), np.append(found.log, np.full(missing, -np.inf))
-        )
+        return tree_weights(self.grammar.latent, self.joined().forest)

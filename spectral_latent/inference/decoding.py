@@ -16,6 +16,8 @@ from spectral_latent.trees import FloatArray, Forest, IntArray, Rules, SkeletalT
 
 __all__ = ["Derivation", "best_derivation", "n_best_derivations"]
 
+_MOST = np.iinfo(np.int64).max  # derivations of an item, for compiled code: more than any memory holds
+
 
 class Derivation(NamedTuple):
     """One tree of a forest.
@@ -112,7 +114,7 @@ def best_derivation(forest: Forest, weights: FloatArray) -> Derivation | None:
     score = np.full(forest.n_items, -np.inf)
     best = np.full(forest.n_items, -1)
     _find_best_edges(forest, weights, score, best)
-    if not len(forest.root) or not np.isfinite(score[forest.root]).any():
+    if (best[forest.root] < 0).all():
         return None
     root = int(forest.root[np.argmax(score[forest.root])])
     # The loop runs over Python's own numbers, which are faster one by one than those of arrays.
@@ -335,4 +337,4 @@ def n_best_derivations(forest: Forest, weights: FloatArray, n_best: int) -> list
     if n_best < 1:
         raise ValueError(f"the number of derivations must be at least 1, not {n_best}")
     check_weights(forest, weights)
-    return _Choices(forest, weights, n_best).best_of_roots(n_best)
+    return _Choices(forest, weights, min(n_best, _MOST)).best_of_roots(n_best)

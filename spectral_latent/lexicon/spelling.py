@@ -111,7 +111,7 @@ class _Stems(NamedTuple):
     word: IntArray  # (n,)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class _KnownWords:
     """Known words with their shares P(a | x), and the stems by which relatives of other words are found.
 

@@ -18,6 +18,8 @@ from spectral_latent.constituency import (
     ConstituencyModel,
     ConstituencyOptions,
     Constituent,
+    Constraints,
+    PartialTree,
     Phrase,
     clean,
     prepare,
@@ -27,6 +29,7 @@ from spectral_latent.constituency.features import FeatureSet
 from spectral_latent.corpora import constituency_trees, parse_brackets
 from spectral_latent.estimation import EstimationError, EstimatorOptions
 from spectral_latent.evaluation import score_brackets
+from spectral_latent.grammar import Limits
 from spectral_latent.lexicon import WordEncoder
 from spectral_latent.operators import ModelFileError, load_model, save_model
 from tests.streams import Watch, make_shards
@@ -309,6 +312,19 @@ def test_a_model_whose_parts_do_not_fit_is_refused(model: ConstituencyModel, tmp
     ConstituencyModel((wrong,)).save(path)
     with pytest.raises(ModelFileError, match="the setting tags must be a list of strings"):
         ConstituencyModel.load(path)
+
+
+def test_sentences_do_not_depend_on_their_batch(model: ConstituencyModel) -> None:
+    """Two grammars give up sentences of different lengths, and some sentences have constraints."""
+    (member,) = model.members
+    both = ConstituencyModel(tuple(member.with_limits(Limits(max_words=most)) for most in (1, 3)))
+    every = [PartialTree.unknown(("dog",) * n) for n in (5, 4, 5, 2, 4, 3, 5, 1)]
+    every += [PartialTree(("dog",) * n, Constraints([(0, min(n, 2))], [(1, 3)][: n // 3])) for n in (5, 3, 2, 1)]
+    with pytest.warns(RuntimeWarning, match="its limit, and has no parse"):
+        for of_batch in (every[:8], every[::-1]):
+            alone = [both.parse_nbest(words, 2, constraints=constraints) for words, constraints in of_batch]
+            assert list(both.parse_all(of_batch, 2)) == alone
+            assert {parses[0].is_fallback for parses in alone} == {False, True}
 
 
 def test_bad_requests_are_refused(model: ConstituencyModel) -> None:

@@ -87,3 +87,8 @@ def test_a_picture_has_the_tags_of_the_treebank_where_there_are_no_universal_one
     for upos, shown, hidden in ((("_", "_"), "NNS", ">_<"), (("NOUN", "VERB"), "NOUN", "NNS")):
         picture = heads._replace(upos=upos)._repr_svg_() or ""
         assert shown in picture and hidden not in picture
+
+
+def test_words_are_shown_though_they_look_like_blanks() -> None:
+    assert repr(DependencySentence.of(["_"])) == "DependencySentence(forms=('_',))"
+    assert repr(DependencySentence.of([])) == "DependencySentence(forms=())"

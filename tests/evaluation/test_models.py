@@ -5,6 +5,7 @@ from dataclasses import replace
 from itertools import product
 
 import numpy as np
+import pytest
 
 from spectral_latent.constituency import ConstituencyModel, Phrase
 from spectral_latent.dependency import DependencyModel, DependencySentence
@@ -48,6 +49,12 @@ def test_a_parser() -> None:
     on_two = evaluate_parser(model, gold, jobs=2)
     assert (on_two.parses, on_two.score, on_two.seconds > 0) == (found.parses, found.score, True)
     assert evaluate_parser(model, []).score == score_brackets([])
+
+
+def test_a_sentence_without_words_cannot_be_parsed() -> None:
+    model = ConstituencyModel.train(TREES)
+    with pytest.raises(ValueError, match="an empty sentence has no parse"):
+        evaluate_parser(model, [GoldTree(TREES[0], ["cats", "bark"]), GoldTree(TREES[0], [])])
 
 
 def test_perplexity_is_per_word_of_the_sentences_that_are_possible() -> None:

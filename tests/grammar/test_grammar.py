@@ -255,7 +255,7 @@ def test_charts_of_a_batch_are_those_of_each_sentence(grammar: Grammar) -> None:
     forest, first, end = batch.joined()
     check_forest(forest)
     assert forest.n_items == sum(charts.joined().forest.n_items for charts in alone)
-    np.testing.assert_array_equal(np.unique(forest.component), np.flatnonzero(derived))
+    np.testing.assert_array_equal(np.unique(forest.component), np.arange(len(sentences)))
     of_items = batch.grammar.sentence_of(first)
     np.testing.assert_array_equal(of_items, batch.grammar.sentence_of(end - 1))
     for number, charts in enumerate(alone):
@@ -263,6 +263,21 @@ def test_charts_of_a_batch_are_those_of_each_sentence(grammar: Grammar) -> None:
         np.testing.assert_array_equal(forest.symbol[mine], charts.joined().forest.symbol)
         np.testing.assert_array_equal(first[mine] - starts[number], charts.joined().first)
     assert limited.charts([]).weight().log.shape == (0,)
+
+
+def test_many_sentences_that_are_not_derived_may_stand_before_a_short_one(grammar: Grammar) -> None:
+    limited = grammar.with_limits(Limits(max_words=2))
+    with pytest.warns(RuntimeWarning, match="3 words is longer than the 2 of its limit"):
+        charts = limited.charts([*[["ant"] * 3] * 8, ["ant", "bat"], ["ant"] * 3])
+    assert charts.joined().forest.n_components == 10
+    assert charts.weight().sign.tolist() == [*[0] * 8, 1, 0]
+    assert charts.weight().log[8] == grammar.charts([["ant", "bat"]]).weight().log[0]
+
+
+@pytest.mark.parametrize("n", [0, 1, 3])
+def test_permits_are_those_of_all_sentences(grammar: Grammar, n: int) -> None:
+    with pytest.raises(ValueError, match=f"permits are those of {n} sentences, and there are 2"):
+        grammar.charts([["ant", "bat"], ["ant"]], permits=[None] * n)
 
 
 def test_sentences_are_repeated_in_their_order(grammar: Grammar) -> None:

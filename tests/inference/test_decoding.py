@@ -178,6 +178,16 @@ def test_a_forest_without_a_derivation_has_none() -> None:
     assert n_best_derivations(no_root, np.ones(3), 4) == []
 
 
+def test_more_derivations_may_be_asked_for_than_any_number_of_the_machine_counts() -> None:
+    forest = Forest(np.array([0]), np.array([0, 2]), np.array([0, 1]), *np.full((2, 2), -1), *np.zeros((2, 1), int))
+    assert [derivation.score for derivation in n_best_derivations(forest, np.array([0.5, 1.0]), 10**30)] == [1.0, 0.5]
+
+
+def test_the_best_derivation_may_weigh_infinitely_much() -> None:
+    forest = Forest(np.array([0]), np.array([0, 2]), np.array([0, 1]), *np.full((2, 2), -1), *np.zeros((2, 1), int))
+    assert best_derivation(forest, np.array([0.5, np.inf])) == Derivation(np.array([1]), np.inf)
+
+
 def test_minimum_risk_tree_has_the_most_expected_items() -> None:
     """Goodman (1996): with μ as weights the best derivation maximises Σ μ over items, by brute force."""
     for seed in range(3):
