@@ -153,7 +153,7 @@ ZERO: int = np.zeros(1, dtype=np.int64)[0]
 
 
 @compiled_part
-def with_room(rows: NDArray[np.int64], size: int) -> NDArray[np.int64]:
+def with_room(rows: NDArray[_Number], size: int) -> NDArray[_Number]:
     """Return rows (n, k) with room for row `size`; if they are full, they are copied to an array of twice the length.
 
     New rows hold -1.
@@ -167,7 +167,7 @@ def with_room(rows: NDArray[np.int64], size: int) -> NDArray[np.int64]:
     """
     if size < len(rows):
         return rows
-    larger = np.full((2 * len(rows), rows.shape[1]), -1, dtype=np.int64)
+    larger = np.full((2 * len(rows), rows.shape[1]), -1, dtype=rows.dtype)
     # Number by number: for a slice numba compiles a message about shapes, which takes longer than all the rest.
     for row in range(size):
         for column in range(rows.shape[1]):

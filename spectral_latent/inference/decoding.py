@@ -132,18 +132,6 @@ def best_derivation(forest: Forest, weights: FloatArray) -> Derivation | None:
 
 
 @compiled_part
-def _with_row(rows: FloatArray, size: int) -> FloatArray:
-    """Return rows (n, 4) with room for row `size`: full ones are copied to an array of twice the length."""
-    if size < len(rows):
-        return rows
-    larger = np.empty((2 * len(rows), 4))
-    for row in range(size):
-        for column in range(4):
-            larger[row, column] = rows[row, column]
-    return larger
-
-
-@compiled_part
 def _is_better(rows: FloatArray, row: int, other: int) -> bool:
     """Tell whether a choice of rows (n, 4) comes before another: by cost, then by edge, then by ranks."""
     for column in range(4):
@@ -206,7 +194,7 @@ def _push(
         if right_rank >= start[right + 1] - start[right]:
             return heap, size
         cost += choices[start[right] + right_rank, 0]
-    heap = _with_row(heap, size)
+    heap = with_room(heap, size)
     heap[size, 0] = cost
     heap[size, 1] = edge
     heap[size, 2] = left_rank
@@ -241,7 +229,7 @@ def _rank(
         while size > 0 and n_choices - start[item] < n_best:
             _pop(heap, size)
             size -= 1
-            choices = _with_row(choices, n_choices)
+            choices = with_room(choices, n_choices)
             for column in range(4):
                 choices[n_choices, column] = heap[size, column]
             n_choices += 1
