@@ -40,12 +40,21 @@ COLOURS = {  # of Okabe and Ito; the three grammars are those of `accurate`, wit
     BERKELEY: "#cc79a7",
 }
 GREY = "#808080"  # readable on white and on black
-WIDTH, HEIGHT, LEFT, TOP = 320, 210, 34, 22  # of one of the panels, and its margins
+WIDTH = 320  # of one of the panels
+HEIGHT = 210
+LEFT = 34  # the margins of a panel
+TOP = 22
 F1_RANGE = (60.0, 90.0)
 
 
 class Treebank(NamedTuple):
-    """Where the trees are; every so many of the evaluation trees with at most so many words are parsed."""
+    """A treebank to learn from, and one to parse.
+
+    train: the name of the trees to learn from.
+    evaluate: the name of the trees whose sentences are parsed.
+    every: 1 if all these sentences are parsed, 6 for every sixth of them.
+    max_words: the most words of a sentence that is parsed.
+    """
 
     train: str
     evaluate: str
