@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations, product
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 import numpy as np
 
@@ -84,12 +84,12 @@ class Constraints:
     @property
     def required(self) -> list[Bracket]:
         """The spans that must be constituents, each once."""
-        return list(dict.fromkeys(Bracket(*bracket) for bracket in self.brackets))
+        return list(dict.fromkeys(cast(tuple[Bracket, ...], self.brackets)))
 
     @property
     def excluded(self) -> list[Bracket]:
         """The spans that must not be constituents."""
-        return [Bracket(*bracket) for bracket in self.forbidden]
+        return list(cast(tuple[Bracket, ...], self.forbidden))
 
     def with_tags_apart(self, tags: Container[str]) -> Constraints:
         """Move the brackets over single words whose label is a tag to the tags.

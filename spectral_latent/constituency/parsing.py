@@ -91,6 +91,8 @@ class PhraseParser:
         the grammars.
         """
         check_kind(constraints, Constraints)
+        if constraints == ANY_TREE:
+            return constraints
         tags = frozenset(tag for member in self.members for tag in member.grammar.tags)
         labels = frozenset(label for chain in self._chains[0] for label in chain)
         constraints = constraints.with_tags_apart(tags)
@@ -104,8 +106,6 @@ class PhraseParser:
         Raises ValueError if a sentence is empty, or if its constraints do not fit it and the grammars.
         """
         words = [sentence.words for sentence in sentences]
-        if all(sentence.constraints == ANY_TREE for sentence in sentences):
-            return [member.grammar.charts(words) for member in self.members]
         known = [self.checked(*sentence) for sentence in sentences]
         tag_of_word = [each.tags.get(at, "") for each, of in zip(known, words, strict=True) for at in range(len(of))]
         charts = []
@@ -156,19 +156,16 @@ class PhraseParser:
             return []
         if charts is None:
             charts = self.charts(sentences)
-        grammar = charts[0].grammar
         constituents = self.constituents(charts)
         trees = [self._trees(*each, n_best) for each in zip(sentences, constituents, strict=True)]
-        scored = iter(self._scored(trees, charts))
+        weight = self._weight(trees, charts)
+        scored = zip(weight.sign.tolist(), weight.log.tolist(), strict=True)
         parses: list[Parses[Parse]] = []
         for at, (sentence, found, of_sentence) in enumerate(zip(sentences, trees, constituents, strict=True)):
-            scored_trees = [next(scored) for _ in found]
-            if not found:
-                scored_trees = [self._fallback(sentence, grammar, at)]
-            elif self.functions is not None:
-                labelled = self.functions.label(found, sentence.words, of_sentence)
-                scored_trees = [parse._replace(tree=tree) for parse, tree in zip(scored_trees, labelled, strict=True)]
-            parses.append(Parses(scored_trees))
+            if found and self.functions is not None:
+                found = self.functions.label(found, sentence.words, of_sentence)
+            scored_trees = [Parse(tree, *next(scored)) for tree in found]
+            parses.append(Parses(scored_trees or [self._fallback(sentence, charts[0].grammar, at)]))
         return parses
 
     def _trees(self, sentence: PartialTree, constituents: Constituents, n_best: int) -> list[Phrase]:
@@ -195,21 +192,20 @@ class PhraseParser:
             required |= is_over & np.array(fits)[constituents.chain]
         return required
 
-    def _scored(self, trees: Sequence[Sequence[Phrase]], charts: Sequence[Charts]) -> list[Parse]:
-        """Add their estimated probabilities to the trees of each sentence; the result is one list of all."""
+    def _weight(self, trees: Sequence[Sequence[Phrase]], charts: Sequence[Charts]) -> Weight:
+        """Estimate the probabilities of the trees of each sentence, one sentence after another."""
         every = list(chain.from_iterable(trees))
         times = np.array([len(of_sentence) for of_sentence in trees])
         pairs = zip(self.members, charts, strict=True)
-        weight = Weight.mean([member.score(every, charts_of.grammar.repeated(times)) for member, charts_of in pairs])
-        return [Parse(*parse) for parse in zip(every, weight.sign.tolist(), weight.log.tolist(), strict=True)]
+        return Weight.mean([member.score(every, charts_of.grammar.repeated(times)) for member, charts_of in pairs])
 
     def _fallback(self, sentence: PartialTree, grammar: SentenceGrammar, at: int) -> Parse:
         """Make a tree with the label FALLBACK over what constraints require and each word's most frequent tag.
 
         grammar: the first member's grammar of all sentences, of which this one is number `at`.
         """
-        tags = self.members[0].tags(grammar)[grammar.start[at] : grammar.start[at + 1]]
-        leaves = [Phrase(tag, (word,)) for tag, word in zip(tags, sentence.words, strict=True)]
+        alone = grammar.repeated((np.arange(len(grammar.start) - 1) == at).astype(np.int64))
+        leaves = [Phrase(tag, (word,)) for tag, word in zip(self.members[0].tags(alone), sentence.words, strict=True)]
         return Parse(self.checked(*sentence).alone(leaves, FALLBACK), 0, -np.inf, is_fallback=True)
 
 

@@ -169,3 +169,14 @@ class PartialTree(NamedTuple):
 
     sentence: DependencySentence
     constraints: Constraints
+
+    @staticmethod
+    def unknown(sentence: DependencySentence) -> PartialTree:
+        """Leave the tree of a sentence open.
+
+        sentence: the words, with tags or without.
+
+        >>> PartialTree.unknown(DependencySentence.of(["Yes"])).constraints
+        Constraints(heads={}, relations={}, forbidden=())
+        """
+        return PartialTree(sentence, ANY_TREE)

@@ -166,7 +166,10 @@ class DependencyModel(StoredModel):
         sentences: words without a tag, or with a tag never seen, may have any tag.  Heads are not looked at.
         Raises ValueError if a sentence is empty.
         """
-        logs = (self.parser.charts(batch).weight().log_if_positive for batch in batches_of(sentences))
+        logs = (
+            self.parser.charts(batch).weight().log_if_positive
+            for batch in batches_of(map(PartialTree.unknown, sentences))
+        )
         return np.concatenate([np.zeros(0), *logs])
 
     def surprisal(self, sentence: DependencySentence, unit: Unit = "bits") -> Surprisal:
@@ -214,7 +217,7 @@ class DependencyModel(StoredModel):
         sentence: words without a tag, or with a tag never seen, may have any tag.  Heads are not looked at.
         Raises ValueError if the sentence is empty.
         """
-        _, (marginals,) = self.parser.arcs([PartialTree(sentence, ANY_TREE)])
+        _, (marginals,) = self.parser.arcs([PartialTree.unknown(sentence)])
         n = len(sentence.forms)
         if marginals is None:
             return np.zeros((n + 1, n))
@@ -373,7 +376,7 @@ def _parses_of(
     model: DependencyModel, given: Sequence[DependencySentence | PartialTree], n_best: int, projective: bool
 ) -> list[Parses[DependencyParse]]:
     """Find the trees of each of several sentences; those without words have none."""
-    trees = [each if isinstance(each, PartialTree) else PartialTree(each, ANY_TREE) for each in given]
+    trees = [each if isinstance(each, PartialTree) else PartialTree.unknown(each) for each in given]
     for tree in trees:
         check_sentence(tree.sentence)
     with_words = [tree for tree in trees if tree.sentence.forms]

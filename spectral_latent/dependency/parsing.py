@@ -90,21 +90,28 @@ class DependencyParser:
             return np.zeros(sum(len(sentence.forms) for sentence in sentences), dtype=np.int64)
         return self.tags.numbers(chain.from_iterable(map(self.options.tags_of, sentences)))
 
-    def charts(self, sentences: Sequence[DependencySentence]) -> Charts:
-        """Build the pruned charts of sentences.
-
-        sentences: words without a tag, or with a tag never seen, may have any tag.
-        Raises ValueError if a sentence is empty.
-        """
-        for sentence in sentences:
-            check_sentence(sentence)
-        return self.grammar.charts(list(map(self.options.words_of, sentences)), self.tags_of_words(sentences))
-
     @cached_property
     def _unpruned(self) -> LatentGrammar[DependencyOptions]:
         """The grammar, with charts that hold all that it derives, by rules that no tree had, too."""
         unpruned = replace(self.options, threshold=0.0, beam=0.0)
         return replace(self.grammar, options=unpruned, seen=np.ones_like(self.grammar.seen))
+
+    def charts(self, trees: Sequence[PartialTree], *, pruned: bool = True) -> Charts:
+        """Build the charts of sentences.
+
+        trees: the sentences, and what is known of their trees.  Words without a tag, or with a tag never seen, may have
+        any tag.
+        pruned: whether unlikely items are left out.
+        Raises ValueError if a sentence is empty.
+        """
+        permits = []
+        for sentence, constraints in trees:
+            check_sentence(sentence)
+            tags = None if constraints == ANY_TREE else self.tags_of_words([sentence])
+            permits.append(None if tags is None else constraints.permits(tags, self.grammar.tag_of_symbol))
+        sentences = [tree.sentence for tree in trees]
+        grammar = self.grammar if pruned else self._unpruned
+        return grammar.charts(list(map(self.options.words_of, sentences)), self.tags_of_words(sentences), permits)
 
     def arcs(self, trees: Sequence[PartialTree]) -> tuple[SentenceGrammar, list[ArcMarginals | None]]:
         """Compute the posteriors of the arcs of sentences, and the grammar over all their words.
@@ -114,25 +121,12 @@ class DependencyParser:
         trees: the sentences, and what is known of their trees.
         Raises ValueError if a sentence is empty.
         """
-        free = [tree.sentence for tree in trees if tree.constraints == ANY_TREE]
-        if len(free) == len(trees):
-            charts = self.charts(free)
-            return charts.grammar, self._marginals(charts, trees)
-        # Charts are pruned before heads are known, and may have lost all trees that obey the constraints.
-        sentences = [tree.sentence for tree in trees]
-        words = list(map(self.options.words_of, sentences))
-        tags = self.tags_of_words(sentences)
-        ends = np.cumsum([len(of) for of in words])
-        permits = [
-            None if tree.constraints == ANY_TREE else tree.constraints.permits(of, self.grammar.tag_of_symbol)
-            for tree, of in zip(trees, np.split(tags, ends[:-1]), strict=True)
-        ]
-        charts = self.grammar.charts(words, tags, permits)
+        charts = self.charts(trees)
         found = self._marginals(charts, trees)
+        # Charts are pruned before heads are known, and may have lost all trees that obey the constraints.
         for at, tree in enumerate(trees):
             if found[at] is None and tree.constraints != ANY_TREE:
-                alone = self._unpruned.charts([words[at]], tags[ends[at] - len(words[at]) : ends[at]], [permits[at]])
-                (found[at],) = self._marginals(alone, [tree])
+                (found[at],) = self._marginals(self.charts([tree], pruned=False), [tree])
         return charts.grammar, found
 
     def _marginals(self, charts: Charts, trees: Sequence[PartialTree]) -> list[ArcMarginals | None]:
